@@ -1,0 +1,120 @@
+//! Many texts at once: flat ids and the offset of each row.
+use crate::error::{Error, Result};
+use crate::ids::TokenId;
+use crate::parallel;
+use crate::watch::Watch;
+
+use super::encode::{Counter, Special, Text};
+use super::{DecodeOptions, Engine};
+
+/// Rows per unit of work are chosen so that a unit has about this much text, in bytes.
+const UNIT_BYTES: usize = 64 << 10;
+
+impl Engine {
+    /// Encodes every text; row `i` is `ids[row_offsets[i]..row_offsets[i + 1]]`.
+    ///
+    /// # Errors
+    /// As [`Engine::encode`], with the row at fault as the field.
+    pub fn encode_batch(
+        &self,
+        texts: &[Text<'_>],
+        special: &Special,
+        threads: usize,
+        watch: &dyn Watch,
+    ) -> Result<(Vec<TokenId>, Vec<i64>)> {
+        let parts = for_rows(texts, threads, watch, |rows, watch| {
+            let mut ids = Vec::new();
+            let mut ends = Vec::with_capacity(rows.len());
+            for row in rows {
+                self.encode_into(texts[row], special, watch, &mut ids).map_err(|e| in_row(e, row))?;
+                ends.push(ids.len());
+            }
+            Ok((ids, ends))
+        })?;
+        let mut all = Vec::with_capacity(parts.iter().map(|(ids, _)| ids.len()).sum());
+        let mut row_offsets = Vec::with_capacity(texts.len() + 1);
+        row_offsets.push(0);
+        for (ids, ends) in parts {
+            row_offsets.extend(ends.iter().map(|end| (all.len() + end) as i64));
+            all.extend_from_slice(&ids);
+        }
+        Ok((all, row_offsets))
+    }
+
+    /// The number of ids of every text.
+    ///
+    /// # Errors
+    /// As [`Engine::encode_batch`].
+    pub fn count_batch(
+        &self,
+        texts: &[Text<'_>],
+        special: &Special,
+        threads: usize,
+        watch: &dyn Watch,
+    ) -> Result<Vec<i64>> {
+        let parts = for_rows(texts, threads, watch, |rows, watch| {
+            rows.map(|row| {
+                let mut counter = Counter::default();
+                self.encode_into(texts[row], special, watch, &mut counter).map_err(|e| in_row(e, row))?;
+                Ok(counter.0 as i64)
+            })
+            .collect::<Result<Vec<_>>>()
+        })?;
+        Ok(parts.concat())
+    }
+
+    /// Decodes every row of ids to bytes.
+    ///
+    /// # Errors
+    /// As [`Engine::decode`], with the row at fault as the field.
+    pub fn decode_batch(
+        &self,
+        rows: &[&[TokenId]],
+        options: DecodeOptions,
+        threads: usize,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Vec<u8>>> {
+        let bytes = rows.iter().map(|row| row.len() * 4).sum();
+        let unit = rows.len().div_ceil(parallel::threads_for(bytes, threads) * 4).max(1);
+        let parts = parallel::run(
+            rows.len().div_ceil(unit),
+            parallel::threads_for(bytes, threads),
+            watch,
+            |i, watch| {
+                (i * unit..((i + 1) * unit).min(rows.len()))
+                    .map(|row| {
+                        self.decode(rows[row], options, watch).map_err(|e| e.at_index(row).at("batch"))
+                    })
+                    .collect::<Result<Vec<_>>>()
+            },
+        )?;
+        Ok(parts.into_iter().flatten().collect())
+    }
+}
+
+fn in_row(error: Error, row: usize) -> Error {
+    error.at_index(row).at("texts")
+}
+
+/// Runs `work` over consecutive rows of about [`UNIT_BYTES`] of text, in order.
+fn for_rows<T: Send>(
+    texts: &[Text<'_>],
+    threads: usize,
+    watch: &dyn Watch,
+    work: impl Fn(std::ops::Range<usize>, &dyn Watch) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let mut units = Vec::new();
+    let (mut start, mut bytes, mut total) = (0, 0, 0);
+    for (row, text) in texts.iter().enumerate() {
+        // A row counts for something even when it is empty: many rows are work, too.
+        bytes += text.as_bytes().len() + 16;
+        if bytes >= UNIT_BYTES {
+            units.push(start..row + 1);
+            total += bytes;
+            (start, bytes) = (row + 1, 0);
+        }
+    }
+    units.push(start..texts.len());
+    let threads = parallel::threads_for(total + bytes, threads);
+    parallel::run(units.len(), threads, watch, |unit, watch| work(units[unit].clone(), watch))
+}

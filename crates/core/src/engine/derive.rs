@@ -1,0 +1,145 @@
+//! Tokenizers made from one another: a smaller vocabulary, more special tokens. The result is a
+//! description; nothing here changes.
+use std::collections::HashSet;
+
+use crate::description::{AddedToken, Description, Merges};
+use crate::error::{Error, Kind, Result};
+use crate::ids::{NO_ID, TokenId};
+use crate::model::bpe;
+use crate::watch::{Ticker, Unwatched};
+
+use super::Engine;
+
+impl Engine {
+    /// The same tokenizer with only the first merges, so many that `vocab_size` ids remain. The
+    /// ids of the tokens that stay are the same; a prefix of the merges is what training to the
+    /// smaller size would have learned.
+    ///
+    /// # Errors
+    /// A vocabulary error when `vocab_size` is larger than the vocabulary or too small for the
+    /// alphabet and the added tokens; a format error as for [`Self::merges`].
+    pub fn with_vocab_size(&self, vocab_size: usize) -> Result<Description> {
+        let mut merges = self.merges()?;
+        // A file may list several merges that make the same token.
+        let results: HashSet<TokenId> = merges.iter().map(|merge| merge.result).collect();
+        let size = self.vocabulary().len();
+        let smallest = size - results.len();
+        if vocab_size > size || vocab_size < smallest {
+            let reason = format!(
+                "vocab_size={vocab_size} is not between {smallest} (no merges) and {size} (all of them)"
+            );
+            return Err(Error::vocabulary(None, reason));
+        }
+        let mut made = HashSet::new();
+        let mut length = 0;
+        for merge in &merges {
+            if !(made.contains(&merge.result) || made.len() < vocab_size - smallest) {
+                break;
+            }
+            made.insert(merge.result);
+            length += 1;
+        }
+        merges.truncate(length);
+        let dropped = |id| results.contains(&id) && !made.contains(&id);
+        let mut description = self.description.clone();
+        description.model.tokens = description.model.tokens.without(dropped).into();
+        if matches!(description.model.merges, Merges::Listed(_)) {
+            description.model.merges = Merges::Listed(merges);
+        }
+        Ok(description)
+    }
+
+    /// The same tokenizer with more special tokens: `(content, id)`, the id `None` for the next
+    /// free one. A content that is an added token already becomes special and keeps its id; one
+    /// that is an ordinary token in its written form becomes special under that id, unless
+    /// merges build it.
+    ///
+    /// # Errors
+    /// A special-token error for an empty or repeated content, or an id that is taken.
+    pub fn with_special_tokens(&self, tokens: &[(String, Option<TokenId>)]) -> Result<Description> {
+        let mut description = self.description.clone();
+        for (i, (content, id)) in tokens.iter().enumerate() {
+            if content.is_empty() {
+                return Err(Error::special("", "a special token cannot be empty"));
+            }
+            if tokens[..i].iter().any(|(earlier, _)| earlier == content) {
+                return Err(Error::special(content, "is listed twice"));
+            }
+            if let Err(reason) = self.add_special(&mut description, content, *id) {
+                return Err(Kind::SpecialToken { token: content.clone(), position: None, reason }.into());
+            }
+        }
+        description.added_tokens.sort_by_key(|token| token.id);
+        Ok(description)
+    }
+
+    fn add_special(
+        &self,
+        description: &mut Description,
+        content: &str,
+        id: Option<TokenId>,
+    ) -> std::result::Result<(), String> {
+        if let Some(token) = description.added_tokens.iter_mut().find(|token| token.content == content) {
+            if id.is_some_and(|id| id != token.id) {
+                return Err(format!("has the id {} already", token.id));
+            }
+            token.is_special = true;
+            return Ok(());
+        }
+        let ordinary = self.vocabulary().find(content.as_bytes());
+        let id = match (id, ordinary) {
+            (Some(id), Some(found)) if id == found => id,
+            // A file may list a control token among the ordinary ones: it is that entry which
+            // is meant, if text cannot produce it.
+            (None, Some(found)) if !self.is_built(found) => found,
+            (Some(id), _) => {
+                let taken = self.vocabulary().contains(id)
+                    || description.added_tokens.iter().any(|token| token.id == id);
+                if taken {
+                    return Err(format!("the id {id} is taken"));
+                }
+                id
+            }
+            (None, _) => {
+                let added = description.added_tokens.iter().map(|token| token.id).max();
+                let last = description.model.tokens.ids().last().copied().max(added);
+                match last.map_or(0, |last| last + 1) {
+                    NO_ID => {
+                        return Err(
+                            "needs an id, and there is none behind the largest; give it one".to_owned()
+                        );
+                    }
+                    next => next,
+                }
+            }
+        };
+        if id == NO_ID {
+            return Err(format!("the id {id} is too large; ids end at {}", NO_ID - 1));
+        }
+        if ordinary == Some(id) {
+            if self.is_built(id) {
+                return Err(format!("is an ordinary token, {id}, that text becomes; give it another id"));
+            }
+            description.model.tokens = description.model.tokens.without(|other| other == id).into();
+        }
+        let token = AddedToken { id, content: content.to_owned(), is_special: true };
+        description.added_tokens.push(token);
+        Ok(())
+    }
+
+    /// Does an ordinary token take part in merging, or is it a symbol of the alphabet?
+    fn is_built(&self, id: TokenId) -> bool {
+        let bytes = self.vocabulary().decoded(id).unwrap_or_default();
+        match &self.description.model.merges {
+            Merges::Listed(merges) => {
+                bytes.len() < 2 || merges.iter().any(|m| m.left == id || m.right == id || m.result == id)
+            }
+            Merges::ById => {
+                let mut scratch = bpe::Scratch::default();
+                let mut ticker = Ticker::new(&Unwatched);
+                let merged = self.parts.model.encode(bytes, 0, self.vocabulary(), &mut scratch, &mut ticker);
+                merged.is_ok() && scratch.ids == [id]
+            }
+        }
+    }
+}

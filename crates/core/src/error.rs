@@ -1,0 +1,384 @@
+//! What can go wrong, as data: a kind, the place in a file or table, and what to do next.
+//!
+//! Kinds carry fields, not sentences; the sentence is made when the error is shown. The
+//! Python classes of `tokenmill.errors` have the same fields.
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A result of this library.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error: what happened, in which file and where in it.
+#[derive(Debug)]
+pub struct Error {
+    /// What happened.
+    pub kind: Kind,
+    /// The file it happened in, filled in by the room that opened it.
+    pub path: Option<PathBuf>,
+    /// The place in that file or table, outermost part first.
+    pub field: FieldPath,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum Kind {
+    /// A file or table that does not say what its format requires, or cannot hold what is saved.
+    Format {
+        /// The sort of defect, a stable word.
+        defect: Defect,
+        /// What was found and what was expected.
+        reason: String,
+        /// The bound that was hit, for [`Defect::Limit`].
+        limit: Option<u64>,
+    },
+    /// A split pattern that is invalid, or exceeded its limit on a text.
+    Pattern {
+        /// The pattern as it was given.
+        pattern: String,
+        /// Byte position in the pattern, where the engine knows it.
+        position: Option<usize>,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A special token that is not allowed here, or not usable.
+    SpecialToken {
+        /// Its literal.
+        token: String,
+        /// Where in the text.
+        position: Option<Place>,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A character that the vocabulary cannot spell, where there is no unknown token.
+    UnknownToken {
+        /// The character, or the byte as `0xNN` where it is no character.
+        symbol: String,
+        /// Where in the text.
+        position: Place,
+    },
+    /// An id that does not exist, or a table of ids that contradicts itself.
+    Vocabulary {
+        /// The id in question, where there is one; what was given need not be an id at all.
+        id: Option<i128>,
+        /// Index in the list of ids.
+        position: Option<usize>,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Text that cannot be trained on, or arguments of `train` that contradict each other.
+    Training {
+        /// Byte position in the source.
+        byte: Option<u64>,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A manifest that does not fit the files beside it.
+    Manifest {
+        /// What the manifest says.
+        expected: String,
+        /// What the files are.
+        found: String,
+    },
+    /// A wrong argument that none of the other kinds names.
+    Argument(String),
+    /// The file system said no.
+    Os(std::io::Error),
+    /// The caller asked to stop.
+    Cancelled,
+    /// A fault of ours.
+    Internal(String),
+}
+
+/// A position in a text, with its unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Bytes before it, of UTF-8 or of what was given as bytes.
+    Byte(usize),
+    /// Characters before it, as the caller counts them.
+    Character(usize),
+}
+
+impl Place {
+    /// The number without the unit.
+    pub fn number(self) -> usize {
+        match self {
+            Self::Byte(number) | Self::Character(number) => number,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Byte(number) => write!(f, "byte {number}"),
+            Self::Character(number) => write!(f, "character {number}"),
+        }
+    }
+}
+
+/// The sort of defect in a file; the words are stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Defect {
+    /// The file ends too early.
+    Truncated,
+    /// There is nothing in it.
+    Empty,
+    /// It is not UTF-8.
+    Encoding,
+    /// It is another kind of file.
+    WrongKind,
+    /// It is not JSON.
+    Json,
+    /// Something is there twice.
+    Duplicate,
+    /// A version that is not known.
+    Version,
+    /// Something is not there.
+    Missing,
+    /// A value of another type.
+    Type,
+    /// A number out of range.
+    Range,
+    /// A merge that cannot be.
+    Merge,
+    /// Two parts contradict each other.
+    Inconsistent,
+    /// A line that cannot be read.
+    Line,
+    /// Not base64.
+    Base64,
+    /// A regular expression that is invalid, or means something that is not reproduced.
+    Pattern,
+    /// A bound was exceeded.
+    Limit,
+    /// A setting that this version does not reproduce.
+    Unsupported,
+    /// The format cannot hold what is to be saved.
+    CannotHold,
+    /// The format does not say; the caller must.
+    Unknown,
+}
+
+impl Defect {
+    /// The word for it, as `FormatError.kind` has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Truncated => "truncated",
+            Self::Empty => "empty",
+            Self::Encoding => "encoding",
+            Self::WrongKind => "wrong-kind",
+            Self::Json => "json",
+            Self::Duplicate => "duplicate",
+            Self::Version => "version",
+            Self::Missing => "missing",
+            Self::Type => "type",
+            Self::Range => "range",
+            Self::Merge => "merge",
+            Self::Inconsistent => "inconsistent",
+            Self::Line => "line",
+            Self::Base64 => "base64",
+            Self::Pattern => "pattern",
+            Self::Limit => "limit",
+            Self::Unsupported => "unsupported",
+            Self::CannotHold => "cannot-hold",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A place in a file or table: `model.merges[17]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FieldPath(Vec<Part>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Name(String),
+    Index(usize),
+}
+
+impl FieldPath {
+    /// The first index in the path: the row of a batch.
+    pub fn first_index(&self) -> Option<usize> {
+        self.0.iter().find_map(|part| match part {
+            Part::Index(index) => Some(*index),
+            Part::Name(_) => None,
+        })
+    }
+
+    /// Is there nothing to say?
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, part) in self.0.iter().enumerate() {
+            match part {
+                Part::Name(name) if i == 0 => write!(f, "{name}")?,
+                Part::Name(name) => write!(f, ".{name}")?,
+                Part::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl From<Kind> for Error {
+    fn from(kind: Kind) -> Self {
+        Self { kind, path: None, field: FieldPath::default() }
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Kind::Os(error).into()
+    }
+}
+
+impl Error {
+    /// A defect of a file or table.
+    pub fn format(defect: Defect, reason: impl Into<String>) -> Self {
+        Kind::Format { defect, reason: reason.into(), limit: None }.into()
+    }
+
+    /// A bound that was exceeded.
+    pub fn limit(reason: impl Into<String>, limit: u64) -> Self {
+        Kind::Format { defect: Defect::Limit, reason: reason.into(), limit: Some(limit) }.into()
+    }
+
+    /// A vocabulary that contradicts itself.
+    pub fn vocabulary(id: Option<i128>, reason: impl Into<String>) -> Self {
+        Kind::Vocabulary { id, position: None, reason: reason.into() }.into()
+    }
+
+    /// A special token that cannot be used.
+    pub fn special(token: impl Into<String>, reason: impl Into<String>) -> Self {
+        Kind::SpecialToken { token: token.into(), position: None, reason: reason.into() }.into()
+    }
+
+    /// Arguments or text that `train` cannot use.
+    pub fn training(reason: impl Into<String>) -> Self {
+        Kind::Training { byte: None, reason: reason.into() }.into()
+    }
+
+    /// A wrong argument.
+    pub fn argument(reason: impl Into<String>) -> Self {
+        Kind::Argument(reason.into()).into()
+    }
+
+    /// A fault of ours.
+    pub fn internal(reason: impl Into<String>) -> Self {
+        Kind::Internal(reason.into()).into()
+    }
+
+    /// The same error, one level further out: `e.at("merges").at("model")` is `model.merges`.
+    #[must_use]
+    pub fn at(mut self, name: impl Into<String>) -> Self {
+        self.field.0.insert(0, Part::Name(name.into()));
+        self
+    }
+
+    /// The same error inside the element `index`.
+    #[must_use]
+    pub fn at_index(mut self, index: usize) -> Self {
+        self.field.0.insert(0, Part::Index(index));
+        self
+    }
+
+    /// The same error with its place in the text in the caller's unit.
+    #[must_use]
+    pub fn placed(mut self, place: impl FnOnce(Place) -> Place) -> Self {
+        match &mut self.kind {
+            Kind::SpecialToken { position: Some(position), .. } | Kind::UnknownToken { position, .. } => {
+                *position = place(*position);
+            }
+            _ => {}
+        }
+        self
+    }
+
+    /// The same error with the file it happened in, unless one is known already.
+    #[must_use]
+    pub fn in_file(mut self, path: &Path) -> Self {
+        self.path.get_or_insert_with(|| path.to_owned());
+        self
+    }
+}
+
+/// Characters of a pattern that a message shows; the whole of it is in the field.
+const PATTERN_SHOWN: usize = 400;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.path {
+            write!(f, "{}: ", path.display())?;
+        }
+        if !self.field.is_empty() {
+            write!(f, "{}: ", self.field)?;
+        }
+        match &self.kind {
+            Kind::Format { reason, .. } | Kind::Argument(reason) => write!(f, "{reason}"),
+            Kind::Pattern { pattern, position, reason } => {
+                let shown: String = pattern.chars().take(PATTERN_SHOWN).collect();
+                let more = if shown.len() < pattern.len() { "..." } else { "" };
+                match position {
+                    Some(at) => write!(f, "pattern {shown:?}{more}, at byte {at}: {reason}"),
+                    None => write!(f, "pattern {shown:?}{more}: {reason}"),
+                }
+            }
+            Kind::SpecialToken { token, position, reason } => match position {
+                Some(at) => write!(f, "special token {token:?} at {at}: {reason}"),
+                None => write!(f, "special token {token:?}: {reason}"),
+            },
+            Kind::UnknownToken { symbol, position } => write!(
+                f,
+                "the vocabulary cannot spell {symbol:?} ({position} of the text) and has no \
+                 unknown token; train on text that holds it, or with unk_token="
+            ),
+            Kind::Vocabulary { id, position, reason } => match (id, position) {
+                (Some(id), Some(at)) => write!(f, "id {id} at position {at}: {reason}"),
+                (Some(id), None) => write!(f, "id {id}: {reason}"),
+                _ => write!(f, "{reason}"),
+            },
+            Kind::Training { byte, reason } => match byte {
+                Some(byte) => write!(f, "at byte {byte}: {reason}"),
+                None => write!(f, "{reason}"),
+            },
+            Kind::Manifest { expected, found } => {
+                write!(
+                    f,
+                    "the file has changed since it was saved: {found}, the manifest says {expected}; restore the \
+                     file, or delete the manifest to load it as it is"
+                )
+            }
+            Kind::Os(error) => write!(f, "{error}"),
+            Kind::Cancelled => write!(f, "stopped by the caller"),
+            Kind::Internal(reason) => write!(f, "a fault of tokenmill, please report it: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.kind {
+            Kind::Os(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_file_field_and_reason() {
+        let error = Error::format(Defect::Merge, "left part \"xq\" is unknown")
+            .at_index(17)
+            .at("merges")
+            .at("model")
+            .in_file(Path::new("t.json"));
+        assert_eq!(error.to_string(), "t.json: model.merges[17]: left part \"xq\" is unknown");
+    }
+}

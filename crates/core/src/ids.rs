@@ -1,0 +1,23 @@
+//! Token ids and ranks, and the few integer casts that are checked once and for all.
+
+/// The number of a token. Ids are below 2^32 - 1 and may have holes between them.
+pub type TokenId = u32;
+
+/// The priority of a merge; lower is applied first. A rank is not an id, even when equal.
+pub type Rank = u32;
+
+/// The id that no token has: the filler of dense tables.
+pub const NO_ID: TokenId = u32::MAX;
+
+/// The rank of a pair that does not merge.
+pub const NO_RANK: Rank = u32::MAX;
+
+/// A length or count as `u32`, where construction has bounded it.
+///
+/// # Panics
+/// Never for values that a constructor of this crate has accepted.
+#[inline]
+pub(crate) fn narrow(n: usize) -> u32 {
+    debug_assert!(u32::try_from(n).is_ok());
+    n as u32
+}

@@ -1,0 +1,27 @@
+//! The tokenizer itself: what a tokenizer *is* (a [`description`]), how it is made ready
+//! ([`compile`]), how it runs ([`engine`]) and how one is learned from text ([`train`]).
+//!
+//! Floors, each importing only what stands below it; `tests/unit/test_floors.py` holds them:
+//!
+//! ```text
+//! train -> engine -> compile -> model -> vocabulary, special, pattern
+//!       -> description -> error, ids, span, watch
+//! ```
+//!
+//! This crate opens no files and holds no unsafe code.
+#![forbid(unsafe_code)]
+
+pub mod byte_alphabet;
+pub mod compile;
+pub mod description;
+pub mod engine;
+pub mod error;
+pub mod ids;
+pub mod model;
+pub mod parallel;
+pub mod pattern;
+pub mod span;
+pub mod special;
+pub mod train;
+pub mod vocabulary;
+pub mod watch;

@@ -1,0 +1,2 @@
+//! From one pretoken to ids.
+pub mod bpe;

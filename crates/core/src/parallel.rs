@@ -1,0 +1,231 @@
+//! Threads for one call: units of work handed out in order by a counter, results in their order.
+//!
+//! There is no pool, so a fork has nothing to inherit. The calling thread works too and keeps the
+//! watch; while it waits for the others it asks every few milliseconds. When a unit fails, the
+//! units before it still run, so that the error that comes back is the same for every number of
+//! threads.
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::watch::{Watch, cancelled};
+
+/// A thread is started only when each gets at least this much text, in bytes.
+pub const BYTES_PER_THREAD: usize = 256 << 10;
+
+/// How often a thread that waits for others asks its watch.
+const WAIT: Duration = Duration::from_millis(4);
+
+/// How many threads `bytes` of text deserve when the caller allows `allowed`.
+pub fn threads_for(bytes: usize, allowed: usize) -> usize {
+    (bytes / BYTES_PER_THREAD).clamp(1, allowed.max(1))
+}
+
+/// Runs `work(unit, watch)` for every unit on up to `threads` threads; results come back in the
+/// order of the units.
+///
+/// # Errors
+/// The error of the first unit, in order, that failed; cancellation.
+pub fn run<T: Send>(
+    units: usize,
+    threads: usize,
+    watch: &dyn Watch,
+    work: impl Fn(usize, &dyn Watch) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let mut states = vec![(); threads.min(units).max(1)];
+    run_with(units, &mut states, watch, |unit, (), watch| work(unit, watch))
+}
+
+/// As [`run`], with a thread for each of `states`, which it alone uses.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with<S: Send, T: Send>(
+    units: usize,
+    states: &mut [S],
+    watch: &dyn Watch,
+    work: impl Fn(usize, &mut S, &dyn Watch) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let job = Job { units, next: AtomicUsize::new(0), stop_at: AtomicUsize::new(usize::MAX), work };
+    let Some((own, others)) = states.split_first_mut() else {
+        return Err(Error::internal("work without a thread to do it"));
+    };
+    let caller = Member { job: &job, watch: Some(watch), unit: AtomicUsize::new(0) };
+    let mut outcomes = Vec::with_capacity(1 + others.len());
+    let mut interrupted = None;
+    std::thread::scope(|scope| {
+        let (tell, told) = mpsc::channel();
+        let mut threads = 1;
+        for state in others {
+            let (tell, job) = (tell.clone(), &job);
+            let started = std::thread::Builder::new().spawn_scoped(scope, move || {
+                let member = Member { job, watch: None, unit: AtomicUsize::new(0) };
+                // The caller takes every message before the scope ends.
+                drop(tell.send(job.work(state, &member)));
+            });
+            // Where the system has no more threads, those there are do the work.
+            if started.is_err() {
+                break;
+            }
+            threads += 1;
+        }
+        drop(tell);
+        outcomes.push(job.work(own, &caller));
+        while outcomes.len() < threads {
+            match told.recv_timeout(WAIT) {
+                Ok(outcome) => outcomes.push(outcome),
+                Err(RecvTimeoutError::Timeout) => {
+                    if interrupted.is_none()
+                        && let Err(error) = watch.poll()
+                    {
+                        job.stop_at.store(0, Relaxed);
+                        interrupted = Some(error);
+                    }
+                }
+                // A thread ended without a word: it panicked, and the scope passes that on.
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+    });
+    if let Some(error) = interrupted {
+        return Err(error);
+    }
+    let mut results: Vec<Option<T>> = (0..units).map(|_| None).collect();
+    let mut failed: Option<(usize, Error)> = None;
+    for outcome in outcomes {
+        for (unit, result) in outcome.done {
+            results[unit] = Some(result);
+        }
+        if let Some((unit, error)) = outcome.failed
+            && failed.as_ref().is_none_or(|(earlier, _)| unit < *earlier)
+        {
+            failed = Some((unit, error));
+        }
+    }
+    match failed {
+        Some((_, error)) => Err(error),
+        None => results
+            .into_iter()
+            .collect::<Option<Vec<T>>>()
+            .ok_or_else(|| Error::internal("a unit was not done")),
+    }
+}
+
+/// The units of one call.
+struct Job<F> {
+    units: usize,
+    /// The next unit to hand out.
+    next: AtomicUsize,
+    /// The number of the first unit that failed, counted from 1: those behind it need not be done
+    /// any more. 0 when the caller wants to stop.
+    stop_at: AtomicUsize,
+    work: F,
+}
+
+/// What one thread did: results by unit, and the unit (counted from 1) that failed, with its
+/// error; 0 where the caller wants to stop.
+struct Outcome<T> {
+    done: Vec<(usize, T)>,
+    failed: Option<(usize, Error)>,
+}
+
+impl<F> Job<F> {
+    /// Does units until none is left.
+    fn work<S, T>(&self, state: &mut S, member: &Member<'_, F>) -> Outcome<T>
+    where
+        F: Fn(usize, &mut S, &dyn Watch) -> Result<T> + Sync,
+    {
+        let mut outcome = Outcome { done: Vec::new(), failed: None };
+        loop {
+            let unit = self.next.fetch_add(1, Relaxed);
+            if unit >= self.units || self.stop_at.load(Relaxed) <= unit {
+                return outcome;
+            }
+            member.unit.store(unit + 1, Relaxed);
+            match (self.work)(unit, state, member) {
+                Ok(result) => outcome.done.push((unit, result)),
+                Err(error) => {
+                    // The caller's wish to stop has left a 0 there and comes before all else.
+                    let first = self.stop_at.fetch_min(unit + 1, Relaxed);
+                    outcome.failed = Some((if first == 0 { 0 } else { unit + 1 }, error));
+                    return outcome;
+                }
+            }
+        }
+    }
+}
+
+/// The watch of one thread: the caller's own, if it is the caller's thread, and faults of others.
+struct Member<'a, F> {
+    job: &'a Job<F>,
+    watch: Option<&'a dyn Watch>,
+    unit: AtomicUsize,
+}
+
+impl<F: Sync> Watch for Member<'_, F> {
+    fn poll(&self) -> Result<()> {
+        if let Some(watch) = self.watch
+            && let Err(error) = watch.poll()
+        {
+            self.job.stop_at.store(0, Relaxed);
+            return Err(error);
+        }
+        if self.job.stop_at.load(Relaxed) < self.unit.load(Relaxed) { Err(cancelled()) } else { Ok(()) }
+    }
+
+    fn progress(&self, phase: &'static str, done: u64, total: u64) {
+        if let Some(watch) = self.watch {
+            watch.progress(phase, done, total);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::Unwatched;
+
+    #[test]
+    fn results_come_in_order_whatever_the_threads() {
+        for threads in [1, 2, 7] {
+            let got = run(100, threads, &Unwatched, |unit, _| Ok(unit * unit)).unwrap();
+            assert_eq!(got, (0..100).map(|unit| unit * unit).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn an_error_stops_the_rest_and_comes_back() {
+        let run = |threads| {
+            run(
+                1000,
+                threads,
+                &Unwatched,
+                |unit, _| {
+                    if unit == 3 { Err(Error::argument("three")) } else { Ok(()) }
+                },
+            )
+        };
+        for threads in [1, 4] {
+            assert_eq!(run(threads).unwrap_err().to_string(), "three");
+        }
+    }
+
+    #[test]
+    fn a_wish_to_stop_reaches_the_workers() {
+        struct Stop;
+        impl Watch for Stop {
+            fn poll(&self) -> Result<()> {
+                Err(cancelled())
+            }
+            fn progress(&self, _: &'static str, _: u64, _: u64) {}
+        }
+        let result = run(4, 2, &Stop, |_, watch| -> Result<()> {
+            loop {
+                watch.poll()?;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        assert!(matches!(result.unwrap_err().kind, crate::error::Kind::Cancelled));
+    }
+}

@@ -1,0 +1,219 @@
+//! Atoms: the few sorts of characters that split patterns tell apart.
+//!
+//! A class of a pattern becomes a set of atoms, one bit each, so that a scanner asks one table
+//! for any character and tests a bit. The table is generated from the Unicode 16 data of the
+//! pinned regex-syntax, the same that both regex engines use. What surprises: every space, line
+//! end, apostrophe, slash and underscore that a shipped pattern singles out is an atom of its own.
+use std::sync::OnceLock;
+
+use regex_syntax::hir::ClassUnicode;
+
+use super::atom_table::{BLOCKS, COUNTS, INDEX};
+
+/// A set of atoms: bit `n` stands for atom `n`.
+pub(super) type AtomSet = u32;
+
+/// How many atoms there are. Atom 0 is everything that no other one holds: control, format,
+/// private use and unassigned.
+pub(super) const ATOMS: usize = 18;
+
+pub(super) const LOWER: AtomSet = 1 << 3;
+/// The letters that ASCII has.
+pub(super) const CASED: AtomSet = (1 << 1) | LOWER;
+/// The atoms that ASCII characters have: what a set holds of ASCII is decided by these.
+pub(super) const IN_ASCII: AtomSet = in_ascii();
+
+pub(super) const SPACE: AtomSet = 1 << 9;
+pub(super) const NEWLINES: AtomSet = (1 << 10) | (1 << 11);
+/// The 25 characters of White_Space.
+pub(super) const WHITE: AtomSet = SPACE | NEWLINES | (1 << 12);
+
+/// The atoms of the ASCII characters; bytes from 128 on are never looked up here.
+pub(super) static ASCII: [u8; 256] = ascii();
+
+const fn ascii() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = BLOCKS[INDEX[0] as usize * 128 + byte];
+        byte += 1;
+    }
+    table
+}
+
+const fn in_ascii() -> AtomSet {
+    let (table, mut set, mut byte) = (ascii(), 0, 0);
+    while byte < 128 {
+        set |= 1 << table[byte];
+        byte += 1;
+    }
+    set
+}
+
+/// The atom of a code point.
+#[inline]
+pub(super) fn of(code_point: u32) -> u8 {
+    let block = usize::from(INDEX[(code_point >> 7) as usize]);
+    BLOCKS[(block << 7) | (code_point & 127) as usize]
+}
+
+/// The character that starts at `at` and its length in bytes. `bytes` is valid UTF-8 and `at` a
+/// character boundary within it.
+#[inline]
+pub(super) fn decode(bytes: &[u8], at: usize) -> (u32, usize) {
+    let continuation = |n: usize| u32::from(bytes[at + n] & 0x3F);
+    let first = u32::from(bytes[at]);
+    if first < 0x80 {
+        (first, 1)
+    } else if first < 0xE0 {
+        (((first & 0x1F) << 6) | continuation(1), 2)
+    } else if first < 0xF0 {
+        (((first & 0x0F) << 12) | (continuation(1) << 6) | continuation(2), 3)
+    } else {
+        let high = ((first & 0x07) << 18) | (continuation(1) << 12);
+        (high | (continuation(2) << 6) | continuation(3), 4)
+    }
+}
+
+/// The atom of the character that starts at `at`, and its length in bytes.
+#[inline]
+pub(super) fn at(bytes: &[u8], at: usize) -> (u8, usize) {
+    let first = bytes[at];
+    if first < 0x80 {
+        return (ASCII[usize::from(first)], 1);
+    }
+    let (code_point, width) = decode(bytes, at);
+    (of(code_point), width)
+}
+
+/// The atoms that make up `class`, or `None` where the class cuts through an atom.
+pub(super) fn set_of(class: &ClassUnicode) -> Option<AtomSet> {
+    let mut held = [0_u32; ATOMS];
+    let mut runs = runs().iter().copied().peekable();
+    for range in class.ranges() {
+        let (first, last) = (u32::from(range.start()), u32::from(range.end()));
+        while let Some(&(start, end, atom)) = runs.peek() {
+            if start > last {
+                break;
+            }
+            let (from, to) = (start.max(first), end.min(last + 1));
+            if from < to {
+                held[usize::from(atom)] += to - from - surrogates(from, to);
+            }
+            if end > last + 1 {
+                break;
+            }
+            runs.next();
+        }
+    }
+    let mut set = 0;
+    for (atom, (&held, &all)) in held.iter().zip(&COUNTS).enumerate() {
+        if held == all {
+            set |= 1 << atom;
+        } else if held != 0 {
+            return None;
+        }
+    }
+    Some(set)
+}
+
+/// How many of `from..to` are surrogates, which are no characters.
+fn surrogates(from: u32, to: u32) -> u32 {
+    to.min(0xE000).saturating_sub(from.max(0xD800))
+}
+
+/// The table as runs `(start, end, atom)`; made once, when the first pattern is compiled.
+fn runs() -> &'static [(u32, u32, u8)] {
+    static RUNS: OnceLock<Vec<(u32, u32, u8)>> = OnceLock::new();
+    RUNS.get_or_init(|| {
+        let mut runs: Vec<(u32, u32, u8)> = Vec::new();
+        for code_point in 0..0x11_0000 {
+            let atom = of(code_point);
+            match runs.last_mut() {
+                Some((_, end, last)) if *last == atom => *end = code_point + 1,
+                _ => runs.push((code_point, code_point + 1, atom)),
+            }
+        }
+        runs
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use regex_syntax::hir::{Class, ClassUnicodeRange, HirKind};
+
+    use super::*;
+
+    fn class(text: &str) -> ClassUnicode {
+        match regex_syntax::parse(text).unwrap().into_kind() {
+            HirKind::Class(Class::Unicode(class)) => class,
+            HirKind::Literal(literal) => {
+                let c = std::str::from_utf8(&literal.0).unwrap().chars().next().unwrap();
+                ClassUnicode::new([ClassUnicodeRange::new(c, c)])
+            }
+            _ => panic!("{text} is no class"),
+        }
+    }
+
+    fn members(class: &ClassUnicode) -> Vec<bool> {
+        let mut all = vec![false; 0x11_0000];
+        for range in class.ranges() {
+            all[u32::from(range.start()) as usize..=u32::from(range.end()) as usize].fill(true);
+        }
+        all
+    }
+
+    #[test]
+    fn every_code_point_has_the_atom_that_the_classes_of_regex_syntax_give_it() {
+        let expected = [
+            (0, r"[^\p{L}\p{M}\p{N}\p{P}\p{S}\s]"),
+            (1, r"\p{Lu}"),
+            (2, r"\p{Lt}"),
+            (3, r"\p{Ll}"),
+            (4, r"\p{Lm}"),
+            (5, r"\p{Lo}"),
+            (6, r"\p{M}"),
+            (7, r"\p{Nd}"),
+            (8, r"[\p{Nl}\p{No}]"),
+            (9, "[ ]"),
+            (10, r"[\r]"),
+            (11, r"[\n]"),
+            (12, r"[\s--[ \r\n]]"),
+            (13, "[']"),
+            (14, "[/]"),
+            (15, r"[\p{P}--['/_]]"),
+            (16, r"\p{S}"),
+            (17, "[_]"),
+        ];
+        assert_eq!(expected.len(), ATOMS);
+        for (atom, text) in expected {
+            let class = class(text);
+            let members = members(&class);
+            for c in (0..=0x10_FFFF).filter_map(char::from_u32) {
+                let member = members[u32::from(c) as usize];
+                assert_eq!(of(u32::from(c)) == atom, member, "{c:?} and atom {atom}");
+            }
+            assert_eq!(set_of(&class), Some(1 << atom), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_class_is_a_set_of_atoms_or_refused() {
+        assert_eq!(set_of(&class(r"\s")), Some(WHITE));
+        assert_eq!(set_of(&class(r"[\r\n]")), Some(NEWLINES));
+        assert_eq!(set_of(&class(r"[\s\S]")), Some((1 << ATOMS) - 1));
+        assert_eq!(set_of(&class(r"\S")), Some(((1 << ATOMS) - 1) & !WHITE));
+        for text in ["[a-z]", r"\w", r"\p{Han}", r"[\p{L}--a]", r"[^\t]", "[\u{10FFFF}]"] {
+            assert_eq!(set_of(&class(text)), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn decoding_agrees_with_char() {
+        for c in (0..=0x10_FFFF).filter_map(char::from_u32) {
+            let mut buffer = [0; 4];
+            let text = c.encode_utf8(&mut buffer);
+            assert_eq!(decode(text.as_bytes(), 0), (u32::from(c), c.len_utf8()));
+        }
+    }
+}

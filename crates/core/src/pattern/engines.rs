@@ -1,0 +1,214 @@
+//! The regex engines, for the patterns that no scanner can run.
+use std::sync::OnceLock;
+
+use fancy_regex::{CompileError, Error as FancyError, RegexBuilder};
+use regex_automata::meta;
+
+use super::pattern_error;
+use super::syntax::is_known_property;
+use super::tokens::{Dialect, Group, Member, Mode, Token, Tokens, members};
+use crate::error::{Error, Result};
+use crate::span::Span;
+
+/// A compiled automaton may take so many bytes.
+const SIZE_LIMIT: usize = 10 << 20;
+/// And a program of the backtracking engine so many instructions.
+const PROGRAM_LIMIT: usize = 1 << 18;
+
+/// Turns matches into pretokens: each match and each text between two is one.
+struct Tiler<'e, F> {
+    emit: &'e mut F,
+    done: usize,
+}
+
+impl<F: FnMut(Span) -> Result<()>> Tiler<'_, F> {
+    fn matched(&mut self, start: usize, end: usize) -> Result<()> {
+        self.cut(start)?;
+        self.cut(end)
+    }
+
+    fn cut(&mut self, at: usize) -> Result<()> {
+        if self.done < at {
+            (self.emit)(Span::new(self.done, at))?;
+            self.done = at;
+        }
+        Ok(())
+    }
+}
+
+/// regex-automata.
+#[derive(Debug)]
+pub(super) struct Linear {
+    regex: meta::Regex,
+}
+
+impl Linear {
+    /// `None` where the pattern is invalid, too large, or might not mean there what it means in
+    /// fancy-regex.
+    pub(super) fn compile(pattern: &str) -> Option<Self> {
+        if !means_the_same(pattern) {
+            return None;
+        }
+        let config = meta::Config::new().nfa_size_limit(Some(SIZE_LIMIT));
+        let regex = meta::Builder::new().configure(config).build(pattern).ok()?;
+        Some(Self { regex })
+    }
+
+    pub(super) fn for_each<F: FnMut(Span) -> Result<()>>(&self, text: &str, emit: &mut F) -> Result<()> {
+        let mut tiler = Tiler { emit, done: 0 };
+        for found in self.regex.find_iter(text) {
+            tiler.matched(found.start(), found.end())?;
+        }
+        tiler.cut(text.len())
+    }
+}
+
+/// Does every construct of the pattern mean the same in regex-syntax and in fancy-regex?
+fn means_the_same(pattern: &str) -> bool {
+    // Assertions and quantifiers are quantified by one engine and refused by the other.
+    let mut may_repeat = false;
+    Tokens::new(pattern, Dialect::Ours).all(|(at, token)| {
+        let before = std::mem::replace(&mut may_repeat, true);
+        match token {
+            Token::Char(_) | Token::Dot | Token::Close | Token::CodePoint(_) => true,
+            Token::Escape(c) => {
+                may_repeat = !matches!(c, 'b' | 'B' | 'A' | 'z');
+                !may_repeat || is_same_escape(c)
+            }
+            Token::Property { name, .. } => is_known_property(name),
+            Token::Class(text) => members(text).all(|(_, member)| match member {
+                Member::Word(Token::Escape(c)) => is_same_escape(c),
+                Member::Word(Token::Property { name, .. }) => is_known_property(name),
+                Member::Word(token) => matches!(token, Token::CodePoint(_)),
+                _ => true,
+            }),
+            Token::Caret | Token::Dollar | Token::Bar => {
+                may_repeat = false;
+                true
+            }
+            Token::Open(group) => {
+                may_repeat = false;
+                let plain = |flags: &str| flags.bytes().all(|flag| b"ims".contains(&flag));
+                match group {
+                    Group::Capture | Group::Named(_) | Group::Plain => true,
+                    Group::Flags { on, off } => plain(on) && plain(off),
+                    // Within a group fancy-regex lets them reach beyond its end.
+                    Group::BareFlags { on, off } => at == 0 && plain(on) && plain(off),
+                    _ => false,
+                }
+            }
+            Token::Repeat(repeat) => {
+                may_repeat = false;
+                before && repeat.mode != Mode::Possessive
+            }
+            Token::Unknown => false,
+        }
+    })
+}
+
+fn is_same_escape(c: char) -> bool {
+    matches!(c, 'n' | 'r' | 't' | 'f' | 'v' | 'a' | 's' | 'S' | 'd' | 'D' | 'w' | 'W')
+        || (c.is_ascii_punctuation() && c != '<' && c != '>')
+}
+
+/// fancy-regex, with a bound on all the backtracking for one text.
+///
+/// The engine bounds each search, but a hostile text can make a million searches that stay
+/// under any bound that an honest one needs. So a search runs under a small bound first, which
+/// costs nothing to speak of, and each time it fails it runs again under the next one, whose
+/// size is charged to the text. That depends on pattern and text alone, never on time.
+#[derive(Debug)]
+pub(super) struct Backtracking {
+    pattern: String,
+    /// The pattern under each of [`LIMITS`]; all but the first are compiled when needed.
+    levels: [OnceLock<std::result::Result<fancy_regex::Regex, String>>; LIMITS.len()],
+}
+
+/// Backtracks of one search. A search that finds its match `d` characters ahead takes `d` of them.
+const LIMITS: [usize; 7] = [1 << 6, 1 << 9, 1 << 12, 1 << 15, 1 << 18, 1 << 21, 1 << 24];
+
+/// What a text may be charged: this, and so much for each of its bytes. The sum of it takes
+/// about a second for a hostile megabyte; text whose matches are far apart is charged at most
+/// ten for each byte.
+const BUDGET: usize = 1 << 26;
+const BUDGET_PER_BYTE: usize = 16;
+
+impl Backtracking {
+    pub(super) fn compile(pattern: &str) -> Result<Self> {
+        let first = build(pattern, LIMITS[0]).map_err(|error| compile_error(pattern, &error))?;
+        let levels = [const { OnceLock::new() }; LIMITS.len()];
+        let _ = levels[0].set(Ok(first));
+        Ok(Self { pattern: pattern.to_owned(), levels })
+    }
+
+    pub(super) fn for_each<F: FnMut(Span) -> Result<()>>(&self, text: &str, emit: &mut F) -> Result<()> {
+        let mut tiler = Tiler { emit, done: 0 };
+        let mut budget = BUDGET.saturating_add(text.len().saturating_mul(BUDGET_PER_BYTE));
+        let mut at = 0;
+        while at <= text.len() {
+            let Some((start, end)) = self.find(text, at, &mut budget)? else { break };
+            tiler.matched(start, end)?;
+            // Behind an empty match the search goes on one character further.
+            let next = end.max(at);
+            at = if start == end {
+                next + text[next..].chars().next().map_or(1, char::len_utf8)
+            } else {
+                next
+            };
+        }
+        tiler.cut(text.len())
+    }
+
+    fn find(&self, text: &str, at: usize, budget: &mut usize) -> Result<Option<(usize, usize)>> {
+        for (level, &limit) in self.levels.iter().zip(&LIMITS) {
+            if limit > LIMITS[0] {
+                *budget = budget.checked_sub(limit).ok_or_else(|| self.too_hard(at))?;
+            }
+            let regex = level
+                .get_or_init(|| build(&self.pattern, limit).map_err(|error| error.to_string()))
+                .as_ref()
+                .map_err(|error| pattern_error(&self.pattern, None, error.clone()))?;
+            match regex.find_from_pos(text, at) {
+                Ok(found) => return Ok(found.map(|found| (found.start(), found.end()))),
+                Err(FancyError::RuntimeError(fancy_regex::RuntimeError::BacktrackLimitExceeded)) => {}
+                Err(_) => return Err(self.too_hard(at)),
+            }
+        }
+        Err(self.too_hard(at))
+    }
+
+    fn too_hard(&self, at: usize) -> Error {
+        let reason = format!(
+            "the search from byte {at} of the text exceeds the limit on backtracking; make quantifiers \
+             possessive (`\\s++`), or do not nest them"
+        );
+        pattern_error(&self.pattern, None, reason)
+    }
+}
+
+fn build(pattern: &str, limit: usize) -> std::result::Result<fancy_regex::Regex, FancyError> {
+    RegexBuilder::new(pattern)
+        .backtrack_limit(limit)
+        .delegate_size_limit(SIZE_LIMIT)
+        .max_prog_size(PROGRAM_LIMIT)
+        .build()
+}
+
+fn compile_error(pattern: &str, error: &FancyError) -> Error {
+    match error {
+        FancyError::ParseError(position, error) => pattern_error(pattern, Some(*position), error.to_string()),
+        FancyError::CompileError(error) => match &**error {
+            CompileError::InnerError(inner) if inner.size_limit().is_some() => {
+                let reason = format!("it needs more than {SIZE_LIMIT} bytes; use smaller repetition counts");
+                pattern_error(pattern, None, reason)
+            }
+            // The part that was handed to the other engine is told there, not its place here.
+            CompileError::InnerError(inner) => match inner.syntax_error() {
+                Some(error) => pattern_error(pattern, None, error.to_string()),
+                None => pattern_error(pattern, None, inner.to_string()),
+            },
+            error => pattern_error(pattern, None, error.to_string()),
+        },
+        error => pattern_error(pattern, None, error.to_string()),
+    }
+}

@@ -1,0 +1,82 @@
+//! The split patterns that have names.
+//!
+//! Their texts are the portable forms: they cut alike in fancy-regex and in Oniguruma, so they
+//! can be written into a tokenizer.json as they stand.
+use crate::description::Split;
+
+const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+const CL100K: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const O200K: &str = concat!(
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+);
+const WHITESPACE: &str = r" ?\S+|\s+";
+
+const PATTERNS: [(&str, &str); 6] = [
+    ("gpt2", GPT2),
+    ("cl100k", CL100K),
+    ("o200k", O200K),
+    // The same text as cl100k, which therefore gives the pattern its name.
+    ("llama3", CL100K),
+    ("qwen2", QWEN2),
+    ("whitespace", WHITESPACE),
+];
+
+/// Every name, in the order they are shown to people.
+pub const NAMES: [&str; 7] = ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "whitespace", "none"];
+
+/// The split of this name.
+pub fn split_named(name: &str) -> Option<Split> {
+    if name == "none" {
+        return Some(Split::Whole);
+    }
+    let (_, pattern) = PATTERNS.iter().find(|(known, _)| *known == name)?;
+    Some(Split::Pattern((*pattern).to_owned()))
+}
+
+/// The name of this split, if its text is that of a known one. Where two names share a text
+/// the first of [`NAMES`] is given.
+pub fn name_of(split: &Split) -> Option<&'static str> {
+    match split {
+        Split::Whole => Some("none"),
+        Split::Pattern(pattern) => PATTERNS.iter().find(|(_, known)| known == pattern).map(|(name, _)| *name),
+    }
+}
+
+/// What a user asks for: a known name, or else a regular expression (not yet looked at;
+/// [`Splitter::compile`](super::Splitter::compile) says whether it is valid).
+pub fn split_from(user: &str) -> Split {
+    split_named(user).unwrap_or_else(|| Split::Pattern(user.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::{Plan, Splitter, from_portable, portable};
+
+    #[test]
+    fn every_name_has_a_split_and_every_split_a_name() {
+        for name in NAMES {
+            let split = split_named(name).unwrap();
+            let expected = if name == "llama3" { "cl100k" } else { name };
+            assert_eq!(name_of(&split), Some(expected));
+            assert_eq!(split_from(name), split);
+        }
+        assert_eq!(split_named("gpt-2"), None);
+        assert_eq!(name_of(&Split::Pattern(r"\w+".to_owned())), None);
+        assert_eq!(split_from(r"\w+"), Split::Pattern(r"\w+".to_owned()));
+    }
+
+    #[test]
+    fn every_known_pattern_runs_on_the_scanner_and_is_portable() {
+        for (name, pattern) in PATTERNS {
+            let splitter = Splitter::compile(&split_named(name).unwrap()).unwrap();
+            assert_eq!(splitter.plan(), Plan::Scanner, "{name}");
+            assert_eq!(portable(pattern).unwrap(), pattern);
+            assert_eq!(from_portable(pattern).unwrap(), pattern);
+        }
+        assert_eq!(Splitter::compile(&Split::Whole).unwrap().plan(), Plan::Whole);
+    }
+}

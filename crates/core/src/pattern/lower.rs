@@ -1,0 +1,251 @@
+//! From the tree of a pattern to arms, wherever an arm means exactly the same.
+//!
+//! Lowering goes by structure, never by comparing texts, so that possessive and greedy spellings
+//! and the variants of users become the same arms. Each refusal below has its reason: either the
+//! arm would not be exact, or a hostile text could make it slow.
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+
+use super::arms::{Arm, Case, Literals, Run};
+use super::atoms::{self, AtomSet, NEWLINES, WHITE};
+use super::syntax::Node;
+
+/// More arms than a word has bits are left to the engines.
+const MAX_ARMS: usize = 32;
+/// A class in a literal has few members: both cases of a letter, or a handful of letters.
+const MAX_CHOICES: usize = 16;
+const MAX_LITERALS: usize = 64;
+
+/// The arms of a pattern, or `None` where it cannot be told by arms.
+pub(super) fn lower(node: &Node) -> Option<Vec<Arm>> {
+    let mut branches = Vec::new();
+    collect(node, &mut branches);
+    let mut arms: Vec<Arm> = Vec::new();
+    for branch in branches {
+        let arm = lower_branch(branch)?;
+        match (arms.last_mut(), arm) {
+            // `'s|'t|'re` is one arm: the first text that fits, as before.
+            (Some(Arm::Literal(last)), Arm::Literal(next)) => {
+                let mut texts = std::mem::take(&mut last.texts);
+                texts.extend(next.texts);
+                *last = Literals::new(texts);
+            }
+            (_, arm) => arms.push(arm),
+        }
+    }
+    let partnered = arms.iter().enumerate().all(|(i, arm)| match arm {
+        Arm::Case(case) => arms.get(i + 1).is_some_and(|next| is_partner(case, next)),
+        _ => true,
+    });
+    let few = arms.iter().all(|arm| match arm {
+        Arm::Literal(literals) => literals.texts.len() <= MAX_LITERALS,
+        _ => true,
+    });
+    (partnered && few && arms.len() <= MAX_ARMS).then_some(arms)
+}
+
+/// Alternatives of alternatives stand in one row.
+fn collect<'n>(node: &'n Node, branches: &mut Vec<&'n Node>) {
+    match node {
+        Node::Alt(nodes) => nodes.iter().for_each(|node| collect(node, branches)),
+        Node::Concat(nodes) if matches!(nodes[..], [Node::Alt(_)]) => collect(&nodes[0], branches),
+        node => branches.push(node),
+    }
+}
+
+fn is_partner(case: &Case, next: &Arm) -> bool {
+    let same = Run {
+        prefix: case.prefix,
+        body: case.upper,
+        max: usize::MAX,
+        tail: case.lower,
+        suffix: case.suffix.clone(),
+    };
+    *next == Arm::Run(same)
+}
+
+/// One part of a branch.
+enum Item<'n> {
+    Set { class: &'n ClassUnicode, min: u32, max: Option<u32>, possessive: bool },
+    Literals { texts: Vec<Vec<Vec<char>>>, optional: bool },
+    NotBeforeText,
+    End,
+}
+
+fn lower_branch(node: &Node) -> Option<Arm> {
+    let mut items = Vec::new();
+    flatten(node, &mut items)?;
+    if let [Item::Set { class, min: 1, max: Some(1), .. }] = items[..]
+        && let Some(body) = atoms::set_of(class)
+    {
+        return Some(Arm::Run(Run { prefix: 0, body, max: 1, tail: 0, suffix: None }));
+    }
+    if let Some(texts) = literal(&items) {
+        return Some(Arm::Literal(Literals::new(texts)));
+    }
+    white(&items).or_else(|| word(&items))
+}
+
+fn flatten<'n>(node: &'n Node, items: &mut Vec<Item<'n>>) -> Option<()> {
+    let once = |class, min, max, possessive| Item::Set { class, min, max, possessive };
+    match node {
+        Node::Set(class) => items.push(once(class, 1, Some(1), false)),
+        Node::Repeat { node, min, max } => match (single(node), min, max) {
+            (Some(class), _, _) => items.push(once(class, *min, *max, false)),
+            (None, 0, Some(1)) => items.push(Item::Literals { texts: texts_of(node)?, optional: true }),
+            _ => return None,
+        },
+        Node::Atomic(inner) => match &**inner {
+            Node::Repeat { node, min, max } => match single(node) {
+                Some(class) => items.push(once(class, *min, *max, true)),
+                None => return None,
+            },
+            // An atomic group around one quantified class, however many groups are around that.
+            Node::Concat(nodes) if nodes.len() == 1 => match &nodes[0] {
+                Node::Repeat { node, min, max } => items.push(once(single(node)?, *min, *max, true)),
+                _ => return None,
+            },
+            _ => return None,
+        },
+        Node::Concat(nodes) => {
+            for node in nodes {
+                flatten(node, items)?;
+            }
+        }
+        Node::Alt(_) => items.push(Item::Literals { texts: texts_of(node)?, optional: false }),
+        Node::NotAhead(inner) => {
+            let text = single(inner).and_then(atoms::set_of)?;
+            if text != !WHITE & ((1 << atoms::ATOMS) - 1) {
+                return None;
+            }
+            items.push(Item::NotBeforeText);
+        }
+        Node::End => items.push(Item::End),
+    }
+    Some(())
+}
+
+fn single(node: &Node) -> Option<&ClassUnicode> {
+    match node {
+        Node::Set(class) => Some(class),
+        Node::Concat(nodes) if nodes.len() == 1 => single(&nodes[0]),
+        _ => None,
+    }
+}
+
+/// The texts that `node` matches, in order of preference, where they are few and none is empty.
+fn texts_of(node: &Node) -> Option<Vec<Vec<Vec<char>>>> {
+    let texts = match node {
+        Node::Set(class) => vec![vec![choices(class)?]],
+        Node::Concat(nodes) if nodes.len() == 1 => texts_of(&nodes[0])?,
+        Node::Concat(nodes) => {
+            let mut texts = vec![Vec::new()];
+            for node in nodes {
+                texts = join(&texts, &texts_of(node)?)?;
+            }
+            texts
+        }
+        Node::Alt(nodes) => {
+            let mut texts = Vec::new();
+            for node in nodes {
+                texts.extend(texts_of(node)?);
+            }
+            texts
+        }
+        _ => return None,
+    };
+    let fits = texts.len() <= MAX_LITERALS && texts.iter().all(|text| !text.is_empty());
+    (fits && !texts.is_empty()).then_some(texts)
+}
+
+fn join(left: &[Vec<Vec<char>>], right: &[Vec<Vec<char>>]) -> Option<Vec<Vec<Vec<char>>>> {
+    if left.len() * right.len() > MAX_LITERALS {
+        return None;
+    }
+    Some(left.iter().flat_map(|a| right.iter().map(move |b| [&a[..], &b[..]].concat())).collect())
+}
+
+fn choices(class: &ClassUnicode) -> Option<Vec<char>> {
+    let count: usize = class.iter().map(ClassUnicodeRange::len).sum();
+    (count <= MAX_CHOICES).then(|| class.iter().flat_map(|range| range.start()..=range.end()).collect())
+}
+
+fn literal(items: &[Item<'_>]) -> Option<Vec<Vec<Vec<char>>>> {
+    let mut texts = vec![Vec::new()];
+    for item in items {
+        texts = match item {
+            Item::Set { class, min: 1, max: Some(1), .. } => join(&texts, &[vec![choices(class)?]])?,
+            Item::Literals { texts: more, optional: false } => join(&texts, more)?,
+            _ => return None,
+        };
+    }
+    texts.iter().all(|text| !text.is_empty()).then_some(texts)
+}
+
+/// The arms that look at what follows white space.
+fn white(items: &[Item<'_>]) -> Option<Arm> {
+    let [Item::Set { class, min, max, possessive }, rest @ ..] = items else { return None };
+    if *max == Some(1) || atoms::set_of(class) != Some(WHITE) {
+        return None;
+    }
+    match (rest, min, max, possessive) {
+        ([Item::NotBeforeText], 1, None, false) => Some(Arm::BeforeText),
+        // A possessive run is followed by text or by the end.
+        ([Item::End], 1, None, _) | ([Item::NotBeforeText], 1, None, true) => Some(Arm::AtEnd),
+        // One line end or several: the run before it has taken all but the last.
+        ([Item::Set { class, min: 1, max: Some(1) | None, .. }], 0, None, false)
+            if atoms::set_of(class) == Some(NEWLINES) =>
+        {
+            Some(Arm::ThroughNewline)
+        }
+        _ => None,
+    }
+}
+
+/// `prefix? body+ tail* suffix?` and `prefix? upper* lower+ suffix?`.
+fn word(items: &[Item<'_>]) -> Option<Arm> {
+    let (mut prefix, mut sticky, mut rest) = (0, false, items);
+    if let [Item::Set { class, min: 0, max: Some(1), possessive }, more @ ..] = rest {
+        (prefix, sticky, rest) = (atoms::set_of(class)?, *possessive, more);
+    }
+    let [Item::Set { class, min, max, possessive }, more @ ..] = rest else { return None };
+    let (first, rest) = (atoms::set_of(class)?, more);
+    if *min == 0 {
+        let [Item::Set { class, min: 1, max: None, .. }, rest @ ..] = rest else { return None };
+        let lower = atoms::set_of(class)?;
+        // A possessive run gives nothing back; without common characters it never has to.
+        let gives_back = *possessive && first & lower != 0;
+        if max.is_some() || gives_back || !prefix_is_exact(prefix, sticky, first | lower) {
+            return None;
+        }
+        let case = Case { prefix, upper: first, lower, suffix: literals(suffix(rest)?) };
+        return Some(Arm::Case(case));
+    }
+    let (mut tail, mut rest) = (0, rest);
+    if let [Item::Set { class, min: 0, max: None, .. }, more @ ..] = rest {
+        (tail, rest) = (atoms::set_of(class)?, more);
+    }
+    if *min != 1 || !prefix_is_exact(prefix, sticky, first) {
+        return None;
+    }
+    let max = max.map_or(usize::MAX, |max| max as usize);
+    Some(Arm::Run(Run { prefix, body: first, max, tail, suffix: literals(suffix(rest)?) }))
+}
+
+/// A possessive prefix is never left out once it fits, which only a class apart makes the same.
+fn prefix_is_exact(prefix: AtomSet, sticky: bool, body: AtomSet) -> bool {
+    !sticky || prefix & body == 0
+}
+
+/// The texts of what stands last; none where nothing does.
+fn suffix(items: &[Item<'_>]) -> Option<Vec<Vec<Vec<char>>>> {
+    match items {
+        [] => Some(Vec::new()),
+        [Item::Literals { texts, optional: true }] => Some(texts.clone()),
+        [Item::Set { class, min: 0, max: Some(1), .. }] => Some(vec![vec![choices(class)?]]),
+        _ => None,
+    }
+}
+
+fn literals(texts: Vec<Vec<Vec<char>>>) -> Option<Literals> {
+    (!texts.is_empty()).then(|| Literals::new(texts))
+}

@@ -1,0 +1,181 @@
+//! Split patterns: from a regular expression to the spans of pretokens.
+//!
+//! In comes a [`Split`], out comes a [`Splitter`] that cuts any text. Matches are pretokens and
+//! so is the text between them: nothing is dropped, and an empty match cuts without making a
+//! piece (`(?=b)` cuts `abab` into `a`, `ba`, `b`).
+//!
+//! # The dialect
+//! Patterns are regular expressions of fancy-regex, read as tiktoken reads them:
+//! - Unicode throughout (version 16): `\s` is the 25 characters of White_Space, `\d` is
+//!   `\p{Nd}`, `(?i:...)` folds simply, so that `(?i:'s)` matches `'ſ` too.
+//! - `$` and `\z` are the end of the text, `^` and `\A` its start, `(?m:...)` makes `^` and `$`
+//!   line anchors; `.` is anything but `\n`, and anything at all in `(?s:...)`.
+//! - Any quantifier followed by `+` is possessive, `\p{N}{1,3}+` too.
+//! - Look-around, atomic groups and back references are there, at the price of backtracking.
+//!
+//! The Oniguruma patterns of tokenizer.json files differ in several of these; [`portable`] and
+//! [`from_portable`] translate, or refuse what they cannot translate with certainty.
+//!
+//! # The plans
+//! A pattern whose every alternative is one of a few forms (`arms`) is run by a scanner over
+//! character classes, which is linear in the text and exact. Any other one is run by
+//! regex-automata when that can express it, else by fancy-regex under a bound on backtracking.
+//! What surprises: the plan follows from the structure of the pattern and never from its
+//! name, so a variant of a known pattern is as fast as the known one.
+mod arms;
+mod atom_table;
+mod atoms;
+mod engines;
+pub mod known;
+mod lower;
+mod scanner;
+mod syntax;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod translate;
+
+use std::fmt;
+
+use self::engines::{Backtracking, Linear};
+use self::scanner::Scanner;
+pub use self::translate::{from_portable, portable};
+use crate::description::Split;
+use crate::error::{Kind, Result};
+use crate::span::Span;
+
+/// Bytes of a pattern: compiling takes time that grows with the square of alternatives.
+const PATTERN_LIMIT: usize = 64 << 10;
+
+/// What a search of a regex engine is taken for, in bytes: the watch is asked every few searches.
+const SEARCH: usize = 4 << 10;
+
+/// A split, ready to run. Immutable and safe to share between threads.
+#[derive(Debug)]
+pub struct Splitter {
+    engine: Engine,
+}
+
+#[derive(Debug)]
+enum Engine {
+    Whole,
+    Scanner(Box<Scanner>),
+    Linear(Box<Linear>),
+    Backtracking(Box<Backtracking>),
+}
+
+/// How a split runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plan {
+    /// The text is not cut at all.
+    Whole,
+    /// A scanner over character classes; time linear in the text.
+    Scanner,
+    /// A regex engine whose every search is linear in what it looks at.
+    Linear,
+    /// A backtracking regex engine, bounded: beyond its limit a text is an error.
+    Backtracking,
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Whole => "whole text",
+            Self::Scanner => "scanner",
+            Self::Linear => "linear regex engine",
+            Self::Backtracking => "backtracking regex engine",
+        })
+    }
+}
+
+impl Splitter {
+    /// Makes a split ready.
+    ///
+    /// # Errors
+    /// [`Kind::Pattern`] for a pattern that is invalid or too large.
+    ///
+    /// Cost: about a millisecond for a scanner, several for an engine.
+    pub fn compile(split: &Split) -> Result<Self> {
+        if let Split::Pattern(pattern) = split
+            && pattern.len() > PATTERN_LIMIT
+        {
+            let reason =
+                format!("{} bytes are over the limit of {PATTERN_LIMIT} for a pattern", pattern.len());
+            return Err(Kind::Pattern { pattern: pattern.clone(), position: None, reason }.into());
+        }
+        let engine = match split {
+            Split::Whole => Engine::Whole,
+            Split::Pattern(pattern) => match syntax::parse(pattern).and_then(|node| lower::lower(&node)) {
+                Some(arms) => Engine::Scanner(Box::new(Scanner::new(arms))),
+                None => Self::general(pattern)?,
+            },
+        };
+        Ok(Self { engine })
+    }
+
+    fn general(pattern: &str) -> Result<Engine> {
+        match Linear::compile(pattern) {
+            Some(engine) => Ok(Engine::Linear(Box::new(engine))),
+            None => Ok(Engine::Backtracking(Box::new(Backtracking::compile(pattern)?))),
+        }
+    }
+
+    /// The work that finding a pretoken of `length` bytes stands for, for the watch. A regex engine
+    /// may look at much more text than it matches.
+    #[inline]
+    pub fn work(&self, length: usize) -> usize {
+        match self.plan() {
+            Plan::Whole | Plan::Scanner => length,
+            Plan::Linear | Plan::Backtracking => length + SEARCH,
+        }
+    }
+
+    /// Which way this split runs.
+    pub fn plan(&self) -> Plan {
+        match self.engine {
+            Engine::Whole => Plan::Whole,
+            Engine::Scanner(_) => Plan::Scanner,
+            Engine::Linear(_) => Plan::Linear,
+            Engine::Backtracking(_) => Plan::Backtracking,
+        }
+    }
+
+    /// Calls `emit` for every pretoken of `text`, in order; they tile it and none is empty.
+    ///
+    /// # Errors
+    /// Those of `emit`, at which the walk ends, and [`Kind::Pattern`] from the backtracking plan
+    /// when a text needs more steps than its limit; what was emitted before stays emitted.
+    ///
+    /// Cost: see [`Plan`]. An engine searches from each match for the next, so a pattern whose
+    /// search looks much further than its match is quadratic in the text: `a*b|a` in the linear
+    /// plan, and `(?:a|b)*+c` in the backtracking one, whose limit counts only what is given back.
+    #[inline]
+    pub fn for_each<F: FnMut(Span) -> Result<()>>(&self, text: &str, mut emit: F) -> Result<()> {
+        match &self.engine {
+            Engine::Whole if text.is_empty() => Ok(()),
+            Engine::Whole => emit(Span::new(0, text.len())),
+            Engine::Scanner(scanner) => scanner.for_each(text, emit),
+            Engine::Linear(engine) => engine.for_each(text, &mut emit),
+            Engine::Backtracking(engine) => engine.for_each(text, &mut emit),
+        }
+    }
+
+    /// The first byte position from `from` on, strictly inside `text`, that is a boundary of
+    /// pretokens whatever surrounds it: splitting the parts before and behind it gives the
+    /// same pretokens as splitting the whole.
+    ///
+    /// `None` where there is none within 64 kB, and for every plan but the scanner, for which
+    /// alone this can be known. `from` need not be a character boundary.
+    ///
+    /// Cost: linear in the distance, a few bytes in ordinary text.
+    pub fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
+        match &self.engine {
+            Engine::Scanner(scanner) => scanner.safe_cut(text, from),
+            _ => None,
+        }
+    }
+}
+
+fn pattern_error(pattern: &str, position: Option<usize>, reason: impl Into<String>) -> crate::error::Error {
+    Kind::Pattern { pattern: pattern.to_owned(), position, reason: reason.into() }.into()
+}

@@ -1,0 +1,196 @@
+//! The parser of the subset that scanners are made from.
+//!
+//! It answers `None` for anything outside the subset, valid or not: such a pattern goes to a
+//! regex engine, which says what is wrong with it. What it accepts means here what it means in
+//! fancy-regex.
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
+
+use super::tokens::{Dialect, Group, Member, Mode, Token, Tokens, members};
+
+/// A parsed pattern.
+#[derive(Debug, Clone)]
+pub(super) enum Node {
+    /// One character out of these.
+    Set(ClassUnicode),
+    /// One after the other; none at all is the empty match.
+    Concat(Vec<Node>),
+    /// The first that leads to a match.
+    Alt(Vec<Node>),
+    /// As often as possible.
+    Repeat { node: Box<Node>, min: u32, max: Option<u32> },
+    /// Nothing is given back once the inside has matched.
+    Atomic(Box<Node>),
+    /// `(?!x)`
+    NotAhead(Box<Node>),
+    /// The end of the text.
+    End,
+}
+
+/// Groups deeper than this are for the engines, which have bounds of their own.
+const MAX_DEPTH: usize = 16;
+
+/// The tree of `pattern`, or `None` where it is outside the subset.
+pub(super) fn parse(pattern: &str) -> Option<Node> {
+    let mut parser = Parser { tokens: Tokens::new(pattern, Dialect::Ours), depth: 0 };
+    let (node, closed) = parser.alternation(false)?;
+    (!closed).then_some(node)
+}
+
+struct Parser<'p> {
+    tokens: Tokens<'p>,
+    depth: usize,
+}
+
+impl Parser<'_> {
+    /// Branches up to a closing parenthesis (then the answer says so) or the end.
+    fn alternation(&mut self, fold: bool) -> Option<(Node, bool)> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return None;
+        }
+        let mut branches = Vec::new();
+        let mut items: Vec<Node> = Vec::new();
+        // A quantifier binds to an item only once.
+        let mut may_repeat = false;
+        let closed = loop {
+            let Some((_, token)) = self.tokens.next() else { break false };
+            let node = match token {
+                Token::Close => break true,
+                Token::Bar => {
+                    branches.push(Node::Concat(std::mem::take(&mut items)));
+                    may_repeat = false;
+                    continue;
+                }
+                Token::Repeat(repeat) => {
+                    if !may_repeat || repeat.max.is_some_and(|max| max < repeat.min || max == 0) {
+                        return None;
+                    }
+                    let node = Box::new(items.pop()?);
+                    let node = Node::Repeat { node, min: repeat.min, max: repeat.max };
+                    items.push(match repeat.mode {
+                        Mode::Greedy => node,
+                        Mode::Possessive => Node::Atomic(Box::new(node)),
+                        Mode::Lazy => return None,
+                    });
+                    may_repeat = false;
+                    continue;
+                }
+                Token::Dollar | Token::Escape('z') => {
+                    items.push(Node::End);
+                    may_repeat = false;
+                    continue;
+                }
+                Token::Open(group) => self.group(group, fold)?,
+                token => Node::Set(set(token, fold)?),
+            };
+            may_repeat = !matches!(node, Node::NotAhead(_));
+            items.push(node);
+        };
+        self.depth -= 1;
+        let last = Node::Concat(items);
+        if branches.is_empty() {
+            return Some((last, closed));
+        }
+        branches.push(last);
+        Some((Node::Alt(branches), closed))
+    }
+
+    fn group(&mut self, group: Group<'_>, fold: bool) -> Option<Node> {
+        let inner_fold = match group {
+            Group::Capture | Group::Named(_) | Group::Plain | Group::Atomic | Group::NotAhead => fold,
+            Group::Flags { on: "i", off: "" } => true,
+            Group::Flags { on: "", off: "i" } => false,
+            _ => return None,
+        };
+        let (node, closed) = self.alternation(inner_fold)?;
+        if !closed {
+            return None;
+        }
+        Some(match group {
+            Group::Atomic => Node::Atomic(Box::new(node)),
+            Group::NotAhead => Node::NotAhead(Box::new(node)),
+            _ => node,
+        })
+    }
+}
+
+/// The characters that a word for one character stands for.
+fn set(token: Token<'_>, fold: bool) -> Option<ClassUnicode> {
+    match token {
+        Token::Char(c) | Token::CodePoint(c) => one(c, fold),
+        Token::Escape(c) => match c {
+            'n' => one('\n', fold),
+            'r' => one('\r', fold),
+            't' => one('\t', fold),
+            'f' => one('\x0C', fold),
+            'v' => one('\x0B', fold),
+            's' | 'S' | 'd' | 'D' => class(&format!("\\{c}"), fold),
+            c if c.is_ascii_punctuation() && c != '<' && c != '>' => one(c, fold),
+            _ => None,
+        },
+        Token::Property { name, negated } if is_category(name) => {
+            class(&format!("\\{}{{{name}}}", if negated { 'P' } else { 'p' }), fold)
+        }
+        Token::Class(text) => {
+            let plain = members(text).all(|(_, member)| match member {
+                Member::Char(c) => c != '&',
+                Member::Word(token) => set(token, false).is_some(),
+                _ => false,
+            });
+            if plain { class(text, fold) } else { None }
+        }
+        _ => None,
+    }
+}
+
+fn one(c: char, fold: bool) -> Option<ClassUnicode> {
+    let mut class = ClassUnicode::new([ClassUnicodeRange::new(c, c)]);
+    if fold {
+        class.try_case_fold_simple().ok()?;
+    }
+    Some(class)
+}
+
+fn class(text: &str, fold: bool) -> Option<ClassUnicode> {
+    let hir = ParserBuilder::new().case_insensitive(fold).build().parse(text).ok()?;
+    match hir.into_kind() {
+        HirKind::Class(Class::Unicode(class)) if !class.ranges().is_empty() => Some(class),
+        HirKind::Literal(literal) => {
+            let mut chars = std::str::from_utf8(&literal.0).ok()?.chars();
+            let c = chars.next()?;
+            if chars.next().is_some() { None } else { one(c, false) }
+        }
+        _ => None,
+    }
+}
+
+/// Is it the short name of a general category, which every engine knows alike?
+pub(super) fn is_category(name: &str) -> bool {
+    const CATEGORIES: [&str; 36] = [
+        "L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No", "P", "Pc", "Pd",
+        "Ps", "Pe", "Pi", "Pf", "Po", "S", "Sm", "Sc", "Sk", "So", "Z", "Zs", "Zl", "Zp", "Cc", "Cf", "Co",
+        "Cn", "C",
+    ];
+    CATEGORIES.contains(&name)
+}
+
+/// Is it that, or another property that holds the same characters in every engine?
+pub(super) fn is_known_property(name: &str) -> bool {
+    const OTHERS: [&str; 13] = [
+        "Alphabetic",
+        "Arabic",
+        "Cyrillic",
+        "Devanagari",
+        "Greek",
+        "Han",
+        "Hangul",
+        "Hebrew",
+        "Hiragana",
+        "Katakana",
+        "Latin",
+        "Thai",
+        "Cn",
+    ];
+    is_category(name) || OTHERS.contains(&name)
+}

@@ -1,0 +1,85 @@
+//! The tests of the whole room; those of one file stand at its end.
+mod cuts;
+mod engines;
+mod oracle;
+mod translate;
+
+use super::{Plan, Splitter};
+use crate::description::Split;
+use crate::error::Error;
+
+/// tiktoken's own spelling of cl100k.
+const TIKTOKEN_CL100K: &str = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s";
+/// tiktoken's own spelling of gpt2.
+const TIKTOKEN_R50K: &str =
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s";
+
+/// Spellings and variants that users have, all of which are to run on the scanner.
+const VARIANTS: [&str; 24] = [
+    TIKTOKEN_CL100K,
+    TIKTOKEN_R50K,
+    // GPT-2 as it was first published.
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    // Digits by two, as users of cl100k like them.
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
+    // The portable spelling of tiktoken's cl100k.
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|(?>\p{N}{1,3})| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++\z|\s*[\r\n]|\s+(?!\S)|\s",
+    // Case runs without contractions, single digits.
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    // Marks as letters, punctuation and symbols named.
+    r"[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    // A prefix class that overlaps the body: one may be left out for the other.
+    r"[\p{M}\p{L}]?[\p{M}\p{N}]+|\s+",
+    // The same with case runs, every class overlapping every other.
+    r"[\p{Lu}\p{M}]?[\p{Lu}\p{M}\p{Lo}]*[\p{Ll}\p{Lo}]+|[\p{Lu}\p{M}]?[\p{Lu}\p{M}\p{Lo}]+[\p{Ll}\p{Lo}]*",
+    // Text between matches.
+    r"\p{Lu}+",
+    r"\p{N}{1,3}|'s",
+    r"\s+(?!\S)",
+    r"\s+$",
+    r"\s++(?!\S)",
+    r"\s*[\r\n]+",
+    r"\s*[\r\n]|\s+$|\S",
+    r"\s*[\r\n]++|\s",
+    r"(?:'s|'t)|(\p{L}+)|(?:\p{N})+",
+    r"(?i:'S|x)|\S",
+    r"(?i:'(?:s|K|ſ)|l(?:d|ve))|\p{L}|-",
+    r"\p{L}+(?:'s|ly)?|\r\n|\x{2028}",
+    r"\p{L}{1,2}(?i:'s|'re)?| |'",
+    r"[^\S\r\n]+|\S+",
+    r" ?\p{Ll}+'?|\p{Lu}",
+];
+
+fn splitter(pattern: &str) -> Splitter {
+    Splitter::compile(&Split::Pattern(pattern.to_owned())).unwrap()
+}
+
+/// The pretokens of `text`, or the error after them.
+fn spans(splitter: &Splitter, text: &str) -> Result<Vec<(usize, usize)>, Error> {
+    let mut spans = Vec::new();
+    splitter.for_each(text, |span| {
+        spans.push((span.start, span.end));
+        Ok(())
+    })?;
+    Ok(spans)
+}
+
+/// What fancy-regex makes of it, by the rule of the room: matches, and what is between them.
+fn expected(regex: &fancy_regex::Regex, text: &str) -> Vec<(usize, usize)> {
+    let mut cuts = vec![0, text.len()];
+    for found in regex.find_iter(text) {
+        let found = found.expect("within the limit");
+        cuts.extend([found.start(), found.end()]);
+    }
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts.windows(2).map(|pair| (pair[0], pair[1])).collect()
+}
+
+/// One character or more of every atom and of everything a pattern singles out.
+const EDGES: [char; 58] = [
+    's', 't', 'r', 'e', 'v', 'm', 'l', 'd', 'x', 'S', 'L', 'E', 'D', 'X', 'ſ', '\u{212A}', 'K', 'é', 'É',
+    'ß', 'ǅ', 'ʰ', 'ª', '中', 'ま', 'ا', '1', '7', '٣', '९', 'Ⅷ', '½', '²', '\u{301}', '\u{903}', '\u{20DD}',
+    '\'', '’', '/', '_', '-', '.', '"', '+', '€', '😀', '\u{FFFD}', '\u{200B}', '\u{200D}', '\0', ' ', '\t',
+    '\n', '\r', '\u{85}', '\u{A0}', '\u{3000}', '\u{2028}',
+];

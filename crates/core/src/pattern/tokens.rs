@@ -1,0 +1,391 @@
+//! The words of a regular expression: what the parser of the scanner's subset, the check for the
+//! linear engine and both translations look at instead of the bare text.
+//!
+//! The two dialects differ here in one thing only, what a `+` behind a quantifier means; every
+//! other difference is one of meaning, which the readers of the words decide.
+
+/// Whose pattern it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// Ours, that of fancy-regex: any quantifier followed by `+` is possessive.
+    Ours,
+    /// Oniguruma's Ruby syntax: `{n,m}+` is a quantifier of a quantifier.
+    Oniguruma,
+}
+
+/// One word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token<'p> {
+    /// A character that stands for itself.
+    Char(char),
+    /// A backslash and this character, which is no digit and starts none of the other forms.
+    Escape(char),
+    /// `\x41`, `\x{41}`, `\u0041`, `\u{41}`: the character it names.
+    CodePoint(char),
+    /// `\p{name}`, `\P{name}` and their short forms.
+    Property { name: &'p str, negated: bool },
+    /// `[...]`, whole.
+    Class(&'p str),
+    /// `(` and what says which group it opens.
+    Open(Group<'p>),
+    /// `)`
+    Close,
+    /// `|`
+    Bar,
+    /// `.`
+    Dot,
+    /// `^`
+    Caret,
+    /// `$`
+    Dollar,
+    /// A quantifier of what stands before it.
+    Repeat(Repeat),
+    /// Anything else; nobody but the engine itself says what it means.
+    Unknown,
+}
+
+/// A quantifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Repeat {
+    pub(super) min: u32,
+    /// `None`: without end.
+    pub(super) max: Option<u32>,
+    /// Written as `{...}`?
+    pub(super) interval: bool,
+    pub(super) mode: Mode,
+}
+
+/// What a quantifier prefers, and whether it ever gives back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Greedy,
+    Lazy,
+    Possessive,
+}
+
+/// What kind of group an opening parenthesis opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Group<'p> {
+    Capture,
+    Named(&'p str),
+    Plain,
+    Atomic,
+    Ahead,
+    NotAhead,
+    Behind,
+    NotBehind,
+    /// `(?i-s:`: these flags on and those off, within the group.
+    Flags {
+        on: &'p str,
+        off: &'p str,
+    },
+    /// `(?i)`: the same until the end of the enclosing group; there is no closing parenthesis.
+    BareFlags {
+        on: &'p str,
+        off: &'p str,
+    },
+    /// Comments, conditions, verbs, calls.
+    Other,
+}
+
+/// The words of a pattern with their byte positions.
+#[derive(Debug, Clone)]
+pub(super) struct Tokens<'p> {
+    pattern: &'p str,
+    at: usize,
+    dialect: Dialect,
+}
+
+impl<'p> Tokens<'p> {
+    pub(super) fn new(pattern: &'p str, dialect: Dialect) -> Self {
+        Self { pattern, at: 0, dialect }
+    }
+
+    fn rest(&self) -> &'p str {
+        &self.pattern[self.at..]
+    }
+
+    fn eat(&mut self, bytes: usize) -> &'p str {
+        let taken = &self.rest()[..bytes];
+        self.at += bytes;
+        taken
+    }
+
+    fn next_token(&mut self) -> Option<Token<'p>> {
+        let c = self.rest().chars().next()?;
+        Some(match c {
+            '\\' => self.escape(),
+            '[' => self.class(),
+            '(' => self.open(),
+            '*' | '+' | '?' | '{' => self.quantifier(c),
+            _ => {
+                self.eat(c.len_utf8());
+                match c {
+                    ')' => Token::Close,
+                    '|' => Token::Bar,
+                    '.' => Token::Dot,
+                    '^' => Token::Caret,
+                    '$' => Token::Dollar,
+                    c => Token::Char(c),
+                }
+            }
+        })
+    }
+
+    fn escape(&mut self) -> Token<'p> {
+        self.eat(1);
+        let Some(c) = self.rest().chars().next() else { return Token::Unknown };
+        self.eat(c.len_utf8());
+        match c {
+            'p' | 'P' => self.property(c == 'P'),
+            'x' => self.code_point(2),
+            'u' => self.code_point(4),
+            c if c.is_ascii_digit() => Token::Unknown,
+            c => Token::Escape(c),
+        }
+    }
+
+    fn property(&mut self, negated: bool) -> Token<'p> {
+        if self.rest().starts_with('{') {
+            let Some(end) = self.rest().find('}') else { return Token::Unknown };
+            let name = &self.eat(end + 1)[1..end];
+            return match name.strip_prefix('^') {
+                Some(name) => Token::Property { name, negated: !negated },
+                None => Token::Property { name, negated },
+            };
+        }
+        match self.rest().chars().next() {
+            Some(c) if c.is_ascii_alphabetic() => Token::Property { name: self.eat(1), negated },
+            _ => Token::Unknown,
+        }
+    }
+
+    fn code_point(&mut self, digits: usize) -> Token<'p> {
+        let rest = self.rest();
+        let hex = if let Some(inner) = rest.strip_prefix('{') {
+            let Some(end) = inner.find('}') else { return Token::Unknown };
+            self.eat(end + 2);
+            &inner[..end]
+        } else {
+            let Some(hex) = rest.get(..digits) else { return Token::Unknown };
+            self.eat(digits);
+            hex
+        };
+        let plain = !hex.is_empty() && hex.len() <= 8 && hex.bytes().all(|b| b.is_ascii_hexdigit());
+        match u32::from_str_radix(hex, 16).ok().and_then(char::from_u32) {
+            Some(c) if plain => Token::CodePoint(c),
+            _ => Token::Unknown,
+        }
+    }
+
+    fn class(&mut self) -> Token<'p> {
+        let bytes = self.rest().as_bytes();
+        let mut depth = 0_usize;
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            at += 1;
+            match byte {
+                b'\\' => at += 1,
+                b'[' => {
+                    depth += 1;
+                    if bytes.get(at) == Some(&b'^') {
+                        at += 1;
+                    }
+                    // A bracket right behind the opening one is a member.
+                    if bytes.get(at) == Some(&b']') {
+                        at += 1;
+                    }
+                }
+                b']' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return Token::Class(self.eat(at));
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.eat(self.rest().len());
+        Token::Unknown
+    }
+
+    fn open(&mut self) -> Token<'p> {
+        const PLAIN: [(&str, Group<'static>); 6] = [
+            ("(?:", Group::Plain),
+            ("(?>", Group::Atomic),
+            ("(?=", Group::Ahead),
+            ("(?!", Group::NotAhead),
+            ("(?<=", Group::Behind),
+            ("(?<!", Group::NotBehind),
+        ];
+        for (text, group) in PLAIN {
+            if self.rest().starts_with(text) {
+                self.eat(text.len());
+                return Token::Open(group);
+            }
+        }
+        for text in ["(?<", "(?P<"] {
+            if let Some(inner) = self.rest().strip_prefix(text) {
+                return match inner.find('>') {
+                    Some(end) if end > 0 && inner[..end].bytes().all(|b| b.is_ascii_alphabetic()) => {
+                        self.eat(text.len() + end + 1);
+                        Token::Open(Group::Named(&inner[..end]))
+                    }
+                    _ => {
+                        self.eat(1);
+                        Token::Open(Group::Other)
+                    }
+                };
+            }
+        }
+        let Some(inner) = self.rest().strip_prefix("(?") else {
+            let verb = self.rest().starts_with("(*");
+            self.eat(1);
+            return Token::Open(if verb { Group::Other } else { Group::Capture });
+        };
+        let end = inner.bytes().take_while(|b| b.is_ascii_alphabetic() || *b == b'-').count();
+        let (on, off) = inner[..end].split_once('-').unwrap_or((&inner[..end], ""));
+        let closing = inner.as_bytes().get(end);
+        if end == 0 || off.contains('-') || on.len() + off.len() == 0 {
+            self.eat(1);
+            return Token::Open(Group::Other);
+        }
+        match closing {
+            Some(b':') => {
+                self.eat(2 + end + 1);
+                Token::Open(Group::Flags { on, off })
+            }
+            Some(b')') => {
+                self.eat(2 + end + 1);
+                Token::Open(Group::BareFlags { on, off })
+            }
+            _ => {
+                self.eat(1);
+                Token::Open(Group::Other)
+            }
+        }
+    }
+
+    fn quantifier(&mut self, sign: char) -> Token<'p> {
+        let (min, max) = match sign {
+            '*' => (0, None),
+            '+' => (1, None),
+            '?' => (0, Some(1)),
+            _ => {
+                let Some(bounds) = self.interval() else {
+                    self.eat(1);
+                    return Token::Unknown;
+                };
+                bounds
+            }
+        };
+        let interval = sign == '{';
+        if !interval {
+            self.eat(1);
+        }
+        let mode = match self.rest().as_bytes().first() {
+            Some(b'?') => Mode::Lazy,
+            Some(b'+') if !interval || self.dialect == Dialect::Ours => Mode::Possessive,
+            _ => Mode::Greedy,
+        };
+        if mode != Mode::Greedy {
+            self.eat(1);
+        }
+        Token::Repeat(Repeat { min, max, interval, mode })
+    }
+
+    /// `{n}`, `{n,}`, `{n,m}`, `{,m}` without blanks.
+    fn interval(&mut self) -> Option<(u32, Option<u32>)> {
+        let inner = &self.rest()[1..];
+        let inner = &inner[..inner.find('}')?];
+        if !inner.bytes().all(|b| b.is_ascii_digit() || b == b',') {
+            return None;
+        }
+        let bounds = match inner.split_once(',') {
+            None => {
+                let n = inner.parse().ok()?;
+                (n, Some(n))
+            }
+            Some(("", max)) => (0, Some(max.parse().ok()?)),
+            Some((min, "")) => (min.parse().ok()?, None),
+            Some((min, max)) => (min.parse().ok()?, Some(max.parse().ok()?)),
+        };
+        self.eat(inner.len() + 2);
+        Some(bounds)
+    }
+}
+
+impl<'p> Iterator for Tokens<'p> {
+    /// Byte position and word.
+    type Item = (usize, Token<'p>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let at = self.at;
+        self.next_token().map(|token| (at, token))
+    }
+}
+
+/// One member of a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Member<'p> {
+    /// A character as it stands, the `-` of a range and a leading `^` among them.
+    Char(char),
+    /// An escape, a code point or a property; [`Token::Unknown`] where it is none of them.
+    Word(Token<'p>),
+    /// `[`, and `[^`, inside the class.
+    Nested,
+    /// The `]` of a nested class.
+    NestedEnd,
+    /// `[:name:]`
+    Posix,
+    /// `&&`
+    And,
+    /// `--` or `~~`, which are operators here and characters in Oniguruma.
+    Operator,
+}
+
+/// The members of a class, given with its brackets. The text of each is told by the positions.
+pub(super) fn members(class: &str) -> impl Iterator<Item = (&str, Member<'_>)> {
+    let inner = &class[1..class.len() - 1];
+    let mut tokens = Tokens::new(inner, Dialect::Ours);
+    let mut first = true;
+    std::iter::from_fn(move || {
+        let start = tokens.at;
+        let rest = tokens.rest();
+        let c = rest.chars().next()?;
+        let was_first = std::mem::replace(&mut first, false);
+        let member = match c {
+            '\\' => Member::Word(tokens.escape()),
+            '^' if was_first => {
+                // A bracket behind the caret is a member too.
+                first = true;
+                tokens.eat(1);
+                Member::Char(c)
+            }
+            ']' if !was_first => {
+                tokens.eat(1);
+                Member::NestedEnd
+            }
+            '[' if rest.starts_with("[:") => {
+                tokens.eat(2);
+                Member::Posix
+            }
+            '[' => {
+                tokens.eat(if rest.starts_with("[^") { 2 } else { 1 });
+                first = true;
+                Member::Nested
+            }
+            _ => {
+                let operator = rest.starts_with("--") || rest.starts_with("~~");
+                if rest.starts_with("&&") || operator {
+                    tokens.eat(2);
+                    if operator { Member::Operator } else { Member::And }
+                } else {
+                    tokens.eat(c.len_utf8());
+                    Member::Char(c)
+                }
+            }
+        };
+        Some((&inner[start..tokens.at], member))
+    })
+}

@@ -1,0 +1,488 @@
+//! Between the dialect of this library and the Oniguruma patterns of tokenizer.json files.
+//!
+//! Both are read word by word, and each word is either known to mean the same, or written in
+//! another way that does, or refused by name. What was translated comes back as something that
+//! translates to the same text again, so that a file which is read and saved stays as it is.
+//!
+//! What surprises is how much differs between two dialects that look alike:
+//!
+//! | here | Oniguruma (Ruby syntax) |
+//! | --- | --- |
+//! | `x{1,3}+` is possessive | a quantifier of a quantifier |
+//! | `x{2}?` is `x{2}` | `(?:x{2})?` |
+//! | `^`, `$` are the ends of the text | of lines, and `^` is not behind a last `\n` |
+//! | `\Z` is before all last `\n` | before one |
+//! | `(?s:.)` is any character | `(?m:.)` |
+//! | `\w` has the joiners U+200C and U+200D | has not, but has `²³¹¼½¾` outside of classes |
+//! | `(?i:ss)` is two characters | `ß` too |
+use std::fmt::Write as _;
+
+use super::atoms;
+use super::pattern_error;
+use super::syntax::is_known_property;
+use super::tokens::{Dialect, Group, Member, Mode, Repeat, Token, Tokens, members};
+use crate::error::{Error, Result};
+
+/// A pattern of this library's dialect as an Oniguruma pattern with the same matches, for
+/// writing into a tokenizer.json. Known patterns come out unchanged.
+///
+/// The pattern itself is not checked; [`Splitter::compile`](super::Splitter::compile) does that.
+///
+/// # Errors
+/// [`Kind::Pattern`](crate::error::Kind::Pattern) with the place of the first construct that
+/// cannot be translated with certainty.
+pub fn portable(regex: &str) -> Result<String> {
+    Translator::new(regex, Dialect::Ours).run()
+}
+
+/// An Oniguruma pattern, as a tokenizer.json holds it, in this library's dialect.
+///
+/// # Errors
+/// As [`portable`].
+pub fn from_portable(regex: &str) -> Result<String> {
+    Translator::new(regex, Dialect::Oniguruma).run()
+}
+
+/// Oniguruma counts no further.
+const MAX_COUNT: u32 = 100_000;
+
+/// `\w` of this library in words that both engines read alike; `\w` of Oniguruma, and what the
+/// same letter means there in a class.
+pub(super) const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}";
+pub(super) const ONIGURUMA_WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}";
+pub(super) const ONIGURUMA_CLASS_WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}";
+
+struct Translator<'p> {
+    pattern: &'p str,
+    from: Dialect,
+    out: String,
+    /// Where the last thing that can be quantified starts in `out`.
+    atom: Option<usize>,
+    /// Was the last word a quantifier?
+    repeated: bool,
+    /// The last character under case folding, to see pairs that fold together.
+    folded: Option<char>,
+    flags: Flags,
+    open: Vec<Frame>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Flags {
+    fold: bool,
+    /// `.` is any character.
+    any: bool,
+    /// `^` and `$` are line anchors; in Oniguruma they always are.
+    lines: bool,
+}
+
+struct Frame {
+    /// Where the group starts in `out`.
+    start: usize,
+    /// Flags outside of it.
+    flags: Flags,
+    /// Look-around is not quantified.
+    is_atom: bool,
+    is_behind: bool,
+}
+
+impl<'p> Translator<'p> {
+    fn new(pattern: &'p str, from: Dialect) -> Self {
+        let out = String::with_capacity(pattern.len());
+        let flags = Flags::default();
+        Self { pattern, from, out, atom: None, repeated: false, folded: None, flags, open: Vec::new() }
+    }
+
+    fn run(mut self) -> Result<String> {
+        let mut wrapped = false;
+        for (at, token) in Tokens::new(self.pattern, self.from) {
+            if let Token::Open(Group::BareFlags { on, off }) = token {
+                // Elsewhere the two disagree on where the flags end.
+                if at != 0 {
+                    return Err(self.refuse(at, "flags without a group behind the start of the pattern"));
+                }
+                let before = self.flags;
+                self.set_flags(at, on, off)?;
+                wrapped = before.fold != self.flags.fold;
+                self.out.push_str(if wrapped { "(?i:" } else { "" });
+                continue;
+            }
+            self.token(at, token)?;
+        }
+        if !self.open.is_empty() {
+            return Err(self.refuse(self.pattern.len(), "a group that is not closed"));
+        }
+        self.out.push_str(if wrapped { ")" } else { "" });
+        Ok(self.out)
+    }
+
+    fn refuse(&self, at: usize, what: &str) -> Error {
+        let target = match self.from {
+            Dialect::Ours => "the Oniguruma syntax of tokenizer.json",
+            Dialect::Oniguruma => "this library's dialect",
+        };
+        let reason =
+            format!("{what} cannot be translated with certainty into {target}; write it in another way");
+        pattern_error(self.pattern, Some(at), reason)
+    }
+
+    fn ours(&self) -> bool {
+        self.from == Dialect::Ours
+    }
+
+    /// Right inside of a look-behind? It holds no groups, so that nothing is further inside.
+    fn is_behind(&self) -> bool {
+        self.open.last().is_some_and(|frame| frame.is_behind)
+    }
+
+    /// Writes something that can be quantified.
+    fn atom(&mut self, text: &str) {
+        self.atom = Some(self.out.len());
+        self.repeated = false;
+        self.out.push_str(text);
+    }
+
+    /// Writes something that cannot.
+    fn assertion(&mut self, text: &str) {
+        self.atom = None;
+        self.repeated = false;
+        self.out.push_str(text);
+    }
+
+    fn token(&mut self, at: usize, token: Token<'_>) -> Result<()> {
+        // A string goes on through groups and, to be safe, behind quantifiers.
+        let goes_on = matches!(token, Token::Char(_) | Token::CodePoint(_) | Token::Repeat(_));
+        if !goes_on && !matches!(token, Token::Open(_) | Token::Close) {
+            self.folded = None;
+        }
+        match token {
+            Token::Char(c) => {
+                self.check_fold(at, c)?;
+                self.atom(c.encode_utf8(&mut [0; 4]));
+            }
+            Token::CodePoint(c) => {
+                self.check_fold(at, c)?;
+                let text = self.code_point(at, c)?;
+                self.atom(&text);
+            }
+            Token::Escape(c) => self.escape(at, c)?,
+            Token::Property { name, negated } => {
+                let text = self.property(at, name, negated)?;
+                self.atom(&text);
+            }
+            Token::Class(text) => self.class(at, text)?,
+            Token::Open(group) => self.open(at, group)?,
+            Token::Close => {
+                let Some(frame) = self.open.pop() else {
+                    return Err(self.refuse(at, "a parenthesis that closes nothing"));
+                };
+                if self.out[frame.start..].strip_prefix("(?:") == Some(self.any_char()) {
+                    // `(?s:.)` is `(?m:.)`; a group around that would come again at each
+                    // translation of the translated.
+                    self.out.drain(frame.start..frame.start + "(?:".len());
+                } else {
+                    self.out.push(')');
+                }
+                self.flags = frame.flags;
+                self.atom = frame.is_atom.then_some(frame.start);
+                self.repeated = false;
+            }
+            Token::Bar => self.assertion("|"),
+            Token::Dot => self.atom(match (self.flags.any, self.is_behind()) {
+                (false, _) => ".",
+                (true, false) => self.any_char(),
+                // Look-behind holds no groups.
+                (true, true) => r"[\s\S]",
+            }),
+            Token::Caret => match (self.from, self.flags.lines) {
+                (Dialect::Ours, false) => self.assertion(r"\A"),
+                (Dialect::Ours, true) => self.look_behind(at, r"(?<![^\n])")?,
+                (Dialect::Oniguruma, _) => self.assertion(r"(?:\A|(?<=\n)(?!\z))"),
+            },
+            Token::Dollar => match (self.from, self.flags.lines) {
+                (Dialect::Ours, false) => self.assertion(r"\z"),
+                // Negated classes do not fold alike.
+                _ if self.flags.fold => self.look_ahead(at, r"(?=\n|\z)")?,
+                _ => self.look_ahead(at, r"(?![^\n])")?,
+            },
+            Token::Repeat(repeat) => self.repeat(at, repeat)?,
+            Token::Unknown => return Err(self.refuse(at, "this construct")),
+        }
+        Ok(())
+    }
+
+    /// Oniguruma folds whole strings: `ss` and `ß` are the same there, `ﬁ` and `fi` too. Apart
+    /// from these pairs of letters every such string holds a letter or mark beyond ASCII.
+    fn check_fold(&mut self, at: usize, c: char) -> Result<()> {
+        if !self.flags.fold {
+            return Ok(());
+        }
+        let c = c.to_ascii_lowercase();
+        if !folds_alone(c) {
+            return Err(self.refuse(at, &format!("{c:?} in a group that ignores case")));
+        }
+        if let Some(before) = self.folded.replace(c)
+            && matches!((before, c), ('s', 's' | 't') | ('f', 'f' | 'i' | 'l'))
+        {
+            let pair =
+                format!("\"{before}{c}\" in a group that ignores case, which there is a ligature too,");
+            return Err(self.refuse(at, &pair));
+        }
+        Ok(())
+    }
+
+    fn code_point(&self, at: usize, c: char) -> Result<String> {
+        let written = &self.pattern[at..];
+        // There `\xE9` is a byte, and `\u{...}` something else.
+        let is_byte = written.starts_with(r"\x") && !written.starts_with(r"\x{") && !c.is_ascii();
+        if !self.ours() && (is_byte || written.starts_with(r"\u{")) {
+            return Err(self.refuse(at, "this escape"));
+        }
+        Ok(format!(r"\x{{{:X}}}", u32::from(c)))
+    }
+
+    fn property(&self, at: usize, name: &str, negated: bool) -> Result<String> {
+        if !is_known_property(name) || self.flags.fold {
+            return Err(self.refuse(at, &format!("the property {name:?}")));
+        }
+        Ok(format!(r"\{}{{{name}}}", if negated { 'P' } else { 'p' }))
+    }
+
+    /// `.` where it is any character. Other dots keep their meaning, because no group around
+    /// them gets the flag.
+    fn any_char(&self) -> &'static str {
+        if self.ours() { "(?m:.)" } else { "(?s:.)" }
+    }
+
+    fn word(&self) -> &'static str {
+        if self.ours() { WORD } else { ONIGURUMA_WORD }
+    }
+
+    fn class_word(&self) -> &'static str {
+        if self.ours() { WORD } else { ONIGURUMA_CLASS_WORD }
+    }
+
+    fn escape(&mut self, at: usize, c: char) -> Result<()> {
+        match c {
+            'w' | 'W' if !self.flags.fold => {
+                let not = if c == 'W' { "^" } else { "" };
+                let text = format!("[{not}{}]", self.word());
+                self.atom(&text);
+            }
+            'b' | 'B' => {
+                let word = self.word();
+                let text = if c == 'b' {
+                    format!("(?:(?<=[{word}])(?![{word}])|(?<![{word}])(?=[{word}]))")
+                } else {
+                    format!("(?:(?<=[{word}])(?=[{word}])|(?<![{word}])(?![{word}]))")
+                };
+                self.look_behind(at, &text)?;
+            }
+            'A' | 'z' => self.assertion(if c == 'A' { r"\A" } else { r"\z" }),
+            'Z' => self.look_ahead(at, if self.ours() { r"(?=\n*\z)" } else { r"(?=\n?\z)" })?,
+            _ => {
+                let text = self.plain_escape(at, c)?;
+                if c.is_ascii_punctuation() {
+                    self.check_fold(at, c)?;
+                }
+                self.atom(&text);
+            }
+        }
+        Ok(())
+    }
+
+    /// An escape for a character or a class of them that means the same in both dialects.
+    fn plain_escape(&self, at: usize, c: char) -> Result<String> {
+        match c {
+            'n' | 'r' | 't' | 'f' | 'v' | 'a' | 'e' | 's' | 'd' => Ok(format!("\\{c}")),
+            // Behind a fold they would hold letters.
+            'S' | 'D' | 'h' | 'H' if !self.flags.fold => Ok(format!("\\{c}")),
+            '<' | '>' if self.ours() => Err(self.refuse(at, "a word boundary")),
+            '<' | '>' => Ok(c.to_string()),
+            ' ' => Ok("\\ ".to_owned()),
+            c if c.is_ascii_punctuation() => Ok(format!("\\{c}")),
+            c => Err(self.refuse(at, &format!(r#""\{c}""#))),
+        }
+    }
+
+    fn look_behind(&mut self, at: usize, text: &str) -> Result<()> {
+        // Under case folding it would have no fixed length there, and none stands in another.
+        if self.flags.fold || self.is_behind() {
+            return Err(self.refuse(at, "this assertion within look-behind or a group that ignores case"));
+        }
+        self.assertion(text);
+        Ok(())
+    }
+
+    fn look_ahead(&mut self, at: usize, text: &str) -> Result<()> {
+        if self.is_behind() {
+            return Err(self.refuse(at, "this assertion within look-behind"));
+        }
+        self.assertion(text);
+        Ok(())
+    }
+
+    fn class(&mut self, at: usize, text: &str) -> Result<()> {
+        let mut inner = String::with_capacity(text.len());
+        for (source, member) in members(text) {
+            let refused = |what: &str| Err(self.refuse(at, what));
+            match member {
+                Member::Char(c) => {
+                    // A negated class holds everything else, and so do its folds.
+                    if self.flags.fold && (!folds_alone(c) || c == '^') {
+                        return refused("this class in a group that ignores case");
+                    }
+                    inner.push(c);
+                }
+                Member::Word(Token::CodePoint(c)) => {
+                    if self.flags.fold && !folds_alone(c) {
+                        return refused("this class in a group that ignores case");
+                    }
+                    let byte = source.starts_with(r"\x") && !source.starts_with(r"\x{") && !c.is_ascii();
+                    if !self.ours() && (byte || source.starts_with(r"\u{")) {
+                        return refused("an escape in this class");
+                    }
+                    let _ = write!(inner, r"\x{{{:X}}}", u32::from(c));
+                }
+                Member::Word(Token::Property { name, negated }) => {
+                    inner.push_str(&self.property(at, name, negated)?);
+                }
+                Member::Word(Token::Escape('w')) if !self.flags.fold => inner.push_str(self.class_word()),
+                Member::Word(Token::Escape('W')) if !self.flags.fold => {
+                    let _ = write!(inner, "[^{}]", self.class_word());
+                }
+                Member::Word(Token::Escape(c)) => inner.push_str(&self.plain_escape(at, c)?),
+                Member::Word(_) => return refused("an escape in this class"),
+                Member::Nested if self.flags.fold => {
+                    return refused("this class in a group that ignores case");
+                }
+                Member::Nested | Member::NestedEnd | Member::And => inner.push_str(source),
+                Member::Posix => return refused("a class such as [:punct:]"),
+                Member::Operator => return refused("\"--\" or \"~~\" in a class"),
+            }
+        }
+        self.atom(&format!("[{inner}]"));
+        Ok(())
+    }
+
+    fn open(&mut self, at: usize, group: Group<'_>) -> Result<()> {
+        if self.is_behind() {
+            return Err(self.refuse(at, "a group within look-behind"));
+        }
+        let (start, flags) = (self.out.len(), self.flags);
+        let (mut is_atom, mut is_behind) = (true, false);
+        match group {
+            Group::Capture => self.out.push('('),
+            Group::Named(name) => {
+                self.out.push_str("(?<");
+                self.out.push_str(name);
+                self.out.push('>');
+            }
+            Group::Plain => self.out.push_str("(?:"),
+            Group::Atomic => self.out.push_str("(?>"),
+            Group::Ahead | Group::NotAhead => {
+                self.out.push_str(if group == Group::Ahead { "(?=" } else { "(?!" });
+                is_atom = false;
+            }
+            Group::Behind | Group::NotBehind => {
+                if self.flags.fold {
+                    return Err(self.refuse(at, "look-behind in a group that ignores case"));
+                }
+                self.out.push_str(if group == Group::Behind { "(?<=" } else { "(?<!" });
+                is_atom = false;
+                is_behind = true;
+            }
+            Group::Flags { on, off } => {
+                self.set_flags(at, on, off)?;
+                self.out.push_str(match (flags.fold, self.flags.fold) {
+                    (false, true) => "(?i:",
+                    (true, false) => "(?-i:",
+                    _ => "(?:",
+                });
+            }
+            Group::BareFlags { .. } | Group::Other => return Err(self.refuse(at, "this group")),
+        }
+        self.open.push(Frame { start, flags, is_atom, is_behind });
+        self.atom = None;
+        self.repeated = false;
+        Ok(())
+    }
+
+    fn set_flags(&mut self, at: usize, on: &str, off: &str) -> Result<()> {
+        for (flags, value) in [(on, true), (off, false)] {
+            for flag in flags.chars() {
+                match (flag, self.from) {
+                    ('i', _) => self.flags.fold = value,
+                    ('s', Dialect::Ours) | ('m', Dialect::Oniguruma) => self.flags.any = value,
+                    ('m', Dialect::Ours) => self.flags.lines = value,
+                    _ => return Err(self.refuse(at, &format!("the flag {flag:?}"))),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn repeat(&mut self, at: usize, repeat: Repeat) -> Result<()> {
+        let Some(start) = self.atom else {
+            return Err(self.refuse(at, "a quantifier of this"));
+        };
+        if self.is_behind() {
+            return Err(self.refuse(at, "a quantifier within look-behind"));
+        }
+        let Repeat { min, max, interval, mode } = repeat;
+        if max.is_some_and(|max| max < min) || min.max(max.unwrap_or(0)) > MAX_COUNT {
+            return Err(self.refuse(at, "this interval"));
+        }
+        if self.repeated {
+            if self.ours() {
+                return Err(self.refuse(at, "a quantifier of a quantifier"));
+            }
+            self.wrap(start, "(?:");
+        }
+        // A counted string may become a longer one there, whose parts fold together.
+        if interval && self.flags.fold {
+            return Err(self.refuse(at, "an interval in a group that ignores case"));
+        }
+        let exact = interval && max == Some(min);
+        let bounds = match (min, max) {
+            (0, Some(1)) if !interval => "?".to_owned(),
+            (0, None) if !interval => "*".to_owned(),
+            (1, None) if !interval => "+".to_owned(),
+            (min, Some(max)) if min == max => format!("{{{min}}}"),
+            (min, None) => format!("{{{min},}}"),
+            (min, Some(max)) => format!("{{{min},{max}}}"),
+        };
+        self.out.push_str(&bounds);
+        match mode {
+            Mode::Greedy => {}
+            // `{2,2}?` is lazy there too; only behind a lone number is the `?` a quantifier.
+            Mode::Lazy if exact && (self.ours() || self.has_comma(at)) => {}
+            Mode::Lazy if exact => {
+                self.wrap(start, "(?:");
+                self.out.push('?');
+            }
+            Mode::Lazy => self.out.push('?'),
+            Mode::Possessive if interval => self.wrap(start, "(?>"),
+            Mode::Possessive => self.out.push('+'),
+        }
+        self.repeated = true;
+        Ok(())
+    }
+
+    /// Has the interval at this place two bounds?
+    fn has_comma(&self, at: usize) -> bool {
+        self.pattern[at..].split('}').next().is_some_and(|interval| interval.contains(','))
+    }
+
+    /// Puts what was written from `start` on into a group.
+    fn wrap(&mut self, start: usize, open: &str) {
+        self.out.insert_str(start, open);
+        self.out.push(')');
+    }
+}
+
+/// Is the character no part of a string that folds to another number of characters, pairs of
+/// ASCII letters apart?
+fn folds_alone(c: char) -> bool {
+    const MARK: u8 = 6;
+    c.is_ascii() || !(c.is_alphabetic() || atoms::of(u32::from(c)) == MARK)
+}

@@ -1,0 +1,198 @@
+//! Counting the pretokens of a batch of documents, on one thread or several.
+//!
+//! Each thread has a table of its own and keeps it from batch to batch, so nothing is shared
+//! while counting and nothing is merged before the end.
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::table::Table;
+use crate::error::Result;
+use crate::parallel;
+use crate::pattern::Splitter;
+use crate::special::{LiteralMatcher, Segment};
+use crate::watch::{Ticker, Watch};
+
+/// Work is handed out in pieces of about this many bytes.
+const UNIT: usize = parallel::BYTES_PER_THREAD;
+
+/// Counts documents.
+#[derive(Debug)]
+pub(super) struct Counter {
+    splitter: Splitter,
+    literals: LiteralMatcher,
+    track_first: bool,
+    /// One per thread that ever took part; at least one.
+    tables: Vec<Table>,
+    /// Bytes counted before; the position of the next document.
+    position: u64,
+    pretokens: u64,
+}
+
+/// A document, or a part of one between special tokens and cut where cutting changes nothing.
+struct Piece<'a> {
+    text: &'a str,
+    position: u64,
+    /// May it hold special tokens?
+    whole: bool,
+}
+
+impl Piece<'_> {
+    /// Counts the pretokens of this piece into a table; how many there were.
+    fn count(
+        &self,
+        splitter: &Splitter,
+        literals: &LiteralMatcher,
+        table: &mut Table,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<u64> {
+        let mut pretokens = 0;
+        let mut ordinary = |text: &str, position: u64, ticker: &mut Ticker<'_>| {
+            let bytes = text.as_bytes();
+            splitter.for_each(text, |span| {
+                ticker.spend(splitter.work(span.len()))?;
+                pretokens += 1;
+                table.add(span.of(bytes), 1, position + span.start as u64)
+            })
+        };
+        if self.whole {
+            literals.for_each_segment(self.text.as_bytes(), ticker, |segment, ticker| {
+                let Segment::Ordinary(span) = segment else { return Ok(()) };
+                ordinary(&self.text[span.start..span.end], self.position + span.start as u64, ticker)
+            })?;
+        } else {
+            ordinary(self.text, self.position, ticker)?;
+        }
+        Ok(pretokens)
+    }
+}
+
+impl Counter {
+    pub(super) fn new(splitter: Splitter, literals: LiteralMatcher, track_first: bool) -> Self {
+        let tables = vec![Table::new(track_first)];
+        Self { splitter, literals, track_first, tables, position: 0, pretokens: 0 }
+    }
+
+    /// Bytes counted.
+    pub(super) fn bytes(&self) -> u64 {
+        self.position
+    }
+
+    /// Pretokens counted.
+    pub(super) fn pretokens(&self) -> u64 {
+        self.pretokens
+    }
+
+    /// Counts pretokens that somebody else cut and counted.
+    pub(super) fn feed_counted(&mut self, pretokens: &[(&str, u64)], watch: &dyn Watch) -> Result<()> {
+        let mut ticker = Ticker::new(watch);
+        for &(pretoken, count) in pretokens {
+            ticker.spend(pretoken.len() + 16)?;
+            if pretoken.is_empty() || count == 0 {
+                continue;
+            }
+            self.tables[0].add(pretoken.as_bytes(), count, self.position)?;
+            self.position += pretoken.len() as u64;
+            self.pretokens = self.pretokens.checked_add(count).ok_or_else(super::table::too_many)?;
+        }
+        Ok(())
+    }
+
+    /// Counts documents.
+    pub(super) fn feed(&mut self, documents: &[&str], threads: usize, watch: &dyn Watch) -> Result<()> {
+        let total: usize = documents.iter().map(|document| document.len()).sum();
+        let mut ticker = Ticker::new(watch);
+        let pieces = self.pieces(documents, &mut ticker)?;
+        let units = units(&pieces);
+        let threads = parallel::threads_for(total, threads).min(units.len().max(1));
+        while self.tables.len() < threads {
+            self.tables.push(Table::new(self.track_first));
+        }
+        let (splitter, literals) = (&self.splitter, &self.literals);
+        let done = AtomicU64::new(self.position);
+        let tables = &mut self.tables[..threads];
+        let counts = parallel::run_with(units.len(), tables, watch, |unit, table, watch| {
+            let mut ticker = Ticker::new(watch);
+            let mut pretokens = 0;
+            for piece in &pieces[units[unit].clone()] {
+                pretokens += piece.count(splitter, literals, table, &mut ticker)?;
+                done.fetch_add(piece.text.len() as u64, Relaxed);
+            }
+            watch.progress("count", done.load(Relaxed), 0);
+            Ok(pretokens)
+        })?;
+        self.pretokens += counts.iter().sum::<u64>();
+        self.position += total as u64;
+        Ok(())
+    }
+
+    /// All tables in one.
+    pub(super) fn into_table(self, ticker: &mut Ticker<'_>) -> Result<Table> {
+        let mut tables = self.tables;
+        // The largest takes the others in.
+        tables.sort_by_key(Table::len);
+        let mut all = tables.pop().unwrap_or_else(|| Table::new(self.track_first));
+        for table in tables {
+            all.absorb(&table, ticker)?;
+        }
+        Ok(all)
+    }
+
+    /// What there is to do, long documents in parts: for the threads, and for progress.
+    fn pieces<'a>(&self, documents: &[&'a str], ticker: &mut Ticker<'_>) -> Result<Vec<Piece<'a>>> {
+        let mut pieces = Vec::with_capacity(documents.len());
+        let mut position = self.position;
+        for &text in documents {
+            ticker.spend(16)?;
+            if text.len() < 2 * UNIT {
+                pieces.push(Piece { text, position, whole: true });
+            } else {
+                self.literals.for_each_segment(text.as_bytes(), ticker, |segment, ticker| {
+                    let Segment::Ordinary(span) = segment else { return Ok(()) };
+                    let position = position + span.start as u64;
+                    self.cut(&text[span.start..span.end], position, &mut pieces, ticker)
+                })?;
+            }
+            position += text.len() as u64;
+        }
+        Ok(pieces)
+    }
+
+    /// Cuts a stretch of ordinary text into pieces of about a unit.
+    fn cut<'a>(
+        &self,
+        mut text: &'a str,
+        mut position: u64,
+        pieces: &mut Vec<Piece<'a>>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        while text.len() >= 2 * UNIT {
+            let Some(at) = self.splitter.safe_cut(text, UNIT).filter(|&at| at > 0 && at < text.len()) else {
+                break;
+            };
+            ticker.spend(16 + at - UNIT.min(at))?;
+            let (head, tail) = text.split_at(at);
+            pieces.push(Piece { text: head, position, whole: false });
+            text = tail;
+            position += at as u64;
+        }
+        pieces.push(Piece { text, position, whole: false });
+        Ok(())
+    }
+}
+
+/// Runs of pieces that make about a unit together.
+fn units(pieces: &[Piece<'_>]) -> Vec<Range<usize>> {
+    let mut units = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (i, piece) in pieces.iter().enumerate() {
+        bytes += piece.text.len();
+        if bytes >= UNIT {
+            units.push(start..i + 1);
+            (start, bytes) = (i + 1, 0);
+        }
+    }
+    if start < pieces.len() {
+        units.push(start..pieces.len());
+    }
+    units
+}

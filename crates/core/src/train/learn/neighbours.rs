@@ -1,0 +1,157 @@
+//! What one step does to the pairs around its merge: those with the old parts lose weight, those
+//! with the result come to be and are followed at its end.
+//!
+//! Every pair at hand holds the left part, the right part or the result, so it is told by its
+//! other symbol, the neighbour: a table by neighbour takes the place of a search per occurrence.
+use super::Learner;
+use crate::error::Result;
+use crate::watch::Ticker;
+
+/// Not looked up yet in this step.
+const UNKNOWN: u32 = u32::MAX;
+/// Looked up, and not followed.
+pub(super) const IGNORED: u32 = u32::MAX - 1;
+
+/// Pairs of a neighbour with the parts and the result of the merge at hand.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Neighbour {
+    /// (neighbour, left part): its number among the pairs.
+    old_left: u32,
+    /// (neighbour, result): its number among the new pairs.
+    new_left: u32,
+    /// (right part, neighbour).
+    old_right: u32,
+    /// (result, neighbour).
+    new_right: u32,
+}
+
+pub(super) const STRANGER: Neighbour =
+    Neighbour { old_left: UNKNOWN, new_left: UNKNOWN, old_right: UNKNOWN, new_right: UNKNOWN };
+
+/// A pair that comes to be in the step at hand; its count may still fall.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Newborn {
+    pub(super) left: u32,
+    pub(super) right: u32,
+    pub(super) count: u64,
+}
+
+impl Learner {
+    #[inline]
+    pub(super) fn lower(&mut self, number: u32, merged: u32, weight: u64) {
+        if number != IGNORED && number != merged {
+            self.pairs.get_mut(number).count -= weight;
+        }
+    }
+
+    #[inline]
+    pub(super) fn bear(&mut self, number: u32, weight: u64, position: u32) {
+        if number != IGNORED {
+            self.newborn[number as usize].count += weight;
+            self.births[number as usize].push(position);
+        }
+    }
+
+    #[inline]
+    pub(super) fn unborn(&mut self, number: u32, weight: u64) {
+        if number != IGNORED {
+            self.newborn[number as usize].count -= weight;
+        }
+    }
+
+    #[inline]
+    fn neighbour(&mut self, symbol: u32) -> &mut Neighbour {
+        &mut self.neighbours[symbol as usize]
+    }
+
+    #[inline]
+    pub(super) fn old_left(&mut self, neighbour: u32, left: u32) -> u32 {
+        let known = self.neighbour(neighbour).old_left;
+        if known != UNKNOWN {
+            return known;
+        }
+        self.touched.push(neighbour);
+        let number = self.pairs.find(neighbour, left).unwrap_or(IGNORED);
+        self.neighbour(neighbour).old_left = number;
+        number
+    }
+
+    #[inline]
+    pub(super) fn old_right(&mut self, right: u32, neighbour: u32) -> u32 {
+        let known = self.neighbour(neighbour).old_right;
+        if known != UNKNOWN {
+            return known;
+        }
+        self.touched.push(neighbour);
+        let number = self.pairs.find(right, neighbour).unwrap_or(IGNORED);
+        self.neighbour(neighbour).old_right = number;
+        number
+    }
+
+    #[inline]
+    pub(super) fn new_left(&mut self, neighbour: u32, result: u32) -> u32 {
+        let known = self.neighbour(neighbour).new_left;
+        if known != UNKNOWN {
+            return known;
+        }
+        self.touched.push(neighbour);
+        let number = self.conceive(neighbour, result);
+        self.neighbour(neighbour).new_left = number;
+        number
+    }
+
+    #[inline]
+    pub(super) fn new_right(&mut self, result: u32, neighbour: u32) -> u32 {
+        let known = self.neighbour(neighbour).new_right;
+        if known != UNKNOWN {
+            return known;
+        }
+        self.touched.push(neighbour);
+        let number = self.conceive(result, neighbour);
+        self.neighbour(neighbour).new_right = number;
+        number
+    }
+
+    /// Prepares a new pair, unless its token would be too long.
+    fn conceive(&mut self, left: u32, right: u32) -> u32 {
+        if !self.fits(left, right) {
+            return IGNORED;
+        }
+        let number = self.newborn.len();
+        self.newborn.push(Newborn { left, right, count: 0 });
+        if self.births.len() == number {
+            self.births.push(Vec::new());
+        }
+        number as u32
+    }
+
+    /// Ends a step: new pairs are followed now that their counts are final. Inside the step a
+    /// count may rise and fall (`abab`), so none is pushed before.
+    pub(super) fn settle(&mut self, ticker: &mut Ticker<'_>) -> Result<()> {
+        /// Beyond this a list is handed over instead of copied, so that its memory is not kept.
+        const KEEP: usize = 1 << 10;
+        for symbol in self.touched.drain(..) {
+            self.neighbours[symbol as usize] = STRANGER;
+        }
+        let mut newborn = std::mem::take(&mut self.newborn);
+        for (i, &pair) in newborn.iter().enumerate() {
+            ticker.spend(32)?;
+            if !self.follows(pair.count) {
+                self.births[i].clear();
+                self.births[i].shrink_to(KEEP);
+                continue;
+            }
+            let positions = if self.births[i].len() > KEEP {
+                std::mem::take(&mut self.births[i]).into_boxed_slice()
+            } else {
+                let copy = self.births[i].as_slice().into();
+                self.births[i].clear();
+                copy
+            };
+            self.follow(pair, positions);
+        }
+        newborn.clear();
+        self.newborn = newborn;
+        Ok(())
+    }
+}

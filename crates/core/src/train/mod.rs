@@ -1,0 +1,256 @@
+//! Learning a vocabulary from text: byte-pair encoding.
+//!
+//! Comes in: documents, in batches. Goes out: a [`Description`] and a [`Report`].
+//!
+//! ```text
+//! documents -> segments (special tokens cut out) -> pretokens -> table per thread
+//!           -> types (distinct pretokens, sorted) -> learn (merges) -> Description
+//! ```
+//!
+//! One thing that surprises: nothing but the multiset of pretokens matters (the first-seen
+//! tie-break apart), so the order of documents, their grouping into batches and the number of
+//! threads never change the result.
+//!
+//! ```
+//! use tokenmill_core::description::Split;
+//! use tokenmill_core::train::{Target, TrainOptions, Trainer};
+//! use tokenmill_core::watch::Unwatched;
+//!
+//! let mut trainer = Trainer::new(TrainOptions::new(Target::NumMerges(2), Split::Whole))?;
+//! trainer.feed(&["low", "lower"], &Unwatched)?;
+//! let (description, report) = trainer.finish(&Unwatched)?;
+//! assert_eq!(description.model.tokens.bytes(257), b"low");
+//! assert_eq!(report.merge_counts, [2, 2]);
+//! # Ok::<(), tokenmill_core::error::Error>(())
+//! ```
+mod alphabet;
+mod count;
+mod learn;
+mod options;
+mod pairs;
+mod queue;
+mod report;
+mod table;
+#[cfg(test)]
+mod tests;
+mod types;
+
+pub use options::{SpecialIds, Target, TieBreak, TrainAlphabet, TrainOptions};
+pub use report::{Report, StopReason};
+
+use std::time::{Duration, Instant};
+
+use crate::description::{AddedToken, Alphabet, Bpe, Description, Merge, Merges, Roles, TokenList};
+use crate::error::{Error, Result};
+use crate::ids::{NO_ID, TokenId, narrow};
+use crate::pattern::Splitter;
+use crate::special::LiteralMatcher;
+use crate::watch::{Ticker, Watch};
+use count::Counter;
+use learn::{Learned, Learner, Left};
+use types::Types;
+
+/// Counts documents as they come, then learns.
+#[derive(Debug)]
+pub struct Trainer {
+    options: TrainOptions,
+    counter: Counter,
+    documents: u64,
+    counting: Duration,
+    /// A batch was counted in part only.
+    broken: bool,
+}
+
+impl Trainer {
+    /// A trainer that has seen nothing yet.
+    ///
+    /// # Errors
+    /// A training error that names the option for options that contradict each other, a pattern
+    /// error for a split that does not compile.
+    pub fn new(options: TrainOptions) -> Result<Self> {
+        options.check()?;
+        let splitter = Splitter::compile(&options.split)?;
+        let literals = LiteralMatcher::new(options.literals())?;
+        let track_first = options.tie_break == TieBreak::FirstSeen;
+        let counter = Counter::new(splitter, literals, track_first);
+        Ok(Self { options, counter, documents: 0, counting: Duration::ZERO, broken: false })
+    }
+
+    /// The options it was made with.
+    pub fn options(&self) -> &TrainOptions {
+        &self.options
+    }
+
+    /// Counts a batch of documents. Pretokens never cross documents. Cost: linear in the text;
+    /// memory grows with the distinct pretokens. Batches of some megabytes keep all threads busy.
+    ///
+    /// # Errors
+    /// What the split or the watch says; a training error when a count passes 64 bits. The
+    /// trainer is of no use after one.
+    pub fn feed(&mut self, documents: &[&str], watch: &dyn Watch) -> Result<()> {
+        let threads = self.options.num_threads;
+        self.counted(|counter| counter.feed(documents, threads, watch))?;
+        self.documents += documents.len() as u64;
+        Ok(())
+    }
+
+    /// Counts pretokens that are cut and counted already, as (pretoken, how often); neither the
+    /// split nor special tokens are looked for. Empty ones and zero counts add nothing.
+    ///
+    /// # Errors
+    /// As [`Trainer::feed`].
+    pub fn feed_counts(&mut self, pretokens: &[(&str, u64)], watch: &dyn Watch) -> Result<()> {
+        self.counted(|counter| counter.feed_counted(pretokens, watch))
+    }
+
+    fn counted(&mut self, count: impl FnOnce(&mut Counter) -> Result<()>) -> Result<()> {
+        self.check_whole()?;
+        let start = Instant::now();
+        self.broken = true;
+        count(&mut self.counter)?;
+        self.broken = false;
+        self.counting += start.elapsed();
+        Ok(())
+    }
+
+    fn check_whole(&self) -> Result<()> {
+        if self.broken {
+            return Err(Error::training("an earlier batch failed and was counted in part; start again"));
+        }
+        Ok(())
+    }
+
+    /// Learns the merges and builds the tokenizer. Cost: near-linear in the distinct pretokens'
+    /// symbols; see [`Report::phases`].
+    ///
+    /// # Errors
+    /// What the watch says; a training error when the vocabulary size is below the alphabet,
+    /// when the end-of-word symbol is a character of the text, or when a count or size passes
+    /// its bounds.
+    pub fn finish(self, watch: &dyn Watch) -> Result<(Description, Report)> {
+        self.check_whole()?;
+        let options = self.options;
+        let mut report = Report {
+            documents: self.documents,
+            bytes: self.counter.bytes(),
+            pretokens: self.counter.pretokens(),
+            phases: vec![("count", self.counting)],
+            ..Report::default()
+        };
+        let mut ticker = Ticker::new(watch);
+        let mut clock = Instant::now();
+        let mut lap = |phase| {
+            let now = Instant::now();
+            (phase, now - std::mem::replace(&mut clock, now))
+        };
+
+        let table = self.counter.into_table(&mut ticker)?;
+        let by_first = options.tie_break == TieBreak::FirstSeen;
+        let types = Types::from_table(&table, by_first, &mut ticker)?;
+        drop(table);
+        types.check_total()?;
+        report.distinct_pretokens = types.len() as u64;
+        report.phases.push(lap("sort"));
+
+        let alphabet = alphabet::Alphabet::new(&options, &types, &mut ticker)?;
+        let target = options.merges_for(alphabet.symbols.len())?;
+        let layout = Layout::new(&options);
+        let mut learner = Learner::new(&options, &types, &alphabet, layout.first_id, &mut ticker)?;
+        drop(types);
+        report.phases.push(lap("pairs"));
+
+        let merges = learn(&mut learner, target, &mut ticker)?;
+        if merges.len() < target {
+            report.stopped_early = Some(match learner.left_over() {
+                Left::Nothing => StopReason::NoPairLeft,
+                Left::Rare => StopReason::MinFrequency,
+                Left::Refused => StopReason::MaxTokenLength,
+            });
+        }
+        report.merge_counts = merges.iter().map(|merge| merge.count).collect();
+        report.phases.push(lap("merge"));
+        let alphabet = alphabet.symbols.len();
+        Ok((layout.describe(options, alphabet, learner.into_tokens(), &merges)?, report))
+    }
+}
+
+/// Merges until there are enough or nothing is left.
+fn learn(learner: &mut Learner, target: usize, ticker: &mut Ticker<'_>) -> Result<Vec<Learned>> {
+    /// Merges between two messages on progress.
+    const EVERY: usize = 256;
+    let mut merges = Vec::new();
+    while merges.len() < target {
+        let Some(merge) = learner.step(ticker)? else { break };
+        merges.push(merge);
+        if merges.len() % EVERY == 0 {
+            ticker.watch().progress("merge", merges.len() as u64, target as u64);
+        }
+    }
+    ticker.watch().progress("merge", merges.len() as u64, target as u64);
+    Ok(merges)
+}
+
+/// Where ids stand.
+struct Layout {
+    literals: Vec<String>,
+    /// The id of the first symbol of the alphabet.
+    first_id: TokenId,
+    special: SpecialIds,
+}
+
+impl Layout {
+    fn new(options: &TrainOptions) -> Self {
+        let literals: Vec<String> = options.literals().into_iter().map(str::to_owned).collect();
+        let first_id = match options.special_ids {
+            SpecialIds::First => narrow(literals.len()),
+            SpecialIds::Last => 0,
+        };
+        Self { literals, first_id, special: options.special_ids }
+    }
+
+    fn describe(
+        self,
+        options: TrainOptions,
+        alphabet: usize,
+        tokens: TokenList,
+        merges: &[Learned],
+    ) -> Result<Description> {
+        if tokens.len() + self.literals.len() > NO_ID as usize {
+            return Err(Error::training("more than 2^32 - 1 tokens"));
+        }
+        let first_special = match self.special {
+            SpecialIds::First => 0,
+            SpecialIds::Last => narrow(tokens.len()),
+        };
+        let added_tokens: Vec<AddedToken> = (first_special..)
+            .zip(self.literals)
+            .map(|(id, content)| AddedToken { id, content, is_special: true })
+            .collect();
+        let unk = options
+            .unk_token
+            .and_then(|unk| added_tokens.iter().find(|token| token.content == unk).map(|token| token.id));
+        let merges = (narrow(alphabet)..)
+            .zip(merges)
+            .map(|(result, merge)| Merge {
+                left: self.first_id + merge.left,
+                right: self.first_id + merge.right,
+                result: self.first_id + result,
+            })
+            .collect();
+        Ok(Description {
+            added_tokens,
+            split: options.split,
+            model: Bpe {
+                alphabet: match options.alphabet {
+                    TrainAlphabet::Bytes => Alphabet::Bytes,
+                    TrainAlphabet::Chars => Alphabet::Chars { end_of_word: options.end_of_word },
+                },
+                tokens: tokens.into(),
+                merges: Merges::Listed(merges),
+                whole_pretokens: false,
+                unk,
+            },
+            roles: Roles::default(),
+        })
+    }
+}

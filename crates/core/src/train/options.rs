@@ -1,0 +1,195 @@
+//! What a training run is asked to do, and the checks that need no text.
+use crate::description::{EndOfWord, Split};
+use crate::error::{Error, Result};
+use crate::ids::NO_ID;
+
+/// What to learn and how. [`TrainOptions::new`] has the defaults.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrainOptions {
+    /// When to stop.
+    pub target: Target,
+    /// How ordinary text is cut into pretokens; merges never cross them.
+    pub split: Split,
+    /// Literals with an id of their own, in the order of their ids. Where the text holds one it
+    /// is cut out: neither counted nor merged across.
+    pub special_tokens: Vec<String>,
+    /// Where their ids stand.
+    pub special_ids: SpecialIds,
+    /// Which of several equally frequent pairs merges first.
+    pub tie_break: TieBreak,
+    /// The smallest count that still merges; at least 1.
+    pub min_frequency: u64,
+    /// The longest token that a merge may make, inclusive: in bytes, or in characters for a
+    /// character alphabet (the end-of-word symbol is not counted).
+    pub max_token_length: Option<usize>,
+    /// What merging starts from.
+    pub alphabet: TrainAlphabet,
+    /// The mark behind every pretoken; for a character alphabet only.
+    pub end_of_word: Option<EndOfWord>,
+    /// What stands for characters that the alphabet does not hold; for a character alphabet
+    /// only. It takes the id behind the special tokens unless it is one of them.
+    pub unk_token: Option<String>,
+    /// Threads for counting, at least 1. A thread is started only when each gets 256 kB, and
+    /// the number never changes the result.
+    pub num_threads: usize,
+}
+
+/// When to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// With this many ids: special tokens, alphabet and merges together.
+    VocabSize(usize),
+    /// After this many merges.
+    NumMerges(usize),
+}
+
+/// Where the ids of special tokens stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpecialIds {
+    /// From 0 on, before the alphabet.
+    First,
+    /// Behind the last merge.
+    Last,
+}
+
+/// Which of several equally frequent pairs merges first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TieBreak {
+    /// The smallest pair of byte strings, the left one first. Free of any order of the text.
+    Lexicographic,
+    /// The largest pair of byte strings.
+    LexicographicLargest,
+    /// The pair whose first occurrence in the corpus as it now stands comes first.
+    FirstSeen,
+    /// The smallest pair of ids.
+    TokenId,
+    /// The smallest pair of ids as the `tokenizers` library (0.23) assigns them: bytes by the
+    /// code point of the character that byte-level files write for them.
+    HuggingFace,
+}
+
+/// What merging starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrainAlphabet {
+    /// All 256 bytes, seen or not.
+    Bytes,
+    /// The characters of the text.
+    Chars,
+}
+
+impl TrainOptions {
+    /// Byte-level training with the lexicographic tie-break, no special tokens and one thread.
+    pub fn new(target: Target, split: Split) -> Self {
+        Self {
+            target,
+            split,
+            special_tokens: Vec::new(),
+            special_ids: SpecialIds::First,
+            tie_break: TieBreak::Lexicographic,
+            min_frequency: 1,
+            max_token_length: None,
+            alphabet: TrainAlphabet::Bytes,
+            end_of_word: None,
+            unk_token: None,
+            num_threads: 1,
+        }
+    }
+
+    /// The special tokens in the order of their ids, the unknown token among them.
+    pub(super) fn literals(&self) -> Vec<&str> {
+        let mut literals: Vec<&str> = self.special_tokens.iter().map(String::as_str).collect();
+        if let Some(unk) = self.unk_token.as_deref()
+            && !literals.contains(&unk)
+        {
+            literals.push(unk);
+        }
+        literals
+    }
+
+    /// How many merges fit behind `alphabet` symbols.
+    pub(super) fn merges_for(&self, alphabet: usize) -> Result<usize> {
+        let size = match self.target {
+            Target::NumMerges(merges) => return Ok(merges),
+            Target::VocabSize(size) => size,
+        };
+        let special = self.literals().len();
+        size.checked_sub(special + alphabet).ok_or_else(|| {
+            Error::training(format!(
+                "vocab_size {size} is too small for {special} special tokens and an alphabet of \
+                 {alphabet}; it must be at least {}",
+                special + alphabet
+            ))
+            .at("vocab_size")
+        })
+    }
+
+    /// All checks that need no text.
+    pub(super) fn check(&self) -> Result<()> {
+        self.check_literals()?;
+        if let Target::VocabSize(size) = self.target
+            && size > NO_ID as usize
+        {
+            return Err(Error::training(format!("vocab_size {size} is above {NO_ID}")).at("vocab_size"));
+        }
+        if self.min_frequency == 0 {
+            let reason = "min_frequency must be at least 1: a pair that does not occur cannot merge";
+            return Err(Error::training(reason).at("min_frequency"));
+        }
+        if self.max_token_length == Some(0) {
+            return Err(Error::training("max_token_length must be at least 1").at("max_token_length"));
+        }
+        if self.num_threads == 0 {
+            return Err(Error::training("num_threads must be at least 1").at("num_threads"));
+        }
+        match self.alphabet {
+            TrainAlphabet::Bytes => self.check_bytes(),
+            TrainAlphabet::Chars => self.check_chars(),
+        }
+    }
+
+    fn check_literals(&self) -> Result<()> {
+        for (i, token) in self.special_tokens.iter().enumerate() {
+            let wrong = if token.is_empty() {
+                "a special token must not be empty".to_owned()
+            } else if self.special_tokens[..i].contains(token) {
+                format!("special token {token:?} is listed twice")
+            } else {
+                continue;
+            };
+            return Err(Error::training(wrong).at_index(i).at("special_tokens"));
+        }
+        if self.unk_token.as_deref() == Some("") {
+            return Err(Error::training("the unknown token must not be empty").at("unk_token"));
+        }
+        Ok(())
+    }
+
+    fn check_bytes(&self) -> Result<()> {
+        if self.end_of_word.is_some() {
+            let reason = "an end-of-word symbol needs a character alphabet";
+            return Err(Error::training(reason).at("end_of_word"));
+        }
+        if self.unk_token.is_some() {
+            let reason = "an unknown token needs a character alphabet: bytes spell every text";
+            return Err(Error::training(reason).at("unk_token"));
+        }
+        self.merges_for(256).map(drop)
+    }
+
+    fn check_chars(&self) -> Result<()> {
+        let Some(mark) = &self.end_of_word else { return Ok(()) };
+        if mark.symbol.is_empty() {
+            return Err(Error::training("the end-of-word symbol must not be empty").at("end_of_word"));
+        }
+        // A learned token may be any pretoken with the mark behind it, so such a literal would
+        // be spelled twice.
+        match self.literals().into_iter().find(|literal| literal.ends_with(&mark.symbol)) {
+            Some(literal) => Err(Error::training(format!(
+                "special token {literal:?} ends with the end-of-word symbol {:?}",
+                mark.symbol
+            ))
+            .at("special_tokens")),
+            None => Ok(()),
+        }
+    }
+}

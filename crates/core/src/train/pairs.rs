@@ -1,0 +1,61 @@
+//! Pairs of neighbours: a dense number for each, its count and where it occurs.
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+/// A pair that is frequent enough to be followed.
+#[derive(Debug)]
+pub(super) struct Pair {
+    /// Weighted adjacent occurrences, overlapping ones too. After the step in which the pair
+    /// came to be it only falls.
+    pub(super) count: u64,
+    pub(super) left: u32,
+    pub(super) right: u32,
+    /// Positions of the left symbol, ascending: every occurrence, and places where one was.
+    pub(super) positions: Box<[u32]>,
+}
+
+/// All pairs that are followed.
+#[derive(Debug, Default)]
+pub(super) struct Pairs {
+    all: Vec<Pair>,
+    /// Numbers by (left, right); the key lies beside the number so that a look-up touches
+    /// nothing else.
+    numbers: HashTable<(u32, u32, u32)>,
+}
+
+fn hash(left: u32, right: u32) -> u64 {
+    FixedState::default().hash_one(u64::from(left) << 32 | u64::from(right))
+}
+
+impl Pairs {
+    /// The number of a pair.
+    pub(super) fn find(&self, left: u32, right: u32) -> Option<u32> {
+        let found = self.numbers.find(hash(left, right), |&(l, r, _)| l == left && r == right)?;
+        Some(found.2)
+    }
+
+    /// Adds a pair that is not there; its number.
+    pub(super) fn add(&mut self, pair: Pair) -> u32 {
+        let number = self.all.len() as u32;
+        let entry = (pair.left, pair.right, number);
+        self.numbers.insert_unique(hash(pair.left, pair.right), entry, |&(l, r, _)| hash(l, r));
+        self.all.push(pair);
+        number
+    }
+
+    #[inline]
+    pub(super) fn get(&self, number: u32) -> &Pair {
+        &self.all[number as usize]
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, number: u32) -> &mut Pair {
+        &mut self.all[number as usize]
+    }
+
+    /// All of them, in the order they were added.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Pair> {
+        self.all.iter()
+    }
+}

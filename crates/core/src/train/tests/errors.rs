@@ -1,0 +1,101 @@
+//! Each way in which options and text can be wrong.
+use super::{options, train};
+use crate::description::{EndOfWord, EndOfWordForm, Split};
+use crate::error::{Error, Kind};
+use crate::train::{Target, TrainAlphabet, TrainOptions, Trainer};
+use crate::watch::Unwatched;
+
+fn mark(symbol: &str) -> EndOfWord {
+    EndOfWord { symbol: symbol.to_owned(), form: EndOfWordForm::Separate }
+}
+
+fn strings(all: &[&str]) -> Vec<String> {
+    all.iter().map(|&one| one.to_owned()).collect()
+}
+
+#[track_caller]
+fn names(error: &Error, field: &str) {
+    assert!(matches!(error.kind, Kind::Training { .. }), "{error}");
+    assert_eq!(error.field.to_string(), field, "{error}");
+}
+
+#[test]
+fn options_that_contradict_each_other_are_refused_by_name() {
+    let good = options(1);
+    let chars = TrainOptions { alphabet: TrainAlphabet::Chars, ..good.clone() };
+    let wrong = [
+        (TrainOptions { special_tokens: strings(&["a", ""]), ..good.clone() }, "special_tokens[1]"),
+        (TrainOptions { special_tokens: strings(&["a", "b", "a"]), ..good.clone() }, "special_tokens[2]"),
+        (TrainOptions { target: Target::VocabSize(255), ..good.clone() }, "vocab_size"),
+        (
+            TrainOptions {
+                target: Target::VocabSize(257),
+                special_tokens: strings(&["a", "b"]),
+                ..good.clone()
+            },
+            "vocab_size",
+        ),
+        (TrainOptions { target: Target::VocabSize(1 << 32), ..good.clone() }, "vocab_size"),
+        (TrainOptions { min_frequency: 0, ..good.clone() }, "min_frequency"),
+        (TrainOptions { max_token_length: Some(0), ..good.clone() }, "max_token_length"),
+        (TrainOptions { num_threads: 0, ..good.clone() }, "num_threads"),
+        (TrainOptions { end_of_word: Some(mark("</w>")), ..good.clone() }, "end_of_word"),
+        (TrainOptions { unk_token: Some("<unk>".to_owned()), ..good }, "unk_token"),
+        (TrainOptions { unk_token: Some(String::new()), ..chars.clone() }, "unk_token"),
+        (TrainOptions { end_of_word: Some(mark("")), ..chars.clone() }, "end_of_word"),
+        (
+            TrainOptions { end_of_word: Some(mark("</w>")), special_tokens: strings(&["</w>"]), ..chars },
+            "special_tokens",
+        ),
+    ];
+    for (options, field) in wrong {
+        names(&Trainer::new(options).unwrap_err(), field);
+    }
+}
+
+#[test]
+fn a_size_that_just_fits_is_taken() {
+    let options =
+        TrainOptions { target: Target::VocabSize(257), special_tokens: strings(&["a"]), ..options(0) };
+    let (description, report) = train(options, &["xyxy"]).unwrap();
+    assert_eq!(description.model.tokens.len(), 256);
+    assert_eq!(report.stopped_early, None);
+}
+
+#[test]
+fn a_pattern_that_does_not_compile_is_a_pattern_error() {
+    let options = TrainOptions { split: Split::Pattern("(".to_owned()), ..options(1) };
+    assert!(matches!(Trainer::new(options).unwrap_err().kind, Kind::Pattern { .. }));
+}
+
+#[test]
+fn what_only_the_text_can_tell() {
+    let chars = TrainOptions { alphabet: TrainAlphabet::Chars, ..options(1) };
+    let small = TrainOptions { target: Target::VocabSize(2), ..chars.clone() };
+    names(&train(small, &["abc"]).unwrap_err(), "vocab_size");
+    for form in [EndOfWordForm::Separate, EndOfWordForm::Suffix] {
+        let end_of_word = Some(EndOfWord { symbol: "_".to_owned(), form });
+        let options = TrainOptions { end_of_word, ..chars.clone() };
+        for text in ["a_", "_a"] {
+            names(&train(options.clone(), &[text]).unwrap_err(), "end_of_word");
+        }
+        assert!(train(options, &["a"]).is_ok());
+    }
+}
+
+#[test]
+fn counts_past_64_bits_are_an_error_and_not_a_wrap() {
+    let mut trainer = Trainer::new(options(1)).unwrap();
+    trainer.feed_counts(&[("ab", u64::MAX)], &Unwatched).unwrap();
+    assert!(matches!(trainer.finish(&Unwatched).unwrap_err().kind, Kind::Training { .. }), "pairs together");
+    let mut trainer = Trainer::new(options(1)).unwrap();
+    let twice = [("ab", u64::MAX), ("ab", 1)];
+    assert!(matches!(trainer.feed_counts(&twice, &Unwatched).unwrap_err().kind, Kind::Training { .. }));
+}
+
+#[test]
+fn empty_pretokens_and_zero_counts_add_nothing() {
+    let mut trainer = Trainer::new(options(1)).unwrap();
+    trainer.feed_counts(&[("", 5), ("ab", 0)], &Unwatched).unwrap();
+    assert_eq!(trainer.finish(&Unwatched).unwrap().1.distinct_pretokens, 0);
+}

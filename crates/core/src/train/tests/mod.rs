@@ -1,0 +1,36 @@
+//! Training from documents to descriptions.
+mod errors;
+mod golden;
+mod layout;
+mod threads;
+
+use super::{Report, Target, TrainOptions, Trainer};
+use crate::description::{Description, Merges, Split};
+use crate::error::Result;
+use crate::watch::Unwatched;
+
+fn options(merges: usize) -> TrainOptions {
+    TrainOptions::new(Target::NumMerges(merges), Split::Whole)
+}
+
+fn train(options: TrainOptions, documents: &[&str]) -> Result<(Description, Report)> {
+    let mut trainer = Trainer::new(options)?;
+    trainer.feed(documents, &Unwatched)?;
+    trainer.finish(&Unwatched)
+}
+
+fn train_counts(options: TrainOptions, pretokens: &[(&str, u64)]) -> (Description, Report) {
+    let mut trainer = Trainer::new(options).unwrap();
+    trainer.feed_counts(pretokens, &Unwatched).unwrap();
+    trainer.finish(&Unwatched).unwrap()
+}
+
+/// The merges as they are written in the golden table: `left+right count`.
+fn merges((description, report): &(Description, Report)) -> Vec<String> {
+    let Merges::Listed(merges) = &description.model.merges else { panic!("training lists its merges") };
+    assert_eq!(merges.len(), report.merge_counts.len());
+    let tokens = &description.model.tokens;
+    let text = |id| String::from_utf8_lossy(tokens.bytes(tokens.index_of(id).unwrap())).into_owned();
+    let counted = merges.iter().zip(&report.merge_counts);
+    counted.map(|(merge, count)| format!("{}+{} {count}", text(merge.left), text(merge.right))).collect()
+}

@@ -1,0 +1,148 @@
+//! The distinct pretokens in a fixed order, whatever order they were counted in.
+use std::cmp::Ordering;
+
+use super::table::{Table, too_many};
+use crate::error::Result;
+use crate::watch::Ticker;
+
+/// Distinct pretokens with their counts.
+#[derive(Debug, Default)]
+pub(super) struct Types {
+    arena: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// What decides first: the leading eight bytes, or the position of the first occurrence.
+    order: u64,
+    offset: usize,
+    count: u64,
+    len: u32,
+}
+
+/// Runs of this length are sorted in one go, about a millisecond; then they are merged.
+const RUN: usize = 1 << 13;
+
+impl Types {
+    /// The pretokens of a table, by first occurrence or else by their bytes.
+    pub(super) fn from_table(table: &Table, by_first: bool, ticker: &mut Ticker<'_>) -> Result<Self> {
+        let mut arena = Vec::with_capacity(table.bytes_bound());
+        let mut entries = Vec::with_capacity(table.len());
+        table.for_each(|bytes, count, first| {
+            ticker.spend(bytes.len() + 16)?;
+            let order = if by_first { first } else { leading(bytes) };
+            entries.push(Entry { order, offset: arena.len(), count, len: bytes.len() as u32 });
+            arena.extend_from_slice(bytes);
+            Ok(())
+        })?;
+        let text = |entry: &Entry| &arena[entry.offset..entry.offset + entry.len as usize];
+        let entries = sort(
+            entries,
+            |a, b| {
+                a.order
+                    .cmp(&b.order)
+                    .then_with(|| if by_first { Ordering::Equal } else { text(a).cmp(text(b)) })
+            },
+            ticker,
+        )?;
+        Ok(Self { arena, entries })
+    }
+
+    /// How many.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// How many bytes they have together.
+    pub(super) fn bytes(&self) -> usize {
+        self.arena.len()
+    }
+
+    /// Each with its count.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        self.entries
+            .iter()
+            .map(|entry| (&self.arena[entry.offset..entry.offset + entry.len as usize], entry.count))
+    }
+
+    /// No pair can be counted more often than all symbols together, one end mark each included;
+    /// when that fits 64 bits, no count has to be checked later.
+    pub(super) fn check_total(&self) -> Result<()> {
+        let mut total = 0u64;
+        for entry in &self.entries {
+            let symbols = u64::from(entry.len) + 1;
+            total =
+                entry.count.checked_mul(symbols).and_then(|n| total.checked_add(n)).ok_or_else(too_many)?;
+        }
+        Ok(())
+    }
+}
+
+fn leading(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    let n = bytes.len().min(8);
+    word[..n].copy_from_slice(&bytes[..n]);
+    u64::from_be_bytes(word)
+}
+
+/// A merge sort that asks the watch as it goes; the one of the standard library cannot.
+fn sort<T: Copy>(
+    mut items: Vec<T>,
+    order: impl Fn(&T, &T) -> Ordering,
+    ticker: &mut Ticker<'_>,
+) -> Result<Vec<T>> {
+    for run in items.chunks_mut(RUN) {
+        run.sort_unstable_by(&order);
+        ticker.spend(16 * run.len())?;
+    }
+    let mut width = RUN;
+    let mut other = Vec::with_capacity(if items.len() > RUN { items.len() } else { 0 });
+    while width < items.len() {
+        other.clear();
+        for pair in items.chunks(2 * width) {
+            let (mut left, mut right) = pair.split_at(width.min(pair.len()));
+            while let (Some(l), Some(r)) = (left.first(), right.first()) {
+                ticker.spend(8)?;
+                let side = if order(r, l) == Ordering::Less { &mut right } else { &mut left };
+                other.push(side[0]);
+                *side = &side[1..];
+            }
+            other.extend_from_slice(left);
+            other.extend_from_slice(right);
+        }
+        std::mem::swap(&mut items, &mut other);
+        width *= 2;
+    }
+    Ok(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::Unwatched;
+
+    #[test]
+    fn sorting_in_runs_sorts() {
+        for n in [0, 1, RUN, RUN + 1, 3 * RUN, 5 * RUN - 7] {
+            let items: Vec<usize> = (0..n).map(|i| i * 7919 % 40_961).collect();
+            let mut want = items.clone();
+            want.sort_unstable();
+            assert_eq!(sort(items, usize::cmp, &mut Ticker::new(&Unwatched)).unwrap(), want);
+        }
+    }
+
+    #[test]
+    fn types_come_in_byte_order_with_equal_beginnings_told_apart() {
+        let mut table = Table::new(false);
+        let words: [&[u8]; 5] = [b"abcdefghz", b"abcdefgh", b"b", b"abcdefgha", b"a\0"];
+        for (i, word) in words.iter().enumerate() {
+            table.add(word, i as u64 + 1, 0).unwrap();
+        }
+        let types = Types::from_table(&table, false, &mut Ticker::new(&Unwatched)).unwrap();
+        let got: Vec<_> = types.iter().map(|(bytes, _)| bytes.to_vec()).collect();
+        let mut want = words.map(<[u8]>::to_vec).to_vec();
+        want.sort();
+        assert_eq!(got, want);
+    }
+}

@@ -1,0 +1,307 @@
+//! The table between ids and bytes, both ways, for ordinary and added tokens.
+//!
+//! Decoding is a slice look-up: all decoded bytes lie in one arena, addressed by `u32` offsets.
+//! Ids may have holes; a vocabulary with a few huge ids costs a search instead of a huge table.
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use crate::byte_alphabet;
+use crate::description::{AddedToken, Alphabet, Description, EndOfWord, EndOfWordForm, Merges, TokenList};
+use crate::ids::{NO_ID, TokenId, narrow};
+
+/// Ids and bytes of one tokenizer.
+#[derive(Debug)]
+pub struct Vocabulary {
+    tokens: Arc<TokenList>,
+    added: Vec<AddedToken>,
+    written_in_byte_alphabet: bool,
+    slots: Slots,
+    /// What each slot decodes to: `decoded[offsets[slot]..offsets[slot + 1]]`.
+    decoded: Vec<u8>,
+    offsets: Vec<u32>,
+    /// Index in `tokens` by bytes.
+    by_bytes: HashTable<u32>,
+    hasher: FixedState,
+}
+
+/// Where an id stands in the decoding table.
+#[derive(Debug)]
+enum Slots {
+    /// Ids are 0, 1, 2, ...: the slot is the id.
+    Identity(u32),
+    /// Slot by id, `NO_ID` in the holes.
+    Dense(Vec<u32>),
+    /// Ids ascending; the slot is the place.
+    Sparse(Vec<TokenId>),
+}
+
+impl Slots {
+    fn new(ids: &[TokenId]) -> Self {
+        let count = narrow(ids.len());
+        match ids.last() {
+            None => Self::Identity(0),
+            Some(&last) if last + 1 == count => Self::Identity(count),
+            Some(&last) if last as usize <= 4 * ids.len() + 65_536 => {
+                let mut dense = vec![NO_ID; last as usize + 1];
+                for (slot, &id) in ids.iter().enumerate() {
+                    dense[id as usize] = narrow(slot);
+                }
+                Self::Dense(dense)
+            }
+            Some(_) => Self::Sparse(ids.to_vec()),
+        }
+    }
+
+    #[inline]
+    fn get(&self, id: TokenId) -> Option<usize> {
+        match self {
+            Self::Identity(count) => (id < *count).then_some(id as usize),
+            Self::Dense(slots) => {
+                slots.get(id as usize).filter(|&&slot| slot != NO_ID).map(|&slot| slot as usize)
+            }
+            Self::Sparse(ids) => ids.binary_search(&id).ok(),
+        }
+    }
+}
+
+impl Vocabulary {
+    /// The table of a valid description.
+    pub fn new(description: &Description) -> Self {
+        let tokens = Arc::clone(&description.model.tokens);
+        let added = description.added_tokens.clone();
+        let endings = Endings::of(description);
+        let count = tokens.len() + added.len();
+        let mut ids = Vec::with_capacity(count);
+        let mut offsets = Vec::with_capacity(count + 1);
+        let mut decoded = Vec::new();
+        offsets.push(0);
+        let (mut next_token, mut next_added) = (0, 0);
+        // Both lists ascend: merge them by id.
+        for _ in 0..count {
+            let token_id = tokens.ids().get(next_token).copied().unwrap_or(NO_ID);
+            let added_id = added.get(next_added).map_or(NO_ID, |token| token.id);
+            if token_id < added_id {
+                let bytes = tokens.bytes(next_token);
+                decoded.extend_from_slice(&bytes[..bytes.len() - endings.length(next_token)]);
+                next_token += 1;
+                ids.push(token_id);
+            } else {
+                decoded.extend_from_slice(added[next_added].content.as_bytes());
+                next_added += 1;
+                ids.push(added_id);
+            }
+            offsets.push(narrow(decoded.len()));
+        }
+        let hasher = FixedState::default();
+        let mut by_bytes = HashTable::with_capacity(tokens.len());
+        let hash = |index: u32| hasher.hash_one(tokens.bytes(index as usize));
+        for index in 0..tokens.len() {
+            let index = narrow(index);
+            by_bytes.insert_unique(hash(index), index, |&index| hash(index));
+        }
+        Self {
+            written_in_byte_alphabet: description.model.alphabet == Alphabet::Bytes,
+            slots: Slots::new(&ids),
+            tokens,
+            added,
+            decoded,
+            offsets,
+            by_bytes,
+            hasher,
+        }
+    }
+
+    /// How many ids exist.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// No ids at all?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The largest id.
+    pub fn max_id(&self) -> Option<TokenId> {
+        let token = self.tokens.ids().last().copied();
+        token.max(self.added.last().map(|token| token.id))
+    }
+
+    /// Does this id exist?
+    #[inline]
+    pub fn contains(&self, id: TokenId) -> bool {
+        self.slots.get(id).is_some()
+    }
+
+    /// The bytes that an id decodes to.
+    #[inline]
+    pub fn decoded(&self, id: TokenId) -> Option<&[u8]> {
+        let slot = self.slots.get(id)?;
+        Some(&self.decoded[self.offsets[slot] as usize..self.offsets[slot + 1] as usize])
+    }
+
+    /// The ordinary token with exactly these bytes.
+    #[inline]
+    pub fn find(&self, bytes: &[u8]) -> Option<TokenId> {
+        self.find_index(bytes).map(|index| self.tokens.id(index))
+    }
+
+    /// As [`Self::find`], the index in [`Self::tokens`].
+    #[inline]
+    pub fn find_index(&self, bytes: &[u8]) -> Option<usize> {
+        let hash = self.hasher.hash_one(bytes);
+        self.by_bytes
+            .find(hash, |&index| self.tokens.bytes(index as usize) == bytes)
+            .map(|&index| index as usize)
+    }
+
+    /// The ordinary tokens.
+    pub fn tokens(&self) -> &TokenList {
+        &self.tokens
+    }
+
+    /// The added tokens, ascending by id.
+    pub fn added(&self) -> &[AddedToken] {
+        &self.added
+    }
+
+    /// The added token with this id.
+    pub fn added_by_id(&self, id: TokenId) -> Option<&AddedToken> {
+        self.added.binary_search_by_key(&id, |token| token.id).ok().map(|index| &self.added[index])
+    }
+
+    /// An id in the written form of its format: `Ġworld` for byte-level vocabularies.
+    pub fn written(&self, id: TokenId) -> Option<String> {
+        if let Some(token) = self.added_by_id(id) {
+            return Some(token.content.clone());
+        }
+        let bytes = self.tokens.bytes(self.tokens.index_of(id)?);
+        Some(self.write(bytes))
+    }
+
+    /// Token bytes in written form.
+    pub fn write(&self, bytes: &[u8]) -> String {
+        if self.written_in_byte_alphabet {
+            byte_alphabet::write(bytes)
+        } else {
+            String::from_utf8_lossy(bytes).into_owned()
+        }
+    }
+
+    /// The id of a written form; added tokens come first.
+    pub fn id_of_written(&self, written: &str) -> Option<TokenId> {
+        if let Some(token) = self.added.iter().find(|token| token.content == written) {
+            return Some(token.id);
+        }
+        if self.written_in_byte_alphabet {
+            self.find(&byte_alphabet::read(written)?)
+        } else {
+            self.find(written.as_bytes())
+        }
+    }
+
+    /// All ids, ascending.
+    pub fn ids(&self) -> Vec<TokenId> {
+        let mut ids: Vec<TokenId> = self.tokens.ids().to_vec();
+        ids.extend(self.added.iter().map(|token| token.id));
+        ids.sort_unstable();
+        ids
+    }
+}
+
+/// How many bytes at the end of each ordinary token are an end-of-word mark, by index.
+///
+/// The mark is known by how a token came to be, not by how it is spelled: text may hold the
+/// characters `</w>` too.
+struct Endings {
+    mark: usize,
+    marked: Vec<bool>,
+}
+
+impl Endings {
+    fn of(description: &Description) -> Self {
+        let model = &description.model;
+        let Alphabet::Chars { end_of_word: Some(end_of_word) } = &model.alphabet else {
+            return Self { mark: 0, marked: Vec::new() };
+        };
+        let merged: std::collections::HashSet<TokenId> = match &model.merges {
+            Merges::Listed(merges) => merges.iter().map(|merge| merge.result).collect(),
+            Merges::ById => std::collections::HashSet::new(),
+        };
+        let mut marked: Vec<bool> = model
+            .tokens
+            .iter()
+            .map(|(id, bytes)| !merged.contains(&id) && is_marked_symbol(bytes, end_of_word))
+            .collect();
+        // A merge's parts stand before it in the list, so one pass settles all results.
+        if let Merges::Listed(merges) = &model.merges {
+            for merge in merges {
+                let index = |id| model.tokens.index_of(id);
+                if let (Some(result), Some(right)) = (index(merge.result), index(merge.right)) {
+                    marked[result] |= marked[right];
+                }
+            }
+        }
+        Self { mark: end_of_word.symbol.len(), marked }
+    }
+
+    fn length(&self, index: usize) -> usize {
+        if self.marked.get(index) == Some(&true) { self.mark } else { 0 }
+    }
+}
+
+/// Is this symbol of the alphabet the mark itself, or a character with the mark glued on?
+fn is_marked_symbol(bytes: &[u8], end_of_word: &EndOfWord) -> bool {
+    match end_of_word.form {
+        EndOfWordForm::Separate => bytes == end_of_word.symbol.as_bytes(),
+        EndOfWordForm::Suffix => {
+            bytes.len() > end_of_word.symbol.len() && bytes.ends_with(end_of_word.symbol.as_bytes())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::description::{Bpe, Roles, Split};
+
+    fn vocabulary(tokens: &[(TokenId, &[u8])], added: &[(TokenId, &str)]) -> Vocabulary {
+        let tokens =
+            TokenList::from_entries(tokens.iter().map(|&(id, bytes)| (id, bytes.to_vec())).collect());
+        let added_tokens = added
+            .iter()
+            .map(|&(id, content)| AddedToken { id, content: content.to_owned(), is_special: true })
+            .collect();
+        let model = Bpe {
+            alphabet: Alphabet::Bytes,
+            tokens: tokens.into(),
+            merges: Merges::ById,
+            whole_pretokens: false,
+            unk: None,
+        };
+        let description = Description { added_tokens, split: Split::Whole, model, roles: Roles::default() };
+        description.validate().unwrap();
+        Vocabulary::new(&description)
+    }
+
+    #[test]
+    fn holes_huge_ids_and_dense_ids_look_up_alike() {
+        let cases: [&[(TokenId, &[u8])]; 3] =
+            [&[(0, b"a"), (1, b" b")], &[(0, b"a"), (7, b" b")], &[(0, b"a"), (4_000_000_000, b" b")]];
+        for tokens in cases {
+            let last = tokens[1].0;
+            let vocabulary = vocabulary(tokens, &[(last + 1, "<s>")]);
+            assert_eq!(vocabulary.decoded(last), Some(&b" b"[..]));
+            assert_eq!(vocabulary.decoded(last + 1), Some(&b"<s>"[..]));
+            assert_eq!(vocabulary.decoded(last + 2), None);
+            assert_eq!(vocabulary.written(last).as_deref(), Some("Ġb"));
+            assert_eq!(vocabulary.id_of_written("Ġb"), Some(last));
+            assert_eq!(vocabulary.id_of_written("<s>"), Some(last + 1));
+            assert_eq!(vocabulary.find(b" b"), Some(last));
+            assert_eq!(vocabulary.find(b"<s>"), None);
+            assert_eq!((vocabulary.len(), vocabulary.max_id()), (3, Some(last + 1)));
+        }
+    }
+}

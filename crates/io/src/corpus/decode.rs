@@ -1,0 +1,104 @@
+//! UTF-8 that arrives in blocks.
+use super::Errors;
+
+/// Checks a document as its blocks arrive; a character may be cut by the end of a block.
+#[derive(Debug, Default)]
+pub(super) struct Decoder {
+    /// The beginning of a character at the end of the last block: at most three bytes.
+    cut: Vec<u8>,
+    /// Bytes taken before `cut`.
+    taken: u64,
+    /// U+FFFD was written.
+    pub(super) replaced: bool,
+}
+
+/// Where a document stops being UTF-8, in bytes from its start.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Invalid(pub(super) u64);
+
+impl Decoder {
+    /// Appends a block to `text`. What is not UTF-8 becomes U+FFFD under [`Errors::Replace`],
+    /// one for each maximal part of a character, as `String::from_utf8_lossy` does it.
+    ///
+    /// # Errors
+    /// The first byte that is not UTF-8, under the other policies.
+    pub(super) fn push(&mut self, block: &[u8], errors: Errors, text: &mut String) -> Result<(), Invalid> {
+        let mut rest = block;
+        // Byte by byte until the cut character is whole or known to be broken.
+        while !self.cut.is_empty() {
+            let [byte, tail @ ..] = rest else { return Ok(()) };
+            self.cut.push(*byte);
+            rest = tail;
+            let joined = std::mem::take(&mut self.cut);
+            self.run(&joined, errors, text)?;
+        }
+        self.run(rest, errors, text)
+    }
+
+    /// The document ends here.
+    pub(super) fn finish(&mut self, errors: Errors, text: &mut String) -> Result<(), Invalid> {
+        if self.cut.is_empty() { Ok(()) } else { self.replace(self.cut.len(), errors, text) }
+    }
+
+    fn run(&mut self, mut bytes: &[u8], errors: Errors, text: &mut String) -> Result<(), Invalid> {
+        for chunk in bytes.utf8_chunks() {
+            text.push_str(chunk.valid());
+            self.taken += chunk.valid().len() as u64;
+            bytes = &bytes[chunk.valid().len()..];
+            let invalid = chunk.invalid().len();
+            if invalid == 0 {
+                break;
+            }
+            let unfinished = std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none());
+            if invalid == bytes.len() && unfinished {
+                self.cut.extend_from_slice(bytes);
+                break;
+            }
+            self.replace(invalid, errors, text)?;
+            bytes = &bytes[invalid..];
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, bytes: usize, errors: Errors, text: &mut String) -> Result<(), Invalid> {
+        if errors != Errors::Replace {
+            return Err(Invalid(self.taken));
+        }
+        text.push(char::REPLACEMENT_CHARACTER);
+        self.replaced = true;
+        self.taken += bytes as u64;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn blocks_decode_like_the_whole(
+            parts in prop::collection::vec(prop_oneof![
+                Just(vec![b'a']), Just("é".into()), Just("€".into()), Just("🦊".into()),
+                prop::collection::vec(prop::sample::select(vec![0x80, 0xc3, 0xe2, 0x82, 0xf0, 0x9f, 0xff, 0xed, 0xa0]), 1..4),
+            ], 0..12),
+            size in 1usize..6,
+        ) {
+            let bytes = parts.concat();
+            let (mut decoder, mut text) = (Decoder::default(), String::new());
+            for block in bytes.chunks(size) {
+                decoder.push(block, Errors::Replace, &mut text).unwrap();
+            }
+            decoder.finish(Errors::Replace, &mut text).unwrap();
+            prop_assert_eq!(&text, &String::from_utf8_lossy(&bytes));
+            prop_assert_eq!(decoder.replaced, std::str::from_utf8(&bytes).is_err());
+
+            let (mut decoder, mut text) = (Decoder::default(), String::new());
+            let strict = bytes.chunks(size).try_for_each(|block| decoder.push(block, Errors::Strict, &mut text))
+                .and_then(|()| decoder.finish(Errors::Strict, &mut text));
+            let want = std::str::from_utf8(&bytes).map(drop).map_err(|error| Invalid(error.valid_up_to() as u64));
+            prop_assert_eq!(strict, want);
+        }
+    }
+}

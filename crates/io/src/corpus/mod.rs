@@ -1,0 +1,5 @@
+//! Corpora: files in, documents out, in batches and within bounded memory.
+mod decode;
+mod text;
+
+pub use text::{CorpusReport, Documents, Errors, read_files};

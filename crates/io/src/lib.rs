@@ -1,0 +1,23 @@
+//! Tokenizer files to descriptions and back. The only Rust room that opens files.
+//!
+//! A format is one file or folder: `parse` turns bytes into a [`Description`], `write` turns one
+//! into bytes. `load` tells formats apart by what is in the file, `save` by what is asked for.
+//!
+//! [`Description`]: tokenmill_core::description::Description
+#![forbid(unsafe_code)]
+
+mod atomic;
+mod contents;
+pub mod corpus;
+mod known_files;
+mod load;
+mod manifest;
+mod merges;
+mod save;
+pub mod state;
+mod tiktoken;
+mod tokenizer_json;
+mod vocab_merges;
+
+pub use load::{LoadOptions, load};
+pub use save::{Format, SaveOptions, save};

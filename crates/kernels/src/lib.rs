@@ -1,0 +1,7 @@
+//! Flat tables behind safe types. This crate knows no tokenizer words, and it is the only one
+//! where unsafe code may live, each block with its reason and a scalar twin; so far it needs none.
+#![forbid(unsafe_code)]
+
+mod pair_table;
+
+pub use pair_table::{Entry, PairTable};

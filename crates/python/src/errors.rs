@@ -1,0 +1,77 @@
+//! Errors of the core as the Python classes of `tokenmill.errors`, found by name when they are
+//! raised.
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tokenmill_core::error::{Error, Kind, Place};
+
+/// The Python exception of an error.
+pub(crate) fn raise(py: Python<'_>, error: Error) -> PyErr {
+    build(py, error).unwrap_or_else(|failure| failure)
+}
+
+fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
+    let message = error.to_string();
+    let facts = PyDict::new(py);
+    let path = error.path.as_ref().map(|path| path.display().to_string());
+    let field = error.field.to_string();
+    let class = match error.kind {
+        Kind::Format { defect, reason, limit } => {
+            facts.set_item("path", path)?;
+            facts.set_item("field", field)?;
+            facts.set_item("kind", defect.as_str())?;
+            facts.set_item("reason", reason)?;
+            facts.set_item("limit", limit)?;
+            "FormatError"
+        }
+        Kind::Pattern { pattern, position, .. } => {
+            facts.set_item("pattern", pattern)?;
+            facts.set_item("position", position)?;
+            "PatternError"
+        }
+        Kind::SpecialToken { token, position, .. } => {
+            facts.set_item("token", token)?;
+            facts.set_item("position", position.map(Place::number))?;
+            "SpecialTokenError"
+        }
+        Kind::UnknownToken { symbol, position } => {
+            facts.set_item("char", symbol)?;
+            facts.set_item("position", position.number())?;
+            "UnknownTokenError"
+        }
+        Kind::Vocabulary { id, position, .. } => {
+            facts.set_item("id", id)?;
+            facts.set_item("position", position)?;
+            "VocabularyError"
+        }
+        Kind::Training { byte, .. } => {
+            facts.set_item("path", path)?;
+            facts.set_item("byte", byte)?;
+            "TrainingError"
+        }
+        Kind::Manifest { expected, found } => {
+            facts.set_item("field", field)?;
+            facts.set_item("expected", expected)?;
+            facts.set_item("found", found)?;
+            "ManifestError"
+        }
+        Kind::Argument(_) => return Ok(PyValueError::new_err(message)),
+        Kind::Cancelled => return Ok(PyKeyboardInterrupt::new_err(message)),
+        Kind::Os(error) => {
+            // With errno and file name Python picks the subclass: FileNotFoundError and so on.
+            return Ok(match (error.raw_os_error(), path) {
+                (Some(code), Some(path)) => {
+                    let text = py.import("os")?.getattr("strerror")?.call1((code,))?.unbind();
+                    PyOSError::new_err((code, text, path))
+                }
+                (_, Some(path)) if error.kind() == std::io::ErrorKind::IsADirectory => {
+                    pyo3::exceptions::PyIsADirectoryError::new_err((21, "Is a directory", path))
+                }
+                _ => PyErr::from(error),
+            });
+        }
+        Kind::Internal(_) => "InternalError",
+    };
+    let class = py.import("tokenmill.errors")?.getattr(class)?;
+    Ok(PyErr::from_value(class.call((message,), Some(&facts))?))
+}

@@ -1,0 +1,36 @@
+//! `tokenmill._core`: types and errors converted between the two languages, no logic.
+// Arguments come from Python by value.
+#![allow(clippy::needless_pass_by_value)]
+
+mod buffer;
+mod call;
+mod constructors;
+mod convert;
+mod encoding;
+mod errors;
+mod load;
+mod output;
+mod text;
+mod tokenizer;
+mod train;
+mod watch;
+
+/// The compiled part of tokenmill.
+#[pyo3::pymodule(gil_used = false)]
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::encoding::Encoding;
+    #[pymodule_export]
+    use super::load::{from_state, load_file};
+    #[pymodule_export]
+    use super::tokenizer::Tokenizer;
+    #[pymodule_export]
+    use super::train::{TrainingReport, train_files, train_texts};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

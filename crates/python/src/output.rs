@@ -1,0 +1,166 @@
+//! Ids and text for Python: lists, arrays, strings.
+use numpy::{Element, PyArray1, PyArrayMethods, PyReadwriteArray1};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyInt, PyList, PyString};
+use tokenmill_core::ids::TokenId;
+
+/// Signals are looked for after so many objects were made: some milliseconds of work.
+const SLICE: usize = 1 << 16;
+
+/// An id on its way into a list; every so often one looks for Ctrl-C.
+struct Listed {
+    id: TokenId,
+    look: bool,
+}
+
+impl<'py> IntoPyObject<'py> for Listed {
+    type Target = PyInt;
+    type Output = Bound<'py, PyInt>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        if self.look {
+            py.check_signals()?;
+        }
+        Ok(self.id.into_pyobject(py)?)
+    }
+}
+
+/// A new list of ids.
+pub(crate) fn list<'py>(py: Python<'py>, ids: &[TokenId]) -> PyResult<Bound<'py, PyList>> {
+    let item = |(i, &id): (usize, &TokenId)| Listed { id, look: i % SLICE == SLICE - 1 };
+    PyList::new(py, ids.iter().enumerate().map(item))
+}
+
+/// Names that need no look at numpy.
+const PLAIN: [&str; 5] = ["uint16", "uint32", "int32", "int64", "uint64"];
+
+/// Integer types of id arrays.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Dtype {
+    U16,
+    U32,
+    I32,
+    I64,
+    U64,
+}
+
+impl Dtype {
+    /// `dtype=` as numpy takes it. `max_id` is the largest id that may have to fit.
+    pub(crate) fn new(argument: Option<&Bound<'_, PyAny>>, max_id: Option<TokenId>) -> PyResult<Self> {
+        let Some(argument) = argument else { return Ok(Self::U32) };
+        let plain = argument.cast::<PyString>().ok().and_then(|name| name.to_str().ok());
+        let name = if let Some(name) = plain.filter(|name| PLAIN.contains(name)) {
+            name.to_owned()
+        } else {
+            let dtype = argument.py().import("numpy")?.getattr("dtype")?.call1((argument,))?;
+            // A foreign byte order is part of `str`, not of `name`.
+            let native: bool = dtype.getattr("isnative")?.extract()?;
+            dtype.getattr(if native { "name" } else { "str" })?.extract()?
+        };
+        let (dtype, largest) = match name.as_str() {
+            "uint16" => (Self::U16, u32::from(u16::MAX)),
+            "uint32" => (Self::U32, u32::MAX),
+            "int32" => (Self::I32, i32::MAX as u32),
+            "int64" => (Self::I64, u32::MAX),
+            "uint64" => (Self::U64, u32::MAX),
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "dtype {other} does not hold ids; use uint16, uint32, int32, int64 or uint64"
+                )));
+            }
+        };
+        match max_id.filter(|&id| id > largest) {
+            Some(id) => Err(PyValueError::new_err(format!(
+                "dtype {name} cannot hold the largest id, {id}; use uint32"
+            ))),
+            None => Ok(dtype),
+        }
+    }
+}
+
+/// A new array of ids.
+pub(crate) fn array(py: Python<'_>, ids: Vec<TokenId>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
+    fn of<T: Element>(py: Python<'_>, ids: Vec<T>) -> Bound<'_, PyAny> {
+        PyArray1::from_vec(py, ids).into_any()
+    }
+    // An import that fails must be an error, not a panic at first use.
+    if py.import("numpy").is_err() {
+        return Err(PyTypeError::new_err("arrays need numpy: pip install numpy"));
+    }
+    Ok(match dtype {
+        Dtype::U32 => of(py, ids),
+        Dtype::U16 => of(py, ids.into_iter().map(|id| id as u16).collect()),
+        Dtype::I32 => of(py, ids.into_iter().map(|id| id as i32).collect()),
+        Dtype::I64 => of(py, ids.into_iter().map(i64::from).collect()),
+        Dtype::U64 => of(py, ids.into_iter().map(u64::from).collect()),
+    })
+}
+
+/// A new array of 64-bit numbers.
+pub(crate) fn int64_array(py: Python<'_>, values: Vec<i64>) -> PyResult<Bound<'_, PyAny>> {
+    py.import("numpy")?;
+    Ok(PyArray1::from_vec(py, values).into_any())
+}
+
+/// Fills `out` from the front; the filled part of it.
+pub(crate) fn fill<'py>(
+    out: &Bound<'py, PyAny>,
+    ids: &[TokenId],
+    max_id: Option<TokenId>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let dtype = out
+        .getattr("dtype")
+        .map_err(|_| PyTypeError::new_err("out= takes a numpy array of one dimension"))?;
+    let dtype = Dtype::new(Some(&dtype), max_id)?;
+    let length = out.len()?;
+    if length < ids.len() {
+        return Err(PyValueError::new_err(format!(
+            "out= has room for {length} ids, {} are needed",
+            ids.len()
+        )));
+    }
+    match dtype {
+        Dtype::U16 => fill_as(out, ids, |id| id as u16)?,
+        Dtype::U32 => fill_as(out, ids, |id| id)?,
+        Dtype::I32 => fill_as(out, ids, |id| id as i32)?,
+        Dtype::I64 => fill_as(out, ids, i64::from)?,
+        Dtype::U64 => fill_as(out, ids, u64::from)?,
+    }
+    out.get_item(pyo3::types::PySlice::new(out.py(), 0, ids.len() as isize, 1))
+}
+
+fn fill_as<T: Element>(
+    out: &Bound<'_, PyAny>,
+    ids: &[TokenId],
+    convert: impl Fn(TokenId) -> T,
+) -> PyResult<()> {
+    let mut array: PyReadwriteArray1<'_, T> = out
+        .cast::<PyArray1<T>>()
+        .map_err(|_| PyTypeError::new_err("out= takes a numpy array of one dimension"))?
+        .try_readwrite()
+        .map_err(|error| PyValueError::new_err(format!("out= cannot be written to: {error}")))?;
+    for (place, &id) in array.as_array_mut().iter_mut().zip(ids) {
+        *place = convert(id);
+    }
+    Ok(())
+}
+
+/// Decoded bytes as text, under Python's own error policies.
+pub(crate) fn text<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult<Bound<'py, PyString>> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(PyString::new(py, text)),
+        // Rare: Python's decoder has the policies.
+        Err(_) => Ok(PyBytes::new(py, bytes).call_method1("decode", ("utf-8", errors))?.cast_into()?),
+    }
+}
+
+pub(crate) fn check_errors(errors: &str) -> PyResult<()> {
+    match errors {
+        "replace" | "strict" | "ignore" => Ok(()),
+        other => Err(PyValueError::new_err(format!(
+            "errors={other:?} is none of \"replace\", \"strict\", \"ignore\""
+        ))),
+    }
+}

@@ -1,0 +1,83 @@
+//! Texts that come from Python: `str` and everything with bytes in it.
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use tokenmill_core::engine::{Text, char_offsets};
+use tokenmill_core::error::{Error, Place};
+use tokenmill_core::span::Span;
+
+use crate::buffer::{Surrogates, Utf8, utf8};
+
+/// A text that lives as long as its Python object does.
+pub(crate) enum PyText<'a> {
+    Str { text: std::borrow::Cow<'a, str>, pairs: Vec<usize> },
+    Bytes(std::borrow::Cow<'a, [u8]>),
+}
+
+impl<'a> PyText<'a> {
+    /// Reads a text. Mutable buffers are copied, so that nothing changes while it is encoded.
+    pub(crate) fn new(object: &'a Bound<'_, PyAny>, surrogates: Surrogates) -> PyResult<Self> {
+        if let Ok(string) = object.cast::<PyString>() {
+            return match utf8(string, surrogates)? {
+                Utf8::Borrowed(text) => Ok(Self::Str { text: text.into(), pairs: Vec::new() }),
+                Utf8::Copied { text, pairs } => Ok(Self::Str { text: text.into(), pairs }),
+                Utf8::Refused(at) => {
+                    let reason = "surrogates not allowed; pass surrogates=\"replace\"";
+                    Err(PyUnicodeEncodeError::new_err(("utf-8", string.clone().unbind(), at, at + 1, reason)))
+                }
+            };
+        }
+        if let Ok(bytes) = object.cast::<PyBytes>() {
+            return Ok(Self::Bytes(bytes.as_bytes().into()));
+        }
+        match PyBuffer::<u8>::get(object) {
+            Ok(buffer) => Ok(Self::Bytes(buffer.to_vec(object.py())?.into())),
+            Err(_) => Err(PyTypeError::new_err(format!(
+                "text must be str, bytes, bytearray or memoryview, not {}",
+                object.get_type().name()?
+            ))),
+        }
+    }
+
+    pub(crate) fn as_text(&self) -> Text<'_> {
+        match self {
+            Self::Str { text, .. } => Text::Str(text),
+            Self::Bytes(bytes) => Text::Bytes(bytes),
+        }
+    }
+
+    /// Character offsets in the caller's string; byte offsets of bytes, which have no characters,
+    /// count as [`char_offsets`] has them.
+    pub(crate) fn offsets(&self, spans: &[Span]) -> Vec<(usize, usize)> {
+        let mut offsets = char_offsets(self.as_text().as_bytes(), spans);
+        if let Self::Str { pairs, .. } = self
+            && !pairs.is_empty()
+        {
+            // A joined pair is two characters of the caller's string.
+            for (start, end) in &mut offsets {
+                *start += pairs.partition_point(|&pair| pair < *start);
+                *end += pairs.partition_point(|&pair| pair < *end);
+            }
+        }
+        offsets
+    }
+
+    /// An error with its place in the caller's text: a character of a string, a byte of bytes.
+    pub(crate) fn locate(&self, error: Error) -> Error {
+        error.placed(|place| match (self, place) {
+            (Self::Str { .. }, Place::Byte(byte)) => {
+                Place::Character(self.offsets(&[Span::new(byte, byte)])[0].0)
+            }
+            _ => place,
+        })
+    }
+}
+
+/// As [`PyText::locate`], for the row of a batch that the error names.
+pub(crate) fn locate_in_rows(texts: &[PyText<'_>], error: Error) -> Error {
+    match error.field.first_index().and_then(|row| texts.get(row)) {
+        Some(text) => text.locate(error),
+        None => error,
+    }
+}

@@ -1,0 +1,323 @@
+//! Training from Python: options converted, texts handed over in batches.
+use std::path::PathBuf;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use tokenmill_core::compile::compile;
+use tokenmill_core::description::{Description, EndOfWord, EndOfWordForm, Merges};
+use tokenmill_core::error::Error;
+use tokenmill_core::train::{
+    Report, SpecialIds, StopReason, Target, TieBreak, TrainAlphabet, TrainOptions, Trainer,
+};
+use tokenmill_io::corpus::{Documents, Errors, read_files};
+
+use crate::buffer::{Surrogates, Utf8, utf8};
+use crate::convert::{self, Threads};
+use crate::errors::raise;
+use crate::tokenizer::Tokenizer;
+use crate::watch::run_long;
+
+/// Texts are handed to the counter when this many bytes have come together.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// What a training run read and learned.
+#[pyclass(frozen, module = "tokenmill")]
+pub(crate) struct TrainingReport {
+    report: Report,
+    merges: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+#[pymethods]
+impl TrainingReport {
+    /// Documents counted.
+    #[getter]
+    fn documents(&self) -> u64 {
+        self.report.documents
+    }
+
+    /// Documents left out because they are not UTF-8 (`errors="skip"`).
+    #[getter]
+    fn skipped(&self) -> u64 {
+        self.report.skipped_documents
+    }
+
+    /// Documents in which U+FFFD stands for what is not UTF-8 (`errors="replace"`).
+    #[getter]
+    fn replaced(&self) -> u64 {
+        self.report.replaced_documents
+    }
+
+    /// Bytes of the documents counted.
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.report.bytes
+    }
+
+    /// Pretokens counted.
+    #[getter]
+    fn pretokens(&self) -> u64 {
+        self.report.pretokens
+    }
+
+    /// Different ones among them.
+    #[getter]
+    fn distinct_pretokens(&self) -> u64 {
+        self.report.distinct_pretokens
+    }
+
+    /// Each merge as (left, right, count when it was chosen), in order.
+    #[getter]
+    fn merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let merges = self.merges.iter().zip(&self.report.merge_counts);
+        PyList::new(
+            py,
+            merges
+                .map(|((left, right), &count)| (PyBytes::new(py, left), PyBytes::new(py, right), count))
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    /// Why there are fewer merges than asked for (`"no-pair-left"`, `"min-frequency"`,
+    /// `"max-token-length"`), or None.
+    #[getter]
+    fn stopped_early(&self) -> Option<&'static str> {
+        self.report.stopped_early.map(StopReason::as_str)
+    }
+
+    /// Wall seconds by phase, in order.
+    #[getter]
+    fn phases<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let phases = PyDict::new(py);
+        for (name, duration) in &self.report.phases {
+            phases.set_item(name, duration.as_secs_f64())?;
+        }
+        Ok(phases)
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "TrainingReport(documents={}, bytes={}, distinct_pretokens={}, merges={}, stopped_early={})",
+            self.report.documents,
+            self.report.bytes,
+            self.report.distinct_pretokens,
+            self.merges.len(),
+            self.report.stopped_early.map_or("None".to_owned(), |reason| format!("{:?}", reason.as_str()))
+        )
+    }
+}
+
+impl TrainingReport {
+    fn new(report: Report, description: &Description) -> Self {
+        let tokens = &description.model.tokens;
+        let bytes = |id| tokens.index_of(id).map_or(Vec::new(), |index| tokens.bytes(index).to_vec());
+        let merges = match &description.model.merges {
+            Merges::Listed(merges) => {
+                merges.iter().map(|merge| (bytes(merge.left), bytes(merge.right))).collect()
+            }
+            Merges::ById => Vec::new(),
+        };
+        Self { report, merges }
+    }
+}
+
+/// Trains on files; see `tokenmill.train`.
+#[pyfunction]
+#[pyo3(signature = (paths, options, progress = None))]
+pub(crate) fn train_files(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    options: &Bound<'_, PyDict>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Tokenizer> {
+    let documents = documents_option(options)?;
+    let errors = errors_option(options)?;
+    let mut trainer = trainer(options)?;
+    let trained = run_long(py, progress.as_ref(), |watch| {
+        let corpus = read_files(&paths, documents, errors, &mut |batch| trainer.feed(batch, watch), watch)?;
+        let (description, mut report) = trainer.finish(watch)?;
+        report.skipped_documents = corpus.skipped;
+        report.replaced_documents = corpus.replaced;
+        Ok((compile(description)?, report))
+    })?;
+    finish(py, trained)
+}
+
+/// Trains on an iterable of str, each a document; see `tokenmill.train`.
+#[pyfunction]
+#[pyo3(signature = (texts, options, progress = None))]
+pub(crate) fn train_texts(
+    py: Python<'_>,
+    texts: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Tokenizer> {
+    // Each text is a document; what the option may say is the same.
+    documents_option(options)?;
+    let errors = errors_option(options)?;
+    let mut trainer = trainer(options)?;
+    let (mut skipped, mut replaced) = (0, 0);
+    let mut batch: Vec<String> = Vec::new();
+    let mut bytes = 0;
+    let feed = |trainer: &mut Trainer, batch: &[String]| {
+        let documents: Vec<&str> = batch.iter().map(String::as_str).collect();
+        run_long(py, progress.as_ref(), |watch| trainer.feed(&documents, watch))
+    };
+    for (index, item) in texts.try_iter()?.enumerate() {
+        let item = item?;
+        let Ok(string) = item.cast::<PyString>() else {
+            let name = item.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("texts must be str; item {index} is {name}")));
+        };
+        let text = match utf8(string, Surrogates::Refuse)? {
+            Utf8::Borrowed(text) => text.to_owned(),
+            Utf8::Copied { text, .. } => text,
+            Utf8::Refused(at) => match errors {
+                Errors::Strict => {
+                    let reason = format!(
+                        "text {index} holds a surrogate at character {at}, which is no text; pass errors=\"replace\" or \
+                         \"skip\""
+                    );
+                    return Err(raise(py, Error::training(reason)));
+                }
+                Errors::Skip => {
+                    skipped += 1;
+                    continue;
+                }
+                Errors::Replace => {
+                    replaced += 1;
+                    match utf8(string, Surrogates::Replace)? {
+                        Utf8::Copied { text, .. } => text,
+                        Utf8::Borrowed(_) | Utf8::Refused(_) => String::new(),
+                    }
+                }
+            },
+        };
+        bytes += text.len() + 64;
+        batch.push(text);
+        if bytes >= BATCH_BYTES {
+            feed(&mut trainer, &batch)?;
+            batch.clear();
+            bytes = 0;
+        }
+    }
+    feed(&mut trainer, &batch)?;
+    drop(batch);
+    let trained = run_long(py, progress.as_ref(), |watch| {
+        let (description, mut report) = trainer.finish(watch)?;
+        report.skipped_documents = skipped;
+        report.replaced_documents = replaced;
+        Ok((compile(description)?, report))
+    })?;
+    finish(py, trained)
+}
+
+fn finish(py: Python<'_>, (engine, report): (tokenmill_core::engine::Engine, Report)) -> PyResult<Tokenizer> {
+    let report = Py::new(py, TrainingReport::new(report, engine.description()))?;
+    Ok(Tokenizer::new(engine, Some(report)))
+}
+
+fn trainer(options: &Bound<'_, PyDict>) -> PyResult<Trainer> {
+    let py = options.py();
+    let options = train_options(options)?;
+    Trainer::new(options).map_err(|error| raise(py, error))
+}
+
+fn train_options(options: &Bound<'_, PyDict>) -> PyResult<TrainOptions> {
+    let py = options.py();
+    let target = match (number(options, "vocab_size")?, number(options, "num_merges")?) {
+        (Some(size), None) => Target::VocabSize(size),
+        (None, Some(merges)) => Target::NumMerges(merges),
+        _ => return Err(raise(py, Error::training("give exactly one of vocab_size and num_merges"))),
+    };
+    let special_ids = match text_option(options, "special_ids")?.as_str() {
+        "first" => SpecialIds::First,
+        "last" => SpecialIds::Last,
+        other => return Err(wrong(py, "special_ids", other, "\"first\" or \"last\"")),
+    };
+    let tie_break = match text_option(options, "tie_break")?.as_str() {
+        "lexicographic" => TieBreak::Lexicographic,
+        "lexicographic-largest" => TieBreak::LexicographicLargest,
+        "first-seen" => TieBreak::FirstSeen,
+        "token-id" => TieBreak::TokenId,
+        "huggingface" => TieBreak::HuggingFace,
+        other => {
+            let known = "\"lexicographic\", \"lexicographic-largest\", \"first-seen\", \"token-id\" or \"huggingface\"";
+            return Err(wrong(py, "tie_break", other, known));
+        }
+    };
+    let alphabet = match text_option(options, "alphabet")?.as_str() {
+        "bytes" => TrainAlphabet::Bytes,
+        "chars" => TrainAlphabet::Chars,
+        other => return Err(wrong(py, "alphabet", other, "\"bytes\" or \"chars\"")),
+    };
+    let form = match text_option(options, "end_of_word_form")?.as_str() {
+        "separate" => EndOfWordForm::Separate,
+        "suffix" => EndOfWordForm::Suffix,
+        other => return Err(wrong(py, "end_of_word_form", other, "\"separate\" or \"suffix\"")),
+    };
+    let end_of_word: Option<String> = optional(options, "end_of_word")?;
+    let min_frequency = number(options, "min_frequency")?.unwrap_or(2) as u64;
+    Ok(TrainOptions {
+        target,
+        split: convert::split(py, &text_option(options, "split")?)?,
+        special_tokens: optional(options, "special_tokens")?.unwrap_or_default(),
+        special_ids,
+        tie_break,
+        min_frequency,
+        max_token_length: number(options, "max_token_length")?,
+        alphabet,
+        end_of_word: end_of_word.map(|symbol| EndOfWord { symbol, form }),
+        unk_token: optional(options, "unk_token")?,
+        num_threads: options.get_item("num_threads")?.map_or(Ok(Threads(1)), |count| count.extract())?.0,
+    })
+}
+
+fn optional<'py, T>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
+where
+    T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
+{
+    match options.get_item(name)?.filter(|value| !value.is_none()) {
+        None => Ok(None),
+        Some(value) => value
+            .extract()
+            .map(Some)
+            .map_err(|error: PyErr| PyTypeError::new_err(format!("{name}={value}: {error}"))),
+    }
+}
+
+/// A count: not negative.
+fn number(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<usize>> {
+    let Some(value) = options.get_item(name)?.filter(|value| !value.is_none()) else { return Ok(None) };
+    let number = convert::number(&value, name)?;
+    // 2^48 of anything is more than memory holds; sums of two such numbers still fit.
+    usize::try_from(number).ok().filter(|&number| number < 1 << 48).map(Some).ok_or_else(|| {
+        let what = if number < 0 { "negative" } else { "too large" };
+        raise(options.py(), Error::training(format!("{name}={value} is {what}")))
+    })
+}
+
+fn text_option(options: &Bound<'_, PyDict>, name: &str) -> PyResult<String> {
+    optional(options, name)?.ok_or_else(|| PyTypeError::new_err(format!("{name} is missing")))
+}
+
+fn documents_option(options: &Bound<'_, PyDict>) -> PyResult<Documents> {
+    match text_option(options, "documents")?.as_str() {
+        "file" => Ok(Documents::File),
+        "lines" => Ok(Documents::Lines),
+        other => Err(wrong(options.py(), "documents", other, "\"file\" or \"lines\"")),
+    }
+}
+
+fn errors_option(options: &Bound<'_, PyDict>) -> PyResult<Errors> {
+    match text_option(options, "errors")?.as_str() {
+        "strict" => Ok(Errors::Strict),
+        "replace" => Ok(Errors::Replace),
+        "skip" => Ok(Errors::Skip),
+        other => Err(wrong(options.py(), "errors", other, "\"strict\", \"replace\" or \"skip\"")),
+    }
+}
+
+fn wrong(py: Python<'_>, name: &str, value: &str, known: &str) -> PyErr {
+    raise(py, Error::training(format!("{name}={value:?} is none of {known}")))
+}

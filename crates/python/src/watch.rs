@@ -1,0 +1,120 @@
+//! Long work seen from Python: Ctrl-C is heard, progress is told, the interpreter lock is free.
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use tokenmill_core::error::{Error, Result};
+use tokenmill_core::watch::{Unwatched, Watch, cancelled};
+
+use crate::errors::raise;
+
+/// How often signals are looked for, and progress told.
+const SIGNALS_EVERY: Duration = Duration::from_millis(20);
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// Work on less text than this keeps the interpreter lock: releasing it costs about as much.
+const RELEASE_ABOVE: usize = 4 << 10;
+
+struct PyWatch<'a> {
+    caller: ThreadId,
+    progress: Option<&'a Py<PyAny>>,
+    state: Mutex<State>,
+}
+
+struct State {
+    signals_at: Instant,
+    progress_at: Option<Instant>,
+    phase: &'static str,
+    /// What Python raised; it replaces the error that stopped the work.
+    raised: Option<PyErr>,
+}
+
+impl PyWatch<'_> {
+    fn with_state<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
+        // A panic while the lock is held leaves nothing inconsistent in it.
+        f(&mut self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+impl Watch for PyWatch<'_> {
+    fn poll(&self) -> Result<()> {
+        if std::thread::current().id() != self.caller {
+            return Ok(());
+        }
+        let now = Instant::now();
+        let due = self.with_state(|state| {
+            let due = state.raised.is_none() && now - state.signals_at >= SIGNALS_EVERY;
+            if due {
+                state.signals_at = now;
+            }
+            due
+        });
+        // The lock on the state is free while Python runs: its handlers may do anything.
+        #[allow(clippy::redundant_closure_for_method_calls)] // the method's lifetime is too narrow
+        if due && let Err(raised) = Python::attach(|py| py.check_signals()) {
+            self.with_state(|state| state.raised = Some(raised));
+        }
+        if self.with_state(|state| state.raised.is_some()) { Err(cancelled()) } else { Ok(()) }
+    }
+
+    fn progress(&self, phase: &'static str, done: u64, total: u64) {
+        let Some(callable) = self.progress else { return };
+        let now = Instant::now();
+        let due = self.with_state(|state| {
+            let recent = state.progress_at.is_some_and(|at| now - at < PROGRESS_EVERY);
+            let due = state.raised.is_none() && (phase != state.phase || done == total || !recent);
+            if due {
+                state.progress_at = Some(now);
+                state.phase = phase;
+            }
+            due
+        });
+        if due && let Err(raised) = Python::attach(|py| callable.call1(py, (phase, done, total))) {
+            self.with_state(|state| state.raised = Some(raised));
+        }
+    }
+}
+
+/// Runs work that looks at `size` bytes: above a few kilobytes without the interpreter lock and
+/// under a watch. Nothing panics across the language border.
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    size: usize,
+    work: impl FnOnce(&dyn Watch) -> Result<T> + Send,
+) -> PyResult<T> {
+    if size < RELEASE_ABOVE {
+        return catch(|| work(&Unwatched)).map_err(|error| raise(py, error));
+    }
+    run_long(py, None, work)
+}
+
+/// As [`run`], always watched, with a callable that is told the progress.
+pub(crate) fn run_long<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    work: impl FnOnce(&dyn Watch) -> Result<T> + Send,
+) -> PyResult<T> {
+    let state = State { signals_at: Instant::now(), progress_at: None, phase: "", raised: None };
+    let watch = PyWatch { caller: std::thread::current().id(), progress, state: Mutex::new(state) };
+    let result = py.detach(|| catch(|| work(&watch)));
+    let raised = watch.with_state(|state| state.raised.take());
+    match (result, raised) {
+        // A callback that failed at the very end still failed.
+        (_, Some(raised)) => Err(raised),
+        (Ok(value), None) => Ok(value),
+        (Err(error), None) => Err(raise(py, error)),
+    }
+}
+
+fn catch<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let reason = panic
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
+            .unwrap_or_default();
+        Err(Error::internal(reason))
+    })
+}

@@ -1,0 +1,50 @@
+"""Everything between text and the ids that a language model sees.
+
+>>> import tokenmill
+>>> tok = tokenmill.train(texts=["low lower lowest"] * 3, vocab_size=260)
+>>> tok.decode(tok.encode("lower"))
+'lower'
+
+``train`` learns a tokenizer, ``load`` reads one, a ``Tokenizer`` encodes, counts and decodes.
+Errors are in ``tokenmill.errors``; the naive algorithms, to read and to compare with, in
+``tokenmill.reference``.
+"""
+
+from __future__ import annotations
+
+from ._core import Encoding, Tokenizer, TrainingReport, __version__
+from ._load import load
+from ._train import train
+from .errors import (
+    FormatError,
+    InternalError,
+    ManifestError,
+    MissingExtraError,
+    PatternError,
+    SpecialTokenError,
+    TokenmillError,
+    TrainingError,
+    UnknownTokenError,
+    VocabularyError,
+)
+from .ragged import Ragged
+
+__all__ = [
+    "Encoding",
+    "FormatError",
+    "InternalError",
+    "ManifestError",
+    "MissingExtraError",
+    "PatternError",
+    "Ragged",
+    "SpecialTokenError",
+    "Tokenizer",
+    "TokenmillError",
+    "TrainingError",
+    "TrainingReport",
+    "UnknownTokenError",
+    "VocabularyError",
+    "__version__",
+    "load",
+    "train",
+]

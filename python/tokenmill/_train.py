@@ -1,0 +1,194 @@
+"""``tokenmill.train``: text into a ``Tokenizer``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from . import _core
+from ._core import Tokenizer
+from .errors import MissingExtraError, TrainingError
+
+__all__ = ["train"]
+
+_Path = str | os.PathLike[str]
+_Progress = Callable[[str, int, int], object]
+
+
+def train(
+    files: _Path | Sequence[_Path] | None = None,
+    *,
+    texts: Iterable[str] | None = None,
+    vocab_size: int | None = None,
+    num_merges: int | None = None,
+    split: str = "cl100k",
+    special_tokens: Sequence[str] = (),
+    special_ids: Literal["first", "last"] = "first",
+    tie_break: Literal[
+        "lexicographic", "lexicographic-largest", "first-seen", "token-id", "huggingface"
+    ] = "lexicographic",
+    min_frequency: int = 2,
+    max_token_length: int | None = None,
+    documents: Literal["file", "lines"] = "file",
+    alphabet: Literal["bytes", "chars"] = "bytes",
+    end_of_word: str | None = None,
+    end_of_word_form: Literal["separate", "suffix"] = "separate",
+    unk_token: str | None = None,
+    errors: Literal["strict", "replace", "skip"] = "strict",
+    num_threads: int | None = None,
+    progress: bool | _Progress | None = None,
+) -> Tokenizer:
+    """Learn a byte-pair encoding from text; ``tok.training_report`` says what was read and learned.
+
+    What is read, exactly one of:
+
+    - ``files``: a path, a glob (``**`` for any depth), or a list of them. The matches of a glob are taken in
+      sorted order, folders among them left out. A file is one document, or with ``documents="lines"`` each
+      of its lines is one, without the line end.
+    - ``texts``: an iterable of ``str``; each item is a document. It is read once, as training goes along.
+
+    How much is learned, exactly one of ``vocab_size`` (special tokens, alphabet and merges together) and
+    ``num_merges``. Training stops earlier when no pair occurs ``min_frequency`` times (a count equal to it
+    still merges), and the report says so.
+
+    How:
+
+    - ``split``: what cuts a document into pretokens, which no token crosses: ``"gpt2"``, ``"cl100k"``,
+      ``"o200k"``, ``"llama3"``, ``"qwen2"``, ``"whitespace"``, ``"none"``, or a regular expression (the text
+      between two matches is a pretoken too).
+    - ``special_tokens``: literals that take ids of their own: 0 and up, or behind all others with
+      ``special_ids="last"``. Found in the text, they are cut out: not counted, and not merged across.
+    - ``tie_break``: which of several pairs with the same count is merged: the smallest pair of byte strings,
+      the largest one, the pair that is seen first in the corpus as it then stands, the smallest pair of ids,
+      or the smallest pair of ids as the library tokenizers gives them.
+    - ``max_token_length``: the longest token that may be made, in bytes (characters for ``"chars"``).
+    - ``alphabet``: ``"bytes"`` (all 256) or ``"chars"``, the characters that occur. With characters,
+      ``end_of_word`` is a symbol behind each pretoken, on its own or with ``end_of_word_form="suffix"`` glued
+      to the last character, and ``unk_token`` stands for characters that are not in the alphabet.
+    - ``errors``: what happens to a document that is not UTF-8: a ``TrainingError`` naming file and byte,
+      U+FFFD in place of what is wrong, or the document is left out. The report counts both.
+
+    ``num_threads=None`` takes every core that this process may use; the result is the same for any number.
+    ``progress`` is ``None`` or ``False`` (silent), ``True`` (a bar on stderr; extra ``cli``), or a callable
+    that gets ``(phase, done, total)``, where a total of 0 is unknown. Ctrl-C stops within 200 ms.
+
+    Raises ``TrainingError`` for sources and arguments that cannot be used, ``PatternError`` for a bad
+    ``split``, ``OSError`` (``FileNotFoundError`` also for a glob without a match) for files.
+
+    >>> tok = train(texts=["low lower lowest"] * 2, num_merges=2)
+    >>> tok.merges
+    [(b'l', b'o'), (b'lo', b'w')]
+    """
+    if (files is None) == (texts is None):
+        raise _misuse(
+            f"give exactly one of files and texts, not {'both' if texts is not None else 'neither'}"
+        )
+    if (vocab_size is None) == (num_merges is None):
+        given = "both" if vocab_size is not None else "neither"
+        raise _misuse(f"give exactly one of vocab_size and num_merges, not {given}")
+    if isinstance(texts, str | bytes):
+        raise _misuse("texts is a single string, whose characters would be the documents: pass a list")
+    if isinstance(special_tokens, str):
+        raise _misuse("special_tokens is a single string: pass a list")
+    if isinstance(special_tokens, Mapping):
+        raise _misuse(
+            "special_tokens is a mapping, but training gives the ids: pass a list (and special_ids=)"
+        )
+    if texts is not None and documents == "lines":
+        raise _misuse('documents="lines" is for files; each of the texts is a document')
+    options: dict[str, object] = {
+        "vocab_size": vocab_size,
+        "num_merges": num_merges,
+        "split": split,
+        "special_tokens": list(special_tokens),
+        "special_ids": special_ids,
+        "tie_break": tie_break,
+        "min_frequency": min_frequency,
+        "max_token_length": max_token_length,
+        "documents": documents,
+        "alphabet": alphabet,
+        "end_of_word": end_of_word,
+        "end_of_word_form": end_of_word_form,
+        "unk_token": unk_token,
+        "errors": errors,
+        "num_threads": _threads(num_threads),
+    }
+    with _follower(progress) as follow:
+        if texts is not None:
+            return _core.train_texts(texts, options, follow)
+        assert files is not None
+        return _core.train_files(_expand(files), options, follow)
+
+
+def _misuse(message: str) -> TrainingError:
+    return TrainingError(message, path=None, byte=None)
+
+
+def _expand(files: _Path | Sequence[_Path]) -> list[str]:
+    """Every file that is meant, in the order given."""
+    sources = [files] if isinstance(files, str | os.PathLike) else list(files)
+    if not sources:
+        raise _misuse("the list of files is empty")
+    return [path for source in sources for path in _matches(os.fspath(source))]
+
+
+def _matches(source: str) -> list[str]:
+    """The files that one path or glob stands for. A path that exists is never read as a pattern."""
+    import glob
+
+    if not glob.has_magic(source) or Path(source).exists():
+        return [source]
+    found = glob.glob(source, recursive=True)  # noqa: PTH207  # Path.glob takes no absolute pattern
+    found = sorted(path for path in found if not Path(path).is_dir())
+    if not found:
+        raise FileNotFoundError(2, "no file matches", source)
+    return found
+
+
+def _threads(wanted: int | None) -> int:
+    if wanted is not None:
+        if wanted < 1:
+            raise _misuse(f"num_threads is at least 1, not {wanted}; None takes every core")
+        return wanted
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def _follower(progress: bool | _Progress | None) -> Iterator[_Progress | None]:
+    """What the trainer calls: nothing, the caller's own, or a bar that is gone when the work is."""
+    if progress is None or progress is False:
+        yield None
+    elif progress is True:
+        with _bar() as follow:
+            yield follow
+    else:
+        yield progress
+
+
+@contextmanager
+def _bar() -> Iterator[_Progress]:
+    """One bar on stderr for each phase, shown while it runs."""
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+    except ImportError as missing:
+        raise MissingExtraError(
+            'progress=True needs rich: pip install "tokenmill[cli]"', extra="cli"
+        ) from missing
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def follow(phase: str, done: int, total: int) -> None:
+            if phase not in tasks:
+                for task in tasks.values():
+                    bar.update(task, visible=False)
+                tasks[phase] = bar.add_task(phase, total=None)
+            bar.update(tasks[phase], completed=done, total=total or None)
+
+        yield follow

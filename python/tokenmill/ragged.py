@@ -1,0 +1,144 @@
+"""Rows of ids in two flat arrays: what a batch of texts becomes.
+
+``ids`` holds the ids of all rows one behind the other; row ``i`` is
+``ids[row_offsets[i]:row_offsets[i + 1]]``. Rows and slices are views, so taking one copies nothing.
+numpy is imported when a ``Ragged`` is made, never by ``import tokenmill``.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, final, overload
+
+from .errors import MissingExtraError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Ragged"]
+
+
+@final
+class Ragged:
+    """A sequence of rows of ids, each of its own length. It never changes after it was made.
+
+    ``ids`` is one-dimensional, of any integer type; ``row_offsets`` holds ``len(self) + 1`` numbers,
+    from 0 up to ``len(ids)``, none below the one before. Anything else is a ``ValueError``.
+    Both arrays are kept without a copy where their type allows it, as read-only views.
+
+    >>> rows = Ragged([5, 6, 7], [0, 2, 2, 3])
+    >>> len(rows), rows.to_lists()
+    (3, [[5, 6], [], [7]])
+    """
+
+    __slots__ = ("_ids", "_row_offsets")
+
+    _ids: npt.NDArray[Any]
+    _row_offsets: npt.NDArray[np.int64]
+
+    def __init__(self, ids: npt.ArrayLike, row_offsets: npt.ArrayLike) -> None:
+        import numpy as np
+
+        flat = np.asarray(ids)
+        if flat.size == 0 and flat.dtype.kind == "f":  # what numpy makes of []
+            flat = flat.astype(np.uint32)
+        offsets = np.asarray(row_offsets, dtype=np.int64)
+        if flat.ndim != 1 or offsets.ndim != 1:
+            raise ValueError(
+                f"ids and row_offsets have one dimension each, not {flat.ndim} and {offsets.ndim}"
+            )
+        if flat.dtype.kind not in "iu":
+            raise ValueError(f"ids are integers, not {flat.dtype}")
+        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(flat):
+            raise ValueError(f"row_offsets go from 0 to the number of ids, {len(flat)}")
+        if (offsets[1:] < offsets[:-1]).any():
+            raise ValueError("row_offsets never fall")
+        self._ids = _read_only(flat)
+        self._row_offsets = _read_only(offsets)
+
+    @property
+    def ids(self) -> npt.NDArray[Any]:
+        """The ids of all rows, one behind the other; read-only."""
+        return self._ids
+
+    @property
+    def row_offsets(self) -> npt.NDArray[np.int64]:
+        """Where each row begins in ``ids``, and at last where the last one ends; read-only."""
+        return self._row_offsets
+
+    def __len__(self) -> int:
+        return len(self._row_offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int, /) -> npt.NDArray[Any]: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Ragged: ...
+    def __getitem__(self, index: int | slice, /) -> npt.NDArray[Any] | Ragged:
+        """Row ``index`` as a view of ``ids``; a slice of rows as a ``Ragged``.
+
+        A slice of neighbours shares ``ids``; one with a step copies the rows it takes.
+        """
+        offsets = self._row_offsets
+        if not isinstance(index, slice):
+            at = operator.index(index)
+            if at < 0:
+                at += len(self)
+            if not 0 <= at < len(self):
+                raise IndexError(f"row {index} of {len(self)} rows")
+            return self._ids[offsets[at] : offsets[at + 1]]
+        rows = range(len(self))[index]
+        if rows.step == 1:
+            bounds = offsets[rows.start : max(rows.start, rows.stop) + 1]
+            return Ragged(self._ids[bounds[0] : bounds[-1]], bounds - bounds[0])
+        return self._take(rows)
+
+    def _take(self, rows: range) -> Ragged:
+        import numpy as np
+
+        picked = [self[row] for row in rows]
+        ends = np.cumsum([0, *map(len, picked)], dtype=np.int64)
+        return Ragged(np.concatenate([self._ids[:0], *picked]), ends)
+
+    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
+        for start, end in pairwise(self._row_offsets.tolist()):
+            yield self._ids[start:end]
+
+    def to_lists(self) -> list[list[int]]:
+        """One list of plain ``int`` for each row."""
+        return [row.tolist() for row in self]
+
+    def to_arrow(self) -> Any:
+        """The same as a ``pyarrow.LargeListArray``, sharing memory with this one.
+
+        Needs the extra ``arrow``: a ``MissingExtraError`` says so where it is not installed.
+        """
+        try:
+            pa: Any = import_module("pyarrow")
+        except ImportError as missing:
+            raise MissingExtraError(
+                'to_arrow() needs pyarrow: pip install "tokenmill[arrow]"', extra="arrow"
+            ) from missing
+        return pa.LargeListArray.from_arrays(pa.array(self._row_offsets), pa.array(self._ids))
+
+    def __eq__(self, other: object, /) -> bool:
+        if not isinstance(other, Ragged):
+            return NotImplemented
+        from numpy import array_equal as same
+
+        return bool(same(self._row_offsets, other._row_offsets) and same(self._ids, other._ids))
+
+    def __repr__(self) -> str:
+        return f"Ragged({len(self)} rows, {len(self._ids)} ids, {self._ids.dtype})"
+
+    def __reduce__(self) -> tuple[type[Ragged], tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]:
+        return Ragged, (self._ids, self._row_offsets)
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    view: npt.NDArray[Any] = array.view()
+    view.flags.writeable = False
+    return view
