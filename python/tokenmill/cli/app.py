@@ -1,0 +1,88 @@
+"""``main``: reads the arguments, runs one command, turns errors into words and exit codes.
+
+Exit codes: 0 done; 1 done, and something was found that should not be; 2 bad use or bad input;
+130 stopped by Ctrl-C; 141 nobody reads the output any more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+import tokenmill
+
+from . import count, decode, demo, encode, inspect, train
+from .terminal import say
+from .usage import UsageError, explain
+
+__all__ = ["main"]
+
+_COMMANDS = {
+    "train": (train, "learn a tokenizer from text"),
+    "encode": (encode, "text into ids"),
+    "decode": (decode, "ids into text"),
+    "count": (count, "how many tokens a text has"),
+    "inspect": (inspect, "each token of a text: id, bytes, offsets"),
+    "demo": (demo, "train on Python's standard library, prove the round trip, show the result"),
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"{self.prog} --help")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="tokenmill",
+        description="Train, load and use tokenizers. Data goes to stdout, words to stderr.",
+        epilog="Exit codes: 0 done, 1 a finding, 2 bad use or input. `tokenmill COMMAND --help` says more.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"tokenmill {tokenmill.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (module, summary) in _COMMANDS.items():
+        command = commands.add_parser(
+            name, help=summary, description=module.__doc__, allow_abbrev=False, formatter_class=_Help
+        )
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    return parser
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Keeps the lines of a command's own description."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``tokenmill`` with these arguments (default: the process's own); gives the exit code."""
+    try:
+        args = _parser().parse_args(argv)
+        run: Callable[[argparse.Namespace], int] = args.run
+        code = run(args)
+        sys.stdout.flush()
+    except SystemExit as end:  # --help and --version
+        return end.code if isinstance(end.code, int) else 2
+    except KeyboardInterrupt:
+        say("tokenmill: stopped")
+        return 130
+    except BrokenPipeError:
+        _forget_stdout()
+        return 141
+    except (UsageError, tokenmill.TokenmillError, OSError) as error:
+        message, hint = explain(error)
+        say(f"tokenmill: error: {message}")
+        if hint:
+            say(f"hint: {hint}")
+        return 2
+    return code
+
+
+def _forget_stdout() -> None:
+    """What is still buffered has no reader; the interpreter must not try again at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,129 @@
+"""Each token of a text: its id, its text, how the vocabulary writes it, its bytes, and where it stands.
+
+The column `text` is what people read; `token` is the same in the letters of the
+vocabulary, where over bytes Ġ is a space, Ċ a line end, and a byte that is no
+letter has another one in its place. Long cells are shortened. Offsets are
+half-open, first in characters and then in bytes of the text. Without TEXT and
+--file the text is read from standard input, without its last line end.
+
+  tokenmill inspect -t tokenizer/ "Hello world"
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from .files import STDIN, as_json, as_text, read_inputs, write_output
+from .options import add_output, add_special, add_tokenizer, load_tokenizer
+from .terminal import colour_wanted, painted, quoted, say, shortened, table, visible
+from .usage import UsageError
+
+if TYPE_CHECKING:
+    from tokenmill import Encoding, Tokenizer
+
+__all__ = ["add_arguments", "run"]
+
+_LIMIT = 100_000
+"""Bytes of a text that is shown as a table."""
+_PIECE = 4096
+"""Tokens of JSON that are written at once."""
+_HEADER = ("#", "id", "text", "token", "bytes", "characters", "byte offsets")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``inspect`` takes."""
+    parser.add_argument("text", metavar="TEXT", nargs="?", help="the text itself")
+    parser.add_argument("--file", metavar="FILE", help="a file with the text, every byte of it; - is stdin")
+    parser.add_argument(
+        "--color",
+        "--colour",
+        dest="colour",
+        choices=("always", "never", "auto"),
+        default="auto",
+        help="colour the text token by token (auto: on a terminal, unless NO_COLOR is set)",
+    )
+    add_special(parser)
+    add_output(parser)
+    add_tokenizer(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Encode the text and show what became of it."""
+    if args.text is not None and args.file is not None:
+        raise UsageError("give TEXT or --file, not both")
+    tokenizer = load_tokenizer(args)
+    text = _text(args)
+    content = text.encode()
+    if len(content) > _LIMIT and not args.json:
+        raise UsageError(
+            f"{len(content):,} bytes are too many for a table; {_LIMIT:,} is the limit",
+            hint="--json writes any size; or inspect a part of the text",
+        )
+    encoding = tokenizer.encode_with_offsets(text, special=args.special)
+    if args.json:
+        write_output(args.out, _json(tokenizer, encoding))
+        return 0
+    if not len(encoding):
+        say("no tokens")
+        write_output(args.out, b"")
+        return 0
+    pieces = [content[start:end] for start, end in encoding.byte_offsets]
+    page = _table(tokenizer, encoding, rich=args.out is None and sys.stdout.isatty())
+    if colour_wanted(args.colour, args.out):
+        page = painted(pieces) + "\n\n" + page
+    write_output(args.out, page.encode("utf-8", "backslashreplace"))
+    return 0
+
+
+def _text(args: argparse.Namespace) -> str:
+    if args.text is not None:
+        if os.path.isfile(args.text):  # noqa: PTH113  # a Path raises where a text is too long for a name
+            say(f"hint: --file {args.text} inspects what is in the file; this is its name")
+        return as_text("TEXT", os.fsencode(args.text))
+    [(name, content)] = read_inputs([args.file or STDIN])
+    text = as_text(name, content)
+    return text if args.file else text.removesuffix("\n")
+
+
+def _json(tokenizer: Tokenizer, encoding: Encoding) -> Iterator[bytes]:
+    """One object, in pieces."""
+    rows = zip(encoding.ids, encoding.tokens, encoding.offsets, encoding.byte_offsets, strict=True)
+    yield f'{{"count": {len(encoding)}, "tokens": ['.encode()
+    between = b""
+    while piece := list(islice(rows, _PIECE)):
+        tokens = [
+            {
+                "id": number,
+                "token": token,
+                "bytes": tokenizer.token_bytes(number).hex(),
+                "offsets": offsets,
+                "byte_offsets": byte_offsets,
+            }
+            for number, token, offsets, byte_offsets in piece
+        ]
+        yield between + as_json(tokens).removesuffix(b"]\n").removeprefix(b"[")
+        between = b", "
+    yield b"]}\n"
+
+
+def _table(tokenizer: Tokenizer, encoding: Encoding, *, rich: bool) -> str:
+    rows = [
+        (
+            str(place),
+            str(number),
+            quoted(tokenizer.token_bytes(number)),
+            shortened([visible(char) for char in token]),
+            shortened(tokenizer.token_bytes(number).hex(" ").split(), " "),
+            f"{start}–{end}",
+            f"{byte_start}–{byte_end}",
+        )
+        for place, (number, token, (start, end), (byte_start, byte_end)) in enumerate(
+            zip(encoding.ids, encoding.tokens, encoding.offsets, encoding.byte_offsets, strict=True)
+        )
+    ]
+    return table(_HEADER, rows, right=(0, 1, 5, 6), rich=rich)

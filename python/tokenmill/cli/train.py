@@ -1,0 +1,235 @@
+"""Learn a byte-pair encoding from text files and save it.
+
+FILE is a path, a glob in quotes, or - for standard input; each file is one document. --out names a folder
+(it gets a tokenizer.json) or a file whose name says the format:
+
+  FOLDER/, NAME.json       everything, but for a separate end-of-word symbol:
+                           --end-of-word-form suffix can be saved
+  NAME.tiktoken, vocab.json, merges.txt
+                           tokens over bytes alone, no split and no special
+                           tokens: only with --lossy
+
+  tokenmill train corpus/*.txt --vocab-size 32000 --out tokenizer/
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .files import STDIN, as_json, read_stdin, write_output
+from .saving import check_out, is_replaced
+from .terminal import bar_wanted, visible
+from .trace import read_documents, trace
+from .usage import UsageError
+
+if TYPE_CHECKING:
+    from tokenmill import Tokenizer
+
+__all__ = ["add_arguments", "run"]
+
+_FIRST_MERGES = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``train`` takes."""
+    parser.add_argument("files", metavar="FILE", nargs="+", help="text to learn from; - is standard input")
+    parser.add_argument("--out", metavar="PATH", help="folder or file to save to (needed, but for --trace)")
+    parser.add_argument(
+        "--lossy", action="store_true", help="save although the format holds no split and no special tokens"
+    )
+    parser.add_argument("--json", action="store_true", help="the report as one JSON object, for programs")
+    parser.add_argument(
+        "--trace", action="store_true", help="print every step of training; for texts of up to 20 kB"
+    )
+    size = parser.add_mutually_exclusive_group(required=True)
+    size.add_argument("--vocab-size", type=int, metavar="N", help="special tokens, alphabet and merges")
+    size.add_argument("--num-merges", type=int, metavar="N", help="merges alone")
+    how = parser.add_argument_group("how")
+    how.add_argument(
+        "--split",
+        default="cl100k",
+        metavar="NAME",
+        help="gpt2, cl100k, o200k, llama3, qwen2, whitespace, none, or a pattern (default: cl100k)",
+    )
+    how.add_argument(
+        "--special-token",
+        dest="special_tokens",
+        metavar="LITERAL",
+        action="append",
+        default=[],
+        help="a special token; may be given again",
+    )
+    how.add_argument(
+        "--special-ids",
+        choices=("first", "last"),
+        default="first",
+        help="special tokens before or behind all others",
+    )
+    how.add_argument(
+        "--tie-break",
+        choices=("lexicographic", "lexicographic-largest", "first-seen", "token-id", "huggingface"),
+        default="lexicographic",
+        help="which of several pairs with the same count is merged (default: lexicographic)",
+    )
+    how.add_argument(
+        "--min-frequency", type=int, default=2, metavar="N", help="the lowest count that merges (default: 2)"
+    )
+    how.add_argument("--max-token-length", type=int, metavar="N", help="the longest token, in bytes")
+    how.add_argument(
+        "--documents", choices=("file", "lines"), default="file", help="what a document is (default: file)"
+    )
+    how.add_argument(
+        "--alphabet",
+        choices=("bytes", "chars"),
+        default="bytes",
+        help="what merging starts from: all 256 bytes, or the characters of the text (default: bytes)",
+    )
+    how.add_argument("--end-of-word", metavar="MARK", help="a symbol behind each word; alphabet chars only")
+    how.add_argument(
+        "--end-of-word-form",
+        choices=("separate", "suffix"),
+        default="separate",
+        help="a symbol of its own, or glued to the last character, which files can hold (default: separate)",
+    )
+    how.add_argument("--unk-token", metavar="LITERAL", help="stands for characters that are not known")
+    how.add_argument(
+        "--errors",
+        choices=("strict", "replace", "skip"),
+        default="strict",
+        help="a document that is not UTF-8: stop, replace what is wrong, or leave it out (default: strict)",
+    )
+    how.add_argument(
+        "--num-threads", type=int, metavar="N", help="threads for counting (default: every core)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train, save, and say what came of it."""
+    import tokenmill
+
+    if args.out is None and not args.trace:
+        raise UsageError("--out is needed: where the tokenizer goes", hint="--out tokenizer/")
+    if args.json and args.trace:
+        raise UsageError("--trace is for people and --json for programs: choose one")
+    if args.out is not None:
+        check_out(args)
+    with _with_stdin(args.files) as files:
+        traced = read_documents(files, args.documents) if args.trace else []
+        start = time.perf_counter()
+        tokenizer = tokenmill.train(
+            files,
+            vocab_size=args.vocab_size,
+            num_merges=args.num_merges,
+            split=args.split,
+            special_tokens=args.special_tokens,
+            special_ids=args.special_ids,
+            tie_break=args.tie_break,
+            min_frequency=args.min_frequency,
+            max_token_length=args.max_token_length,
+            documents=args.documents,
+            alphabet=args.alphabet,
+            end_of_word=args.end_of_word,
+            end_of_word_form=args.end_of_word_form,
+            unk_token=args.unk_token,
+            errors=args.errors,
+            num_threads=args.num_threads,
+            progress=bar_wanted(),
+        )
+        seconds = time.perf_counter() - start
+    if args.trace:
+        write_output(None, trace(traced, len(tokenizer.merges), args).encode())
+    report = tokenizer.training_report
+    if report is not None and report.bytes == 0:
+        print("tokenmill: warning: there was no text to learn from", file=sys.stderr)
+    if args.out is not None:
+        done = "replaced" if is_replaced(args.out) else "saved"
+        tokenizer.save(args.out, lossy=args.lossy)
+        if args.json:
+            write_output(None, _facts(tokenizer, args.out, seconds))
+        else:
+            write_output(None, _summary(tokenizer, args, done, seconds))
+    return 0
+
+
+def _stopped(tokenizer: Tokenizer, args: argparse.Namespace) -> str | None:
+    """What was asked for and why there is less, in words."""
+    report = tokenizer.training_report
+    if report is None or report.stopped_early is None:
+        return None
+    asked = f"{args.vocab_size:,}" if args.vocab_size is not None else f"{args.num_merges:,} merges"
+    why = {
+        "no-pair-left": "no pair of tokens is left",
+        "min-frequency": f"no pair is left that occurs {args.min_frequency} times (--min-frequency)",
+        "max-token-length": "every pair left is too long (--max-token-length)",
+    }
+    return f"{asked} were asked for: {why.get(report.stopped_early, report.stopped_early)}"
+
+
+@contextmanager
+def _with_stdin(files: list[str]) -> Iterator[list[str]]:
+    """The files to read; standard input becomes a file for as long as training takes."""
+    if STDIN not in files:
+        yield files
+        return
+    if files.count(STDIN) > 1:
+        raise UsageError("standard input (-) can be read once")
+    import shutil
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="tokenmill-") as folder:
+        spooled = Path(folder, "stdin")
+        with spooled.open("wb") as file:
+            shutil.copyfileobj(read_stdin(), file)
+        yield [str(spooled) if name == STDIN else name for name in files]
+
+
+def _facts(tokenizer: Tokenizer, out: str, seconds: float) -> bytes:
+    report = tokenizer.training_report
+    assert report is not None
+    facts = {
+        "saved": out,
+        "vocab_size": tokenizer.vocab_size,
+        "merges": len(tokenizer.merges),
+        "special_tokens": tokenizer.special_tokens,
+        "documents": report.documents,
+        "skipped": report.skipped,
+        "replaced": report.replaced,
+        "bytes": report.bytes,
+        "pretokens": report.pretokens,
+        "distinct_pretokens": report.distinct_pretokens,
+        "stopped_early": report.stopped_early,
+        "seconds": round(seconds, 3),
+        "phases": {name: round(taken, 3) for name, taken in report.phases.items()},
+    }
+    return as_json(facts)
+
+
+def _summary(tokenizer: Tokenizer, args: argparse.Namespace, done: str, seconds: float) -> bytes:
+    report = tokenizer.training_report
+    assert report is not None
+    first = [
+        visible((left + right).decode("utf-8", "backslashreplace")).replace(" ", "␣")
+        for left, right, _ in report.merges[:_FIRST_MERGES]
+    ]
+    lines = [
+        (done, args.out),
+        ("vocabulary", f"{tokenizer.vocab_size:,} tokens, {len(report.merges):,} of them merges"),
+        ("documents", f"{report.documents:,}"),
+        ("bytes", f"{report.bytes:,}"),
+        ("pretokens", f"{report.pretokens:,}, {report.distinct_pretokens:,} distinct"),
+        ("first merges", " ".join(first) or "none"),
+        ("seconds", f"{seconds:.2f}"),
+    ]
+    if report.skipped:
+        lines.append(("left out", f"{report.skipped:,} not UTF-8"))
+    if report.replaced:
+        lines.append(("mended", f"{report.replaced:,} with U+FFFD for what is not UTF-8"))
+    if stopped := _stopped(tokenizer, args):
+        lines.insert(2, ("", stopped))
+    return "".join(f"{name:<14}{value}\n" for name, value in lines).encode("utf-8", "surrogateescape")
