@@ -1,0 +1,61 @@
+"""``demo``: trains on the standard library, proves the round trip, leaves a tokenizer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tokenmill
+
+from .conftest import Run
+
+
+@pytest.fixture
+def small_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A standard library of 60 files, one of them not UTF-8."""
+    library = tmp_path / "library"
+    (library / "site-packages").mkdir(parents=True)
+    (library / "site-packages" / "other.py").write_text("not part of it")
+    for number in range(60):
+        lines = [f"def f{number}_{line}(value):\n    return value + {line}\n" for line in range(50)]
+        (library / f"module{number:02}.py").write_text("\n".join(lines))
+    (library / "module19.py").write_bytes(b"# caf\xe9\n")
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(library))
+    return library
+
+
+def test_it_leaves_a_tokenizer_and_says_how_good_it_is(run: Run, small_library: Path, tmp_path: Path) -> None:
+    target = tmp_path / "made"
+    figures = run("demo", "--out", target, "--json").json
+    assert figures["lossless"] is True
+    assert figures["held_out_files"] == 2
+    assert figures["trained_files"] == 57
+    assert figures["bytes_per_token"] > 1
+    for path in figures["files"]:
+        assert Path(path).is_file()
+    assert tokenmill.load(target).vocab_size == figures["vocab_size"]
+
+
+def test_the_page_is_for_people(run: Run, small_library: Path, tmp_path: Path) -> None:
+    result = run("demo", "--out", tmp_path / "made", "--color", "always")
+    assert result.code == 0
+    page = result.out.decode()
+    assert "lossless" in page
+    assert "MB/s" in page
+    assert "\x1b[" in page
+    assert "held out" in result.err
+
+
+def test_without_a_library_it_says_so(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    result = run("demo", "--out", tmp_path / "made")
+    assert (result.code, result.out) == (2, b"")
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.slow
+def test_on_the_real_library(run: Run, tmp_path: Path) -> None:
+    figures = run("demo", "--out", tmp_path / "made", "--json").json
+    assert figures["lossless"] is True
+    assert figures["vocab_size"] == 8_000
+    assert figures["bytes_per_token"] > 3

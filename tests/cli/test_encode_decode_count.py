@@ -1,0 +1,136 @@
+"""``encode``, ``decode`` and ``count``: the library's results, through files and pipes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tokenmill
+
+from .conftest import END, TEXT, Run
+
+
+def test_encode_prints_a_line_of_ids_for_each_file(run: Run, folder: Path, text_file: Path) -> None:
+    ids = tokenmill.load(folder).encode(TEXT)
+    line = " ".join(map(str, ids)).encode() + b"\n"
+    result = run("encode", "-t", folder, text_file, text_file)
+    assert (result.code, result.out, result.err) == (0, line * 2, "")
+
+
+def test_encode_reads_standard_input(run: Run, folder: Path) -> None:
+    expected = tokenmill.load(folder).encode("The fox")
+    for files in ([], ["-"]):
+        result = run("encode", "-t", folder, *files, stdin=b"The fox")
+        assert result.out.split() == [str(number).encode() for number in expected]
+
+
+def test_encode_json_names_file_count_and_ids(run: Run, folder: Path, text_file: Path) -> None:
+    ids = tokenmill.load(folder).encode(TEXT)
+    result = run("encode", "-t", folder, text_file, "--json")
+    assert result.json == {"texts": [{"file": str(text_file), "count": len(ids), "ids": ids}]}
+
+
+def test_what_encode_writes_decode_reads_back_byte_for_byte(run: Run, folder: Path, tmp_path: Path) -> None:
+    content = TEXT.encode() + b"\xff\x00 \r\n\xe4\xbd"
+    source, ids, array, back = (tmp_path / name for name in ("source", "ids", "ids.npy", "back"))
+    source.write_bytes(content)
+    assert run("encode", "-t", folder, source, "--out", ids).code == 0
+    assert run("encode", "-t", folder, source, "--format", "npy", "--out", array).code == 0
+    for encoded in (ids, array):
+        result = run("decode", "-t", folder, encoded, "--out", back)
+        assert (result.code, result.out, result.err) == (0, b"", "")
+        assert back.read_bytes() == content
+
+
+def test_npy_is_an_array_of_the_ids(run: Run, folder: Path, text_file: Path, tmp_path: Path) -> None:
+    target = tmp_path / "ids.npy"
+    run("encode", "-t", folder, text_file, "--format", "npy", "--out", target)
+    array = np.load(target)
+    assert array.dtype == np.uint32
+    assert array.tolist() == tokenmill.load(folder).encode(TEXT)
+
+
+@pytest.mark.parametrize("written", ["{}\n{}", "[{}, {}]", "{},{}", "  {}\t{}\r\n"])
+def test_decode_takes_ids_however_they_are_separated(run: Run, folder: Path, written: str) -> None:
+    first, second = tokenmill.load(folder).encode("q!")
+    assert run("decode", "-t", folder, stdin=written.format(first, second).encode()).out == b"q!"
+
+
+def test_decode_json_shows_half_a_character_as_replaced(run: Run, folder: Path) -> None:
+    half = tokenmill.load(folder).encode(b"a\xe4")
+    result = run("decode", "-t", folder, "--json", stdin=" ".join(map(str, half)).encode())
+    assert result.json == {"texts": [{"file": "-", "text": "a\ufffd"}]}
+
+
+def test_special_tokens_are_text_unless_asked_for(run: Run, folder: Path) -> None:
+    tokenizer = tokenmill.load(folder)
+    text = f"fox{END}".encode()
+    end = str(tokenizer.special_tokens[END]).encode()
+    assert end not in run("encode", "-t", folder, stdin=text).out.split()
+    parsed = run("encode", "-t", folder, "--special", "parse", stdin=text).out
+    assert parsed.split()[-1] == end
+    assert run("decode", "-t", folder, stdin=parsed).out == text
+    assert run("decode", "-t", folder, "--skip-special-tokens", stdin=parsed).out == b"fox"
+
+
+def test_count_is_the_number_of_ids(run: Run, folder: Path, text_file: Path) -> None:
+    count = len(tokenmill.load(folder).encode(TEXT))
+    assert run("count", "-t", folder, stdin=TEXT.encode()).out == f"{count}\n".encode()
+    assert run("count", "-t", folder, text_file).out == f"{count} {text_file}\n".encode()
+    lines = run("count", "-t", folder, text_file, text_file).out.decode().splitlines()
+    assert [line.split() for line in lines] == [
+        [str(count), str(text_file)],
+        [str(count), str(text_file)],
+        [str(2 * count), "total"],
+    ]
+    size = text_file.stat().st_size
+    assert run("count", "-t", folder, text_file, "--json").json == {
+        "texts": [{"file": str(text_file), "count": count, "bytes": size}],
+        "total": count,
+    }
+
+
+def test_out_replaces_a_file_at_once_and_keeps_its_rights(run: Run, folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "count"
+    target.write_text("old")
+    target.chmod(0o600)
+    run("count", "-t", folder, "--out", target, stdin=b"fox")
+    assert target.read_text().strip().isdigit()
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["count"]
+
+
+def test_a_command_that_fails_leaves_the_file_as_it_was(run: Run, folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "ids"
+    target.write_text("old")
+    result = run("encode", "-t", folder, "--out", target, tmp_path / "missing")
+    assert result.code == 2
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["ids"]
+
+
+def test_a_long_text_is_written_in_pieces_that_fit(run: Run, folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "long"
+    path.write_bytes(b"many words " * 100_000)
+    ids = tokenmill.load(folder).encode(path.read_bytes())
+    assert run("encode", "-t", folder, path).out == " ".join(map(str, ids)).encode() + b"\n"
+    result = run("encode", "-t", folder, path, "--json").json
+    assert result == {"texts": [{"file": str(path), "count": len(ids), "ids": ids}]}
+
+
+def test_an_empty_text_is_an_empty_line(run: Run, folder: Path) -> None:
+    assert run("encode", "-t", folder).out == b"\n"
+    assert run("encode", "-t", folder, "--json").json == {"texts": [{"file": "-", "count": 0, "ids": []}]}
+
+
+def test_out_that_is_a_folder_is_named(run: Run, folder: Path, tmp_path: Path) -> None:
+    result = run("encode", "-t", folder, "--out", tmp_path, stdin=b"fox")
+    assert result.code == 2
+    assert f"{tmp_path}: is a folder" in result.err
+
+
+def test_a_number_of_thousands_of_digits_is_no_id(run: Run, folder: Path) -> None:
+    result = run("decode", "-t", folder, stdin=b"7" * 6000)
+    assert result.code == 2
+    assert "is not an id" in result.err

@@ -1,0 +1,122 @@
+"""``train``: what it saves and says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tokenmill
+
+from .conftest import END, TEXT, Run
+
+
+def test_it_saves_what_the_library_would(run: Run, text_file: Path, tmp_path: Path) -> None:
+    target = tmp_path / "made"
+    target.mkdir()
+    options = ("--vocab-size", 300, "--split", "gpt2", "--special-token", END, "--tie-break", "huggingface")
+    result = run("train", text_file, *options, "--out", target)
+    assert result.code == 0
+    expected = tokenmill.train(
+        text_file, vocab_size=300, split="gpt2", special_tokens=[END], tie_break="huggingface"
+    )
+    saved = tokenmill.load(target)
+    assert saved.vocab == expected.vocab
+    assert saved.merges == expected.merges
+    assert saved.encode(TEXT) == expected.encode(TEXT)
+
+
+def test_the_summary_says_what_was_read_and_learned(run: Run, text_file: Path, tmp_path: Path) -> None:
+    result = run("train", text_file, "--num-merges", 5, "--out", tmp_path / "tokenizer.json")
+    page = dict(line.split(maxsplit=1) for line in result.out.decode().splitlines())
+    assert page["saved"] == str(tmp_path / "tokenizer.json")
+    assert page["bytes"] == f"{len(TEXT.encode()):,}"
+    assert page["vocabulary"].startswith("261 tokens, 5 ")
+
+
+def test_json_has_the_report(run: Run, text_file: Path, tmp_path: Path) -> None:
+    target = tmp_path / "tokenizer.json"
+    report = run("train", text_file, "--num-merges", 5, "--out", target, "--json").json
+    assert report["saved"] == str(target)
+    assert (report["vocab_size"], report["merges"], report["documents"]) == (261, 5, 1)
+    assert report["bytes"] == len(TEXT.encode())
+    assert report["stopped_early"] is None
+    assert {"skipped", "replaced", "pretokens", "distinct_pretokens", "seconds", "phases"} <= set(report)
+
+
+def test_it_says_that_it_stopped_early(run: Run, tmp_path: Path) -> None:
+    target = tmp_path / "tokenizer.json"
+    result = run("train", "-", "--num-merges", 1000, "--out", target, stdin=b"ab ab")
+    assert result.code == 0
+    assert "were asked for: no pair" in result.out.decode()
+
+
+def test_standard_input_is_one_document(run: Run, text_file: Path, tmp_path: Path) -> None:
+    piped, named = tmp_path / "piped.json", tmp_path / "named.json"
+    run("train", "-", "--num-merges", 20, "--out", piped, stdin=TEXT.encode())
+    run("train", text_file, "--num-merges", 20, "--out", named)
+    assert piped.read_bytes() == named.read_bytes()
+
+
+def test_trace_shows_every_step(run: Run) -> None:
+    arguments = ("train", "-", "--num-merges", 3, "--documents", "lines", "--split", "none", "--trace")
+    words = b"I\nI\nI\nhe\nhe\nwork\nwork\nworked\nworked\nworks\n"
+    page = run(*arguments, stdin=words).out.decode()
+    assert [line for line in page.splitlines() if line.startswith("step ")] == [
+        "step 1: o + r, count 5",
+        "step 2: or + k, count 5",
+        "step 3: w + ork, count 5",
+    ]
+
+
+@pytest.mark.parametrize("split", ["gpt2", "cl100k", "whitespace"])
+def test_trace_learns_the_merges_of_the_trainer(run: Run, tmp_path: Path, split: str) -> None:
+    target = tmp_path / "tokenizer.json"
+    arguments = ("train", "-", "--num-merges", 12, "--split", split, "--out", target)
+    page = run(*arguments, "--trace", stdin=TEXT.encode()).out.decode()
+    steps = [line.partition(": ")[2] for line in page.splitlines() if line.startswith("step ")]
+    assert len(steps) == 12
+    for step, (left, right) in zip(steps, tokenmill.load(target).merges, strict=True):
+        shown = [part.decode("utf-8", "backslashreplace").replace(" ", "␣") for part in (left, right)]
+        assert step.startswith(f"{shown[0]} + {shown[1]}, count ")
+
+
+def test_trace_is_for_small_texts(run: Run) -> None:
+    result = run("train", "-", "--num-merges", 3, "--trace", stdin=b"ab " * 10_000)
+    assert (result.code, result.out) == (2, b"")
+    assert "hint: " in result.err
+
+
+def test_bytes_that_are_not_utf8_stop_it_unless_asked(run: Run, tmp_path: Path) -> None:
+    bad, target = tmp_path / "bad.txt", tmp_path / "out.json"
+    bad.write_bytes(b"fine fine \xff")
+    result = run("train", bad, "--num-merges", 1, "--out", target)
+    assert result.code == 2
+    assert str(bad) in result.err
+    assert "10" in result.err
+    assert "--errors" in result.err
+    assert not target.exists()
+    assert (
+        run("train", bad, "--num-merges", 1, "--errors", "replace", "--out", target, "--json").json[
+            "replaced"
+        ]
+        == 1
+    )
+
+
+def test_nothing_to_learn_from_is_said_and_what_stood_there_is_replaced(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").touch()
+    arguments = ("train", tmp_path / "empty.txt", "--vocab-size", 300, "--out", tmp_path / "m")
+    first, second = run(*arguments), run(*arguments)
+    assert first.code == second.code == 0
+    assert "no text to learn from" in first.err
+    assert first.out.decode().startswith("saved ")
+    assert second.out.decode().startswith("replaced ")
+    assert "300 were asked for: no pair of tokens is left" in second.out.decode()
+
+
+def test_the_trace_cuts_the_unknown_token_out_as_training_does(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("ab<unk>ab ab<unk>", encoding="utf-8")
+    options = ("--num-merges", 2, "--alphabet", "chars", "--unk-token", "<unk>", "--split", "none", "--trace")
+    result = run("train", tmp_path / "t.txt", *options)
+    assert result.code == 0
+    assert b"<" not in result.out

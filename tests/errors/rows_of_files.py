@@ -1,0 +1,407 @@
+"""Rows: files that cannot be read, and formats that cannot hold what is saved."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+from tokenmill import errors
+
+from errors.making import (
+    NO_ID,
+    Json,
+    added,
+    edited_folder,
+    edited_manifest,
+    empty_folder,
+    from_state,
+    load,
+    load_pair,
+    ranks,
+    rows,
+    several_rank_files,
+    tokenizer_json,
+    train_on,
+    train_on_folder,
+    with_chars,
+    with_tok,
+)
+
+FILES = [
+    *rows(
+        FileNotFoundError,
+        ("train on a missing file", train_on("missing.txt"), "missing.txt"),
+        ("train on a glob without a match", train_on("*.text"), "no file matches"),
+        ("load a missing file", load("missing.json", None), "missing.json"),
+        (
+            "save beside a missing folder",
+            with_tok(lambda tok, folder: tok.save(folder / "no" / "t.json")),
+            "t.json",
+        ),
+    ),
+    *rows(IsADirectoryError, ("train on a folder", train_on_folder, "directory")),
+    *rows(
+        OSError,
+        (
+            "save under a file",
+            with_tok(lambda tok, folder: ((folder / "f").write_text("f"), tok.save(folder / "f" / "t.json"))),
+            "t.json",
+        ),
+    ),
+]
+
+
+def broken(kind: str, place: str | None, **more: object) -> dict[str, object]:
+    facts: dict[str, object] = {"kind": kind, **more}
+    return facts if place is None else {**facts, "field": place}
+
+
+WHOLE = json.dumps(tokenizer_json())
+UNSUPPORTED: list[tuple[str, Json, str]] = [
+    ("a normalizer", {"normalizer": {"type": "NFC"}}, "normalizer"),
+    ("truncation", {"truncation": {"max_length": 8}}, "truncation"),
+    ("padding", {"padding": {"pad_id": 0}}, "padding"),
+    ("a post-processor", {"post_processor": {"type": "TemplateProcessing"}}, "post_processor"),
+    ("dropout", {"model__dropout": 0.1}, "model.dropout"),
+    ("byte fallback", {"model__byte_fallback": True}, "model.byte_fallback"),
+    ("a prefix", {"model__continuing_subword_prefix": "##"}, "model.continuing_subword_prefix"),
+    ("fused unknowns", {"model__fuse_unk": True}, "model.fuse_unk"),
+    ("a suffix over bytes", {"model__end_of_word_suffix": "</w>"}, "model.end_of_word_suffix"),
+    ("WordPiece", {"model__type": "WordPiece"}, "model.type"),
+    ("lstrip", {"added_tokens": added(lstrip=True)}, "added_tokens[0].lstrip"),
+    ("rstrip", {"added_tokens": added(rstrip=True)}, "added_tokens[0].rstrip"),
+    ("single_word", {"added_tokens": added(single_word=True)}, "added_tokens[0].single_word"),
+    ("a prefix space", {"pre_tokenizer__add_prefix_space": True}, "pre_tokenizer.add_prefix_space"),
+    ("another pre-tokenizer", {"pre_tokenizer": {"type": "Metaspace"}}, "pre_tokenizer"),
+    ("another decoder", {"decoder": {"type": "Metaspace"}}, "decoder"),
+    ("no decoder", {"decoder": None}, "decoder"),
+]
+
+
+def in_json(name: str, changes: Json, says: str, facts: dict[str, object]) -> tuple[Any, ...]:
+    return name, load("t.json", tokenizer_json(**changes)), says, {"path": "t.json", **facts}
+
+
+def in_ranks(name: str, content: str, says: str, facts: dict[str, object]) -> tuple[Any, ...]:
+    return name, load("r.tiktoken", content, split="none"), says, {"path": "r.tiktoken", **facts}
+
+
+def is_no_tokenizer(name: str, content: bytes | str, says: str, kind: str) -> tuple[Any, ...]:
+    return name, load("x", content), says, {"path": "x", "kind": kind, "limit": None}
+
+
+FORMAT = rows(
+    errors.FormatError,
+    # what is no tokenizer at all
+    is_no_tokenizer("an empty file", b"", "empty", "empty"),
+    is_no_tokenizer("a blank file", b" \n\t", "empty", "empty"),
+    is_no_tokenizer("UTF-16", WHOLE.encode("utf-16"), "UTF-16", "encoding"),
+    is_no_tokenizer("Latin-1", b'{"version": "caf\xe9"}', "byte 16", "encoding"),
+    is_no_tokenizer("gzip", gzip.compress(WHOLE.encode()), "gzip", "wrong-kind"),
+    is_no_tokenizer("zstd", b"\x28\xb5\x2f\xfd\x04\x00", "zstd", "wrong-kind"),
+    is_no_tokenizer("a zip archive", b"PK\x03\x04rest", "zip", "wrong-kind"),
+    is_no_tokenizer("a web page", "<!DOCTYPE html><html></html>", "web page", "wrong-kind"),
+    is_no_tokenizer("a web page in small letters", "<!doctype html>", "web page", "wrong-kind"),
+    is_no_tokenizer(
+        "an LFS pointer",
+        "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n",
+        "LFS",
+        "wrong-kind",
+    ),
+    is_no_tokenizer("prose", "Once upon a time\nthere was a file.\n", "none of the formats", "wrong-kind"),
+    is_no_tokenizer("a list", "[1, 2, 3]", "none of the formats", "wrong-kind"),
+    ("JSON of something else", load("x", '{"name": "x", "private": true}'), "name", {"path": "x"}),
+    # tokenizer.json
+    *(
+        (
+            f"truncated after {size} bytes",
+            load("t.json", WHOLE[:size]),
+            "ends too early",
+            broken("truncated", None, path="t.json"),
+        )
+        for size in (1, len(WHOLE) // 2, len(WHOLE) - 1)
+    ),
+    ("text behind the end", load("t.json", WHOLE + "x"), "behind the end", broken("json", None)),
+    ("not JSON", load("t.json", WHOLE.replace(":", ";", 1)), "expected", broken("json", None)),
+    (
+        "too deep",
+        load("t.json", WHOLE.replace('"normalizer": null', '"normalizer": ' + "[" * 5000 + "]" * 5000)),
+        "recursion limit",
+        broken("limit", None),
+    ),
+    *(
+        in_json(name, changes, "not supported", broken("unsupported", at))
+        for name, changes, at in UNSUPPORTED
+    ),
+    in_json("an unknown version", {"version": "2.0"}, "2.0", broken("version", "version")),
+    in_json("an unknown key", {"spare": 1}, "spare", {}),
+    in_json("no model", {"model": ...}, "model", broken("missing", None)),
+    in_json("no vocab", {"model__vocab": ...}, "missing", broken("missing", "model.vocab")),
+    in_json("no merges", {"model__merges": ...}, "missing", broken("missing", "model.merges")),
+    in_json("an id of another type", {"model__vocab": {"a": "0"}}, "string", broken("type", "model.vocab.a")),
+    in_json("a negative id", {"model__vocab": {"a": -1}}, "-1", {"field": "model.vocab.a"}),
+    in_json("an id of 2^32", {"model__vocab": {"a": 2**32}}, "4294967296", {"field": "model.vocab.a"}),
+    in_json(
+        "an id of 2^32 - 1", {"model__vocab": {"a": NO_ID}, "model__merges": []}, "", broken("range", None)
+    ),
+    in_json(
+        "two tokens with one id",
+        {"model__vocab": {"a": 0, "b": 0}, "model__merges": []},
+        "id 0",
+        broken("duplicate", None),
+    ),
+    in_json("an empty token", {"model__vocab": {"": 0}, "model__merges": []}, "empty", broken("empty", None)),
+    in_json(
+        "a token outside the byte alphabet",
+        {"model__vocab": {"a b": 0}, "model__merges": []},
+        "byte alphabet",
+        broken("encoding", "model.vocab.a b"),
+    ),
+    in_json(
+        "a merge without its left part",
+        {"model__merges": [["a", "b"], ["x", "b"]]},
+        '"x"',
+        broken("merge", "model.merges[1]"),
+    ),
+    in_json(
+        "a merge without its right part",
+        {"model__merges": ["a x"]},
+        '"x"',
+        broken("merge", "model.merges[0]"),
+    ),
+    in_json(
+        "a merge without its result", {"model__merges": ["b c"]}, '"bc"', broken("merge", "model.merges[0]")
+    ),
+    in_json("a merge of one", {"model__merges": [["a"]]}, "fewer", broken("merge", "model.merges[0]")),
+    in_json(
+        "a merge of three", {"model__merges": ["a b c"]}, "two tokens", broken("merge", "model.merges[0]")
+    ),
+    in_json("a merge of numbers", {"model__merges": [3]}, "a merge", {"field": "model.merges[0]"}),
+    in_json(
+        "an unknown token that is not there",
+        {"model__unk_token": "<unk>"},
+        "<unk>",
+        broken("missing", "model.unk_token"),
+    ),
+    (
+        "another split than the file's",
+        load("t.json", tokenizer_json(), split="cl100k"),
+        "split of its own",
+        broken("inconsistent", "pre_tokenizer", path="t.json"),
+    ),
+    # .tiktoken
+    (
+        "ranks without a known split",
+        load("r.tiktoken", ranks("YQ== 0")),
+        "pass split=",
+        broken("unknown", "split", path="r.tiktoken"),
+    ),
+    in_ranks("not base64", ranks("YQ== 0", "Y! 1"), "base64", broken("base64", "line 2")),
+    in_ranks("not base64 on the first line", ranks("Y! 0", "YQ== 1"), "base64", {}),
+    in_ranks("URL-safe base64", ranks("YQ== 0", "-_-_ 1"), "URL-safe", broken("base64", "line 2")),
+    in_ranks("an empty token of ranks", ranks("YQ== 0", "== 1"), "", {"field": "line 2"}),
+    in_ranks("a rank is missing", ranks("YQ== 0", "Yg=="), "rank is missing", broken("line", "line 2")),
+    in_ranks("a rank is no number", ranks("YQ== 0", "Yg== x"), "not a number", broken("line", "line 2")),
+    in_ranks("a rank of -1", ranks("YQ== 0", "Yg== -1"), "-1", broken("range", "line 2")),
+    in_ranks("a rank of 2^32", ranks("YQ== 0", "Yg== 4294967296"), "4294967296", broken("range", "line 2")),
+    in_ranks("a rank of 2^32 - 1", ranks("YQ== 0", f"Yg== {NO_ID}"), str(NO_ID), broken("range", "line 2")),
+    in_ranks("a rank beyond numbers", ranks("YQ== 0", "Yg== " + "9" * 50), "9", {"field": "line 2"}),
+    in_ranks("more on a line", ranks("YQ== 0", "Yg== 1 2"), "there is more", broken("line", "line 2")),
+    in_ranks(
+        "a rank twice",
+        ranks("YQ== 0", "Yg== 1", "Yw== 0"),
+        "rank 0 is on line 1 already",
+        broken("duplicate", "line 3"),
+    ),
+    in_ranks(
+        "a token twice",
+        ranks("YQ== 0", "Yg== 1", "YQ== 2"),
+        "token is on line 1 already",
+        broken("duplicate", "line 3"),
+    ),
+    in_ranks(
+        "a line without end",
+        ranks("YQ== 0", "Y" * 200_000 + " 1"),
+        "longer",
+        broken("limit", "line 2", limit=65_536),
+    ),
+    # vocab.json with merges.txt
+    (
+        "a pair without a known split",
+        lambda native, folder: (
+            (folder / "vocab.json").write_text('{"a": 0}'),
+            (folder / "merges.txt").write_text("#version: 0.2\n"),
+            native.load(folder),
+        ),
+        "pass split=",
+        broken("unknown", "split"),
+    ),
+    (
+        "a merge of an unknown token",
+        load_pair('{"a": 0, "b": 1}', "#version: 0.2\na x\n"),
+        '"x"',
+        broken("merge", "line 2", path="merges.txt"),
+    ),
+    (
+        "a merge with an unknown result",
+        load_pair('{"a": 0, "b": 1}', "a b\n", "merges.txt"),
+        '"ab"',
+        broken("merge", "line 1", path="merges.txt"),
+    ),
+    (
+        "a line of one token",
+        load_pair('{"a": 0}', "a\n"),
+        "two tokens",
+        broken("line", "line 1", path="merges.txt"),
+    ),
+    (
+        "a vocab.json alone",
+        load_pair('{"a": 0}', None),
+        "merges.txt",
+        broken("missing", None, path="vocab.json"),
+    ),
+    ("an empty merges.txt", load_pair('{"a": "x"}', ""), "", {}),
+    ("an id twice", load_pair('{"a": 0, "b": 0}', "#version: 0.2\n"), "id 0", broken("duplicate", None)),
+    (
+        "a broken pattern in a file",
+        load(
+            "t.json",
+            tokenizer_json(
+                pre_tokenizer={
+                    "type": "Sequence",
+                    "pretokenizers": [
+                        {
+                            "type": "Split",
+                            "pattern": {"Regex": "(a"},
+                            "behavior": "Isolated",
+                            "invert": False,
+                        },
+                        {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
+                    ],
+                }
+            ),
+        ),
+        "(a",
+        broken("pattern", "pre_tokenizer.pretokenizers[0].pattern.Regex"),
+    ),
+    # folders and states
+    ("an empty folder", empty_folder, "holds no tokenizer.json", broken("missing", None, path="empty")),
+    ("two rank files", several_rank_files, "name one of them", broken("unknown", None)),
+    (
+        "a manifest of the future",
+        lambda native, folder: edited_manifest(native, folder, lambda m: m.update(manifest_version=2)),
+        "manifest version 2",
+        broken("version", "manifest_version", path="m/tokenmill.json"),
+    ),
+    (
+        "a state of something else",
+        from_state(b"x" * 100),
+        "not a tokenmill tokenizer",
+        broken("wrong-kind", ""),
+    ),
+    (
+        "a state that was cut",
+        from_state(b"tokenmill\x01" + bytes(40)),
+        "checksum",
+        broken("inconsistent", ""),
+    ),
+    ("a state of the future", from_state(b"tokenmill\x09" + bytes(40)), "version 9", broken("version", "")),
+    # tables
+    (
+        "a token twice in a list",
+        lambda native, _: native.Tokenizer.from_tokens([b"a", b"b", b"ab", b"ab"]),
+        "same bytes",
+        broken("duplicate", None, path=None),
+    ),
+    (
+        "a byte twice in a list",
+        lambda native, _: native.Tokenizer.from_tokens([b"a", b"a"]),
+        "same bytes",
+        broken("duplicate", None, path=None),
+    ),
+    (
+        "an unreachable token twice in a list",
+        lambda native, _: native.Tokenizer.from_tokens([b"xy", b"xy"]),
+        "same bytes",
+        broken("duplicate", None, path=None),
+    ),
+    (
+        "an empty token in a list",
+        lambda native, _: native.Tokenizer.from_tokens([b"a", b""]),
+        "token 1 is empty",
+        broken("empty", None),
+    ),
+    (
+        "a merge in a table without its result",
+        lambda native, _: native.Tokenizer.from_merges({"a": 0, "b": 1}, [("a", "b")]),
+        '"ab"',
+        broken("merge", "merges[0]"),
+    ),
+    (
+        "a merge twice in a table",
+        lambda native, _: native.Tokenizer.from_pairs([(97, 98), (97, 98)]),
+        "same bytes",
+        broken("duplicate", "model.vocab[257]"),
+    ),
+    # what a format cannot hold
+    (
+        "ranks of a split",
+        with_chars(lambda tok, folder: tok.save(folder / "t.tiktoken")),
+        "cannot hold the split",
+        broken("cannot-hold", "split", path="t.tiktoken"),
+    ),
+    (
+        "ranks of special tokens",
+        lambda native, folder: native.Tokenizer.from_tokens([b"a"], special_tokens=["<s>"]).save(
+            folder / "t.tiktoken"
+        ),
+        "<s>",
+        broken("cannot-hold", "added_tokens", path="t.tiktoken"),
+    ),
+    (
+        "a pair of a split",
+        with_tok(lambda tok, folder: tok.save(folder / "vocab.json")),
+        "cannot hold the split and the special tokens (<s>)",
+        broken("cannot-hold", "split", path="vocab.json"),
+    ),
+    (
+        "ranks of characters",
+        with_chars(lambda tok, folder: tok.save(folder / "t.tiktoken", lossy=True)),
+        "characters",
+        broken("cannot-hold", "model"),
+    ),
+    (
+        "a separate end of word in tokenizer.json",
+        with_chars(lambda tok, folder: tok.save(folder / "t.json"), end_of_word="</w>"),
+        'end_of_word_form="suffix"',
+        broken("cannot-hold", "model.end_of_word_suffix", path="t.json"),
+    ),
+    (
+        "a list that no merges can say",
+        lambda native, folder: native.Tokenizer.from_tokens([b"a", b"b", b"c", b"abc"]).save(
+            folder / "t.json"
+        ),
+        "token 3",
+        broken("cannot-hold", "model.merges", path="t.json"),
+    ),
+    (
+        "an unknown extension",
+        with_tok(lambda tok, folder: tok.save(folder / "t.txt")),
+        "no format goes by this name",
+        broken("unknown", None, path="t.txt"),
+    ),
+)
+
+MANIFEST = rows(
+    errors.ManifestError,
+    ("an edited folder", edited_folder, "the manifest says", {"field": "files.tokenizer.json.sha256"}),
+    (
+        "an edited manifest",
+        lambda native, folder: edited_manifest(
+            native, folder, lambda m: m["files"]["tokenizer.json"].update(sha256="00" * 32)
+        ),
+        "00" * 32,
+        {"expected": f"sha256 {'00' * 32}"},
+    ),
+)

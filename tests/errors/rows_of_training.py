@@ -1,0 +1,100 @@
+"""Rows: what `train` and its split patterns cannot use."""
+
+from __future__ import annotations
+
+from tokenmill import errors
+
+from errors.making import (
+    load,
+    rows,
+    train,
+    train_on,
+)
+
+NO_PLACE: dict[str, object] = {"path": None, "byte": None}
+
+TRAINING = rows(
+    errors.TrainingError,
+    ("neither size", lambda native, _: native.train(texts=["a"]), "neither", NO_PLACE),
+    ("both sizes", train(vocab_size=300, num_merges=3), "both", NO_PLACE),
+    ("neither source", lambda native, _: native.train(num_merges=3), "neither", NO_PLACE),
+    ("both sources", train(files="x.txt"), "both", NO_PLACE),
+    ("no files", lambda native, _: native.train([], num_merges=3), "empty", NO_PLACE),
+    ("a str as texts", train(texts="low"), "pass a list", NO_PLACE),
+    ("bytes as texts", train(texts=b"low"), "pass a list", NO_PLACE),
+    ("a str as special tokens", train(special_tokens="<s>"), "pass a list", NO_PLACE),
+    ("a vocabulary of ten", train(vocab_size=10), "at least 256", NO_PLACE),
+    ("a vocabulary of none", train(vocab_size=0), "at least 256", NO_PLACE),
+    ("special tokens do not fit", train(vocab_size=256, special_tokens=["<s>"]), "at least 257", NO_PLACE),
+    ("characters do not fit", train(vocab_size=3, alphabet="chars"), "vocab_size", NO_PLACE),
+    ("a negative vocabulary", train(vocab_size=-1), "vocab_size=-1", NO_PLACE),
+    ("a vocabulary beyond ids", train(vocab_size=2**32), "vocab_size", NO_PLACE),
+    ("a vocabulary beyond numbers", train(vocab_size=2**70), "vocab_size", NO_PLACE),
+    ("negative merges", train(num_merges=-1), "num_merges=-1", NO_PLACE),
+    ("no frequency", train(min_frequency=0), "min_frequency", NO_PLACE),
+    ("a negative frequency", train(min_frequency=-1), "min_frequency", NO_PLACE),
+    ("tokens of no length", train(max_token_length=0), "max_token_length", NO_PLACE),
+    ("tokens of negative length", train(max_token_length=-1), "max_token_length", NO_PLACE),
+    ("no threads", train(num_threads=0), "num_threads", NO_PLACE),
+    ("negative threads", train(num_threads=-1), "num_threads", NO_PLACE),
+    ("a special token twice", train(special_tokens=["<s>", "<s>"]), "twice", NO_PLACE),
+    ("an empty special token", train(special_tokens=[""]), "must not be empty", NO_PLACE),
+    ("an empty unknown token", train(alphabet="chars", unk_token=""), "must not be empty", NO_PLACE),
+    ("an empty end of word", train(alphabet="chars", end_of_word=""), "must not be empty", NO_PLACE),
+    ("an end of word over bytes", train(end_of_word="</w>"), "character alphabet", NO_PLACE),
+    ("an unknown token over bytes", train(unk_token="<unk>"), "character alphabet", NO_PLACE),
+    (
+        "a special token that ends like a word",
+        train(alphabet="chars", end_of_word=">", special_tokens=["<s>"]),
+        "ends with the end-of-word",
+        NO_PLACE,
+    ),
+    (
+        "an end of word that is in the text",
+        train(alphabet="chars", end_of_word="w"),
+        "holds the end-of-word",
+        NO_PLACE,
+    ),
+    ("an unknown special_ids", train(special_ids="middle"), 'special_ids="middle"', NO_PLACE),
+    ("an unknown tie_break", train(tie_break="dice"), 'tie_break="dice"', NO_PLACE),
+    ("an unknown alphabet", train(alphabet="words"), 'alphabet="words"', NO_PLACE),
+    ("an unknown errors", train(errors="ignore"), 'errors="ignore"', NO_PLACE),
+    ("an unknown form", train(end_of_word_form="glued"), 'end_of_word_form="glued"', NO_PLACE),
+    ("unknown documents", train_on("a.txt", b"a", documents="pages"), 'documents="pages"', NO_PLACE),
+    ("unknown documents for texts", train(documents="pages"), 'documents="pages"', NO_PLACE),
+    ("a surrogate in a text", train(texts=["a", "b\ud800"]), "text 1", NO_PLACE),
+    (
+        "a file that is not UTF-8",
+        train_on("bad.txt", b"caf\xe9 au lait"),
+        "byte 3: not UTF-8",
+        {"path": "bad.txt", "byte": 3},
+    ),
+    (
+        "a file that ends inside a character",
+        train_on("cut.txt", b"abc\xe2\x82"),
+        "not UTF-8",
+        {"path": "cut.txt", "byte": 3},
+    ),
+    (
+        "a line that is not UTF-8",
+        train_on("lines.txt", b"abc\nd\xff\n", documents="lines"),
+        "not UTF-8",
+        {"path": "lines.txt", "byte": 5},
+    ),
+    ("UTF-16 text", train_on("utf16.txt", "low".encode("utf-16")), "not UTF-8", {"byte": 0}),
+)
+
+PATTERN = rows(
+    errors.PatternError,
+    ("an unknown split", train(split="gpt5"), "known are gpt2", {"pattern": "gpt5", "position": None}),
+    ("an open group", train(split="("), "pattern", {"pattern": "("}),
+    ("a repeated nothing", train(split="*a"), "pattern", {"pattern": "*a"}),
+    ("an unknown class", train(split=r"\p{Klingon}"), "pattern", {"pattern": r"\p{Klingon}"}),
+    (
+        "too much backtracking",
+        train(split=r"(a*)*\1b", texts=["a" * 40]),
+        "limit",
+        {"pattern": r"(a*)*\1b"},
+    ),
+    ("a broken pattern for load", load("r.tiktoken", "YQ== 0\n", split="["), "pattern", {"pattern": "["}),
+)

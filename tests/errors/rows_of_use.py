@@ -1,0 +1,321 @@
+"""Rows: texts, ids and arguments that a tokenizer cannot use."""
+
+from __future__ import annotations
+
+from tokenmill import errors
+
+from errors.making import (
+    NO_ID,
+    Run,
+    array,
+    load,
+    longer_than,
+    rows,
+    train,
+    with_chars,
+    with_tok,
+    zeros,
+)
+
+
+def refusing(text: str) -> Run:
+    return with_tok(lambda tok, _: tok.encode(text, special="raise"))
+
+
+TEXTS = [
+    *rows(
+        errors.SpecialTokenError,
+        (
+            "a special token is refused",
+            with_tok(lambda tok, _: tok.encode("low<s>", special="raise")),
+            '"<s>"',
+            {"token": "<s>", "position": 3},
+        ),
+        *(
+            (
+                f"a special token behind {text[:-3]!r}",
+                refusing(text),
+                f"character {len(text) - 3}",
+                {"token": "<s>", "position": len(text) - 3},
+            )
+            for text in ("é<s>", "🦊狐<s>", "\ud83e\udd8a<s>", "\ud800<s>")
+        ),
+        (
+            "a special token in bytes",
+            with_tok(lambda tok, _: tok.encode("é<s>".encode(), special="raise")),
+            "byte 2",
+            {"token": "<s>", "position": 2},
+        ),
+        (
+            "a special token in a batch",
+            with_tok(lambda tok, _: tok.encode_batch(["low", "é<s>"], special="raise")),
+            "texts[1]",
+            {"token": "<s>", "position": 1},
+        ),
+        (
+            "a special token in a count",
+            with_tok(lambda tok, _: tok.count("é<s>", special="raise")),
+            '"<s>"',
+            {"token": "<s>", "position": 1},
+        ),
+        (
+            "a special token in a count of a batch",
+            with_tok(lambda tok, _: tok.count_batch(["é<s>"], special="raise")),
+            "texts[0]",
+            {"token": "<s>", "position": 1},
+        ),
+        (
+            "a special token in offsets",
+            with_tok(lambda tok, _: tok.encode_with_offsets("é<s>", special="raise")),
+            '"<s>"',
+            {"token": "<s>", "position": 1},
+        ),
+        (
+            "an unknown literal is asked for",
+            with_tok(lambda tok, _: tok.encode("low", special={"<s>", "<x>"})),
+            '"<x>"',
+            {"token": "<x>", "position": None},
+        ),
+        (
+            "an empty literal is added",
+            with_tok(lambda tok, _: tok.with_special_tokens([""])),
+            "empty",
+            {"token": "", "position": None},
+        ),
+        (
+            "a literal is added twice",
+            with_tok(lambda tok, _: tok.with_special_tokens(["<x>", "<x>"])),
+            "twice",
+            {"token": "<x>"},
+        ),
+        (
+            "an id is taken",
+            with_tok(lambda tok, _: tok.with_special_tokens({"<x>": 5})),
+            "5 is taken",
+            {"token": "<x>"},
+        ),
+        (
+            "a literal has another id",
+            with_tok(lambda tok, _: tok.with_special_tokens({"<s>": 999})),
+            "id 0",
+            {"token": "<s>"},
+        ),
+    ),
+    *rows(
+        errors.UnknownTokenError,
+        (
+            "an unknown character",
+            with_chars(lambda tok, _: tok.encode("low x")),
+            '"x"',
+            {"char": "x", "position": 4},
+        ),
+        (
+            "an unknown character of four bytes",
+            with_chars(lambda tok, _: tok.encode("low 🦊狐")),
+            "character 4",
+            {"char": "🦊", "position": 4},
+        ),
+        (
+            "an unknown character behind others of several bytes",
+            lambda native, _: native.train(texts=["é狐🦊"], num_merges=0, alphabet="chars").encode("é狐🦊x"),
+            "character 3",
+            {"char": "x", "position": 3},
+        ),
+        (
+            "an unknown character in a batch",
+            lambda native, _: native.train(texts=["é"], num_merges=0, alphabet="chars").encode_batch(
+                ["é", "éx"]
+            ),
+            "texts[1]",
+            {"char": "x", "position": 1},
+        ),
+        (
+            "the end-of-word symbol as text",
+            with_chars(lambda tok, _: tok.encode("lo_w"), end_of_word="_"),
+            '"_"',
+            {"char": "_", "position": 2},
+        ),
+        (
+            "an unknown byte",
+            lambda native, _: native.Tokenizer.from_tokens([b"a"]).encode("aé"),
+            "0xC3",
+            {"char": "0xC3", "position": 1},
+        ),
+        (
+            "an unknown byte of bytes",
+            lambda native, _: native.Tokenizer.from_tokens([b"\xff"]).encode(b"\xff\xfe"),
+            "0xFE",
+            {"char": "0xFE", "position": 1},
+        ),
+    ),
+    *rows(
+        UnicodeEncodeError,
+        (
+            "a surrogate is refused",
+            with_tok(lambda tok, _: tok.encode("aé\ud800", surrogates="error")),
+            "surrogates",
+            {"start": 2, "end": 3},
+        ),
+    ),
+]
+
+IDS = rows(
+    errors.VocabularyError,
+    (
+        "an undefined id",
+        with_tok(lambda tok, _: tok.decode([1, 2, 999])),
+        "id 999 at position 2",
+        {"id": 999, "position": 2},
+    ),
+    (
+        "an undefined id far behind",
+        with_tok(lambda tok, _: tok.decode([1] * 20_000 + [999])),
+        "999",
+        {"id": 999, "position": 20_000},
+    ),
+    (
+        "an undefined id in an array",
+        with_tok(lambda tok, _: tok.decode_bytes(array([1, 999]))),
+        "999",
+        {"id": 999, "position": 1},
+    ),
+    (
+        "an undefined id in a batch",
+        with_tok(lambda tok, _: tok.decode_batch([[1], [2, 999]])),
+        "999",
+        {"id": 999, "position": 1},
+    ),
+    (
+        "a negative number as an id",
+        with_tok(lambda tok, _: tok.decode([1, -1])),
+        "-1",
+        {"id": -1, "position": 1},
+    ),
+    (
+        "a negative id in an array",
+        with_tok(lambda tok, _: tok.decode(array([1, -5]))),
+        "-5",
+        {"id": -5, "position": 1},
+    ),
+    (
+        "the id 2^32 - 1",
+        with_tok(lambda tok, _: tok.decode([NO_ID])),
+        str(NO_ID),
+        {"id": NO_ID, "position": 0},
+    ),
+    ("the id 2^32", with_tok(lambda tok, _: tok.decode([2**32])), "4294967296", {"id": 2**32, "position": 0}),
+    ("the id 2^64", with_tok(lambda tok, _: tok.decode([2**64])), str(2**64), {"id": 2**64, "position": 0}),
+    (
+        "the id 10^30",
+        with_tok(lambda tok, _: tok.decode([10**30])),
+        str(10**30),
+        {"id": 10**30, "position": 0},
+    ),
+    (
+        "a hole",
+        lambda native, _: native.Tokenizer.from_merges({"a": 0, "b": 5}, []).decode([3]),
+        "3",
+        {"id": 3},
+    ),
+    (
+        "the bytes of no id",
+        with_tok(lambda tok, _: tok.token_bytes(999)),
+        "999",
+        {"id": 999, "position": None},
+    ),
+    ("the bytes of a negative id", with_tok(lambda tok, _: tok.token_bytes(-1)), "-1", {"id": -1}),
+    ("the token of a negative id", with_tok(lambda tok, _: tok.id_to_token(-1)), "-1", {"id": -1}),
+    ("a size below the alphabet", with_tok(lambda tok, _: tok.with_vocab_size(256)), "257", {"id": None}),
+    ("a size above all", with_tok(lambda tok, _: tok.with_vocab_size(1000)), "261", {"id": None}),
+    ("a negative size", with_tok(lambda tok, _: tok.with_vocab_size(-1)), "-1", {"id": None}),
+    (
+        "a pair of what is not there yet",
+        lambda native, _: native.Tokenizer.from_pairs([(97, 98), (97, 257)]),
+        "pair 1",
+        {"id": 257, "position": 1},
+    ),
+    (
+        "a pair of a negative id",
+        lambda native, _: native.Tokenizer.from_pairs([(97, -1)]),
+        "-1",
+        {"id": -1, "position": 0},
+    ),
+    ("the largest id of none", lambda native, _: native.Tokenizer.from_tokens([]).max_id, "no largest", {}),
+)
+
+ARGUMENTS = [
+    *rows(
+        ValueError,
+        ("an unknown special=", with_tok(lambda tok, _: tok.encode("a", special="drop")), 'special="drop"'),
+        (
+            "an unknown surrogates=",
+            with_tok(lambda tok, _: tok.encode("a", surrogates="x")),
+            'surrogates="x"',
+        ),
+        ("an unknown undefined=", with_tok(lambda tok, _: tok.decode([1], undefined="x")), 'undefined="x"'),
+        ("an unknown errors=", with_tok(lambda tok, _: tok.decode([1], errors="x")), 'errors="x"'),
+        ("an unknown format=", with_tok(lambda tok, f: tok.save(f / "t", format="x")), 'format="x"'),
+        ("encode on no threads", with_tok(lambda tok, _: tok.encode("a", num_threads=0)), "num_threads=0"),
+        (
+            "encode on negative threads",
+            with_tok(lambda tok, _: tok.encode("a", num_threads=-1)),
+            "num_threads=-1",
+        ),
+        (
+            "encode on 2^70 threads",
+            with_tok(lambda tok, _: tok.encode("a", num_threads=2**70)),
+            "num_threads",
+        ),
+        (
+            "a small dtype",
+            lambda native, _: longer_than(native, "uint16"),
+            "cannot hold the largest id, 70000",
+        ),
+        ("a dtype for floats", with_tok(lambda tok, _: tok.encode_to_numpy("a", dtype="float32")), "float32"),
+        (
+            "an out that is too small",
+            with_tok(lambda tok, _: tok.encode_to_numpy("xyz", out=zeros(1))),
+            "room for 1 ids, 3 are needed",
+        ),
+        (
+            "an out of floats",
+            with_tok(lambda tok, _: tok.encode_to_numpy("a", out=zeros(3, "float64"))),
+            "float64",
+        ),
+        (
+            "bytes that are not UTF-8 for characters",
+            with_chars(lambda tok, _: tok.encode(b"low\xff")),
+            "not UTF-8 (byte 3)",
+        ),
+    ),
+    *rows(
+        UnicodeDecodeError,
+        ("half a character", with_tok(lambda t, _: t.decode([0xC4], errors="strict")), "utf-8"),
+    ),
+    *rows(
+        TypeError,
+        ("a number as text", with_tok(lambda tok, _: tok.encode(3)), "not int"),
+        ("None as text", with_tok(lambda tok, _: tok.count(None)), "not NoneType"),
+        ("one text as a batch", with_tok(lambda tok, _: tok.encode_batch("low")), "wrap it in a list"),
+        ("one text to count", with_tok(lambda tok, _: tok.count_batch(b"low")), "wrap it in a list"),
+        ("a batch of numbers", with_tok(lambda tok, _: tok.encode_batch([3])), "not int"),
+        ("text as ids", with_tok(lambda tok, _: tok.decode("low")), "not text"),
+        ("bytes as ids", with_tok(lambda tok, _: tok.decode(b"low")), "not text"),
+        ("a bytearray as ids", with_tok(lambda tok, _: tok.decode(bytearray(b"low"))), "not text"),
+        ("one id as ids", with_tok(lambda tok, _: tok.decode(3)), "write [3]"),
+        ("floats as ids", with_tok(lambda tok, _: tok.decode([1.0])), "not float"),
+        ("an array of floats as ids", with_tok(lambda tok, _: tok.decode(array([1.0]))), "integers"),
+        ("a table of ids", with_tok(lambda tok, _: tok.decode(array([[1], [2]]))), "integers"),
+        ("a number as special=", with_tok(lambda tok, _: tok.encode("a", special=3)), "special="),
+        ("a list as out", with_tok(lambda tok, _: tok.encode_to_numpy("a", out=[1])), "numpy array"),
+        ("a number as a document", train(texts=["a", 3]), "item 1 is int"),
+        ("half a merge", train(num_merges=1.5), "num_merges"),
+        (
+            "a str of special tokens to load",
+            load("r.tiktoken", "YQ== 0\n", split="none", special_tokens="x"),
+            "str",
+        ),
+        ("str tokens in a list", lambda native, _: native.Tokenizer.from_tokens(["a"]), "str"),
+        ("a progress that cannot be called", train(progress=3), "callable"),
+    ),
+]

@@ -1,0 +1,109 @@
+"""Read by mypy, never run: what a type checker must know of the public names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import tokenmill
+from tokenmill import Encoding, Ragged, Tokenizer, TrainingReport, reference
+from typing_extensions import assert_type
+
+
+def making(path: Path, texts: Iterator[str], ids: Mapping[str, int]) -> None:
+    assert_type(tokenmill.train("corpus/*.txt", vocab_size=32_000), Tokenizer)
+    assert_type(tokenmill.train([path, "b.txt"], num_merges=3, special_tokens=("<s>",)), Tokenizer)
+    assert_type(tokenmill.train(texts=texts, num_merges=3, progress=print), Tokenizer)
+    assert_type(tokenmill.load(path), Tokenizer)
+    assert_type(tokenmill.load("x", split="gpt2", special_tokens=ids), Tokenizer)
+    assert_type(Tokenizer.from_tokens([b"a"], special_tokens=["<s>"]), Tokenizer)
+    assert_type(Tokenizer.from_merges({"a": 0}, [("a", "a")]), Tokenizer)
+    assert_type(Tokenizer.from_merges({b"a": 0}, [(b"a", b"a")]), Tokenizer)
+    assert_type(Tokenizer.from_pairs([(97, 98)], split="none"), Tokenizer)
+    assert_type(tokenmill.__version__, str)
+
+
+def encoding(tok: Tokenizer, text: str, rows: Sequence[str], out: npt.NDArray[np.uint16]) -> None:
+    assert_type(tok.encode(text), list[int])
+    assert_type(tok.encode(b"low", special={"<s>"}, surrogates="error", num_threads=None), list[int])
+    assert_type(tok.encode(memoryview(b"low"), special=frozenset(["<s>"])), list[int])
+    assert_type(tok.encode_to_numpy(text, dtype=np.uint16), npt.NDArray[Any])
+    assert_type(tok.encode_to_numpy(text, out=out), npt.NDArray[Any])
+    assert_type(tok.encode_batch(rows, num_threads=2), Ragged)
+    assert_type(tok.count(text), int)
+    assert_type(tok.count_batch(rows), npt.NDArray[np.int64])
+    encoding = tok.encode_with_offsets(text, special="parse")
+    assert_type(encoding, Encoding)
+    assert_type(encoding.ids, list[int])
+    assert_type(encoding.tokens, list[str])
+    assert_type(encoding.offsets, list[tuple[int, int]])
+    assert_type(encoding.byte_offsets, list[tuple[int, int]])
+    assert_type(len(encoding), int)
+
+
+def decoding(tok: Tokenizer, ids: list[int], array: npt.NDArray[np.uint32], rows: Ragged) -> None:
+    assert_type(tok.decode(ids), str)
+    assert_type(tok.decode(array, errors="strict", undefined="skip"), str)
+    assert_type(tok.decode_bytes(tuple(ids), skip_special_tokens=True), bytes)
+    assert_type(tok.decode_batch(rows), list[str])
+    assert_type(tok.decode_batch([ids, array]), list[str])
+
+
+def looking(tok: Tokenizer) -> None:
+    assert_type(tok.vocab, dict[str, int])
+    assert_type(tok.merges, list[tuple[bytes, bytes]])
+    assert_type(tok.special_tokens, dict[str, int])
+    assert_type(tok.token_to_id("a"), int | None)
+    assert_type(tok.id_to_token(3), str | None)
+    assert_type(tok.token_bytes(3), bytes)
+    assert_type(tok.vocab_size, int)
+    assert_type(len(tok), int)
+    assert_type(tok.max_id, int)
+    assert_type(tok.split, str)
+    assert_type(tok.eos_token_id, int | None)
+    assert_type(tok.unk_token_id, int | None)
+    assert_type(tok.with_special_tokens({"<s>": 3}), Tokenizer)
+    assert_type(tok.with_special_tokens(["<s>"]), Tokenizer)
+    assert_type(tok.with_vocab_size(300), Tokenizer)
+    assert_type(tok.save("out", format="tiktoken", lossy=True), None)
+    assert_type(tok == tok, bool)
+
+
+def reports(tok: Tokenizer) -> None:
+    report = tok.training_report
+    assert_type(report, TrainingReport | None)
+    assert report is not None
+    assert_type(report.merges, list[tuple[bytes, bytes, int]])
+    assert_type(report.stopped_early, str | None)
+    assert_type(report.phases, dict[str, float])
+    assert_type(report.documents, int)
+
+
+def rows(batch: Ragged) -> None:
+    assert_type(batch[0], npt.NDArray[Any])
+    assert_type(batch[1:], Ragged)
+    assert_type(batch.ids, npt.NDArray[Any])
+    assert_type(batch.row_offsets, npt.NDArray[np.int64])
+    assert_type(batch.to_lists(), list[list[int]])
+    for row in batch:
+        assert_type(row, npt.NDArray[Any])
+
+
+def definition(text: str) -> None:
+    symbols = reference.byte_symbols(text)
+    assert_type(symbols, tuple[bytes, ...])
+    assert_type(reference.char_symbols(text), tuple[str, ...])
+    assert_type(reference.train([symbols], num_merges=3), list[tuple[bytes, bytes, int]])
+
+
+def failing(error: tokenmill.FormatError, unknown: tokenmill.UnknownTokenError) -> None:
+    assert_type(error.path, str | None)
+    assert_type(error.field, str)
+    assert_type(error.limit, int | None)
+    assert_type(unknown.position, int)
+    root: tokenmill.TokenmillError = error
+    value: ValueError = unknown
+    assert_type((root, value), tuple[tokenmill.TokenmillError, ValueError])

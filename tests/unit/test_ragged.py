@@ -1,0 +1,86 @@
+"""``Ragged``: rows in two flat arrays."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+
+import numpy as np
+import pytest
+import tokenmill
+from tokenmill import Ragged
+
+ROWS = [[5, 6], [], [7], [8, 9, 10]]
+
+
+@pytest.fixture
+def ragged() -> Ragged:
+    return Ragged(np.array([5, 6, 7, 8, 9, 10], dtype=np.uint16), np.array([0, 2, 2, 3, 6]))
+
+
+def test_it_is_a_sequence_of_rows(ragged: Ragged) -> None:
+    assert len(ragged) == 4
+    assert ragged.to_lists() == ROWS
+    assert [row.tolist() for row in ragged] == ROWS
+    assert [ragged[at].tolist() for at in range(4)] == ROWS
+    assert ragged[-1].tolist() == ROWS[-1]
+    for outside in (4, -5):
+        with pytest.raises(IndexError):
+            ragged[outside]
+
+
+@pytest.mark.parametrize(
+    "part", [slice(None), slice(1, 3), slice(2, 1), slice(-2, None), slice(None, None, -1), slice(0, 9, 2)]
+)
+def test_slices_are_ragged_too(ragged: Ragged, part: slice) -> None:
+    taken = ragged[part]
+    assert isinstance(taken, Ragged)
+    assert taken.to_lists() == ROWS[part]
+    assert taken.ids.dtype == np.uint16
+    assert taken.row_offsets[0] == 0
+
+
+def test_rows_share_memory_and_cannot_be_changed(ragged: Ragged) -> None:
+    assert np.shares_memory(ragged[0], ragged.ids)
+    assert np.shares_memory(ragged[1:].ids, ragged.ids)
+    for array in (ragged.ids, ragged.row_offsets, ragged[0]):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    with pytest.raises(AttributeError):
+        setattr(ragged, "ids", np.zeros(1))  # noqa: B010
+
+
+def test_equal_rows_are_equal_whatever_their_type(ragged: Ragged) -> None:
+    assert ragged == Ragged(ragged.ids.astype(np.int64), ragged.row_offsets)
+    assert ragged != ragged[1:]
+    assert ragged != ROWS
+    assert pickle.loads(pickle.dumps(ragged)) == ragged
+
+
+def test_no_rows_at_all() -> None:
+    empty = Ragged([], [0])
+    assert (len(empty), empty.to_lists(), empty[::2].to_lists()) == (0, [], [])
+    assert empty.ids.dtype == np.uint32
+
+
+@pytest.mark.parametrize(
+    ("ids", "row_offsets"),
+    [([1, 2], [0, 1]), ([1, 2], [1, 2]), ([1, 2], []), ([1, 2], [0, 3, 2]), ([[1]], [0, 1]), ([0.5], [0, 1])],
+)
+def test_what_does_not_fit_is_refused(ids: list[int], row_offsets: list[int]) -> None:
+    with pytest.raises(ValueError, match=r"ids|row_offsets"):
+        Ragged(ids, row_offsets)
+
+
+def test_arrow(ragged: Ragged) -> None:
+    pytest.importorskip("pyarrow")
+    array = ragged.to_arrow()
+    assert array.to_pylist() == ROWS
+    assert str(array.type.value_type) == "uint16"
+
+
+def test_arrow_that_is_not_installed_is_named(ragged: Ragged, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(tokenmill.MissingExtraError) as caught:
+        ragged.to_arrow()
+    assert caught.value.extra == "arrow"
