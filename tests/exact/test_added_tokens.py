@@ -1,0 +1,60 @@
+"""Added tokens of a tokenizer.json have the ids that tokenizers 0.23.3 gives them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def byte_level(vocab: dict[str, int], added: list[str], merges: list[list[str]]) -> str:
+    """A byte-level file without a split; the ids of its added tokens are wrong on purpose."""
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    stage = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+    return json.dumps(
+        {
+            "version": "1.0",
+            "added_tokens": [{"id": 900 + i, "content": content, **flags} for i, content in enumerate(added)],
+            "pre_tokenizer": stage,
+            "decoder": stage,
+            "model": {"type": "BPE", "vocab": vocab, "merges": merges},
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("vocab", "added"),
+    [
+        ({"a": 0, "b": 1, "ab": 2, "<s>": 100}, ["<s>", "</s>", "<u>"]),
+        ({"a": 0, "b": 1, "<s>": 2}, ["<s>", "</s>", "<u>"]),
+        ({"a": 0, "b": 1, "<s>": 3}, ["<s>"]),
+        ({"a": 0, "b": 1}, ["<x>", "<y>"]),
+    ],
+)
+def test_ids_of_added_tokens_are_those_of_the_peer(
+    vocab: dict[str, int], added: list[str], native: Any, tmp_path: Path
+) -> None:
+    from tokenizers import Tokenizer
+
+    text = byte_level(vocab, added, [])
+    (tmp_path / "t.json").write_text(text, encoding="utf-8")
+    peer = Tokenizer.from_str(text)
+    ours = native.load(tmp_path / "t.json").special_tokens
+    assert ours == {content: peer.token_to_id(content) for content in added}
+
+
+def test_a_number_that_is_taken_is_an_error_and_no_token_is_lost(native: Any, tmp_path: Path) -> None:
+    """The peer gives `<s>` the id of `ab`, and both have it."""
+    (tmp_path / "t.json").write_text(byte_level({"a": 0, "b": 1, "ab": 3}, ["<s>"], [["a", "b"]]))
+    with pytest.raises(native.FormatError, match="id 3"):
+        native.load(tmp_path / "t.json")
+
+
+def test_an_added_token_that_merges_build_from_other_text_is_refused(native: Any, tmp_path: Path) -> None:
+    vocab = {"Ġ": 0, "a": 1, "Ġa": 2}
+    (tmp_path / "t.json").write_text(byte_level(vocab, ["Ġa"], [["Ġ", "a"]]), encoding="utf-8")
+    with pytest.raises(native.FormatError) as raised:
+        native.load(tmp_path / "t.json")
+    assert raised.value.field == "added_tokens[0]"
