@@ -1,0 +1,137 @@
+"""The texts that are measured: the shared corpora, or Python's own source without them; hostile texts."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import os
+import random
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+MB = 1_000_000
+CORPORA = ("english", "code", "multilingual", "cjk")
+HOSTILE = ("a", "spaces", "letters", "base64", "punctuation", "digits", "hanzi")
+STDLIB = "stdlib"
+WARM_UP = 256_000
+
+
+def scratch() -> Path:
+    """A folder for what is derived once and kept between runs."""
+    folder = Path(tempfile.gettempdir(), f"tokenmill-bench-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+@functools.cache
+def shared() -> Path | None:
+    """The unpacked shared data (``corpus/``, ``vocab/``); None where there is none.
+
+    ``TOKENMILL_SHARED`` names the folder that holds ``data/unpack``; else it is ``shared`` beside the
+    repository.
+    """
+    repository = Path(__file__).resolve().parent.parent
+    folder = Path(os.environ.get("TOKENMILL_SHARED") or repository.parent / "shared")
+    unpack = folder / "data" / "unpack"
+    if not unpack.is_file():
+        return None
+    printed = subprocess.run(
+        [sys.executable, str(unpack), "--quick"], check=True, capture_output=True, text=True
+    )
+    return Path(printed.stdout.splitlines()[-1])
+
+
+def corpora() -> tuple[str, ...]:
+    """The corpora that are here."""
+    return CORPORA if shared() is not None else (STDLIB,)
+
+
+def text(name: str, size: int) -> bytes:
+    """About ``size`` bytes of a corpus, or of a hostile kind: whole lines, valid UTF-8."""
+    if name in HOSTILE:
+        return hostile(name, size)
+    folder = shared()
+    if name == STDLIB:
+        return _library(0, size)
+    if folder is None:
+        raise SystemExit(f"bench: no shared data for the corpus {name}; without it there is {STDLIB}")
+    return _whole_lines(folder / "corpus" / f"{name}.txt", size)
+
+
+def warm_up_text() -> bytes:
+    """Text of another kind than any corpus: French sentences, or other source files than ``stdlib`` has."""
+    folder = shared()
+    if folder is None:
+        return _library(1, WARM_UP)
+    return _whole_lines(folder / "corpus" / "fra.txt", WARM_UP)
+
+
+def _whole_lines(path: Path, size: int) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(size)
+    end = content.rfind(b"\n") + 1
+    return content[:end] if end > size // 2 else content.decode("utf-8", "ignore").encode()
+
+
+def library_files(part: int | None = None) -> list[Path]:
+    """Sources of the standard library, sorted; of every eight, ``part`` 1 is one and ``part`` 0 the rest."""
+    root = Path(sysconfig.get_path("stdlib"))
+    files = [path for path in root.rglob("*.py") if "site-packages" not in path.parts]
+    files.sort(key=lambda path: path.relative_to(root).parts)
+    if part is None:
+        return files
+    return [path for number, path in enumerate(files) if (number % 8 == 7) == bool(part)]
+
+
+def _library(part: int, size: int) -> bytes:
+    taken: list[bytes] = []
+    left = size
+    for path in library_files(part):
+        content = path.read_bytes()
+        try:
+            content.decode()
+        except UnicodeDecodeError:
+            continue
+        taken.append(content)
+        left -= len(content)
+        if left <= 0:
+            break
+    return b"".join(taken)[:size].decode("utf-8", "ignore").encode()
+
+
+def documents(content: bytes, size: int) -> list[str]:
+    """Consecutive pieces of about ``size`` bytes, as new ``str``; no character is cut."""
+    pieces = []
+    start = 0
+    while start < len(content):
+        end = min(start + size, len(content))
+        while end < len(content) and content[end] & 0xC0 == 0x80:
+            end += 1
+        pieces.append(content[start:end].decode())
+        start = end
+    return pieces
+
+
+def hostile(kind: str, size: int) -> bytes:
+    """Text that is hard on an encoder: few pretokens and long ones, or none that was seen before."""
+    chance = random.Random(20_240_229)
+    if kind == "a":
+        made = b"a" * size
+    elif kind == "spaces":
+        made = b" " * size
+    elif kind == "letters":
+        made = bytes(chance.choices(range(ord("a"), ord("z") + 1), k=size))
+    elif kind == "base64":
+        made = base64.b64encode(chance.randbytes(size))[:size]
+    elif kind == "punctuation":
+        made = bytes(chance.choices(b"!#$%&()*+,-./:;<=>?@[]^_{|}~", k=size))
+    elif kind == "digits":
+        made = bytes(chance.choices(b"0123456789", k=size))
+    elif kind == "hanzi":
+        made = "".join(map(chr, chance.choices(range(0x4E00, 0x9FA5), k=size // 3))).encode()
+    else:
+        raise SystemExit(f"bench: no hostile text {kind!r}; there are {', '.join(HOSTILE)}")
+    return made

@@ -1,0 +1,98 @@
+"""Training in a process of its own, with tokenmill or with tokenizers: time, memory and the merges."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import data
+from vocabularies import byte_characters
+
+DOCUMENT = 65_536
+
+
+def learn(
+    trainer: str, corpus: str, size: int, whole: bool, vocab_size: int, threads: int, merges: str
+) -> dict[str, Any]:
+    """Learn a byte-level vocabulary with the GPT-2 split; write its merges to a file.
+
+    Both read the same strings from memory, and settle ties by the smaller pair of ids as tokenizers has them.
+    """
+    content = data.text(corpus, size)
+    texts = [content.decode()] if whole else _documents(content)
+    if trainer == "tokenmill":
+        import tokenmill  # noqa: F401  # the clock below is for training alone
+    else:
+        import tokenizers  # noqa: F401
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    gc.collect()
+    gc.disable()
+    start = time.perf_counter()
+    result = (
+        _tokenmill(texts, vocab_size, threads) if trainer == "tokenmill" else _tokenizers(texts, vocab_size)
+    )
+    seconds = time.perf_counter() - start
+    gc.enable()
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    learned = _merges(trainer, result)
+    lines = [f"{left.hex()} {right.hex()}\n" for left, right in learned]
+    Path(merges).write_text("".join(lines), encoding="ascii")
+    return {
+        "bytes": len(content),
+        "wall": seconds,
+        "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "peak_mb": after.ru_maxrss / 1024,
+        "text_mb": before.ru_maxrss / 1024,
+        "merges": len(learned),
+    }
+
+
+def _documents(content: bytes) -> list[str]:
+    """Whole lines, about 64 kB together."""
+    documents = []
+    start = 0
+    while start < len(content):
+        end = content.find(b"\n", start + DOCUMENT) + 1 or len(content)
+        documents.append(content[start:end].decode())
+        start = end
+    return documents
+
+
+def _tokenmill(texts: list[str], vocab_size: int, threads: int) -> Any:
+    import tokenmill
+
+    return tokenmill.train(
+        texts=texts, vocab_size=vocab_size, split="gpt2", tie_break="huggingface", num_threads=threads
+    )
+
+
+def _tokenizers(texts: list[str], vocab_size: int) -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        min_frequency=2,
+        show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def _merges(trainer: str, result: Any) -> list[tuple[bytes, bytes]]:
+    import json
+
+    if trainer == "tokenmill":
+        return list(result.merges)
+    byte_of = {character: byte for byte, character in byte_characters().items()}
+
+    def spelled(token: str) -> bytes:
+        return bytes(byte_of[character] for character in token)
+
+    merges = json.loads(result.to_str())["model"]["merges"]
+    return [(spelled(left), spelled(right)) for left, right in merges]

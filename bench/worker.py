@@ -1,0 +1,38 @@
+"""A process for one sample: ``worker.py '{"task": "measure", ...}'`` prints one line of JSON.
+
+It binds itself to one CPU before anything is imported that might look at their number.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def main() -> None:
+    """Do what the argument says."""
+    order: dict[str, Any] = json.loads(sys.argv[1])
+    task = order.pop("task")
+    cpus = order.pop("cpus")
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cpus)
+    if task == "measure":
+        from cells import measure
+
+        result = measure(**order)
+    elif task == "check":
+        from cells import check
+
+        result = check(**{**order, "folder": Path(order["folder"])})
+    else:
+        from training import learn
+
+        result = learn(**order)
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
