@@ -1,0 +1,121 @@
+"""Run every Python block of README.md and docs/, in order, each file in one namespace.
+
+A block runs if its fence says `python`; other fences (`text`, `console`, `toml` ...) are shown,
+not run. Files run in an empty directory. A failure points at the line of the page.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))] if page.exists()]
+FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>```+|~~~+) *(?P<language>[\w+-]*)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """The text of one block and the number of its first line, counted from 1."""
+
+    line: int
+    code: str
+
+
+def python_blocks(text: str) -> list[Block]:
+    """Find the blocks fenced as Python. A block that is never closed is an error."""
+    blocks: list[Block] = []
+    opened: re.Match[str] | None = None
+    body: list[str] = []
+    start = 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        if opened is None:
+            opened = FENCE.match(line)
+            body, start = [], number + 1
+        elif line.strip() == opened["ticks"]:
+            if opened["language"] in ("python", "py"):
+                blocks.append(Block(start, "\n".join(body) + "\n"))
+            opened = None
+        else:
+            indent = opened["indent"]
+            body.append(line.removeprefix(indent) if line.strip() else "")
+    if opened is not None:
+        raise ValueError(f"the block that starts at line {start} is not closed")
+    return blocks
+
+
+def needs_the_extension(code: str) -> bool:
+    """Whether a block imports more of the package than its executable definition."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import) and any(n.name.split(".")[0] == "tokenmill" for n in node.names):
+            return True
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "tokenmill":
+            names = [alias.name for alias in node.names]
+            if node.module != "tokenmill.reference" and (node.module, names) != ("tokenmill", ["reference"]):
+                return True
+    return False
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_python_block_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    blocks = python_blocks(page.read_text(encoding="utf-8"))
+    if any(needs_the_extension(block.code) for block in blocks):
+        request.getfixturevalue("native")
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks:
+        # Empty lines in front make the line numbers of a traceback those of the page.
+        padded = "\n" * (block.line - 1) + block.code
+        exec(compile(padded, str(page), "exec", dont_inherit=True), namespace)
+
+
+def test_the_drills_are_among_the_pages() -> None:
+    drills = ROOT / "docs" / "drills.md"
+    assert drills in PAGES
+    assert len(python_blocks(drills.read_text(encoding="utf-8"))) > 10
+
+
+def test_only_blocks_fenced_as_python_are_taken() -> None:
+    page = """\
+```python
+a = 1
+```
+
+```text
+not code
+```
+
+- item
+
+  ```python
+  if a:
+
+      b = 2
+  ```
+"""
+    assert python_blocks(page) == [Block(2, "a = 1\n"), Block(12, "if a:\n\n    b = 2\n")]
+
+
+def test_a_block_that_is_never_closed_is_an_error() -> None:
+    with pytest.raises(ValueError, match="line 2 is not closed"):
+        python_blocks("```python\na = 1\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "needed"),
+    [
+        ("import tokenmill", True),
+        ("from tokenmill import load", True),
+        ("from tokenmill import reference", False),
+        ("from tokenmill.reference import encode", False),
+        ("import json", False),
+    ],
+)
+def test_a_block_needs_the_extension_if_it_imports_the_package(code: str, needed: bool) -> None:
+    assert needs_the_extension(code) is needed
