@@ -1,0 +1,62 @@
+# Needs python3 (with venv) and cargo. Everything else goes into .venv, once.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
+
+# Stamps say what is done: the environment made, the extension built, the tools installed.
+MADE := $(VENV)/.made
+BUILT := $(VENV)/.built
+TOOLS := $(VENV)/.tools
+SOURCES := $(shell find crates -type f 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help venv build demo test test-slow check bench clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+venv: $(BUILT) $(TOOLS)  ## make .venv with the package, the test tools and the libraries we compare with
+
+build: $(BUILT)  ## build the package into .venv
+
+demo: $(BUILT)  ## train on Python's standard library, save, load, prove the round trip
+	$(BIN)/tokenmill demo --out demo-out
+
+test: $(BUILT) $(TOOLS)  ## tests of Rust and Python, but for the slow ones
+	PYO3_PYTHON=$(abspath $(BIN)/python) cargo test --locked
+	$(BIN)/python -m pytest -W error
+
+test-slow: $(BUILT) $(TOOLS)  ## every test, the slow ones too
+	TOKENMILL_SLOW=1 PYO3_PYTHON=$(abspath $(BIN)/python) cargo test --locked
+	TOKENMILL_SLOW=1 $(BIN)/python -m pytest -W error --slow
+
+check: $(BUILT) $(TOOLS)  ## formatting, lints, types, stubs
+	cargo fmt --all --check
+	PYO3_PYTHON=$(abspath $(BIN)/python) cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict python/tokenmill tests bench
+	$(BIN)/python -m mypy.stubtest tokenmill._core
+
+bench: $(BUILT) $(TOOLS)  ## speed beside the other libraries: the short form, about 3 minutes
+	$(BIN)/python bench/compare.py --quick
+
+clean:  ## remove what was made
+	rm -rf target $(VENV) demo-out dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find python tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -f python/tokenmill/_core*.so
+
+$(MADE):
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9,<2"
+	touch $@
+
+$(BUILT): $(MADE) $(SOURCES)
+	$(MATURIN) --extras cli
+	touch $@
+
+$(TOOLS): pyproject.toml | $(BUILT)
+	$(MATURIN) --extras cli,arrow,test,lint
+	touch $@
