@@ -115,8 +115,8 @@ impl TrainOptions {
         let special = self.literals().len();
         size.checked_sub(special + alphabet).ok_or_else(|| {
             Error::training(format!(
-                "vocab_size {size} is too small for {special} special tokens and an alphabet of \
-                 {alphabet}; it must be at least {}",
+                "{size} is too small for {special} special tokens and an alphabet of {alphabet}; it must \
+                 be at least {}",
                 special + alphabet
             ))
             .at("vocab_size")
@@ -129,17 +129,17 @@ impl TrainOptions {
         if let Target::VocabSize(size) = self.target
             && size > NO_ID as usize
         {
-            return Err(Error::training(format!("vocab_size {size} is above {NO_ID}")).at("vocab_size"));
+            return Err(Error::training(format!("{size} is above {NO_ID}")).at("vocab_size"));
         }
         if self.min_frequency == 0 {
-            let reason = "min_frequency must be at least 1: a pair that does not occur cannot merge";
+            let reason = "must be at least 1: a pair that does not occur cannot merge";
             return Err(Error::training(reason).at("min_frequency"));
         }
         if self.max_token_length == Some(0) {
-            return Err(Error::training("max_token_length must be at least 1").at("max_token_length"));
+            return Err(Error::training("must be at least 1").at("max_token_length"));
         }
         if self.num_threads == 0 {
-            return Err(Error::training("num_threads must be at least 1").at("num_threads"));
+            return Err(Error::training("must be at least 1").at("num_threads"));
         }
         match self.alphabet {
             TrainAlphabet::Bytes => self.check_bytes(),
