@@ -346,8 +346,11 @@ def decode(ids: Iterable[int], tokens: Sequence[bytes], errors: str = "replace")
 # ---- 5. trace ---------------------------------------------------------------------------------
 
 
-def format_trace(steps: Iterable[Step[S]]) -> str:
-    """Write the steps as a page to read: the corpus, then for each step its counts and what it makes."""
+def format_trace(steps: Iterable[Step[S]], *, most_rows: int | None = None) -> str:
+    """Write the steps as a page to read: the corpus, then for each step its counts and what it makes.
+
+    Lists longer than `most_rows` are cut, and say how many rows are left out.
+    """
     lines: list[str] = []
     learned: list[str] = []
     for step in steps:
@@ -356,22 +359,40 @@ def format_trace(steps: Iterable[Step[S]]) -> str:
         base = len(step.vocabulary) - len(learned)
         if not lines:
             lines += ["start"]
-            lines += corpus_rows(step.before)
+            lines += first_rows(corpus_rows(step.before), most_rows)
         lines += ["", f"step {len(learned)}: {left} + {right}, count {step.count}"]
-        lines += pair_rows(step)
+        lines += first_rows(pair_rows(step), most_rows, keep=pair_row(step.count, step.winner, " *"))
         lines += ["  becomes"]
-        lines += corpus_rows(step.after)
-        lines += [f"  vocabulary: {base} symbols and {', '.join(learned)}"]
+        lines += first_rows(corpus_rows(step.after), most_rows)
+        lines += [f"  vocabulary: {base} symbols and {last_of(learned, most_rows)}"]
     return "\n".join(lines or ["no pair to merge"]) + "\n"
+
+
+def first_rows(rows: Sequence[str], most: int | None, *, keep: str | None = None) -> list[str]:
+    """Cut a list behind its first rows; the row `keep` stays, wherever it stands."""
+    if most is None or len(rows) <= most:
+        return list(rows)
+    kept = [*rows[:most], *(row for row in rows[most:] if row == keep)]
+    return [*kept, f"       … and {len(rows) - len(kept):,} more"] if len(kept) < len(rows) else kept
+
+
+def last_of(learned: Sequence[str], most: int | None) -> str:
+    """List what was learned; of a long list the last ones."""
+    if most is None or len(learned) <= most:
+        return ", ".join(learned)
+    return f"{len(learned) - most:,} more, … {', '.join(learned[-most:])}"
 
 
 def pair_rows(step: Step[S]) -> list[str]:
     """Write the table of counts, the most frequent pair first, the winner marked."""
     table = sorted(step.counts.items(), key=lambda entry: (-entry[1], entry[0]))
-    return [
-        f"  {count:>6}  {show(left)} {show(right)}{' *' if (left, right) == step.winner else ''}"
-        for (left, right), count in table
-    ]
+    return [pair_row(count, pair, " *" if pair == step.winner else "") for pair, count in table]
+
+
+def pair_row(count: int, pair: Pair[S], mark: str) -> str:
+    """Write a pair and its count."""
+    left, right = pair
+    return f"  {count:>6}  {show(left)} {show(right)}{mark}"
 
 
 def corpus_rows(corpus: Mapping[Pretoken[S], int]) -> list[str]:
