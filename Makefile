@@ -5,6 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
 
+# pip speaks of errors only, whoever calls it.
+export PIP_QUIET := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
 # Stamps say what is done: the environment made, the extension built, the tools installed.
 MADE := $(VENV)/.made
 BUILT := $(VENV)/.built
@@ -22,7 +26,7 @@ venv: $(BUILT) $(TOOLS)  ## make .venv with the package, the test tools and the 
 build: $(BUILT)  ## build the package into .venv
 
 demo: $(BUILT)  ## train on Python's standard library, save, load, prove the round trip
-	$(BIN)/tokenmill demo --out demo-out
+	$(BIN)/tokenmill demo
 
 test: $(BUILT) $(TOOLS)  ## tests of Rust and Python, but for the slow ones
 	PYO3_PYTHON=$(abspath $(BIN)/python) cargo test --locked
@@ -44,13 +48,13 @@ bench: $(BUILT) $(TOOLS)  ## speed beside the other libraries: the short form, a
 	$(BIN)/python bench/compare.py --quick
 
 clean:  ## remove what was made
-	rm -rf target $(VENV) demo-out dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf target $(VENV) tokenmill-demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find python tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/tokenmill/_core*.so
 
 $(MADE):
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9,<2"
+	$(BIN)/python -m pip install --quiet "maturin>=1.9,<2"
 	touch $@
 
 $(BUILT): $(MADE) $(SOURCES)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 import tokenmill
 
 from .conftest import Run
+
+CODE = (
+    "def grind(grain):\n    flour = []\n    for corn in grain:\n        flour.append(corn)\n    return flour"
+)
 
 
 @pytest.fixture
@@ -44,6 +51,34 @@ def test_the_page_is_for_people(run: Run, small_library: Path, tmp_path: Path) -
     assert "MB/s" in page
     assert "\x1b[" in page
     assert "held out" in result.err
+
+
+def test_the_sample_is_code_and_the_next_command_works(
+    run: Run, small_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (small_library / "module39.py").write_text(f'"""Words."""\n\n\n{CODE}\n')
+    monkeypatch.chdir(tmp_path)
+    page = run("demo", "--out", "made here").out.decode()
+    *_, shown, following = page.rstrip("\n").split("\n\n")
+    assert shown.replace("│", "").replace("\\n", "") == CODE
+    assert shown.count("\\n\n") == CODE.count("\n")
+    assert following.startswith("next: ")
+    command = following.removeprefix("next: ")
+    assert shlex.split(command)[-4:] == ["inspect", "-t", "made here", "def mill(grain): return flour"]
+    done = subprocess.run(command, shell=True, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b'"def"' in done.stdout
+    painted = run("demo", "--out", "made here", "--color", "always").out.decode().split("\n\n")[-2]
+    assert re.sub("\x1b\\[[0-9;]*m", "", painted).replace("\\n", "") == CODE
+
+
+def test_make_and_the_command_use_one_folder(run: Run) -> None:
+    root = Path(__file__).resolve().parents[2]
+    makefile = (root / "Makefile").read_text(encoding="utf-8")
+    assert "tokenmill demo\n" in makefile
+    assert " tokenmill-demo " in makefile
+    assert "/tokenmill-demo/" in (root / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert b"./tokenmill-demo" in run("demo", "--help").out
 
 
 def test_without_a_library_it_says_so(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
