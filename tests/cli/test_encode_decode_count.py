@@ -134,3 +134,48 @@ def test_a_number_of_thousands_of_digits_is_no_id(run: Run, folder: Path) -> Non
     result = run("decode", "-t", folder, stdin=b"7" * 6000)
     assert result.code == 2
     assert "is not an id" in result.err
+
+
+def test_decode_reads_what_encode_writes_as_json(run: Run, folder: Path, tmp_path: Path) -> None:
+    first, second, ids = (tmp_path / name for name in ("first", "second", "ids.json"))
+    first.write_bytes(TEXT.encode())
+    second.write_bytes(b"fox\xff")
+    run("encode", "-t", folder, first, second, "--json", "--out", ids)
+    assert run("decode", "-t", folder, ids).out == TEXT.encode() + b"fox\xff"
+    assert run("decode", "-t", folder, ids, "--json").json == {
+        "texts": [{"file": str(first), "text": TEXT}, {"file": str(second), "text": "fox\ufffd"}]
+    }
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"a": 1}',
+        '{"texts"',
+        '{"texts": [{"file": "a", "ids": ["1"]}]}',
+        '{"texts": [{"file": "a", "ids": 1}]}',
+    ],
+)
+def test_other_json_is_refused(run: Run, folder: Path, content: str) -> None:
+    result = run("decode", "-t", folder, stdin=content.encode())
+    assert (result.code, result.out) == (2, b"")
+    assert result.err.startswith("tokenmill: error: standard input: ")
+
+
+def test_decode_takes_ids_in_the_command(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ids = tokenmill.load(folder).encode("quick!")
+    assert run("decode", "-t", folder, *ids).out == b"quick!"
+    assert run("decode", "-t", folder, str(ids)).out == b"quick!"
+    assert run("decode", "-t", folder, " ".join(map(str, ids * 100))).out == b"quick!" * 100
+    Path(str(ids[0])).write_text(str(ids[-1]))  # a file of that name is a file
+    assert run("decode", "-t", folder, ids[0]).out == b"!"
+
+
+def test_decode_says_where_ids_come_from(run: Run, folder: Path) -> None:
+    assert "'-5' is not an id" in run("decode", "-t", folder, "12", "-5").err
+    for result in (run("decode", "-t", folder, "hello"), run("decode", "-t", folder, stdin=b"hello")):
+        assert result.code == 2
+        assert "`tokenmill encode`" in result.err

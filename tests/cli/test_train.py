@@ -111,7 +111,7 @@ def test_nothing_to_learn_from_is_said_and_what_stood_there_is_replaced(run: Run
     assert "no text to learn from" in first.err
     assert first.out.decode().startswith("saved ")
     assert second.out.decode().startswith("replaced ")
-    assert "300 were asked for: no pair of tokens is left" in second.out.decode()
+    assert "a vocabulary of 300 was asked for: no pair of tokens is left" in second.out.decode()
 
 
 def test_the_trace_cuts_the_unknown_token_out_as_training_does(run: Run, tmp_path: Path) -> None:

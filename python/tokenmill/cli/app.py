@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
 
 import tokenmill
 
 from . import count, decode, demo, encode, inspect, train
+from .parsing import Help, Parser, check_words
 from .terminal import say
 from .usage import UsageError, explain
 
@@ -30,37 +31,51 @@ _COMMANDS = {
 }
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"{self.prog} --help")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+def _parsers() -> tuple[Parser, dict[str, Parser]]:
+    """The parser, and those of its commands."""
+    parser = Parser(
         prog="tokenmill",
         description="Train, load and use tokenizers. Data goes to stdout, words to stderr.",
         epilog="Exit codes: 0 done, 1 a finding, 2 bad use or input. `tokenmill COMMAND --help` says more.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"tokenmill {tokenmill.__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    chosen = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
+    commands = {}
     for name, (module, summary) in _COMMANDS.items():
-        command = commands.add_parser(
-            name, help=summary, description=module.__doc__, allow_abbrev=False, formatter_class=_Help
+        command = chosen.add_parser(
+            name, help=summary, description=module.__doc__, allow_abbrev=False, formatter_class=Help
         )
         module.add_arguments(command)
         command.set_defaults(run=module.run)
-    return parser
+        commands[name] = command
+    return parser, commands
 
 
-class _Help(argparse.RawDescriptionHelpFormatter):
-    """Keeps the lines of a command's own description."""
+def _parse(words: list[str]) -> argparse.Namespace:
+    parser, commands = _parsers()
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
+    check_words(parser, commands, words)
+    args, surplus = parser.parse_known_args(words)
+    if surplus:
+        hint = f"tokenmill {args.command} --help"
+        if args.command == "inspect":
+            text = " ".join(word for word in [args.text, *surplus] if word is not None)
+            hint = f"quote the text: {_quoted(text)}"
+        raise UsageError(f"more words than tokenmill {args.command} takes: {' '.join(surplus)}", hint=hint)
+    return args
+
+
+def _quoted(text: str) -> str:
+    """One word to a shell, in double quotes where nothing in them would be read again."""
+    return shlex.quote(text) if set(text) & set('"$`\\!') else f'"{text}"'
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``tokenmill`` with these arguments (default: the process's own); gives the exit code."""
     try:
-        args = _parser().parse_args(argv)
+        args = _parse(list(sys.argv[1:] if argv is None else argv))
         run: Callable[[argparse.Namespace], int] = args.run
         code = run(args)
         sys.stdout.flush()
@@ -72,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _forget_stdout()
         return 141
-    except (UsageError, tokenmill.TokenmillError, OSError) as error:
+    except (UsageError, tokenmill.TokenmillError, OSError, UnicodeEncodeError) as error:
         message, hint = explain(error)
         say(f"tokenmill: error: {message}")
         if hint:

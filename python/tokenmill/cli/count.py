@@ -1,7 +1,7 @@
 """How many tokens each text has; no ids are made.
 
-A line for each FILE, `COUNT NAME`, and the total where there are several; standard input gives the number
-alone.
+A line for each FILE, `COUNT NAME`, and the total where there are several;
+standard input gives the number alone.
 
   tokenmill count -t tokenizer/ docs/*.md
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 
 from .files import STDIN, as_json, read_inputs, write_output
-from .options import add_files, add_output, add_special, add_tokenizer, load_tokenizer
+from .options import NO_FILE, add_files, add_output, add_special, add_tokenizer, load_tokenizer
 
 __all__ = ["add_arguments", "run"]
 
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     tokenizer = load_tokenizer(args)
     rows = [
         (name, tokenizer.count(content, special=args.special), len(content))
-        for name, content in read_inputs(args.files)
+        for name, content in read_inputs(args.files, no_file=NO_FILE)
     ]
     total = sum(count for _, count, _ in rows)
     if args.json:

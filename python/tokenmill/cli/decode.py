@@ -1,30 +1,40 @@
 """Ids into text.
 
-FILE holds ids separated by white space or commas, in brackets or not, or is an array as
-`encode --format npy` writes it. The bytes they stand for are written as they are, one FILE behind the other,
-with nothing in between.
+FILE holds ids separated by white space or commas, in brackets or not, or is
+what `encode` writes with --json or --format npy. Ids can stand in the command
+itself, where no file has such a name. The bytes they stand for are written as
+they are, one FILE behind the other, with nothing in between.
 
-  tokenmill encode -t tokenizer/ book.txt | tokenmill decode -t tokenizer/ | cmp - book.txt
+  tokenmill encode -t tokenizer/ book.txt | tokenmill decode -t tokenizer/
+  tokenmill decode -t tokenizer/ 72 105
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .files import as_json, read_inputs, source, write_output
+from .files import STDIN, as_json, read_inputs, source, write_output
 from .options import add_files, add_output, add_tokenizer, load_tokenizer
+from .terminal import say
 from .usage import UsageError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    _Ids = list[int] | npt.NDArray[Any]
 
 __all__ = ["add_arguments", "run"]
 
 _NPY = b"\x93NUMPY"
 _ID = re.compile(rb"[0-9]+")
 _BETWEEN = b" \t\r\n,[]"
+_OF_IDS = set("0123456789" + _BETWEEN.decode())
+_WORDS = "the command"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,34 +58,67 @@ def run(args: argparse.Namespace) -> int:
         (
             name,
             tokenizer.decode_bytes(
-                _parse(name, content),
+                ids,
                 skip_special_tokens=args.skip_special_tokens,
                 undefined=args.undefined,
             ),
         )
-        for name, content in read_inputs(args.files)
+        for source, content in _inputs(args.files)
+        for name, ids in _parse(source, content)
     ]
     if args.json:
         shown = [{"file": name, "text": text.decode("utf-8", "replace")} for name, text in texts]
         write_output(args.out, as_json({"texts": shown}))
     else:
-        write_output(args.out, b"".join(text for _, text in texts))
+        content = b"".join(text for _, text in texts)
+        write_output(args.out, content)
+        if args.out is None and sys.stdout.isatty() and not content.endswith(b"\n"):
+            say("")  # for the eye alone: what was decoded has no line end
     return 0
 
 
-def _parse(name: str, content: bytes) -> list[int] | npt.NDArray[Any]:
-    """The ids that a file holds."""
+def _inputs(words: list[str]) -> Iterable[tuple[str, bytes]]:
+    """The files; or the words themselves, where none is a file and there are ids among them."""
+    # Path.exists raises where a row of ids is too long for a name.
+    is_file = any(word == STDIN or os.path.exists(word) for word in words)  # noqa: PTH110
+    if not is_file and any(set(word) <= _OF_IDS for word in words):
+        return [(_WORDS, " ".join(words).encode())]
+    return read_inputs(words, no_file="FILE holds ids; a text becomes ids with `tokenmill encode`")
+
+
+def _parse(name: str, content: bytes) -> list[tuple[str, _Ids]]:
+    """The ids that a file holds; those of several texts where `encode --json` wrote it."""
     if content.startswith(_NPY):
-        return _parse_npy(name, content)
+        return [(name, _parse_npy(name, content))]
+    if content.lstrip().startswith(b"{"):
+        return _parse_json(name, content)
     words = content.translate(bytes.maketrans(_BETWEEN, b" " * len(_BETWEEN))).split()
     for word in words:
         # Longer numbers are no ids, and Python refuses to read thousands of digits.
         if not _ID.fullmatch(word) or len(word) > 20:
             shown = word[:40].decode("utf-8", "backslashreplace")
             raise UsageError(
-                f"{source(name)}: {shown!r} is not an id", hint="ids are whole numbers from 0 on"
+                f"{source(name)}: {shown!r} is not an id",
+                hint="ids are whole numbers from 0 on; a text becomes ids with `tokenmill encode`",
             )
-    return [int(word) for word in words]
+    return [(name, [int(word) for word in words])]
+
+
+def _parse_json(name: str, content: bytes) -> list[tuple[str, _Ids]]:
+    import json
+
+    try:
+        texts = json.loads(content)["texts"]
+        rows = [(str(text["file"]), text["ids"]) for text in texts]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(
+            f"{source(name)}: neither ids nor what `tokenmill encode --json` writes",
+            hint="ids are whole numbers from 0 on; a text becomes ids with `tokenmill encode`",
+        ) from error
+    for _, ids in rows:
+        if not isinstance(ids, list) or any(type(number) is not int for number in ids):
+            raise UsageError(f'{source(name)}: "ids" is a list of whole numbers')
+    return rows
 
 
 def _parse_npy(name: str, content: bytes) -> npt.NDArray[Any]:

@@ -1,8 +1,8 @@
 """Text into ids.
 
-Each FILE is one text and becomes one line of ids, separated by spaces. Bytes are taken as they are.
---format npy writes one text as a numpy array of uint32. A whole text and its
-ids are held in memory.
+Each FILE is one text and becomes one line of ids, separated by spaces. Bytes
+are taken as they are, whether they are UTF-8 or not. A whole text and its ids
+are held in memory.
 
   tokenmill encode -t tokenizer/ book.txt > book.ids
 """
@@ -14,8 +14,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .files import as_json, read_inputs, write_output
-from .options import add_files, add_output, add_special, add_tokenizer, load_tokenizer
+from .files import STDIN, as_json, expand, read_inputs, write_output
+from .options import NO_FILE, add_files, add_output, add_special, add_tokenizer, load_tokenizer
 from .usage import UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``encode`` takes."""
     add_files(parser, "a text")
     add_special(parser)
-    parser.add_argument("--format", choices=("ids", "npy"), default="ids", help="(default: ids)")
+    parser.add_argument(
+        "--format",
+        choices=("ids", "npy"),
+        default="ids",
+        help="ids in print, or one text as a numpy array of uint32 (default: ids)",
+    )
     add_output(parser)
     add_tokenizer(parser)
 
@@ -47,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "npy":
         return _run_npy(args)
     tokenizer = load_tokenizer(args)
-    rows = [(name, _encode(tokenizer, content, args)) for name, content in read_inputs(args.files)]
+    inputs = read_inputs(args.files, no_file=NO_FILE)
+    rows = [(name, _encode(tokenizer, content, args)) for name, content in inputs]
     if args.json:
         write_output(args.out, _json(rows))
     else:
@@ -84,7 +90,8 @@ def _json(rows: list[tuple[str, _Ids]]) -> Iterator[bytes]:
 def _run_npy(args: argparse.Namespace) -> int:
     if args.json:
         raise UsageError("--format npy and --json are two forms of output: choose one")
-    if len(args.files) > 1:
+    files = expand(args.files) or [STDIN]
+    if len(files) > 1:
         raise UsageError("an array holds the ids of one text", hint="one call for each file, or --format ids")
     if args.out is None and sys.stdout.isatty():
         raise UsageError("an array is not for a terminal", hint="--out ids.npy")
@@ -93,7 +100,7 @@ def _run_npy(args: argparse.Namespace) -> int:
     import numpy as np
 
     tokenizer = load_tokenizer(args)
-    [(_, content)] = read_inputs(args.files)
+    [(_, content)] = read_inputs(files, no_file=NO_FILE)
     array = io.BytesIO()
     np.save(array, tokenizer.encode_to_numpy(content, special=args.special))
     write_output(args.out, array.getvalue())

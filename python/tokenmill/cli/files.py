@@ -14,18 +14,64 @@ from typing import IO
 from .terminal import say
 from .usage import UsageError
 
-__all__ = ["STDIN", "as_json", "as_text", "read_inputs", "read_stdin", "source", "write_output"]
+__all__ = [
+    "STDIN",
+    "as_json",
+    "as_text",
+    "expand",
+    "read_input",
+    "read_inputs",
+    "read_stdin",
+    "source",
+    "write_output",
+]
 
 STDIN = "-"
 
+_MOST_SHOWN = 60
+"""Characters of a text that was taken for the name of a file."""
 
-def read_inputs(files: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    """``(name, content)`` of each file, byte for byte; ``-``, or no file at all, is standard input."""
-    for name in list(files) or [STDIN]:
-        if name == STDIN:
-            yield STDIN, read_stdin().read()
-        else:
-            yield name, Path(name).read_bytes()
+
+def expand(files: Iterable[str]) -> list[str]:
+    """Every file that is meant: the matches of a glob in sorted order, folders among them left out.
+
+    What exists under the name given is never read as a pattern.
+    """
+    return [name for given in files for name in _matches(given)]
+
+
+def _matches(given: str) -> list[str]:
+    import glob
+
+    if not given:
+        raise UsageError("the name of a file is empty")
+    if given == STDIN or not glob.has_magic(given) or os.path.lexists(given):
+        return [given]
+    found = sorted(name for name in glob.glob(given, recursive=True) if not Path(name).is_dir())  # noqa: PTH207
+    if not found:
+        raise FileNotFoundError(errno.ENOENT, "no file matches", given)
+    return found
+
+
+def read_inputs(files: Iterable[str], *, no_file: str | None = None) -> Iterator[tuple[str, bytes]]:
+    """``(name, content)`` of each file, byte for byte; ``-``, or no file at all, is standard input.
+
+    ``no_file`` is the hint for a word that is neither a file nor looks like the name of one.
+    """
+    for name in expand(files) or [STDIN]:
+        try:
+            yield name, read_input(name)
+        except OSError as error:
+            is_word = " " in name or not (os.sep in name or Path(name).suffix)
+            if no_file is None or not is_word or error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
+                raise
+            shown = name if len(name) <= _MOST_SHOWN else name[:_MOST_SHOWN] + "…"
+            raise UsageError(f"{shown}: {error.strerror}", hint=no_file) from error
+
+
+def read_input(name: str) -> bytes:
+    """What is in one file, or comes from standard input."""
+    return read_stdin().read() if name == STDIN else Path(name).read_bytes()
 
 
 def read_stdin() -> IO[bytes]:
@@ -45,7 +91,10 @@ def as_text(name: str, content: bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise UsageError(f"{source(name)}: byte {error.start} is not UTF-8") from error
+        raise UsageError(
+            f"{source(name)}: byte {error.start} is not UTF-8",
+            hint="`tokenmill encode` takes any bytes; here a text is needed",
+        ) from error
 
 
 def as_json(result: object) -> bytes:
@@ -67,6 +116,8 @@ def write_output(out: str | None, content: bytes | Iterable[bytes]) -> None:
                 left = left[sys.stdout.buffer.write(left) :]
         sys.stdout.buffer.flush()
         return
+    if not out:
+        raise UsageError("--out is empty", hint="--out FILE, or leave it out for standard output")
     target = Path(out).resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(Path(out).parent))
@@ -82,7 +133,10 @@ def write_output(out: str | None, content: bytes | Iterable[bytes]) -> None:
 def _replace(target: Path, pieces: Iterable[bytes]) -> None:
     import tempfile
 
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:  # it names the temporary file
+        raise OSError(error.errno, error.strerror, str(target)) from error
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,4 +1,4 @@
-"""Each token of a text: its id, its text, how the vocabulary writes it, its bytes, and where it stands.
+"""Each token of a text: its id, text, written form, bytes, and where it stands.
 
 The column `text` is what people read; `token` is the same in the letters of the
 vocabulary, where over bytes Ġ is a space, Ċ a line end, and a byte that is no
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from .files import STDIN, as_json, as_text, read_inputs, write_output
+from .files import STDIN, as_json, as_text, read_input, write_output
 from .options import add_output, add_special, add_tokenizer, load_tokenizer
 from .terminal import colour_wanted, painted, quoted, say, shortened, table, visible
 from .usage import UsageError
@@ -85,8 +85,10 @@ def _text(args: argparse.Namespace) -> str:
         if os.path.isfile(args.text):  # noqa: PTH113  # a Path raises where a text is too long for a name
             say(f"hint: --file {args.text} inspects what is in the file; this is its name")
         return as_text("TEXT", os.fsencode(args.text))
-    [(name, content)] = read_inputs([args.file or STDIN])
-    text = as_text(name, content)
+    name = args.file or STDIN
+    if os.path.isdir(name):  # noqa: PTH112
+        raise UsageError(f"{name}: is a folder", hint="--file names one file in it")
+    text = as_text(name, read_input(name))
     return text if args.file else text.removesuffix("\n")
 
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING
+
+from .usage import UsageError
 
 if TYPE_CHECKING:
     from tokenmill import Tokenizer
 
-__all__ = ["add_files", "add_output", "add_special", "add_tokenizer", "load_tokenizer"]
+__all__ = ["NO_FILE", "add_files", "add_output", "add_special", "add_tokenizer", "load_tokenizer"]
+
+NO_FILE = "FILE is a file; a text itself comes through a pipe: echo 'some words' | tokenmill ..."
+"""What to do about a word that is no file."""
+_WITH_ID = re.compile("(.+)=([0-9]{1,20})", re.DOTALL)
 
 
 def add_tokenizer(parser: argparse.ArgumentParser) -> None:
@@ -21,13 +28,19 @@ def add_tokenizer(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="tokenizer.json, a .tiktoken file, vocab.json with merges.txt, or a folder",
     )
-    group.add_argument("--split", metavar="NAME", help="how text is cut, for a file that does not say")
+    group.add_argument(
+        "--split",
+        metavar="NAME",
+        help="how text is cut, for a file that does not say: a name such as cl100k, or a pattern",
+    )
     group.add_argument(
         "--special-token",
         dest="special_tokens",
-        metavar="LITERAL",
+        metavar="LITERAL=ID",
         action="append",
-        help="a special token, for a file that holds none; may be given again",
+        default=[],
+        help="a special token and its id, '<|end|>=100257', for a file that holds none (.tiktoken); "
+        "without =ID they take the ids behind the last one; may be given again",
     )
 
 
@@ -35,7 +48,35 @@ def load_tokenizer(args: argparse.Namespace) -> Tokenizer:
     """The tokenizer that ``add_tokenizer``'s arguments name."""
     import tokenmill
 
-    return tokenmill.load(args.tokenizer, split=args.split, special_tokens=args.special_tokens)
+    if not args.tokenizer:
+        raise UsageError("-t/--tokenizer is empty")
+    special_tokens = _special_tokens(args.special_tokens)
+    try:
+        return tokenmill.load(args.tokenizer, split=args.split, special_tokens=special_tokens)
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"{args.tokenizer}: {error.strerror}",
+            hint="-t names a file or folder on your disk; `tokenmill train` makes one, nothing is downloaded",
+        ) from error
+
+
+def _special_tokens(given: list[str]) -> list[str] | dict[str, int] | None:
+    """Literals alone, or with their ids; a number behind the last `=` is an id."""
+    if not given:
+        return None
+    pairs = [pair for pair in map(_WITH_ID.fullmatch, given) if pair]
+    if not pairs:
+        return given
+    if len(pairs) < len(given):
+        raise UsageError(
+            "some --special-token have an id and some have none",
+            hint="LITERAL=ID for all of them, or for none",
+        )
+    ids: dict[str, int] = {}
+    for pair in pairs:
+        if ids.setdefault(pair[1], int(pair[2])) != int(pair[2]):
+            raise UsageError(f"--special-token {pair[1]} is given with two ids")
+    return ids
 
 
 def add_files(parser: argparse.ArgumentParser, what: str) -> None:

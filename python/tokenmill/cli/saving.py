@@ -16,6 +16,8 @@ _Form = Literal["folder", "tokenizer.json", ".tiktoken", "vocab.json with merges
 
 def check_out(args: argparse.Namespace) -> None:
     """Refuse what cannot be saved: a name without a format, a place that is not there, a format too poor."""
+    if not args.out:
+        raise UsageError("--out is empty", hint="--out FOLDER/")
     path = Path(args.out)
     form = _form(path)
     if form == "folder":

@@ -1,7 +1,8 @@
 """Learn a byte-pair encoding from text files and save it.
 
-FILE is a path, a glob in quotes, or - for standard input; each file is one document. --out names a folder
-(it gets a tokenizer.json) or a file whose name says the format:
+FILE is a path, a glob in quotes, or - for standard input; each file is one
+document. --out names a folder (it gets a tokenizer.json) or a file whose name
+says the format:
 
   FOLDER/, NAME.json       everything, but for a separate end-of-word symbol:
                            --end-of-word-form suffix can be saved
@@ -9,24 +10,25 @@ FILE is a path, a glob in quotes, or - for standard input; each file is one docu
                            tokens over bytes alone, no split and no special
                            tokens: only with --lossy
 
-  tokenmill train corpus/*.txt --vocab-size 32000 --out tokenizer/
+  tokenmill train 'corpus/*.txt' --vocab-size 32k --out tokenizer/
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .files import STDIN, as_json, read_stdin, write_output
+from .files import STDIN, as_json, expand, read_stdin, source, write_output
+from .parsing import whole_number
 from .saving import check_out, is_replaced
-from .terminal import bar_wanted, visible
+from .terminal import bar_wanted, say, visible
 from .trace import read_documents, trace
-from .usage import UsageError
+from .usage import SPLITS, UsageError
 
 if TYPE_CHECKING:
     from tokenmill import Tokenizer
@@ -48,14 +50,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trace", action="store_true", help="print every step of training; for texts of up to 20 kB"
     )
     size = parser.add_mutually_exclusive_group(required=True)
-    size.add_argument("--vocab-size", type=int, metavar="N", help="special tokens, alphabet and merges")
-    size.add_argument("--num-merges", type=int, metavar="N", help="merges alone")
+    size.add_argument(
+        "--vocab-size",
+        type=whole_number(0),
+        metavar="N",
+        help="special tokens, alphabet and merges together; 32k is 32000",
+    )
+    size.add_argument("--num-merges", type=whole_number(0), metavar="N", help="merges alone")
     how = parser.add_argument_group("how")
     how.add_argument(
         "--split",
         default="cl100k",
         metavar="NAME",
-        help="gpt2, cl100k, o200k, llama3, qwen2, whitespace, none, or a pattern (default: cl100k)",
+        help=f"{', '.join(SPLITS)}, or a pattern (default: cl100k)",
     )
     how.add_argument(
         "--special-token",
@@ -63,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LITERAL",
         action="append",
         default=[],
-        help="a special token; may be given again",
+        help="a special token; may be given again; training gives the ids (--special-ids)",
     )
     how.add_argument(
         "--special-ids",
@@ -75,12 +82,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tie-break",
         choices=("lexicographic", "lexicographic-largest", "first-seen", "token-id", "huggingface"),
         default="lexicographic",
-        help="which of several pairs with the same count is merged (default: lexicographic)",
+        metavar="RULE",
+        help="which of several pairs with the same count is merged: lexicographic (default), "
+        "lexicographic-largest, first-seen, token-id, huggingface",
     )
     how.add_argument(
-        "--min-frequency", type=int, default=2, metavar="N", help="the lowest count that merges (default: 2)"
+        "--min-frequency",
+        type=whole_number(1),
+        default=2,
+        metavar="N",
+        help="the lowest count that merges (default: 2)",
     )
-    how.add_argument("--max-token-length", type=int, metavar="N", help="the longest token, in bytes")
+    how.add_argument(
+        "--max-token-length", type=whole_number(1), metavar="N", help="the longest token, in bytes"
+    )
     how.add_argument(
         "--documents", choices=("file", "lines"), default="file", help="what a document is (default: file)"
     )
@@ -105,7 +120,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a document that is not UTF-8: stop, replace what is wrong, or leave it out (default: strict)",
     )
     how.add_argument(
-        "--num-threads", type=int, metavar="N", help="threads for counting (default: every core)"
+        "--num-threads", type=whole_number(1), metavar="N", help="threads for counting (default: every core)"
     )
 
 
@@ -146,7 +161,10 @@ def run(args: argparse.Namespace) -> int:
         write_output(None, trace(traced, len(tokenizer.merges), args).encode())
     report = tokenizer.training_report
     if report is not None and report.bytes == 0:
-        print("tokenmill: warning: there was no text to learn from", file=sys.stderr)
+        say("tokenmill: warning: there was no text to learn from")
+    for literal in args.special_tokens:
+        if re.fullmatch(".+=[0-9]+", literal, re.DOTALL):
+            say(f"tokenmill: warning: the special token is {literal!r} as it stands; training gives the ids")
     if args.out is not None:
         done = "replaced" if is_replaced(args.out) else "saved"
         tokenizer.save(args.out, lossy=args.lossy)
@@ -162,18 +180,34 @@ def _stopped(tokenizer: Tokenizer, args: argparse.Namespace) -> str | None:
     report = tokenizer.training_report
     if report is None or report.stopped_early is None:
         return None
-    asked = f"{args.vocab_size:,}" if args.vocab_size is not None else f"{args.num_merges:,} merges"
+    size = args.vocab_size
+    asked = f"a vocabulary of {size:,} was" if size is not None else f"{_merges(args.num_merges)} were"
     why = {
         "no-pair-left": "no pair of tokens is left",
         "min-frequency": f"no pair is left that occurs {args.min_frequency} times (--min-frequency)",
         "max-token-length": "every pair left is too long (--max-token-length)",
     }
-    return f"{asked} were asked for: {why.get(report.stopped_early, report.stopped_early)}"
+    return f"{asked} asked for: {why.get(report.stopped_early, report.stopped_early)}"
+
+
+def _merges(count: int) -> str:
+    return f"{count:,} merge{'' if count == 1 else 's'}"
+
+
+def _not_utf8(tokenizer: Tokenizer) -> Iterator[tuple[str, str]]:
+    """What became of documents that are not UTF-8."""
+    report = tokenizer.training_report
+    assert report is not None
+    if report.skipped:
+        yield "left out", f"{report.skipped:,} not UTF-8"
+    if report.replaced:
+        yield "mended", f"{report.replaced:,} with U+FFFD for what is not UTF-8"
 
 
 @contextmanager
 def _with_stdin(files: list[str]) -> Iterator[list[str]]:
     """The files to read; standard input becomes a file for as long as training takes."""
+    files = expand(files)
     if STDIN not in files:
         yield files
         return
@@ -182,11 +216,19 @@ def _with_stdin(files: list[str]) -> Iterator[list[str]]:
     import shutil
     import tempfile
 
+    from tokenmill import TrainingError
+
     with tempfile.TemporaryDirectory(prefix="tokenmill-") as folder:
         spooled = Path(folder, "stdin")
         with spooled.open("wb") as file:
             shutil.copyfileobj(read_stdin(), file)
-        yield [str(spooled) if name == STDIN else name for name in files]
+        try:
+            yield [str(spooled) if name == STDIN else name for name in files]
+        except TrainingError as error:
+            if error.path != str(spooled):
+                raise
+            said = str(error).replace(str(spooled), source(STDIN), 1)
+            raise TrainingError(said, path=source(STDIN), byte=error.byte) from error
 
 
 def _facts(tokenizer: Tokenizer, out: str, seconds: float) -> bytes:
@@ -226,10 +268,7 @@ def _summary(tokenizer: Tokenizer, args: argparse.Namespace, done: str, seconds:
         ("first merges", " ".join(first) or "none"),
         ("seconds", f"{seconds:.2f}"),
     ]
-    if report.skipped:
-        lines.append(("left out", f"{report.skipped:,} not UTF-8"))
-    if report.replaced:
-        lines.append(("mended", f"{report.replaced:,} with U+FFFD for what is not UTF-8"))
+    lines += _not_utf8(tokenizer)
     if stopped := _stopped(tokenizer, args):
         lines.insert(2, ("", stopped))
     return "".join(f"{name:<14}{value}\n" for name, value in lines).encode("utf-8", "surrogateescape")

@@ -1,16 +1,37 @@
-"""Errors of use, and what every error looks like on the command line: one line, and a hint."""
+"""Errors of use, and what every error looks like on the command line: one line, and a hint.
+
+The library speaks to Python (`split=`, `errors="skip"`); here the same is said in options (`--split`,
+`--errors skip`).
+"""
 
 from __future__ import annotations
 
+import re
+
 from tokenmill import (
     FormatError,
-    SpecialTokenError,
+    PatternError,
     TrainingError,
     UnknownTokenError,
     VocabularyError,
 )
 
-__all__ = ["UsageError", "explain"]
+__all__ = ["SPLITS", "UsageError", "explain"]
+
+SPLITS = ("gpt2", "cl100k", "o200k", "llama3", "qwen2", "whitespace", "none")
+
+_NAMES = (
+    *("vocab_size", "num_merges", "split", "special_tokens", "special_ids", "tie_break", "min_frequency"),
+    *("max_token_length", "documents", "alphabet", "end_of_word_form", "end_of_word", "unk_token"),
+    *("errors", "num_threads", "special", "undefined", "lossy"),
+)
+_NAME = "|".join(_NAMES)
+# Not within quotes, dotted names of fields, or words of their own (`special tokens`, `the split`).
+_BEFORE = r"(?<![\w.\"'`/-])"
+_ARGUMENT = re.compile(rf"{_BEFORE}({_NAME})=(?:\"(\w+)\"|([\w-]+))?")
+_FIELD = re.compile(rf"^({_NAME})(?:\[\d+\])?(?=: )")
+_SNAKE = re.compile(rf"{_BEFORE}({'|'.join(name for name in _NAMES if '_' in name)})\b(?!=)")
+_OR_VALUE = re.compile(r"(--[\w-]+ \w+) or \"(\w+)\"")
 
 
 class UsageError(Exception):
@@ -26,22 +47,57 @@ def explain(error: Exception) -> tuple[str, str | None]:
     if isinstance(error, OSError) and error.strerror:
         name = error.filename
         message = f"{name}: {error.strerror}" if name is not None else error.strerror
-    else:
+    elif isinstance(error, UnicodeEncodeError):
+        message = "an argument holds bytes that are not UTF-8"
+    elif isinstance(error, UsageError):
         message = str(error)
+    else:
+        message = _in_options(str(error), getattr(error, "path", None))
     return " ".join(message.split("\n")), _hint(error)
+
+
+def _in_options(message: str, path: str | None) -> str:
+    """What the library says of its arguments, said of options; names of files stay as they are."""
+    head = f"{path}: " if path is not None and message.startswith(f"{path}: ") else ""
+    said = message.removeprefix(head)
+    said = said.replace('; convert the file, or pass errors="replace" or "skip"', "")
+    said = said.replace(" and give them to load() again", " and give them again with each use")
+    said = _FIELD.sub(lambda found: _option(found[1]), said)
+    said = _ARGUMENT.sub(_argument, said)
+    said = _SNAKE.sub(lambda found: _option(found[1]), said)
+    said = _OR_VALUE.sub(r"\1 or \2", said)
+    return head + said.replace("pass --", "give --")
+
+
+def _option(name: str) -> str:
+    return f"--{name.removesuffix('s') if name == 'special_tokens' else name}".replace("_", "-")
+
+
+def _argument(found: re.Match[str]) -> str:
+    name, *values = found.groups()
+    value = next((value for value in values if value and value != "True"), None)
+    return f"{_option(name)} {value}" if value else _option(name)
 
 
 def _hint(error: Exception) -> str | None:
     if isinstance(error, UsageError):
         return error.hint
+    if isinstance(error, IsADirectoryError) and error.filename is not None:
+        folder = str(error.filename).rstrip("/")
+        return f"'{folder}/*' in quotes takes the files in it, '{folder}/**' those of its folders too"
     if isinstance(error, FormatError) and getattr(error, "field", None) == "split":
-        return "--split NAME says how the text is cut (gpt2, cl100k, o200k, ... or a pattern)"
+        return "for instance --split cl100k; its special tokens, if it has any, by --special-token LITERAL=ID"
+    if isinstance(error, PatternError):
+        from .parsing import closest
+
+        if meant := closest(error.pattern, SPLITS):
+            return meant.removeprefix("; ")
+        if getattr(error, "position", None) is not None:
+            return f"--split takes {', '.join(SPLITS)}, or a regular expression"
     if isinstance(error, TrainingError) and getattr(error, "byte", None) is not None:
-        return "--errors replace, or --errors skip, goes on without it"
-    if isinstance(error, SpecialTokenError) and getattr(error, "position", None) is not None:
-        return "--special text takes it as plain text, --special parse as the token"
+        return "--errors replace|skip: replace puts U+FFFD in its place, skip leaves the document out"
     if isinstance(error, VocabularyError) and getattr(error, "position", None) is not None:
-        return "is this the tokenizer that made the ids? --undefined skip leaves such ids out"
+        return "is this the tokenizer that made the ids?"
     if isinstance(error, UnknownTokenError):
-        return "train with --unk-token, or with the alphabet of bytes, which spells everything"
+        return "what is trained with --alphabet bytes spells every text"
     return None

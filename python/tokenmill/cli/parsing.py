@@ -1,0 +1,102 @@
+"""The argument parser: argparse, with guesses at what was meant, and numbers as people write them."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise, takewhile
+from typing import NoReturn
+
+from .usage import UsageError
+
+__all__ = ["Help", "Parser", "check_words", "closest", "whole_number"]
+
+_NUMBER = re.compile(r"([0-9]{1,15}|[0-9]{1,3}(?:[,_][0-9]{3}){1,4})([kKmM]?)")
+_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
+_NEGATIVE = re.compile(r"-[0-9.]+")
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Keeps the lines of a command's own description."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Errors are raised, not printed, and name the page that helps."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse found."""
+        message = message.removeprefix("argument ").replace("one of the arguments ", "one of ")
+        message = message.replace("the following arguments are required:", "missing:")
+        raise UsageError(message, hint=f"{self.prog} --help")
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Say what could have been chosen, in words that no version of Python changes."""
+        if action.choices is None or value in action.choices:
+            return
+        choices = list(map(str, action.choices))
+        meant = closest(str(value), choices)
+        raise argparse.ArgumentError(action, f"{value!r} is none of {', '.join(choices)}{meant}")
+
+
+def check_words(parser: Parser, commands: Mapping[str, Parser], words: Sequence[str]) -> None:
+    """Refuse a command or an option that does not exist, and guess which one was meant.
+
+    argparse would complain of something else first, such as the option that is missing instead.
+    """
+    page = f"{parser.prog} --help"
+    for place, word in enumerate(words):
+        if word.startswith("-"):
+            _check_option(parser, word)
+        elif word not in commands:
+            meant = closest(word, commands) or f"; there are {', '.join(commands)}"
+            raise UsageError(f"no command is called {word!r}{meant}", hint=page)
+        else:
+            for before, option in pairwise(takewhile(lambda word: word != "--", words[place:])):
+                _check_option(commands[word], option, before)
+            return
+    if not words:
+        raise UsageError(f"no command is given; there are {', '.join(commands)}", hint=page)
+
+
+def _check_option(parser: Parser, word: str, before: str = "") -> None:
+    if not word.startswith("-") or word == "-" or " " in word or _NEGATIVE.fullmatch(word):
+        return  # no option to argparse either
+    known = parser._option_string_actions
+    name = word.partition("=")[0]
+    if name in known:
+        return
+    short = known.get(word[:2])
+    if short is not None and short.nargs != 0 and f"-{name}" not in known:  # -tPATH
+        return
+    meant = closest(name.replace("_", "-"), [option for option in known if option.startswith("--")])
+    hint = f"{parser.prog} --help"
+    taker = known.get(before)
+    if not meant and taker is not None and taker.nargs != 0:
+        hint = f"if it belongs to {before}: {before}={word}"
+    elif not word.startswith("--") or "text" in (action.dest for action in parser._actions):
+        hint += "; what begins with - and is no option goes behind --"
+    raise UsageError(f"{parser.prog} has no option {name}{meant}", hint=hint)
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """``; did you mean ...?``, or nothing where no name is near."""
+    names = {name.lstrip("-"): name for name in known}
+    near = difflib.get_close_matches(word.lstrip("-").lower(), names, n=1)
+    return f"; did you mean {names[near[0]]}?" if near else ""
+
+
+def whole_number(lowest: int) -> Callable[[str], int]:
+    """What reads ``32000``, ``32_000``, ``32,000`` and ``32k`` (32,000, not 32,768)."""
+
+    def read(text: str) -> int:
+        found = _NUMBER.fullmatch(text.strip())
+        number = int(re.sub("[,_]", "", found[1])) * _FACTORS[found[2].lower()] if found else -1
+        if number < lowest:
+            raise argparse.ArgumentTypeError(
+                f"{text[:30]!r} is not a whole number from {lowest} on; write 32000, 32_000 or 32k"
+            )
+        return number
+
+    return read
