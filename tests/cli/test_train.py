@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,55 @@ def test_the_trace_cuts_the_unknown_token_out_as_training_does(run: Run, tmp_pat
     result = run("train", tmp_path / "t.txt", *options)
     assert result.code == 0
     assert b"<" not in result.out
+
+
+def test_trace_takes_globs_and_every_way_with_what_is_not_utf8(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"ab ab ab\r\nfoo\xff\nab")
+    (tmp_path / "b.txt").write_bytes(b"ab\n")
+    arguments = ("train", f"{tmp_path}/*.txt", "--num-merges", 9, "--split", "whitespace", "--trace")
+    assert "--errors replace|skip" in run(*arguments).err
+    lines = run(*arguments, "--errors", "skip", "--documents", "lines").out.decode()
+    assert "step 1: a + b, count 5\n" in lines
+    assert "f o o" not in lines
+    assert "left out: 1 not UTF-8\n" in lines
+    mended = run(*arguments, "--errors", "replace").out.decode()
+    assert "f o o \\xef \\xbf \\xbd\n" in mended
+    assert "mended: 1 with U+FFFD" in mended
+    skipped = run(*arguments, "--errors", "skip").out.decode()
+    assert "no pair to merge\n" in skipped
+    assert "stopped after 0 merges; 9 merges were asked for: no pair is left that occurs 2 times" in skipped
+
+
+def test_trace_says_that_it_stopped_early_and_what_was_saved(run: Run, tmp_path: Path) -> None:
+    arguments = ("train", "-", "--num-merges", 9, "--split", "none", "--trace")
+    result = run(*arguments, stdin=b"abab")
+    stopped = "stopped after 1 merge; 9 merges were asked for: no pair is left that occurs 2 times"
+    assert result.out.decode().endswith(f"\n{stopped} (--min-frequency)\n")
+    assert result.err == "nothing is saved: --out FOLDER/ saves the tokenizer\n"
+    result = run(*arguments, "--out", tmp_path / "m", stdin=b"abab")
+    assert result.err == ""
+    assert f"\n\nsaved         {tmp_path / 'm'}\n" in result.out.decode()
+
+
+def test_a_long_trace_is_cut_and_says_how_to_see_all(run: Run, text_file: Path) -> None:
+    arguments = ("train", text_file, "--num-merges", 30)
+    cut = run(*arguments, "--trace").out.decode()
+    whole = run(*arguments, "--trace-all").out.decode()
+    assert cut.count("\nstep ") == 20
+    assert whole.count("\nstep ") == 30
+    assert "\n10 more steps: --trace-all shows everything\n" in cut
+    assert " more\n" not in whole
+    blocks = [block.split("\n") for block in cut.split("\nstep ")]
+    assert max(map(len, blocks)) < 40
+    for block in blocks[1:]:  # the winner is never cut
+        assert sum(line.endswith(" *") for line in block) == 1
+    few = run("train", text_file, "--num-merges", 3, "--trace").out.decode()
+    assert few.endswith("\nsome lists are cut: --trace-all shows everything\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_trace_refuses_what_can_be_read_only_once(run: Run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    result = run("train", tmp_path / "pipe", "--num-merges", 3, "--trace")
+    assert (result.code, result.out) == (2, b"")
+    assert "hint: give it as standard input" in result.err

@@ -3,40 +3,48 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-from .files import as_text, read_inputs
 from .usage import UsageError
 
-__all__ = ["read_documents", "trace"]
+if TYPE_CHECKING:
+    from tokenmill import reference
+
+__all__ = ["check_size", "trace"]
+
+S = TypeVar("S", bytes, str)
 
 _LIMIT = 20_000
-"""Bytes. The definition counts everything again after each merge, and the page shows all of it."""
+"""Bytes. The definition counts everything again after each merge, and the page shows it."""
+_STEPS = 20
+_ROWS = 12
+"""What is shown of a long page unless all of it is asked for."""
 
 
-def read_documents(files: list[str], documents: str) -> list[str]:
-    """The documents of the files, if all together are small enough to be traced."""
-    size = sum(map(os.path.getsize, files))
+def check_size(files: list[str]) -> None:
+    """Refuse what is too long to be traced, and what can be read only once."""
+    for name in files:
+        if Path(name).exists() and not (Path(name).is_file() or Path(name).is_dir()):
+            raise UsageError(f"{name}: is read twice by --trace", hint="give it as standard input: -")
+    size = sum(Path(name).stat().st_size for name in files if Path(name).is_file())
     if size > _LIMIT:
         raise UsageError(
             f"{size:,} bytes are too many to trace; {_LIMIT:,} is the limit",
             hint="trace a sample of the text: the steps are the same in kind",
         )
-    texts = [as_text(name, content) for name, content in read_inputs(files)]
-    if documents == "file":
-        return texts
-    lines = (line.removesuffix("\r") for text in texts for line in text.split("\n"))
-    return [line for line in lines if line]
 
 
-def trace(documents: list[str], num_merges: int, args: argparse.Namespace) -> str:
-    """The page that shows every step of the training that ``args`` describe."""
+def trace(files: list[str], num_merges: int, args: argparse.Namespace) -> str:
+    """The page that shows the steps of the training that ``args`` describe."""
     from tokenmill import reference
 
+    documents = _documents(files, args.documents, args.errors)
     pretokens = [piece for text in documents for piece in _pretokens(text, args)]
     if args.alphabet == "bytes":
-        return reference.format_trace(
+        return _page(
             reference.trace_training(
                 map(reference.byte_symbols, pretokens),
                 num_merges=num_merges,
@@ -44,10 +52,12 @@ def trace(documents: list[str], num_merges: int, args: argparse.Namespace) -> st
                 min_frequency=args.min_frequency,
                 max_token_length=args.max_token_length,
                 alphabet=reference.BYTES,
-            )
+            ),
+            num_merges,
+            args,
         )
     words = [reference.char_symbols(word, args.end_of_word, args.end_of_word_form) for word in pretokens]
-    return reference.format_trace(
+    return _page(
         reference.trace_training(
             words,
             num_merges=num_merges,
@@ -56,8 +66,41 @@ def trace(documents: list[str], num_merges: int, args: argparse.Namespace) -> st
             max_token_length=args.max_token_length,
             alphabet=reference.alphabet_of(words, args.end_of_word),
             end_of_word=args.end_of_word,
-        )
+        ),
+        num_merges,
+        args,
     )
+
+
+def _page(steps: Iterator[reference.Step[S]], num_merges: int, args: argparse.Namespace) -> str:
+    """The steps in print; of a long page the first ones, with a line that says so."""
+    from tokenmill import reference
+
+    if args.trace_all:
+        return reference.format_trace(steps)
+    shown = list(islice(steps, _STEPS))
+    page = reference.format_trace(shown, most_rows=_ROWS)
+    if page == reference.format_trace(shown) and num_merges <= _STEPS:
+        return page
+    left = f"{num_merges - _STEPS:,} more steps" if num_merges > _STEPS else "some lists are cut"
+    return f"{page}\n{left}: --trace-all shows everything\n"
+
+
+def _documents(files: list[str], documents: str, errors: str) -> list[str]:
+    """The documents of the files as training reads them."""
+    texts = []
+    for name in files:
+        content = Path(name).read_bytes()
+        parts = [content]
+        if documents == "lines":
+            *lines, last = content.split(b"\n")
+            parts = [*(line.removesuffix(b"\r") for line in lines), last]
+        for part in parts:
+            try:
+                texts.append(part.decode(errors="replace" if errors == "replace" else "strict"))
+            except UnicodeDecodeError:  # training left it out, or would have stopped
+                continue
+    return texts
 
 
 def _pretokens(text: str, args: argparse.Namespace) -> Iterator[str]:

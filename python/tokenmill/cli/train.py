@@ -27,7 +27,7 @@ from .files import STDIN, as_json, expand, read_stdin, source, write_output
 from .parsing import whole_number
 from .saving import check_out, is_replaced
 from .terminal import bar_wanted, say, visible
-from .trace import read_documents, trace
+from .trace import check_size, trace
 from .usage import SPLITS, UsageError
 
 if TYPE_CHECKING:
@@ -47,8 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="the report as one JSON object, for programs")
     parser.add_argument(
-        "--trace", action="store_true", help="print every step of training; for texts of up to 20 kB"
+        "--trace",
+        action="store_true",
+        help="print training step by step; for texts of up to 20 kB, long lists cut",
     )
+    parser.add_argument("--trace-all", action="store_true", help="the same, nothing cut")
     size = parser.add_mutually_exclusive_group(required=True)
     size.add_argument(
         "--vocab-size",
@@ -128,6 +131,7 @@ def run(args: argparse.Namespace) -> int:
     """Train, save, and say what came of it."""
     import tokenmill
 
+    args.trace = args.trace or args.trace_all
     if args.out is None and not args.trace:
         raise UsageError("--out is needed: where the tokenizer goes", hint="--out tokenizer/")
     if args.json and args.trace:
@@ -135,7 +139,8 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None:
         check_out(args)
     with _with_stdin(args.files) as files:
-        traced = read_documents(files, args.documents) if args.trace else []
+        if args.trace:
+            check_size(files)
         start = time.perf_counter()
         tokenizer = tokenmill.train(
             files,
@@ -157,15 +162,22 @@ def run(args: argparse.Namespace) -> int:
             progress=bar_wanted(),
         )
         seconds = time.perf_counter() - start
+        page = trace(files, len(tokenizer.merges), args) if args.trace else ""
     if args.trace:
-        write_output(None, trace(traced, len(tokenizer.merges), args).encode())
+        if stopped := _stopped(tokenizer, args):
+            page += f"\nstopped after {_merges(len(tokenizer.merges))}; {stopped}\n"
+        if args.out is None:
+            page += "".join(f"\n{name}: {what}\n" for name, what in _not_utf8(tokenizer))
+        write_output(None, (page + "\n" * (args.out is not None)).encode())
     report = tokenizer.training_report
     if report is not None and report.bytes == 0:
         say("tokenmill: warning: there was no text to learn from")
     for literal in args.special_tokens:
         if re.fullmatch(".+=[0-9]+", literal, re.DOTALL):
             say(f"tokenmill: warning: the special token is {literal!r} as it stands; training gives the ids")
-    if args.out is not None:
+    if args.out is None:
+        say("nothing is saved: --out FOLDER/ saves the tokenizer")
+    else:
         done = "replaced" if is_replaced(args.out) else "saved"
         tokenizer.save(args.out, lossy=args.lossy)
         if args.json:
