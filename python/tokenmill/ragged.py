@@ -26,9 +26,9 @@ __all__ = ["Ragged"]
 class Ragged:
     """A sequence of rows of ids, each of its own length. It never changes after it was made.
 
-    ``ids`` is one-dimensional, of any integer type; ``row_offsets`` holds ``len(self) + 1`` numbers,
+    ``ids`` is one-dimensional, of any integer type; ``row_offsets`` holds ``len(self) + 1`` integers,
     from 0 up to ``len(ids)``, none below the one before. Anything else is a ``ValueError``.
-    Both arrays are kept without a copy where their type allows it, as read-only views.
+    Both are copied, so that a source that changes later does not change the rows.
 
     >>> rows = Ragged([5, 6, 7], [0, 2, 2, 3])
     >>> len(rows), rows.to_lists()
@@ -43,22 +43,36 @@ class Ragged:
     def __init__(self, ids: npt.ArrayLike, row_offsets: npt.ArrayLike) -> None:
         import numpy as np
 
-        flat = np.asarray(ids)
-        if flat.size == 0 and flat.dtype.kind == "f":  # what numpy makes of []
-            flat = flat.astype(np.uint32)
-        offsets = np.asarray(row_offsets, dtype=np.int64)
+        flat, offsets = np.array(ids), np.array(row_offsets)
         if flat.ndim != 1 or offsets.ndim != 1:
             raise ValueError(
                 f"ids and row_offsets have one dimension each, not {flat.ndim} and {offsets.ndim}"
             )
+        if flat.size == 0 and flat.dtype.kind == "f":  # what numpy makes of []
+            flat = flat.astype(np.uint32)
         if flat.dtype.kind not in "iu":
             raise ValueError(f"ids are integers, not {flat.dtype}")
         if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(flat):
             raise ValueError(f"row_offsets go from 0 to the number of ids, {len(flat)}")
-        if (offsets[1:] < offsets[:-1]).any():
-            raise ValueError("row_offsets never fall")
-        self._ids = _read_only(flat)
-        self._row_offsets = _read_only(offsets)
+        if offsets.dtype.kind not in "iu":
+            raise ValueError(f"row_offsets are integers, not {offsets.dtype}")
+        falls = np.flatnonzero(offsets[1:] < offsets[:-1])
+        if len(falls):
+            raise ValueError(f"row_offsets never fall, but row_offsets[{falls[0] + 1}] does")
+        self._keep(flat, offsets.astype(np.int64, copy=False))
+
+    @classmethod
+    def _of(cls, ids: npt.NDArray[Any], row_offsets: npt.NDArray[np.int64]) -> Ragged:
+        """Rows of arrays that are sound and that nobody else changes: nothing is checked or copied."""
+        rows = cls.__new__(cls)
+        rows._keep(ids, row_offsets)
+        return rows
+
+    def _keep(self, ids: npt.NDArray[Any], row_offsets: npt.NDArray[np.int64]) -> None:
+        for array in (ids, row_offsets):
+            array.flags.writeable = False
+        # Views of arrays that are read-only cannot be made writable again.
+        self._ids, self._row_offsets = ids.view(), row_offsets.view()
 
     @property
     def ids(self) -> npt.NDArray[Any]:
@@ -93,7 +107,7 @@ class Ragged:
         rows = range(len(self))[index]
         if rows.step == 1:
             bounds = offsets[rows.start : max(rows.start, rows.stop) + 1]
-            return Ragged(self._ids[bounds[0] : bounds[-1]], bounds - bounds[0])
+            return Ragged._of(self._ids[bounds[0] : bounds[-1]], bounds - bounds[0])
         return self._take(rows)
 
     def _take(self, rows: range) -> Ragged:
@@ -101,7 +115,7 @@ class Ragged:
 
         picked = [self[row] for row in rows]
         ends = np.cumsum([0, *map(len, picked)], dtype=np.int64)
-        return Ragged(np.concatenate([self._ids[:0], *picked]), ends)
+        return Ragged._of(np.concatenate([self._ids[:0], *picked]), ends)
 
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
         for start, end in pairwise(self._row_offsets.tolist()):
@@ -136,9 +150,3 @@ class Ragged:
 
     def __reduce__(self) -> tuple[type[Ragged], tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]:
         return Ragged, (self._ids, self._row_offsets)
-
-
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    view: npt.NDArray[Any] = array.view()
-    view.flags.writeable = False
-    return view

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,11 +66,46 @@ def test_no_rows_at_all() -> None:
 
 @pytest.mark.parametrize(
     ("ids", "row_offsets"),
-    [([1, 2], [0, 1]), ([1, 2], [1, 2]), ([1, 2], []), ([1, 2], [0, 3, 2]), ([[1]], [0, 1]), ([0.5], [0, 1])],
+    [
+        ([1, 2], [0, 1]),
+        ([1, 2], [1, 2]),
+        ([1, 2], []),
+        ([1, 2], [0, 3, 2]),
+        ([1, 2], [0, -1, 2]),
+        ([1, 2], [[0, 2]]),
+        ([1, 2], [0, 2**63, 2]),
+        ([1, 2], [0, 2**70, 2]),
+        ([[1]], [0, 1]),
+        ([0.5], [0, 1]),
+        ([True], [0, 1]),
+    ],
 )
 def test_what_does_not_fit_is_refused(ids: list[int], row_offsets: list[int]) -> None:
     with pytest.raises(ValueError, match=r"ids|row_offsets"):
         Ragged(ids, row_offsets)
+
+
+@pytest.mark.parametrize("row_offsets", [[0.0, 1.7, 2.0], np.array([0, 1, 2.0]), ["0", "2"], [False, 2.0]])
+def test_row_offsets_are_never_rounded(row_offsets: Any) -> None:
+    with pytest.raises(ValueError, match=r"row_offsets"):
+        Ragged([1, 2], row_offsets)
+
+
+def test_a_fall_is_named() -> None:
+    with pytest.raises(ValueError, match=r"row_offsets\[2\]"):
+        Ragged([1, 2], [0, 2, 1, 2])
+
+
+def test_a_source_that_changes_does_not_change_the_rows() -> None:
+    ids, row_offsets = np.array([1, 2, 3]), np.array([0, 1, 3])
+    rows = Ragged(ids, row_offsets)
+    ids[:] = 9
+    row_offsets[1] = 2
+    assert rows.to_lists() == [[1], [2, 3]]
+    assert ids.flags.writeable
+    for array in (rows.ids, rows.row_offsets, rows[1:].ids, rows[::2].ids):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
 
 
 def test_arrow(ragged: Ragged) -> None:

@@ -200,7 +200,7 @@ impl Tokenizer {
             self.engine.encode_batch(texts, special, threads, watch)
         })?;
         let (ids, row_offsets) = (output::array(py, ids, dtype)?, output::int64_array(py, row_offsets)?);
-        py.import("tokenmill.ragged")?.getattr("Ragged")?.call1((ids, row_offsets))
+        py.import("tokenmill.ragged")?.getattr("Ragged")?.call_method1("_of", (ids, row_offsets))
     }
 
     /// The ids of a text with the part of it that each stands for, as an `Encoding`.
