@@ -69,7 +69,8 @@ class PatternError(TokenmillError, ValueError):
     pattern: str
     """The pattern as it was given."""
     position: int | None
-    """Byte position in the pattern, where the engine knows it."""
+    """Character position: in an invalid pattern where its mistake is, if this is known; in a text (byte
+    position for bytes) where the search began that exceeded the limit. None for texts to train on."""
 
 
 class SpecialTokenError(TokenmillError, ValueError):

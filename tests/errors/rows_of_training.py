@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 from tokenmill import errors
 
 from errors.making import (
+    Run,
     load,
     rows,
     train,
@@ -84,17 +89,63 @@ TRAINING = rows(
     ("UTF-16 text", train_on("utf16.txt", "low".encode("utf-16")), "not UTF-8", {"byte": 0}),
 )
 
+
+def too_hard(use: Callable[[Any], object]) -> Run:
+    """Use a tokenizer whose split cannot be searched for in `aaa...`."""
+
+    def run(native: Any, folder: Path) -> object:
+        return use(native.Tokenizer.from_pairs([], split=r"(a*)*\1b", special_tokens=["<s>"]))
+
+    return run
+
+
+def encoded(text: Any) -> Run:
+    return too_hard(lambda tok: tok.encode(text, special="parse"))
+
+
 PATTERN = rows(
     errors.PatternError,
     ("an unknown split", train(split="gpt5"), "known are gpt2", {"pattern": "gpt5", "position": None}),
     ("an open group", train(split="("), "pattern", {"pattern": "("}),
+    (
+        "a mistake behind others of several bytes",
+        train(split="é🦊(?<n"),
+        "at character 3",
+        {"pattern": "é🦊(?<n", "position": 3},
+    ),
     ("a repeated nothing", train(split="*a"), "pattern", {"pattern": "*a"}),
     ("an unknown class", train(split=r"\p{Klingon}"), "pattern", {"pattern": r"\p{Klingon}"}),
     (
         "too much backtracking",
         train(split=r"(a*)*\1b", texts=["a" * 40]),
         "limit",
-        {"pattern": r"(a*)*\1b"},
+        {"pattern": r"(a*)*\1b", "position": None},
+    ),
+    *(
+        (
+            f"too much backtracking behind {before}",
+            encoded(text),
+            f"searched from {unit} {position} of the text: it exceeds the limit",
+            {"pattern": r"(a*)*\1b", "position": position},
+        )
+        for before, text, unit, position in [
+            ("nothing", "a" * 40, "character", 0),
+            ("characters and a literal", "é🦊<s>" + "a" * 40, "character", 5),
+            ("a pair of surrogates", "\ud83e\udd8a<s>" + "a" * 40, "character", 5),
+            ("bytes that are no text", b"\xc3\xa9<s>\xff" + b"a" * 40, "byte", 6),
+        ]
+    ),
+    (
+        "too much backtracking in a batch",
+        too_hard(lambda tok: tok.encode_batch(["a", "🦊<s>" + "a" * 40], special="parse")),
+        "texts[1]",
+        {"position": 4},
+    ),
+    (
+        "too much backtracking in offsets",
+        too_hard(lambda tok: tok.encode_with_offsets("🦊<s>" + "a" * 40, special="parse")),
+        "limit",
+        {"position": 4},
     ),
     ("a broken pattern for load", load("r.tiktoken", "YQ== 0\n", split="["), "pattern", {"pattern": "["}),
 )

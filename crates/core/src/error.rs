@@ -35,8 +35,10 @@ pub enum Kind {
     Pattern {
         /// The pattern as it was given.
         pattern: String,
-        /// Byte position in the pattern, where the engine knows it.
+        /// Characters of the pattern before the place, where the engine knows it.
         position: Option<usize>,
+        /// For a limit: where in the text the search began, unless that is one of a corpus.
+        searched_from: Option<Place>,
         /// What is wrong.
         reason: String,
     },
@@ -290,10 +292,25 @@ impl Error {
     #[must_use]
     pub fn placed(mut self, place: impl FnOnce(Place) -> Place) -> Self {
         match &mut self.kind {
-            Kind::SpecialToken { position: Some(position), .. } | Kind::UnknownToken { position, .. } => {
+            Kind::SpecialToken { position: Some(position), .. }
+            | Kind::Pattern { searched_from: Some(position), .. }
+            | Kind::UnknownToken { position, .. } => {
                 *position = place(*position);
             }
             _ => {}
+        }
+        self
+    }
+
+    /// The same error of a split, which counts from the start of the part that it was given:
+    /// `base` bytes lie before that in the text, if this is known.
+    #[must_use]
+    pub fn of_split_at(mut self, base: Option<usize>) -> Self {
+        if let Kind::Pattern { searched_from, .. } = &mut self.kind {
+            *searched_from = match (*searched_from, base) {
+                (Some(Place::Byte(at)), Some(base)) => Some(Place::Byte(base + at)),
+                _ => None,
+            };
         }
         self
     }
@@ -319,13 +336,17 @@ impl fmt::Display for Error {
         }
         match &self.kind {
             Kind::Format { reason, .. } | Kind::Argument(reason) => write!(f, "{reason}"),
-            Kind::Pattern { pattern, position, reason } => {
+            Kind::Pattern { pattern, position, searched_from, reason } => {
                 let shown: String = pattern.chars().take(PATTERN_SHOWN).collect();
                 let more = if shown.len() < pattern.len() { "..." } else { "" };
-                match position {
-                    Some(at) => write!(f, "pattern {shown:?}{more}, at byte {at}: {reason}"),
-                    None => write!(f, "pattern {shown:?}{more}: {reason}"),
+                write!(f, "pattern {shown:?}{more}")?;
+                if let Some(at) = position {
+                    write!(f, ", at character {at}")?;
                 }
+                if let Some(from) = searched_from {
+                    write!(f, ", searched from {from} of the text")?;
+                }
+                write!(f, ": {reason}")
             }
             Kind::SpecialToken { token, position, reason } => match position {
                 Some(at) => write!(f, "special token {token:?} at {at}: {reason}"),

@@ -116,7 +116,7 @@ pub(crate) fn split(py: Python<'_>, text: &str) -> PyResult<Split> {
              written (?:{text})",
             known::NAMES.join(", ")
         );
-        let kind = Kind::Pattern { pattern: text.to_owned(), position: None, reason };
+        let kind = Kind::Pattern { pattern: text.to_owned(), position: None, searched_from: None, reason };
         return Err(raise(py, kind.into()));
     }
     Ok(known::split_from(text))

@@ -24,9 +24,9 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
             facts.set_item("limit", limit)?;
             "FormatError"
         }
-        Kind::Pattern { pattern, position, .. } => {
+        Kind::Pattern { pattern, position, searched_from, .. } => {
             facts.set_item("pattern", pattern)?;
-            facts.set_item("position", position)?;
+            facts.set_item("position", position.or(searched_from.map(Place::number)))?;
             "PatternError"
         }
         Kind::SpecialToken { token, position, .. } => {

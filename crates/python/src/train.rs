@@ -6,10 +6,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tokenmill_core::compile::compile;
 use tokenmill_core::description::{Description, EndOfWord, EndOfWordForm, Merges};
-use tokenmill_core::error::Error;
+use tokenmill_core::error::{Error, Result};
 use tokenmill_core::train::{
     Report, SpecialIds, StopReason, Target, TieBreak, TrainAlphabet, TrainOptions, Trainer,
 };
+use tokenmill_core::watch::Watch;
 use tokenmill_io::corpus::{Documents, Errors, read_files};
 
 use crate::buffer::{Surrogates, Utf8, utf8};
@@ -134,7 +135,8 @@ pub(crate) fn train_files(
     let errors = errors_option(options)?;
     let mut trainer = trainer(options)?;
     let trained = run_long(py, progress.as_ref(), |watch| {
-        let corpus = read_files(&paths, documents, errors, &mut |batch| trainer.feed(batch, watch), watch)?;
+        let corpus =
+            read_files(&paths, documents, errors, &mut |batch| feed_to(&mut trainer, batch, watch), watch)?;
         let (description, mut report) = trainer.finish(watch)?;
         report.skipped_documents = corpus.skipped;
         report.replaced_documents = corpus.replaced;
@@ -161,7 +163,7 @@ pub(crate) fn train_texts(
     let mut bytes = 0;
     let feed = |trainer: &mut Trainer, batch: &[String]| {
         let documents: Vec<&str> = batch.iter().map(String::as_str).collect();
-        run_long(py, progress.as_ref(), |watch| trainer.feed(&documents, watch))
+        run_long(py, progress.as_ref(), |watch| feed_to(trainer, &documents, watch))
     };
     for (index, item) in texts.try_iter()?.enumerate() {
         let item = item?;
@@ -210,6 +212,11 @@ pub(crate) fn train_texts(
         Ok((compile(description)?, report))
     })?;
     finish(py, trained)
+}
+
+/// Counts documents. A place in one of them is no place in what the caller gave.
+fn feed_to(trainer: &mut Trainer, documents: &[&str], watch: &dyn Watch) -> Result<()> {
+    trainer.feed(documents, watch).map_err(|error| error.of_split_at(None))
 }
 
 fn finish(py: Python<'_>, (engine, report): (tokenmill_core::engine::Engine, Report)) -> PyResult<Tokenizer> {

@@ -183,10 +183,11 @@ impl Engine {
         ticker: &mut Ticker<'_>,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        self.parts.splitter.for_each(text, |span| {
+        let split = self.parts.splitter.for_each(text, |span| {
             ticker.spend(self.parts.splitter.work(span.len()) - span.len())?;
             self.encode_pretoken(span.of(text.as_bytes()), base + span.start, worker, ticker, sink)
-        })
+        });
+        split.map_err(|error| error.of_split_at(Some(base)))
     }
 
     #[inline]

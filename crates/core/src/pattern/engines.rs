@@ -7,7 +7,7 @@ use regex_automata::meta;
 use super::pattern_error;
 use super::syntax::is_known_property;
 use super::tokens::{Dialect, Group, Member, Mode, Token, Tokens, members};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Place, Result};
 use crate::span::Span;
 
 /// A compiled automaton may take so many bytes.
@@ -178,11 +178,14 @@ impl Backtracking {
     }
 
     fn too_hard(&self, at: usize) -> Error {
-        let reason = format!(
-            "the search from byte {at} of the text exceeds the limit on backtracking; make quantifiers \
-             possessive (`\\s++`), or do not nest them"
-        );
-        pattern_error(&self.pattern, None, reason)
+        Kind::Pattern {
+            pattern: self.pattern.clone(),
+            position: None,
+            searched_from: Some(Place::Byte(at)),
+            reason: "it exceeds the limit on backtracking; make quantifiers possessive (`\\s++`), or do not nest them"
+                .to_owned(),
+        }
+        .into()
     }
 }
 

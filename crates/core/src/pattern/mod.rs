@@ -101,7 +101,7 @@ impl Splitter {
         {
             let reason =
                 format!("{} bytes are over the limit of {PATTERN_LIMIT} for a pattern", pattern.len());
-            return Err(Kind::Pattern { pattern: pattern.clone(), position: None, reason }.into());
+            return Err(pattern_error(pattern, None, reason));
         }
         let engine = match split {
             Split::Whole => Engine::Whole,
@@ -176,6 +176,9 @@ impl Splitter {
     }
 }
 
-fn pattern_error(pattern: &str, position: Option<usize>, reason: impl Into<String>) -> crate::error::Error {
-    Kind::Pattern { pattern: pattern.to_owned(), position, reason: reason.into() }.into()
+/// `byte` is the place in the pattern, as the parsers count.
+fn pattern_error(pattern: &str, byte: Option<usize>, reason: impl Into<String>) -> crate::error::Error {
+    let position =
+        byte.map(|byte| pattern.char_indices().take_while(|&(at, c)| at + c.len_utf8() <= byte).count());
+    Kind::Pattern { pattern: pattern.to_owned(), position, searched_from: None, reason: reason.into() }.into()
 }

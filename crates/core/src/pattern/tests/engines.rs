@@ -14,7 +14,7 @@ fn error_of(pattern: &str) -> (String, Option<usize>, String) {
 
 fn fields(error: Error) -> (String, Option<usize>, String) {
     match error.kind {
-        Kind::Pattern { pattern, position, reason } => (pattern, position, reason),
+        Kind::Pattern { pattern, position, reason, .. } => (pattern, position, reason),
         other => panic!("another kind: {other:?}"),
     }
 }
