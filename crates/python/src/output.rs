@@ -1,36 +1,39 @@
 //! Ids and text for Python: lists, arrays, strings.
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadwriteArray1};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyList, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
 use tokenmill_core::ids::TokenId;
 
 /// Signals are looked for after so many objects were made: some milliseconds of work.
 const SLICE: usize = 1 << 16;
 
-/// An id on its way into a list; every so often one looks for Ctrl-C.
-struct Listed {
-    id: TokenId,
+/// An item on its way into a list; every so often one looks for Ctrl-C.
+struct Listed<T> {
+    item: T,
     look: bool,
 }
 
-impl<'py> IntoPyObject<'py> for Listed {
-    type Target = PyInt;
-    type Output = Bound<'py, PyInt>;
+impl<'py, T: IntoPyObject<'py>> IntoPyObject<'py> for Listed<T> {
+    type Target = T::Target;
+    type Output = T::Output;
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
         if self.look {
             py.check_signals()?;
         }
-        Ok(self.id.into_pyobject(py)?)
+        self.item.into_pyobject(py).map_err(Into::into)
     }
 }
 
-/// A new list of ids.
-pub(crate) fn list<'py>(py: Python<'py>, ids: &[TokenId]) -> PyResult<Bound<'py, PyList>> {
-    let item = |(i, &id): (usize, &TokenId)| Listed { id, look: i % SLICE == SLICE - 1 };
-    PyList::new(py, ids.iter().enumerate().map(item))
+/// A new list, of any length.
+pub(crate) fn list<'py, T: IntoPyObject<'py>>(
+    py: Python<'py>,
+    items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
+) -> PyResult<Bound<'py, PyList>> {
+    let listed = |(i, item): (usize, T)| Listed { item, look: i % SLICE == SLICE - 1 };
+    PyList::new(py, items.into_iter().enumerate().map(listed))
 }
 
 /// Names that need no look at numpy.
@@ -80,15 +83,24 @@ impl Dtype {
     }
 }
 
+/// An import that fails must be an error, not a panic at first use.
+fn import_numpy(py: Python<'_>) -> PyResult<()> {
+    match py.import("numpy") {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_instance_of::<PyImportError>(py) => {
+            Err(PyTypeError::new_err("arrays need numpy: pip install numpy"))
+        }
+        // It may be Ctrl-C, which is heard at the first line of Python that runs.
+        Err(error) => Err(error),
+    }
+}
+
 /// A new array of ids.
 pub(crate) fn array(py: Python<'_>, ids: Vec<TokenId>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
     fn of<T: Element>(py: Python<'_>, ids: Vec<T>) -> Bound<'_, PyAny> {
         PyArray1::from_vec(py, ids).into_any()
     }
-    // An import that fails must be an error, not a panic at first use.
-    if py.import("numpy").is_err() {
-        return Err(PyTypeError::new_err("arrays need numpy: pip install numpy"));
-    }
+    import_numpy(py)?;
     Ok(match dtype {
         Dtype::U32 => of(py, ids),
         Dtype::U16 => of(py, ids.into_iter().map(|id| id as u16).collect()),
@@ -100,7 +112,7 @@ pub(crate) fn array(py: Python<'_>, ids: Vec<TokenId>, dtype: Dtype) -> PyResult
 
 /// A new array of 64-bit numbers.
 pub(crate) fn int64_array(py: Python<'_>, values: Vec<i64>) -> PyResult<Bound<'_, PyAny>> {
-    py.import("numpy")?;
+    import_numpy(py)?;
     Ok(PyArray1::from_vec(py, values).into_any())
 }
 

@@ -4,8 +4,9 @@ use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use tokenmill_core::engine::{Text, char_offsets};
-use tokenmill_core::error::{Error, Place};
+use tokenmill_core::error::{Error, Place, Result};
 use tokenmill_core::span::Span;
+use tokenmill_core::watch::{Unwatched, Watch};
 
 use crate::buffer::{Surrogates, Utf8, utf8};
 
@@ -49,8 +50,8 @@ impl<'a> PyText<'a> {
 
     /// Character offsets in the caller's string; byte offsets of bytes, which have no characters,
     /// count as [`char_offsets`] has them.
-    pub(crate) fn offsets(&self, spans: &[Span]) -> Vec<(usize, usize)> {
-        let mut offsets = char_offsets(self.as_text().as_bytes(), spans);
+    pub(crate) fn offsets(&self, spans: &[Span], watch: &dyn Watch) -> Result<Vec<(usize, usize)>> {
+        let mut offsets = char_offsets(self.as_text().as_bytes(), spans, watch)?;
         if let Self::Str { pairs, .. } = self
             && !pairs.is_empty()
         {
@@ -60,14 +61,15 @@ impl<'a> PyText<'a> {
                 *end += pairs.partition_point(|&pair| pair < *end);
             }
         }
-        offsets
+        Ok(offsets)
     }
 
     /// An error with its place in the caller's text: a character of a string, a byte of bytes.
     pub(crate) fn locate(&self, error: Error) -> Error {
         error.placed(|place| match (self, place) {
             (Self::Str { .. }, Place::Byte(byte)) => {
-                Place::Character(self.offsets(&[Span::new(byte, byte)])[0].0)
+                let offsets = self.offsets(&[Span::new(byte, byte)], &Unwatched);
+                offsets.map_or(place, |offsets| Place::Character(offsets[0].0))
             }
             _ => place,
         })

@@ -152,7 +152,7 @@ impl Tokenizer {
         surrogates: &str,
         num_threads: Threads,
     ) -> PyResult<Bound<'py, PyList>> {
-        output::list(py, &self.encode_ids(text, &Options { special, surrogates, num_threads })?)
+        output::list(py, self.encode_ids(text, &Options { special, surrogates, num_threads })?)
     }
 
     /// As `encode`, into a numpy array.
@@ -207,6 +207,7 @@ impl Tokenizer {
     #[pyo3(signature = (text, *, special = None, surrogates = "replace"), text_signature = "($self, text, *, special='text', surrogates='replace')")]
     fn encode_with_offsets(
         &self,
+        py: Python<'_>,
         text: &Bound<'_, PyAny>,
         special: Option<&Bound<'_, PyAny>>,
         surrogates: &str,
@@ -215,13 +216,7 @@ impl Tokenizer {
         let (encoding, text) = with_text(text, &options, |text, special, _, watch| {
             self.engine.encode_with_offsets(text, special, watch)
         })?;
-        let vocabulary = self.engine.vocabulary();
-        Ok(Encoding {
-            tokens: encoding.ids.iter().map(|&id| vocabulary.written(id).unwrap_or_default()).collect(),
-            offsets: text.offsets(&encoding.byte_offsets),
-            byte_offsets: encoding.byte_offsets.iter().map(|span| (span.start, span.end)).collect(),
-            ids: encoding.ids,
-        })
+        Encoding::new(py, Arc::clone(&self.engine), encoding, &text)
     }
 
     /// How many ids `encode` gives; none are stored.

@@ -2,7 +2,7 @@
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
 use crate::parallel;
-use crate::watch::Watch;
+use crate::watch::{Ticker, Watch};
 
 use super::encode::{Counter, Special, Text};
 use super::{DecodeOptions, Engine};
@@ -81,8 +81,10 @@ impl Engine {
             parallel::threads_for(bytes, threads),
             watch,
             |i, watch| {
+                let mut ticker = Ticker::new(watch);
                 (i * unit..((i + 1) * unit).min(rows.len()))
                     .map(|row| {
+                        ticker.spend(rows[row].len() + 16)?;
                         self.decode(rows[row], options, watch).map_err(|e| e.at_index(row).at("batch"))
                     })
                     .collect::<Result<Vec<_>>>()
@@ -116,5 +118,9 @@ fn for_rows<T: Send>(
     }
     units.push(start..texts.len());
     let threads = parallel::threads_for(total + bytes, threads);
-    parallel::run(units.len(), threads, watch, |unit, watch| work(units[unit].clone(), watch))
+    parallel::run(units.len(), threads, watch, |unit, watch| {
+        // Short rows alone would never make up a slice.
+        watch.poll()?;
+        work(units[unit].clone(), watch)
+    })
 }

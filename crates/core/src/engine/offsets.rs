@@ -2,7 +2,7 @@
 use crate::error::Result;
 use crate::ids::TokenId;
 use crate::span::Span;
-use crate::watch::Watch;
+use crate::watch::{Ticker, Watch};
 
 use super::Engine;
 use super::encode::{Sink, Special, Text};
@@ -76,8 +76,12 @@ impl Engine {
 /// character that holds the last. Tokens that split a character both get the whole of it.
 /// `text` is read once; spans must be non-decreasing. Bytes that are not UTF-8 count as one
 /// character each.
-pub fn char_offsets(text: &[u8], spans: &[Span]) -> Vec<(usize, usize)> {
+///
+/// # Errors
+/// What the watch says.
+pub fn char_offsets(text: &[u8], spans: &[Span], watch: &dyn Watch) -> Result<Vec<(usize, usize)>> {
     let mut offsets = Vec::with_capacity(spans.len());
+    let mut ticker = Ticker::new(watch);
     // `chars` characters start before byte `at`.
     let (mut at, mut chars) = (0, 0);
     let mut advance = |to: usize| {
@@ -92,8 +96,9 @@ pub fn char_offsets(text: &[u8], spans: &[Span]) -> Vec<(usize, usize)> {
         let start = advance(span.start) - usize::from(inside(span.start));
         let end = if span.is_empty() { start } else { advance(span.end) };
         offsets.push((start, end));
+        ticker.spend(span.len() + 1)?;
     }
-    offsets
+    Ok(offsets)
 }
 
 /// Is this byte the first of a character? A continuation byte is, where no lead byte reaches it.
