@@ -103,7 +103,7 @@ def train(
         "vocab_size": vocab_size,
         "num_merges": num_merges,
         "split": split,
-        "special_tokens": list(special_tokens),
+        "special_tokens": special_tokens,
         "special_ids": special_ids,
         "tie_break": tie_break,
         "min_frequency": min_frequency,
@@ -114,7 +114,7 @@ def train(
         "end_of_word_form": end_of_word_form,
         "unk_token": unk_token,
         "errors": errors,
-        "num_threads": _threads(num_threads),
+        "num_threads": num_threads,
     }
     with _follower(progress) as follow:
         if texts is not None:
@@ -129,9 +129,16 @@ def _misuse(message: str) -> TrainingError:
 
 def _expand(files: _Path | Sequence[_Path]) -> list[str]:
     """Every file that is meant, in the order given."""
-    sources = [files] if isinstance(files, str | os.PathLike) else list(files)
+    if isinstance(files, str | os.PathLike):
+        return _matches(os.fspath(files))
+    if not isinstance(files, Iterable):
+        raise TypeError(f"files must be a path or a sequence of paths, not {type(files).__name__}")
+    sources = list(files)
     if not sources:
         raise _misuse("the list of files is empty")
+    for index, source in enumerate(sources):
+        if not isinstance(source, str | os.PathLike):
+            raise TypeError(f"files[{index}] must be str or os.PathLike, not {type(source).__name__}")
     return [path for source in sources for path in _matches(os.fspath(source))]
 
 
@@ -148,16 +155,6 @@ def _matches(source: str) -> list[str]:
     return found
 
 
-def _threads(wanted: int | None) -> int:
-    if wanted is not None:
-        if wanted < 1:
-            raise _misuse(f"num_threads is at least 1, not {wanted}; None takes every core")
-        return wanted
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 @contextmanager
 def _follower(progress: bool | _Progress | None) -> Iterator[_Progress | None]:
     """What the trainer calls: nothing, the caller's own, or a bar that is gone when the work is."""
@@ -166,8 +163,10 @@ def _follower(progress: bool | _Progress | None) -> Iterator[_Progress | None]:
     elif progress is True:
         with _bar() as follow:
             yield follow
-    else:
+    elif callable(progress):
         yield progress
+    else:
+        raise TypeError(f"progress must be a bool, None or a callable, not {type(progress).__name__}")
 
 
 @contextmanager

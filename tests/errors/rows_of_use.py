@@ -8,10 +8,8 @@ from errors.making import (
     NO_ID,
     Run,
     array,
-    load,
     longer_than,
     rows,
-    train,
     with_chars,
     with_tok,
     zeros,
@@ -156,6 +154,18 @@ TEXTS = [
             "surrogates",
             {"start": 2, "end": 3},
         ),
+        (
+            "a surrogate in a batch",
+            with_tok(lambda tok, _: tok.encode_batch(["a", "b", "aé\ud800"], surrogates="error")),
+            "texts[2]",
+            {"start": 2, "end": 3},
+        ),
+        (
+            "a surrogate in a batch to count",
+            with_tok(lambda tok, _: tok.count_batch(["a", "\ud800"], surrogates="error")),
+            "texts[1]",
+            {"start": 0, "end": 1},
+        ),
     ),
 ]
 
@@ -182,8 +192,20 @@ IDS = rows(
     (
         "an undefined id in a batch",
         with_tok(lambda tok, _: tok.decode_batch([[1], [2, 999]])),
-        "999",
+        "batch[1]: id 999",
         {"id": 999, "position": 1},
+    ),
+    (
+        "a negative number in a batch",
+        with_tok(lambda tok, _: tok.decode_batch([[1], [2, -1]])),
+        "batch[1]: id -1 at position 1",
+        {"id": -1, "position": 1},
+    ),
+    (
+        "a negative number in an array of a batch",
+        with_tok(lambda tok, _: tok.decode_batch([[1], array([2, -1])])),
+        "batch[1]: id -1 at position 1",
+        {"id": -1, "position": 1},
     ),
     (
         "a negative number as an id",
@@ -278,6 +300,11 @@ ARGUMENTS = [
             "room for 1 ids, 3 are needed",
         ),
         (
+            "an out of another dtype",
+            with_tok(lambda tok, _: tok.encode_to_numpy("a", dtype="uint32", out=zeros(3, "int64"))),
+            "an array of int64, but dtype=uint32",
+        ),
+        (
             "an out of floats",
             with_tok(lambda tok, _: tok.encode_to_numpy("a", out=zeros(3, "float64"))),
             "float64",
@@ -291,31 +318,10 @@ ARGUMENTS = [
     *rows(
         UnicodeDecodeError,
         ("half a character", with_tok(lambda t, _: t.decode([0xC4], errors="strict")), "utf-8"),
-    ),
-    *rows(
-        TypeError,
-        ("a number as text", with_tok(lambda tok, _: tok.encode(3)), "not int"),
-        ("None as text", with_tok(lambda tok, _: tok.count(None)), "not NoneType"),
-        ("one text as a batch", with_tok(lambda tok, _: tok.encode_batch("low")), "wrap it in a list"),
-        ("one text to count", with_tok(lambda tok, _: tok.count_batch(b"low")), "wrap it in a list"),
-        ("a batch of numbers", with_tok(lambda tok, _: tok.encode_batch([3])), "not int"),
-        ("text as ids", with_tok(lambda tok, _: tok.decode("low")), "not text"),
-        ("bytes as ids", with_tok(lambda tok, _: tok.decode(b"low")), "not text"),
-        ("a bytearray as ids", with_tok(lambda tok, _: tok.decode(bytearray(b"low"))), "not text"),
-        ("one id as ids", with_tok(lambda tok, _: tok.decode(3)), "write [3]"),
-        ("floats as ids", with_tok(lambda tok, _: tok.decode([1.0])), "not float"),
-        ("an array of floats as ids", with_tok(lambda tok, _: tok.decode(array([1.0]))), "integers"),
-        ("a table of ids", with_tok(lambda tok, _: tok.decode(array([[1], [2]]))), "integers"),
-        ("a number as special=", with_tok(lambda tok, _: tok.encode("a", special=3)), "special="),
-        ("a list as out", with_tok(lambda tok, _: tok.encode_to_numpy("a", out=[1])), "numpy array"),
-        ("a number as a document", train(texts=["a", 3]), "item 1 is int"),
-        ("half a merge", train(num_merges=1.5), "num_merges"),
         (
-            "a str of special tokens to load",
-            load("r.tiktoken", "YQ== 0\n", split="none", special_tokens="x"),
-            "str",
+            "half a character in a batch",
+            with_tok(lambda t, _: t.decode_batch([[], [0xC4]], errors="strict")),
+            "(batch[1])",
         ),
-        ("str tokens in a list", lambda native, _: native.Tokenizer.from_tokens(["a"]), "str"),
-        ("a progress that cannot be called", train(progress=3), "callable"),
     ),
 ]

@@ -22,6 +22,7 @@ from errors.making import (
 )
 from errors.rows_of_files import FILES, FORMAT, MANIFEST
 from errors.rows_of_training import PATTERN, TRAINING
+from errors.rows_of_types import LENGTHS, TYPES
 from errors.rows_of_use import ARGUMENTS, IDS, TEXTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -35,6 +36,8 @@ TABLE: list[Row] = [
     *IDS,
     *MANIFEST,
     *ARGUMENTS,
+    *TYPES,
+    *LENGTHS,
 ]
 
 

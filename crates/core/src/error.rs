@@ -260,12 +260,12 @@ impl Error {
     }
 
     /// Arguments or text that `train` cannot use.
-    pub fn training(reason: impl Into<String>) -> Self {
+    pub fn training<S: Into<String>>(reason: S) -> Self {
         Kind::Training { byte: None, reason: reason.into() }.into()
     }
 
     /// A wrong argument.
-    pub fn argument(reason: impl Into<String>) -> Self {
+    pub fn argument<S: Into<String>>(reason: S) -> Self {
         Kind::Argument(reason.into()).into()
     }
 

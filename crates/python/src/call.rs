@@ -3,10 +3,10 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use tokenmill_core::engine::{Special, Text};
-use tokenmill_core::error::Result;
+use tokenmill_core::error::{Error, Result};
 use tokenmill_core::watch::Watch;
 
-use crate::convert::{self, Threads};
+use crate::convert::{self, Given};
 use crate::text::{PyText, locate_in_rows};
 use crate::watch::run;
 
@@ -17,7 +17,7 @@ const ROWS_PER_LOOK: usize = 1 << 16;
 pub(crate) struct Options<'a, 'py> {
     pub(crate) special: Option<&'a Bound<'py, PyAny>>,
     pub(crate) surrogates: &'a str,
-    pub(crate) num_threads: Threads,
+    pub(crate) num_threads: Given<'py>,
 }
 
 /// Runs `work(text, special, threads, watch)` on one text.
@@ -27,8 +27,8 @@ pub(crate) fn with_text<'a, 'py, T: Send>(
     work: impl FnOnce(Text<'_>, &Special, usize, &dyn Watch) -> Result<T> + Send,
 ) -> PyResult<(T, PyText<'a>)> {
     let special = convert::special(options.special)?;
-    let threads = options.num_threads.0;
-    let py_text = PyText::new(text, convert::surrogates(options.surrogates)?)?;
+    let threads = convert::threads(&options.num_threads, Error::argument::<String>)?;
+    let py_text = PyText::new(text, convert::surrogates(options.surrogates)?, None)?;
     let text_of = py_text.as_text();
     let result = run(text.py(), text_of.as_bytes().len(), |watch| {
         work(text_of, &special, threads, watch).map_err(|error| py_text.locate(error))
@@ -43,20 +43,20 @@ pub(crate) fn with_texts<'py, T: Send>(
     work: impl FnOnce(&[Text<'_>], &Special, usize, &dyn Watch) -> Result<T> + Send,
 ) -> PyResult<T> {
     let special = convert::special(options.special)?;
-    let threads = options.num_threads.0;
+    let threads = convert::threads(&options.num_threads, Error::argument::<String>)?;
     let surrogates = convert::surrogates(options.surrogates)?;
     if texts.cast::<PyString>().is_ok() || texts.cast::<PyBytes>().is_ok() {
         return Err(PyTypeError::new_err(
             "texts must be an iterable of texts, not one text; wrap it in a list",
         ));
     }
-    let objects = texts.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    let objects = convert::items(texts, "texts", "an iterable of texts")?.collect::<PyResult<Vec<_>>>()?;
     let mut py_texts = Vec::with_capacity(objects.len());
     for (row, object) in objects.iter().enumerate() {
         if row % ROWS_PER_LOOK == ROWS_PER_LOOK - 1 {
             texts.py().check_signals()?;
         }
-        py_texts.push(PyText::new(object, surrogates)?);
+        py_texts.push(PyText::new(object, surrogates, Some(row))?);
     }
     let rows: Vec<Text<'_>> = py_texts.iter().map(PyText::as_text).collect();
     // A row counts for something even when it is empty.

@@ -1,8 +1,9 @@
 //! Tokenizers from tables that people bring: an ordered list, merges, pairs of ids.
 use std::collections::HashMap;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyMapping};
+use pyo3::types::{PyBytes, PyMapping, PyString, PyTuple};
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::description::{Alphabet, Bpe, Description, Merge, Merges, Roles, Split, TokenList};
 use tokenmill_core::error::{Defect, Error, Kind};
@@ -21,24 +22,33 @@ fn describe(tokens: TokenList, merges: Merges, split: Split) -> Description {
 }
 
 /// `Tokenizer.from_tokens`.
-pub(crate) fn from_tokens(tokens: Vec<Vec<u8>>, split: Split) -> Description {
-    let entries = tokens.into_iter().zip(0..).map(|(bytes, id)| (id, bytes)).collect();
-    describe(TokenList::from_entries(entries), Merges::ById, split)
+pub(crate) fn from_tokens(tokens: &Bound<'_, PyAny>, split: Split) -> PyResult<Description> {
+    let tokens = convert::sequence(tokens, "tokens", "bytes")?;
+    let entry = |(i, token): (usize, &Bound<'_, PyAny>)| match token.cast::<PyBytes>() {
+        Ok(bytes) => Ok((i as TokenId, bytes.as_bytes().to_vec())),
+        Err(_) => Err(convert::wrong_type(&format!("tokens[{i}]"), "bytes", token)),
+    };
+    let entries = tokens.iter().enumerate().map(entry).collect::<PyResult<_>>()?;
+    Ok(describe(TokenList::from_entries(entries), Merges::ById, split))
 }
 
 /// `Tokenizer.from_merges`.
 pub(crate) fn from_merges(
     py: Python<'_>,
-    vocab: &Bound<'_, PyMapping>,
-    merges: &[(Bound<'_, PyAny>, Bound<'_, PyAny>)],
+    vocab: &Bound<'_, PyAny>,
+    merges: &Bound<'_, PyAny>,
     split: Split,
 ) -> PyResult<Description> {
+    let Ok(mapping) = vocab.cast::<PyMapping>() else {
+        return Err(convert::wrong_type("vocab", "a mapping of tokens to ids", vocab));
+    };
+    let merges = pairs(merges, "merges", "of two tokens")?;
     let mut ids = HashMap::new();
     let mut entries = Vec::new();
-    for item in vocab.items()?.iter() {
+    for (i, item) in mapping.items()?.iter().enumerate() {
         let (token, id): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        let bytes = token_bytes(&token)?;
-        let id = convert::token_id(&id, None)?;
+        let bytes = token_bytes(&token, || format!("key {i} of vocab"))?;
+        let id = convert::token_id(&id, || format!("vocab[{:?}]", String::from_utf8_lossy(&bytes)))?;
         if ids.insert(bytes.clone(), id).is_some() {
             let reason = format!("token {:?} is there twice", String::from_utf8_lossy(&bytes));
             return Err(raise(py, Error::format(Defect::Duplicate, reason).at("vocab")));
@@ -47,7 +57,8 @@ pub(crate) fn from_merges(
     }
     let mut listed = Vec::with_capacity(merges.len());
     for (i, (left, right)) in merges.iter().enumerate() {
-        let (left, right) = (token_bytes(left)?, token_bytes(right)?);
+        let left = token_bytes(left, || format!("merges[{i}][0]"))?;
+        let right = token_bytes(right, || format!("merges[{i}][1]"))?;
         let joined = [left.as_slice(), right.as_slice()].concat();
         let id = |bytes: &[u8]| {
             ids.get(bytes).copied().ok_or_else(|| {
@@ -60,12 +71,34 @@ pub(crate) fn from_merges(
     Ok(describe(TokenList::from_entries(entries), Merges::Listed(listed), split))
 }
 
+/// A sequence of tuples of two.
+fn pairs<'py>(
+    argument: &Bound<'py, PyAny>,
+    name: &str,
+    what: &str,
+) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    let pair = |(i, item): (usize, Bound<'py, PyAny>)| {
+        let Ok(tuple) = item.cast::<PyTuple>() else {
+            return Err(convert::wrong_type(&format!("{name}[{i}]"), &format!("a tuple {what}"), &item));
+        };
+        if tuple.len() != 2 {
+            let reason = format!("{name}[{i}] must be a tuple {what}, not of {}", tuple.len());
+            return Err(PyValueError::new_err(reason));
+        }
+        Ok((tuple.get_item(0)?, tuple.get_item(1)?))
+    };
+    convert::sequence(argument, name, &format!("tuples {what}"))?.into_iter().enumerate().map(pair).collect()
+}
+
 /// A token as bytes, or as `str` in the byte alphabet.
-fn token_bytes(token: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+fn token_bytes(token: &Bound<'_, PyAny>, name: impl FnOnce() -> String) -> PyResult<Vec<u8>> {
     if let Ok(bytes) = token.cast::<PyBytes>() {
         return Ok(bytes.as_bytes().to_vec());
     }
-    let written: String = token.extract()?;
+    let Ok(written) = token.cast::<PyString>() else {
+        return Err(convert::wrong_type(&name(), "bytes or str", token));
+    };
+    let written: String = written.extract()?;
     byte_alphabet::read(&written).ok_or_else(|| {
         let reason =
             format!("token {written:?} is not written in the byte alphabet (a space is Ġ); give it as bytes");
@@ -74,11 +107,8 @@ fn token_bytes(token: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
 }
 
 /// `Tokenizer.from_pairs`.
-pub(crate) fn from_pairs(
-    py: Python<'_>,
-    pairs: &[(Bound<'_, PyAny>, Bound<'_, PyAny>)],
-    split: Split,
-) -> PyResult<Description> {
+pub(crate) fn from_pairs(py: Python<'_>, argument: &Bound<'_, PyAny>, split: Split) -> PyResult<Description> {
+    let pairs = pairs(argument, "pairs", "of two ids")?;
     let mut tokens = TokenList::default();
     for byte in 0..=255u8 {
         tokens.push(byte.into(), &[byte]);
@@ -89,8 +119,8 @@ pub(crate) fn from_pairs(
     let mut total = 0;
     for (i, (left, right)) in pairs.iter().enumerate() {
         let result = lengths.len() as TokenId;
-        let part = |id: &Bound<'_, PyAny>| {
-            let id = convert::token_id(id, Some(i))?;
+        let part = |side: usize, id: &Bound<'_, PyAny>| {
+            let id = convert::pair_id(id, i, side)?;
             if id < result {
                 return Ok(id);
             }
@@ -98,7 +128,7 @@ pub(crate) fn from_pairs(
                 format!("pair {i} needs it, but it is not defined before (pair {i} makes id {result})");
             Err(raise(py, Kind::Vocabulary { id: Some(id.into()), position: Some(i), reason }.into()))
         };
-        let (left, right) = (part(left)?, part(right)?);
+        let (left, right) = (part(0, left)?, part(1, right)?);
         let length = lengths[left as usize] + lengths[right as usize];
         total += length;
         if total > LENGTH_LIMIT {

@@ -1,8 +1,10 @@
 //! Arguments from Python.
+use std::convert::Infallible;
+
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyList, PyMapping, PyMemoryView, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyList, PyMapping, PyMemoryView, PyString};
 use tokenmill_core::description::Split;
 use tokenmill_core::engine::{DecodeOptions, Special, Undefined};
 use tokenmill_core::error::{Error, Kind};
@@ -12,6 +14,53 @@ use tokenmill_io::Format;
 
 use crate::buffer::Surrogates;
 use crate::errors::raise;
+
+/// An argument as it was given, or nothing where its default holds. What is wrong with it is said
+/// here, once and in our words, and not by the conversion of arguments.
+pub(crate) struct Given<'py>(pub(crate) Option<Bound<'py, PyAny>>);
+
+/// The default holds.
+pub(crate) const NOT_GIVEN: Given<'static> = Given(None);
+
+impl<'py> FromPyObject<'_, 'py> for Given<'py> {
+    type Error = Infallible;
+
+    fn extract(argument: Borrowed<'_, 'py, PyAny>) -> Result<Self, Infallible> {
+        Ok(Self(Some(argument.to_owned())))
+    }
+}
+
+/// Something of a wrong type: its name (`merges[3]`), what it must be, and what it is.
+pub(crate) fn wrong_type(name: &str, expected: &str, found: &Bound<'_, PyAny>) -> PyErr {
+    match found.get_type().name() {
+        Ok(found) => PyTypeError::new_err(format!("{name} must be {expected}, not {found}")),
+        Err(error) => error,
+    }
+}
+
+/// The items of an argument that is a list, a tuple or another sequence; one text is none.
+pub(crate) fn sequence<'py>(
+    argument: &Bound<'py, PyAny>,
+    name: &str,
+    of: &str,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let is_text = argument.cast::<PyString>().is_ok()
+        || argument.cast::<PyBytes>().is_ok()
+        || argument.cast::<PyByteArray>().is_ok();
+    let is_sequence = || argument.hasattr("__getitem__").unwrap_or(false) && argument.len().is_ok();
+    if is_text || argument.cast::<PyMapping>().is_ok() || !is_sequence() {
+        return Err(wrong_type(name, &format!("a sequence of {of}"), argument));
+    }
+    argument.try_iter()?.collect()
+}
+
+/// A `str`.
+pub(crate) fn string(object: &Bound<'_, PyAny>, name: impl FnOnce() -> String) -> PyResult<String> {
+    match object.cast::<PyString>() {
+        Ok(string) => string.extract(),
+        Err(_) => Err(wrong_type(&name(), "str", object)),
+    }
+}
 
 /// `special=`: a policy, or the set of literals to recognise.
 pub(crate) fn special(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Special> {
@@ -26,14 +75,15 @@ pub(crate) fn special(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Special> 
             ))),
         };
     }
-    let literals = argument
-        .try_iter()
-        .and_then(|items| items.map(|item| item?.extract::<String>()).collect::<PyResult<Vec<_>>>());
-    match literals {
-        Ok(literals) => Ok(Special::Only(literals)),
-        Err(_) => Err(PyTypeError::new_err("special= takes \"text\", \"parse\", \"raise\" or a set of str")),
-    }
+    let expected = "\"text\", \"parse\", \"raise\" or a set of str";
+    let literals = items(argument, "special", expected)?
+        .map(|item| string(&item?, || "each literal of special".to_owned()))
+        .collect::<PyResult<Vec<_>>>()?;
+    Ok(Special::Only(literals))
 }
+
+/// Signals are looked for after so many ids were read: some milliseconds of work.
+const IDS_PER_LOOK: usize = 1 << 18;
 
 pub(crate) fn surrogates(policy: &str) -> PyResult<Surrogates> {
     match policy {
@@ -46,12 +96,11 @@ pub(crate) fn surrogates(policy: &str) -> PyResult<Surrogates> {
 }
 
 /// A whole number of any size that Rust can look at; what is larger is cut to its bounds.
-pub(crate) fn number(object: &Bound<'_, PyAny>, name: &str) -> PyResult<i128> {
-    let Ok(number) = object.call_method0("__index__") else {
-        let found = object.get_type().name()?;
-        return Err(PyTypeError::new_err(format!("{name} must be a whole number, not {found}")));
-    };
-    bounded(&number)
+pub(crate) fn number(object: &Bound<'_, PyAny>, name: impl FnOnce() -> String) -> PyResult<i128> {
+    match object.call_method0("__index__") {
+        Ok(number) => bounded(&number),
+        Err(_) => Err(wrong_type(&name(), "an integer", object)),
+    }
 }
 
 fn bounded(number: &Bound<'_, PyAny>) -> PyResult<i128> {
@@ -62,23 +111,21 @@ fn bounded(number: &Bound<'_, PyAny>) -> PyResult<i128> {
     }
 }
 
-/// `num_threads=`: `None` is all cores that this process may use.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Threads(pub(crate) usize);
-
-impl<'py> FromPyObject<'_, 'py> for Threads {
-    type Error = PyErr;
-
-    fn extract(count: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if count.is_none() {
-            return Ok(Self(std::thread::available_parallelism().map_or(1, usize::from)));
-        }
-        let count = &*count;
-        match usize::try_from(number(count, "num_threads")?) {
-            Ok(threads @ 1..=65_536) => Ok(Self(threads)),
-            _ => Err(PyValueError::new_err(format!("num_threads={count} is not between 1 and 65,536"))),
-        }
+/// `num_threads=`: one where it is not given; `None` is all cores that this process may use. `refuse`
+/// makes the error of a number that is none of threads.
+pub(crate) fn threads(argument: &Given<'_>, refuse: impl FnOnce(String) -> Error) -> PyResult<usize> {
+    let Some(count) = &argument.0 else { return Ok(1) };
+    if count.is_none() {
+        return Ok(std::thread::available_parallelism().map_or(1, usize::from));
     }
+    let Ok(whole) = count.call_method0("__index__") else {
+        return Err(wrong_type("num_threads", "an integer or None", count));
+    };
+    if let Ok(threads @ 1..=65_536) = usize::try_from(bounded(&whole)?) {
+        return Ok(threads);
+    }
+    let reason = format!("num_threads={count} is not between 1 and 65,536; None takes every core");
+    Err(raise(count.py(), refuse(reason)))
 }
 
 /// `format=` of `save`.
@@ -101,6 +148,14 @@ pub(crate) fn decode_options(skip_special: bool, undefined: &str) -> PyResult<De
         }
     };
     Ok(DecodeOptions { skip_special, undefined })
+}
+
+/// `split=` of a constructor, which cuts nothing by default.
+pub(crate) fn given_split(py: Python<'_>, argument: &Given<'_>) -> PyResult<Split> {
+    match &argument.0 {
+        None => Ok(Split::Whole),
+        Some(text) => split(py, &string(text, || "split".to_owned())?),
+    }
 }
 
 /// `split=`: a known name, or a regular expression. What looks like a name and is none is a
@@ -127,67 +182,129 @@ pub(crate) fn special_tokens(
     argument: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(String, Option<TokenId>)>> {
     let Some(argument) = argument.filter(|argument| !argument.is_none()) else { return Ok(Vec::new()) };
-    if argument.cast::<PyString>().is_ok() {
-        return Err(PyTypeError::new_err("special_tokens takes a list of str or a dict of ids, not one str"));
-    }
     if let Ok(mapping) = argument.cast::<PyMapping>() {
         let mut tokens = Vec::new();
-        for item in mapping.items()?.iter() {
-            let (content, id): (String, Bound<'_, PyAny>) = item.extract()?;
-            tokens.push((content, Some(token_id(&id, None)?)));
+        for (i, item) in mapping.items()?.iter().enumerate() {
+            let (content, id): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+            let content = string(&content, || format!("key {i} of special_tokens"))?;
+            let id = token_id(&id, || format!("special_tokens[{content:?}]"))?;
+            tokens.push((content, Some(id)));
         }
         return Ok(tokens);
     }
-    argument.try_iter()?.map(|item| Ok((item?.extract()?, None))).collect()
+    let is_iterable = argument.cast::<PyString>().is_err() && argument.hasattr("__iter__")?;
+    if !is_iterable {
+        return Err(wrong_type("special_tokens", "a list of str or a dict of ids", argument));
+    }
+    let literal = |(i, item): (usize, PyResult<Bound<'_, PyAny>>)| {
+        Ok((string(&item?, || format!("special_tokens[{i}]"))?, None))
+    };
+    argument.try_iter()?.enumerate().map(literal).collect()
 }
 
 /// One id; what is a number but no id is a vocabulary error.
-pub(crate) fn token_id(object: &Bound<'_, PyAny>, position: Option<usize>) -> PyResult<TokenId> {
+pub(crate) fn token_id(object: &Bound<'_, PyAny>, name: impl FnOnce() -> String) -> PyResult<TokenId> {
+    let number = number(object, name)?;
+    TokenId::try_from(number).map_err(|_| no_id(object.py(), number, None, None))
+}
+
+/// An id in a pair of `from_pairs`.
+pub(crate) fn pair_id(object: &Bound<'_, PyAny>, pair: usize, side: usize) -> PyResult<TokenId> {
+    let number = number(object, || format!("pairs[{pair}][{side}]"))?;
+    TokenId::try_from(number).map_err(|_| no_id(object.py(), number, Some(pair), None))
+}
+
+fn no_id(py: Python<'_>, id: i128, position: Option<usize>, row: Option<usize>) -> PyErr {
+    let reason = "is not an id: ids are between 0 and 2^32 - 2".to_owned();
+    let error = Error::from(Kind::Vocabulary { id: Some(id), position, reason });
+    raise(
+        py,
+        match row {
+            Some(row) => error.at_index(row).at("batch"),
+            None => error,
+        },
+    )
+}
+
+/// The name of the ids of a call, or of a row of its batch.
+fn name_of_ids(row: Option<usize>) -> String {
+    row.map_or("ids".to_owned(), |row| format!("batch[{row}]"))
+}
+
+fn id_at(object: &Bound<'_, PyAny>, position: usize, row: Option<usize>) -> PyResult<TokenId> {
     if let Ok(id) = object.extract::<TokenId>() {
         return Ok(id);
     }
-    let Ok(number) = object.call_method0("__index__") else {
-        let found = object.get_type().name()?;
-        return Err(PyTypeError::new_err(format!("ids must be integers, not {found}")));
+    let number = number(object, || format!("{}[{position}]", name_of_ids(row)))?;
+    TokenId::try_from(number).map_err(|_| no_id(object.py(), number, Some(position), row))
+}
+
+/// A sequence of ids: a list, an array, anything that yields integers; one of a batch has a row.
+pub(crate) fn ids(object: &Bound<'_, PyAny>, row: Option<usize>) -> PyResult<Vec<TokenId>> {
+    let py = object.py();
+    let id = |(i, item): (usize, PyResult<Bound<'_, PyAny>>)| {
+        if i % IDS_PER_LOOK == IDS_PER_LOOK - 1 {
+            py.check_signals()?;
+        }
+        id_at(&item?, i, row)
     };
-    let id = bounded(&number)?;
-    TokenId::try_from(id).map_err(|_| no_id(object.py(), id, position))
-}
-
-fn no_id(py: Python<'_>, id: i128, position: Option<usize>) -> PyErr {
-    let reason = "is not an id: ids are between 0 and 2^32 - 2".to_owned();
-    raise(py, Error::from(Kind::Vocabulary { id: Some(id), position, reason }))
-}
-
-/// A sequence of ids: a list, an array, anything that yields integers.
-pub(crate) fn ids(object: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
     if let Ok(list) = object.cast::<PyList>() {
-        return list.iter().enumerate().map(|(i, id)| token_id(&id, Some(i))).collect();
+        let mut ids = Vec::with_capacity(list.len());
+        for item in list.iter().map(Ok).enumerate() {
+            ids.push(id(item)?);
+        }
+        return Ok(ids);
     }
     let is_text = object.cast::<PyString>().is_ok()
         || object.cast::<PyBytes>().is_ok()
         || object.cast::<PyByteArray>().is_ok()
         || (object.cast::<PyMemoryView>().is_ok() && PyBuffer::<u8>::get(object).is_ok());
     if is_text {
-        return Err(PyTypeError::new_err("ids must be a sequence of integers, not text or bytes"));
+        let name = name_of_ids(row);
+        return Err(PyTypeError::new_err(format!(
+            "{name} must be a sequence of integers, not text or bytes"
+        )));
     }
-    if let Some(ids) = from_buffer::<u32>(object)
-        .or_else(|| from_buffer::<i64>(object))
-        .or_else(|| from_buffer::<i32>(object))
-        .or_else(|| from_buffer::<u16>(object))
-        .or_else(|| from_buffer::<u64>(object))
+    if let Some(ids) = from_buffer::<u32>(object, row)
+        .or_else(|| from_buffer::<i64>(object, row))
+        .or_else(|| from_buffer::<i32>(object, row))
+        .or_else(|| from_buffer::<u16>(object, row))
+        .or_else(|| from_buffer::<u64>(object, row))
     {
         return ids;
     }
+    let name = name_of_ids(row);
     if let Ok(id) = object.extract::<TokenId>() {
-        return Err(PyTypeError::new_err(format!(
-            "ids must be a sequence of integers; for one id write [{id}]"
-        )));
+        let reason = format!("{name} must be a sequence of integers, not one; for one id write [{id}]");
+        return Err(PyTypeError::new_err(reason));
     }
-    object.try_iter()?.enumerate().map(|(i, id)| token_id(&id?, Some(i))).collect()
+    items(object, &name, "a sequence of integers")?.enumerate().map(id).collect()
 }
 
-fn from_buffer<T>(object: &Bound<'_, PyAny>) -> Option<PyResult<Vec<TokenId>>>
+/// The rows of a batch of ids.
+pub(crate) fn rows_of_ids(batch: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<TokenId>>> {
+    let rows = items(batch, "batch", "an iterable of rows of ids")?;
+    rows.enumerate().map(|(i, row)| ids(&row?, Some(i))).collect()
+}
+
+/// The items of anything that yields them.
+pub(crate) fn items<'py>(
+    object: &Bound<'py, PyAny>,
+    name: &str,
+    expected: &str,
+) -> PyResult<Bound<'py, PyIterator>> {
+    object.try_iter().map_err(|error| {
+        let py = object.py();
+        let is_iterable = object.hasattr("__iter__").unwrap_or(true);
+        if error.is_instance_of::<PyTypeError>(py) && !is_iterable {
+            wrong_type(name, expected, object)
+        } else {
+            error
+        }
+    })
+}
+
+fn from_buffer<T>(object: &Bound<'_, PyAny>, row: Option<usize>) -> Option<PyResult<Vec<TokenId>>>
 where
     T: Element + Copy + Into<i128>,
 {
@@ -205,7 +322,7 @@ where
     };
     let id = |(i, value): (usize, T)| {
         let value: i128 = value.into();
-        TokenId::try_from(value).map_err(|_| no_id(object.py(), value, Some(i)))
+        TokenId::try_from(value).map_err(|_| no_id(object.py(), value, Some(i), row))
     };
     Some(values.into_iter().enumerate().map(id).collect())
 }

@@ -75,3 +75,13 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
     let class = py.import("tokenmill.errors")?.getattr(class)?;
     Ok(PyErr::from_value(class.call((message,), Some(&facts))?))
 }
+
+/// The error of a Unicode codec with the row of a batch behind its reason.
+pub(crate) fn in_row(py: Python<'_>, error: PyErr, name: &str, row: usize) -> PyErr {
+    let value = error.value(py);
+    if let Ok(reason) = value.getattr("reason") {
+        // The reason is words for people: an error that cannot take more is good as it is.
+        let _ = value.setattr("reason", format!("{reason} ({name}[{row}])"));
+    }
+    error
+}

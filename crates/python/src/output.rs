@@ -5,6 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 use tokenmill_core::ids::TokenId;
 
+use crate::convert::wrong_type;
+use crate::errors::in_row;
+
 /// Signals are looked for after so many objects were made: some milliseconds of work.
 const SLICE: usize = 1 << 16;
 
@@ -40,7 +43,7 @@ pub(crate) fn list<'py, T: IntoPyObject<'py>>(
 const PLAIN: [&str; 5] = ["uint16", "uint32", "int32", "int64", "uint64"];
 
 /// Integer types of id arrays.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dtype {
     U16,
     U32,
@@ -81,6 +84,16 @@ impl Dtype {
             None => Ok(dtype),
         }
     }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::U16 => "uint16",
+            Self::U32 => "uint32",
+            Self::I32 => "int32",
+            Self::I64 => "int64",
+            Self::U64 => "uint64",
+        }
+    }
 }
 
 /// An import that fails must be an error, not a panic at first use.
@@ -116,16 +129,33 @@ pub(crate) fn int64_array(py: Python<'_>, values: Vec<i64>) -> PyResult<Bound<'_
     Ok(PyArray1::from_vec(py, values).into_any())
 }
 
+/// The type of the array given as `out=`; a `dtype` that was given too must be the same.
+pub(crate) fn check_out(
+    out: &Bound<'_, PyAny>,
+    dtype: Option<Dtype>,
+    max_id: Option<TokenId>,
+) -> PyResult<Dtype> {
+    let Ok(own) = out.getattr("dtype") else {
+        return Err(wrong_type("out", "a numpy array of one dimension", out));
+    };
+    let found = Dtype::new(Some(&own), max_id)?;
+    match dtype.filter(|&dtype| dtype != found) {
+        Some(dtype) => Err(PyValueError::new_err(format!(
+            "out= is an array of {}, but dtype={}; leave dtype out, or give an array of it",
+            found.name(),
+            dtype.name()
+        ))),
+        None => Ok(found),
+    }
+}
+
 /// Fills `out` from the front; the filled part of it.
 pub(crate) fn fill<'py>(
     out: &Bound<'py, PyAny>,
     ids: &[TokenId],
     max_id: Option<TokenId>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let dtype = out
-        .getattr("dtype")
-        .map_err(|_| PyTypeError::new_err("out= takes a numpy array of one dimension"))?;
-    let dtype = Dtype::new(Some(&dtype), max_id)?;
+    let dtype = check_out(out, None, max_id)?;
     let length = out.len()?;
     if length < ids.len() {
         return Err(PyValueError::new_err(format!(
@@ -166,6 +196,15 @@ pub(crate) fn text<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult
         // Rare: Python's decoder has the policies.
         Err(_) => Ok(PyBytes::new(py, bytes).call_method1("decode", ("utf-8", errors))?.cast_into()?),
     }
+}
+
+/// Decoded rows as a list of texts.
+pub(crate) fn texts<'py>(py: Python<'py>, rows: &[Vec<u8>], errors: &str) -> PyResult<Bound<'py, PyList>> {
+    let text = |(row, bytes): (usize, &Vec<u8>)| {
+        text(py, bytes, errors).map_err(|error| in_row(py, error, "batch", row))
+    };
+    let texts = rows.iter().enumerate().map(text).collect::<PyResult<Vec<_>>>()?;
+    list(py, texts)
 }
 
 pub(crate) fn check_errors(errors: &str) -> PyResult<()> {

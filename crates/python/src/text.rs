@@ -1,6 +1,6 @@
 //! Texts that come from Python: `str` and everything with bytes in it.
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
+use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use tokenmill_core::engine::{Text, char_offsets};
@@ -9,6 +9,7 @@ use tokenmill_core::span::Span;
 use tokenmill_core::watch::{Unwatched, Watch};
 
 use crate::buffer::{Surrogates, Utf8, utf8};
+use crate::convert::wrong_type;
 
 /// A text that lives as long as its Python object does.
 pub(crate) enum PyText<'a> {
@@ -17,14 +18,20 @@ pub(crate) enum PyText<'a> {
 }
 
 impl<'a> PyText<'a> {
-    /// Reads a text. Mutable buffers are copied, so that nothing changes while it is encoded.
-    pub(crate) fn new(object: &'a Bound<'_, PyAny>, surrogates: Surrogates) -> PyResult<Self> {
+    /// Reads a text; one of a batch has a row. Mutable buffers are copied, so that nothing changes
+    /// while it is encoded.
+    pub(crate) fn new(
+        object: &'a Bound<'_, PyAny>,
+        surrogates: Surrogates,
+        row: Option<usize>,
+    ) -> PyResult<Self> {
         if let Ok(string) = object.cast::<PyString>() {
             return match utf8(string, surrogates)? {
                 Utf8::Borrowed(text) => Ok(Self::Str { text: text.into(), pairs: Vec::new() }),
                 Utf8::Copied { text, pairs } => Ok(Self::Str { text: text.into(), pairs }),
                 Utf8::Refused(at) => {
-                    let reason = "surrogates not allowed; pass surrogates=\"replace\"";
+                    let place = row.map_or(String::new(), |row| format!(" in texts[{row}]"));
+                    let reason = format!("surrogates not allowed{place}; pass surrogates=\"replace\"");
                     Err(PyUnicodeEncodeError::new_err(("utf-8", string.clone().unbind(), at, at + 1, reason)))
                 }
             };
@@ -32,13 +39,11 @@ impl<'a> PyText<'a> {
         if let Ok(bytes) = object.cast::<PyBytes>() {
             return Ok(Self::Bytes(bytes.as_bytes().into()));
         }
-        match PyBuffer::<u8>::get(object) {
-            Ok(buffer) => Ok(Self::Bytes(buffer.to_vec(object.py())?.into())),
-            Err(_) => Err(PyTypeError::new_err(format!(
-                "text must be str, bytes, bytearray or memoryview, not {}",
-                object.get_type().name()?
-            ))),
+        if let Ok(buffer) = PyBuffer::<u8>::get(object) {
+            return Ok(Self::Bytes(buffer.to_vec(object.py())?.into()));
         }
+        let name = row.map_or("text".to_owned(), |row| format!("texts[{row}]"));
+        Err(wrong_type(&name, "str, bytes, bytearray or memoryview", object))
     }
 
     pub(crate) fn as_text(&self) -> Text<'_> {

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use tokenmill_core::compile::compile;
 use tokenmill_core::description::{Description, Split};
 use tokenmill_core::engine::Engine;
@@ -14,7 +14,7 @@ use tokenmill_io::SaveOptions;
 
 use crate::call::{Options, with_text, with_texts};
 use crate::constructors;
-use crate::convert::{self, Threads};
+use crate::convert::{self, Given, NOT_GIVEN};
 use crate::encoding::Encoding;
 use crate::errors::raise;
 use crate::output::{self, Dtype};
@@ -78,7 +78,7 @@ impl Tokenizer {
         undefined: &str,
     ) -> PyResult<Vec<u8>> {
         let options = convert::decode_options(skip_special_tokens, undefined)?;
-        let ids = convert::ids(ids)?;
+        let ids = convert::ids(ids, None)?;
         run(py, ids.len() * 4, |watch| self.engine.decode(&ids, options, watch))
     }
 }
@@ -91,14 +91,14 @@ impl Tokenizer {
     /// Special tokens take the ids behind the list. Raises `FormatError` for a list that is no
     /// vocabulary (empty or repeated tokens).
     #[staticmethod]
-    #[pyo3(signature = (tokens, *, split = "none", special_tokens = None))]
+    #[pyo3(signature = (tokens, *, split = NOT_GIVEN, special_tokens = None), text_signature = "(tokens, *, split='none', special_tokens=None)")]
     fn from_tokens(
         py: Python<'_>,
-        tokens: Vec<Vec<u8>>,
-        split: &str,
+        tokens: &Bound<'_, PyAny>,
+        split: Given<'_>,
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let description = constructors::from_tokens(tokens, convert::split(py, split)?);
+        let description = constructors::from_tokens(tokens, convert::given_split(py, &split)?)?;
         Self::build(py, description, &convert::special_tokens(special_tokens)?)
     }
 
@@ -107,15 +107,15 @@ impl Tokenizer {
     /// Tokens are `bytes`, or `str` in the byte alphabet (`Ġworld`). Raises `FormatError` naming the
     /// merge whose part or result is missing, or the entry that is wrong.
     #[staticmethod]
-    #[pyo3(signature = (vocab, merges, *, split = "none", special_tokens = None))]
+    #[pyo3(signature = (vocab, merges, *, split = NOT_GIVEN, special_tokens = None), text_signature = "(vocab, merges, *, split='none', special_tokens=None)")]
     fn from_merges(
         py: Python<'_>,
-        vocab: &Bound<'_, PyMapping>,
-        merges: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
-        split: &str,
+        vocab: &Bound<'_, PyAny>,
+        merges: &Bound<'_, PyAny>,
+        split: Given<'_>,
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let description = constructors::from_merges(py, vocab, &merges, convert::split(py, split)?)?;
+        let description = constructors::from_merges(py, vocab, merges, convert::given_split(py, &split)?)?;
         Self::build(py, description, &convert::special_tokens(special_tokens)?)
     }
 
@@ -124,14 +124,14 @@ impl Tokenizer {
     ///
     /// Raises `VocabularyError` naming a pair of ids that do not exist yet.
     #[staticmethod]
-    #[pyo3(signature = (pairs, *, split = "none", special_tokens = None))]
+    #[pyo3(signature = (pairs, *, split = NOT_GIVEN, special_tokens = None), text_signature = "(pairs, *, split='none', special_tokens=None)")]
     fn from_pairs(
         py: Python<'_>,
-        pairs: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
-        split: &str,
+        pairs: &Bound<'_, PyAny>,
+        split: Given<'_>,
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let description = constructors::from_pairs(py, &pairs, convert::split(py, split)?)?;
+        let description = constructors::from_pairs(py, pairs, convert::given_split(py, &split)?)?;
         Self::build(py, description, &convert::special_tokens(special_tokens)?)
     }
 
@@ -143,14 +143,14 @@ impl Tokenizer {
     /// text is cut for several threads where that cannot change the ids (`num_threads=None`: all
     /// cores). Raises `UnknownTokenError` for what the vocabulary cannot spell. Cost: n log n at
     /// worst, whatever the text.
-    #[pyo3(signature = (text, *, special = None, surrogates = "replace", num_threads = Threads(1)), text_signature = "($self, text, *, special='text', surrogates='replace', num_threads=1)")]
+    #[pyo3(signature = (text, *, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, special='text', surrogates='replace', num_threads=1)")]
     fn encode<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         special: Option<&Bound<'py, PyAny>>,
         surrogates: &str,
-        num_threads: Threads,
+        num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyList>> {
         output::list(py, self.encode_ids(text, &Options { special, surrogates, num_threads })?)
     }
@@ -159,8 +159,9 @@ impl Tokenizer {
     ///
     /// `dtype` is uint16, uint32, int32, int64 or uint64; one that cannot hold the largest id is a
     /// `ValueError`. With `out=`, an array of one of these, the ids fill it from the front and the
-    /// filled view is returned; if it is too small, a `ValueError` names the size needed.
-    #[pyo3(signature = (text, *, dtype = None, out = None, special = None, surrogates = "replace", num_threads = Threads(1)), text_signature = "($self, text, *, dtype='uint32', out=None, special='text', surrogates='replace', num_threads=1)")]
+    /// filled view is returned; if it is too small, a `ValueError` names the size needed. A `dtype`
+    /// given beside it must be that of the array.
+    #[pyo3(signature = (text, *, dtype = None, out = None, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, dtype='uint32', out=None, special='text', surrogates='replace', num_threads=1)")]
     #[allow(clippy::too_many_arguments)]
     fn encode_to_numpy<'py>(
         &self,
@@ -170,10 +171,14 @@ impl Tokenizer {
         out: Option<&Bound<'py, PyAny>>,
         special: Option<&Bound<'py, PyAny>>,
         surrogates: &str,
-        num_threads: Threads,
+        num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let max_id = self.engine.vocabulary().max_id();
+        let given = dtype.is_some();
         let dtype = Dtype::new(dtype, max_id)?;
+        if let Some(out) = out {
+            output::check_out(out, given.then_some(dtype), max_id)?;
+        }
         let ids = self.encode_ids(text, &Options { special, surrogates, num_threads })?;
         match out {
             Some(out) => output::fill(out, &ids, max_id),
@@ -184,7 +189,7 @@ impl Tokenizer {
     /// The ids of many texts, as a `Ragged`: flat ids and the offset of each row.
     ///
     /// Rows are the same as from `encode`, whatever `num_threads` is.
-    #[pyo3(signature = (texts, *, dtype = None, special = None, surrogates = "replace", num_threads = Threads(1)), text_signature = "($self, texts, *, dtype='uint32', special='text', surrogates='replace', num_threads=1)")]
+    #[pyo3(signature = (texts, *, dtype = None, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, dtype='uint32', special='text', surrogates='replace', num_threads=1)")]
     fn encode_batch<'py>(
         &self,
         py: Python<'py>,
@@ -192,7 +197,7 @@ impl Tokenizer {
         dtype: Option<&Bound<'py, PyAny>>,
         special: Option<&Bound<'py, PyAny>>,
         surrogates: &str,
-        num_threads: Threads,
+        num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let dtype = Dtype::new(dtype, self.engine.vocabulary().max_id())?;
         let options = Options { special, surrogates, num_threads };
@@ -212,7 +217,7 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
         surrogates: &str,
     ) -> PyResult<Encoding> {
-        let options = Options { special, surrogates, num_threads: Threads(1) };
+        let options = Options { special, surrogates, num_threads: NOT_GIVEN };
         let (encoding, text) = with_text(text, &options, |text, special, _, watch| {
             self.engine.encode_with_offsets(text, special, watch)
         })?;
@@ -220,13 +225,13 @@ impl Tokenizer {
     }
 
     /// How many ids `encode` gives; none are stored.
-    #[pyo3(signature = (text, *, special = None, surrogates = "replace", num_threads = Threads(1)), text_signature = "($self, text, *, special='text', surrogates='replace', num_threads=1)")]
-    fn count(
+    #[pyo3(signature = (text, *, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, special='text', surrogates='replace', num_threads=1)")]
+    fn count<'py>(
         &self,
-        text: &Bound<'_, PyAny>,
-        special: Option<&Bound<'_, PyAny>>,
+        text: &Bound<'py, PyAny>,
+        special: Option<&Bound<'py, PyAny>>,
         surrogates: &str,
-        num_threads: Threads,
+        num_threads: Given<'py>,
     ) -> PyResult<usize> {
         let options = Options { special, surrogates, num_threads };
         let (count, _) = with_text(text, &options, |text, special, threads, watch| {
@@ -236,14 +241,14 @@ impl Tokenizer {
     }
 
     /// The number of ids of each of many texts, as an int64 array.
-    #[pyo3(signature = (texts, *, special = None, surrogates = "replace", num_threads = Threads(1)), text_signature = "($self, texts, *, special='text', surrogates='replace', num_threads=1)")]
+    #[pyo3(signature = (texts, *, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, special='text', surrogates='replace', num_threads=1)")]
     fn count_batch<'py>(
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
         special: Option<&Bound<'py, PyAny>>,
         surrogates: &str,
-        num_threads: Threads,
+        num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = Options { special, surrogates, num_threads };
         let counts = with_texts(texts, &options, |texts, special, threads, watch| {
@@ -284,7 +289,7 @@ impl Tokenizer {
     }
 
     /// The text of every row of ids: a `Ragged`, or an iterable of what `decode` takes.
-    #[pyo3(signature = (batch, *, errors = "replace", skip_special_tokens = false, undefined = "error", num_threads = Threads(1)), text_signature = "($self, batch, *, errors='replace', skip_special_tokens=False, undefined='error', num_threads=1)")]
+    #[pyo3(signature = (batch, *, errors = "replace", skip_special_tokens = false, undefined = "error", num_threads = NOT_GIVEN), text_signature = "($self, batch, *, errors='replace', skip_special_tokens=False, undefined='error', num_threads=1)")]
     #[allow(clippy::too_many_arguments)]
     fn decode_batch<'py>(
         &self,
@@ -293,18 +298,16 @@ impl Tokenizer {
         errors: &str,
         skip_special_tokens: bool,
         undefined: &str,
-        num_threads: Threads,
+        num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyList>> {
         output::check_errors(errors)?;
-        let threads = num_threads.0;
+        let threads = convert::threads(&num_threads, Error::argument::<String>)?;
         let options = convert::decode_options(skip_special_tokens, undefined)?;
-        let rows = batch.try_iter()?.map(|row| convert::ids(&row?)).collect::<PyResult<Vec<_>>>()?;
+        let rows = convert::rows_of_ids(batch)?;
         let views: Vec<&[TokenId]> = rows.iter().map(Vec::as_slice).collect();
         let size = rows.iter().map(|row| row.len() * 4 + 1).sum();
         let decoded = run(py, size, |watch| self.engine.decode_batch(&views, options, threads, watch))?;
-        let texts =
-            decoded.iter().map(|bytes| output::text(py, bytes, errors)).collect::<PyResult<Vec<_>>>()?;
-        PyList::new(py, texts)
+        output::texts(py, &decoded, errors)
     }
 
     /// The id of a token in written form (`Ġworld`), or None.
@@ -316,14 +319,14 @@ impl Tokenizer {
     /// The written form of an id, or None for one that does not exist.
     #[pyo3(signature = (id, /))]
     fn id_to_token(&self, id: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
-        Ok(self.engine.vocabulary().written(convert::token_id(id, None)?))
+        Ok(self.engine.vocabulary().written(convert::token_id(id, || "id".to_owned())?))
     }
 
     /// The bytes that one id stands for. Raises `VocabularyError` for one that does not exist.
     #[pyo3(signature = (id, /))]
     fn token_bytes<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         let py = id.py();
-        let id = convert::token_id(id, None)?;
+        let id = convert::token_id(id, || "id".to_owned())?;
         match self.engine.vocabulary().decoded(id) {
             Some(bytes) => Ok(PyBytes::new(py, bytes)),
             None => Err(raise(py, Error::vocabulary(Some(id.into()), "does not exist in this vocabulary"))),
@@ -431,7 +434,7 @@ impl Tokenizer {
     /// Raises `VocabularyError` for a size that is not between no merges and all of them.
     #[pyo3(signature = (vocab_size))]
     fn with_vocab_size(&self, py: Python<'_>, vocab_size: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let number = convert::number(vocab_size, "vocab_size")?;
+        let number = convert::number(vocab_size, || "vocab_size".to_owned())?;
         let vocab_size = usize::try_from(number).map_err(|_| {
             raise(
                 py,

@@ -1,7 +1,6 @@
 //! Training from Python: options converted, texts handed over in batches.
 use std::path::PathBuf;
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tokenmill_core::compile::compile;
@@ -14,7 +13,7 @@ use tokenmill_core::watch::Watch;
 use tokenmill_io::corpus::{Documents, Errors, read_files};
 
 use crate::buffer::{Surrogates, Utf8, utf8};
-use crate::convert::{self, Threads};
+use crate::convert::{self, Given};
 use crate::errors::raise;
 use crate::tokenizer::Tokenizer;
 use crate::watch::run_long;
@@ -165,11 +164,10 @@ pub(crate) fn train_texts(
         let documents: Vec<&str> = batch.iter().map(String::as_str).collect();
         run_long(py, progress.as_ref(), |watch| feed_to(trainer, &documents, watch))
     };
-    for (index, item) in texts.try_iter()?.enumerate() {
+    for (index, item) in convert::items(texts, "texts", "an iterable of str")?.enumerate() {
         let item = item?;
         let Ok(string) = item.cast::<PyString>() else {
-            let name = item.get_type().name()?;
-            return Err(PyTypeError::new_err(format!("texts must be str; item {index} is {name}")));
+            return Err(convert::wrong_type(&format!("texts[{index}]"), "str", &item));
         };
         let text = match utf8(string, Surrogates::Refuse)? {
             Utf8::Borrowed(text) => text.to_owned(),
@@ -263,12 +261,14 @@ fn train_options(options: &Bound<'_, PyDict>) -> PyResult<TrainOptions> {
         "suffix" => EndOfWordForm::Suffix,
         other => return Err(wrong(py, "end_of_word_form", other, "\"separate\" or \"suffix\"")),
     };
-    let end_of_word: Option<String> = optional(options, "end_of_word")?;
+    let end_of_word = optional(options, "end_of_word")?;
+    let special_tokens = convert::special_tokens(options.get_item("special_tokens")?.as_ref())?;
+    let threads = Given(options.get_item("num_threads")?);
     let min_frequency = number(options, "min_frequency")?.unwrap_or(2) as u64;
     Ok(TrainOptions {
         target,
         split: convert::split(py, &text_option(options, "split")?)?,
-        special_tokens: optional(options, "special_tokens")?.unwrap_or_default(),
+        special_tokens: special_tokens.into_iter().map(|(content, _)| content).collect(),
         special_ids,
         tie_break,
         min_frequency,
@@ -276,27 +276,24 @@ fn train_options(options: &Bound<'_, PyDict>) -> PyResult<TrainOptions> {
         alphabet,
         end_of_word: end_of_word.map(|symbol| EndOfWord { symbol, form }),
         unk_token: optional(options, "unk_token")?,
-        num_threads: options.get_item("num_threads")?.map_or(Ok(Threads(1)), |count| count.extract())?.0,
+        num_threads: convert::threads(&threads, Error::training::<String>)?,
     })
 }
 
-fn optional<'py, T>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
-where
-    T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
-{
+fn optional(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<String>> {
     match options.get_item(name)?.filter(|value| !value.is_none()) {
         None => Ok(None),
-        Some(value) => value
-            .extract()
-            .map(Some)
-            .map_err(|error: PyErr| PyTypeError::new_err(format!("{name}={value}: {error}"))),
+        Some(value) => match value.cast::<PyString>() {
+            Ok(text) => text.extract().map(Some),
+            Err(_) => Err(convert::wrong_type(name, "str or None", &value)),
+        },
     }
 }
 
 /// A count: not negative.
 fn number(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<usize>> {
     let Some(value) = options.get_item(name)?.filter(|value| !value.is_none()) else { return Ok(None) };
-    let number = convert::number(&value, name)?;
+    let number = convert::number(&value, || name.to_owned())?;
     // 2^48 of anything is more than memory holds; sums of two such numbers still fit.
     usize::try_from(number).ok().filter(|&number| number < 1 << 48).map(Some).ok_or_else(|| {
         let what = if number < 0 { "negative" } else { "too large" };
@@ -305,7 +302,9 @@ fn number(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<usize>> {
 }
 
 fn text_option(options: &Bound<'_, PyDict>, name: &str) -> PyResult<String> {
-    optional(options, name)?.ok_or_else(|| PyTypeError::new_err(format!("{name} is missing")))
+    // An option that is not there is one that is None.
+    let value = options.get_item(name)?.unwrap_or_else(|| options.py().None().into_bound(options.py()));
+    convert::string(&value, || name.to_owned())
 }
 
 fn documents_option(options: &Bound<'_, PyDict>) -> PyResult<Documents> {
