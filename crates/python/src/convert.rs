@@ -231,10 +231,17 @@ fn name_of_ids(row: Option<usize>) -> String {
     row.map_or("ids".to_owned(), |row| format!("batch[{row}]"))
 }
 
+#[inline]
 fn id_at(object: &Bound<'_, PyAny>, position: usize, row: Option<usize>) -> PyResult<TokenId> {
     if let Ok(id) = object.extract::<TokenId>() {
         return Ok(id);
     }
+    odd_id_at(object, position, row)
+}
+
+/// What is no plain id.
+#[cold]
+fn odd_id_at(object: &Bound<'_, PyAny>, position: usize, row: Option<usize>) -> PyResult<TokenId> {
     let number = number(object, || format!("{}[{position}]", name_of_ids(row)))?;
     TokenId::try_from(number).map_err(|_| no_id(object.py(), number, Some(position), row))
 }
@@ -250,8 +257,11 @@ pub(crate) fn ids(object: &Bound<'_, PyAny>, row: Option<usize>) -> PyResult<Vec
     };
     if let Ok(list) = object.cast::<PyList>() {
         let mut ids = Vec::with_capacity(list.len());
-        for item in list.iter().map(Ok).enumerate() {
-            ids.push(id(item)?);
+        for (i, item) in list.iter().enumerate() {
+            if i % IDS_PER_LOOK == IDS_PER_LOOK - 1 {
+                py.check_signals()?;
+            }
+            ids.push(id_at(&item, i, row)?);
         }
         return Ok(ids);
     }
