@@ -272,7 +272,7 @@ def test_numpy_and_rich_are_imported_only_when_used(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in python_files() if "cli" in path.parts],
+    [path for path in python_files() if "cli" in path.relative_to(PACKAGE).parts],
     ids=lambda path: path.relative_to(PACKAGE).as_posix(),
 )
 def test_the_command_line_uses_public_names_alone(path: Path) -> None:
