@@ -1,0 +1,4 @@
+"""Faces of other libraries: their names and behaviour, tokenmill underneath.
+
+``from tokenmill.compat import tiktoken`` takes the place of ``import tiktoken``.
+"""

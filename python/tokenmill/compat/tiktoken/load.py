@@ -1,0 +1,192 @@
+"""Rank files: where they are found, how they are read and written.
+
+A file that tiktoken names by a URL is looked for, in this order, in the folder of ``set_folder`` and in
+tiktoken's cache (``TIKTOKEN_CACHE_DIR``, else ``DATA_GYM_CACHE_DIR``, else ``data-gym-cache`` among the
+temporary files), where it is called by the sha1 of its URL. Wherever it is found its sha256 is checked.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...errors import FormatError, MissingExtraError
+
+__all__ = [
+    "check_hash",
+    "data_gym_to_mergeable_bpe_ranks",
+    "dump_tiktoken_bpe",
+    "load_tiktoken_bpe",
+    "read_file",
+    "read_file_cached",
+    "set_folder",
+]
+
+_Path = str | os.PathLike[str]
+
+_folder: Path | None = None
+
+
+def set_folder(path: _Path | None) -> None:
+    """Look for rank files in this folder before all others; ``None`` undoes it.
+
+    They go by their own names there (``cl100k_base.tiktoken``, ``vocab.bpe``), or by tiktoken's names for
+    its cache. Nothing is written to the folder. Encodings that were made before stay as they are.
+    """
+    global _folder
+    _folder = None if path is None else Path(path).absolute()
+
+
+def get_folder() -> str | None:
+    """What ``set_folder`` has set."""
+    return None if _folder is None else str(_folder)
+
+
+# ---- finding ----------------------------------------------------------------------------------
+
+
+def read_file(blobpath: str) -> bytes:
+    """The bytes of a local file, or of what a URL names, past every cache."""
+    return _fetch(blobpath, None) if "://" in blobpath else Path(blobpath).read_bytes()
+
+
+def check_hash(data: bytes, expected_hash: str) -> bool:
+    """Whether this is the sha256 of the bytes, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest() == expected_hash
+
+
+def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
+    """The bytes of a local file, or of what a URL names, from the folders that the module names.
+
+    Raises ``FormatError`` for a local file with another sha256 than expected, and ``MissingExtraError``
+    for a URL whose file is not on this machine; it says where to put it.
+    """
+    if "://" not in blobpath:
+        data = read_file(blobpath)
+        if expected_hash is not None and not check_hash(data, expected_hash):
+            raise _format_error(blobpath, "", "hash", f"its sha256 is not {expected_hash}")
+        return data
+    for path in _places(blobpath, expected_hash):
+        if path.is_file():
+            data = path.read_bytes()
+            if expected_hash is None or check_hash(data, expected_hash):
+                return data
+    return _fetch(blobpath, expected_hash)
+
+
+def _places(url: str, sha256: str | None) -> Iterator[Path]:
+    """Where the file of a URL may be."""
+    cached = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
+    if _folder is not None:
+        yield _folder / url.rsplit("/", 1)[-1]
+        yield _folder / cached
+    cache = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    if cache:
+        yield Path(cache, cached)
+    elif cache is None and sha256 is not None:
+        # Anyone may write among the temporary files, so only what can be checked is taken from there.
+        yield Path(tempfile.gettempdir(), "data-gym-cache", cached)
+
+
+def _fetch(url: str, sha256: str | None) -> bytes:
+    """The one place that may ask a network for a file; nothing is installed that does."""
+    name = url.rsplit("/", 1)[-1]
+    checked = f" (sha256 {sha256})" if sha256 else ""
+    raise MissingExtraError(
+        f"{name}{checked} is not on this machine, and tokenmill does not download it: put the file into a "
+        f"folder and name that with tiktoken.set_folder(...), or let TIKTOKEN_CACHE_DIR name its cache",
+        extra="hub",
+    )
+
+
+# ---- reading ----------------------------------------------------------------------------------
+
+
+def load_tiktoken_bpe(tiktoken_bpe_file: str, expected_hash: str | None = None) -> dict[bytes, int]:
+    """Ranks by token, from a path or URL. Raises ``FormatError`` naming a line that is broken."""
+    ranks: dict[bytes, int] = {}
+    lines = read_file_cached(tiktoken_bpe_file, expected_hash).splitlines()
+    for number, line in enumerate(lines, start=1):
+        if not line:
+            continue
+        try:
+            token, rank = line.split()
+            ranks[base64.b64decode(token)] = int(rank)
+        except ValueError as error:
+            reason = f"{line!r} is not a token in base64, a blank and a rank"
+            raise _format_error(tiktoken_bpe_file, f"line {number}", "line", reason) from error
+    return ranks
+
+
+def data_gym_to_mergeable_bpe_ranks(
+    vocab_bpe_file: str,
+    encoder_json_file: str,
+    vocab_bpe_hash: str | None = None,
+    encoder_json_hash: str | None = None,
+    clobber_one_byte_tokens: bool = False,
+) -> dict[bytes, int]:
+    """Ranks by token, from a list of merges and a table of ids as GPT-2 has them.
+
+    The 256 bytes come first, those that print before the others, then the merges in order. Raises
+    ``FormatError`` where the table says otherwise; ``clobber_one_byte_tokens`` takes the ids of single
+    bytes from the table.
+    """
+    printing = [byte for byte in range(256) if chr(byte).isprintable() and chr(byte) != " "]
+    others = [byte for byte in range(256) if byte not in set(printing)]
+    byte_of = {chr(byte): byte for byte in printing}
+    byte_of |= {chr(256 + place): byte for place, byte in enumerate(others)}
+    order = [*printing, *others]
+
+    def spell(written: str) -> bytes:
+        return bytes(byte_of[char] for char in written)
+
+    merges = read_file_cached(vocab_bpe_file, vocab_bpe_hash).decode().split("\n")[1:-1]
+    tokens = [bytes([byte]) for byte in order]
+    table = json.loads(read_file_cached(encoder_json_file, encoder_json_hash))
+    try:
+        tokens += [spell("".join(merge.split())) for merge in merges]
+        ids = {spell(written): number for written, number in table.items()}
+    except KeyError as error:
+        reason = f"{error.args[0]!r} is no character of the byte alphabet"
+        raise _format_error(vocab_bpe_file, "", "character", reason) from error
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    for special in (b"<|endoftext|>", b"<|startoftext|>"):
+        ids.pop(special, None)
+    if clobber_one_byte_tokens:
+        ranks |= {token: number for token, number in ids.items() if len(token) == 1}
+    if ranks != ids:
+        different = min(token for token in ranks.keys() | ids.keys() if ranks.get(token) != ids.get(token))
+        reason = (
+            f"{different!r} has the rank {ranks.get(different)} by the order of merges and "
+            f"{ids.get(different)} by the table"
+        )
+        raise _format_error(encoder_json_file, "", "mismatch", reason)
+    return ranks
+
+
+def dump_tiktoken_bpe(bpe_ranks: dict[bytes, int], tiktoken_bpe_file: str) -> None:
+    """Write ranks to a local file, in their order. It appears whole or not at all."""
+    lines = [
+        base64.b64encode(token) + b" %d\n" % rank
+        for token, rank in sorted(bpe_ranks.items(), key=lambda entry: entry[1])
+    ]
+    target = Path(tiktoken_bpe_file)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(lines)
+        Path(name).chmod(0o644)
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _format_error(path: str, field: str, kind: str, reason: str) -> FormatError:
+    place = f"{path}: {field}" if field else path
+    return FormatError(f"{place}: {reason}", path=path, field=field, kind=kind, reason=reason, limit=None)
