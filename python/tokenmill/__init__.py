@@ -12,7 +12,7 @@ Errors are in ``tokenmill.errors``; the naive algorithms, to read and to compare
 
 from __future__ import annotations
 
-from ._core import Encoding, Tokenizer, TrainingReport, __version__
+from ._core import DecodeStream, Encoding, LoadFinding, LoadReport, Tokenizer, TrainingReport, __version__
 from ._load import load
 from ._train import train
 from .errors import (
@@ -30,9 +30,12 @@ from .errors import (
 from .ragged import Ragged
 
 __all__ = [
+    "DecodeStream",
     "Encoding",
     "FormatError",
     "InternalError",
+    "LoadFinding",
+    "LoadReport",
     "ManifestError",
     "MissingExtraError",
     "PatternError",

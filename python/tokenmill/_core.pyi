@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Literal, final
+from typing import Any, Literal, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,10 @@ import numpy.typing as npt
 from .ragged import Ragged
 
 __all__ = [
+    "DecodeStream",
     "Encoding",
+    "LoadFinding",
+    "LoadReport",
     "Tokenizer",
     "TrainingReport",
     "__version__",
@@ -26,6 +29,9 @@ _Bytes = bytes  # for the class that has a property of this name
 _Text = str | bytes | bytearray | memoryview
 _Special = Literal["text", "parse", "raise"] | AbstractSet[str]
 _Surrogates = Literal["replace", "error"]
+_Truncation = Literal["longest_first", "only_first", "only_second"] | bool | None
+_Padding = Literal["longest", "max_length"] | bool | None
+_Side = Literal["left", "right"]
 _Ids = Sequence[int] | npt.NDArray[Any]
 _SpecialTokens = Sequence[str] | Mapping[str, int] | None
 _Progress = Callable[[str, int, int], object] | None
@@ -40,8 +46,53 @@ class Encoding:
     def offsets(self) -> list[tuple[int, int]]: ...
     @property
     def byte_offsets(self) -> list[tuple[int, int]]: ...
+    @property
+    def type_ids(self) -> list[int]: ...
+    @property
+    def attention_mask(self) -> list[int]: ...
+    @property
+    def special_tokens_mask(self) -> list[int]: ...
+    @property
+    def word_ids(self) -> list[int | None]: ...
+    @property
+    def sequence_ids(self) -> list[int | None]: ...
+    @property
+    def overflowing(self) -> list[Encoding]: ...
+    def char_to_token(self, char: int, sequence: int = 0) -> int | None: ...
+    def token_to_chars(self, token: int) -> tuple[int, int] | None: ...
+    def token_to_word(self, token: int) -> int | None: ...
+    def word_to_tokens(self, word: int, sequence: int = 0) -> tuple[int, int] | None: ...
     def __len__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class DecodeStream:
+    def step(self, id: int, /) -> str: ...
+    def extend(self, ids: _Ids, /) -> str: ...
+    def finish(self) -> str: ...
+    def reset(self) -> None: ...
+
+@final
+class LoadFinding:
+    @property
+    def kind(self) -> str: ...
+    @property
+    def file(self) -> str: ...
+    @property
+    def field(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class LoadReport:
+    @property
+    def files(self) -> dict[str, list[str]]: ...
+    @property
+    def tolerated(self) -> list[LoadFinding]: ...
+    @property
+    def notes(self) -> list[str]: ...
 
 @final
 class TrainingReport:
@@ -86,6 +137,7 @@ class Tokenizer:
         self,
         text: _Text,
         *,
+        add_special_tokens: bool = False,
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
@@ -96,6 +148,7 @@ class Tokenizer:
         *,
         dtype: npt.DTypeLike = "uint32",
         out: npt.NDArray[Any] | None = None,
+        add_special_tokens: bool = False,
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
@@ -105,17 +158,109 @@ class Tokenizer:
         texts: Iterable[_Text],
         *,
         dtype: npt.DTypeLike = "uint32",
+        add_special_tokens: bool = False,
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
     ) -> Ragged: ...
+    @overload
     def encode_with_offsets(
-        self, text: _Text, *, special: _Special = "text", surrogates: _Surrogates = "replace"
+        self,
+        text: _Text,
+        pair: _Text | None = None,
+        *,
+        add_special_tokens: bool = False,
+        is_pretokenized: Literal[False] = False,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
     ) -> Encoding: ...
+    @overload
+    def encode_with_offsets(
+        self,
+        text: Sequence[_Text],
+        pair: Sequence[_Text] | None = None,
+        *,
+        add_special_tokens: bool = False,
+        is_pretokenized: Literal[True],
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+    ) -> Encoding: ...
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self,
+        text: _Text,
+        pair: _Text | None = None,
+        *,
+        add_special_tokens: bool = True,
+        truncation: _Truncation = None,
+        padding: _Padding = None,
+        max_length: int | None = None,
+        stride: int | None = None,
+        pad_to_multiple_of: int | None = None,
+        truncation_side: _Side | None = None,
+        padding_side: _Side | None = None,
+        is_pretokenized: Literal[False] = False,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+    ) -> Encoding: ...
+    @overload
+    def __call__(
+        self,
+        text: Sequence[_Text],
+        pair: Sequence[_Text] | None = None,
+        *,
+        add_special_tokens: bool = True,
+        truncation: _Truncation = None,
+        padding: _Padding = None,
+        max_length: int | None = None,
+        stride: int | None = None,
+        pad_to_multiple_of: int | None = None,
+        truncation_side: _Side | None = None,
+        padding_side: _Side | None = None,
+        is_pretokenized: Literal[False] = False,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+    ) -> list[Encoding]: ...
+    @overload
+    def __call__(
+        self,
+        text: Sequence[_Text] | Sequence[Sequence[_Text]],
+        pair: Sequence[_Text] | Sequence[Sequence[_Text]] | None = None,
+        *,
+        add_special_tokens: bool = True,
+        truncation: _Truncation = None,
+        padding: _Padding = None,
+        max_length: int | None = None,
+        stride: int | None = None,
+        pad_to_multiple_of: int | None = None,
+        truncation_side: _Side | None = None,
+        padding_side: _Side | None = None,
+        is_pretokenized: Literal[True],
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+    ) -> Any: ...
+    def encode_nbest(
+        self, text: _Text, n: int, *, special: _Special = "text", surrogates: _Surrogates = "replace"
+    ) -> list[tuple[list[int], float]]: ...
+    def log_probability(
+        self, text: _Text, *, special: _Special = "text", surrogates: _Surrogates = "replace"
+    ) -> float: ...
+    def sample(
+        self,
+        text: _Text,
+        *,
+        seed: int,
+        alpha: float | None = None,
+        dropout: float | None = None,
+        nbest_size: int = -1,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+    ) -> list[int]: ...
     def count(
         self,
         text: _Text,
         *,
+        add_special_tokens: bool = False,
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
@@ -124,6 +269,7 @@ class Tokenizer:
         self,
         texts: Iterable[_Text],
         *,
+        add_special_tokens: bool = False,
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
@@ -152,6 +298,13 @@ class Tokenizer:
         undefined: Literal["error", "skip", "replace"] = "error",
         num_threads: int | None = 1,
     ) -> list[str]: ...
+    def decode_stream(
+        self,
+        *,
+        skip_special_tokens: bool = False,
+        errors: Literal["replace", "strict", "ignore"] = "replace",
+        undefined: Literal["error", "skip", "replace"] = "error",
+    ) -> DecodeStream: ...
     def token_to_id(self, token: str, /) -> int | None: ...
     def id_to_token(self, id: int, /) -> str | None: ...
     def token_bytes(self, id: int, /) -> bytes: ...
@@ -166,7 +319,11 @@ class Tokenizer:
     @property
     def special_tokens(self) -> dict[str, int]: ...
     @property
-    def split(self) -> str: ...
+    def fingerprint(self) -> str: ...
+    @property
+    def digests(self) -> dict[str, str]: ...
+    @property
+    def split(self) -> str | None: ...
     @property
     def bos_token_id(self) -> int | None: ...
     @property
@@ -176,6 +333,14 @@ class Tokenizer:
     @property
     def unk_token_id(self) -> int | None: ...
     @property
+    def sep_token_id(self) -> int | None: ...
+    @property
+    def cls_token_id(self) -> int | None: ...
+    @property
+    def mask_token_id(self) -> int | None: ...
+    @property
+    def load_report(self) -> LoadReport | None: ...
+    @property
     def training_report(self) -> TrainingReport | None: ...
     def with_special_tokens(self, special_tokens: Sequence[str] | Mapping[str, int]) -> Tokenizer: ...
     def with_vocab_size(self, vocab_size: int) -> Tokenizer: ...
@@ -183,7 +348,7 @@ class Tokenizer:
         self,
         path: str | os.PathLike[str],
         *,
-        format: Literal["tokenizer.json", "tiktoken", "vocab+merges"] | None = None,
+        format: Literal["tokenizer.json", "tiktoken", "vocab+merges", "sentencepiece"] | None = None,
         lossy: bool = False,
     ) -> None: ...
     def __len__(self) -> int: ...
@@ -194,7 +359,11 @@ class Tokenizer:
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 def load_file(
-    path: str | os.PathLike[str], *, split: str | None = None, special_tokens: _SpecialTokens = None
+    path: str | os.PathLike[str],
+    *,
+    split: str | None = None,
+    special_tokens: _SpecialTokens = None,
+    strict: bool = False,
 ) -> Tokenizer: ...
 def from_state(state: bytes, /) -> Tokenizer: ...
 def train_files(

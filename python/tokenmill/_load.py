@@ -16,21 +16,56 @@ def load(
     *,
     split: str | None = None,
     special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+    strict: bool = False,
+    revision: str | None = None,
+    offline: bool = False,
+    cache_dir: str | os.PathLike[str] | None = None,
 ) -> Tokenizer:
-    """Read a tokenizer from disk. What a file is, its content says, not its name.
+    """Read a tokenizer from disk, or by the name of a published one.
 
     ``path`` is one of
 
     - a ``tokenizer.json``;
+    - a SentencePiece model (``tokenizer.model``);
+    - a ``tekken.json`` of Mistral;
+    - a GGUF file, whose vocabulary is read and whose tensors are not;
     - a ``.tiktoken`` file of ranks (a line holds a token in base64 and its rank);
     - a ``vocab.json`` with its ``merges.txt`` beside it (either of the two may be named);
-    - a folder that holds one of them.
+    - a ``vocab.txt`` of BERT, lower-casing where none of its tokens has an upper-case letter;
+    - a folder that holds one of them; with a ``tokenizer_config.json`` (or ``config.json``,
+      ``special_tokens_map.json``, ``added_tokens.json``) beside a ``tokenizer.json`` it means what it means
+      to ``transformers.AutoTokenizer``, tokenizer classes included;
+    - the name of a published encoding: ``gpt2``, ``r50k_base``, ``p50k_base``, ``p50k_edit``,
+      ``cl100k_base``, ``o200k_base``, ``o200k_harmony``;
+    - the id of a repository on the Hugging Face hub, ``"owner/name"``, of which ``revision`` (a branch, a
+      tag or a commit) may be named.
+
+    A path that exists always wins. What a file is, its content says, not its name.
+
+    To name an encoding or a repository is to ask for its download: what is not in the cache is fetched,
+    checked by its hash, and kept. The hub is asked each time what a branch holds now. ``offline=True`` makes
+    no connection and takes what the cache has. Encodings are kept in ``cache_dir``, else where the
+    variable ``TOKENMILL_CACHE`` says, else in the platform's place; repositories in ``cache_dir``, else in
+    huggingface_hub's own cache. Both need the extra ``hub``.
 
     ``split`` (a name such as ``"cl100k"``, or a pattern) and ``special_tokens`` (literals, which take the
     ids behind the last one, or a mapping of literals to ids) are for formats that hold neither. Published
-    ``.tiktoken`` files are known by their hash and need no ``split``.
+    files of ranks are known by their hash and need no ``split``.
+
+    What the format's own library lets pass is accepted and listed in ``load_report``; ``strict=True`` refuses
+    it.
 
     Raises ``FormatError`` with file, field and reason for what is broken or cannot be told apart, and
-    ``OSError`` for a file that is missing or cannot be read.
+    ``OSError`` for a file that is missing or cannot be read: ``FileNotFoundError`` also for a name that
+    stands for nothing and for what is not in the cache offline, ``ConnectionError`` for a server that
+    cannot be reached. ``ManifestError`` has both hashes of a file that is not what was published;
+    ``MissingExtraError`` says what to install.
     """
-    return _core.load_file(path, split=split, special_tokens=special_tokens)
+    own: Mapping[str, int] = {}
+    if revision is not None or (isinstance(path, str) and not os.path.lexists(path)):
+        from . import hub
+
+        found = hub.find(path, revision=revision, offline=offline, cache_dir=cache_dir)
+        path, own = found.path, found.special_tokens
+    tokenizer = _core.load_file(path, split=split, special_tokens=own or special_tokens, strict=strict)
+    return tokenizer.with_special_tokens(special_tokens) if own and special_tokens else tokenizer

@@ -24,6 +24,7 @@ def train(
     texts: Iterable[str] | None = None,
     vocab_size: int | None = None,
     num_merges: int | None = None,
+    normalizer: Literal["NFC", "NFD", "NFKC", "NFKD"] | None = None,
     split: str = "cl100k",
     special_tokens: Sequence[str] = (),
     special_ids: Literal["first", "last"] = "first",
@@ -56,6 +57,8 @@ def train(
 
     How:
 
+    - ``normalizer``: a normal form of Unicode (the tables of today's version) that text is brought into
+      before it is split, here and in ``encode``; what stands between special tokens, each on its own.
     - ``split``: what cuts a document into pretokens, which no token crosses: ``"gpt2"``, ``"cl100k"``,
       ``"o200k"``, ``"llama3"``, ``"qwen2"``, ``"whitespace"``, ``"none"``, or a regular expression (the text
       between two matches is a pretoken too).
@@ -102,6 +105,7 @@ def train(
     options: dict[str, object] = {
         "vocab_size": vocab_size,
         "num_merges": num_merges,
+        "normalizer": normalizer,
         "split": split,
         "special_tokens": special_tokens,
         "special_ids": special_ids,

@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         report.pretokens,
         report.distinct_pretokens,
         report.merge_counts.len(),
-        description.model.tokens.len(),
+        description.model.tokens().len(),
         report.stopped_early,
     );
     Ok(())

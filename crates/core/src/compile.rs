@@ -1,9 +1,13 @@
 //! From a description to an engine: the only room that chooses between plans.
-use crate::description::Description;
-use crate::engine::{Engine, Parts};
-use crate::error::Result;
-use crate::model::bpe::Bpe;
+use crate::decode::Chain;
+use crate::description::{AddedToken, Description};
+use crate::engine::{AddedSet, Engine, Parts};
+use crate::error::{Defect, Error, Result};
+use crate::model::Model;
+use crate::normalize::Normalizers;
 use crate::pattern::Splitter;
+use crate::postprocess::PostProcessors;
+use crate::pretokenize::PreTokenizers;
 use crate::special::LiteralMatcher;
 use crate::vocabulary::Vocabulary;
 
@@ -14,20 +18,72 @@ use crate::vocabulary::Vocabulary;
 /// split that is invalid. Cost: proportional to the vocabulary.
 pub fn compile(description: Description) -> Result<Engine> {
     description.validate()?;
-    let splitter = Splitter::compile(&description.split)?;
     let vocabulary = Vocabulary::new(&description);
-    let model = Bpe::new(&description.model, &vocabulary)?;
+    let model = Model::new(&description.model, &vocabulary)?;
+    let normalizers = Normalizers::compile(&description.normalizer).map_err(|e| e.at("normalizer"))?;
     let added = &description.added_tokens;
-    let contents = |keep: fn(bool) -> bool| {
-        added.iter().filter(move |token| keep(token.is_special)).map(|token| token.content.as_str())
+    let is_one_pass = normalizers.is_empty() && may_be_found_at_once(added);
+    let added_set = |keep: &dyn Fn(&AddedToken) -> bool, literal: &dyn Fn(&AddedToken) -> Result<String>| {
+        let chosen = added.iter().enumerate().filter(|(_, token)| keep(token));
+        let chosen = chosen.map(|(i, token)| match literal(token) {
+            Ok(literal) => Ok((token, literal)),
+            Err(error) => Err(error.at_index(i).at("added_tokens")),
+        });
+        AddedSet::new(chosen.collect::<Result<Vec<_>>>()?)
     };
+    let first = added_set(&|token| is_one_pass || !token.normalized, &|token| Ok(token.content.clone()))?;
+    let second = added_set(&|token| !is_one_pass && token.normalized, &|token| match normalizers
+        .apply_to(&token.content)?
+    {
+        literal if literal.is_empty() => {
+            let reason = format!("added token {:?} is empty when it is normalized", token.content);
+            Err(Error::format(Defect::Unsupported, reason).at("normalized"))
+        }
+        literal => Ok(literal),
+    })?;
+    let special = added.iter().filter(|token| token.is_special).map(|token| token.content.as_str());
+    let special = LiteralMatcher::new(special)?;
+    let direct = match description.split() {
+        Some(split) if second.is_empty() => Some(Splitter::compile(&split)?),
+        _ => None,
+    };
+    let pre_tokenizers = if direct.is_some() {
+        PreTokenizers::default()
+    } else {
+        PreTokenizers::compile(&description.pre_tokenizer).map_err(|e| e.at("pre_tokenizer"))?
+    };
+    let mut chain = Chain::compile(&description.decoding, &description.model).map_err(|e| e.at("decoder"))?;
+    if description.defaults.clean_up_spaces {
+        chain = Some(Chain::cleaning(chain, &description)?);
+    }
+    let post_processors =
+        PostProcessors::compile(&description.post_processor).map_err(|e| e.at("post_processor"))?;
     let parts = Parts {
-        splitter,
+        first,
+        normalizers,
+        second,
+        direct,
+        pre_tokenizers,
         model,
-        all_added: LiteralMatcher::new(contents(|_| true))?,
-        special: LiteralMatcher::new(contents(|is_special| is_special))?,
-        ordinary_added: LiteralMatcher::new(contents(|is_special| !is_special))?,
+        post_processors,
+        chain,
+        special,
         vocabulary,
     };
     Ok(Engine::new(description, parts))
+}
+
+/// Tokens that are normalized are looked for in what the others leave. Where literals of the two
+/// kinds cannot share a character of any text, one search finds the same.
+fn may_be_found_at_once(added: &[AddedToken]) -> bool {
+    let (later, first): (Vec<_>, Vec<_>) = added.iter().partition(|token| token.normalized);
+    later.len().saturating_mul(first.len()) <= 1 << 20
+        && later.iter().all(|a| first.iter().all(|b| !may_overlap(&a.content, &b.content)))
+        // White space that a token takes into itself may be what another one looks at.
+        && (later.is_empty() || first.is_empty() || added.iter().all(|token| !token.lstrip && !token.rstrip))
+}
+
+fn may_overlap(a: &str, b: &str) -> bool {
+    let meet = |left: &str, right: &str| left.char_indices().any(|(i, _)| right.starts_with(&left[i..]));
+    a.contains(b) || b.contains(a) || meet(a, b) || meet(b, a)
 }

@@ -53,7 +53,8 @@ pub enum Kind {
     },
     /// A character that the vocabulary cannot spell, where there is no unknown token.
     UnknownToken {
-        /// The character, or the byte as `0xNN` where it is no character.
+        /// The character, or the byte as `0xNN` where it is no character; for a model of whole
+        /// pretokens, the pretoken.
         symbol: String,
         /// Where in the text.
         position: Place,
@@ -131,6 +132,8 @@ pub enum Defect {
     WrongKind,
     /// It is not JSON.
     Json,
+    /// It is not a protobuf message.
+    Protobuf,
     /// Something is there twice.
     Duplicate,
     /// A version that is not known.
@@ -151,6 +154,8 @@ pub enum Defect {
     Base64,
     /// A regular expression that is invalid, or means something that is not reproduced.
     Pattern,
+    /// A table of a SentencePiece normalizer that cannot be walked safely.
+    Charsmap,
     /// A bound was exceeded.
     Limit,
     /// A setting that this version does not reproduce.
@@ -159,6 +164,8 @@ pub enum Defect {
     CannotHold,
     /// The format does not say; the caller must.
     Unknown,
+    /// Something that has no effect, although it says something.
+    Ignored,
 }
 
 impl Defect {
@@ -170,6 +177,7 @@ impl Defect {
             Self::Encoding => "encoding",
             Self::WrongKind => "wrong-kind",
             Self::Json => "json",
+            Self::Protobuf => "protobuf",
             Self::Duplicate => "duplicate",
             Self::Version => "version",
             Self::Missing => "missing",
@@ -180,10 +188,12 @@ impl Defect {
             Self::Line => "line",
             Self::Base64 => "base64",
             Self::Pattern => "pattern",
+            Self::Charsmap => "charsmap",
             Self::Limit => "limit",
             Self::Unsupported => "unsupported",
             Self::CannotHold => "cannot-hold",
             Self::Unknown => "unknown",
+            Self::Ignored => "ignored",
         }
     }
 }

@@ -11,15 +11,20 @@
 //! This crate opens no files and holds no unsafe code.
 #![forbid(unsafe_code)]
 
+pub mod aligned;
 pub mod byte_alphabet;
 pub mod compile;
+pub mod decode;
 pub mod description;
 pub mod engine;
 pub mod error;
 pub mod ids;
 pub mod model;
+pub mod normalize;
 pub mod parallel;
 pub mod pattern;
+pub mod postprocess;
+pub mod pretokenize;
 pub mod span;
 pub mod special;
 pub mod train;

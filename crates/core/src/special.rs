@@ -21,11 +21,11 @@ pub struct LiteralMatcher {
 
 /// A piece of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Segment {
+pub enum Segment<L = usize> {
     /// Ordinary text, never empty.
     Ordinary(Span),
-    /// The literal with this index in the matcher's list.
-    Literal(usize, Span),
+    /// The literal with this index in the matcher's list (or what the caller knows it by).
+    Literal(L, Span),
 }
 
 impl LiteralMatcher {
@@ -118,6 +118,101 @@ impl LiteralMatcher {
     }
 }
 
+/// Which neighbours a literal minds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Surroundings {
+    /// It is found only where no word character is beside it.
+    pub single_word: bool,
+    /// It takes the white space before it into itself.
+    pub lstrip: bool,
+    /// It takes the white space after it into itself.
+    pub rstrip: bool,
+}
+
+/// Literals that mind their neighbours.
+#[derive(Debug, Clone)]
+pub struct AddedMatcher {
+    literals: LiteralMatcher,
+    surroundings: Vec<Surroundings>,
+}
+
+impl AddedMatcher {
+    /// A matcher for these, told apart by their position in the list.
+    ///
+    /// # Errors
+    /// As [`LiteralMatcher::new`].
+    pub fn new<'a>(literals: impl IntoIterator<Item = (&'a str, Surroundings)>) -> Result<Self> {
+        let (contents, surroundings): (Vec<_>, Vec<_>) = literals.into_iter().unzip();
+        Ok(Self { literals: LiteralMatcher::new(contents)?, surroundings })
+    }
+
+    /// Is there nothing to find?
+    pub fn is_empty(&self) -> bool {
+        self.literals.is_empty()
+    }
+
+    /// Does none of them mind its neighbours?
+    pub fn is_plain(&self) -> bool {
+        self.surroundings.iter().all(|surroundings| *surroundings == Surroundings::default())
+    }
+
+    /// Calls `emit` for the segments of `text`, in order. They tile it, but for a literal that took
+    /// the white space behind it when another one starts in that.
+    ///
+    /// The leftmost longest literal at each place is found first and asked about afterwards: one
+    /// that `accept` or its surroundings refuse is ordinary text, and no shorter one is tried there.
+    ///
+    /// # Errors
+    /// Those of `emit` and of the watch.
+    pub fn for_each_segment(
+        &self,
+        text: &str,
+        accept: impl Fn(usize) -> bool,
+        ticker: &mut Ticker<'_>,
+        mut emit: impl FnMut(Segment, &mut Ticker<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (mut start, mut from) = (0, 0);
+        while let Some((index, found)) = self.literals.find_watched(text.as_bytes(), from, ticker)? {
+            from = found.end;
+            let minds = self.surroundings[index];
+            let (before, after) = (&text[..found.start], &text[found.end..]);
+            if !accept(index) || (minds.single_word && (ends_with_word(before) || starts_with_word(after))) {
+                continue;
+            }
+            let mut literal = found;
+            if minds.lstrip {
+                literal.start = before.trim_end().len().max(start);
+            }
+            if minds.rstrip {
+                literal.end = text.len() - after.trim_start().len();
+            }
+            if literal.start > start {
+                emit(Segment::Ordinary(Span::new(start, literal.start)), ticker)?;
+            }
+            emit(Segment::Literal(index, literal), ticker)?;
+            start = literal.end;
+        }
+        if start < text.len() {
+            emit(Segment::Ordinary(Span::new(start, text.len())), ticker)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+fn ends_with_word(text: &str) -> bool {
+    text.chars().next_back().is_some_and(is_word)
+}
+
+fn starts_with_word(text: &str) -> bool {
+    text.chars().next().is_some_and(is_word)
+}
+
+/// `\w` of the Rust regex crate, which the tokenizers library asks.
+fn is_word(char: char) -> bool {
+    regex_syntax::try_is_word_character(char).unwrap_or(false)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,6 +264,46 @@ mod tests {
             let joined: String = cut(&["<a>"], text).into_iter().map(|(_, piece)| piece).collect();
             assert_eq!(joined, text);
         }
+    }
+
+    fn added(literals: &[(&str, Surroundings)], text: &str) -> Vec<(Option<usize>, (usize, usize))> {
+        let matcher = AddedMatcher::new(literals.iter().copied()).unwrap();
+        let mut found = Vec::new();
+        let emit = |segment, _: &mut Ticker<'_>| {
+            found.push(match segment {
+                Segment::Ordinary(span) => (None, (span.start, span.end)),
+                Segment::Literal(index, span) => (Some(index), (span.start, span.end)),
+            });
+            Ok(())
+        };
+        matcher.for_each_segment(text, |_| true, &mut Ticker::new(&Unwatched), emit).unwrap();
+        found
+    }
+
+    #[test]
+    fn a_single_word_is_refused_beside_word_characters_and_no_shorter_one_is_tried() {
+        let word = Surroundings { single_word: true, ..Surroundings::default() };
+        let literals = [("ab", word), ("a", Surroundings::default())];
+        assert_eq!(added(&literals, "abc"), [(None, (0, 3))]);
+        for blocked in ["ab\u{301}", "ab日", "ab\u{200d}", "ab_"] {
+            assert_eq!(added(&literals, blocked), [(None, (0, blocked.len()))], "{blocked}");
+        }
+        for free in ["ab²", "ab'", "ab-"] {
+            assert_eq!(added(&literals, free)[0], (Some(0), (0, 2)), "{free}");
+        }
+    }
+
+    #[test]
+    fn white_space_goes_into_a_literal_that_strips() {
+        let both = Surroundings { lstrip: true, rstrip: true, ..Surroundings::default() };
+        let text = "a \t<m>\n\u{a0}b";
+        assert_eq!(added(&[("<m>", both)], text), [(None, (0, 1)), (Some(0), (1, 9)), (None, (9, 10))]);
+        // What is stripped on the left stops at the literal before.
+        assert_eq!(added(&[("<m>", both)], "<m> <m>"), [(Some(0), (0, 4)), (Some(0), (4, 7))]);
+        // The search goes on behind the literal itself, so that the next one may overlap.
+        let right = Surroundings { rstrip: true, ..Surroundings::default() };
+        let literals = [("<m>", right), (" b", Surroundings::default())];
+        assert_eq!(added(&literals, "<m> b"), [(Some(0), (0, 4)), (Some(1), (3, 5))]);
     }
 
     #[test]

@@ -4,11 +4,14 @@
 //! Ids may have holes; a vocabulary with a few huge ids costs a search instead of a huge table.
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use crate::byte_alphabet;
-use crate::description::{AddedToken, Alphabet, Description, EndOfWord, EndOfWordForm, Merges, TokenList};
+use crate::description::{
+    AddedToken, Alphabet, Decoding, Description, EndOfWord, EndOfWordForm, Merges, TokenList,
+};
 use crate::ids::{NO_ID, TokenId, narrow};
 
 /// Ids and bytes of one tokenizer.
@@ -69,10 +72,12 @@ impl Slots {
 impl Vocabulary {
     /// The table of a valid description.
     pub fn new(description: &Description) -> Self {
-        let tokens = Arc::clone(&description.model.tokens);
+        let tokens = Arc::clone(description.model.tokens());
         let added = description.added_tokens.clone();
         let endings = Endings::of(description);
-        let count = tokens.len() + added.len();
+        // An added token may stand among the ordinary ones, too.
+        let both = added.iter().filter(|token| tokens.index_of(token.id).is_some()).count();
+        let count = tokens.len() + added.len() - both;
         let mut ids = Vec::with_capacity(count);
         let mut offsets = Vec::with_capacity(count + 1);
         let mut decoded = Vec::new();
@@ -90,6 +95,7 @@ impl Vocabulary {
             } else {
                 decoded.extend_from_slice(added[next_added].content.as_bytes());
                 next_added += 1;
+                next_token += usize::from(token_id == added_id);
                 ids.push(added_id);
             }
             offsets.push(narrow(decoded.len()));
@@ -102,7 +108,7 @@ impl Vocabulary {
             by_bytes.insert_unique(hash(index), index, |&index| hash(index));
         }
         Self {
-            written_in_byte_alphabet: description.model.alphabet == Alphabet::Bytes,
+            written_in_byte_alphabet: description.is_byte_level(),
             slots: Slots::new(&ids),
             tokens,
             added,
@@ -181,6 +187,16 @@ impl Vocabulary {
         Some(self.write(bytes))
     }
 
+    /// As [`Self::written`], without a copy where the vocabulary holds that form. Not for
+    /// vocabularies whose ids decode to their own bytes: these hold what they decode to.
+    #[inline]
+    pub fn as_written(&self, id: TokenId) -> Option<Cow<'_, str>> {
+        if self.written_in_byte_alphabet {
+            return self.written(id).map(Cow::Owned);
+        }
+        self.decoded(id).map(String::from_utf8_lossy)
+    }
+
     /// Token bytes in written form.
     pub fn write(&self, bytes: &[u8]) -> String {
         if self.written_in_byte_alphabet {
@@ -207,6 +223,7 @@ impl Vocabulary {
         let mut ids: Vec<TokenId> = self.tokens.ids().to_vec();
         ids.extend(self.added.iter().map(|token| token.id));
         ids.sort_unstable();
+        ids.dedup();
         ids
     }
 }
@@ -222,13 +239,15 @@ struct Endings {
 
 impl Endings {
     fn of(description: &Description) -> Self {
-        let model = &description.model;
-        let Alphabet::Chars { end_of_word: Some(end_of_word) } = &model.alphabet else {
+        let Some(model) = description.model.as_bpe() else { return Self { mark: 0, marked: Vec::new() } };
+        let (Alphabet::Chars { end_of_word: Some(end_of_word) }, Decoding::Bytes) =
+            (&model.alphabet, &description.decoding)
+        else {
             return Self { mark: 0, marked: Vec::new() };
         };
         let merged: std::collections::HashSet<TokenId> = match &model.merges {
             Merges::Listed(merges) => merges.iter().map(|merge| merge.result).collect(),
-            Merges::ById => std::collections::HashSet::new(),
+            Merges::ById | Merges::ByScore { .. } => std::collections::HashSet::new(),
         };
         let mut marked: Vec<bool> = model
             .tokens
@@ -265,23 +284,14 @@ fn is_marked_symbol(bytes: &[u8], end_of_word: &EndOfWord) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::description::{Bpe, Roles, Split};
+    use crate::description::{Bpe, Split};
 
     fn vocabulary(tokens: &[(TokenId, &[u8])], added: &[(TokenId, &str)]) -> Vocabulary {
         let tokens =
             TokenList::from_entries(tokens.iter().map(|&(id, bytes)| (id, bytes.to_vec())).collect());
-        let added_tokens = added
-            .iter()
-            .map(|&(id, content)| AddedToken { id, content: content.to_owned(), is_special: true })
-            .collect();
-        let model = Bpe {
-            alphabet: Alphabet::Bytes,
-            tokens: tokens.into(),
-            merges: Merges::ById,
-            whole_pretokens: false,
-            unk: None,
-        };
-        let description = Description { added_tokens, split: Split::Whole, model, roles: Roles::default() };
+        let added_tokens = added.iter().map(|&(id, content)| AddedToken::special(id, content)).collect();
+        let model = Bpe::plain(Alphabet::Bytes, tokens, Merges::ById);
+        let description = Description { added_tokens, ..Description::of_bpe(&Split::Whole, model) };
         description.validate().unwrap();
         Vocabulary::new(&description)
     }

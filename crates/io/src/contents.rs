@@ -41,11 +41,10 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
         return Err(Error::format(Defect::Encoding, "the file is UTF-16; save it as UTF-8"));
     }
     let start: Vec<u8> = bytes.trim_ascii_start().iter().take(32).map(u8::to_ascii_lowercase).collect();
-    let known: [(&[u8], &str); 7] = [
+    let known: [(&[u8], &str); 6] = [
         (&[0x1f, 0x8b], "gzip data; unpack it first"),
         (&[0x28, 0xb5, 0x2f, 0xfd], "zstd data; unpack it first"),
         (b"pk\x03\x04", "a zip archive; unpack it first"),
-        (b"gguf", "a GGUF file, which this version of tokenmill does not read"),
         (b"version https://git-lfs", "a Git LFS pointer; fetch the file it points to (git lfs pull)"),
         (b"<!doctype html", "a web page, probably an error page from a download"),
         (b"<html", "a web page, probably an error page from a download"),
@@ -56,12 +55,6 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
-        // The first field of a SentencePiece model is a list of pieces, tag 0x0A.
-        if bytes.first() == Some(&0x0a) && bytes.get(2) == Some(&0x0a) {
-            let reason =
-                "this looks like a SentencePiece model, which this version of tokenmill does not read";
-            return Error::format(Defect::WrongKind, reason);
-        }
         Error::format(Defect::Encoding, format!("the file is not UTF-8 (byte {at})"))
     })
 }

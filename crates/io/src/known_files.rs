@@ -1,6 +1,10 @@
 //! Published files that hold ranks alone: the split and the special tokens that belong to them,
-//! by the sha256 of the file. Source: tiktoken 0.14.0, `tiktoken_ext/openai_public.py`.
+//! by the sha256 of the file.
+//!
+//! Sources: tiktoken 0.14.0, `tiktoken_ext/openai_public.py`; Llama 3, `llama3/tokenizer.py`; Qwen,
+//! `tokenization_qwen.py`; Whisper, `whisper/tokenizer.py`.
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 
 use sha2::{Digest, Sha256};
 use tokenmill_core::ids::TokenId;
@@ -9,28 +13,76 @@ use tokenmill_core::ids::TokenId;
 pub(crate) struct Known {
     /// The name of its split.
     pub(crate) split: &'static str,
-    /// Its special tokens.
-    pub(crate) special_tokens: &'static [(&'static str, TokenId)],
+    /// Its special tokens that have names.
+    named: &'static [(&'static str, TokenId)],
+    /// Rows of those that have numbers: what stands before and behind the number, the first number,
+    /// and the ids.
+    numbered: &'static [(&'static str, &'static str, u32, RangeInclusive<TokenId>)],
 }
 
-const GPT2: Known = Known { split: "gpt2", special_tokens: &[("<|endoftext|>", 50_256)] };
+impl Known {
+    /// Its special tokens.
+    pub(crate) fn special_tokens(&self) -> impl Iterator<Item = (String, TokenId)> {
+        let named = self.named.iter().map(|&(name, id)| (name.to_owned(), id));
+        let numbered = self.numbered.iter().flat_map(|(before, behind, first, ids)| {
+            (*first..).zip(ids.clone()).map(move |(number, id)| (format!("{before}{number}{behind}"), id))
+        });
+        named.chain(numbered)
+    }
+}
+
+const GPT2: Known = Known { split: "gpt2", named: &[("<|endoftext|>", 50_256)], numbered: &[] };
 
 const CL100K: Known = Known {
     split: "cl100k",
-    special_tokens: &[
+    named: &[
         ("<|endoftext|>", 100_257),
         ("<|fim_prefix|>", 100_258),
         ("<|fim_middle|>", 100_259),
         ("<|fim_suffix|>", 100_260),
         ("<|endofprompt|>", 100_276),
     ],
+    numbered: &[],
 };
 
-const O200K: Known =
-    Known { split: "o200k", special_tokens: &[("<|endoftext|>", 199_999), ("<|endofprompt|>", 200_018)] };
+const O200K: Known = Known {
+    split: "o200k",
+    named: &[("<|endoftext|>", 199_999), ("<|endofprompt|>", 200_018)],
+    numbered: &[],
+};
 
-const FILES: [(&str, &Known); 5] = [
-    // r50k_base.tiktoken
+/// Of Llama 3. Later releases keep the file and give names to some of the reserved ones.
+const LLAMA3: Known = Known {
+    split: "llama3",
+    named: &[
+        ("<|begin_of_text|>", 128_000),
+        ("<|end_of_text|>", 128_001),
+        ("<|start_header_id|>", 128_006),
+        ("<|end_header_id|>", 128_007),
+        ("<|eot_id|>", 128_009),
+    ],
+    numbered: &[
+        ("<|reserved_special_token_", "|>", 0, 128_002..=128_005),
+        ("<|reserved_special_token_", "|>", 4, 128_008..=128_008),
+        ("<|reserved_special_token_", "|>", 5, 128_010..=128_255),
+    ],
+};
+
+const QWEN: Known = Known {
+    split: "qwen2",
+    named: &[("<|endoftext|>", 151_643), ("<|im_start|>", 151_644), ("<|im_end|>", 151_645)],
+    numbered: &[("<|extra_", "|>", 0, 151_646..=151_850)],
+};
+
+/// Of Whisper. The ids behind these depend on how many languages a release knows.
+const WHISPER: Known = Known {
+    split: "gpt2",
+    named: &[("<|endoftext|>", 50_257), ("<|startoftranscript|>", 50_258)],
+    numbered: &[],
+};
+
+const FILES: [(&str, &Known); 8] = [
+    // r50k_base.tiktoken, and gpt2.tiktoken of Whisper
     ("306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930", &GPT2),
     // p50k_base.tiktoken
     ("94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069", &GPT2),
@@ -38,6 +90,12 @@ const FILES: [(&str, &Known); 5] = [
     ("223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7", &CL100K),
     // o200k_base.tiktoken
     ("446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d", &O200K),
+    // tokenizer.model of Llama 3
+    ("82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55", &LLAMA3),
+    // qwen.tiktoken
+    ("b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186", &QWEN),
+    // multilingual.tiktoken of Whisper
+    ("b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126", &WHISPER),
     // vocab.json of GPT-2, whose merges.txt goes with it
     ("196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783", &GPT2),
 ];

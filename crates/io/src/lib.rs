@@ -7,17 +7,28 @@
 #![forbid(unsafe_code)]
 
 mod atomic;
+mod byte_tokens;
 mod contents;
 pub mod corpus;
+mod detect;
+pub mod fingerprint;
+mod folder;
+mod gguf;
 mod known_files;
 mod load;
 mod manifest;
 mod merges;
+mod report;
 mod save;
+mod sentencepiece;
 pub mod state;
+mod tekken;
+mod templates;
 mod tiktoken;
 mod tokenizer_json;
 mod vocab_merges;
+mod vocab_txt;
 
 pub use load::{LoadOptions, load};
+pub use report::{Finding, Report};
 pub use save::{Format, SaveOptions, save};

@@ -2,13 +2,18 @@
 use std::path::Path;
 
 use tokenmill_core::compile::compile;
-use tokenmill_core::description::{Description, Split};
+use tokenmill_core::description::{AddedToken, Description, Split};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known;
 
-use crate::{contents, known_files, manifest, tiktoken, tokenizer_json, vocab_merges};
+use crate::detect::{self, Kind};
+use crate::report::Report;
+use crate::{
+    contents, folder, gguf, known_files, manifest, sentencepiece, tekken, tiktoken, tokenizer_json,
+    vocab_merges, vocab_txt,
+};
 
 /// What the caller knows and the file does not say.
 #[derive(Debug, Clone, Default)]
@@ -17,106 +22,153 @@ pub struct LoadOptions {
     pub split: Option<Split>,
     /// Special tokens with the ids they have, or none for those in the file (or the next free).
     pub special_tokens: Vec<(String, Option<TokenId>)>,
+    /// Refuse what is else tolerated and reported.
+    pub strict: bool,
 }
 
-/// Loads a tokenizer: a tokenizer.json, a `.tiktoken` file, a vocab.json (or merges.txt) with
-/// the other beside it, or a folder that holds one of these.
+/// Loads a tokenizer: a tokenizer.json, a tekken.json, a SentencePiece model, a GGUF file, a
+/// `.tiktoken` file, a vocab.json (or merges.txt) with the other beside it, a vocab.txt, or a folder
+/// that holds one of these.
 ///
 /// # Errors
 /// A format error naming file and field; the operating system's for what cannot be read; a
 /// manifest error for a folder whose manifest does not fit.
-pub fn load(path: &Path, options: &LoadOptions) -> Result<Engine> {
+pub fn load(path: &Path, options: &LoadOptions) -> Result<(Engine, Report)> {
+    let mut report = Report::new(options.strict);
+    let report = &mut report;
+    if path.is_dir()
+        && let Some(description) = folder::load(path, report)?
+    {
+        if options.split.is_some() && options.split != description.split() {
+            let reason = "the folder holds a split of its own; leave split= out";
+            return Err(Error::format(Defect::Inconsistent, reason).at("pre_tokenizer").in_file(path));
+        }
+        let engine = compile(description).map_err(|error| error.in_file(path))?;
+        return finish(engine, path, options, report);
+    }
     let path = if path.is_dir() { &file_in(path)? } else { path };
-    let engine = contents::read(path)
-        .and_then(|bytes| {
+    let engine = if gguf::is_file(path) {
+        report.reads(&name_of(path));
+        gguf::load(path, options.split.as_ref()).and_then(compile)
+    } else {
+        contents::read(path).and_then(|bytes| {
             if let (Some(folder), Some(name)) =
                 (path.parent(), path.file_name().and_then(|name| name.to_str()))
             {
                 manifest::check(folder, name, &bytes)?;
             }
-            compile(parse(path, &bytes, options)?)
+            compile(parse(path, &bytes, options, report)?)
         })
-        .map_err(|error| error.in_file(path))?;
-    if options.special_tokens.is_empty() {
-        return Ok(engine);
-    }
-    compile(engine.with_special_tokens(&options.special_tokens)?).map_err(|error| error.in_file(path))
+    };
+    let engine = engine.map_err(|error| error.in_file(path))?;
+    finish(engine, path, options, report)
 }
+
+/// Adds what the caller brings.
+fn finish(
+    engine: Engine,
+    path: &Path,
+    options: &LoadOptions,
+    report: &mut Report,
+) -> Result<(Engine, Report)> {
+    let report = std::mem::take(report);
+    if options.special_tokens.is_empty() {
+        return Ok((engine, report));
+    }
+    let engine = engine.with_special_tokens(&options.special_tokens).and_then(compile);
+    Ok((engine.map_err(|error| error.in_file(path))?, report))
+}
+
+/// What is looked for in a folder, the fullest first.
+const IN_FOLDERS: [&str; 5] = ["tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "vocab.txt"];
+
+/// What is taken by its ending, if it is alone.
+const ENDINGS: [&str; 3] = ["tiktoken", "model", "gguf"];
 
 fn file_in(folder: &Path) -> Result<std::path::PathBuf> {
     // What was saved there last comes first, whatever else the folder holds.
     let listed = manifest::listed(folder)?.unwrap_or_default();
-    for name in listed.iter().map(String::as_str).chain(["tokenizer.json", "vocab.json"]) {
+    for name in listed.iter().map(String::as_str).chain(IN_FOLDERS) {
         // Names come from a file: only those that stay in the folder.
         let is_plain = Path::new(name).file_name() == Some(name.as_ref());
         if is_plain && name != "merges.txt" && folder.join(name).is_file() {
             return Ok(folder.join(name));
         }
     }
-    let mut ranks = Vec::new();
+    let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(|error| Error::from(error).in_file(folder))? {
         let path = entry.map_err(|error| Error::from(error).in_file(folder))?.path();
-        if path.extension().is_some_and(|extension| extension == "tiktoken") {
-            ranks.push(path);
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        if ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
+            found.push(path);
         }
     }
-    match ranks.as_slice() {
+    match found.as_slice() {
         [one] => Ok(one.clone()),
         [] => {
-            let reason = "the folder holds no tokenizer.json, vocab.json or .tiktoken file";
+            let reason =
+                format!("the folder holds no {}, .{} file", IN_FOLDERS.join(", "), ENDINGS.join(", ."));
             Err(Error::format(Defect::Missing, reason).in_file(folder))
         }
         several => {
-            let reason = format!("the folder holds {} .tiktoken files; name one of them", several.len());
+            let reason = format!(
+                "the folder holds {} .{} files; name one of them",
+                several.len(),
+                ENDINGS.join(", .")
+            );
             Err(Error::format(Defect::Unknown, reason).in_file(folder))
         }
     }
 }
 
-fn parse(path: &Path, bytes: &[u8], options: &LoadOptions) -> Result<Description> {
-    let text = contents::text(bytes)?;
-    if text.trim_start().starts_with('{') && !vocab_merges::is_like_vocab(text) {
-        let description = tokenizer_json::parse(bytes)?;
-        if options.split.as_ref().is_some_and(|split| *split != description.split) {
-            let reason = "the file holds a split of its own; leave split= out";
-            return Err(Error::format(Defect::Inconsistent, reason).at("pre_tokenizer"));
+fn parse(path: &Path, bytes: &[u8], options: &LoadOptions, report: &mut Report) -> Result<Description> {
+    report.reads(&name_of(path));
+    match detect::kind(path, bytes)? {
+        Kind::TokenizerJson => with_own_split(tokenizer_json::parse(bytes, report)?, options),
+        Kind::Tekken => with_own_split(tekken::parse(bytes, report)?, options),
+        Kind::SentencePiece => with_own_split(sentencepiece::parse(bytes)?, options),
+        Kind::VocabTxt => with_own_split(vocab_txt::parse(bytes, report)?, options),
+        Kind::Tiktoken => {
+            let known = known_files::find(bytes);
+            let split = split_of(known, options, "a .tiktoken file")?;
+            let mut description = tiktoken::parse(bytes, &split)?;
+            add_known(&mut description, known);
+            Ok(description)
         }
-        return Ok(description);
+        Kind::Vocab => {
+            let other = path.with_file_name("merges.txt");
+            parse_pair(bytes, &read_beside(path, &other)?, &other, options)
+        }
+        Kind::Merges => {
+            let other = path.with_file_name("vocab.json");
+            let vocab = read_beside(path, &other)?;
+            parse_pair(&vocab, bytes, path, options).map_err(|error| error.in_file(&other))
+        }
     }
-    if vocab_merges::is_like_vocab(text) {
-        let other = path.with_file_name("merges.txt");
-        return parse_pair(bytes, &read_beside(path, &other)?, &other, options);
+}
+
+fn with_own_split(description: Description, options: &LoadOptions) -> Result<Description> {
+    if options.split.is_some() && options.split != description.split() {
+        let reason = "the file holds a split of its own; leave split= out";
+        return Err(Error::format(Defect::Inconsistent, reason).at("pre_tokenizer"));
     }
-    if tiktoken::is_like(text) {
-        let known = known_files::find(bytes);
-        let split = split_of(known, options, "a .tiktoken file")?;
-        let mut description = tiktoken::parse(bytes, split)?;
-        add_known(&mut description, known);
-        return Ok(description);
-    }
-    let named_merges = path.file_name().is_some_and(|name| name == "merges.txt");
-    if named_merges || text.starts_with("#version") {
-        let other = path.with_file_name("vocab.json");
-        let vocab = read_beside(path, &other)?;
-        return parse_pair(&vocab, bytes, path, options).map_err(|error| error.in_file(&other));
-    }
-    Err(Error::format(
-        Defect::WrongKind,
-        "this is none of the formats that tokenmill reads: tokenizer.json, .tiktoken (base64 and rank on each line), \
-         vocab.json with merges.txt",
-    ))
+    Ok(description)
+}
+
+/// The last part of a path.
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The other file of a pair, checked like the first.
 fn read_beside(path: &Path, other: &Path) -> Result<Vec<u8>> {
-    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if !other.is_file() {
-        let reason = format!("{} needs {} beside it, which is not there", name(path), name(other));
+        let reason = format!("{} needs {} beside it, which is not there", name_of(path), name_of(other));
         return Err(Error::format(Defect::Missing, reason));
     }
     let bytes = contents::read(other)?;
     if let Some(folder) = other.parent() {
-        manifest::check(folder, &name(other), &bytes)?;
+        manifest::check(folder, &name_of(other), &bytes)?;
     }
     Ok(bytes)
 }
@@ -126,7 +178,7 @@ fn parse_pair(vocab: &[u8], merges: &[u8], merges_path: &Path, options: &LoadOpt
     let split = split_of(known, options, "vocab.json with merges.txt")?;
     let special: Vec<&str> = options.special_tokens.iter().map(|(content, _)| content.as_str()).collect();
     let in_merges = |error: Error| error.in_file(merges_path);
-    let mut description = vocab_merges::parse(vocab, merges, split, &special, in_merges)?;
+    let mut description = vocab_merges::parse(vocab, merges, &split, &special, in_merges)?;
     add_known(&mut description, known);
     Ok(description)
 }
@@ -149,19 +201,20 @@ fn split_of(known: Option<&known_files::Known>, options: &LoadOptions, format: &
 /// among them keeps its id.
 fn add_known(description: &mut Description, known: Option<&known_files::Known>) {
     let Some(known) = known else { return };
-    for &(content, id) in known.special_tokens {
+    for (content, id) in known.special_tokens() {
         if description.added_tokens.iter().any(|token| token.content == content) {
             continue;
         }
         // GPT-2's vocab.json lists its special token among the others.
-        if let Some(index) = description.model.tokens.index_of(id) {
-            if description.model.tokens.bytes(index) != content.as_bytes() {
+        let tokens = description.model.tokens();
+        if let Some(index) = tokens.index_of(id) {
+            if tokens.bytes(index) != content.as_bytes() {
                 continue;
             }
-            description.model.tokens = description.model.tokens.without(|other| other == id).into();
+            let without = tokens.without(|other| other == id);
+            *description.model.tokens_mut() = without.into();
         }
-        let token =
-            tokenmill_core::description::AddedToken { id, content: content.to_owned(), is_special: true };
-        description.added_tokens.push(token);
+        description.added_tokens.push(AddedToken::special(id, content));
     }
+    description.added_tokens.sort_by_key(|token| token.id);
 }

@@ -5,7 +5,7 @@ use tokenmill_core::description::Split;
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 
-use crate::{atomic, manifest, tiktoken, tokenizer_json, vocab_merges};
+use crate::{atomic, folder, manifest, sentencepiece, tiktoken, tokenizer_json, vocab_merges};
 
 /// A format to save in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub enum Format {
     Tiktoken,
     /// `vocab.json` and `merges.txt`.
     VocabMerges,
+    /// A SentencePiece model.
+    SentencePiece,
 }
 
 impl Format {
@@ -25,6 +27,7 @@ impl Format {
             "tokenizer.json" => Some(Self::TokenizerJson),
             "tiktoken" => Some(Self::Tiktoken),
             "vocab+merges" => Some(Self::VocabMerges),
+            "sentencepiece" => Some(Self::SentencePiece),
             _ => None,
         }
     }
@@ -37,8 +40,14 @@ impl Format {
         match path.extension()?.to_str()? {
             "json" => Some(Self::TokenizerJson),
             "tiktoken" => Some(Self::Tiktoken),
+            "model" => Some(Self::SentencePiece),
             _ => None,
         }
+    }
+
+    /// Is it one that holds ids alone, neither the split nor the special tokens?
+    fn is_bare(self) -> bool {
+        matches!(self, Self::Tiktoken | Self::VocabMerges)
     }
 }
 
@@ -65,22 +74,37 @@ pub fn save(engine: &Engine, path: &Path, options: SaveOptions) -> Result<()> {
         path.is_dir() || path.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
     let by_path = if is_known_folder { None } else { Format::of_path(path) };
     let is_folder = is_known_folder
-        || (by_path.is_none() && options.format != Some(Format::Tiktoken) && path.extension().is_none());
+        || (by_path.is_none()
+            && !matches!(options.format, Some(Format::Tiktoken | Format::SentencePiece))
+            && path.extension().is_none());
     let Some(format) = options.format.or(by_path).or(is_folder.then_some(Format::TokenizerJson)) else {
-        let reason = "no format goes by this name; use a folder (with a slash at its end), a name that ends in .json or .tiktoken, or format=";
+        let reason = "no format goes by this name; use a folder (with a slash at its end), a name that ends in .json, .model or .tiktoken, or format=";
         return Err(Error::format(Defect::Unknown, reason).in_file(path));
     };
     write(engine, path, is_folder, format, options.lossy).map_err(|error| error.in_file(path))
 }
 
 fn write(engine: &Engine, path: &Path, is_folder: bool, format: Format, lossy: bool) -> Result<()> {
-    if format != Format::TokenizerJson && !lossy {
+    if format.is_bare() && !lossy {
         refuse_loss(engine, format)?;
     }
     // Everything is made before anything is written.
     let files = match format {
-        Format::TokenizerJson => vec![("tokenizer.json", tokenizer_json::write(engine)?)],
+        Format::TokenizerJson => {
+            let mut files = vec![("tokenizer.json", tokenizer_json::write(engine)?)];
+            let config = match folder::write(engine.description()) {
+                Err(_) if lossy => None,
+                config => config?,
+            };
+            match config {
+                Some(config) if is_folder => files.push((folder::CONFIG_NAME, config)),
+                Some(_) if !lossy => return Err(refuse_roles(engine)),
+                _ => {}
+            }
+            files
+        }
         Format::Tiktoken => vec![("tokenizer.tiktoken", tiktoken::write(engine)?)],
+        Format::SentencePiece => vec![("tokenizer.model", sentencepiece::write(engine.description())?)],
         Format::VocabMerges => {
             let (vocab, merges) = vocab_merges::write(engine)?;
             vec![("vocab.json", vocab), ("merges.txt", merges)]
@@ -113,12 +137,28 @@ fn write(engine: &Engine, path: &Path, is_folder: bool, format: Format, lossy: b
     atomic::write(&files)
 }
 
+/// What to do where a format cannot hold all of a tokenizer.
+pub(crate) const LOSSY: &str = "pass lossy=True to save without it";
+
+/// A tokenizer.json alone does not say which tokens play which part.
+fn refuse_roles(engine: &Engine) -> Error {
+    let roles = engine.description().roles.named().into_iter();
+    let names: Vec<&str> = roles.filter_map(|(name, id)| id.map(|_| name)).collect();
+    let (field, what) = if names.is_empty() {
+        ("defaults", "what holds for calls that do not say otherwise".to_owned())
+    } else {
+        ("roles", format!("which tokens are {}", names.join(", ")))
+    };
+    let reason = format!("a tokenizer.json alone cannot hold {what}; save to a folder, or {LOSSY}");
+    Error::format(Defect::CannotHold, reason).at(field)
+}
+
 /// Formats of ids alone hold neither the split nor the special tokens.
 fn refuse_loss(engine: &Engine, format: Format) -> Result<()> {
     let name = if format == Format::Tiktoken { "a .tiktoken file" } else { "vocab.json with merges.txt" };
     let description = engine.description();
     let mut lost = Vec::new();
-    if description.split != Split::Whole {
+    if description.split() != Some(Split::Whole) {
         lost.push(("split", "the split".to_owned()));
     }
     if !description.added_tokens.is_empty() {

@@ -7,8 +7,9 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use tokenmill_core::byte_alphabet;
 use tokenmill_core::compile::compile;
-use tokenmill_core::description::{Alphabet, Bpe, Description, Merges, Roles, Split, TokenList};
+use tokenmill_core::description::{Alphabet, Bpe, Description, Merges, Split, TokenList};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::{NO_ID, TokenId};
@@ -33,7 +34,7 @@ pub(crate) fn is_like(text: &str) -> bool {
 ///
 /// # Errors
 /// A format error naming the line.
-pub(crate) fn parse(bytes: &[u8], split: Split) -> Result<Description> {
+pub(crate) fn parse(bytes: &[u8], split: &Split) -> Result<Description> {
     let text = contents::text(bytes)?;
     let mut entries: Vec<(TokenId, Vec<u8>)> = Vec::new();
     let mut line_of_rank: HashMap<TokenId, usize> = HashMap::new();
@@ -58,18 +59,23 @@ pub(crate) fn parse(bytes: &[u8], split: Split) -> Result<Description> {
         }
         entries.push((rank, token));
     }
-    Ok(Description {
-        added_tokens: Vec::new(),
-        split,
-        model: Bpe {
-            alphabet: Alphabet::Bytes,
-            tokens: TokenList::from_entries(entries).into(),
-            merges: Merges::ById,
-            whole_pretokens: true,
-            unk: None,
-        },
-        roles: Roles::default(),
-    })
+    if is_in_byte_alphabet(&line_of_token) {
+        let reason = "the tokens are written in the byte alphabet (a space is Ġ) before they are base64, which is \
+                      no .tiktoken file; load the tokenizer.json of this model";
+        return Err(Error::format(Defect::WrongKind, reason));
+    }
+    let tokens = TokenList::from_entries(entries);
+    let model = Bpe { whole_pretokens: true, ..Bpe::plain(Alphabet::Bytes, tokens, Merges::ById) };
+    Ok(Description::of_bpe(split, model))
+}
+
+/// Are the tokens not bytes but characters that stand for bytes? Then all 256 of those are tokens,
+/// and none holds a byte that would be written in another way.
+fn is_in_byte_alphabet(tokens: &HashMap<Vec<u8>, usize>) -> bool {
+    let is_written =
+        |token: &Vec<u8>| std::str::from_utf8(token).is_ok_and(|text| byte_alphabet::read(text).is_some());
+    (0..=255).all(|byte| tokens.contains_key(byte_alphabet::write(&[byte]).as_bytes()))
+        && tokens.keys().all(is_written)
 }
 
 fn parse_line(line: &str) -> Result<Option<(Vec<u8>, TokenId)>> {
@@ -122,7 +128,7 @@ fn decode(token: &str) -> Result<Vec<u8>> {
 /// A format error when the ids do not say what the merges say.
 pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
     let description = engine.description();
-    let model = &description.model;
+    let model = engine.bpe()?;
     let cannot = |reason: String| Err(Error::format(Defect::CannotHold, reason).at("model"));
     if model.alphabet != Alphabet::Bytes {
         return cannot(
@@ -136,12 +142,9 @@ pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
         return cannot("an empty file says nothing; this tokenizer has no ordinary tokens".to_owned());
     }
     // Reading the file gives this; it must mean what this tokenizer means.
-    let mut read = description.clone();
-    read.model.merges = Merges::ById;
-    read.model.whole_pretokens = true;
-    read.added_tokens.clear();
-    read.roles = Roles::default();
-    if compile(read)?.canonical().model != engine.canonical().model {
+    let read = Bpe { merges: Merges::ById, whole_pretokens: true, ..model.clone() };
+    let split = description.split().unwrap_or(Split::Whole);
+    if compile(Description::of_bpe(&split, read))?.canonical().model != engine.canonical().model {
         return cannot(
             "the ids do not rank the merges as a .tiktoken file must have it; save as tokenizer.json"
                 .to_owned(),

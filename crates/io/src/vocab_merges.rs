@@ -4,9 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use tokenmill_core::byte_alphabet;
-use tokenmill_core::description::{
-    AddedToken, Alphabet, Bpe, Description, Merge, Merges, Roles, Split, TokenList,
-};
+use tokenmill_core::description::{AddedToken, Alphabet, Bpe, Description, Merge, Merges, Split, TokenList};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
@@ -39,7 +37,7 @@ pub(crate) fn is_like_vocab(text: &str) -> bool {
 pub(crate) fn parse(
     vocab: &[u8],
     merges: &[u8],
-    split: Split,
+    split: &Split,
     special: &[&str],
     in_merges: impl Fn(Error) -> Error,
 ) -> Result<Description> {
@@ -58,7 +56,7 @@ pub(crate) fn parse(
     let mut added_tokens = Vec::new();
     for (token, &id) in &written {
         if special.contains(&token.as_str()) && !built.contains(&id) {
-            added_tokens.push(AddedToken { id, content: token.clone(), is_special: true });
+            added_tokens.push(AddedToken::special(id, token));
             continue;
         }
         let Some(bytes) = byte_alphabet::read(token) else {
@@ -71,18 +69,8 @@ pub(crate) fn parse(
     // A map has no order; validation finds ids that are there twice.
     tokens.sort();
     added_tokens.sort_by_key(|token| token.id);
-    Ok(Description {
-        added_tokens,
-        split,
-        model: Bpe {
-            alphabet: Alphabet::Bytes,
-            tokens: TokenList::from_entries(tokens).into(),
-            merges: Merges::Listed(merges),
-            whole_pretokens: false,
-            unk: None,
-        },
-        roles: Roles::default(),
-    })
+    let model = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::Listed(merges));
+    Ok(Description { added_tokens, ..Description::of_bpe(split, model) })
 }
 
 fn parse_merges(bytes: &[u8], ids: &Written) -> Result<Vec<Merge>> {
@@ -121,7 +109,7 @@ fn parse_merge(line: &str, ids: &Written) -> Result<Merge> {
 /// # Errors
 /// A format error for what the files cannot hold.
 pub(crate) fn write(engine: &Engine) -> Result<(Vec<u8>, Vec<u8>)> {
-    let model = &engine.description().model;
+    let model = engine.bpe()?;
     let cannot = |reason: &str| Err(Error::format(Defect::CannotHold, reason).at("model"));
     if model.alphabet != Alphabet::Bytes {
         return cannot("vocab.json and merges.txt hold tokens over bytes here; save as tokenizer.json");

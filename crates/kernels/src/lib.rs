@@ -2,6 +2,8 @@
 //! where unsafe code may live, each block with its reason and a scalar twin; so far it needs none.
 #![forbid(unsafe_code)]
 
+mod automaton;
 mod pair_table;
 
+pub use automaton::{Automaton, NO_KEY, State};
 pub use pair_table::{Entry, PairTable};

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping, PyString, PyTuple};
 use tokenmill_core::byte_alphabet;
-use tokenmill_core::description::{Alphabet, Bpe, Description, Merge, Merges, Roles, Split, TokenList};
+use tokenmill_core::description::{Alphabet, Bpe, Description, Merge, Merges, Split, TokenList};
 use tokenmill_core::error::{Defect, Error, Kind};
 use tokenmill_core::ids::TokenId;
 
@@ -15,21 +15,25 @@ use crate::errors::raise;
 /// Bytes of all tokens that are made from pairs.
 const LENGTH_LIMIT: u64 = 1 << 30;
 
-fn describe(tokens: TokenList, merges: Merges, split: Split) -> Description {
-    let model =
-        Bpe { alphabet: Alphabet::Bytes, tokens: tokens.into(), merges, whole_pretokens: false, unk: None };
-    Description { added_tokens: Vec::new(), split, model, roles: Roles::default() }
+fn describe(py: Python<'_>, tokens: TokenList, merges: Merges, split: &Split) -> PyResult<Description> {
+    // Files may hold an empty token, which stands for nothing; a table of one's own should not.
+    if let Some((id, _)) = tokens.iter().find(|(_, bytes)| bytes.is_empty()) {
+        let reason = format!("token {id} is empty; every token stands for some text");
+        return Err(raise(py, Error::format(Defect::Empty, reason).at("vocab")));
+    }
+    Ok(Description::of_bpe(split, Bpe::plain(Alphabet::Bytes, tokens, merges)))
 }
 
 /// `Tokenizer.from_tokens`.
 pub(crate) fn from_tokens(tokens: &Bound<'_, PyAny>, split: Split) -> PyResult<Description> {
+    let py = tokens.py();
     let tokens = convert::sequence(tokens, "tokens", "bytes")?;
     let entry = |(i, token): (usize, &Bound<'_, PyAny>)| match token.cast::<PyBytes>() {
         Ok(bytes) => Ok((i as TokenId, bytes.as_bytes().to_vec())),
         Err(_) => Err(convert::wrong_type(&format!("tokens[{i}]"), "bytes", token)),
     };
     let entries = tokens.iter().enumerate().map(entry).collect::<PyResult<_>>()?;
-    Ok(describe(TokenList::from_entries(entries), Merges::ById, split))
+    describe(py, TokenList::from_entries(entries), Merges::ById, &split)
 }
 
 /// `Tokenizer.from_merges`.
@@ -68,7 +72,7 @@ pub(crate) fn from_merges(
         };
         listed.push(Merge { left: id(&left)?, right: id(&right)?, result: id(&joined)? });
     }
-    Ok(describe(TokenList::from_entries(entries), Merges::Listed(listed), split))
+    describe(py, TokenList::from_entries(entries), Merges::Listed(listed), &split)
 }
 
 /// A sequence of tuples of two.
@@ -143,5 +147,5 @@ pub(crate) fn from_pairs(py: Python<'_>, argument: &Bound<'_, PyAny>, split: Spl
             .try_push_joined(merge.result, merge.left as usize, merge.right as usize)
             .map_err(|error| raise(py, error.at("pairs")))?;
     }
-    Ok(describe(tokens, Merges::Listed(merges), split))
+    describe(py, tokens, Merges::Listed(merges), &split)
 }

@@ -103,6 +103,19 @@ pub(crate) fn number(object: &Bound<'_, PyAny>, name: impl FnOnce() -> String) -
     }
 }
 
+/// A length: a whole number that is not negative.
+pub(crate) fn length(argument: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Option<usize>> {
+    let Some(argument) = argument else { return Ok(None) };
+    let number = number(argument, || name.to_owned())?;
+    let refused = |_| PyValueError::new_err(format!("{name}={number} is no length"));
+    usize::try_from(number).map(Some).map_err(refused)
+}
+
+/// A place in a list; `None` for a number that is none.
+pub(crate) fn place(argument: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<usize>> {
+    Ok(usize::try_from(number(argument, || name.to_owned())?).ok())
+}
+
 fn bounded(number: &Bound<'_, PyAny>) -> PyResult<i128> {
     match number.extract::<i128>() {
         Ok(number) => Ok(number),
@@ -132,7 +145,9 @@ pub(crate) fn threads(argument: &Given<'_>, refuse: impl FnOnce(String) -> Error
 pub(crate) fn format(name: Option<&str>) -> PyResult<Option<Format>> {
     let Some(name) = name else { return Ok(None) };
     Format::by_name(name).map(Some).ok_or_else(|| {
-        let reason = format!("format={name:?} is none of \"tokenizer.json\", \"tiktoken\", \"vocab+merges\"");
+        let reason = format!(
+            "format={name:?} is none of \"tokenizer.json\", \"tiktoken\", \"vocab+merges\", \"sentencepiece\""
+        );
         PyValueError::new_err(reason)
     })
 }

@@ -4,52 +4,95 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use tokenmill_core::engine::{self, Engine};
-use tokenmill_core::span::Span;
+use tokenmill_core::description::{Padding, Truncation};
+use tokenmill_core::engine::{Arranged, Engine, Sequence};
+use tokenmill_core::postprocess::{Pad, Part};
 
+use crate::convert;
 use crate::output;
-use crate::text::PyText;
 use crate::watch::run;
 
 /// Ids with the part of the text that each stands for.
 ///
 /// All lists have one entry per id. `offsets` count characters of the text that was given,
-/// `byte_offsets` bytes of its UTF-8; both are half-open and non-decreasing. A token that splits a
-/// character has the whole of it as its `offsets`.
+/// `byte_offsets` bytes of its UTF-8; both are half-open, and non-decreasing in each sequence. A
+/// token that splits a character has the whole of it as its `offsets`. Special tokens and padding
+/// that were added have `(0, 0)`, and no word and no sequence.
 #[pyclass(frozen, eq, module = "tokenmill")]
 pub(crate) struct Encoding {
     engine: Arc<Engine>,
-    ids: Vec<u32>,
-    offsets: Vec<(usize, usize)>,
-    byte_offsets: Vec<Span>,
+    arranged: Arranged,
+    /// The windows behind this one, where a text was truncated.
+    overflowing: Vec<Vec<Part>>,
+    /// How padding is written.
+    pad_token: Option<Arc<str>>,
 }
 
 impl PartialEq for Encoding {
     fn eq(&self, other: &Self) -> bool {
-        self.ids == other.ids
-            && self.offsets == other.offsets
-            && self.byte_offsets == other.byte_offsets
-            && (Arc::ptr_eq(&self.engine, &other.engine) || self.written().eq(other.written()))
+        let (ours, theirs) = (&self.arranged, &other.arranged);
+        ours.parts == theirs.parts
+            && self.overflowing == other.overflowing
+            && ours.sequences == theirs.sequences
+            && (Arc::ptr_eq(&self.engine, &other.engine) || self.written() == other.written())
     }
 }
 
 impl Encoding {
-    /// The encoding of a text, as the engine gives it.
+    /// The encoding of sequences, with what stands around them.
     pub(crate) fn new(
         py: Python<'_>,
         engine: Arc<Engine>,
-        encoding: engine::Encoding,
-        text: &PyText<'_>,
+        sequences: Vec<Sequence>,
+        adds_special: bool,
+        truncation: Option<&Truncation>,
     ) -> PyResult<Self> {
-        let engine::Encoding { ids, byte_offsets } = encoding;
-        let offsets = run(py, text.as_text().as_bytes().len(), |watch| text.offsets(&byte_offsets, watch))?;
-        Ok(Self { engine, ids, offsets, byte_offsets })
+        let lengths: Vec<usize> = sequences.iter().map(|sequence| sequence.offsets.len()).collect();
+        let size = if truncation.is_some() { lengths.iter().sum() } else { 0 };
+        let mut windows =
+            run(py, size, |watch| engine.arrange(&lengths, adds_special, truncation, watch))?.into_iter();
+        let arranged = Arranged { sequences: sequences.into(), parts: windows.next().unwrap_or_default() };
+        Ok(Self { engine, arranged, overflowing: windows.collect(), pad_token: None })
     }
 
-    fn written(&self) -> impl ExactSizeIterator<Item = String> {
-        let vocabulary = self.engine.vocabulary();
-        self.ids.iter().map(|&id| vocabulary.written(id).unwrap_or_default())
+    pub(crate) fn length(&self) -> usize {
+        self.arranged.len()
     }
+
+    /// Pads it and the windows behind it.
+    pub(crate) fn pad(&mut self, pad: &Pad, padding: &Padding) {
+        pad.apply(&mut self.arranged.parts);
+        self.overflowing.iter_mut().for_each(|parts| pad.apply(parts));
+        self.pad_token = Some(padding.token.as_str().into());
+    }
+
+    fn written(&self) -> Vec<String> {
+        let vocabulary = self.engine.vocabulary();
+        let ordinary = |id| vocabulary.written(id).unwrap_or_default();
+        let mut written = Vec::with_capacity(self.length());
+        for part in &self.arranged.parts {
+            match *part {
+                Part::Tokens { second, range, .. } => {
+                    let ids = &self.arranged.sequences[usize::from(second)].encoding.ids;
+                    written.extend(ids[range.start..range.end].iter().map(|&id| ordinary(id)));
+                }
+                Part::Special { id, .. } => {
+                    let named = self.engine.post_processors().written(id).map(str::to_owned);
+                    written.push(named.unwrap_or_else(|| ordinary(id)));
+                }
+                Part::Padding { count, id, .. } => {
+                    let named = self.pad_token.as_deref().map_or_else(|| ordinary(id), str::to_owned);
+                    written.extend(std::iter::repeat_n(named, count));
+                }
+            }
+        }
+        written
+    }
+}
+
+/// The number of a sequence: the first where none is given.
+fn number_of(sequence: Option<&Bound<'_, PyAny>>) -> PyResult<Option<usize>> {
+    sequence.map_or(Ok(Some(0)), |sequence| convert::place(sequence, "sequence"))
 }
 
 #[pymethods]
@@ -57,7 +100,7 @@ impl Encoding {
     /// The ids.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        output::list(py, self.ids.iter().copied())
+        output::list(py, self.arranged.ids())
     }
 
     /// The tokens in the written form of their format (`Ġworld`).
@@ -69,20 +112,100 @@ impl Encoding {
     /// `(start, end)` in characters.
     #[getter]
     fn offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        output::list(py, self.offsets.iter().copied())
+        output::list(py, self.arranged.offsets())
     }
 
     /// `(start, end)` in bytes.
     #[getter]
     fn byte_offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        output::list(py, self.byte_offsets.iter().map(|span| (span.start, span.end)))
+        let spans = self.arranged.byte_offsets();
+        output::list(py, spans.iter().map(|span| (span.start, span.end)))
+    }
+
+    /// The type of each id, as the file's post-processor has it; without one, 1 for those of the
+    /// second sequence.
+    #[getter]
+    fn type_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        output::list(py, self.arranged.type_ids())
+    }
+
+    /// 0 for padding, 1 for everything else.
+    #[getter]
+    fn attention_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        output::list(py, self.arranged.attention_mask())
+    }
+
+    /// 1 for what was added to the text, padding too, 0 for everything else.
+    #[getter]
+    fn special_tokens_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        output::list(py, self.arranged.special_tokens_mask())
+    }
+
+    /// The number of the pretoken in its sequence (an added token in the text is one), or of the
+    /// word that was given; None for what was added.
+    #[getter]
+    fn word_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        output::list(py, self.arranged.word_ids())
+    }
+
+    /// 0 for ids of the text, 1 for those of its pair, None for what was added.
+    #[getter]
+    fn sequence_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        output::list(py, self.arranged.sequence_ids())
+    }
+
+    /// The windows behind this one, where the text was truncated; they have none of their own.
+    #[getter]
+    fn overflowing(&self) -> Vec<Self> {
+        let window = |parts: &Vec<Part>| Self {
+            engine: Arc::clone(&self.engine),
+            arranged: Arranged { sequences: Arc::clone(&self.arranged.sequences), parts: parts.clone() },
+            overflowing: Vec::new(),
+            pad_token: self.pad_token.clone(),
+        };
+        self.overflowing.iter().map(window).collect()
+    }
+
+    /// The index of the first id that stands for a character of a sequence, or None.
+    #[pyo3(signature = (char, sequence = None), text_signature = "($self, char, sequence=0)")]
+    fn char_to_token(
+        &self,
+        char: &Bound<'_, PyAny>,
+        sequence: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<usize>> {
+        let (char, sequence) = (convert::place(char, "char")?, number_of(sequence)?);
+        Ok(char.zip(sequence).and_then(|(char, sequence)| self.arranged.char_to_token(char, sequence)))
+    }
+
+    /// The characters that the id at an index stands for, or None for what was added.
+    #[pyo3(signature = (token))]
+    fn token_to_chars(&self, token: &Bound<'_, PyAny>) -> PyResult<Option<(usize, usize)>> {
+        Ok(convert::place(token, "token")?.and_then(|token| self.arranged.token_to_chars(token)))
+    }
+
+    /// The word of the id at an index, or None for what was added.
+    #[pyo3(signature = (token))]
+    fn token_to_word(&self, token: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
+        Ok(convert::place(token, "token")?.and_then(|token| self.arranged.token_to_word(token)))
+    }
+
+    /// The indices of the ids of a word, `(start, end)`, or None.
+    #[pyo3(signature = (word, sequence = None), text_signature = "($self, word, sequence=0)")]
+    fn word_to_tokens(
+        &self,
+        word: &Bound<'_, PyAny>,
+        sequence: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<(usize, usize)>> {
+        let (word, sequence) = (convert::place(word, "word")?, number_of(sequence)?);
+        let word = word.and_then(|word| u32::try_from(word).ok());
+        Ok(word.zip(sequence).and_then(|(word, sequence)| self.arranged.word_to_tokens(word, sequence)))
     }
 
     fn __len__(&self) -> usize {
-        self.ids.len()
+        self.length()
     }
 
     fn __repr__(&self) -> String {
-        format!("Encoding({} ids)", self.ids.len())
+        format!("Encoding({} ids)", self.length())
     }
 }

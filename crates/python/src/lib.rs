@@ -8,8 +8,12 @@ mod constructors;
 mod convert;
 mod encoding;
 mod errors;
+mod limits;
 mod load;
+mod load_report;
 mod output;
+mod sequences;
+mod stream;
 mod text;
 mod tokenizer;
 mod train;
@@ -24,6 +28,10 @@ mod _core {
     use super::encoding::Encoding;
     #[pymodule_export]
     use super::load::{from_state, load_file};
+    #[pymodule_export]
+    use super::load_report::{LoadFinding, LoadReport};
+    #[pymodule_export]
+    use super::stream::DecodeStream;
     #[pymodule_export]
     use super::tokenizer::Tokenizer;
     #[pymodule_export]

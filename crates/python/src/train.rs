@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tokenmill_core::compile::compile;
-use tokenmill_core::description::{Description, EndOfWord, EndOfWordForm, Merges};
+use tokenmill_core::description::{Description, EndOfWord, EndOfWordForm, Merges, Normalizer, UnicodeTables};
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::train::{
     Report, SpecialIds, StopReason, Target, TieBreak, TrainAlphabet, TrainOptions, Trainer,
@@ -109,13 +109,13 @@ impl TrainingReport {
 
 impl TrainingReport {
     fn new(report: Report, description: &Description) -> Self {
-        let tokens = &description.model.tokens;
+        let tokens = description.model.tokens();
         let bytes = |id| tokens.index_of(id).map_or(Vec::new(), |index| tokens.bytes(index).to_vec());
-        let merges = match &description.model.merges {
-            Merges::Listed(merges) => {
+        let merges = match description.model.as_bpe().map(|model| &model.merges) {
+            Some(Merges::Listed(merges)) => {
                 merges.iter().map(|merge| (bytes(merge.left), bytes(merge.right))).collect()
             }
-            Merges::ById => Vec::new(),
+            _ => Vec::new(),
         };
         Self { report, merges }
     }
@@ -267,6 +267,7 @@ fn train_options(options: &Bound<'_, PyDict>) -> PyResult<TrainOptions> {
     let min_frequency = number(options, "min_frequency")?.unwrap_or(2) as u64;
     Ok(TrainOptions {
         target,
+        normalizer: normalizer_option(options)?,
         split: convert::split(py, &text_option(options, "split")?)?,
         special_tokens: special_tokens.into_iter().map(|(content, _)| content).collect(),
         special_ids,
@@ -305,6 +306,22 @@ fn text_option(options: &Bound<'_, PyDict>, name: &str) -> PyResult<String> {
     // An option that is not there is one that is None.
     let value = options.get_item(name)?.unwrap_or_else(|| options.py().None().into_bound(options.py()));
     convert::string(&value, || name.to_owned())
+}
+
+fn normalizer_option(options: &Bound<'_, PyDict>) -> PyResult<Vec<Normalizer>> {
+    let name: Option<String> = optional(options, "normalizer")?;
+    let form = match name.as_deref() {
+        None => return Ok(Vec::new()),
+        Some("NFC") => Normalizer::Nfc,
+        Some("NFD") => Normalizer::Nfd,
+        Some("NFKC") => Normalizer::Nfkc,
+        Some("NFKD") => Normalizer::Nfkd,
+        Some(other) => {
+            let known = "\"NFC\", \"NFD\", \"NFKC\" or \"NFKD\"";
+            return Err(wrong(options.py(), "normalizer", other, known));
+        }
+    };
+    Ok(vec![form(UnicodeTables::Current)])
 }
 
 fn documents_option(options: &Bound<'_, PyDict>) -> PyResult<Documents> {

@@ -1,8 +1,16 @@
 //! The textbook algorithms, slow and obvious: what a fast path has to equal, element by element.
 #![forbid(unsafe_code)]
 
+mod chars;
 mod encode;
+mod pieces;
 mod train;
+mod unigram;
+mod wordpiece;
 
-pub use encode::encode;
+pub use chars::Chars;
+pub use encode::{encode, encode_wide};
+pub use pieces::{Part, Piece, PieceKind, encode_pieces};
 pub use train::{Learned, Tie, Training, pair_counts, train};
+pub use unigram::{Segmentation, best, log_marginal, segmentations};
+pub use wordpiece::wordpiece;

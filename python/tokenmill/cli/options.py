@@ -6,7 +6,10 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from .usage import UsageError
+from tokenmill import MissingExtraError
+
+from .terminal import say
+from .usage import UsageError, explain
 
 if TYPE_CHECKING:
     from tokenmill import Tokenizer
@@ -24,9 +27,15 @@ def add_tokenizer(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "-t",
         "--tokenizer",
-        metavar="PATH",
+        metavar="NAME",
         required=True,
-        help="tokenizer.json, a .tiktoken file, vocab.json with merges.txt, or a folder",
+        help="tokenizer.json, a .tiktoken file, vocab.json with merges.txt, or a folder; else the name of an "
+        "encoding such as cl100k_base, or a repository of the Hugging Face hub (owner/name), which are "
+        "downloaded",
+    )
+    group.add_argument("--revision", metavar="REV", help="branch, tag or commit of the repository")
+    group.add_argument(
+        "--offline", action="store_true", help="download nothing: take what was downloaded before"
     )
     group.add_argument(
         "--split",
@@ -47,17 +56,51 @@ def add_tokenizer(parser: argparse.ArgumentParser) -> None:
 def load_tokenizer(args: argparse.Namespace) -> Tokenizer:
     """The tokenizer that ``add_tokenizer``'s arguments name."""
     import tokenmill
+    from tokenmill import hub
 
     if not args.tokenizer:
         raise UsageError("-t/--tokenizer is empty")
     special_tokens = _special_tokens(args.special_tokens)
+    if args.revision is not None and hub.kind_of(args.tokenizer) != "repository":
+        raise UsageError(f"--revision is for repositories of the hub (owner/name), not for {args.tokenizer}")
+    if not args.offline:
+        _announce(args.tokenizer)
     try:
-        return tokenmill.load(args.tokenizer, split=args.split, special_tokens=special_tokens)
+        return tokenmill.load(
+            args.tokenizer,
+            split=args.split,
+            special_tokens=special_tokens,
+            revision=args.revision,
+            offline=args.offline,
+        )
     except FileNotFoundError as error:
-        raise UsageError(
-            f"{args.tokenizer}: {error.strerror}",
-            hint="-t names a file or folder on your disk; `tokenmill train` makes one, nothing is downloaded",
-        ) from error
+        name = args.tokenizer if error.filename is None else error.filename
+        raise UsageError(f"{name}: {error.strerror}", hint=_hint(args)) from error
+    except ConnectionError as error:
+        hint = "--offline takes what was downloaded before" if error.strerror else None
+        raise UsageError(explain(error)[0], hint=hint) from error
+    except MissingExtraError as error:
+        raise UsageError(str(error), hint="or name a file or folder on your disk") from error
+
+
+def _announce(name: str) -> None:
+    """Say what will be asked of whom, for a name that is no path."""
+    from tokenmill import hub
+
+    kind = hub.kind_of(name)
+    if kind == "repository":
+        say(f"{name} is no path here; asking the Hugging Face hub for it")
+    elif kind == "encoding" and not hub.is_cached(name):
+        say(f"downloading {name} to {hub.cache_folder()}, once")
+
+
+def _hint(args: argparse.Namespace) -> str:
+    """What to do where there is no such tokenizer."""
+    from tokenmill import hub
+
+    if args.offline and hub.kind_of(args.tokenizer) != "path":
+        return "without --offline it is downloaded"
+    return "-t names a file, a folder, an encoding or a repository; `tokenmill train` makes a tokenizer"
 
 
 def _special_tokens(given: list[str]) -> list[str] | dict[str, int] | None:

@@ -68,6 +68,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(SPLITS)}, or a pattern (default: cl100k)",
     )
     how.add_argument(
+        "--normalizer",
+        choices=("NFC", "NFD", "NFKC", "NFKD"),
+        help="a normal form of Unicode that text is brought into first (default: none)",
+    )
+    how.add_argument(
         "--special-token",
         dest="special_tokens",
         metavar="LITERAL",
@@ -136,6 +141,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--out is needed: where the tokenizer goes", hint="--out tokenizer/")
     if args.json and args.trace:
         raise UsageError("--trace is for people and --json for programs: choose one")
+    if args.normalizer and args.trace:
+        raise UsageError("--trace shows text as it stands, without --normalizer: choose one")
     if args.out is not None:
         check_out(args)
     with _with_stdin(args.files) as files:
@@ -146,6 +153,7 @@ def run(args: argparse.Namespace) -> int:
             files,
             vocab_size=args.vocab_size,
             num_merges=args.num_merges,
+            normalizer=args.normalizer,
             split=args.split,
             special_tokens=args.special_tokens,
             special_ids=args.special_ids,

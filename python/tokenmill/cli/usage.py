@@ -21,7 +21,16 @@ __all__ = ["SPLITS", "UsageError", "explain"]
 SPLITS = ("gpt2", "cl100k", "o200k", "llama3", "qwen2", "whitespace", "none")
 
 _NAMES = (
-    *("vocab_size", "num_merges", "split", "special_tokens", "special_ids", "tie_break", "min_frequency"),
+    *(
+        "vocab_size",
+        "num_merges",
+        "normalizer",
+        "split",
+        "special_tokens",
+        "special_ids",
+        "tie_break",
+        "min_frequency",
+    ),
     *("max_token_length", "documents", "alphabet", "end_of_word_form", "end_of_word", "unk_token"),
     *("errors", "num_threads", "special", "undefined", "lossy"),
 )

@@ -4,113 +4,81 @@
 //! Formats read into a [`Description`] and write from one, so that a new format costs one
 //! reader and one writer. `compile` turns it into an engine. Construction does not check
 //! anything; [`Description::validate`] does, once, whoever made it.
+mod added;
+mod decoder;
+mod limits;
+mod model;
+mod normalizer;
+mod post_processor;
+mod pre_tokenizer;
 mod tokens;
 mod validate;
 
+pub use added::AddedToken;
+pub use decoder::{Decoder, Decoding};
+pub use limits::{Padding, PaddingLength, Side, Truncation, TruncationStrategy};
+pub use model::{
+    Alphabet, Bpe, EndOfWord, EndOfWordForm, Merge, Merges, Model, PieceKind, Unigram, WordLevel, WordPiece,
+};
+pub use normalizer::{Normalizer, SentencePieceRules, UnicodeTables};
+pub use post_processor::{PostProcessor, Template, TemplatePiece, TemplateToken};
+pub use pre_tokenizer::{Behavior, Pattern, PreTokenizer, PrependScheme, Split};
 pub use tokens::TokenList;
-
-use std::sync::Arc;
 
 use crate::ids::TokenId;
 
 /// A tokenizer, described.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Description {
     /// Tokens matched in the text before anything else happens to it, ascending by id.
     pub added_tokens: Vec<AddedToken>,
-    /// How ordinary text is cut into pretokens.
-    pub split: Split,
+    /// What is done to ordinary text first, in order.
+    pub normalizer: Vec<Normalizer>,
+    /// How normalized text is cut into pretokens, in order: each refines what the one before left.
+    pub pre_tokenizer: Vec<PreTokenizer>,
     /// How a pretoken becomes ids.
-    pub model: Bpe,
+    pub model: Model,
+    /// What is put around the ids, and what is done to their offsets, in order.
+    pub post_processor: Vec<PostProcessor>,
+    /// How ids become text.
+    pub decoding: Decoding,
+    /// How a caller who asks for it has encodings cut.
+    pub truncation: Option<Truncation>,
+    /// How a caller who asks for it has encodings padded.
+    pub padding: Option<Padding>,
     /// Which ids play which part.
     pub roles: Roles,
+    /// What holds for callers who do not say otherwise.
+    pub defaults: CallDefaults,
 }
 
-/// A token that is matched whole in the text, before pre-tokenization.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AddedToken {
-    /// Its id.
-    pub id: TokenId,
-    /// Its literal.
-    pub content: String,
-    /// Control entry: text produces it only where the caller says so.
-    pub is_special: bool,
-}
+impl Description {
+    /// Byte-pair encoding and nothing around it: text is split, pretokens are merged, and ids
+    /// decode to their bytes.
+    pub fn of_bpe(split: &Split, model: Bpe) -> Self {
+        Self {
+            added_tokens: Vec::new(),
+            normalizer: Vec::new(),
+            pre_tokenizer: split.stages(),
+            model: Model::Bpe(model),
+            post_processor: Vec::new(),
+            decoding: Decoding::Bytes,
+            truncation: None,
+            padding: None,
+            roles: Roles::default(),
+            defaults: CallDefaults::default(),
+        }
+    }
 
-/// How ordinary text is cut into pretokens. Nothing is ever dropped: matches are pretokens and
-/// so is the text between them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Split {
-    /// Not at all: the whole text is one pretoken.
-    Whole,
-    /// At the matches of this regular expression (the dialect is described in `pattern`).
-    Pattern(String),
-}
+    /// The split, where splitting is all that happens to text before the model.
+    pub fn split(&self) -> Option<Split> {
+        if self.normalizer.is_empty() { Split::of_stages(&self.pre_tokenizer) } else { None }
+    }
 
-/// Byte-pair encoding.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bpe {
-    /// What a pretoken is broken into before merging.
-    pub alphabet: Alphabet,
-    /// Ordinary tokens: bytes per id, shared with the engine. Added tokens are not among them.
-    pub tokens: Arc<TokenList>,
-    /// Which neighbours merge, and in which order.
-    pub merges: Merges,
-    /// A pretoken that is a token as it stands becomes that token, whatever merging would give.
-    pub whole_pretokens: bool,
-    /// What stands for a symbol that is not in the alphabet; without one that is an error.
-    pub unk: Option<TokenId>,
-}
-
-/// The symbols that merging starts from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Alphabet {
-    /// The bytes of the UTF-8 text.
-    Bytes,
-    /// Its characters, with a mark for the end of each pretoken where the vocabulary has one.
-    Chars {
-        /// The mark.
-        end_of_word: Option<EndOfWord>,
-    },
-}
-
-/// The mark for the end of a pretoken in classical BPE. It decodes to nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EndOfWord {
-    /// How it is written, `</w>` by custom.
-    pub symbol: String,
-    /// Where it stands.
-    pub form: EndOfWordForm,
-}
-
-/// Where an end-of-word mark stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EndOfWordForm {
-    /// It is a symbol of its own after the last character.
-    Separate,
-    /// It is glued to the last character: `t</w>` is one symbol.
-    Suffix,
-}
-
-/// Which neighbours merge, and in which order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Merges {
-    /// These, lowest index first; equal ones leftmost first.
-    Listed(Vec<Merge>),
-    /// Any two tokens whose joined bytes are a token, lowest id of the result first (the rule
-    /// of tiktoken, and of an ordered token list).
-    ById,
-}
-
-/// Two neighbours that become one token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Merge {
-    /// The left one.
-    pub left: TokenId,
-    /// The right one.
-    pub right: TokenId,
-    /// What they become.
-    pub result: TokenId,
+    /// Does the model read the bytes of the text, so that it can spell what is no text at all?
+    pub fn is_byte_level(&self) -> bool {
+        self.model.alphabet() == Some(&Alphabet::Bytes)
+    }
 }
 
 /// Which ids play which part; `None` where there is none.
@@ -120,6 +88,31 @@ pub struct Roles {
     pub bos: Option<TokenId>,
     /// End of sequence.
     pub eos: Option<TokenId>,
+    /// What stands for what the vocabulary cannot spell, where more than the model names it.
+    pub unk: Option<TokenId>,
+    /// Between two sequences, and behind the last.
+    pub sep: Option<TokenId>,
     /// Padding.
     pub pad: Option<TokenId>,
+    /// What stands for a whole text.
+    pub cls: Option<TokenId>,
+    /// What stands for a token to be guessed.
+    pub mask: Option<TokenId>,
+}
+
+impl Roles {
+    /// Every part with its name.
+    pub fn named(&self) -> [(&'static str, Option<TokenId>); 7] {
+        let Self { bos, eos, unk, sep, pad, cls, mask } = *self;
+        [("bos", bos), ("eos", eos), ("unk", unk), ("sep", sep), ("pad", pad), ("cls", cls), ("mask", mask)]
+    }
+}
+
+/// What holds for callers who do not say otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CallDefaults {
+    /// Literals of special tokens are plain text even in calls that else recognise them.
+    pub special_as_text: bool,
+    /// Decoded text loses its spaces before punctuation and English contractions.
+    pub clean_up_spaces: bool,
 }

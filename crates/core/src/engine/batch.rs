@@ -11,7 +11,8 @@ use super::{DecodeOptions, Engine};
 const UNIT_BYTES: usize = 64 << 10;
 
 impl Engine {
-    /// Encodes every text; row `i` is `ids[row_offsets[i]..row_offsets[i + 1]]`.
+    /// Encodes every text, with what a post-processor puts around it where `adds_special`; row `i`
+    /// is `ids[row_offsets[i]..row_offsets[i + 1]]`.
     ///
     /// # Errors
     /// As [`Engine::encode`], with the row at fault as the field.
@@ -19,6 +20,7 @@ impl Engine {
         &self,
         texts: &[Text<'_>],
         special: &Special,
+        adds_special: bool,
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<(Vec<TokenId>, Vec<i64>)> {
@@ -26,7 +28,9 @@ impl Engine {
             let mut ids = Vec::new();
             let mut ends = Vec::with_capacity(rows.len());
             for row in rows {
+                let start = ids.len();
                 self.encode_into(texts[row], special, watch, &mut ids).map_err(|e| in_row(e, row))?;
+                self.surround(&mut ids, start, adds_special);
                 ends.push(ids.len());
             }
             Ok((ids, ends))
@@ -49,6 +53,7 @@ impl Engine {
         &self,
         texts: &[Text<'_>],
         special: &Special,
+        adds_special: bool,
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<i64>> {
@@ -56,7 +61,7 @@ impl Engine {
             rows.map(|row| {
                 let mut counter = Counter::default();
                 self.encode_into(texts[row], special, watch, &mut counter).map_err(|e| in_row(e, row))?;
-                Ok(counter.0 as i64)
+                Ok(self.surrounded_count(counter.0, adds_special) as i64)
             })
             .collect::<Result<Vec<_>>>()
         })?;

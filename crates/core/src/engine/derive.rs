@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::description::{AddedToken, Description, Merges};
 use crate::error::{Error, Kind, Result};
 use crate::ids::{NO_ID, TokenId};
-use crate::model::bpe;
+use crate::model::Scratch;
 use crate::watch::{Ticker, Unwatched};
 
 use super::Engine;
@@ -42,9 +42,12 @@ impl Engine {
         merges.truncate(length);
         let dropped = |id| results.contains(&id) && !made.contains(&id);
         let mut description = self.description.clone();
-        description.model.tokens = description.model.tokens.without(dropped).into();
-        if matches!(description.model.merges, Merges::Listed(_)) {
-            description.model.merges = Merges::Listed(merges);
+        let tokens = description.model.tokens().without(dropped);
+        *description.model.tokens_mut() = tokens.into();
+        if let Some(model) = description.model.as_bpe_mut()
+            && matches!(model.merges, Merges::Listed(_))
+        {
+            model.merges = Merges::Listed(merges);
         }
         Ok(description)
     }
@@ -102,7 +105,7 @@ impl Engine {
             }
             (None, _) => {
                 let added = description.added_tokens.iter().map(|token| token.id).max();
-                let last = description.model.tokens.ids().last().copied().max(added);
+                let last = description.model.tokens().ids().last().copied().max(added);
                 match last.map_or(0, |last| last + 1) {
                     NO_ID => {
                         return Err(
@@ -120,26 +123,22 @@ impl Engine {
             if self.is_built(id) {
                 return Err(format!("is an ordinary token, {id}, that text becomes; give it another id"));
             }
-            description.model.tokens = description.model.tokens.without(|other| other == id).into();
+            let tokens = description.model.tokens().without(|other| other == id);
+            *description.model.tokens_mut() = tokens.into();
         }
-        let token = AddedToken { id, content: content.to_owned(), is_special: true };
-        description.added_tokens.push(token);
+        description.added_tokens.push(AddedToken::special(id, content));
         Ok(())
     }
 
     /// Does an ordinary token take part in merging, or is it a symbol of the alphabet?
     fn is_built(&self, id: TokenId) -> bool {
         let bytes = self.vocabulary().decoded(id).unwrap_or_default();
-        match &self.description.model.merges {
-            Merges::Listed(merges) => {
-                bytes.len() < 2 || merges.iter().any(|m| m.left == id || m.right == id || m.result == id)
-            }
-            Merges::ById => {
-                let mut scratch = bpe::Scratch::default();
-                let mut ticker = Ticker::new(&Unwatched);
-                let merged = self.parts.model.encode(bytes, 0, self.vocabulary(), &mut scratch, &mut ticker);
-                merged.is_ok() && scratch.ids == [id]
-            }
+        if let Some(Merges::Listed(merges)) = self.description.model.as_bpe().map(|model| &model.merges) {
+            return bytes.len() < 2 || merges.iter().any(|m| m.left == id || m.right == id || m.result == id);
         }
+        let mut scratch = Scratch::default();
+        let mut ticker = Ticker::new(&Unwatched);
+        let spelled = self.parts.model.encode(bytes, self.vocabulary(), &mut scratch, &mut ticker);
+        spelled.is_ok() && scratch.ids == [id]
     }
 }

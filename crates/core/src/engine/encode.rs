@@ -1,13 +1,16 @@
-//! Text to ids: cut out added tokens, split what is between them, run the model.
+//! Text to ids: cut out added tokens, normalize and split what is between them, run the model.
+use crate::aligned::{Origins, Piece};
 use crate::error::{Error, Kind, Place, Result};
 use crate::ids::TokenId;
+use crate::model::Scratch;
 use crate::parallel;
 use crate::span::Span;
-use crate::special::{LiteralMatcher, Segment};
+use crate::special::Segment;
 use crate::watch::{Ticker, Watch};
 
-use super::Engine;
+use super::added::Recognised;
 use super::worker::Worker;
+use super::{Engine, Parts};
 
 /// What is encoded: text, or bytes that need not be text.
 ///
@@ -54,14 +57,39 @@ pub enum Special {
 
 /// Where ids go.
 pub(super) trait Sink {
-    /// The ids of one pretoken or added token, which stands at `span` of the text.
-    fn take(&mut self, span: Span, ids: &[TokenId]);
+    /// Is it of interest what part of a pretoken an id stands for?
+    const WANTS_ENDS: bool;
+
+    /// Spells a pretoken: what is left in `scratch` is taken next.
+    #[inline]
+    fn spell(
+        &mut self,
+        pretoken: &[u8],
+        parts: &Parts,
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        parts.model.encode(pretoken, &parts.vocabulary, scratch, ticker)
+    }
+
+    /// The ids of one pretoken: its bytes, where they came from, and where the part of each id ends.
+    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]);
+
+    /// An added token, and the text that it was found as.
+    fn added(&mut self, found: Piece<'_>, id: TokenId);
 }
 
 impl Sink for Vec<TokenId> {
+    const WANTS_ENDS: bool = false;
+
     #[inline]
-    fn take(&mut self, _span: Span, ids: &[TokenId]) {
+    fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, ids: &[TokenId], _ends: &[u32]) {
         self.extend_from_slice(ids);
+    }
+
+    #[inline]
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) {
+        self.push(id);
     }
 }
 
@@ -70,16 +98,24 @@ impl Sink for Vec<TokenId> {
 pub(super) struct Counter(pub(super) usize);
 
 impl Sink for Counter {
+    const WANTS_ENDS: bool = false;
+
     #[inline]
-    fn take(&mut self, _span: Span, ids: &[TokenId]) {
+    fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, ids: &[TokenId], _ends: &[u32]) {
         self.0 += ids.len();
+    }
+
+    #[inline]
+    fn added(&mut self, _found: Piece<'_>, _id: TokenId) {
+        self.0 += 1;
     }
 }
 
-/// The literals that a call recognises, and the ids they stand for.
-pub(super) struct Literals<'a> {
-    matcher: std::borrow::Cow<'a, LiteralMatcher>,
-    ids: Vec<TokenId>,
+/// What a call holds while it runs.
+struct Run<'a, 'w> {
+    recognised: &'a Recognised<'a>,
+    worker: &'a mut Worker,
+    ticker: &'a mut Ticker<'w>,
 }
 
 impl Engine {
@@ -100,6 +136,7 @@ impl Engine {
         let text = text.known();
         let threads = parallel::threads_for(text.as_bytes().len(), threads);
         if threads > 1
+            && self.may_be_cut()
             && let Text::Str(text) = text
         {
             let parts = self.encode_on_threads(text, special, threads, watch, Vec::new)?;
@@ -126,6 +163,7 @@ impl Engine {
         let text = text.known();
         let threads = parallel::threads_for(text.as_bytes().len(), threads);
         if threads > 1
+            && self.may_be_cut()
             && let Text::Str(text) = text
         {
             let parts = self.encode_on_threads(text, special, threads, watch, Counter::default)?;
@@ -137,84 +175,103 @@ impl Engine {
     }
 
     /// Encodes into any sink, on this thread.
-    pub(super) fn encode_into(
+    pub(super) fn encode_into<S: Sink>(
         &self,
         text: Text<'_>,
         special: &Special,
         watch: &dyn Watch,
-        sink: &mut impl Sink,
+        sink: &mut S,
     ) -> Result<()> {
         self.refuse_special(text.as_bytes(), special, watch)?;
-        let literals = self.literals(special)?;
+        let recognised = Recognised::new(&self.parts, special)?;
         let mut ticker = Ticker::new(watch);
-        self.workers.with(|worker| match text.known() {
-            Text::Str(text) => self.encode_text(text, 0, &literals, worker, &mut ticker, sink),
-            Text::Bytes(bytes) => self.encode_bytes(bytes, &literals, worker, &mut ticker, sink),
+        self.workers.with(|worker| {
+            worker.scratch.wants_ends = S::WANTS_ENDS;
+            let mut run = Run { recognised: &recognised, worker, ticker: &mut ticker };
+            match text.known() {
+                Text::Str(text) => self.encode_text(text, 0, &mut run, sink),
+                Text::Bytes(bytes) => self.encode_bytes(bytes, &mut run, sink),
+            }
         })
     }
 
-    fn encode_text(
+    fn encode_text<S: Sink>(
         &self,
         text: &str,
         base: usize,
-        literals: &Literals<'_>,
-        worker: &mut Worker,
-        ticker: &mut Ticker<'_>,
-        sink: &mut impl Sink,
+        run: &mut Run<'_, '_>,
+        sink: &mut S,
     ) -> Result<()> {
-        literals.matcher.for_each_segment(text.as_bytes(), ticker, |segment, ticker| match segment {
-            Segment::Literal(index, span) => {
-                sink.take(Span::new(base + span.start, base + span.end), &[literals.ids[index]]);
+        let Run { recognised, worker, ticker } = run;
+        recognised.for_each_segment(&recognised.first, text, ticker, |segment, ticker| match segment {
+            Segment::Literal(id, span) => {
+                sink.added(Piece::original(&text[span.start..span.end], base + span.start), id);
                 Ok(())
             }
             Segment::Ordinary(span) => {
-                let ordinary = &text[span.start..span.end];
-                self.encode_ordinary(ordinary, base + span.start, worker, ticker, sink)
+                let piece = Piece::original(&text[span.start..span.end], base + span.start);
+                self.encode_segment(piece, &mut Run { recognised, worker, ticker }, sink)
             }
         })
     }
 
-    /// Text without added tokens in it; `base` is where it starts in the caller's text.
-    fn encode_ordinary(
-        &self,
-        text: &str,
-        base: usize,
-        worker: &mut Worker,
-        ticker: &mut Ticker<'_>,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
-        let split = self.parts.splitter.for_each(text, |span| {
-            ticker.spend(self.parts.splitter.work(span.len()) - span.len())?;
-            self.encode_pretoken(span.of(text.as_bytes()), base + span.start, worker, ticker, sink)
-        });
-        split.map_err(|error| error.of_split_at(Some(base)))
+    /// Text in which the added tokens of the first pass are not.
+    fn encode_segment<S: Sink>(&self, piece: Piece<'_>, run: &mut Run<'_, '_>, sink: &mut S) -> Result<()> {
+        if let Some(splitter) = &self.parts.direct {
+            let split = splitter.for_each(piece.text, |span| {
+                run.ticker.spend(splitter.work(span.len()))?;
+                let pretoken = span.of(piece.text.as_bytes());
+                self.encode_pretoken(
+                    pretoken,
+                    piece.origins.slice(span),
+                    &mut run.worker.scratch,
+                    run.ticker,
+                    sink,
+                )
+            });
+            let Origins::Same(base) = piece.origins else { return split };
+            return split.map_err(|error| error.of_split_at(Some(base)));
+        }
+        let Run { recognised, worker, ticker } = run;
+        let Worker { scratch, normalized, pretokenized } = &mut **worker;
+        ticker.spend(piece.text.len())?;
+        let piece = self.parts.normalizers.apply(piece, normalized, ticker)?;
+        recognised.for_each_segment(&recognised.second, piece.text, ticker, |segment, ticker| match segment {
+            Segment::Literal(id, span) => {
+                sink.added(piece.slice(span), id);
+                Ok(())
+            }
+            Segment::Ordinary(span) => {
+                let emit = &mut |pretoken: Piece<'_>, ticker: &mut Ticker<'_>| {
+                    ticker.spend(pretoken.text.len())?;
+                    self.encode_pretoken(pretoken.text.as_bytes(), pretoken.origins, scratch, ticker, sink)
+                };
+                self.parts.pre_tokenizers.for_each(piece.slice(span), pretokenized, ticker, emit)
+            }
+        })
     }
 
     #[inline]
-    fn encode_pretoken(
+    fn encode_pretoken<S: Sink>(
         &self,
         pretoken: &[u8],
-        at: usize,
-        worker: &mut Worker,
+        origins: Origins<'_>,
+        scratch: &mut Scratch,
         ticker: &mut Ticker<'_>,
-        sink: &mut impl Sink,
+        sink: &mut S,
     ) -> Result<()> {
-        ticker.spend(pretoken.len())?;
-        worker.scratch.ids.clear();
-        self.parts.model.encode(pretoken, at, &self.parts.vocabulary, &mut worker.scratch, ticker)?;
-        sink.take(Span::new(at, at + pretoken.len()), &worker.scratch.ids);
+        sink.spell(pretoken, &self.parts, scratch, ticker).map_err(|error| {
+            error.placed(|place| match place {
+                Place::Byte(at) => Place::Byte(origins.span(Span::new(at, at)).start),
+                Place::Character(_) => place,
+            })
+        })?;
+        sink.take(pretoken, origins, &scratch.ids, &scratch.ends);
         Ok(())
     }
 
-    fn encode_bytes(
-        &self,
-        bytes: &[u8],
-        literals: &Literals<'_>,
-        worker: &mut Worker,
-        ticker: &mut Ticker<'_>,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
-        if self.description.model.alphabet != crate::description::Alphabet::Bytes {
+    fn encode_bytes<S: Sink>(&self, bytes: &[u8], run: &mut Run<'_, '_>, sink: &mut S) -> Result<()> {
+        if !self.description.is_byte_level() {
             let at = bytes.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len());
             return Err(Error::argument(format!(
                 "the bytes are not UTF-8 (byte {at}), and the vocabulary is made of characters; decode them first"
@@ -222,21 +279,37 @@ impl Engine {
         }
         let mut at = 0;
         let mut invalid_from = 0;
+        let invalid = |from: usize, to: usize, run: &mut Run<'_, '_>, sink: &mut S| {
+            run.ticker.spend(to - from)?;
+            self.encode_pretoken(
+                &bytes[from..to],
+                Origins::Same(from),
+                &mut run.worker.scratch,
+                run.ticker,
+                sink,
+            )
+        };
         for chunk in bytes.utf8_chunks() {
             if !chunk.valid().is_empty() {
                 if invalid_from < at {
-                    self.encode_pretoken(&bytes[invalid_from..at], invalid_from, worker, ticker, sink)?;
+                    invalid(invalid_from, at, run, sink)?;
                 }
-                self.encode_text(chunk.valid(), at, literals, worker, ticker, sink)?;
+                self.encode_text(chunk.valid(), at, run, sink)?;
                 at += chunk.valid().len();
                 invalid_from = at;
             }
             at += chunk.invalid().len();
         }
         if invalid_from < at {
-            self.encode_pretoken(&bytes[invalid_from..at], invalid_from, worker, ticker, sink)?;
+            invalid(invalid_from, at, run, sink)?;
         }
         Ok(())
+    }
+
+    /// May a text be cut and its parts be encoded apart? Only where nothing but a split looks at
+    /// more than one pretoken.
+    fn may_be_cut(&self) -> bool {
+        self.parts.direct.is_some() && self.parts.first.is_plain()
     }
 
     /// One long text on several threads: its ordinary segments are cut where the split certainly
@@ -250,23 +323,18 @@ impl Engine {
         sink: impl Fn() -> S + Sync,
     ) -> Result<Vec<S>> {
         self.refuse_special(text.as_bytes(), special, watch)?;
-        let literals = self.literals(special)?;
+        let recognised = Recognised::new(&self.parts, special)?;
         // Several units a thread, so that none waits long for another.
         let size = (text.len() / (threads * 4)).max(parallel::BYTES_PER_THREAD / 2);
-        let units = self.units(text, &literals, size, watch)?;
+        let units = self.units(text, &recognised, size, watch)?;
         parallel::run(units.len(), threads, watch, |unit, watch| {
             let mut sink = sink();
             let mut ticker = Ticker::new(watch);
             let span = units[unit];
             self.workers.with(|worker| {
-                self.encode_text(
-                    &text[span.start..span.end],
-                    span.start,
-                    &literals,
-                    worker,
-                    &mut ticker,
-                    &mut sink,
-                )
+                worker.scratch.wants_ends = S::WANTS_ENDS;
+                let mut run = Run { recognised: &recognised, worker, ticker: &mut ticker };
+                self.encode_text(&text[span.start..span.end], span.start, &mut run, &mut sink)
             })?;
             Ok(sink)
         })
@@ -276,13 +344,15 @@ impl Engine {
     fn units(
         &self,
         text: &str,
-        literals: &Literals<'_>,
+        recognised: &Recognised<'_>,
         size: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<Span>> {
+        let Some(splitter) = &self.parts.direct else { return Ok(vec![Span::new(0, text.len())]) };
         let mut units = Vec::new();
         let mut start = 0;
-        literals.matcher.for_each_segment(text.as_bytes(), &mut Ticker::new(watch), |segment, ticker| {
+        let ticker = &mut Ticker::new(watch);
+        recognised.for_each_segment(&recognised.first, text, ticker, |segment, ticker| {
             match segment {
                 // A literal may always begin a unit, and one that is long enough ends here.
                 Segment::Literal(_, span) => {
@@ -295,7 +365,7 @@ impl Engine {
                     let ordinary = &text[span.start..span.end];
                     let mut from = span.start.max(start + size);
                     while from < span.end {
-                        let Some(cut) = self.parts.splitter.safe_cut(ordinary, from - span.start) else {
+                        let Some(cut) = splitter.safe_cut(ordinary, from - span.start) else {
                             break;
                         };
                         units.push(Span::new(start, span.start + cut));
@@ -329,35 +399,5 @@ impl Engine {
                     .to_owned(),
         }
         .into())
-    }
-
-    /// The literals that a call recognises under a policy. Added tokens that are not special
-    /// belong to the vocabulary and are always among them.
-    pub(super) fn literals(&self, special: &Special) -> Result<Literals<'_>> {
-        use std::borrow::Cow;
-        let added = self.vocabulary().added();
-        let ids = |keep: &dyn Fn(&crate::description::AddedToken) -> bool| {
-            added.iter().filter(|token| keep(token)).map(|token| token.id).collect::<Vec<_>>()
-        };
-        Ok(match special {
-            Special::Text | Special::Raise => Literals {
-                matcher: Cow::Borrowed(&self.parts.ordinary_added),
-                ids: ids(&|token| !token.is_special),
-            },
-            Special::Parse => Literals { matcher: Cow::Borrowed(&self.parts.all_added), ids: ids(&|_| true) },
-            Special::Only(allowed) => {
-                let known = |content: &String| {
-                    added.iter().any(|token| token.is_special && token.content == *content)
-                };
-                if let Some(unknown) = allowed.iter().find(|content| !known(content)) {
-                    return Err(Error::special(unknown.clone(), "is not a special token of this tokenizer"));
-                }
-                let keep = |token: &crate::description::AddedToken| {
-                    !token.is_special || allowed.contains(&token.content)
-                };
-                let contents = added.iter().filter(|token| keep(token)).map(|token| token.content.as_str());
-                Literals { matcher: Cow::Owned(LiteralMatcher::new(contents)?), ids: ids(&keep) }
-            }
-        })
     }
 }

@@ -3,21 +3,35 @@
 //!
 //! An [`Engine`] may be shared between threads and forked. What changes while it runs is a
 //! worker (see `worker`), which one call holds alone.
+mod added;
+mod arranged;
 mod batch;
 mod decode;
 mod derive;
+mod dropout;
 mod encode;
 mod offsets;
+mod paths;
+mod stream;
 mod worker;
 
+pub(crate) use added::AddedSet;
+pub use arranged::{Arranged, Sequence};
 pub use decode::{DecodeOptions, Undefined};
+pub use dropout::Dropout;
 pub use encode::{Special, Text};
 pub use offsets::{Encoding, char_offsets};
+pub use paths::Draw;
+pub use stream::DecodeStream;
 
-use crate::description::{Description, Merge, Merges, Split};
+use crate::decode::Chain;
+use crate::description::{Bpe, Description, Merge, Merges, Pattern, PreTokenizer};
 use crate::error::{Defect, Error, Result};
-use crate::model::bpe::{self, Bpe};
+use crate::model::Model;
+use crate::normalize::Normalizers;
 use crate::pattern::{Splitter, from_portable, portable};
+use crate::postprocess::PostProcessors;
+use crate::pretokenize::PreTokenizers;
 use crate::special::LiteralMatcher;
 use crate::vocabulary::Vocabulary;
 use worker::Workers;
@@ -30,17 +44,23 @@ pub struct Engine {
     workers: Workers,
 }
 
-/// The compiled stages.
+/// The compiled stages, in the order in which a text meets them.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    pub(crate) splitter: Splitter,
-    pub(crate) model: Bpe,
-    /// Every added token, in the order of the vocabulary's list.
-    pub(crate) all_added: LiteralMatcher,
-    /// The special ones among them, in that order.
+    /// Added tokens that are looked for in the text as it comes.
+    pub(crate) first: AddedSet,
+    pub(crate) normalizers: Normalizers,
+    /// Added tokens that are looked for in normalized text.
+    pub(crate) second: AddedSet,
+    /// The splitter, where splitting is all that happens between added tokens and model.
+    pub(crate) direct: Option<Splitter>,
+    pub(crate) pre_tokenizers: PreTokenizers,
+    pub(crate) model: Model,
+    pub(crate) post_processors: PostProcessors,
+    /// How tokens become text; `None` where each id stands for its own bytes.
+    pub(crate) chain: Option<Chain>,
+    /// The literals of special tokens, for those who will not have them in a text.
     pub(crate) special: LiteralMatcher,
-    /// The others, in that order.
-    pub(crate) ordinary_added: LiteralMatcher,
     pub(crate) vocabulary: Vocabulary,
 }
 
@@ -59,9 +79,24 @@ impl Engine {
         &self.parts.vocabulary
     }
 
-    /// The split, compiled.
-    pub fn splitter(&self) -> &Splitter {
-        &self.parts.splitter
+    /// The split, compiled, where splitting is all that happens to text before the model.
+    pub fn splitter(&self) -> Option<&Splitter> {
+        self.parts.direct.as_ref()
+    }
+
+    /// What stands around the ids of a text.
+    pub fn post_processors(&self) -> &PostProcessors {
+        &self.parts.post_processors
+    }
+
+    /// The model's description, which must be byte-pair encoding.
+    ///
+    /// # Errors
+    /// A format error at `model.type`.
+    pub fn bpe(&self) -> Result<&Bpe> {
+        self.description.model.as_bpe().ok_or_else(|| {
+            Error::format(Defect::CannotHold, "only byte-pair encoding has merges").at("type").at("model")
+        })
     }
 
     /// Can every text be spelled without an unknown token?
@@ -75,15 +110,19 @@ impl Engine {
     /// # Errors
     /// A format error when an id-ordered vocabulary means something that no list of merges says.
     pub fn merges(&self) -> Result<Vec<Merge>> {
-        match &self.description.model.merges {
+        match &self.bpe()?.merges {
             Merges::Listed(merges) => Ok(merges.clone()),
-            Merges::ById => bpe::listed_merges(&self.parts.vocabulary).map_err(|id| {
+            Merges::ById => crate::model::bpe::listed_merges(&self.parts.vocabulary).map_err(|id| {
                 let reason = format!(
                     "token {id} is not built by merging two tokens with lower ids, so that no list of merges \
                      means the same"
                 );
                 Error::format(Defect::CannotHold, reason).at("merges").at("model")
             }),
+            Merges::ByScore { .. } => {
+                let reason = "these merges go by score, which no list of merges says";
+                Err(Error::format(Defect::CannotHold, reason).at("merges").at("model"))
+            }
         }
     }
 
@@ -92,17 +131,21 @@ impl Engine {
     /// when their canonical descriptions are.
     pub fn canonical(&self) -> Description {
         let mut description = self.description.clone();
-        // Files in another dialect give a pattern back as that dialect spells it.
-        if let Split::Pattern(pattern) = &description.split
-            && let Ok(again) = portable(pattern).and_then(|portable| from_portable(&portable))
-        {
-            description.split = Split::Pattern(again);
+        for step in &mut description.pre_tokenizer {
+            // Files in another dialect give a pattern back as that dialect spells it.
+            if let PreTokenizer::Split { pattern: Pattern::Regex(pattern), .. } = step
+                && let Ok(again) = portable(pattern).and_then(|portable| from_portable(&portable))
+            {
+                *pattern = again;
+            }
         }
-        if let Ok(merges) = self.merges() {
-            description.model.merges = Merges::Listed(merges);
-        }
-        if description.model.whole_pretokens && self.parts.model.builds_every_token(self.vocabulary()) {
-            description.model.whole_pretokens = false;
+        let merges = self.merges();
+        if let Some(model) = description.model.as_bpe_mut() {
+            if let Ok(merges) = merges {
+                model.merges = Merges::Listed(merges);
+            }
+            model.whole_pretokens &=
+                !self.parts.model.as_bpe().is_some_and(|model| model.builds_every_token(self.vocabulary()));
         }
         description
     }

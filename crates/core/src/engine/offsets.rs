@@ -1,42 +1,82 @@
 //! Ids with the part of the text that each stands for.
+use crate::aligned::{Origins, Piece};
 use crate::error::Result;
-use crate::ids::TokenId;
+use crate::ids::{TokenId, narrow};
+use crate::model::SAME_PART;
+use crate::postprocess::white_space_at_ends;
 use crate::span::Span;
+use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Watch};
 
 use super::Engine;
 use super::encode::{Sink, Special, Text};
 
-/// Ids and, for each, the bytes of the text it stands for.
+/// Ids and, for each, what it stands for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Encoding {
     /// The ids.
     pub ids: Vec<TokenId>,
-    /// Non-decreasing; for byte-level vocabularies they tile the text.
+    /// The bytes of the text; they tile it where the model reads bytes and nothing is normalized.
     pub byte_offsets: Vec<Span>,
+    /// The number of the pretoken; added tokens count, too.
+    pub words: Vec<u32>,
 }
 
 struct Spans<'a> {
-    engine: &'a Engine,
-    text: &'a [u8],
     encoding: Encoding,
+    words: u32,
+    /// All belongs to the current word, which the caller has cut.
+    is_cut: bool,
+    /// Where offsets leave out white space, how tokens are written.
+    trims: Option<&'a Vocabulary>,
+    in_bytes: bool,
+}
+
+impl<'a> Spans<'a> {
+    fn new(engine: &'a Engine, is_cut: bool) -> Self {
+        let trims = engine.parts.post_processors.trims_offsets().then_some(&engine.parts.vocabulary);
+        let in_bytes = engine.description.is_byte_level();
+        Self { encoding: Encoding::default(), words: 0, is_cut, trims, in_bytes }
+    }
+
+    fn push(&mut self, id: TokenId, span: Span) {
+        self.encoding.ids.push(id);
+        self.encoding.byte_offsets.push(span);
+        self.encoding.words.push(self.words);
+    }
 }
 
 impl Sink for Spans<'_> {
-    fn take(&mut self, span: Span, ids: &[TokenId]) {
-        let mut at = span.start;
-        for (i, &id) in ids.iter().enumerate() {
-            // The last token ends where the pretoken ends: the literal of an unknown token is as
-            // long as it is.
-            let end = if i + 1 == ids.len() {
-                span.end
-            } else {
-                (at + self.engine.length_in(&self.text[at..span.end], id)).min(span.end)
-            };
-            self.encoding.ids.push(id);
-            self.encoding.byte_offsets.push(Span::new(at, end));
-            at = end;
+    const WANTS_ENDS: bool = true;
+
+    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) {
+        let mut start = 0;
+        let mut part = Span::new(0, 0);
+        for (&id, &end) in ids.iter().zip(ends) {
+            if end != SAME_PART {
+                part = Span::new(start, end as usize);
+                start = part.end;
+            }
+            let mut kept = part;
+            if let Some(vocabulary) = self.trims {
+                let written = || vocabulary.written(id).unwrap_or_default();
+                let (leading, trailing) = white_space_at_ends(part.of(pretoken), self.in_bytes, written);
+                kept = Span::new(part.start + leading, part.end - trailing);
+            }
+            self.push(id, origins.span(kept));
         }
+        self.words += u32::from(!self.is_cut);
+    }
+
+    fn added(&mut self, found: Piece<'_>, id: TokenId) {
+        let mut part = Span::new(0, found.text.len());
+        if self.trims.is_some() {
+            let written = || found.text.to_owned();
+            let (leading, trailing) = white_space_at_ends(found.text.as_bytes(), false, written);
+            part = Span::new(leading, part.end - trailing);
+        }
+        self.push(id, found.origins.span(part));
+        self.words += u32::from(!self.is_cut);
     }
 }
 
@@ -51,54 +91,75 @@ impl Engine {
         special: &Special,
         watch: &dyn Watch,
     ) -> Result<Encoding> {
-        let mut sink = Spans { engine: self, text: text.as_bytes(), encoding: Encoding::default() };
+        let mut sink = Spans::new(self, false);
         self.encode_into(text, special, watch, &mut sink)?;
         Ok(sink.encoding)
     }
 
-    /// How many bytes of `rest`, the text from here on, a token stands for.
-    fn length_in(&self, rest: &[u8], id: TokenId) -> usize {
-        if self.parts.model.unk() == Some(id) {
-            // It stands for one symbol: a character, or a byte where the alphabet is bytes.
-            let is_bytes = self.description.model.alphabet == crate::description::Alphabet::Bytes;
-            let first = if is_bytes {
-                None
-            } else {
-                rest.utf8_chunks().next().and_then(|c| c.valid().chars().next())
-            };
-            return first.map_or(1, char::len_utf8);
+    /// Encodes a text that the caller has cut into words, each as a text of its own: offsets are
+    /// those in the word, whose number stands in [`Encoding::words`].
+    ///
+    /// # Errors
+    /// As [`Engine::encode`], with the number of the word as the field.
+    pub fn encode_words(&self, words: &[Text<'_>], special: &Special, watch: &dyn Watch) -> Result<Encoding> {
+        let mut sink = Spans::new(self, true);
+        let mut ticker = Ticker::new(watch);
+        for (i, &word) in words.iter().enumerate() {
+            sink.words = narrow(i);
+            self.encode_into(word, special, watch, &mut sink)
+                .map_err(|error| error.at_index(i).at("words"))?;
+            ticker.spend(word.as_bytes().len() + 16)?;
         }
-        self.parts.vocabulary.decoded(id).map_or(0, <[u8]>::len)
+        Ok(sink.encoding)
     }
 }
 
 /// Character offsets of byte spans: the character that holds the first byte, and one past the
 /// character that holds the last. Tokens that split a character both get the whole of it.
-/// `text` is read once; spans must be non-decreasing. Bytes that are not UTF-8 count as one
-/// character each.
+/// `text` is read twice at most, as long as neither starts nor ends of the spans go back. Bytes that are
+/// not UTF-8 count as one character each.
 ///
 /// # Errors
 /// What the watch says.
 pub fn char_offsets(text: &[u8], spans: &[Span], watch: &dyn Watch) -> Result<Vec<(usize, usize)>> {
     let mut offsets = Vec::with_capacity(spans.len());
     let mut ticker = Ticker::new(watch);
-    // `chars` characters start before byte `at`.
-    let (mut at, mut chars) = (0, 0);
-    let mut advance = |to: usize| {
-        while at < to {
-            chars += usize::from(starts_character(text, at));
-            at += 1;
-        }
-        chars
-    };
+    // Two places that go through the text, so that rows of spans that overlap are no reason to go
+    // back: neither their starts nor their ends do.
+    let (mut first, mut last) = (Place::default(), Place::default());
     let inside = |byte: usize| byte < text.len() && !starts_character(text, byte);
     for span in spans {
-        let start = advance(span.start) - usize::from(inside(span.start));
-        let end = if span.is_empty() { start } else { advance(span.end) };
+        if span.start.abs_diff(last.at) < span.start.abs_diff(first.at) {
+            first = last;
+        }
+        ticker.spend(8 + span.start.abs_diff(first.at) + span.end.abs_diff(last.at))?;
+        let start = first.advance(text, span.start) - usize::from(inside(span.start));
+        let end = if span.is_empty() { start } else { last.advance(text, span.end) };
         offsets.push((start, end));
-        ticker.spend(span.len() + 1)?;
     }
     Ok(offsets)
+}
+
+/// A place in a text: `chars` characters start before byte `at`.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    at: usize,
+    chars: usize,
+}
+
+impl Place {
+    /// Goes to a byte; how many characters start before it.
+    fn advance(&mut self, text: &[u8], to: usize) -> usize {
+        while self.at < to {
+            self.chars += usize::from(starts_character(text, self.at));
+            self.at += 1;
+        }
+        while self.at > to {
+            self.at -= 1;
+            self.chars -= usize::from(starts_character(text, self.at));
+        }
+        self.chars
+    }
 }
 
 /// Is this byte the first of a character? A continuation byte is, where no lead byte reaches it.

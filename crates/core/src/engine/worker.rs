@@ -1,12 +1,24 @@
 //! The mutable state of one call, and the list in which it rests between calls.
 use std::sync::Mutex;
 
-use crate::model::bpe::Scratch;
+use crate::aligned::Rewritten;
+use crate::model::Scratch;
 
 /// What one call holds alone while it encodes.
 #[derive(Debug, Default)]
 pub(super) struct Worker {
     pub(super) scratch: Scratch,
+    /// What normalization rewrites.
+    pub(super) normalized: [Rewritten; 2],
+    /// What pre-tokenization rewrites, a text for each step.
+    pub(super) pretokenized: Vec<Rewritten>,
+}
+
+impl Worker {
+    fn memory(&self) -> usize {
+        let texts = self.normalized.iter().chain(&self.pretokenized);
+        self.scratch.memory() + texts.map(Rewritten::memory).sum::<usize>()
+    }
 }
 
 /// At most this much scratch rests; a worker that grew larger on some text is cut down.
@@ -25,7 +37,9 @@ impl Workers {
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut Worker) -> T) -> T {
         let mut worker = self.take();
         let result = work(&mut worker);
-        worker.scratch.shrink(RESTING_BYTES);
+        if worker.memory() > RESTING_BYTES {
+            *worker = Worker::default();
+        }
         self.put_back(worker);
         result
     }

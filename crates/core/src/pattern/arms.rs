@@ -15,10 +15,14 @@ pub(super) enum Arm {
     /// `prefix? upper+ lower* suffix?`, without which a text of capitals would be looked
     /// through again from each of its characters.
     Case(Case),
+    /// A character of each of these sets: `[0-9][0-9][0-9]`.
+    Sequence(Vec<AtomSet>),
     /// `\s*[\r\n]+`: white space up to and with its last line end.
     ThroughNewline,
     /// `\s+(?!\S)`: white space without the last character, unless the text ends there.
     BeforeText,
+    /// `\s+(?![^\n])`: white space up to its last line feed, or to the end of the text.
+    BeforeLineEnd,
     /// `\s+$`: white space at the end of the text.
     AtEnd,
 }
@@ -28,6 +32,8 @@ pub(super) enum Arm {
 pub(super) struct Run {
     /// At most one of these before the run; empty for none.
     pub(super) prefix: AtomSet,
+    /// Then there is no match without one.
+    pub(super) needs_prefix: bool,
     pub(super) body: AtomSet,
     /// At most so many characters of `body`.
     pub(super) max: usize,

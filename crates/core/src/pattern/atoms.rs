@@ -25,6 +25,7 @@ pub(super) const IN_ASCII: AtomSet = in_ascii();
 
 pub(super) const SPACE: AtomSet = 1 << 9;
 pub(super) const NEWLINES: AtomSet = (1 << 10) | (1 << 11);
+pub(super) const LINE_FEED: AtomSet = 1 << 11;
 /// The 25 characters of White_Space.
 pub(super) const WHITE: AtomSet = SPACE | NEWLINES | (1 << 12);
 
@@ -75,21 +76,87 @@ pub(super) fn decode(bytes: &[u8], at: usize) -> (u32, usize) {
     }
 }
 
-/// The atom of the character that starts at `at`, and its length in bytes.
-#[inline]
-pub(super) fn at(bytes: &[u8], at: usize) -> (u8, usize) {
-    let first = bytes[at];
-    if first < 0x80 {
-        return (ASCII[usize::from(first)], 1);
+/// A table that gives every character an atom: the shipped one, or a finer one that is made for
+/// the classes of one pattern.
+pub(super) trait Atoms {
+    /// The atoms of the ASCII characters.
+    fn ascii(&self) -> &[u8; 256];
+    /// The atom of a code point.
+    fn of(&self, code_point: u32) -> u8;
+    /// What the parts of a pattern that have a meaning of their own are made of.
+    fn sets(&self) -> Sets;
+    /// The atoms that make up `class`, or `None` where the class cuts through an atom.
+    fn set_of(&self, class: &ClassUnicode) -> Option<AtomSet>;
+
+    /// The atom of the character that starts at `at`, and its length in bytes.
+    #[inline]
+    fn at(&self, bytes: &[u8], at: usize) -> (u8, usize) {
+        let first = bytes[at];
+        if first < 0x80 {
+            return (self.ascii()[usize::from(first)], 1);
+        }
+        let (code_point, width) = decode(bytes, at);
+        (self.of(code_point), width)
     }
-    let (code_point, width) = decode(bytes, at);
-    (of(code_point), width)
+
+    /// The atoms of some characters.
+    fn of_chars(&self, chars: &[char]) -> AtomSet {
+        chars.iter().fold(0, |set, &c| set | 1 << self.of(u32::from(c)))
+    }
 }
 
-/// The atoms that make up `class`, or `None` where the class cuts through an atom.
-pub(super) fn set_of(class: &ClassUnicode) -> Option<AtomSet> {
-    let mut held = [0_u32; ATOMS];
-    let mut runs = runs().iter().copied().peekable();
+/// Sets of atoms that a scanner knows by name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sets {
+    pub(super) all: AtomSet,
+    pub(super) white: AtomSet,
+    pub(super) newlines: AtomSet,
+    pub(super) line_feed: AtomSet,
+    /// The atoms that ASCII characters have.
+    pub(super) in_ascii: AtomSet,
+    /// The atoms of the letters of ASCII, which no other character of ASCII has.
+    pub(super) cased: AtomSet,
+    pub(super) lower: AtomSet,
+}
+
+/// The shipped table.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shipped;
+
+impl Atoms for Shipped {
+    #[inline]
+    fn ascii(&self) -> &[u8; 256] {
+        &ASCII
+    }
+
+    #[inline]
+    fn of(&self, code_point: u32) -> u8 {
+        of(code_point)
+    }
+
+    #[inline]
+    fn sets(&self) -> Sets {
+        Sets {
+            all: (1 << ATOMS) - 1,
+            white: WHITE,
+            newlines: NEWLINES,
+            line_feed: LINE_FEED,
+            in_ascii: IN_ASCII,
+            cased: CASED,
+            lower: LOWER,
+        }
+    }
+
+    fn set_of(&self, class: &ClassUnicode) -> Option<AtomSet> {
+        set_of(class, runs(), &COUNTS)
+    }
+}
+
+/// The atoms that make up `class`, or `None` where the class cuts through an atom. `runs` are
+/// those of a table, and `counts` says how many characters each atom has.
+pub(super) fn set_of(class: &ClassUnicode, runs: &[(u32, u32, u8)], counts: &[u32]) -> Option<AtomSet> {
+    let mut held = vec![0_u32; counts.len()];
+    let mut runs = runs.iter().copied().peekable();
     for range in class.ranges() {
         let (first, last) = (u32::from(range.start()), u32::from(range.end()));
         while let Some(&(start, end, atom)) = runs.peek() {
@@ -107,7 +174,7 @@ pub(super) fn set_of(class: &ClassUnicode) -> Option<AtomSet> {
         }
     }
     let mut set = 0;
-    for (atom, (&held, &all)) in held.iter().zip(&COUNTS).enumerate() {
+    for (atom, (&held, &all)) in held.iter().zip(counts).enumerate() {
         if held == all {
             set |= 1 << atom;
         } else if held != 0 {
@@ -118,12 +185,12 @@ pub(super) fn set_of(class: &ClassUnicode) -> Option<AtomSet> {
 }
 
 /// How many of `from..to` are surrogates, which are no characters.
-fn surrogates(from: u32, to: u32) -> u32 {
+pub(super) fn surrogates(from: u32, to: u32) -> u32 {
     to.min(0xE000).saturating_sub(from.max(0xD800))
 }
 
 /// The table as runs `(start, end, atom)`; made once, when the first pattern is compiled.
-fn runs() -> &'static [(u32, u32, u8)] {
+pub(super) fn runs() -> &'static [(u32, u32, u8)] {
     static RUNS: OnceLock<Vec<(u32, u32, u8)>> = OnceLock::new();
     RUNS.get_or_init(|| {
         let mut runs: Vec<(u32, u32, u8)> = Vec::new();
@@ -143,6 +210,10 @@ mod tests {
     use regex_syntax::hir::{Class, ClassUnicodeRange, HirKind};
 
     use super::*;
+
+    fn set_of(class: &ClassUnicode) -> Option<AtomSet> {
+        Shipped.set_of(class)
+    }
 
     fn class(text: &str) -> ClassUnicode {
         match regex_syntax::parse(text).unwrap().into_kind() {

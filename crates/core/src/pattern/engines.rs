@@ -5,7 +5,7 @@ use fancy_regex::{CompileError, Error as FancyError, RegexBuilder};
 use regex_automata::meta;
 
 use super::pattern_error;
-use super::syntax::is_known_property;
+use super::properties;
 use super::tokens::{Dialect, Group, Member, Mode, Token, Tokens, members};
 use crate::error::{Error, Kind, Place, Result};
 use crate::span::Span;
@@ -15,22 +15,27 @@ const SIZE_LIMIT: usize = 10 << 20;
 /// And a program of the backtracking engine so many instructions.
 const PROGRAM_LIMIT: usize = 1 << 18;
 
-/// Turns matches into pretokens: each match and each text between two is one.
+/// Tiles a text with matches and the gaps between them.
 struct Tiler<'e, F> {
     emit: &'e mut F,
     done: usize,
 }
 
-impl<F: FnMut(Span) -> Result<()>> Tiler<'_, F> {
+impl<F: FnMut(Span, bool) -> Result<()>> Tiler<'_, F> {
+    /// The next match. One that starts before `done` was moved there by what its engine keeps out
+    /// of it, and is cut short.
     fn matched(&mut self, start: usize, end: usize) -> Result<()> {
-        self.cut(start)?;
-        self.cut(end)
+        self.gap(start)?;
+        let (start, end) = (start.max(self.done), end.max(self.done));
+        self.done = end;
+        (self.emit)(Span::new(start, end), true)
     }
 
-    fn cut(&mut self, at: usize) -> Result<()> {
-        if self.done < at {
-            (self.emit)(Span::new(self.done, at))?;
-            self.done = at;
+    fn gap(&mut self, end: usize) -> Result<()> {
+        if self.done < end {
+            let gap = Span::new(self.done, end);
+            self.done = end;
+            (self.emit)(gap, false)?;
         }
         Ok(())
     }
@@ -54,12 +59,15 @@ impl Linear {
         Some(Self { regex })
     }
 
-    pub(super) fn for_each<F: FnMut(Span) -> Result<()>>(&self, text: &str, emit: &mut F) -> Result<()> {
+    pub(super) fn for_each_match<F>(&self, text: &str, emit: &mut F) -> Result<()>
+    where
+        F: FnMut(Span, bool) -> Result<()>,
+    {
         let mut tiler = Tiler { emit, done: 0 };
         for found in self.regex.find_iter(text) {
             tiler.matched(found.start(), found.end())?;
         }
-        tiler.cut(text.len())
+        tiler.gap(text.len())
     }
 }
 
@@ -75,10 +83,10 @@ fn means_the_same(pattern: &str) -> bool {
                 may_repeat = !matches!(c, 'b' | 'B' | 'A' | 'z');
                 !may_repeat || is_same_escape(c)
             }
-            Token::Property { name, .. } => is_known_property(name),
+            Token::Property { name, .. } => properties::is_known(name),
             Token::Class(text) => members(text).all(|(_, member)| match member {
                 Member::Word(Token::Escape(c)) => is_same_escape(c),
-                Member::Word(Token::Property { name, .. }) => is_known_property(name),
+                Member::Word(Token::Property { name, .. }) => properties::is_known(name),
                 Member::Word(token) => matches!(token, Token::CodePoint(_)),
                 _ => true,
             }),
@@ -120,6 +128,8 @@ fn is_same_escape(c: char) -> bool {
 #[derive(Debug)]
 pub(super) struct Backtracking {
     pattern: String,
+    /// May a match start behind where it was found, by `\K`?
+    keeps_out: bool,
     /// The pattern under each of [`LIMITS`]; all but the first are compiled when needed.
     levels: [OnceLock<std::result::Result<fancy_regex::Regex, String>>; LIMITS.len()],
 }
@@ -138,25 +148,34 @@ impl Backtracking {
         let first = build(pattern, LIMITS[0]).map_err(|error| compile_error(pattern, &error))?;
         let levels = [const { OnceLock::new() }; LIMITS.len()];
         let _ = levels[0].set(Ok(first));
-        Ok(Self { pattern: pattern.to_owned(), levels })
+        Ok(Self { pattern: pattern.to_owned(), keeps_out: pattern.contains(r"\K"), levels })
     }
 
-    pub(super) fn for_each<F: FnMut(Span) -> Result<()>>(&self, text: &str, emit: &mut F) -> Result<()> {
+    pub(super) fn for_each_match<F>(&self, text: &str, emit: &mut F) -> Result<()>
+    where
+        F: FnMut(Span, bool) -> Result<()>,
+    {
         let mut tiler = Tiler { emit, done: 0 };
         let mut budget = BUDGET.saturating_add(text.len().saturating_mul(BUDGET_PER_BYTE));
-        let mut at = 0;
+        let (mut at, mut last_end) = (0, None);
         while at <= text.len() {
             let Some((start, end)) = self.find(text, at, &mut budget)? else { break };
-            tiler.matched(start, end)?;
-            // Behind an empty match the search goes on one character further.
+            // An empty match right behind the one before is none.
+            let is_new = start < end || last_end != Some(end);
+            if is_new {
+                tiler.matched(start, end)?;
+                last_end = Some(end);
+            }
+            // Behind an empty match the search goes on one character further, unless what was kept
+            // out of it made it empty: then there may be another match where it ends.
             let next = end.max(at);
-            at = if start == end {
+            at = if start == end && !(is_new && self.keeps_out) {
                 next + text[next..].chars().next().map_or(1, char::len_utf8)
             } else {
                 next
             };
         }
-        tiler.cut(text.len())
+        tiler.gap(text.len())
     }
 
     fn find(&self, text: &str, at: usize, budget: &mut usize) -> Result<Option<(usize, usize)>> {

@@ -3,10 +3,12 @@
 //! Lowering goes by structure, never by comparing texts, so that possessive and greedy spellings
 //! and the variants of users become the same arms. Each refusal below has its reason: either the
 //! arm would not be exact, or a hostile text could make it slow.
+use std::cell::RefCell;
+
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::arms::{Arm, Case, Literals, Run};
-use super::atoms::{self, AtomSet, NEWLINES, WHITE};
+use super::atoms::{AtomSet, Atoms};
 use super::syntax::Node;
 
 /// More arms than a word has bits are left to the engines.
@@ -14,23 +16,45 @@ const MAX_ARMS: usize = 32;
 /// A class in a literal has few members: both cases of a letter, or a handful of letters.
 const MAX_CHOICES: usize = 16;
 const MAX_LITERALS: usize = 64;
+/// Each place may look so far.
+const MAX_SEQUENCE: usize = 16;
 
-/// The arms of a pattern, or `None` where it cannot be told by arms.
-pub(super) fn lower(node: &Node) -> Option<Vec<Arm>> {
+/// What keeps a pattern from being told by arms.
+pub(super) enum Obstacle {
+    /// These classes cut through atoms.
+    Classes(Vec<ClassUnicode>),
+    /// Its form.
+    Form,
+}
+
+/// The arms of a pattern over these atoms.
+pub(super) fn lower(node: &Node, atoms: &dyn Atoms) -> Result<Vec<Arm>, Obstacle> {
+    let lowering = Lowering { atoms, cut_through: RefCell::default() };
     let mut branches = Vec::new();
     collect(node, &mut branches);
     let mut arms: Vec<Arm> = Vec::new();
+    let mut obstacles = Vec::new();
     for branch in branches {
-        let arm = lower_branch(branch)?;
-        match (arms.last_mut(), arm) {
+        match (arms.last_mut(), lowering.branch(branch)) {
             // `'s|'t|'re` is one arm: the first text that fits, as before.
-            (Some(Arm::Literal(last)), Arm::Literal(next)) => {
+            (Some(Arm::Literal(last)), Some(Arm::Literal(next))) => {
                 let mut texts = std::mem::take(&mut last.texts);
                 texts.extend(next.texts);
                 *last = Literals::new(texts);
             }
-            (_, arm) => arms.push(arm),
+            (_, Some(arm)) => arms.push(arm),
+            (_, None) => {
+                let classes = lowering.cut_through.take();
+                if classes.is_empty() {
+                    return Err(Obstacle::Form);
+                }
+                obstacles.extend(classes);
+            }
         }
+        lowering.cut_through.take();
+    }
+    if !obstacles.is_empty() {
+        return Err(Obstacle::Classes(obstacles));
     }
     let partnered = arms.iter().enumerate().all(|(i, arm)| match arm {
         Arm::Case(case) => arms.get(i + 1).is_some_and(|next| is_partner(case, next)),
@@ -40,7 +64,7 @@ pub(super) fn lower(node: &Node) -> Option<Vec<Arm>> {
         Arm::Literal(literals) => literals.texts.len() <= MAX_LITERALS,
         _ => true,
     });
-    (partnered && few && arms.len() <= MAX_ARMS).then_some(arms)
+    if partnered && few && arms.len() <= MAX_ARMS { Ok(arms) } else { Err(Obstacle::Form) }
 }
 
 /// Alternatives of alternatives stand in one row.
@@ -55,6 +79,7 @@ fn collect<'n>(node: &'n Node, branches: &mut Vec<&'n Node>) {
 fn is_partner(case: &Case, next: &Arm) -> bool {
     let same = Run {
         prefix: case.prefix,
+        needs_prefix: false,
         body: case.upper,
         max: usize::MAX,
         tail: case.lower,
@@ -65,24 +90,26 @@ fn is_partner(case: &Case, next: &Arm) -> bool {
 
 /// One part of a branch.
 enum Item<'n> {
-    Set { class: &'n ClassUnicode, min: u32, max: Option<u32>, possessive: bool },
-    Literals { texts: Vec<Vec<Vec<char>>>, optional: bool },
-    NotBeforeText,
+    Set {
+        class: &'n ClassUnicode,
+        min: u32,
+        max: Option<u32>,
+        possessive: bool,
+    },
+    Literals {
+        texts: Vec<Vec<Vec<char>>>,
+        optional: bool,
+    },
+    /// No character of this set follows.
+    NotBefore(&'n ClassUnicode),
     End,
 }
 
-fn lower_branch(node: &Node) -> Option<Arm> {
-    let mut items = Vec::new();
-    flatten(node, &mut items)?;
-    if let [Item::Set { class, min: 1, max: Some(1), .. }] = items[..]
-        && let Some(body) = atoms::set_of(class)
-    {
-        return Some(Arm::Run(Run { prefix: 0, body, max: 1, tail: 0, suffix: None }));
-    }
-    if let Some(texts) = literal(&items) {
-        return Some(Arm::Literal(Literals::new(texts)));
-    }
-    white(&items).or_else(|| word(&items))
+/// Branches over one table of atoms.
+struct Lowering<'a> {
+    atoms: &'a dyn Atoms,
+    /// The classes of the branch that cut through atoms.
+    cut_through: RefCell<Vec<ClassUnicode>>,
 }
 
 fn flatten<'n>(node: &'n Node, items: &mut Vec<Item<'n>>) -> Option<()> {
@@ -113,11 +140,7 @@ fn flatten<'n>(node: &'n Node, items: &mut Vec<Item<'n>>) -> Option<()> {
         }
         Node::Alt(_) => items.push(Item::Literals { texts: texts_of(node)?, optional: false }),
         Node::NotAhead(inner) => {
-            let text = single(inner).and_then(atoms::set_of)?;
-            if text != !WHITE & ((1 << atoms::ATOMS) - 1) {
-                return None;
-            }
-            items.push(Item::NotBeforeText);
+            items.push(Item::NotBefore(single(inner)?));
         }
         Node::End => items.push(Item::End),
     }
@@ -181,54 +204,109 @@ fn literal(items: &[Item<'_>]) -> Option<Vec<Vec<Vec<char>>>> {
     texts.iter().all(|text| !text.is_empty()).then_some(texts)
 }
 
-/// The arms that look at what follows white space.
-fn white(items: &[Item<'_>]) -> Option<Arm> {
-    let [Item::Set { class, min, max, possessive }, rest @ ..] = items else { return None };
-    if *max == Some(1) || atoms::set_of(class) != Some(WHITE) {
-        return None;
-    }
-    match (rest, min, max, possessive) {
-        ([Item::NotBeforeText], 1, None, false) => Some(Arm::BeforeText),
-        // A possessive run is followed by text or by the end.
-        ([Item::End], 1, None, _) | ([Item::NotBeforeText], 1, None, true) => Some(Arm::AtEnd),
-        // One line end or several: the run before it has taken all but the last.
-        ([Item::Set { class, min: 1, max: Some(1) | None, .. }], 0, None, false)
-            if atoms::set_of(class) == Some(NEWLINES) =>
-        {
-            Some(Arm::ThroughNewline)
+impl Lowering<'_> {
+    fn set_of(&self, class: &ClassUnicode) -> Option<AtomSet> {
+        let set = self.atoms.set_of(class);
+        if set.is_none() {
+            self.cut_through.borrow_mut().push(class.clone());
         }
-        _ => None,
+        set
     }
-}
 
-/// `prefix? body+ tail* suffix?` and `prefix? upper* lower+ suffix?`.
-fn word(items: &[Item<'_>]) -> Option<Arm> {
-    let (mut prefix, mut sticky, mut rest) = (0, false, items);
-    if let [Item::Set { class, min: 0, max: Some(1), possessive }, more @ ..] = rest {
-        (prefix, sticky, rest) = (atoms::set_of(class)?, *possessive, more);
+    fn branch(&self, node: &Node) -> Option<Arm> {
+        let mut items = Vec::new();
+        flatten(node, &mut items)?;
+        if let [Item::Set { class, min: 1, max: Some(1), .. }] = items[..]
+            && let Some(body) = self.set_of(class)
+        {
+            let run = Run { prefix: 0, needs_prefix: false, body, max: 1, tail: 0, suffix: None };
+            return Some(Arm::Run(run));
+        }
+        if let Some(texts) = literal(&items) {
+            return Some(Arm::Literal(Literals::new(texts)));
+        }
+        self.white(&items).or_else(|| self.word(&items)).or_else(|| self.sequence(&items))
     }
-    let [Item::Set { class, min, max, possessive }, more @ ..] = rest else { return None };
-    let (first, rest) = (atoms::set_of(class)?, more);
-    if *min == 0 {
-        let [Item::Set { class, min: 1, max: None, .. }, rest @ ..] = rest else { return None };
-        let lower = atoms::set_of(class)?;
-        // A possessive run gives nothing back; without common characters it never has to.
-        let gives_back = *possessive && first & lower != 0;
-        if max.is_some() || gives_back || !prefix_is_exact(prefix, sticky, first | lower) {
+
+    /// The arms that look at what follows white space.
+    fn white(&self, items: &[Item<'_>]) -> Option<Arm> {
+        let sets = self.atoms.sets();
+        let [Item::Set { class, min, max, possessive }, rest @ ..] = items else { return None };
+        if *max == Some(1) || self.set_of(class) != Some(sets.white) {
             return None;
         }
-        let case = Case { prefix, upper: first, lower, suffix: literals(suffix(rest)?) };
-        return Some(Arm::Case(case));
+        match (rest, min, max, possessive) {
+            ([Item::NotBefore(class)], 1, None, _) => match self.set_of(class)? {
+                // A possessive run is followed by text or by the end.
+                text if text == sets.all & !sets.white => {
+                    Some(if *possessive { Arm::AtEnd } else { Arm::BeforeText })
+                }
+                text if text == sets.all & !sets.line_feed && !possessive => Some(Arm::BeforeLineEnd),
+                _ => None,
+            },
+            ([Item::End], 1, None, _) => Some(Arm::AtEnd),
+            // One line end or several: the run before it has taken all but the last.
+            ([Item::Set { class, min: 1, max: Some(1) | None, .. }], 0, None, false)
+                if self.set_of(class) == Some(sets.newlines) =>
+            {
+                Some(Arm::ThroughNewline)
+            }
+            _ => None,
+        }
     }
-    let (mut tail, mut rest) = (0, rest);
-    if let [Item::Set { class, min: 0, max: None, .. }, more @ ..] = rest {
-        (tail, rest) = (atoms::set_of(class)?, more);
+
+    /// `prefix? body+ tail* suffix?` and `prefix? upper* lower+ suffix?`.
+    fn word(&self, items: &[Item<'_>]) -> Option<Arm> {
+        let (mut prefix, mut needs_prefix, mut sticky, mut rest) = (0, false, false, items);
+        match rest {
+            [Item::Set { class, min: 0, max: Some(1), possessive }, more @ ..] => {
+                (prefix, sticky, rest) = (self.set_of(class)?, *possessive, more);
+            }
+            // `[!-/][A-Za-z]+`
+            [Item::Set { class, min: 1, max: Some(1), .. }, more @ ..]
+                if matches!(more, [Item::Set { min: 1, .. }, ..]) =>
+            {
+                (prefix, needs_prefix, rest) = (self.set_of(class)?, true, more);
+            }
+            _ => {}
+        }
+        let [Item::Set { class, min, max, possessive }, more @ ..] = rest else { return None };
+        let (first, rest) = (self.set_of(class)?, more);
+        if *min == 0 {
+            let [Item::Set { class, min: 1, max: None, .. }, rest @ ..] = rest else { return None };
+            let lower = self.set_of(class)?;
+            // A possessive run gives nothing back; without common characters it never has to.
+            let gives_back = *possessive && first & lower != 0;
+            if max.is_some() || gives_back || !prefix_is_exact(prefix, sticky, first | lower) {
+                return None;
+            }
+            let case = Case { prefix, upper: first, lower, suffix: literals(suffix(rest)?) };
+            return Some(Arm::Case(case));
+        }
+        let (mut tail, mut rest) = (0, rest);
+        if let [Item::Set { class, min: 0, max: None, .. }, more @ ..] = rest {
+            (tail, rest) = (self.set_of(class)?, more);
+        }
+        if *min != 1 || !prefix_is_exact(prefix, sticky, first) {
+            return None;
+        }
+        let max = max.map_or(usize::MAX, |max| max as usize);
+        let suffix = literals(suffix(rest)?);
+        Some(Arm::Run(Run { prefix, needs_prefix, body: first, max, tail, suffix }))
     }
-    if *min != 1 || !prefix_is_exact(prefix, sticky, first) {
-        return None;
+
+    /// So many characters, each out of a set.
+    fn sequence(&self, items: &[Item<'_>]) -> Option<Arm> {
+        let mut sets = Vec::new();
+        for item in items {
+            let Item::Set { class, min, max, .. } = item else { return None };
+            if *max != Some(*min) || sets.len() + *min as usize > MAX_SEQUENCE {
+                return None;
+            }
+            sets.extend(std::iter::repeat_n(self.set_of(class)?, *min as usize));
+        }
+        (!sets.is_empty()).then_some(Arm::Sequence(sets))
     }
-    let max = max.map_or(usize::MAX, |max| max as usize);
-    Some(Arm::Run(Run { prefix, body: first, max, tail, suffix: literals(suffix(rest)?) }))
 }
 
 /// A possessive prefix is never left out once it fits, which only a class apart makes the same.

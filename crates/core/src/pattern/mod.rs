@@ -18,17 +18,22 @@
 //!
 //! # The plans
 //! A pattern whose every alternative is one of a few forms (`arms`) is run by a scanner over
-//! character classes, which is linear in the text and exact. Any other one is run by
+//! character classes, which is linear in the text and exact. The classes of most patterns are made
+//! of the atoms of one shipped table; a pattern with others gets a table of its own. Any other one is run by
 //! regex-automata when that can express it, else by fancy-regex under a bound on backtracking.
 //! What surprises: the plan follows from the structure of the pattern and never from its
 //! name, so a variant of a known pattern is as fast as the known one.
 mod arms;
 mod atom_table;
 mod atoms;
+pub mod classes;
 mod engines;
 pub mod known;
 mod lower;
+mod own_atoms;
+mod properties;
 mod scanner;
+mod spelt;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -37,8 +42,12 @@ mod translate;
 
 use std::fmt;
 
+use self::atoms::Shipped;
 use self::engines::{Backtracking, Linear};
+use self::lower::{Obstacle, lower};
+use self::own_atoms::Own;
 use self::scanner::Scanner;
+use self::syntax::Node;
 pub use self::translate::{from_portable, portable};
 use crate::description::Split;
 use crate::error::{Kind, Result};
@@ -59,7 +68,9 @@ pub struct Splitter {
 #[derive(Debug)]
 enum Engine {
     Whole,
-    Scanner(Box<Scanner>),
+    Scanner(Box<Scanner<Shipped>>),
+    /// Over classes that the shipped table does not tell apart.
+    OwnScanner(Box<Scanner<Own>>),
     Linear(Box<Linear>),
     Backtracking(Box<Backtracking>),
 }
@@ -105,12 +116,30 @@ impl Splitter {
         }
         let engine = match split {
             Split::Whole => Engine::Whole,
-            Split::Pattern(pattern) => match syntax::parse(pattern).and_then(|node| lower::lower(&node)) {
-                Some(arms) => Engine::Scanner(Box::new(Scanner::new(arms))),
+            Split::Pattern(pattern) => match syntax::parse(pattern).and_then(|node| Self::scanner(&node)) {
+                Some(engine) => engine,
                 None => Self::general(pattern)?,
             },
         };
         Ok(Self { engine })
+    }
+
+    fn scanner(node: &Node) -> Option<Engine> {
+        let mut classes = match lower(node, &Shipped) {
+            Ok(arms) => return Some(Engine::Scanner(Box::new(Scanner::new(Shipped, arms)))),
+            Err(Obstacle::Form) => return None,
+            Err(Obstacle::Classes(classes)) => classes,
+        };
+        // A branch tells one class after the other; few have more than two.
+        for _ in 0..4 {
+            let own = Own::new(&classes)?;
+            match lower(node, &own) {
+                Ok(arms) => return Some(Engine::OwnScanner(Box::new(Scanner::new(own, arms)))),
+                Err(Obstacle::Form) => return None,
+                Err(Obstacle::Classes(more)) => classes.extend(more),
+            }
+        }
+        None
     }
 
     fn general(pattern: &str) -> Result<Engine> {
@@ -134,7 +163,7 @@ impl Splitter {
     pub fn plan(&self) -> Plan {
         match self.engine {
             Engine::Whole => Plan::Whole,
-            Engine::Scanner(_) => Plan::Scanner,
+            Engine::Scanner(_) | Engine::OwnScanner(_) => Plan::Scanner,
             Engine::Linear(_) => Plan::Linear,
             Engine::Backtracking(_) => Plan::Backtracking,
         }
@@ -151,12 +180,27 @@ impl Splitter {
     /// plan, and `(?:a|b)*+c` in the backtracking one, whose limit counts only what is given back.
     #[inline]
     pub fn for_each<F: FnMut(Span) -> Result<()>>(&self, text: &str, mut emit: F) -> Result<()> {
+        self.for_each_match(text, |span, _| if span.is_empty() { Ok(()) } else { emit(span) })
+    }
+
+    /// Calls `emit` for every match of `text` and for every gap between two, in order, and says
+    /// which it is. They tile the text. A match may be empty, and stands between two gaps then, or
+    /// at an end of the text; a gap never is.
+    ///
+    /// # Errors
+    /// As [`Self::for_each`].
+    #[inline]
+    pub fn for_each_match<F>(&self, text: &str, mut emit: F) -> Result<()>
+    where
+        F: FnMut(Span, bool) -> Result<()>,
+    {
         match &self.engine {
             Engine::Whole if text.is_empty() => Ok(()),
-            Engine::Whole => emit(Span::new(0, text.len())),
-            Engine::Scanner(scanner) => scanner.for_each(text, emit),
-            Engine::Linear(engine) => engine.for_each(text, &mut emit),
-            Engine::Backtracking(engine) => engine.for_each(text, &mut emit),
+            Engine::Whole => emit(Span::new(0, text.len()), false),
+            Engine::Scanner(scanner) => scanner.for_each_match(text, emit),
+            Engine::OwnScanner(scanner) => scanner.for_each_match(text, emit),
+            Engine::Linear(engine) => engine.for_each_match(text, &mut emit),
+            Engine::Backtracking(engine) => engine.for_each_match(text, &mut emit),
         }
     }
 
@@ -171,6 +215,7 @@ impl Splitter {
     pub fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
         match &self.engine {
             Engine::Scanner(scanner) => scanner.safe_cut(text, from),
+            Engine::OwnScanner(scanner) => scanner.safe_cut(text, from),
             _ => None,
         }
     }

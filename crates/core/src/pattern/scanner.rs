@@ -5,18 +5,20 @@
 //! white space and case runs, which are looked through a constant number of times; so a scan is
 //! linear in the text whatever the text is.
 use super::arms::{Arm, Case, Literals, Run};
-use super::atoms::{self, ATOMS, AtomSet, NEWLINES, WHITE};
+use super::atoms::{self, AtomSet, Atoms};
+use super::own_atoms::MAX_ATOMS;
 use crate::error::Result;
 use crate::span::Span;
 
 /// A pattern as arms, with what each character may begin.
 #[derive(Debug)]
-pub(super) struct Scanner {
+pub(super) struct Scanner<A> {
+    atoms: A,
     arms: Vec<Arm>,
     /// For each atom, the arms that a match starting with it may come from: bit n is arm n.
-    first: [u32; ATOMS],
+    first: [u32; MAX_ATOMS],
     /// For each atom, the atoms before which the text may be cut behind it.
-    cuts: [AtomSet; ATOMS],
+    cuts: [AtomSet; MAX_ATOMS],
 }
 
 /// How far [`Scanner::safe_cut`] looks, in bytes.
@@ -31,44 +33,49 @@ struct White {
     newline: usize,
     /// Where its last character starts.
     last: usize,
+    /// Where its last line feed starts; 0 without one.
+    line_feed: usize,
 }
 
-impl Scanner {
+impl<A: Atoms> Scanner<A> {
     /// `arms` are at most 32.
-    pub(super) fn new(arms: Vec<Arm>) -> Self {
-        let mut first = [0; ATOMS];
+    pub(super) fn new(atoms: A, arms: Vec<Arm>) -> Self {
+        let mut first = [0; MAX_ATOMS];
         for (i, arm) in arms.iter().enumerate() {
-            let starts = starts(arm);
+            let starts = starts(&atoms, arm);
             for (atom, arms) in first.iter_mut().enumerate() {
                 if starts >> atom & 1 == 1 {
                     *arms |= 1 << i;
                 }
             }
         }
-        let cuts = cuts(&arms);
-        Self { arms, first, cuts }
+        let cuts = cuts(&atoms, &arms);
+        Self { atoms, arms, first, cuts }
     }
 
     #[inline]
-    pub(super) fn for_each<F: FnMut(Span) -> Result<()>>(&self, text: &str, mut emit: F) -> Result<()> {
+    pub(super) fn for_each_match<F>(&self, text: &str, mut emit: F) -> Result<()>
+    where
+        F: FnMut(Span, bool) -> Result<()>,
+    {
         let bytes = text.as_bytes();
         let mut white = White::default();
         // Everything before `done` has been given out.
         let (mut at, mut done) = (0, 0);
         while at < bytes.len() {
-            let (atom, width) = atoms::at(bytes, at);
+            let (atom, width) = self.atoms.at(bytes, at);
             match self.match_at(bytes, at, atom, width, &mut white) {
                 Some(end) => {
                     if done < at {
-                        emit(Span::new(done, at))?;
+                        emit(Span::new(done, at), false)?;
                     }
-                    emit(Span::new(at, end))?;
+                    emit(Span::new(at, end), true)?;
                     (at, done) = (end, end);
                 }
                 None => at += width,
             }
         }
-        if done < at { emit(Span::new(done, at)) } else { Ok(()) }
+        if done < at { emit(Span::new(done, at), false) } else { Ok(()) }
     }
 
     /// The first position from `from` on, inside the text and at most a window away, where the
@@ -83,10 +90,10 @@ impl Scanner {
             return None;
         }
         let before = text[..at].chars().next_back()?;
-        let mut last = atoms::of(u32::from(before));
+        let mut last = self.atoms.of(u32::from(before));
         let end = bytes.len().min(from.saturating_add(WINDOW));
         while at < end {
-            let (atom, width) = atoms::at(bytes, at);
+            let (atom, width) = self.atoms.at(bytes, at);
             if self.cuts[usize::from(last)] >> atom & 1 == 1 {
                 return Some(at);
             }
@@ -98,25 +105,32 @@ impl Scanner {
 
     #[inline]
     fn match_at(&self, bytes: &[u8], at: usize, atom: u8, width: usize, white: &mut White) -> Option<usize> {
+        let atoms = &self.atoms;
         let mut candidates = self.first[usize::from(atom)];
         while candidates != 0 {
             let arm = &self.arms[candidates.trailing_zeros() as usize];
             candidates &= candidates - 1;
             let end = match arm {
-                Arm::Run(run) => run.match_at(bytes, at, atom, width),
-                Arm::Case(case) => case.match_at(bytes, at, atom, width),
+                Arm::Run(run) => run.match_at(atoms, bytes, at, atom, width),
+                Arm::Case(case) => case.match_at(atoms, bytes, at, atom, width),
                 Arm::Literal(literals) => literals.match_at(bytes, at),
+                Arm::Sequence(sets) => sequence_at(atoms, sets, bytes, at),
+                Arm::BeforeLineEnd => {
+                    let white = white.around(atoms, bytes, at);
+                    let end = if white.end == bytes.len() { white.end } else { white.line_feed };
+                    (end > at).then_some(end)
+                }
                 Arm::ThroughNewline => {
-                    let newline = white.around(bytes, at).newline;
+                    let newline = white.around(atoms, bytes, at).newline;
                     (newline > at).then_some(newline)
                 }
                 Arm::BeforeText => {
-                    let white = white.around(bytes, at);
+                    let white = white.around(atoms, bytes, at);
                     let end = if white.end == bytes.len() { white.end } else { white.last };
                     (end > at).then_some(end)
                 }
                 Arm::AtEnd => {
-                    let end = white.around(bytes, at).end;
+                    let end = white.around(atoms, bytes, at).end;
                     (end == bytes.len()).then_some(end)
                 }
             };
@@ -132,21 +146,25 @@ impl White {
     /// `at` is at white space, and never before where it was last time. Looked at once however
     /// many arms and positions ask.
     #[inline]
-    fn around(&mut self, bytes: &[u8], at: usize) -> &Self {
+    fn around(&mut self, atoms: &impl Atoms, bytes: &[u8], at: usize) -> &Self {
         if at >= self.end {
-            let (mut end, mut last, mut newline) = (at, at, 0);
+            let sets = atoms.sets();
+            let (mut end, mut last, mut newline, mut line_feed) = (at, at, 0, 0);
             while end < bytes.len() {
-                let (atom, width) = atoms::at(bytes, end);
-                if WHITE >> atom & 1 == 0 {
+                let (atom, width) = atoms.at(bytes, end);
+                if sets.white >> atom & 1 == 0 {
                     break;
                 }
                 last = end;
                 end += width;
-                if NEWLINES >> atom & 1 == 1 {
+                if sets.newlines >> atom & 1 == 1 {
                     newline = end;
                 }
+                if sets.line_feed >> atom & 1 == 1 {
+                    line_feed = last;
+                }
             }
-            *self = Self { end, newline, last };
+            *self = Self { end, newline, last, line_feed };
         }
         self
     }
@@ -154,13 +172,17 @@ impl White {
 
 /// The end of the longest run of `set` that starts at `at`.
 #[inline]
-fn run(bytes: &[u8], at: usize, set: AtomSet) -> usize {
-    let at = match set & atoms::IN_ASCII {
-        atoms::CASED => letters(bytes, at, 0x20),
-        atoms::LOWER => letters(bytes, at, 0),
-        _ => at,
+fn run(atoms: &impl Atoms, bytes: &[u8], at: usize, set: AtomSet) -> usize {
+    let sets = atoms.sets();
+    let in_ascii = set & sets.in_ascii;
+    let at = if in_ascii == sets.cased {
+        letters(bytes, at, 0x20)
+    } else if in_ascii == sets.lower {
+        letters(bytes, at, 0)
+    } else {
+        at
     };
-    run_by_one(bytes, at, set)
+    run_by_one(atoms, bytes, at, set)
 }
 
 /// The end of the ASCII letters from `at` on as far as whole words of 8 bytes show them; with
@@ -186,16 +208,16 @@ fn letters(bytes: &[u8], mut at: usize, case: u8) -> usize {
 }
 
 #[inline]
-fn run_by_one(bytes: &[u8], mut at: usize, set: AtomSet) -> usize {
+fn run_by_one(atoms: &impl Atoms, bytes: &[u8], mut at: usize, set: AtomSet) -> usize {
     while let Some(&byte) = bytes.get(at) {
         if byte < 0x80 {
-            if set >> atoms::ASCII[usize::from(byte)] & 1 == 0 {
+            if set >> atoms.ascii()[usize::from(byte)] & 1 == 0 {
                 break;
             }
             at += 1;
         } else {
             let (code_point, width) = atoms::decode(bytes, at);
-            if set >> atoms::of(code_point) & 1 == 0 {
+            if set >> atoms.of(code_point) & 1 == 0 {
                 break;
             }
             at += width;
@@ -206,8 +228,16 @@ fn run_by_one(bytes: &[u8], mut at: usize, set: AtomSet) -> usize {
 
 /// Is there a character of `set` at `at`?
 #[inline]
-fn is_at(bytes: &[u8], at: usize, set: AtomSet) -> bool {
-    at < bytes.len() && set >> atoms::at(bytes, at).0 & 1 == 1
+fn is_at(atoms: &impl Atoms, bytes: &[u8], at: usize, set: AtomSet) -> bool {
+    at < bytes.len() && set >> atoms.at(bytes, at).0 & 1 == 1
+}
+
+/// A character of each set, one after the other.
+fn sequence_at(atoms: &impl Atoms, sets: &[AtomSet], bytes: &[u8], at: usize) -> Option<usize> {
+    sets.iter().try_fold(at, |at, set| {
+        let (atom, width) = if at < bytes.len() { atoms.at(bytes, at) } else { return None };
+        (set >> atom & 1 == 1).then_some(at + width)
+    })
 }
 
 fn with_suffix(suffix: Option<&Literals>, bytes: &[u8], at: usize) -> usize {
@@ -216,20 +246,20 @@ fn with_suffix(suffix: Option<&Literals>, bytes: &[u8], at: usize) -> usize {
 
 impl Run {
     #[inline]
-    fn match_at(&self, bytes: &[u8], at: usize, atom: u8, width: usize) -> Option<usize> {
-        let start = if self.prefix >> atom & 1 == 1 && is_at(bytes, at + width, self.body) {
+    fn match_at(&self, atoms: &impl Atoms, bytes: &[u8], at: usize, atom: u8, width: usize) -> Option<usize> {
+        let start = if self.prefix >> atom & 1 == 1 && is_at(atoms, bytes, at + width, self.body) {
             at + width
-        } else if self.body >> atom & 1 == 1 {
+        } else if !self.needs_prefix && self.body >> atom & 1 == 1 {
             at
         } else {
             return None;
         };
         let mut end = if self.max == usize::MAX {
-            run(bytes, start, self.body)
+            run(atoms, bytes, start, self.body)
         } else {
             let (mut end, mut left) = (start, self.max);
             while left > 0 && end < bytes.len() {
-                let (atom, width) = atoms::at(bytes, end);
+                let (atom, width) = atoms.at(bytes, end);
                 if self.body >> atom & 1 == 0 {
                     break;
                 }
@@ -239,7 +269,7 @@ impl Run {
             end
         };
         if self.tail != 0 {
-            end = run(bytes, end, self.tail);
+            end = run(atoms, bytes, end, self.tail);
         }
         Some(with_suffix(self.suffix.as_ref(), bytes, end))
     }
@@ -247,13 +277,13 @@ impl Run {
 
 impl Case {
     #[inline]
-    fn match_at(&self, bytes: &[u8], at: usize, atom: u8, width: usize) -> Option<usize> {
+    fn match_at(&self, atoms: &impl Atoms, bytes: &[u8], at: usize, atom: u8, width: usize) -> Option<usize> {
         let mut end = None;
         if self.prefix >> atom & 1 == 1 {
-            end = self.letters(bytes, at + width);
+            end = self.letters(atoms, bytes, at + width);
         }
         if end.is_none() && (self.upper | self.lower) >> atom & 1 == 1 {
-            end = self.letters(bytes, at);
+            end = self.letters(atoms, bytes, at);
         }
         end.map(|end| with_suffix(self.suffix.as_ref(), bytes, end))
     }
@@ -262,13 +292,13 @@ impl Case {
     /// them is in `lower` too. What was given back before that one is not in `lower`, so the
     /// lower run is that one character.
     #[inline]
-    fn letters(&self, bytes: &[u8], at: usize) -> Option<usize> {
+    fn letters(&self, atoms: &impl Atoms, bytes: &[u8], at: usize) -> Option<usize> {
         let (mut end, mut given_back) = (at, None);
         while end < bytes.len() {
-            let (atom, width) = atoms::at(bytes, end);
+            let (atom, width) = atoms.at(bytes, end);
             if self.upper >> atom & 1 == 0 {
                 if self.lower >> atom & 1 == 1 {
-                    return Some(run(bytes, end + width, self.lower));
+                    return Some(run(atoms, bytes, end + width, self.lower));
                 }
                 break;
             }
@@ -300,22 +330,21 @@ impl Literals {
     }
 
     /// The atoms of the characters at `index` of every text.
-    fn atoms(&self, index: usize) -> AtomSet {
-        self.texts.iter().filter_map(|text| text.get(index)).fold(0, |set, choices| set | atoms_of(choices))
+    fn atoms(&self, atoms: &impl Atoms, index: usize) -> AtomSet {
+        let chars = self.texts.iter().filter_map(|text| text.get(index));
+        chars.fold(0, |set, choices| set | atoms.of_chars(choices))
     }
 }
 
-fn atoms_of(choices: &[char]) -> AtomSet {
-    choices.iter().fold(0, |set, &c| set | 1 << atoms::of(u32::from(c)))
-}
-
 /// The atoms that a match of `arm` can start with.
-fn starts(arm: &Arm) -> AtomSet {
+fn starts(atoms: &impl Atoms, arm: &Arm) -> AtomSet {
     match arm {
-        Arm::Literal(literals) => literals.atoms(0),
+        Arm::Literal(literals) => literals.atoms(atoms, 0),
+        Arm::Run(run) if run.needs_prefix => run.prefix,
         Arm::Run(run) => run.prefix | run.body,
+        Arm::Sequence(sets) => sets.first().copied().unwrap_or_default(),
         Arm::Case(case) => case.prefix | case.upper | case.lower,
-        Arm::ThroughNewline | Arm::BeforeText | Arm::AtEnd => WHITE,
+        Arm::ThroughNewline | Arm::BeforeText | Arm::BeforeLineEnd | Arm::AtEnd => atoms.sets().white,
     }
 }
 
@@ -330,8 +359,9 @@ fn starts(arm: &Arm) -> AtomSet {
 ///   that could follow `x` in a match, which `y` is not.
 ///
 /// And nothing behind the cut depends on what stands before it, as no arm looks back.
-fn cuts(arms: &[Arm]) -> [AtomSet; ATOMS] {
-    let mut joined = [0; ATOMS];
+fn cuts(atoms: &impl Atoms, arms: &[Arm]) -> [AtomSet; MAX_ATOMS] {
+    let white = atoms.sets().white;
+    let mut joined = [0; MAX_ATOMS];
     let mut join = |left: AtomSet, right: AtomSet| {
         for (atom, followers) in joined.iter_mut().enumerate() {
             if left >> atom & 1 == 1 {
@@ -345,7 +375,7 @@ fn cuts(arms: &[Arm]) -> [AtomSet; ATOMS] {
         let (left, suffix) = match arm {
             Arm::Literal(literals) => (0, Some(literals)),
             Arm::Run(run) => {
-                sure |= run.body;
+                sure |= if run.needs_prefix { 0 } else { run.body };
                 join(run.prefix, run.body);
                 if run.max > 1 {
                     join(run.body, run.body);
@@ -358,23 +388,27 @@ fn cuts(arms: &[Arm]) -> [AtomSet; ATOMS] {
                 join(case.prefix | case.upper | case.lower, case.upper | case.lower);
                 (case.upper | case.lower, case.suffix.as_ref())
             }
-            Arm::ThroughNewline | Arm::BeforeText | Arm::AtEnd => {
-                join(WHITE, WHITE);
+            Arm::Sequence(sets) => {
+                sets.windows(2).for_each(|pair| join(pair[0], pair[1]));
+                (0, None)
+            }
+            Arm::ThroughNewline | Arm::BeforeText | Arm::BeforeLineEnd | Arm::AtEnd => {
+                join(white, white);
                 (0, None)
             }
         };
         if let Some(literals) = suffix {
-            join(left, literals.atoms(0));
+            join(left, literals.atoms(atoms, 0));
             for text in &literals.texts {
                 for pair in text.windows(2) {
-                    join(atoms_of(&pair[0]), atoms_of(&pair[1]));
+                    join(atoms.of_chars(&pair[0]), atoms.of_chars(&pair[1]));
                 }
             }
         }
     }
-    let mut cuts = [0; ATOMS];
+    let mut cuts = [0; MAX_ATOMS];
     for (atom, (cut, joined)) in cuts.iter_mut().zip(joined).enumerate() {
-        if WHITE >> atom & 1 == 0 {
+        if white >> atom & 1 == 0 {
             *cut = sure & !joined;
         }
     }

@@ -6,6 +6,7 @@
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
+use super::properties;
 use super::tokens::{Dialect, Group, Member, Mode, Token, Tokens, members};
 
 /// A parsed pattern.
@@ -125,18 +126,19 @@ fn set(token: Token<'_>, fold: bool) -> Option<ClassUnicode> {
             't' => one('\t', fold),
             'f' => one('\x0C', fold),
             'v' => one('\x0B', fold),
-            's' | 'S' | 'd' | 'D' => class(&format!("\\{c}"), fold),
+            's' | 'S' | 'd' | 'D' | 'w' | 'W' => class(&format!("\\{c}"), fold),
             c if c.is_ascii_punctuation() && c != '<' && c != '>' => one(c, fold),
             _ => None,
         },
-        Token::Property { name, negated } if is_category(name) => {
+        Token::Property { name, negated } if properties::is_known(name) => {
             class(&format!("\\{}{{{name}}}", if negated { 'P' } else { 'p' }), fold)
         }
         Token::Class(text) => {
             let plain = members(text).all(|(_, member)| match member {
-                Member::Char(c) => c != '&',
+                Member::Char(_) => true,
                 Member::Word(token) => set(token, false).is_some(),
-                _ => false,
+                Member::Nested | Member::NestedEnd | Member::And => !fold,
+                Member::Posix { .. } | Member::Operator => false,
             });
             if plain { class(text, fold) } else { None }
         }
@@ -163,34 +165,4 @@ fn class(text: &str, fold: bool) -> Option<ClassUnicode> {
         }
         _ => None,
     }
-}
-
-/// Is it the short name of a general category, which every engine knows alike?
-pub(super) fn is_category(name: &str) -> bool {
-    const CATEGORIES: [&str; 36] = [
-        "L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No", "P", "Pc", "Pd",
-        "Ps", "Pe", "Pi", "Pf", "Po", "S", "Sm", "Sc", "Sk", "So", "Z", "Zs", "Zl", "Zp", "Cc", "Cf", "Co",
-        "Cn", "C",
-    ];
-    CATEGORIES.contains(&name)
-}
-
-/// Is it that, or another property that holds the same characters in every engine?
-pub(super) fn is_known_property(name: &str) -> bool {
-    const OTHERS: [&str; 13] = [
-        "Alphabetic",
-        "Arabic",
-        "Cyrillic",
-        "Devanagari",
-        "Greek",
-        "Han",
-        "Hangul",
-        "Hebrew",
-        "Hiragana",
-        "Katakana",
-        "Latin",
-        "Thai",
-        "Cn",
-    ];
-    is_category(name) || OTHERS.contains(&name)
 }

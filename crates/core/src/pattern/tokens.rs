@@ -111,6 +111,13 @@ impl<'p> Tokens<'p> {
         taken
     }
 
+    /// Passes over `text`, if it stands here.
+    pub(super) fn pass(&mut self, text: &str) -> bool {
+        let is_here = self.rest().starts_with(text);
+        self.at += if is_here { text.len() } else { 0 };
+        is_here
+    }
+
     fn next_token(&mut self) -> Option<Token<'p>> {
         let c = self.rest().chars().next()?;
         Some(match c {
@@ -336,8 +343,8 @@ pub(super) enum Member<'p> {
     Nested,
     /// The `]` of a nested class.
     NestedEnd,
-    /// `[:name:]`
-    Posix,
+    /// `[:name:]`, `[:^name:]`; the name is empty where it is none.
+    Posix { name: &'p str, negated: bool },
     /// `&&`
     And,
     /// `--` or `~~`, which are operators here and characters in Oniguruma.
@@ -367,8 +374,15 @@ pub(super) fn members(class: &str) -> impl Iterator<Item = (&str, Member<'_>)> {
                 Member::NestedEnd
             }
             '[' if rest.starts_with("[:") => {
-                tokens.eat(2);
-                Member::Posix
+                let name = rest["[:".len()..].split(":]").next().unwrap_or_default();
+                let (negated, plain) = match name.strip_prefix('^') {
+                    Some(plain) => (true, plain),
+                    None => (false, name),
+                };
+                let is_name = plain.bytes().all(|byte| byte.is_ascii_lowercase())
+                    && rest["[:".len() + name.len()..].starts_with(":]");
+                tokens.eat(if is_name { name.len() + 4 } else { 2 });
+                Member::Posix { name: if is_name { plain } else { "" }, negated }
             }
             '[' => {
                 tokens.eat(if rest.starts_with("[^") { 2 } else { 1 });

@@ -17,9 +17,9 @@
 //! | `(?i:ss)` is two characters | `ß` too |
 use std::fmt::Write as _;
 
-use super::atoms;
 use super::pattern_error;
-use super::syntax::is_known_property;
+use super::properties;
+use super::spelt::{GRAPHEME, ONIGURUMA_CLASS_WORD, ONIGURUMA_WORD, WORD, folds_alone, posix};
 use super::tokens::{Dialect, Group, Member, Mode, Repeat, Token, Tokens, members};
 use crate::error::{Error, Result};
 
@@ -45,12 +45,6 @@ pub fn from_portable(regex: &str) -> Result<String> {
 
 /// Oniguruma counts no further.
 const MAX_COUNT: u32 = 100_000;
-
-/// `\w` of this library in words that both engines read alike; `\w` of Oniguruma, and what the
-/// same letter means there in a class.
-pub(super) const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}";
-pub(super) const ONIGURUMA_WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}";
-pub(super) const ONIGURUMA_CLASS_WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}";
 
 struct Translator<'p> {
     pattern: &'p str,
@@ -94,7 +88,14 @@ impl<'p> Translator<'p> {
 
     fn run(mut self) -> Result<String> {
         let mut wrapped = false;
-        for (at, token) in Tokens::new(self.pattern, self.from) {
+        let mut tokens = Tokens::new(self.pattern, self.from);
+        loop {
+            // What stands for a word of the other dialect becomes that word again.
+            if self.ours() && tokens.pass(GRAPHEME) {
+                self.atom(r"\X");
+                continue;
+            }
+            let Some((at, token)) = tokens.next() else { break };
             if let Token::Open(Group::BareFlags { on, off }) = token {
                 // Elsewhere the two disagree on where the flags end.
                 if at != 0 {
@@ -241,7 +242,7 @@ impl<'p> Translator<'p> {
     }
 
     fn property(&self, at: usize, name: &str, negated: bool) -> Result<String> {
-        if !is_known_property(name) || self.flags.fold {
+        if !properties::is_known(name) || self.flags.fold {
             return Err(self.refuse(at, &format!("the property {name:?}")));
         }
         Ok(format!(r"\{}{{{name}}}", if negated { 'P' } else { 'p' }))
@@ -277,6 +278,13 @@ impl<'p> Translator<'p> {
                 };
                 self.look_behind(at, &text)?;
             }
+            // What is kept out of a match within look-around is another matter in each.
+            'K' if self.open.iter().all(|frame| frame.is_atom) => self.assertion(r"\K"),
+            'R' if !self.is_behind() => self.atom(r"\R"),
+            'X' if !self.ours() && !self.flags.fold && !self.is_behind() => self.atom(GRAPHEME),
+            'N' if !self.flags.fold => self.atom(r"[^\n]"),
+            'O' if self.is_behind() => self.atom(r"[\s\S]"),
+            'O' => self.atom(self.any_char()),
             'A' | 'z' => self.assertion(if c == 'A' { r"\A" } else { r"\z" }),
             'Z' => self.look_ahead(at, if self.ours() { r"(?=\n*\z)" } else { r"(?=\n?\z)" })?,
             _ => {
@@ -356,7 +364,12 @@ impl<'p> Translator<'p> {
                     return refused("this class in a group that ignores case");
                 }
                 Member::Nested | Member::NestedEnd | Member::And => inner.push_str(source),
-                Member::Posix => return refused("a class such as [:punct:]"),
+                Member::Posix { name, negated } => match posix(name, self.from) {
+                    Some(text) if !self.flags.fold => {
+                        let _ = if negated { write!(inner, "[^{text}]") } else { write!(inner, "{text}") };
+                    }
+                    _ => return refused(&format!("the class [:{name}:]")),
+                },
                 Member::Operator => return refused("\"--\" or \"~~\" in a class"),
             }
         }
@@ -478,11 +491,4 @@ impl<'p> Translator<'p> {
         self.out.insert_str(start, open);
         self.out.push(')');
     }
-}
-
-/// Is the character no part of a string that folds to another number of characters, pairs of
-/// ASCII letters apart?
-fn folds_alone(c: char) -> bool {
-    const MARK: u8 = 6;
-    c.is_ascii() || !(c.is_alphabetic() || atoms::of(u32::from(c)) == MARK)
 }

@@ -2,11 +2,14 @@
 //!
 //! Each thread has a table of its own and keeps it from batch to batch, so nothing is shared
 //! while counting and nothing is merged before the end.
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::table::Table;
+use crate::aligned::{Origins, Piece as Aligned, Rewritten};
 use crate::error::Result;
+use crate::normalize::Normalizers;
 use crate::parallel;
 use crate::pattern::Splitter;
 use crate::special::{LiteralMatcher, Segment};
@@ -18,12 +21,15 @@ const UNIT: usize = parallel::BYTES_PER_THREAD;
 /// Counts documents.
 #[derive(Debug)]
 pub(super) struct Counter {
+    normalizers: Normalizers,
     splitter: Splitter,
     literals: LiteralMatcher,
     track_first: bool,
     /// One per thread that ever took part; at least one.
     tables: Vec<Table>,
-    /// Bytes counted before; the position of the next document.
+    /// Bytes of the documents counted before.
+    bytes: u64,
+    /// The position of the next document: bytes of normalized text before it.
     position: u64,
     pretokens: u64,
 }
@@ -67,14 +73,19 @@ impl Piece<'_> {
 }
 
 impl Counter {
-    pub(super) fn new(splitter: Splitter, literals: LiteralMatcher, track_first: bool) -> Self {
+    pub(super) fn new(
+        normalizers: Normalizers,
+        splitter: Splitter,
+        literals: LiteralMatcher,
+        track_first: bool,
+    ) -> Self {
         let tables = vec![Table::new(track_first)];
-        Self { splitter, literals, track_first, tables, position: 0, pretokens: 0 }
+        Self { normalizers, splitter, literals, track_first, tables, bytes: 0, position: 0, pretokens: 0 }
     }
 
     /// Bytes counted.
     pub(super) fn bytes(&self) -> u64 {
-        self.position
+        self.bytes
     }
 
     /// Pretokens counted.
@@ -92,6 +103,7 @@ impl Counter {
             }
             self.tables[0].add(pretoken.as_bytes(), count, self.position)?;
             self.position += pretoken.len() as u64;
+            self.bytes += pretoken.len() as u64;
             self.pretokens = self.pretokens.checked_add(count).ok_or_else(super::table::too_many)?;
         }
         Ok(())
@@ -101,14 +113,18 @@ impl Counter {
     pub(super) fn feed(&mut self, documents: &[&str], threads: usize, watch: &dyn Watch) -> Result<()> {
         let total: usize = documents.iter().map(|document| document.len()).sum();
         let mut ticker = Ticker::new(watch);
-        let pieces = self.pieces(documents, &mut ticker)?;
+        let normalized = self.normalize(documents, parallel::threads_for(total, threads), watch)?;
+        let (pieces, position) = match &normalized {
+            Some(segments) => self.pieces_of_segments(segments, &mut ticker)?,
+            None => (self.pieces(documents, &mut ticker)?, self.position + total as u64),
+        };
         let units = units(&pieces);
         let threads = parallel::threads_for(total, threads).min(units.len().max(1));
         while self.tables.len() < threads {
             self.tables.push(Table::new(self.track_first));
         }
         let (splitter, literals) = (&self.splitter, &self.literals);
-        let done = AtomicU64::new(self.position);
+        let (done, all) = (AtomicU64::new(self.bytes), self.bytes + total as u64);
         let tables = &mut self.tables[..threads];
         let counts = parallel::run_with(units.len(), tables, watch, |unit, table, watch| {
             let mut ticker = Ticker::new(watch);
@@ -117,12 +133,49 @@ impl Counter {
                 pretokens += piece.count(splitter, literals, table, &mut ticker)?;
                 done.fetch_add(piece.text.len() as u64, Relaxed);
             }
-            watch.progress("count", done.load(Relaxed), 0);
+            watch.progress("count", done.load(Relaxed).min(all), 0);
             Ok(pretokens)
         })?;
         self.pretokens += counts.iter().sum::<u64>();
-        self.position += total as u64;
+        (self.bytes, self.position) = (all, position);
         Ok(())
+    }
+
+    /// What is between special tokens in each document, normalized; `None` where that is nothing
+    /// to do. A literal that normalizing makes is text.
+    fn normalize<'a>(
+        &self,
+        documents: &[&'a str],
+        threads: usize,
+        watch: &dyn Watch,
+    ) -> Result<Option<Vec<Vec<Cow<'a, str>>>>> {
+        if self.normalizers.is_empty() {
+            return Ok(None);
+        }
+        let mut buffers: Vec<[Rewritten; 2]> = Vec::new();
+        buffers.resize_with(threads.min(documents.len()).max(1), Default::default);
+        let segments = parallel::run_with(documents.len(), &mut buffers, watch, |i, buffers, watch| {
+            let mut segments = Vec::new();
+            let document = documents[i];
+            self.literals.for_each_segment(
+                document.as_bytes(),
+                &mut Ticker::new(watch),
+                |segment, ticker| {
+                    let Segment::Ordinary(span) = segment else { return Ok(()) };
+                    let text = &document[span.start..span.end];
+                    let piece = Aligned { text, origins: Origins::Untracked };
+                    let normalized = self.normalizers.apply(piece, buffers, ticker)?.text;
+                    segments.push(if normalized == text {
+                        text.into()
+                    } else {
+                        normalized.to_owned().into()
+                    });
+                    Ok(())
+                },
+            )?;
+            Ok(segments)
+        });
+        segments.map(Some)
     }
 
     /// All tables in one.
@@ -155,6 +208,22 @@ impl Counter {
             position += text.len() as u64;
         }
         Ok(pieces)
+    }
+
+    /// As [`Self::pieces`], of normalized segments; and the position behind them.
+    fn pieces_of_segments<'a>(
+        &self,
+        segments: &'a [Vec<Cow<'_, str>>],
+        ticker: &mut Ticker<'_>,
+    ) -> Result<(Vec<Piece<'a>>, u64)> {
+        let mut pieces = Vec::with_capacity(segments.len());
+        let mut position = self.position;
+        for segment in segments.iter().flatten() {
+            ticker.spend(16)?;
+            self.cut(segment, position, &mut pieces, ticker)?;
+            position += segment.len() as u64;
+        }
+        Ok((pieces, position))
     }
 
     /// Cuts a stretch of ordinary text into pieces of about a unit.

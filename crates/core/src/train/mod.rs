@@ -19,7 +19,7 @@
 //! let mut trainer = Trainer::new(TrainOptions::new(Target::NumMerges(2), Split::Whole))?;
 //! trainer.feed(&["low", "lower"], &Unwatched)?;
 //! let (description, report) = trainer.finish(&Unwatched)?;
-//! assert_eq!(description.model.tokens.bytes(257), b"low");
+//! assert_eq!(description.model.tokens().bytes(257), b"low");
 //! assert_eq!(report.merge_counts, [2, 2]);
 //! # Ok::<(), tokenmill_core::error::Error>(())
 //! ```
@@ -40,9 +40,10 @@ pub use report::{Report, StopReason};
 
 use std::time::{Duration, Instant};
 
-use crate::description::{AddedToken, Alphabet, Bpe, Description, Merge, Merges, Roles, TokenList};
+use crate::description::{AddedToken, Alphabet, Bpe, Description, Merge, Merges, TokenList};
 use crate::error::{Error, Result};
 use crate::ids::{NO_ID, TokenId, narrow};
+use crate::normalize::Normalizers;
 use crate::pattern::Splitter;
 use crate::special::LiteralMatcher;
 use crate::watch::{Ticker, Watch};
@@ -66,13 +67,14 @@ impl Trainer {
     ///
     /// # Errors
     /// A training error that names the option for options that contradict each other, a pattern
-    /// error for a split that does not compile.
+    /// error for a split that does not compile, a format error for such a normalizer.
     pub fn new(options: TrainOptions) -> Result<Self> {
         options.check()?;
+        let normalizers = Normalizers::compile(&options.normalizer).map_err(|e| e.at("normalizer"))?;
         let splitter = Splitter::compile(&options.split)?;
         let literals = LiteralMatcher::new(options.literals())?;
         let track_first = options.tie_break == TieBreak::FirstSeen;
-        let counter = Counter::new(splitter, literals, track_first);
+        let counter = Counter::new(normalizers, splitter, literals, track_first);
         Ok(Self { options, counter, documents: 0, counting: Duration::ZERO, broken: false })
     }
 
@@ -95,7 +97,7 @@ impl Trainer {
     }
 
     /// Counts pretokens that are cut and counted already, as (pretoken, how often); neither the
-    /// split nor special tokens are looked for. Empty ones and zero counts add nothing.
+    /// normalizer nor the split nor special tokens are looked for. Empty ones and zero counts add nothing.
     ///
     /// # Errors
     /// As [`Trainer::feed`].
@@ -224,7 +226,7 @@ impl Layout {
         };
         let added_tokens: Vec<AddedToken> = (first_special..)
             .zip(self.literals)
-            .map(|(id, content)| AddedToken { id, content, is_special: true })
+            .map(|(id, content)| AddedToken::special(id, content))
             .collect();
         let unk = options
             .unk_token
@@ -237,20 +239,12 @@ impl Layout {
                 result: self.first_id + result,
             })
             .collect();
-        Ok(Description {
-            added_tokens,
-            split: options.split,
-            model: Bpe {
-                alphabet: match options.alphabet {
-                    TrainAlphabet::Bytes => Alphabet::Bytes,
-                    TrainAlphabet::Chars => Alphabet::Chars { end_of_word: options.end_of_word },
-                },
-                tokens: tokens.into(),
-                merges: Merges::Listed(merges),
-                whole_pretokens: false,
-                unk,
-            },
-            roles: Roles::default(),
-        })
+        let alphabet = match options.alphabet {
+            TrainAlphabet::Bytes => Alphabet::Bytes,
+            TrainAlphabet::Chars => Alphabet::Chars { end_of_word: options.end_of_word },
+        };
+        let model = Bpe { unk, ..Bpe::plain(alphabet, tokens, Merges::Listed(merges)) };
+        let normalizer = options.normalizer;
+        Ok(Description { added_tokens, normalizer, ..Description::of_bpe(&options.split, model) })
     }
 }

@@ -1,5 +1,5 @@
 //! What a training run is asked to do, and the checks that need no text.
-use crate::description::{EndOfWord, Split};
+use crate::description::{EndOfWord, Normalizer, Split};
 use crate::error::{Error, Result};
 use crate::ids::NO_ID;
 
@@ -8,6 +8,8 @@ use crate::ids::NO_ID;
 pub struct TrainOptions {
     /// When to stop.
     pub target: Target,
+    /// What is done to ordinary text first: to what stands between special tokens, each on its own.
+    pub normalizer: Vec<Normalizer>,
     /// How ordinary text is cut into pretokens; merges never cross them.
     pub split: Split,
     /// Literals with an id of their own, in the order of their ids. Where the text holds one it
@@ -82,6 +84,7 @@ impl TrainOptions {
     pub fn new(target: Target, split: Split) -> Self {
         Self {
             target,
+            normalizer: Vec::new(),
             split,
             special_tokens: Vec::new(),
             special_ids: SpecialIds::First,

@@ -1,125 +1,70 @@
 //! The shape of the file, as serde reads it.
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 use tokenmill_core::error::{Defect, Error};
 use tokenmill_core::ids::TokenId;
 
-/// The whole file. Unknown keys at this level are refused, as the reference refuses them.
+/// The whole file. Unknown keys at this level are refused, as the reference refuses them. What is
+/// small is read as it stands; the model may be large and goes straight into its shape.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct File {
-    pub(super) version: Option<String>,
-    pub(super) truncation: Option<serde_json::Value>,
-    pub(super) padding: Option<serde_json::Value>,
+    pub(crate) version: Option<String>,
+    pub(crate) truncation: Option<Value>,
+    pub(crate) padding: Option<Value>,
     #[serde(default)]
-    pub(super) added_tokens: Vec<AddedTokenEntry>,
-    pub(super) normalizer: Option<serde_json::Value>,
-    pub(super) pre_tokenizer: Option<PreTokenizer>,
-    pub(super) post_processor: Option<PostProcessor>,
-    pub(super) decoder: Option<Decoder>,
-    pub(super) model: Model,
+    pub(crate) added_tokens: Vec<AddedTokenEntry>,
+    pub(crate) normalizer: Option<Value>,
+    pub(crate) pre_tokenizer: Option<Value>,
+    pub(crate) post_processor: Option<Value>,
+    pub(crate) decoder: Option<Value>,
+    pub(crate) model: Model,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[allow(clippy::struct_excessive_bools)] // the file's own flags
-pub(super) struct AddedTokenEntry {
-    pub(super) content: String,
-    pub(super) single_word: bool,
-    pub(super) lstrip: bool,
-    pub(super) rstrip: bool,
-    pub(super) normalized: bool,
-    pub(super) special: bool,
+pub(crate) struct AddedTokenEntry {
+    /// The reference reads it and gives another where that does not fit.
+    pub(crate) id: Option<TokenId>,
+    pub(crate) content: String,
+    pub(crate) single_word: bool,
+    pub(crate) lstrip: bool,
+    pub(crate) rstrip: bool,
+    pub(crate) normalized: bool,
+    pub(crate) special: bool,
 }
 
+/// The fields of all models; which of them must be there depends on the type.
 #[derive(Deserialize)]
-#[serde(tag = "type")]
-pub(super) enum PreTokenizer {
-    Sequence {
-        pretokenizers: Vec<PreTokenizer>,
-    },
-    Split {
-        pattern: Pattern,
-        behavior: String,
-        invert: bool,
-    },
-    ByteLevel(ByteLevel),
-    #[serde(untagged)]
-    Other(OtherStage),
-}
-
-/// `trim_offsets` of a pre-tokenizer or decoder has no effect, there or here.
-#[derive(Deserialize)]
-pub(super) struct ByteLevel {
-    pub(super) add_prefix_space: bool,
-    #[serde(default = "yes")]
-    pub(super) use_regex: bool,
-}
-
-#[derive(Deserialize)]
-pub(super) enum Pattern {
-    String(String),
-    Regex(String),
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "type")]
-pub(super) enum PostProcessor {
-    ByteLevel {
-        trim_offsets: bool,
-    },
-    #[serde(untagged)]
-    Other(OtherStage),
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "type")]
-pub(super) enum Decoder {
-    ByteLevel {},
-    Sequence {
-        decoders: Vec<Decoder>,
-    },
-    Replace {
-        pattern: Pattern,
-        content: String,
-    },
-    Fuse {},
-    #[serde(untagged)]
-    Other(OtherStage),
-}
-
-/// A stage that is not known; only its name is of interest.
-#[derive(Deserialize)]
-pub(super) struct OtherStage {
+#[allow(clippy::zero_sized_map_values)] // the values of keys that no model has are not kept
+pub(crate) struct Model {
     #[serde(rename = "type")]
-    pub(super) name: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) dropout: Option<f32>,
+    pub(crate) unk_token: Option<String>,
+    pub(crate) continuing_subword_prefix: Option<String>,
+    pub(crate) end_of_word_suffix: Option<String>,
+    pub(crate) fuse_unk: Option<bool>,
+    pub(crate) byte_fallback: Option<bool>,
+    pub(crate) ignore_merges: Option<bool>,
+    pub(crate) max_input_chars_per_word: Option<usize>,
+    pub(crate) unk_id: Option<usize>,
+    pub(crate) vocab: Option<VocabEntries>,
+    pub(crate) merges: Option<Vec<MergeEntry>>,
+    /// What no model has.
+    #[serde(flatten)]
+    pub(crate) others: BTreeMap<String, IgnoredAny>,
 }
 
-#[derive(Deserialize)]
-pub(super) struct Model {
-    #[serde(rename = "type")]
-    pub(super) name: Option<String>,
-    pub(super) dropout: Option<f64>,
-    pub(super) unk_token: Option<String>,
-    pub(super) continuing_subword_prefix: Option<String>,
-    pub(super) end_of_word_suffix: Option<String>,
-    pub(super) fuse_unk: Option<bool>,
-    pub(super) byte_fallback: Option<bool>,
-    pub(super) ignore_merges: Option<bool>,
-    pub(super) vocab: Option<VocabEntries>,
-    pub(super) merges: Option<Vec<MergeEntry>>,
-}
-
-fn yes() -> bool {
-    true
-}
-
-/// A `vocab`: the entries of an object in the order of the file, repeated keys included, or a list,
-/// which only other models have.
+/// A `vocab`: the entries of an object in the order of the file, repeated keys included, or a list
+/// of pieces and scores.
 pub(crate) enum VocabEntries {
     Object(Vec<(String, TokenId)>),
-    List,
+    List(Vec<(String, f64)>),
 }
 
 impl<'de> Deserialize<'de> for VocabEntries {
@@ -129,7 +74,7 @@ impl<'de> Deserialize<'de> for VocabEntries {
             type Value = VocabEntries;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of ids by token")
+                f.write_str("an object of ids by token, or a list of tokens and scores")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
@@ -141,8 +86,11 @@ impl<'de> Deserialize<'de> for VocabEntries {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-                while list.next_element::<serde::de::IgnoredAny>()?.is_some() {}
-                Ok(VocabEntries::List)
+                let mut entries = Vec::new();
+                while let Some(entry) = list.next_element()? {
+                    entries.push(entry);
+                }
+                Ok(VocabEntries::List(entries))
             }
         }
         deserializer.deserialize_any(Entries)
@@ -150,9 +98,9 @@ impl<'de> Deserialize<'de> for VocabEntries {
 }
 
 /// A merge: `"a b"` or `["a", "b"]`.
-pub(super) struct MergeEntry {
-    pub(super) left: String,
-    pub(super) right: String,
+pub(crate) struct MergeEntry {
+    pub(crate) left: String,
+    pub(crate) right: String,
 }
 
 impl<'de> Deserialize<'de> for MergeEntry {

@@ -1,12 +1,23 @@
-//! `tokenizer.json`, the format of the tokenizers library: byte-level BPE and character BPE
-//! with one split. A setting that is not reproduced exactly is a format error naming the field;
-//! it is never skipped.
+//! `tokenizer.json`, the format of the tokenizers library. A setting that is not reproduced exactly
+//! is a format error naming the field; it is never skipped.
 //!
-//! Field names live in `file`, meaning in `read` and `write`.
+//! `file` has the shape of the whole; a room for each stage reads and writes its components, with
+//! `fields` and `patterns` for what they share; `read` and `write` put the whole together.
+mod added;
+mod decoders;
+mod fields;
 mod file;
+mod limits;
+mod models;
+mod normalizers;
+mod patterns;
+mod post_processors;
+mod pre_tokenizers;
 mod read;
+mod unknown_keys;
 mod write;
 
-pub(crate) use file::{VocabEntries, json_error};
-pub(crate) use read::parse;
+pub(crate) use file::{AddedTokenEntry, File, VocabEntries, json_error};
+pub(crate) use models::Kind;
+pub(crate) use read::{describe, parse, read};
 pub(crate) use write::{check_written_forms, json_string, write};

@@ -2,19 +2,20 @@
 //! bytes every time.
 use std::fmt::Write as _;
 
-use tokenmill_core::description::{Alphabet, EndOfWord, EndOfWordForm, Split};
+use serde_json::{Value, json};
+use tokenmill_core::description::{
+    Alphabet, Bpe, Decoder, Decoding, Description, EndOfWordForm, Merges, Model, Pattern, Unigram,
+};
 use tokenmill_core::engine::Engine;
-use tokenmill_core::error::{Defect, Error, Result};
+use tokenmill_core::error::Result;
 use tokenmill_core::ids::TokenId;
-use tokenmill_core::pattern::{known, portable};
+
+use super::fields::cannot;
+use super::{added, decoders, limits, normalizers, post_processors, pre_tokenizers};
 
 /// A string as JSON has it.
 pub(crate) fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
-}
-
-fn cannot(reason: impl Into<String>) -> Error {
-    Error::format(Defect::CannotHold, reason)
 }
 
 /// Writes a tokenizer.
@@ -23,70 +24,188 @@ fn cannot(reason: impl Into<String>) -> Error {
 /// A format error naming what the file cannot hold.
 pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
     let description = engine.canonical();
-    let model = &description.model;
-    let merges = engine.merges()?;
-    let vocabulary = engine.vocabulary();
-    let end_of_word = end_of_word(&model.alphabet)?;
-    let added = &description.added_tokens;
     check_written_forms(engine)?;
-    // The reference numbers added tokens itself, after the vocabulary and in the order of the
-    // file, unless they stand in the vocabulary.
-    let first = model.tokens.len();
-    let numbered_alike = added.iter().enumerate().all(|(i, token)| token.id as usize == first + i);
-    // The unknown token must be in the vocabulary: the reference looks it up there.
-    let in_vocab = !numbered_alike || model.unk.is_some();
-    if in_vocab && model.whole_pretokens {
-        return Err(cannot(
-            "special tokens with ids before or between the others cannot be kept apart from pretokens that are taken \
-             whole",
-        )
-        .at("added_tokens"));
+    if description.model.as_bpe().is_some() {
+        // Where no list says what the merges say, this has the reason.
+        engine.merges()?;
     }
-    let mut text = String::from(
-        "{\n\"version\": \"1.0\",\n\"truncation\": null,\n\"padding\": null,\n\"added_tokens\": [",
-    );
-    for (i, token) in added.iter().enumerate() {
-        let comma = if i == 0 { "" } else { "," };
-        let _ = write!(
-            text,
-            "{comma}\n{{\"id\": {}, \"content\": {}, \"single_word\": false, \"lstrip\": false, \"rstrip\": false, \
-             \"normalized\": false, \"special\": {}}}",
-            token.id,
-            json_string(&token.content),
-            token.is_special
-        );
-    }
-    text.push_str("\n],\n\"normalizer\": null,\n");
-    let _ = writeln!(text, "\"pre_tokenizer\": {},", pre_tokenizer(&description.split, &model.alphabet)?);
-    text.push_str("\"post_processor\": null,\n");
-    let _ = writeln!(text, "\"decoder\": {},", decoder(&model.alphabet, end_of_word));
-    text.push_str("\"model\": {\n\"type\": \"BPE\",\n\"dropout\": null,\n");
-    let unk = match model.unk.map(|id| vocabulary.written(id)) {
-        None => "null".to_owned(),
-        Some(written) => json_string(&written.unwrap_or_default()),
+    let normalizer = normalizers::write(&description.normalizer).map_err(|e| e.at("normalizer"))?;
+    let steps = if description.is_byte_level() {
+        pre_tokenizers::with_byte_alphabet(&description.pre_tokenizer)
+    } else {
+        description.pre_tokenizer.clone()
     };
-    let _ = writeln!(text, "\"unk_token\": {unk},\n\"continuing_subword_prefix\": null,");
-    let suffix = end_of_word.map_or("null".to_owned(), |mark| json_string(&mark.symbol));
-    let _ = writeln!(text, "\"end_of_word_suffix\": {suffix},");
-    let _ = writeln!(
-        text,
-        "\"fuse_unk\": false,\n\"byte_fallback\": false,\n\"ignore_merges\": {},\n\"vocab\": {{",
-        model.whole_pretokens
-    );
-    let ids = vocabulary.ids();
-    let listed = ids.iter().filter(|&&id| in_vocab || vocabulary.added_by_id(id).is_none());
-    for (i, &id) in listed.enumerate() {
-        let comma = if i == 0 { "" } else { ",\n" };
-        let _ = write!(text, "{comma}{}: {id}", json_string(&vocabulary.written(id).unwrap_or_default()));
+    let pre_tokenizer = pre_tokenizers::write(&steps).map_err(|e| e.at("pre_tokenizer"))?;
+    let decoder = decoders::write(&spelled_out(&description)).map_err(|e| e.at("decoder"))?;
+    let model = write_model(engine, &description).map_err(|e| e.at("model"))?;
+
+    let mut text = String::from("{\n\"version\": \"1.0\",\n");
+    let truncation = limits::write_truncation(description.truncation.as_ref());
+    let _ = writeln!(text, "\"truncation\": {truncation},");
+    let _ = writeln!(text, "\"padding\": {},", limits::write_padding(description.padding.as_ref()));
+    text.push_str("\"added_tokens\": [");
+    for (i, token) in description.added_tokens.iter().enumerate() {
+        let entry = json!({
+            "id": token.id,
+            "content": token.content,
+            "single_word": token.single_word,
+            "lstrip": token.lstrip,
+            "rstrip": token.rstrip,
+            "normalized": token.normalized,
+            "special": token.is_special,
+        });
+        let _ = write!(text, "{}\n{entry}", if i == 0 { "" } else { "," });
     }
-    text.push_str("\n},\n\"merges\": [");
-    let part = |id: TokenId| json_string(&vocabulary.written(id).unwrap_or_default());
+    text.push_str("\n],\n");
+    let _ = writeln!(text, "\"normalizer\": {normalizer},");
+    let _ = writeln!(text, "\"pre_tokenizer\": {pre_tokenizer},");
+    let _ = writeln!(text, "\"post_processor\": {},", post_processors::write(&description.post_processor));
+    let _ = writeln!(text, "\"decoder\": {decoder},");
+    let _ = writeln!(text, "\"model\": {model}\n}}");
+    Ok(text.into_bytes())
+}
+
+/// Decoding in the steps of the file.
+fn spelled_out(description: &Description) -> Decoding {
+    if description.decoding != Decoding::Bytes {
+        return description.decoding.clone();
+    }
+    Decoding::Steps(match description.model.alphabet() {
+        Some(Alphabet::Bytes) => vec![Decoder::ByteLevel],
+        Some(Alphabet::Chars { end_of_word: Some(mark) }) => {
+            let pattern = Pattern::Literal(mark.symbol.clone());
+            vec![Decoder::Replace { pattern, content: String::new() }, Decoder::Fuse]
+        }
+        _ => vec![Decoder::Fuse],
+    })
+}
+
+fn write_model(engine: &Engine, description: &Description) -> Result<String> {
+    match &description.model {
+        Model::Bpe(model) => write_bpe(engine, description, model),
+        Model::WordPiece(model) => {
+            let head = json!({
+                "type": "WordPiece",
+                "unk_token": unk(engine, model.unk),
+                "continuing_subword_prefix": model.continuing_prefix,
+                "max_input_chars_per_word": model.max_chars,
+            });
+            Ok(with_vocab(engine, description, &head) + "\n}")
+        }
+        Model::WordLevel(model) => {
+            let head = json!({ "type": "WordLevel", "unk_token": unk(engine, model.unk) });
+            Ok(with_vocab(engine, description, &head) + "\n}")
+        }
+        Model::Unigram(model) => write_unigram(engine, description, model),
+    }
+}
+
+/// How the unknown token is written. Models that must name one name one that is not there where
+/// there is none: it is missed only when it is needed, as here.
+fn unk(engine: &Engine, id: Option<TokenId>) -> String {
+    id.and_then(|id| engine.vocabulary().written(id)).unwrap_or_else(|| "<unk>".to_owned())
+}
+
+/// The fields of `head`, and the vocabulary as an object of ids.
+fn with_vocab(engine: &Engine, description: &Description, head: &Value) -> String {
+    let vocabulary = engine.vocabulary();
+    let added = &description.added_tokens;
+    let tokens = description.model.tokens();
+    let is_ordinary = |id| tokens.index_of(id).is_some();
+    let mut listed = added::in_vocabulary(added, is_ordinary, tokens.len());
+    // The unknown token must be in the vocabulary: the reference looks it up there.
+    if description.model.unk().is_some() {
+        let last = description.model.unk().and_then(|unk| added.iter().position(|token| token.id == unk));
+        listed = listed.max(last.map_or(0, |last| last + 1));
+    }
+    let mut text = String::from("{\n");
+    for (name, value) in head.as_object().into_iter().flatten() {
+        let _ = writeln!(text, "{}: {value},", json_string(name));
+    }
+    text.push_str("\"vocab\": {");
+    let later: Vec<TokenId> = added[listed..].iter().map(|token| token.id).collect();
+    let ids = vocabulary.ids();
+    let ids = ids.iter().filter(|&&id| is_ordinary(id) || later.binary_search(&id).is_err());
+    for (i, &id) in ids.enumerate() {
+        let written = json_string(&vocabulary.written(id).unwrap_or_default());
+        let _ = write!(text, "{}\n{written}: {id}", if i == 0 { "" } else { "," });
+    }
+    text.push_str("\n}");
+    text
+}
+
+fn write_bpe(engine: &Engine, description: &Description, model: &Bpe) -> Result<String> {
+    let suffix = match &model.alphabet {
+        Alphabet::Bytes | Alphabet::Chars { end_of_word: None } => None,
+        Alphabet::Chars { end_of_word: Some(mark) } if mark.form == EndOfWordForm::Suffix => {
+            Some(&mark.symbol)
+        }
+        Alphabet::Chars { end_of_word: Some(mark) } => {
+            return Err(cannot(format!(
+                "an end-of-word symbol of its own ({:?}); train with end_of_word_form=\"suffix\" for this format",
+                mark.symbol
+            ))
+            .at("end_of_word_suffix"));
+        }
+    };
+    let Merges::Listed(merges) = &model.merges else {
+        return Err(cannot("merges that are no list").at("merges"));
+    };
+    let head = json!({
+        "type": "BPE",
+        "dropout": model.dropout,
+        "unk_token": model.unk.map(|id| unk(engine, Some(id))),
+        "continuing_subword_prefix": model.continuing_prefix,
+        "end_of_word_suffix": suffix,
+        "fuse_unk": model.fuse_unk,
+        "byte_fallback": model.byte_fallback,
+        "ignore_merges": model.whole_pretokens,
+    });
+    let mut text = with_vocab(engine, description, &head);
+    text.push_str(",\n\"merges\": [");
+    let part = |id: TokenId| json_string(&engine.vocabulary().written(id).unwrap_or_default());
     for (i, merge) in merges.iter().enumerate() {
         let comma = if i == 0 { "" } else { "," };
         let _ = write!(text, "{comma}\n[{}, {}]", part(merge.left), part(merge.right));
     }
-    text.push_str("\n]\n}\n}\n");
-    Ok(text.into_bytes())
+    text.push_str("\n]\n}");
+    Ok(text)
+}
+
+fn write_unigram(engine: &Engine, description: &Description, model: &Unigram) -> Result<String> {
+    if model.single_precision || !model.kinds.is_empty() {
+        return Err(cannot("a model that sums as SentencePiece does; save as a SentencePiece model"));
+    }
+    let vocabulary = engine.vocabulary();
+    let added = &description.added_tokens;
+    let is_ordinary = |id| model.tokens.index_of(id).is_some();
+    let listed = added::in_vocabulary(added, is_ordinary, model.tokens.len());
+    let later: Vec<TokenId> = added[listed..].iter().map(|token| token.id).collect();
+    let ids = vocabulary.ids();
+    let ids: Vec<TokenId> =
+        ids.into_iter().filter(|&id| is_ordinary(id) || later.binary_search(&id).is_err()).collect();
+    if ids.iter().zip(0..).any(|(&id, place)| id != place) {
+        return Err(cannot("ids with holes between them; they are places in a list here").at("vocab"));
+    }
+    let mut text = String::from("{\n\"type\": \"Unigram\",\n");
+    let _ = writeln!(text, "\"unk_id\": {},", json!(model.unk));
+    let _ = writeln!(text, "\"byte_fallback\": {},\n\"vocab\": [", model.byte_fallback);
+    let mut lowest = f64::INFINITY;
+    for (i, &id) in ids.iter().enumerate() {
+        // A special token is never chosen by its score.
+        let score = model.tokens.index_of(id).map_or(0.0, |index| model.scores[index]);
+        lowest = lowest.min(score);
+        let written = json_string(&vocabulary.written(id).unwrap_or_default());
+        let comma = if i + 1 == ids.len() { "" } else { "," };
+        let _ = writeln!(text, "[{written}, {}]{comma}", json!(score));
+    }
+    if (lowest - 10.0).to_bits() != model.unk_score.to_bits() {
+        let reason =
+            format!("a score of {} for what is unknown; it is ten below the lowest here", model.unk_score);
+        return Err(cannot(reason).at("unk_score"));
+    }
+    text.push_str("]\n}");
+    Ok(text)
 }
 
 /// Files tell tokens apart by their written form alone.
@@ -95,78 +214,19 @@ pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
 /// A format error for two tokens that are written alike.
 pub(crate) fn check_written_forms(engine: &Engine) -> Result<()> {
     let vocabulary = engine.vocabulary();
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = std::collections::HashMap::new();
     for (id, bytes) in vocabulary.tokens().iter() {
-        if !seen.insert(vocabulary.write(bytes)) {
+        if seen.insert(vocabulary.write(bytes), id).is_some() {
             let reason = format!("two tokens are written {:?}, one of them {id}", vocabulary.write(bytes));
             return Err(cannot(reason).at("vocab").at("model"));
         }
     }
-    match vocabulary.added().iter().find(|token| seen.contains(&token.content)) {
+    let is_another = |content: &str, id| seen.get(content).is_some_and(|&other| other != id);
+    match vocabulary.added().iter().find(|token| is_another(&token.content, token.id)) {
         Some(token) => {
             let reason = format!("{:?} is also how an ordinary token is written", token.content);
             Err(cannot(reason).at("added_tokens"))
         }
         None => Ok(()),
-    }
-}
-
-fn end_of_word(alphabet: &Alphabet) -> Result<Option<&EndOfWord>> {
-    match alphabet {
-        Alphabet::Bytes | Alphabet::Chars { end_of_word: None } => Ok(None),
-        Alphabet::Chars { end_of_word: Some(mark) } if mark.form == EndOfWordForm::Suffix => Ok(Some(mark)),
-        Alphabet::Chars { end_of_word: Some(mark) } => Err(cannot(format!(
-            "an end-of-word symbol of its own ({:?}); train with end_of_word_form=\"suffix\" for this format",
-            mark.symbol
-        ))
-        .at("end_of_word_suffix")
-        .at("model")),
-    }
-}
-
-fn pre_tokenizer(split: &Split, alphabet: &Alphabet) -> Result<String> {
-    let byte_level = |use_regex: bool| {
-        format!(
-            "{{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": false, \"use_regex\": {use_regex}}}"
-        )
-    };
-    let is_bytes = *alphabet == Alphabet::Bytes;
-    let split_stage = match split {
-        Split::Whole => return Ok(if is_bytes { byte_level(false) } else { "null".to_owned() }),
-        Split::Pattern(_) if is_bytes && known::name_of(split) == Some("gpt2") => {
-            return Ok(byte_level(true));
-        }
-        Split::Pattern(regex) => {
-            let regex = portable(regex).map_err(|error| {
-                cannot(format!(
-                    "the split means something else in this format's regular expressions: {error}"
-                ))
-                .at("pre_tokenizer")
-            })?;
-            format!(
-                "{{\"type\": \"Split\", \"pattern\": {{\"Regex\": {}}}, \"behavior\": \"Isolated\", \"invert\": false}}",
-                json_string(&regex)
-            )
-        }
-    };
-    Ok(if is_bytes {
-        format!("{{\"type\": \"Sequence\", \"pretokenizers\": [\n{split_stage},\n{}\n]}}", byte_level(false))
-    } else {
-        split_stage
-    })
-}
-
-fn decoder(alphabet: &Alphabet, end_of_word: Option<&EndOfWord>) -> String {
-    match (alphabet, end_of_word) {
-        (Alphabet::Bytes, _) => {
-            "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": false, \"use_regex\": false}"
-                .to_owned()
-        }
-        (Alphabet::Chars { .. }, None) => "{\"type\": \"Fuse\"}".to_owned(),
-        (Alphabet::Chars { .. }, Some(mark)) => format!(
-            "{{\"type\": \"Sequence\", \"decoders\": [{{\"type\": \"Replace\", \"pattern\": {{\"String\": {}}}, \
-             \"content\": \"\"}}, {{\"type\": \"Fuse\"}}]}}",
-            json_string(&mark.symbol)
-        ),
     }
 }

@@ -1,8 +1,8 @@
 """The public names of tiktoken 0.14.0 over tokenmill.
 
 ``from tokenmill.compat import tiktoken`` is enough to replace ``import tiktoken``. Rank files are read
-from a folder named with ``set_folder``, or from tiktoken's own cache. What differs is listed in
-docs/differences.md.
+from a folder named with ``set_folder``, or from tiktoken's own cache, or downloaded. What differs is listed
+in docs/differences.md.
 """
 
 from __future__ import annotations

@@ -262,7 +262,7 @@ class Encoding:
         from . import registry
 
         if self is registry.ENCODINGS.get(self.name):
-            return (self.name, get_folder())
+            return (self.name, *get_folder())
         return {
             "name": self.name,
             "pat_str": self._pat_str,
@@ -276,9 +276,9 @@ class Encoding:
         if isinstance(value, dict):
             self.__init__(**value)  # type: ignore[misc]
             return
-        name, folder = value
-        if folder is not None and get_folder() is None:
-            set_folder(folder)
+        name, folder, offline = value
+        if get_folder() == (None, False):
+            set_folder(folder, offline=offline)
         self.__dict__.update(registry.get_encoding(name).__dict__)
 
     # ---- special tokens -----------------------------------------------------------------------

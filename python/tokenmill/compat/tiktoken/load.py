@@ -2,12 +2,18 @@
 
 A file that tiktoken names by a URL is looked for, in this order, in the folder of ``set_folder`` and in
 tiktoken's cache (``TIKTOKEN_CACHE_DIR``, else ``DATA_GYM_CACHE_DIR``, else ``data-gym-cache`` among the
-temporary files), where it is called by the sha1 of its URL. Wherever it is found its sha256 is checked.
+temporary files), where it is called by the sha1 of its URL. Where none of the two variables is set it is
+then looked for in tokenmill's own cache, by its own name. Wherever it is found its sha256 is checked.
+
+A file that is in none of these places is downloaded, into the cache that a variable names, else into
+tokenmill's own; an empty variable means that nothing is kept, as in tiktoken.
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -16,6 +22,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...errors import FormatError, MissingExtraError
+from ...hub import download
+from ...hub.download import File
+from ...hub.encodings import FILES
+from ...hub.folder import cache_folder
 
 __all__ = [
     "check_hash",
@@ -30,21 +40,24 @@ __all__ = [
 _Path = str | os.PathLike[str]
 
 _folder: Path | None = None
+_offline = False
 
 
-def set_folder(path: _Path | None) -> None:
+def set_folder(path: _Path | None, *, offline: bool = False) -> None:
     """Look for rank files in this folder before all others; ``None`` undoes it.
 
     They go by their own names there (``cl100k_base.tiktoken``, ``vocab.bpe``), or by tiktoken's names for
     its cache. Nothing is written to the folder. Encodings that were made before stay as they are.
+    With ``offline=True`` nothing is downloaded until the next call of this function.
     """
-    global _folder
+    global _folder, _offline
     _folder = None if path is None else Path(path).absolute()
+    _offline = offline
 
 
-def get_folder() -> str | None:
-    """What ``set_folder`` has set."""
-    return None if _folder is None else str(_folder)
+def get_folder() -> tuple[str | None, bool]:
+    """What ``set_folder`` has set, and whether it said ``offline``."""
+    return (None if _folder is None else str(_folder)), _offline
 
 
 # ---- finding ----------------------------------------------------------------------------------
@@ -52,7 +65,7 @@ def get_folder() -> str | None:
 
 def read_file(blobpath: str) -> bytes:
     """The bytes of a local file, or of what a URL names, past every cache."""
-    return _fetch(blobpath, None) if "://" in blobpath else Path(blobpath).read_bytes()
+    return _fetch(blobpath, None, []) if "://" in blobpath else Path(blobpath).read_bytes()
 
 
 def check_hash(data: bytes, expected_hash: str) -> bool:
@@ -61,47 +74,81 @@ def check_hash(data: bytes, expected_hash: str) -> bool:
 
 
 def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
-    """The bytes of a local file, or of what a URL names, from the folders that the module names.
+    """The bytes of a local file, or of what a URL names, from the places that the module names.
 
-    Raises ``FormatError`` for a local file with another sha256 than expected, and ``MissingExtraError``
-    for a URL whose file is not on this machine; it says where to put it.
+    Raises ``FormatError`` for a local file with another sha256 than expected. For a URL it raises
+    ``ManifestError`` with both hashes for a download with another one, ``FileNotFoundError`` where it is
+    not on this machine, offline, or not on the server, ``ConnectionError`` for a server that cannot be
+    reached, and ``MissingExtraError``, which says where to put the file, without the extra ``hub``.
     """
     if "://" not in blobpath:
         data = read_file(blobpath)
         if expected_hash is not None and not check_hash(data, expected_hash):
             raise _format_error(blobpath, "", "hash", f"its sha256 is not {expected_hash}")
         return data
-    for path in _places(blobpath, expected_hash):
+    places = list(_places(blobpath, expected_hash))
+    for path in places:
         if path.is_file():
             data = path.read_bytes()
             if expected_hash is None or check_hash(data, expected_hash):
                 return data
-    return _fetch(blobpath, expected_hash)
+    return _fetch(blobpath, expected_hash, places)
 
 
 def _places(url: str, sha256: str | None) -> Iterator[Path]:
-    """Where the file of a URL may be."""
+    """Where the file of a URL may be. What is downloaded goes to the last place, unless it is nobody's."""
     cached = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
     if _folder is not None:
         yield _folder / url.rsplit("/", 1)[-1]
         yield _folder / cached
-    cache = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
-    if cache:
+    cache = _cache()
+    if cache is None:
+        if sha256 is not None:
+            # Anyone may write among the temporary files, so only what can be checked is taken from there.
+            yield Path(tempfile.gettempdir(), "data-gym-cache", cached)
+        with contextlib.suppress(MissingExtraError):
+            # Files of others may have one name and several addresses.
+            known = _known(url)
+            yield cache_folder() / (known.name if known else f"{cached[:12]}-{url.rsplit('/', 1)[-1]}")
+    elif cache:
         yield Path(cache, cached)
-    elif cache is None and sha256 is not None:
-        # Anyone may write among the temporary files, so only what can be checked is taken from there.
-        yield Path(tempfile.gettempdir(), "data-gym-cache", cached)
 
 
-def _fetch(url: str, sha256: str | None) -> bytes:
-    """The one place that may ask a network for a file; nothing is installed that does."""
-    name = url.rsplit("/", 1)[-1]
-    checked = f" (sha256 {sha256})" if sha256 else ""
-    raise MissingExtraError(
-        f"{name}{checked} is not on this machine, and tokenmill does not download it: put the file into a "
-        f"folder and name that with tiktoken.set_folder(...), or let TIKTOKEN_CACHE_DIR name its cache",
-        extra="hub",
-    )
+def _cache() -> str | None:
+    """The cache that tiktoken's variables name; an empty one is none."""
+    return os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+
+
+def _known(url: str) -> File | None:
+    return next((file for file in FILES.values() if file.url == url), None)
+
+
+def _fetch(url: str, sha256: str | None, places: list[Path]) -> bytes:
+    """The one place that asks a network for a file, which is in none of the places."""
+    known, name = _known(url), url.rsplit("/", 1)[-1]
+    if _offline:
+        looked = f" (looked for at {', '.join(map(str, places))})" if places else ""
+        said = f"{name} is not on this machine{looked}, and offline nothing is downloaded"
+        raise FileNotFoundError(errno.ENOENT, said, url)
+    file = File(name, url, sha256, known.size if known and known.sha256 == sha256 else None)
+    try:
+        if not places or _cache() == "":
+            return download.read(file)
+        return download.ensure(file, places[-1]).read_bytes()
+    except (ConnectionError, FileNotFoundError):
+        raise
+    except OSError:
+        if _cache() is not None:
+            raise
+        return download.read(file)  # a place of nobody's choice that cannot be written, as in tiktoken
+    except MissingExtraError as error:
+        checked = f" (sha256 {sha256})" if sha256 else ""
+        raise MissingExtraError(
+            f'{name}{checked} is not on this machine; for its download: pip install "tokenmill[hub]". Or put '
+            f"it into a folder and name that with tiktoken.set_folder(...), or let TIKTOKEN_CACHE_DIR name "
+            f"tiktoken's cache",
+            extra="hub",
+        ) from error
 
 
 # ---- reading ----------------------------------------------------------------------------------

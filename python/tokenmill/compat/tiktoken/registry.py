@@ -27,8 +27,8 @@ ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] = dict(CONSTRUCTO
 def get_encoding(encoding_name: str) -> Encoding:
     """The encoding of this name, the same object at every call.
 
-    Raises ``ValueError`` for a name that is not known, ``MissingExtraError`` where its rank file is not
-    on this machine.
+    Its rank file is downloaded unless it is on this machine (see ``load``). Raises ``ValueError`` for a name
+    that is not known, and what ``load.read_file_cached`` raises.
     """
     if not isinstance(encoding_name, str):
         raise ValueError(f"the name of an encoding is a str, not {type(encoding_name).__name__}")

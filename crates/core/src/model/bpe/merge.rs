@@ -8,9 +8,11 @@ use std::collections::BinaryHeap;
 
 use tokenmill_kernels::PairTable;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{TokenId, narrow};
 use crate::watch::Ticker;
+
+use super::pieces::Splits;
 
 /// Rows up to this many symbols are scanned for their lowest rank at every step.
 ///
@@ -19,49 +21,87 @@ use crate::watch::Ticker;
 const SCAN_LIMIT: usize = 80;
 
 /// What [`PairTable::get_packed`] gives for a pair that does not merge.
-const NO_PAIR: u64 = u64::MAX;
+pub(super) const NO_PAIR: u64 = u64::MAX;
 
 /// The mutable state of merging, reused from pretoken to pretoken.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// Where ids are put, behind what is there.
-    pub ids: Vec<TokenId>,
-    pub(super) symbols: Vec<TokenId>,
-    pairs: Vec<u64>,
-    next: Vec<u32>,
-    previous: Vec<u32>,
+    pub(super) symbols: Vec<u32>,
+    /// Where the bytes of each first symbol end in the pretoken, if anybody asks.
+    pub(super) bounds: Vec<u32>,
+    /// For each symbol of a short row, which of the first ones it starts with, if anybody asks.
+    starts: Vec<u32>,
+    pub(super) pairs: Vec<u64>,
+    pub(super) next: Vec<u32>,
+    pub(super) previous: Vec<u32>,
     heap: Vec<Reverse<u64>>,
+    /// Merged symbols that are no ids yet, and where each ends.
+    pub(super) merged: Vec<u32>,
+    pub(super) merged_ends: Vec<u32>,
+    /// What is left of a symbol that is split again.
+    pub(super) parts: Vec<u32>,
+    pub(super) splits: Splits,
 }
 
 impl Scratch {
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
-        4 * (self.ids.capacity() + self.symbols.capacity() + self.next.capacity() + self.previous.capacity())
+        4 * (self.symbols.capacity()
+            + self.bounds.capacity()
+            + self.starts.capacity()
+            + self.next.capacity()
+            + self.previous.capacity()
+            + self.merged.capacity()
+            + self.merged_ends.capacity()
+            + self.parts.capacity())
             + 8 * (self.pairs.capacity() + self.heap.capacity())
-    }
-
-    /// Gives back what an unusually long text made it grow to.
-    pub fn shrink(&mut self, limit: usize) {
-        if self.memory() > limit {
-            *self = Self::default();
-        }
+            + 16 * self.splits.capacity()
     }
 }
 
-/// Merges `scratch.symbols` and puts what is left behind `scratch.ids`.
-pub(super) fn merge(pairs: &PairTable, scratch: &mut Scratch, ticker: &mut Ticker<'_>) -> Result<()> {
+/// Merges `scratch.symbols` and puts what is left behind `ids`. With `ends`, says for each id where
+/// its part of the pretoken ends, from `scratch.bounds`. `TIES` says that merges with different
+/// results may have equal ranks.
+pub(super) fn merge<const TIES: bool>(
+    pairs: &PairTable,
+    scratch: &mut Scratch,
+    ids: &mut Vec<TokenId>,
+    ends: Option<&mut Vec<u32>>,
+    ticker: &mut Ticker<'_>,
+) -> Result<()> {
     let length = scratch.symbols.len();
     if length <= SCAN_LIMIT {
-        merge_by_scan(pairs, scratch);
-        scratch.ids.extend_from_slice(&scratch.symbols);
+        scratch.starts.clear();
+        if ends.is_some() {
+            scratch.starts.extend(0..narrow(length));
+        }
+        merge_by_scan::<TIES>(pairs, scratch);
+        ids.extend_from_slice(&scratch.symbols);
+        if let Some(ends) = ends {
+            ends_of(scratch.starts.iter().copied(), &scratch.bounds, ends);
+        }
         return Ok(());
     }
-    if u32::try_from(length).is_err() {
-        return Err(Error::argument(format!(
-            "a pretoken of {length} symbols is over the limit of 2^32; choose a split that cuts the text"
-        )));
+    merge_by_heap(pairs, scratch, ticker)?;
+    collect(scratch, ids, ends);
+    Ok(())
+}
+
+/// Puts the symbols that are chained by `scratch.next` behind `ids`.
+pub(super) fn collect(scratch: &Scratch, ids: &mut Vec<TokenId>, ends: Option<&mut Vec<u32>>) {
+    let first = (!scratch.symbols.is_empty()).then_some(0);
+    let places =
+        std::iter::successors(first, |&at| Some(scratch.next[at as usize]).filter(|&after| after != END));
+    ids.extend(places.clone().map(|at| scratch.symbols[at as usize]));
+    if let Some(ends) = ends {
+        ends_of(places, &scratch.bounds, ends);
     }
-    merge_by_heap(pairs, scratch, ticker)
+}
+
+/// Where the part of each symbol ends, from the first symbols that they start with.
+fn ends_of(starts: impl Iterator<Item = u32>, bounds: &[u32], ends: &mut Vec<u32>) {
+    ends.extend(starts.skip(1).map(|start| bounds[start as usize - 1]));
+    ends.extend(bounds.last());
 }
 
 /// Merges `symbols` by those pairs only whose rank is below `limit`; returns what is left.
@@ -78,16 +118,18 @@ pub(super) fn merge_below<'a>(pairs: &PairTable, symbols: &'a mut Vec<TokenId>, 
     }
 }
 
-fn merge_by_scan(table: &PairTable, scratch: &mut Scratch) {
-    let Scratch { symbols, pairs, .. } = scratch;
+fn merge_by_scan<const TIES: bool>(table: &PairTable, scratch: &mut Scratch) {
+    let Scratch { symbols, pairs, starts, .. } = scratch;
     pairs.clear();
     pairs.extend(symbols.windows(2).map(|pair| table.get_packed(pair[0], pair[1])));
     loop {
-        // Strictly smaller, so that the leftmost of equal ranks stays.
+        // Strictly smaller, so that the leftmost of equal ranks stays. Where a rank has one result,
+        // all of the packed pair says the same as its rank.
+        let precedes = |pair: u64, other: u64| if TIES { pair >> 32 < other >> 32 } else { pair < other };
         let mut lowest = NO_PAIR;
         let mut at = 0;
         for (i, &pair) in pairs.iter().enumerate() {
-            if pair < lowest {
+            if precedes(pair, lowest) {
                 lowest = pair;
                 at = i;
             }
@@ -98,6 +140,9 @@ fn merge_by_scan(table: &PairTable, scratch: &mut Scratch) {
         symbols[at] = lowest as u32;
         symbols.remove(at + 1);
         pairs.remove(at);
+        if !starts.is_empty() {
+            starts.remove(at + 1);
+        }
         if at > 0 {
             pairs[at - 1] = table.get_packed(symbols[at - 1], symbols[at]);
         }
@@ -108,10 +153,10 @@ fn merge_by_scan(table: &PairTable, scratch: &mut Scratch) {
 }
 
 /// The end of the list of symbols.
-const END: u32 = u32::MAX;
+pub(super) const END: u32 = u32::MAX;
 
 fn merge_by_heap(table: &PairTable, scratch: &mut Scratch, ticker: &mut Ticker<'_>) -> Result<()> {
-    let Scratch { ids, symbols, pairs, next, previous, heap } = scratch;
+    let Scratch { symbols, pairs, next, previous, heap, .. } = scratch;
     let length = narrow(symbols.len());
     pairs.clear();
     next.clear();
@@ -160,11 +205,6 @@ fn merge_by_heap(table: &PairTable, scratch: &mut Scratch, ticker: &mut Ticker<'
         if before != END {
             renew(table, symbols, pairs, &mut queue, before, at);
         }
-    }
-    let mut at = 0;
-    while at != END {
-        ids.push(symbols[at as usize]);
-        at = next[at as usize];
     }
     *heap = queue.into_vec();
     Ok(())
@@ -222,12 +262,27 @@ mod tests {
         #[test]
         fn scan_and_heap_equal_the_naive_merge(table in tables(), symbols in prop::collection::vec(0u32..4, 1..200)) {
             let want = naive(&table, symbols.clone());
+            let mut ticker = Ticker::new(&Unwatched);
             let mut scratch = Scratch { symbols: symbols.clone(), ..Scratch::default() };
-            merge_by_scan(&table, &mut scratch);
+            merge_by_scan::<false>(&table, &mut scratch);
             prop_assert_eq!(&scratch.symbols, &want);
-            let mut scratch = Scratch { symbols, ..Scratch::default() };
-            merge_by_heap(&table, &mut scratch, &mut Ticker::new(&Unwatched)).unwrap();
-            prop_assert_eq!(&scratch.ids, &want);
+            let mut scratch = Scratch { symbols: symbols.clone(), ..Scratch::default() };
+            merge_by_scan::<true>(&table, &mut scratch);
+            prop_assert_eq!(&scratch.symbols, &want);
+            let mut scratch = Scratch { symbols: symbols.clone(), ..Scratch::default() };
+            let mut ids = Vec::new();
+            merge_by_heap(&table, &mut scratch, &mut ticker).unwrap();
+            collect(&scratch, &mut ids, None);
+            prop_assert_eq!(&ids, &want);
+            // Symbols as wide as what they merged from: ends are sums of widths.
+            let bounds: Vec<u32> = (1..=narrow(symbols.len())).collect();
+            let mut scratch = Scratch { symbols, bounds, ..Scratch::default() };
+            let (mut ids, mut ends) = (Vec::new(), Vec::new());
+            merge::<false>(&table, &mut scratch, &mut ids, Some(&mut ends), &mut ticker).unwrap();
+            prop_assert_eq!(&ids, &want);
+            prop_assert_eq!(ends.len(), ids.len());
+            prop_assert!(ends.windows(2).all(|pair| pair[0] < pair[1]));
+            prop_assert_eq!(ends.last(), scratch.bounds.last());
         }
     }
 }

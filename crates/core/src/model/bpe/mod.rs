@@ -1,28 +1,39 @@
 //! Byte-pair encoding: a pretoken becomes symbols, neighbours merge by rank until none can.
 //!
-//! Comes in: one pretoken. Goes out: its ids, behind those already in the scratch. The path
-//! depends on the length alone: a pretoken that is a token needs one look-up, short ones a scan
-//! for the lowest rank, long ones a heap, which keeps the cost at n log n for every text.
+//! Comes in: one pretoken. Goes out: its ids. What the symbols are and which of them merge is in
+//! `symbols` and `pairs`, or in `pieces` for the model of SentencePiece. The path depends on the
+//! length alone: a pretoken that is a token needs one look-up, short ones a scan for the lowest
+//! rank, long ones a heap, which keeps the cost at n log n for every text.
+mod agenda;
 mod merge;
-
-use std::collections::HashMap;
+mod pairs;
+mod pieces;
+mod symbols;
+#[cfg(test)]
+mod tests;
 
 use tokenmill_kernels::PairTable;
 
-use crate::description::{Alphabet, Bpe as BpeDescription, EndOfWordForm, Merge, Merges, TokenList};
-use crate::error::{Defect, Error, Kind, Place, Result};
+use crate::description::{Alphabet, Bpe as BpeDescription, Merges};
+use crate::error::{Defect, Error, Result};
 use crate::ids::{NO_ID, TokenId, narrow};
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
+use super::random::Random;
+use agenda::Chance;
+use pieces::{Out, Pieces};
+use symbols::{Chars, Row, Unknown};
+
 pub use merge::Scratch;
+pub use pairs::listed_merges;
 
 /// A compiled BPE model. Immutable.
 #[derive(Debug)]
 pub struct Bpe {
     symbols: Symbols,
     pairs: PairTable,
-    unk: Option<TokenId>,
+    unknown: Unknown,
     /// By index in the vocabulary's token list: may a pretoken with these bytes become this
     /// token at once? True where merging gives the same, or where whole pretokens win.
     at_once: Vec<bool>,
@@ -32,60 +43,92 @@ pub struct Bpe {
 #[derive(Debug)]
 enum Symbols {
     Bytes(Box<[TokenId; 256]>),
-    Chars {
-        inner: HashMap<char, TokenId>,
-        /// What the last character becomes, where that differs.
-        last: Option<HashMap<char, TokenId>>,
-        /// What follows the last character.
-        end: Option<TokenId>,
-    },
+    Chars(Box<Chars>),
+    /// They merge by score.
+    Pieces(Box<Pieces>),
 }
 
 impl Bpe {
-    /// Compiles the model of a valid description.
+    /// Compiles the model of a valid description. Special tokens never come out of a text.
     ///
     /// # Errors
-    /// A format error at `merges` for a pair that is listed twice.
+    /// A format error at `merges` for a pair that is listed twice, or for scores of what is not
+    /// characters; at `dropout` for what is no probability.
     pub fn new(description: &BpeDescription, vocabulary: &Vocabulary) -> Result<Self> {
-        let pairs = match &description.merges {
-            Merges::Listed(merges) => listed_pairs(merges)?,
-            Merges::ById => pairs_by_id(vocabulary)?,
-        };
-        let mut model = Self {
-            symbols: Symbols::new(&description.alphabet, vocabulary.tokens()),
-            pairs,
-            unk: description.unk,
-            at_once: Vec::new(),
-        };
-        if description.alphabet == Alphabet::Bytes {
-            model.at_once = if description.whole_pretokens {
-                vec![true; vocabulary.tokens().len()]
-            } else {
-                model.self_building(vocabulary).collect()
-            };
+        if let Some(dropout) = description.dropout.filter(|dropout| !(0.0..=1.0).contains(dropout)) {
+            let reason = format!("{dropout} is no probability; those go from 0 to 1");
+            return Err(Error::format(Defect::Range, reason).at("dropout").at("model"));
         }
+        let special: Vec<TokenId> =
+            vocabulary.added().iter().filter(|token| token.is_special).map(|token| token.id).collect();
+        let is_special: &dyn Fn(TokenId) -> bool = &|id| special.binary_search(&id).is_ok();
+        let prefix = description.continuing_prefix.as_deref();
+        let (symbols, pairs) = match (&description.alphabet, &description.merges) {
+            (Alphabet::Chars { end_of_word: None }, Merges::ByScore { scores, kinds })
+                if prefix.is_none() =>
+            {
+                let (pieces, pairs) = Pieces::new(scores, kinds, vocabulary, is_special)?;
+                (Symbols::Pieces(Box::new(pieces)), pairs)
+            }
+            (_, Merges::ByScore { .. }) => {
+                let reason = "merges go by score only over plain characters";
+                return Err(Error::format(Defect::Inconsistent, reason).at("merges").at("model"));
+            }
+            (alphabet, merges) => {
+                let symbols = match alphabet {
+                    Alphabet::Bytes => Symbols::Bytes(symbols::byte_symbols(vocabulary, is_special)),
+                    Alphabet::Chars { end_of_word } => {
+                        let mark = end_of_word.as_ref();
+                        Symbols::Chars(Box::new(Chars::new(prefix, mark, vocabulary, is_special)))
+                    }
+                };
+                let pairs = match merges {
+                    Merges::Listed(merges) => pairs::listed(merges, is_special)?,
+                    _ => pairs::by_id(vocabulary, prefix, is_special)?,
+                };
+                (symbols, pairs)
+            }
+        };
+        let BpeDescription { unk, fuse_unk, byte_fallback, .. } = *description;
+        let unknown = Unknown::new(unk, fuse_unk, byte_fallback, vocabulary, is_special);
+        let mut model = Self { symbols, pairs, unknown, at_once: Vec::new() };
+        model.at_once = if description.whole_pretokens {
+            let may_come_out = |index| match &model.symbols {
+                Symbols::Pieces(pieces) => pieces.may_come_out(index),
+                _ => !is_special(vocabulary.tokens().id(index)),
+            };
+            (0..vocabulary.tokens().len()).map(may_come_out).collect()
+        } else {
+            model.self_building(vocabulary).collect()
+        };
         Ok(model)
     }
 
     /// For every ordinary token: does merging its bytes give this one token?
     fn self_building<'a>(&'a self, vocabulary: &'a Vocabulary) -> impl Iterator<Item = bool> + 'a {
         let mut scratch = Scratch::default();
+        let mut ids = Vec::new();
         vocabulary.tokens().iter().map(move |(id, bytes)| {
-            scratch.ids.clear();
+            ids.clear();
             let watch = crate::watch::Unwatched;
-            let merged = self.merge_pretoken(bytes, 0, &mut scratch, &mut Ticker::new(&watch));
-            merged.is_ok() && scratch.ids == [id]
+            let merged = self.merge_pretoken(
+                bytes,
+                &mut scratch,
+                Chance::Never,
+                Out { ids: &mut ids, ends: None },
+                &mut Ticker::new(&watch),
+            );
+            merged.is_ok() && ids == [id]
         })
     }
 
-    /// Does merging build every token from its bytes, so that the rule for whole pretokens says
-    /// nothing new? Only asked of alphabets of bytes.
+    /// Does merging build every token that a text may become from its bytes, so that the rule for
+    /// whole pretokens says nothing new?
     pub fn builds_every_token(&self, vocabulary: &Vocabulary) -> bool {
-        matches!(self.symbols, Symbols::Bytes(_)) && self.self_building(vocabulary).all(|builds| builds)
+        self.self_building(vocabulary).zip(&self.at_once).all(|(builds, &asked)| builds || !asked)
     }
 
-    /// Puts the ids of a pretoken behind `scratch.ids`. `at` is where it starts in the caller's
-    /// text, for errors.
+    /// Puts the ids of a pretoken behind `ids`, and where the part of each ends behind `ends`.
     ///
     /// # Errors
     /// An unknown-token error for a symbol outside the alphabet; cancellation.
@@ -93,180 +136,123 @@ impl Bpe {
     pub fn encode(
         &self,
         pretoken: &[u8],
-        at: usize,
         vocabulary: &Vocabulary,
         scratch: &mut Scratch,
+        ids: &mut Vec<TokenId>,
+        ends: Option<&mut Vec<u32>>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         if let Some(index) = vocabulary.find_index(pretoken)
             && self.at_once.get(index) == Some(&true)
         {
-            scratch.ids.push(vocabulary.tokens().id(index));
+            ids.push(vocabulary.tokens().id(index));
+            if let Some(ends) = ends {
+                ends.push(narrow(pretoken.len()));
+            }
             return Ok(());
         }
-        self.merge_pretoken(pretoken, at, scratch, ticker)
+        self.merge_pretoken(pretoken, scratch, Chance::Never, Out { ids, ends }, ticker)
+    }
+
+    /// As [`Self::encode`], with merges passed over by chance and no rule for whole pretokens.
+    ///
+    /// Where merges are listed, one that is passed over may still be made after the next one, as in
+    /// the tokenizers library; where they go by score it is not, as in SentencePiece.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn sample(
+        &self,
+        pretoken: &[u8],
+        scratch: &mut Scratch,
+        (probability, random): (f64, &mut Random),
+        ids: &mut Vec<TokenId>,
+        ends: Option<&mut Vec<u32>>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        let chance = match self.symbols {
+            Symbols::Pieces(_) => Chance::Dropped(probability, random),
+            _ => Chance::Delayed(probability, random),
+        };
+        self.merge_pretoken(pretoken, scratch, chance, Out { ids, ends }, ticker)
     }
 
     fn merge_pretoken(
         &self,
         pretoken: &[u8],
-        at: usize,
         scratch: &mut Scratch,
+        chance: Chance<'_>,
+        mut out: Out<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
+        // Places and ends are counted in 32 bits.
+        if u32::try_from(pretoken.len()).is_err() {
+            return Err(Error::argument(format!(
+                "a pretoken of {} bytes is over the limit of 2^32; choose a split that cuts the text",
+                pretoken.len()
+            )));
+        }
         scratch.symbols.clear();
-        self.break_up(pretoken, at, &mut scratch.symbols)?;
-        merge::merge(&self.pairs, scratch, ticker)
+        scratch.bounds.clear();
+        match &self.symbols {
+            Symbols::Bytes(table) => self.break_up_bytes(pretoken, table, scratch, out.ends.is_some())?,
+            Symbols::Chars(chars) => {
+                let Scratch { symbols, bounds, .. } = scratch;
+                chars.break_up(text(pretoken)?, &self.unknown, Row::new(symbols, bounds))?;
+            }
+            Symbols::Pieces(pieces) => {
+                let tables = (&self.pairs, &self.unknown);
+                return pieces.spell(tables, text(pretoken)?, scratch, chance, out, ticker);
+            }
+        }
+        if matches!(chance, Chance::Never) {
+            return merge::merge::<false>(&self.pairs, scratch, out.ids, out.ends, ticker);
+        }
+        agenda::merge(&self.pairs, scratch, chance, |_, _, _| {}, ticker)?;
+        merge::collect(scratch, out.ids, out.ends.take());
+        Ok(())
     }
 
-    fn break_up(&self, pretoken: &[u8], at: usize, symbols: &mut Vec<TokenId>) -> Result<()> {
-        match &self.symbols {
-            Symbols::Bytes(table) => {
-                for (i, &byte) in pretoken.iter().enumerate() {
-                    match table[usize::from(byte)] {
-                        NO_ID => {
-                            symbols.push(self.unk.ok_or_else(|| unknown(format!("0x{byte:02X}"), at + i))?);
-                        }
-                        id => symbols.push(id),
-                    }
-                }
-            }
-            Symbols::Chars { inner, last, end } => {
-                let text = std::str::from_utf8(pretoken)
-                    .map_err(|_| Error::internal("a character model was given bytes that are not UTF-8"))?;
-                for (i, char) in text.char_indices() {
-                    let is_last = i + char.len_utf8() == text.len();
-                    let table = if is_last { last.as_ref().unwrap_or(inner) } else { inner };
-                    match table.get(&char).copied().or(self.unk) {
-                        Some(id) => symbols.push(id),
-                        None => return Err(unknown(char.to_string(), at + i)),
-                    }
-                }
-                symbols.extend(end);
-            }
+    fn break_up_bytes(
+        &self,
+        pretoken: &[u8],
+        table: &[TokenId; 256],
+        scratch: &mut Scratch,
+        wants_ends: bool,
+    ) -> Result<()> {
+        let Scratch { symbols, bounds, .. } = scratch;
+        symbols.extend(pretoken.iter().map(|&byte| table[usize::from(byte)]));
+        if wants_ends {
+            bounds.extend(1..=narrow(pretoken.len()));
+        }
+        if symbols.contains(&NO_ID) {
+            symbols.clear();
+            bounds.clear();
+            symbols::break_up_bytes(pretoken, table, &self.unknown, Row::new(symbols, bounds))?;
         }
         Ok(())
     }
 
-    /// The table of merges.
-    pub fn pairs(&self) -> &PairTable {
-        &self.pairs
-    }
-
-    /// What stands for a symbol outside the alphabet.
-    pub fn unk(&self) -> Option<TokenId> {
-        self.unk
-    }
-
-    /// Can every byte be spelled?
+    /// Can every text be spelled without an unknown token?
     pub fn is_byte_complete(&self) -> bool {
-        matches!(&self.symbols, Symbols::Bytes(table) if !table.contains(&NO_ID))
+        match &self.symbols {
+            Symbols::Bytes(table) => !table.contains(&NO_ID),
+            Symbols::Chars(_) | Symbols::Pieces(_) => self.unknown.spells_all(),
+        }
     }
 
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
-        self.pairs.memory() + self.at_once.capacity()
-    }
-}
-
-fn unknown(symbol: String, position: usize) -> Error {
-    Kind::UnknownToken { symbol, position: Place::Byte(position) }.into()
-}
-
-impl Symbols {
-    fn new(alphabet: &Alphabet, tokens: &TokenList) -> Self {
-        let end_of_word = match alphabet {
-            Alphabet::Bytes => {
-                let mut table = Box::new([NO_ID; 256]);
-                for (id, bytes) in tokens.iter() {
-                    if let &[byte] = bytes {
-                        table[usize::from(byte)] = id;
-                    }
-                }
-                return Self::Bytes(table);
-            }
-            Alphabet::Chars { end_of_word } => end_of_word.as_ref(),
+        let symbols = match &self.symbols {
+            Symbols::Bytes(_) => 1024,
+            Symbols::Chars(chars) => chars.memory(),
+            Symbols::Pieces(pieces) => pieces.memory(),
         };
-        let single_char = |bytes: &[u8]| {
-            let mut chars = std::str::from_utf8(bytes).ok()?.chars();
-            chars.next().filter(|_| chars.next().is_none())
-        };
-        let mut inner: HashMap<char, TokenId> =
-            tokens.iter().filter_map(|(id, bytes)| Some((single_char(bytes)?, id))).collect();
-        let (mut last, mut end) = (None, None);
-        if let Some(mark) = end_of_word {
-            let symbol = mark.symbol.as_bytes();
-            match mark.form {
-                EndOfWordForm::Separate => {
-                    end = tokens.iter().find(|(_, bytes)| *bytes == symbol).map(|(id, _)| id);
-                    // A mark of one character is no character of the text.
-                    inner.retain(|_, id| Some(*id) != end);
-                }
-                EndOfWordForm::Suffix => {
-                    let glued =
-                        |(id, bytes): (TokenId, &[u8])| Some((single_char(bytes.strip_suffix(symbol)?)?, id));
-                    last = Some(tokens.iter().filter_map(glued).collect());
-                }
-            }
-        }
-        Self::Chars { inner, last, end }
+        self.pairs.memory() + self.at_once.capacity() + symbols
     }
 }
 
-fn listed_pairs(merges: &[Merge]) -> Result<PairTable> {
-    let entry = |(rank, merge): (usize, &Merge)| ((merge.left, merge.right), (narrow(rank), merge.result));
-    let entries: Vec<_> = merges.iter().enumerate().map(entry).collect();
-    PairTable::new(&entries).map_err(|pair| {
-        let at = merges.iter().rposition(|merge| (merge.left, merge.right) == pair).unwrap_or_default();
-        let reason = format!("the pair of ids {} and {} is listed twice", pair.0, pair.1);
-        Error::format(Defect::Duplicate, reason).at_index(at).at("merges").at("model")
-    })
-}
-
-/// Every way to split a token in two tokens, at the rank of its id.
-fn pairs_by_id(vocabulary: &Vocabulary) -> Result<PairTable> {
-    let mut entries = Vec::new();
-    for (id, bytes) in vocabulary.tokens().iter() {
-        for cut in 1..bytes.len() {
-            let (left, right) = bytes.split_at(cut);
-            if let (Some(left), Some(right)) = (vocabulary.find(left), vocabulary.find(right)) {
-                entries.push(((left, right), (id, id)));
-            }
-        }
-    }
-    PairTable::new(&entries).map_err(|_| {
-        Error::format(Defect::Duplicate, "two tokens have the same bytes").at("vocab").at("model")
-    })
-}
-
-/// The merges of an id-ordered vocabulary as a list: for every token of two or more symbols the
-/// two tokens it is made of, in order of ids.
-///
-/// The list means the same as the id rule when each token, merged by the ids below its own,
-/// ends as exactly two tokens; that is checked on the way. Within a span that ends up as one
-/// token no merge crosses its ends, so the token's history is the same in every text.
-///
-/// # Errors
-/// The id of the first token that merging does not build: a list cannot say what the id rule says.
-pub fn listed_merges(vocabulary: &Vocabulary) -> std::result::Result<Vec<Merge>, TokenId> {
-    let Ok(pairs) = pairs_by_id(vocabulary) else { return Err(NO_ID) };
-    let symbols = Symbols::new(&Alphabet::Bytes, vocabulary.tokens());
-    let Symbols::Bytes(table) = &symbols else { return Err(NO_ID) };
-    let mut merges = Vec::new();
-    let mut parts = Vec::new();
-    for (id, bytes) in vocabulary.tokens().iter() {
-        if bytes.len() == 1 {
-            continue;
-        }
-        parts.clear();
-        parts.extend(bytes.iter().map(|&byte| table[usize::from(byte)]));
-        if parts.contains(&NO_ID) {
-            return Err(id);
-        }
-        match *merge::merge_below(&pairs, &mut parts, id) {
-            [left, right] => merges.push(Merge { left, right, result: id }),
-            _ => return Err(id),
-        }
-    }
-    Ok(merges)
+fn text(pretoken: &[u8]) -> Result<&str> {
+    std::str::from_utf8(pretoken)
+        .map_err(|_| Error::internal("a character model was given bytes that are not UTF-8"))
 }

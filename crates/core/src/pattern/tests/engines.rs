@@ -42,11 +42,13 @@ fn text_between_matches_is_kept() {
 fn the_plan_follows_from_the_pattern() {
     for (pattern, plan) in [
         (r"\p{L}+|\s+", Plan::Scanner),
-        (r"\w+", Plan::Linear),
-        (r"[a-z]+", Plan::Linear),
+        (r"\w+", Plan::Scanner),
+        (r"[a-z]+", Plan::Scanner),
+        (r"\w++", Plan::Scanner),
+        (r"\w+\b", Plan::Linear),
         (r"(?m:^)x", Plan::Linear),
         (r"\p{L}{2,}", Plan::Linear),
-        (r"\w++", Plan::Backtracking),
+        (r"(?:a|b)++", Plan::Backtracking),
         (r"(?<=a)b", Plan::Backtracking),
         (r"(a)\1", Plan::Backtracking),
         (r"\h+", Plan::Backtracking),
@@ -93,9 +95,11 @@ fn both_engines_agree() {
         let text = String::from_iter(chars);
         for (pattern, linear, backtracking, regex) in &pairs {
             let (mut one, mut other) = (Vec::new(), Vec::new());
-            let push = |to: &mut Vec<(usize, usize)>, span: Span| to.push((span.start, span.end));
-            linear.for_each(&text, &mut |span| { push(&mut one, span); Ok(()) }).unwrap();
-            backtracking.for_each(&text, &mut |span| { push(&mut other, span); Ok(()) }).unwrap();
+            let push = |to: &mut Vec<(usize, usize)>, span: Span| {
+                to.extend((!span.is_empty()).then_some((span.start, span.end)));
+            };
+            linear.for_each_match(&text, &mut |span, _| { push(&mut one, span); Ok(()) }).unwrap();
+            backtracking.for_each_match(&text, &mut |span, _| { push(&mut other, span); Ok(()) }).unwrap();
             let expected = if text.is_empty() { Vec::new() } else { expected(regex, &text) };
             prop_assert_eq!(&one, &expected, "linear: {} on {:?}", pattern, text);
             prop_assert_eq!(&other, &expected, "backtracking: {} on {:?}", pattern, text);

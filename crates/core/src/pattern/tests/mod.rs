@@ -2,6 +2,7 @@
 mod cuts;
 mod engines;
 mod oracle;
+mod plans;
 mod translate;
 
 use super::{Plan, Splitter};
@@ -15,7 +16,7 @@ const TIKTOKEN_R50K: &str =
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s";
 
 /// Spellings and variants that users have, all of which are to run on the scanner.
-const VARIANTS: [&str; 24] = [
+const VARIANTS: [&str; 37] = [
     TIKTOKEN_CL100K,
     TIKTOKEN_R50K,
     // GPT-2 as it was first published.
@@ -48,7 +49,32 @@ const VARIANTS: [&str; 24] = [
     r"\p{L}{1,2}(?i:'s|'re)?| |'",
     r"[^\S\r\n]+|\S+",
     r" ?\p{Ll}+'?|\p{Lu}",
+    // Classes that cut through the shipped atoms. deepseek-v3, its three splits.
+    DEEPSEEK_V3,
+    r"[一-龥぀-ゟ゠-ヿ]+",
+    // falcon, bloom, words.
+    r"[0-9][0-9][0-9]",
+    r" ?[^(\s|[.,!?…。，、।۔،])]+",
+    r"\w+|[^\w\s]+",
+    // What must stand in front, and what may.
+    r"[st][A-Z]+|[^a-s]",
+    r"[A-Za-z][sS]{1,2}'?|\s[dx]+",
+    // Line ends, as `\s+$` of other dialects is read.
+    r"\s+(?![^\n])|\S",
+    r"\s+(?![^\n])|\s+(?!\S)|\s",
+    // Sequences that fail late, with what they could be part of.
+    r"\d{2}[a-s]|\d",
+    r"[s-v]{3}|[t'][s ]\n",
+    // An upper case that is not all of it.
+    r"[A-LX]*[a-s]+|[A-LX]+[a-s]*|[\r\n]",
+    r"[\p{L}&&[^\p{Han}]]+|[\p{Han}]+|\s+(?!\S)",
 ];
+
+/// The third split of deepseek-v3.
+const DEEPSEEK_V3: &str = concat!(
+    r##"[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"##,
+    r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+);
 
 fn splitter(pattern: &str) -> Splitter {
     Splitter::compile(&Split::Pattern(pattern.to_owned())).unwrap()

@@ -1,6 +1,6 @@
 //! Both translations: what is rewritten, what passes through, what is refused.
 use crate::error::{Kind, Result};
-use crate::pattern::translate::{ONIGURUMA_CLASS_WORD, ONIGURUMA_WORD, WORD};
+use crate::pattern::spelt::{GRAPHEME, ONIGURUMA_CLASS_WORD, ONIGURUMA_WORD, WORD};
 use crate::pattern::{from_portable, portable};
 use proptest::prelude::*;
 
@@ -34,6 +34,8 @@ fn what_differs_is_written_in_another_way() {
         (r"\Z", r"(?=\n*\z)"),
         (r"\pL\u0041\x41\p{^N}", r"\p{L}\x{41}\x{41}\P{N}"),
         (r"(?P<n>a)", r"(?<n>a)"),
+        (r"[[:punct:]a]", r"[!-/:-@\[-`\{-~a]"),
+        (r"[[:^alpha:]]", r"[[^A-Za-z]]"),
     ] {
         assert_eq!(portable(ours).unwrap(), theirs);
     }
@@ -48,6 +50,11 @@ fn what_differs_is_written_in_another_way() {
         (r"(?i:a$)", r"(?i:a(?=\n|\z))"),
         (r"\Z", r"(?=\n?\z)"),
         (r"\<", "<"),
+        (r"\X", GRAPHEME),
+        (r"a\X+", &format!("a{GRAPHEME}+")),
+        (r"\N\O", r"[^\n](?s:.)"),
+        (r"[[:punct:]a]", r"[\p{P}\p{S}a]"),
+        (r"[^[:^space:]]", r"[^[^\s]]"),
     ] {
         assert_eq!(from_portable(theirs).unwrap(), ours);
     }
@@ -92,6 +99,8 @@ fn what_means_the_same_passes_through() {
         r"[^]a]",
         r"\s++\z",
         r"(?>\p{N}{1,3})",
+        r"a\Kb|\R+",
+        r"\p{Bengali}\P{Uppercase_Letter}\p{Zl}",
     ] {
         assert_eq!(portable(pattern).unwrap(), pattern);
         assert_eq!(from_portable(pattern).unwrap(), pattern);
@@ -103,11 +112,13 @@ fn what_cannot_be_translated_is_refused_with_its_place() {
     for (pattern, at) in [
         (r"ab(?i)c", 2),
         (r"(a)\1", 3),
-        (r"a\Kb", 1),
-        (r"a\X", 1),
-        (r"\R", 0),
+        (r"(?=a\Kb)", 4),
+        (r"(?i:a\X)", 5),
+        (r"(?<=\R)", 4),
         (r"(?x: a )", 0),
-        (r"a[[:punct:]]", 1),
+        (r"a[[:no:]]", 1),
+        (r"a[[:punct]", 1),
+        (r"(?i:[[:upper:]])", 4),
         (r"[a--b]", 0),
         (r"(?i:ss)", 5),
         (r"(?i:s\x73)", 5),

@@ -58,7 +58,7 @@ fn a_size_that_just_fits_is_taken() {
     let options =
         TrainOptions { target: Target::VocabSize(257), special_tokens: strings(&["a"]), ..options(0) };
     let (description, report) = train(options, &["xyxy"]).unwrap();
-    assert_eq!(description.model.tokens.len(), 256);
+    assert_eq!(description.model.tokens().len(), 256);
     assert_eq!(report.stopped_early, None);
 }
 

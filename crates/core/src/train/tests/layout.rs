@@ -5,7 +5,7 @@ use crate::train::{SpecialIds, StopReason, Target, TieBreak, TrainAlphabet, Trai
 
 fn spelled(description: &crate::description::Description) -> Vec<(u32, String)> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    description.model.tokens.iter().map(|(id, bytes)| (id, text(bytes))).collect()
+    description.model.tokens().iter().map(|(id, bytes)| (id, text(bytes))).collect()
 }
 
 fn added(description: &crate::description::Description) -> Vec<(u32, &str)> {
@@ -24,17 +24,17 @@ fn special_tokens_come_first_or_last() {
         };
         let (description, report) = train(options, &["xyxy"]).unwrap();
         assert_eq!(added(&description), [(special, "<b>"), (special + 1, "<a>")]);
-        let tokens = &description.model.tokens;
+        let tokens = description.model.tokens();
         assert!(
             (0..=255u8).all(|byte| tokens.bytes(byte.into()) == [byte]
                 && tokens.id(byte.into()) == first + u32::from(byte))
         );
         let merge = Merge { left: first + 120, right: first + 121, result: first + 256 };
-        assert_eq!(description.model.merges, Merges::Listed(vec![merge]));
+        assert_eq!(description.model.as_bpe().unwrap().merges, Merges::Listed(vec![merge]));
         assert_eq!((tokens.len(), tokens.bytes(256), tokens.id(256)), (257, &b"xy"[..], first + 256));
         assert_eq!(report.stopped_early, None);
-        assert_eq!((description.split, description.roles), (Split::Whole, Roles::default()));
-        assert!(!description.model.whole_pretokens);
+        assert_eq!((description.split(), description.roles), (Some(Split::Whole), Roles::default()));
+        assert!(!description.model.as_bpe().unwrap().whole_pretokens);
     }
 }
 
@@ -52,7 +52,10 @@ fn characters_stand_in_code_point_order_with_the_mark_last() {
     let separate = train(options.clone(), &documents).unwrap().0;
     let want = ["a", "b", "n", "é", "\u{1f98a}", "</w>"];
     assert_eq!(spelled(&separate), (1..).zip(want.map(str::to_owned)).collect::<Vec<_>>());
-    assert_eq!(separate.model.alphabet, Alphabet::Chars { end_of_word: options.end_of_word.clone() });
+    assert_eq!(
+        separate.model.alphabet(),
+        Some(&Alphabet::Chars { end_of_word: options.end_of_word.clone() })
+    );
 
     // Plain ones that occurred, then glued ones that occurred.
     options.end_of_word = mark(EndOfWordForm::Suffix);
@@ -71,14 +74,14 @@ fn the_unknown_token_follows_the_special_ones_unless_it_is_one() {
     };
     let (description, _) = train(options.clone(), &["a<unk>b"]).unwrap();
     assert_eq!(added(&description), [(0, "<s>"), (1, "<unk>")]);
-    assert_eq!(description.model.unk, Some(1));
+    assert_eq!(description.model.unk(), Some(1));
     assert_eq!(spelled(&description), [(2, "a".to_owned()), (3, "b".to_owned())]);
 
     options.special_tokens = vec!["<unk>".to_owned(), "<s>".to_owned()];
     options.special_ids = SpecialIds::Last;
     let (description, _) = train(options, &["ab"]).unwrap();
     assert_eq!(added(&description), [(2, "<unk>"), (3, "<s>")]);
-    assert_eq!(description.model.unk, Some(2));
+    assert_eq!(description.model.unk(), Some(2));
 }
 
 #[test]
@@ -141,7 +144,7 @@ fn limits_are_inclusive() {
 #[test]
 fn nothing_to_train_on_gives_the_alphabet() {
     let (description, report) = train(options(10), &[]).unwrap();
-    assert_eq!(description.model.tokens.len(), 256);
+    assert_eq!(description.model.tokens().len(), 256);
     assert_eq!(report.stopped_early, Some(StopReason::NoPairLeft));
     let names: Vec<_> = report.phases.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["count", "sort", "pairs", "merge"]);

@@ -27,9 +27,11 @@ fn train_counts(options: TrainOptions, pretokens: &[(&str, u64)]) -> (Descriptio
 
 /// The merges as they are written in the golden table: `left+right count`.
 fn merges((description, report): &(Description, Report)) -> Vec<String> {
-    let Merges::Listed(merges) = &description.model.merges else { panic!("training lists its merges") };
+    let Merges::Listed(merges) = &description.model.as_bpe().unwrap().merges else {
+        panic!("training lists its merges")
+    };
     assert_eq!(merges.len(), report.merge_counts.len());
-    let tokens = &description.model.tokens;
+    let tokens = description.model.tokens();
     let text = |id| String::from_utf8_lossy(tokens.bytes(tokens.index_of(id).unwrap())).into_owned();
     let counted = merges.iter().zip(&report.merge_counts);
     counted.map(|(merge, count)| format!("{}+{} {count}", text(merge.left), text(merge.right))).collect()

@@ -1,0 +1,227 @@
+//! Text on its way through the stages, and where each byte of it came from.
+//!
+//! A stage that only cuts hands on [`Piece`]s of what it was given. One that changes text writes
+//! into a [`Rewritten`], which remembers for every byte of the new text an interval of the
+//! caller's; so any interval of a pretoken projects back, however many stages lie between.
+use crate::span::Span;
+
+/// Bytes of the caller's text, counted from where the segment starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+/// Where the bytes of a text came from.
+#[derive(Debug, Clone, Copy)]
+pub enum Origins<'a> {
+    /// The text stands in the caller's as it is, from this byte on.
+    Same(usize),
+    /// An interval for every byte, counted from byte `base` of the caller's text.
+    Mapped {
+        /// Where the segment starts.
+        base: usize,
+        /// One for each byte.
+        each: &'a [Origin],
+    },
+    /// Nobody asked.
+    Untracked,
+}
+
+impl Origins<'_> {
+    /// Those of `range` of the text.
+    #[must_use]
+    pub fn slice(self, range: Span) -> Self {
+        match self {
+            Self::Same(at) => Self::Same(at + range.start),
+            Self::Mapped { base, each } => Self::Mapped { base, each: &each[range.start..range.end] },
+            Self::Untracked => Self::Untracked,
+        }
+    }
+
+    /// The bytes of the caller's text that `range` of this text stands for: from the start of its
+    /// first byte's interval to the end of its last byte's. An empty range is an empty interval
+    /// where its first byte would be.
+    pub fn span(self, range: Span) -> Span {
+        match self {
+            Self::Same(at) => Span::new(at + range.start, at + range.end),
+            Self::Untracked => Span::new(0, 0),
+            Self::Mapped { base, each } => {
+                let start = each.get(range.start).map(|origin| origin.start as usize);
+                if range.is_empty() {
+                    let before = || each.last().map_or(0, |origin| origin.end as usize);
+                    let at = base + start.unwrap_or_else(before);
+                    return Span::new(at, at);
+                }
+                let start = base + start.unwrap_or_default();
+                Span::new(start, (base + each[range.end - 1].end as usize).max(start))
+            }
+        }
+    }
+}
+
+/// A piece of text and where it came from.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece<'a> {
+    /// The text as the stages before left it.
+    pub text: &'a str,
+    /// Where it came from.
+    pub origins: Origins<'a>,
+}
+
+impl<'a> Piece<'a> {
+    /// A piece of the caller's text, from its byte `at` on.
+    pub fn original(text: &'a str, at: usize) -> Self {
+        Self { text, origins: Origins::Same(at) }
+    }
+
+    /// A part of it.
+    ///
+    /// # Panics
+    /// When the ends of `range` are not character boundaries.
+    #[must_use]
+    pub fn slice(self, range: Span) -> Self {
+        Self { text: &self.text[range.start..range.end], origins: self.origins.slice(range) }
+    }
+
+    /// The bytes of the caller's text that it stands for.
+    pub fn span(self) -> Span {
+        self.origins.span(Span::new(0, self.text.len()))
+    }
+}
+
+/// A text that a stage has made, kept for the next one.
+#[derive(Debug, Default, Clone)]
+pub struct Rewritten {
+    text: String,
+    each: Vec<Origin>,
+    base: usize,
+    tracks: bool,
+}
+
+impl Rewritten {
+    /// Starts a new text made from `from`. What was there is forgotten, its memory kept.
+    pub fn start(&mut self, from: Piece<'_>) {
+        self.text.clear();
+        self.each.clear();
+        self.text.reserve(from.text.len());
+        (self.base, self.tracks) = match from.origins {
+            Origins::Same(at) => (at, true),
+            Origins::Mapped { base, .. } => (base, true),
+            Origins::Untracked => (0, false),
+        };
+        if self.tracks {
+            self.each.reserve(from.text.len());
+        }
+    }
+
+    /// Takes over `range` of the text that this one is made from, each byte with its origin.
+    pub fn keep(&mut self, from: Piece<'_>, range: Span) {
+        self.text.push_str(&from.text[range.start..range.end]);
+        if !self.tracks {
+            return;
+        }
+        match from.origins {
+            Origins::Same(at) => {
+                // `at` is the base while the text is the caller's own.
+                let shift = at - self.base;
+                let origin =
+                    |byte: usize| Origin { start: (shift + byte) as u32, end: (shift + byte + 1) as u32 };
+                self.each.extend((range.start..range.end).map(origin));
+            }
+            Origins::Mapped { each, .. } => self.each.extend_from_slice(&each[range.start..range.end]),
+            Origins::Untracked => {}
+        }
+    }
+
+    /// Puts new text there that stands for `range` of the text that this one is made from: for all
+    /// of the bytes that the range stands for.
+    pub fn put(&mut self, new: &str, from: Piece<'_>, range: Span) {
+        self.text.push_str(new);
+        if self.tracks {
+            let span = from.origins.span(range);
+            let origin =
+                Origin { start: (span.start - self.base) as u32, end: (span.end - self.base) as u32 };
+            self.each.extend(std::iter::repeat_n(origin, new.len()));
+        }
+    }
+
+    /// As [`Self::put`], one character.
+    pub fn put_char(&mut self, new: char, from: Piece<'_>, range: Span) {
+        self.put(new.encode_utf8(&mut [0; 4]), from, range);
+    }
+
+    /// Puts new text there of which the last byte stands for all of `range`, and the bytes before
+    /// it for nothing at its start: as SentencePiece tells where its pieces come from.
+    pub fn put_at_end(&mut self, new: &str, from: Piece<'_>, range: Span) {
+        let before = self.each.len();
+        self.put(new, from, range);
+        if let Some((_, empty)) = self.each[before..].split_last_mut() {
+            for origin in empty {
+                origin.end = origin.start;
+            }
+        }
+    }
+
+    /// What `range` of the text that this one is made from stands for is added to what its last
+    /// byte stands for, if it has one.
+    pub fn stretch(&mut self, from: Piece<'_>, range: Span) {
+        if let Some(last) = self.each.last_mut() {
+            last.end = last.end.max((from.origins.span(range).end - self.base) as u32);
+        }
+    }
+
+    /// Drops what is behind the first `length` bytes.
+    ///
+    /// # Panics
+    /// When it is no character boundary.
+    pub fn truncate(&mut self, length: usize) {
+        self.text.truncate(length);
+        self.each.truncate(length);
+    }
+
+    /// What was made.
+    pub fn piece(&self) -> Piece<'_> {
+        let origins = if self.tracks {
+            Origins::Mapped { base: self.base, each: &self.each }
+        } else {
+            Origins::Untracked
+        };
+        Piece { text: &self.text, origins }
+    }
+
+    /// Heap bytes held.
+    pub fn memory(&self) -> usize {
+        self.text.capacity() + 8 * self.each.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_and_what_is_put_project_back_through_two_stages() {
+        let original = Piece::original("aéb", 10);
+        let mut first = Rewritten::default();
+        first.start(original);
+        first.keep(original, Span::new(0, 1));
+        first.put("e\u{301}", original, Span::new(1, 3));
+        first.keep(original, Span::new(3, 4));
+        let piece = first.piece();
+        assert_eq!(piece.text, "ae\u{301}b");
+        assert_eq!(piece.slice(Span::new(1, 2)).span(), Span::new(11, 13));
+        assert_eq!(piece.slice(Span::new(2, 4)).span(), Span::new(11, 13));
+        assert_eq!(piece.slice(Span::new(4, 5)).span(), Span::new(13, 14));
+        let mut second = Rewritten::default();
+        second.start(piece);
+        second.put_char('X', piece, Span::new(0, 4));
+        second.keep(piece, Span::new(4, 5));
+        let piece = second.piece();
+        assert_eq!(piece.slice(Span::new(0, 1)).span(), Span::new(10, 13));
+        assert_eq!(piece.slice(Span::new(1, 2)).span(), Span::new(13, 14));
+        assert_eq!(piece.origins.span(Span::new(2, 2)), Span::new(14, 14));
+    }
+}

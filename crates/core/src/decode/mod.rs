@@ -1,0 +1,282 @@
+//! Decoding: tokens in written form to text.
+//!
+//! In comes a row of tokens, one after the other; out goes text. A [`Chain`] is the steps of a
+//! description made ready. Every step is a machine that takes the elements of its row in parts and
+//! hands on what is certain, so that a whole row and a stream of tokens are the same code: what a
+//! step cannot know yet (is this token the last one?, does the run of bytes go on?) it holds back.
+//!
+//! What surprises: most steps look at elements, and `Fuse` makes one element of all of them. A
+//! step behind it sees one long element in many parts; those that must see all of it at once
+//! (a regular expression) then give nothing before the end.
+//!
+//! The plain form, rows of strings to rows of strings, is in the tests, which compare the two.
+mod bpe;
+mod byte_fallback;
+mod byte_level;
+mod cleanup;
+mod ctc;
+mod fuse;
+mod literal;
+mod metaspace;
+mod replace;
+mod sentence_piece;
+mod strip;
+#[cfg(test)]
+mod tests;
+mod utf8;
+mod word_piece;
+
+use crate::description::{Alphabet, Decoder, Decoding, Description, Model, Pattern};
+use crate::error::{Error, Result};
+use crate::watch::Ticker;
+
+pub use utf8::incomplete_tail;
+
+/// Steps in a chain; each takes some stack.
+const STEPS_LIMIT: usize = 256;
+
+/// How many times longer than its tokens a text may become by replacing.
+const GROWTH_LIMIT: usize = 1 << 20;
+
+/// The steps of a description, ready to run. Immutable.
+#[derive(Debug, Clone)]
+pub struct Chain {
+    machines: Vec<Machine>,
+}
+
+/// One row on its way through a chain.
+#[derive(Debug, Clone)]
+pub struct Row {
+    machines: Vec<Machine>,
+}
+
+/// One step, and what it holds back.
+#[derive(Debug, Clone)]
+enum Machine {
+    Bpe(bpe::Bpe),
+    ByteFallback(byte_fallback::ByteFallback),
+    ByteLevel(byte_level::ByteLevel),
+    Ctc(Box<ctc::Ctc>),
+    Fuse(fuse::Fuse),
+    Metaspace(metaspace::Metaspace),
+    Regex(replace::Regex),
+    Replace(replace::Replace),
+    SentencePiece(sentence_piece::SentencePiece),
+    Strip(strip::Strip),
+    WordPiece(word_piece::WordPiece),
+}
+
+/// What all of them do. The text of an element comes in parts, which are never empty; `end`
+/// closes the element; `finish` closes the row.
+trait Step {
+    fn part(&mut self, text: &str, to: &mut Rest<'_, '_>) -> Result<()>;
+    fn end(&mut self, to: &mut Rest<'_, '_>) -> Result<()>;
+    fn finish(&mut self, _to: &mut Rest<'_, '_>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The steps behind one, and the text that leaves the last of them.
+struct Rest<'a, 'w> {
+    machines: &'a mut [Machine],
+    out: &'a mut Vec<u8>,
+    ticker: &'a mut Ticker<'w>,
+}
+
+impl Chain {
+    /// Makes the steps ready; `None` where each id stands for its own bytes and there are none.
+    ///
+    /// # Errors
+    /// A format or pattern error naming the step, its number first.
+    pub fn compile(decoding: &Decoding, model: &Model) -> Result<Option<Self>> {
+        let steps = match decoding {
+            Decoding::Bytes => return Ok(None),
+            Decoding::Spaced => {
+                return Ok(Some(Self { machines: vec![Machine::Fuse(fuse::Fuse::spaced())] }));
+            }
+            Decoding::Steps(steps) => steps,
+        };
+        if steps.len() > STEPS_LIMIT {
+            let reason = format!("{} steps of decoding are over the limit of {STEPS_LIMIT}", steps.len());
+            return Err(Error::limit(reason, STEPS_LIMIT as u64));
+        }
+        let mut machines = Vec::with_capacity(steps.len());
+        let mut growth = 1_usize;
+        for (i, step) in steps.iter().enumerate() {
+            let machine = Machine::new(step, model).map_err(|error| error.at_index(i))?;
+            growth = growth.saturating_mul(machine.growth());
+            if growth > GROWTH_LIMIT {
+                let reason = format!("replacing may make a text more than {GROWTH_LIMIT} times longer");
+                return Err(Error::limit(reason, GROWTH_LIMIT as u64).at_index(i));
+            }
+            machines.push(machine);
+        }
+        Ok(Some(Self { machines }))
+    }
+
+    /// The steps (`None`: each id stands for its own bytes) with those behind them that clean up the
+    /// text as a whole.
+    ///
+    /// # Errors
+    /// None in practice: the patterns are literals.
+    pub fn cleaning(chain: Option<Self>, description: &Description) -> Result<Self> {
+        let Description { model, .. } = description;
+        let mut steps = Vec::new();
+        let mut machines = match (chain, model.alphabet()) {
+            (Some(chain), _) => chain.machines,
+            (None, Some(Alphabet::Bytes)) => vec![Machine::new(&Decoder::ByteLevel, model)?],
+            (None, Some(Alphabet::Chars { end_of_word: Some(mark) })) => {
+                steps.push((mark.symbol.as_str(), ""));
+                Vec::new()
+            }
+            (None, _) => Vec::new(),
+        };
+        let replace = |(from, to): (&str, &str)| replace::machine(&Pattern::Literal(from.to_owned()), to);
+        for step in steps {
+            machines.push(replace(step)?);
+        }
+        machines.push(Machine::Fuse(fuse::Fuse::default()));
+        for rule in cleanup::of_whole_texts() {
+            machines.push(replace(rule)?);
+        }
+        Ok(Self { machines })
+    }
+
+    /// A row at its start.
+    pub fn start(&self) -> Row {
+        Row { machines: self.machines.clone() }
+    }
+}
+
+impl Row {
+    /// Takes the next token; what text is certain goes behind what `out` holds. It is whole
+    /// characters.
+    ///
+    /// # Errors
+    /// That of a pattern that exceeds its limit, and of the watch.
+    #[inline]
+    pub fn token(&mut self, written: &str, out: &mut Vec<u8>, ticker: &mut Ticker<'_>) -> Result<()> {
+        let before = out.len();
+        let mut all = Rest { machines: &mut self.machines, out, ticker };
+        all.part(written)?;
+        all.end()?;
+        let made = out.len() - before;
+        ticker.spend(written.len() + made + 1)
+    }
+
+    /// The row is over: the rest of its text goes behind what `out` holds.
+    ///
+    /// # Errors
+    /// As [`Self::token`].
+    pub fn finish(&mut self, out: &mut Vec<u8>, ticker: &mut Ticker<'_>) -> Result<()> {
+        let mut machines = self.machines.as_mut_slice();
+        while let Some((first, rest)) = machines.split_first_mut() {
+            first.step().finish(&mut Rest { machines: rest, out, ticker })?;
+            machines = rest;
+        }
+        Ok(())
+    }
+}
+
+impl Machine {
+    fn new(step: &Decoder, model: &Model) -> Result<Self> {
+        Ok(match step {
+            Decoder::ByteLevel => Self::ByteLevel(byte_level::ByteLevel::default()),
+            Decoder::WordPiece { prefix, cleanup } => {
+                Self::WordPiece(word_piece::WordPiece::new(prefix, *cleanup))
+            }
+            Decoder::Metaspace { replacement, prepend, .. } => {
+                Self::Metaspace(metaspace::Metaspace::new(*replacement, *prepend))
+            }
+            Decoder::Bpe { suffix } => Self::Bpe(bpe::Bpe::new(suffix)),
+            Decoder::Ctc { pad, delimiter, cleanup } => {
+                Self::Ctc(Box::new(ctc::Ctc::new(pad, delimiter, *cleanup)))
+            }
+            Decoder::ByteFallback => Self::ByteFallback(byte_fallback::ByteFallback::default()),
+            Decoder::Fuse => Self::Fuse(fuse::Fuse::default()),
+            Decoder::Strip { content, start, stop } => {
+                Self::Strip(strip::Strip::new(*content, *start, *stop))
+            }
+            Decoder::Replace { pattern, content } => replace::machine(pattern, content)?,
+            Decoder::SentencePiece { unk_surface, add_dummy_prefix, remove_extra_whitespaces, .. } => {
+                Self::SentencePiece(sentence_piece::SentencePiece::new(
+                    model,
+                    unk_surface,
+                    *add_dummy_prefix,
+                    *remove_extra_whitespaces,
+                ))
+            }
+        })
+    }
+
+    fn step(&mut self) -> &mut dyn Step {
+        match self {
+            Self::Bpe(step) => step,
+            Self::ByteFallback(step) => step,
+            Self::ByteLevel(step) => step,
+            Self::Ctc(step) => &mut **step,
+            Self::Fuse(step) => step,
+            Self::Metaspace(step) => step,
+            Self::Regex(step) => step,
+            Self::Replace(step) => step,
+            Self::SentencePiece(step) => step,
+            Self::Strip(step) => step,
+            Self::WordPiece(step) => step,
+        }
+    }
+
+    /// How many bytes it may make of one.
+    fn growth(&self) -> usize {
+        match self {
+            Self::Replace(step) => step.growth(),
+            Self::Regex(step) => step.growth(),
+            // A space in front of a token, U+FFFD for a byte: once in a chain, not a power of it.
+            _ => 1,
+        }
+    }
+}
+
+impl Rest<'_, '_> {
+    #[inline]
+    fn part(&mut self, text: &str) -> Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        match self.machines.split_first_mut() {
+            None => {
+                self.out.extend_from_slice(text.as_bytes());
+                Ok(())
+            }
+            Some((first, machines)) => {
+                let to = &mut Rest { machines, out: self.out, ticker: self.ticker };
+                match first {
+                    // The steps of nearly all files, without a call through a table.
+                    Machine::Replace(step) => step.part(text, to),
+                    Machine::ByteFallback(step) => step.part(text, to),
+                    Machine::Fuse(step) => step.part(text, to),
+                    Machine::Strip(step) => step.part(text, to),
+                    other => other.step().part(text, to),
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn end(&mut self) -> Result<()> {
+        let Some((first, machines)) = self.machines.split_first_mut() else { return Ok(()) };
+        let to = &mut Rest { machines, out: self.out, ticker: self.ticker };
+        match first {
+            Machine::Replace(step) => step.end(to),
+            Machine::ByteFallback(step) => step.end(to),
+            Machine::Fuse(step) => step.end(to),
+            Machine::Strip(step) => step.end(to),
+            other => other.step().end(to),
+        }
+    }
+
+    /// An element at once.
+    fn element(&mut self, text: &str) -> Result<()> {
+        self.part(text)?;
+        self.end()
+    }
+}

@@ -1,0 +1,234 @@
+//! How a pretoken becomes ids.
+use std::sync::Arc;
+
+use super::TokenList;
+use crate::ids::TokenId;
+
+/// A model: its tokens, and the rule by which they spell a pretoken.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Model {
+    /// Neighbours merge by rank.
+    Bpe(Bpe),
+    /// The longest token first, from left to right.
+    WordPiece(WordPiece),
+    /// A pretoken is a token or unknown.
+    WordLevel(WordLevel),
+    /// The most probable row of tokens.
+    Unigram(Unigram),
+}
+
+impl Model {
+    /// The ordinary tokens.
+    pub fn tokens(&self) -> &Arc<TokenList> {
+        match self {
+            Self::Bpe(model) => &model.tokens,
+            Self::WordPiece(model) => &model.tokens,
+            Self::WordLevel(model) => &model.tokens,
+            Self::Unigram(model) => &model.tokens,
+        }
+    }
+
+    /// The ordinary tokens, to be replaced.
+    pub fn tokens_mut(&mut self) -> &mut Arc<TokenList> {
+        match self {
+            Self::Bpe(model) => &mut model.tokens,
+            Self::WordPiece(model) => &mut model.tokens,
+            Self::WordLevel(model) => &mut model.tokens,
+            Self::Unigram(model) => &mut model.tokens,
+        }
+    }
+
+    /// What stands for what the vocabulary cannot spell.
+    pub fn unk(&self) -> Option<TokenId> {
+        match self {
+            Self::Bpe(model) => model.unk,
+            Self::WordPiece(model) => model.unk,
+            Self::WordLevel(model) => model.unk,
+            Self::Unigram(model) => model.unk,
+        }
+    }
+
+    /// The symbols that merging starts from, for byte-pair encoding.
+    pub fn alphabet(&self) -> Option<&Alphabet> {
+        match self {
+            Self::Bpe(model) => Some(&model.alphabet),
+            _ => None,
+        }
+    }
+
+    /// The model, if it is byte-pair encoding.
+    pub fn as_bpe(&self) -> Option<&Bpe> {
+        match self {
+            Self::Bpe(model) => Some(model),
+            _ => None,
+        }
+    }
+
+    /// The model to change, if it is byte-pair encoding.
+    pub fn as_bpe_mut(&mut self) -> Option<&mut Bpe> {
+        match self {
+            Self::Bpe(model) => Some(model),
+            _ => None,
+        }
+    }
+}
+
+/// Byte-pair encoding.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bpe {
+    /// What a pretoken is broken into before merging.
+    pub alphabet: Alphabet,
+    /// Ordinary tokens: bytes per id, shared with the engine.
+    pub tokens: Arc<TokenList>,
+    /// Which neighbours merge, and in which order.
+    pub merges: Merges,
+    /// A pretoken that is a token as it stands becomes that token, whatever merging would give.
+    pub whole_pretokens: bool,
+    /// What stands for a symbol that is not in the alphabet; without one that is an error.
+    pub unk: Option<TokenId>,
+    /// Unknown symbols beside each other become one unknown token.
+    pub fuse_unk: bool,
+    /// A character that is no symbol becomes the tokens `<0xNN>` of its bytes, if all are there.
+    pub byte_fallback: bool,
+    /// Put before every symbol of a pretoken but the first, and left out where two merge; `None`
+    /// is none. Only over characters.
+    pub continuing_prefix: Option<String>,
+    /// How probably a merge is passed over, for those who ask for another segmentation each time.
+    pub dropout: Option<f32>,
+}
+
+impl Bpe {
+    /// Merges over `alphabet` and nothing special about them.
+    pub fn plain(alphabet: Alphabet, tokens: impl Into<Arc<TokenList>>, merges: Merges) -> Self {
+        Self {
+            alphabet,
+            tokens: tokens.into(),
+            merges,
+            whole_pretokens: false,
+            unk: None,
+            fuse_unk: false,
+            byte_fallback: false,
+            continuing_prefix: None,
+            dropout: None,
+        }
+    }
+}
+
+/// The symbols that merging starts from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Alphabet {
+    /// The bytes of the UTF-8 text.
+    Bytes,
+    /// Its characters, with a mark for the end of each pretoken where the vocabulary has one.
+    Chars {
+        /// The mark.
+        end_of_word: Option<EndOfWord>,
+    },
+}
+
+/// The mark for the end of a pretoken in classical BPE. It decodes to nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndOfWord {
+    /// How it is written, `</w>` by custom.
+    pub symbol: String,
+    /// Where it stands.
+    pub form: EndOfWordForm,
+}
+
+/// Where an end-of-word mark stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndOfWordForm {
+    /// It is a symbol of its own after the last character.
+    Separate,
+    /// It is glued to the last character: `t</w>` is one symbol.
+    Suffix,
+}
+
+/// Which neighbours merge, and in which order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Merges {
+    /// These, lowest index first; equal ones leftmost first.
+    Listed(Vec<Merge>),
+    /// Any two tokens whose joined bytes are a token, lowest id of the result first (the rule
+    /// of tiktoken, and of an ordered token list).
+    ById,
+    /// Any two whose joined characters are a token, highest score of the result first (the rule of
+    /// SentencePiece). One score and kind for each token, in their order.
+    ByScore {
+        /// The scores.
+        scores: Vec<f32>,
+        /// The kinds.
+        kinds: Vec<PieceKind>,
+    },
+}
+
+/// Two neighbours that become one token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Merge {
+    /// The left one.
+    pub left: TokenId,
+    /// The right one.
+    pub right: TokenId,
+    /// What they become.
+    pub result: TokenId,
+}
+
+/// What a piece of a SentencePiece model is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PieceKind {
+    /// An ordinary one.
+    #[default]
+    Normal,
+    /// The unknown one.
+    Unknown,
+    /// Never produced from text.
+    Control,
+    /// Always kept whole.
+    UserDefined,
+    /// In the vocabulary but split again where it comes out.
+    Unused,
+    /// A byte.
+    Byte,
+}
+
+/// The longest token first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WordPiece {
+    /// The tokens as they are written, prefix included.
+    pub tokens: Arc<TokenList>,
+    /// What a pretoken becomes that cannot be spelled.
+    pub unk: Option<TokenId>,
+    /// Put before every token of a pretoken but the first, `##` by custom.
+    pub continuing_prefix: String,
+    /// A pretoken of more characters is unknown.
+    pub max_chars: usize,
+}
+
+/// Whole pretokens.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WordLevel {
+    /// The tokens.
+    pub tokens: Arc<TokenList>,
+    /// What any other pretoken becomes.
+    pub unk: Option<TokenId>,
+}
+
+/// The most probable row of tokens.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unigram {
+    /// The tokens, ids ascending.
+    pub tokens: Arc<TokenList>,
+    /// The log probability of each, in their order.
+    pub scores: Vec<f64>,
+    /// What each is, in their order; empty where all are ordinary.
+    pub kinds: Vec<PieceKind>,
+    /// What stands for a character that no token covers.
+    pub unk: Option<TokenId>,
+    /// The score of an unknown character.
+    pub unk_score: f64,
+    /// An unknown run becomes the tokens `<0xNN>` of its bytes, if all are there.
+    pub byte_fallback: bool,
+    /// Sums as SentencePiece makes them, rounded to single precision after each step, unknown
+    /// characters one by one; else as the tokenizers library does.
+    pub single_precision: bool,
+}

@@ -1,0 +1,137 @@
+//! The added tokens of one pass over the text, and which of them a call recognises.
+use std::borrow::Cow;
+
+use crate::description::AddedToken;
+use crate::error::{Error, Result};
+use crate::ids::TokenId;
+use crate::span::Span;
+use crate::special::{AddedMatcher, Segment, Surroundings};
+use crate::watch::Ticker;
+
+use super::Parts;
+use super::encode::Special;
+
+/// Some of the added tokens, ready to be found.
+#[derive(Debug, Clone)]
+pub(crate) struct AddedSet {
+    matcher: AddedMatcher,
+    tokens: Vec<Sought>,
+    is_special: bool,
+}
+
+/// An added token, and the literal that it is found by.
+#[derive(Debug, Clone)]
+struct Sought {
+    id: TokenId,
+    is_special: bool,
+    content: String,
+    literal: String,
+    surroundings: Surroundings,
+}
+
+/// Which added tokens a call recognises. Those that are not special belong to the vocabulary and
+/// are always among them.
+pub(super) struct Recognised<'a> {
+    /// Those looked for in the text as it comes.
+    pub(super) first: Cow<'a, AddedSet>,
+    /// Those looked for in normalized text.
+    pub(super) second: Cow<'a, AddedSet>,
+    /// Special ones are found and passed over: as in the tokenizers library, no shorter token is
+    /// then looked for at their place.
+    passes_special: bool,
+}
+
+impl AddedSet {
+    /// These tokens, each found by its literal.
+    ///
+    /// # Errors
+    /// A special-token error for an empty literal, or when there are too many.
+    pub(crate) fn new<'a>(tokens: impl IntoIterator<Item = (&'a AddedToken, String)>) -> Result<Self> {
+        let tokens = tokens.into_iter().map(|(token, literal)| Sought {
+            id: token.id,
+            is_special: token.is_special,
+            content: token.content.clone(),
+            literal,
+            surroundings: Surroundings {
+                single_word: token.single_word,
+                lstrip: token.lstrip,
+                rstrip: token.rstrip,
+            },
+        });
+        Self::of(tokens.collect())
+    }
+
+    fn of(tokens: Vec<Sought>) -> Result<Self> {
+        let literals = tokens.iter().map(|token| (token.literal.as_str(), token.surroundings));
+        Ok(Self {
+            matcher: AddedMatcher::new(literals)?,
+            is_special: tokens.iter().all(|token| token.is_special),
+            tokens,
+        })
+    }
+
+    /// Those whose content is allowed, and those that are not special.
+    fn allowed(&self, allowed: &[String]) -> Result<Self> {
+        let keep = |token: &&Sought| !token.is_special || allowed.contains(&token.content);
+        Self::of(self.tokens.iter().filter(keep).cloned().collect())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
+    /// Does none of them mind its neighbours?
+    pub(super) fn is_plain(&self) -> bool {
+        self.matcher.is_plain()
+    }
+
+    fn holds_special(&self, content: &str) -> bool {
+        self.tokens.iter().any(|token| token.is_special && token.content == content)
+    }
+}
+
+impl<'a> Recognised<'a> {
+    /// Those of a policy.
+    ///
+    /// # Errors
+    /// A special-token error for a literal in [`Special::Only`] that is no special token.
+    pub(super) fn new(parts: &'a Parts, special: &Special) -> Result<Self> {
+        let (first, second) = (&parts.first, &parts.second);
+        if let Special::Only(allowed) = special {
+            let known = |content: &str| first.holds_special(content) || second.holds_special(content);
+            if let Some(unknown) = allowed.iter().find(|content| !known(content)) {
+                return Err(Error::special(unknown.clone(), "is not a special token of this tokenizer"));
+            }
+            let (first, second) = (first.allowed(allowed)?, second.allowed(allowed)?);
+            return Ok(Self { first: Cow::Owned(first), second: Cow::Owned(second), passes_special: false });
+        }
+        Ok(Self {
+            first: Cow::Borrowed(first),
+            second: Cow::Borrowed(second),
+            passes_special: *special != Special::Parse,
+        })
+    }
+
+    /// Calls `emit` for the tokens of a set that are recognised in `text`, by id, and for the text
+    /// between them.
+    pub(super) fn for_each_segment(
+        &self,
+        set: &AddedSet,
+        text: &str,
+        ticker: &mut Ticker<'_>,
+        mut emit: impl FnMut(Segment<TokenId>, &mut Ticker<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if set.is_empty() || (self.passes_special && set.is_special) {
+            let whole = Segment::Ordinary(Span::new(0, text.len()));
+            return if text.is_empty() { Ok(()) } else { emit(whole, ticker) };
+        }
+        let accept = |index: usize| !(self.passes_special && set.tokens[index].is_special);
+        set.matcher.for_each_segment(text, accept, ticker, |segment, ticker| {
+            let segment = match segment {
+                Segment::Literal(index, span) => Segment::Literal(set.tokens[index].id, span),
+                Segment::Ordinary(span) => Segment::Ordinary(span),
+            };
+            emit(segment, ticker)
+        })
+    }
+}

@@ -1,0 +1,228 @@
+//! Encodings with what stands around them: special tokens, a second sequence, padding.
+use std::sync::Arc;
+
+use crate::description::Truncation;
+use crate::error::Result;
+use crate::ids::TokenId;
+use crate::postprocess::{Part, Slot, Windows, windows};
+use crate::span::Span;
+use crate::watch::{Ticker, Watch};
+
+use super::{Encoding, Engine};
+
+/// An encoded sequence, with offsets in the unit of the caller's text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sequence {
+    /// Ids and what each stands for.
+    pub encoding: Encoding,
+    /// The same in characters.
+    pub offsets: Vec<(usize, usize)>,
+}
+
+/// One or two sequences, and the parts of them that come out, in order. Windows of a text share
+/// their sequences.
+#[derive(Debug, Clone)]
+pub struct Arranged {
+    /// The sequences.
+    pub sequences: Arc<[Sequence]>,
+    /// What comes out.
+    pub parts: Vec<Part>,
+}
+
+/// One id of an arrangement: the number of its sequence and its place there, or what was added.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Token(u8, usize),
+    Special,
+    Padding,
+}
+
+impl Engine {
+    /// The ids of a text, which are `ids[start..]`, get what stands around them. Even without special
+    /// tokens that may be something: a template may have the text twice.
+    pub fn surround(&self, ids: &mut Vec<TokenId>, start: usize, adds_special: bool) {
+        let slots = self.parts.post_processors.slots(false, adds_special);
+        if matches!(slots, [Slot::Sequence { .. }]) {
+            return;
+        }
+        let is_sequence = |slot: &Slot| matches!(slot, Slot::Sequence { .. });
+        let special = |slot: &Slot| match *slot {
+            Slot::Special { id, .. } => Some(id),
+            Slot::Sequence { .. } => None,
+        };
+        // Nearly always the sequence is there once: what is before it moves it.
+        let first = slots.iter().position(is_sequence).unwrap_or(slots.len());
+        let end = ids.len();
+        for slot in slots.iter().skip(first + 1) {
+            match special(slot) {
+                Some(id) => ids.push(id),
+                None => ids.extend_from_within(start..end),
+            }
+        }
+        let behind = if first == slots.len() { end } else { start };
+        ids.splice(start..behind, slots[..first].iter().filter_map(special));
+    }
+
+    /// How many ids a text of `count` ids has with what stands around them.
+    pub fn surrounded_count(&self, count: usize, adds_special: bool) -> usize {
+        let slots = self.parts.post_processors.slots(false, adds_special);
+        let one = |slot: &Slot| if matches!(slot, Slot::Sequence { .. }) { count } else { 1 };
+        slots.iter().map(one).sum()
+    }
+
+    /// What comes out of sequences with these lengths: the first window, then those that overflow.
+    ///
+    /// # Errors
+    /// A wrong argument, as [`windows`] has it.
+    pub fn arrange(
+        &self,
+        lengths: &[usize],
+        adds_special: bool,
+        truncation: Option<&Truncation>,
+        watch: &dyn Watch,
+    ) -> Result<Windows> {
+        let slots = self.parts.post_processors.slots(lengths.len() > 1, adds_special);
+        windows(slots, lengths, truncation, &mut Ticker::new(watch))
+    }
+}
+
+impl Arranged {
+    /// How many ids.
+    pub fn len(&self) -> usize {
+        self.parts.iter().map(Part::len).sum()
+    }
+
+    /// None at all?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        self.parts.iter().flat_map(|part| {
+            (0..part.len()).map(move |i| match part {
+                Part::Tokens { second, range, .. } => Place::Token(u8::from(*second), range.start + i),
+                Part::Special { .. } => Place::Special,
+                Part::Padding { .. } => Place::Padding,
+            })
+        })
+    }
+
+    fn of_tokens<T>(&self, of: impl Fn(&Sequence, usize) -> T, other: impl Fn() -> T) -> Vec<T> {
+        let value = |place| match place {
+            Place::Token(sequence, index) => of(&self.sequences[usize::from(sequence)], index),
+            Place::Special | Place::Padding => other(),
+        };
+        self.places().map(value).collect()
+    }
+
+    /// The ids.
+    pub fn ids(&self) -> Vec<TokenId> {
+        let mut ids = Vec::with_capacity(self.len());
+        for part in &self.parts {
+            match *part {
+                Part::Tokens { second, range, .. } => {
+                    let all = &self.sequences[usize::from(second)].encoding.ids;
+                    ids.extend_from_slice(&all[range.start..range.end]);
+                }
+                Part::Special { id, .. } => ids.push(id),
+                Part::Padding { count, id, .. } => ids.extend(std::iter::repeat_n(id, count)),
+            }
+        }
+        ids
+    }
+
+    /// The type of each id.
+    pub fn type_ids(&self) -> Vec<u32> {
+        let of = |part: &Part| match part {
+            Part::Tokens { type_id, .. } | Part::Special { type_id, .. } | Part::Padding { type_id, .. } => {
+                *type_id
+            }
+        };
+        self.parts.iter().flat_map(|part| std::iter::repeat_n(of(part), part.len())).collect()
+    }
+
+    /// `(start, end)` in characters; `(0, 0)` for what was added.
+    pub fn offsets(&self) -> Vec<(usize, usize)> {
+        self.of_tokens(|sequence, index| sequence.offsets[index], || (0, 0))
+    }
+
+    /// `(start, end)` in bytes; `(0, 0)` for what was added.
+    pub fn byte_offsets(&self) -> Vec<Span> {
+        self.of_tokens(|sequence, index| sequence.encoding.byte_offsets[index], || Span::new(0, 0))
+    }
+
+    /// The number of the word in its sequence; none for what was added.
+    pub fn word_ids(&self) -> Vec<Option<u32>> {
+        self.of_tokens(|sequence, index| Some(sequence.encoding.words[index]), || None)
+    }
+
+    /// The number of the sequence; none for what was added.
+    pub fn sequence_ids(&self) -> Vec<Option<u8>> {
+        let of = |place| match place {
+            Place::Token(sequence, _) => Some(sequence),
+            Place::Special | Place::Padding => None,
+        };
+        self.places().map(of).collect()
+    }
+
+    /// 1 for what was added, 0 for ids of the text.
+    pub fn special_tokens_mask(&self) -> Vec<u8> {
+        self.of_tokens(|_, _| 0, || 1)
+    }
+
+    /// 0 for padding, 1 for everything else.
+    pub fn attention_mask(&self) -> Vec<u8> {
+        self.places().map(|place| u8::from(!matches!(place, Place::Padding))).collect()
+    }
+
+    /// What an id at an index stands for: its sequence and its place there.
+    fn token_at(&self, index: usize) -> Option<(&Sequence, usize)> {
+        let mut before = 0;
+        for part in &self.parts {
+            if index - before < part.len() {
+                let Part::Tokens { second, range, .. } = part else { return None };
+                return Some((self.sequences.get(usize::from(*second))?, range.start + index - before));
+            }
+            before += part.len();
+        }
+        None
+    }
+
+    /// The characters that the id at an index stands for.
+    pub fn token_to_chars(&self, index: usize) -> Option<(usize, usize)> {
+        self.token_at(index).map(|(sequence, index)| sequence.offsets[index])
+    }
+
+    /// The word of the id at an index.
+    pub fn token_to_word(&self, index: usize) -> Option<u32> {
+        self.token_at(index).map(|(sequence, index)| sequence.encoding.words[index])
+    }
+
+    /// The indices of the ids of a sequence that `wanted` holds for: the first, and one past the
+    /// last.
+    fn find(&self, sequence: usize, wanted: impl Fn(&Sequence, usize) -> bool) -> Option<(usize, usize)> {
+        let found = |(index, place): (usize, Place)| match place {
+            Place::Token(of, at) if usize::from(of) == sequence && wanted(&self.sequences[sequence], at) => {
+                Some(index)
+            }
+            _ => None,
+        };
+        let mut all = self.places().enumerate().filter_map(found);
+        let first = all.next()?;
+        Some((first, all.last().unwrap_or(first) + 1))
+    }
+
+    /// The index of the first id that stands for a character of a sequence.
+    pub fn char_to_token(&self, character: usize, sequence: usize) -> Option<usize> {
+        let holds = |sequence: &Sequence, index: usize| {
+            let (start, end) = sequence.offsets[index];
+            start <= character && character < end
+        };
+        self.find(sequence, holds).map(|(first, _)| first)
+    }
+
+    /// The indices of the ids of a word of a sequence: the first, and one past the last.
+    pub fn word_to_tokens(&self, word: u32, sequence: usize) -> Option<(usize, usize)> {
+        self.find(sequence, |sequence, index| sequence.encoding.words[index] == word)
+    }
+}

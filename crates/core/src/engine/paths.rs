@@ -1,0 +1,377 @@
+//! What a Unigram model says of a whole text beyond its best ids: the next best, how probable the
+//! text is, and ids drawn at random.
+//!
+//! A text is spelled pretoken by pretoken, so that a way to spell it is a way for each of them and
+//! scores add up. Added tokens are certain: they stand in every way, and count nothing.
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+
+use crate::aligned::{Origins, Piece};
+use crate::error::{Defect, Error, Result};
+use crate::ids::TokenId;
+use crate::model::unigram::{self, MOST, Unigram};
+use crate::model::{Random, Scratch};
+use crate::watch::{Ticker, Watch};
+
+use super::encode::{Sink, Special, Text};
+use super::{Engine, Parts};
+
+/// How ids are drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Draw {
+    /// Ways are drawn with a probability that goes with exp(`alpha` × score).
+    pub alpha: f64,
+    /// Among so many of the best; `None`: among all there are.
+    pub n_best: Option<usize>,
+    /// The same seed draws the same ids.
+    pub seed: u64,
+}
+
+impl Engine {
+    /// The `n` best ways to spell a text, as ids and score, best first; fewer where there are no
+    /// more. A score is the logarithm of a probability.
+    ///
+    /// # Errors
+    /// As [`Engine::encode`]; a format error where the model is not Unigram; an argument error for
+    /// an `n` that is not from 1 to 1024. Cost: `n` times that of encoding.
+    pub fn n_best(
+        &self,
+        text: Text<'_>,
+        n: usize,
+        special: &Special,
+        watch: &dyn Watch,
+    ) -> Result<Vec<(Vec<TokenId>, f64)>> {
+        let model = self.unigram()?;
+        if !(1..=MOST).contains(&n) {
+            return Err(Error::argument(format!("n is {n}; it must be from 1 to {MOST}")));
+        }
+        let mut sink = NBest { model, n, steps: vec![], ways: vec![Way { score: 0.0, step: None }] };
+        self.encode_into(text, special, watch, &mut sink)?;
+        Ok(sink.ways.iter().map(|way| (sink.ids(way), way.score)).collect())
+    }
+
+    /// The logarithm of the probability of a text, over all ways to spell it.
+    ///
+    /// # Errors
+    /// As [`Engine::encode`], but for unknown characters, which have a probability; a format error
+    /// where the model is not Unigram.
+    pub fn log_probability(&self, text: Text<'_>, special: &Special, watch: &dyn Watch) -> Result<f64> {
+        let mut sink = Marginal { model: self.unigram()?, sum: 0.0 };
+        self.encode_into(text, special, watch, &mut sink)?;
+        Ok(sink.sum)
+    }
+
+    /// Encodes a text in a way that is drawn at random.
+    ///
+    /// # Errors
+    /// As [`Self::n_best`]; an argument error for an `alpha` that is no finite number.
+    pub fn draw(
+        &self,
+        text: Text<'_>,
+        how: Draw,
+        special: &Special,
+        watch: &dyn Watch,
+    ) -> Result<Vec<TokenId>> {
+        let model = self.unigram()?;
+        let Draw { alpha, n_best, seed } = how;
+        if !alpha.is_finite() {
+            return Err(Error::argument(format!("alpha is {alpha}; it must be a finite number")));
+        }
+        let mut random = Random::new(seed);
+        match n_best {
+            None => {
+                let mut sink = Sample { model, alpha, random, ids: vec![] };
+                self.encode_into(text, special, watch, &mut sink)?;
+                Ok(sink.ids)
+            }
+            Some(0 | 1) => {
+                let mut ids = vec![];
+                self.encode(text, special, 1, watch, &mut ids)?;
+                Ok(ids)
+            }
+            Some(n) => {
+                let mut ways = self.n_best(text, n, special, watch)?;
+                let scores: Vec<f64> = ways.iter().map(|way| way.1).collect();
+                Ok(ways.swap_remove(unigram::draw(&scores, alpha, &mut random)).0)
+            }
+        }
+    }
+
+    fn unigram(&self) -> Result<&Unigram> {
+        self.parts.model.as_unigram().ok_or_else(|| {
+            let reason = "only a Unigram model knows how probable its ids are; this model is of another type";
+            Error::format(Defect::Unsupported, reason).at("type").at("model")
+        })
+    }
+}
+
+/// Adds up what each pretoken has over all its paths.
+struct Marginal<'a> {
+    model: &'a Unigram,
+    sum: f64,
+}
+
+impl Sink for Marginal<'_> {
+    const WANTS_ENDS: bool = false;
+
+    fn spell(
+        &mut self,
+        pretoken: &[u8],
+        _parts: &Parts,
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        self.sum += self.model.log_marginal(pretoken, &mut scratch.unigram, ticker)?;
+        Ok(())
+    }
+
+    fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) {}
+
+    fn added(&mut self, _found: Piece<'_>, _id: TokenId) {}
+}
+
+/// Draws a path for each pretoken.
+struct Sample<'a> {
+    model: &'a Unigram,
+    alpha: f64,
+    random: Random,
+    ids: Vec<TokenId>,
+}
+
+impl Sink for Sample<'_> {
+    const WANTS_ENDS: bool = false;
+
+    fn spell(
+        &mut self,
+        pretoken: &[u8],
+        parts: &Parts,
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        let (ids, random) = (&mut self.ids, &mut self.random);
+        let paths = &mut scratch.unigram;
+        self.model.sample(pretoken, &parts.vocabulary, (self.alpha, random), paths, ids, ticker)
+    }
+
+    fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) {}
+
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) {
+        self.ids.push(id);
+    }
+}
+
+/// A way to spell what was read so far.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    score: f64,
+    /// The last step of it; none at the start of the text.
+    step: Option<usize>,
+}
+
+/// The end of a way: ids, and the step before.
+struct Step {
+    before: Option<usize>,
+    ids: Rc<[TokenId]>,
+}
+
+/// A way, and a way to go on.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    score: f64,
+    i: usize,
+    j: usize,
+}
+
+impl Ord for Pair {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.score.total_cmp(&other.score).then_with(|| (other.i, other.j).cmp(&(self.i, self.j)))
+    }
+}
+
+impl PartialOrd for Pair {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Pair {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Pair {}
+
+/// Keeps the best ways to spell what was read so far.
+struct NBest<'a> {
+    model: &'a Unigram,
+    n: usize,
+    steps: Vec<Step>,
+    /// Best first.
+    ways: Vec<Way>,
+}
+
+impl NBest<'_> {
+    /// The best of each way so far with each of these.
+    fn go_on(&mut self, next: &[(Vec<TokenId>, f64)]) {
+        let next: Vec<(Rc<[TokenId]>, f64)> =
+            next.iter().map(|(ids, score)| (ids.as_slice().into(), *score)).collect();
+        let ways = std::mem::take(&mut self.ways);
+        let pair = |i: usize, j: usize| Some(Pair { score: ways.get(i)?.score + next.get(j)?.1, i, j });
+        // Every pair but the first follows one that is no worse: the one with the next before, or,
+        // with the best of the next, the one with the way before.
+        let mut queue: BinaryHeap<Pair> = pair(0, 0).into_iter().collect();
+        while self.ways.len() < self.n
+            && let Some(Pair { score, i, j }) = queue.pop()
+        {
+            let step = Step { before: ways[i].step, ids: Rc::clone(&next[j].0) };
+            self.ways.push(Way { score, step: Some(self.steps.len()) });
+            self.steps.push(step);
+            queue.extend(pair(i, j + 1));
+            if j == 0 {
+                queue.extend(pair(i + 1, 0));
+            }
+        }
+    }
+
+    fn ids(&self, way: &Way) -> Vec<TokenId> {
+        let mut steps = vec![];
+        let mut at = way.step;
+        while let Some(step) = at {
+            steps.push(&self.steps[step].ids);
+            at = self.steps[step].before;
+        }
+        steps.iter().rev().flat_map(|ids| ids.iter().copied()).collect()
+    }
+}
+
+impl Sink for NBest<'_> {
+    const WANTS_ENDS: bool = false;
+
+    fn spell(
+        &mut self,
+        pretoken: &[u8],
+        parts: &Parts,
+        _scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        let next = self.model.n_best(pretoken, self.n, &parts.vocabulary, ticker)?;
+        ticker.spend(16 * self.n)?;
+        self.go_on(&next);
+        Ok(())
+    }
+
+    fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) {}
+
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) {
+        self.go_on(&[(vec![id], 0.0)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::compile::compile;
+    use crate::description::{
+        AddedToken, Alphabet, Bpe, Description, Merges, Model, Split, TokenList, Unigram,
+    };
+    use crate::error::Kind;
+    use crate::watch::Unwatched;
+
+    const PIECES: [(&str, f64); 6] =
+        [("<unk>", -9.0), ("a", -1.0), ("b", -1.5), ("ab", -2.0), ("ba", -2.75), ("aba", -3.0)];
+
+    /// Pretokens are runs of letters and single spaces.
+    fn engine() -> Engine {
+        let mut tokens = TokenList::default();
+        for (id, (piece, _)) in PIECES.iter().enumerate() {
+            tokens.push(id as u32, piece.as_bytes());
+        }
+        let model = Unigram {
+            tokens: Arc::new(tokens),
+            scores: PIECES.map(|piece| piece.1).to_vec(),
+            kinds: vec![],
+            unk: Some(0),
+            unk_score: -19.0,
+            byte_fallback: false,
+            single_precision: false,
+        };
+        let plain = Bpe::plain(Alphabet::Bytes, TokenList::default(), Merges::ById);
+        let split = Split::Pattern("[a-z]+| ".to_owned());
+        let mut description = Description::of_bpe(&split, plain);
+        description.model = Model::Unigram(model);
+        description.added_tokens = vec![AddedToken::special(6, "<s>")];
+        compile(description).unwrap()
+    }
+
+    #[test]
+    fn ways_of_a_text_are_ways_of_its_pretokens() {
+        let engine = engine();
+        let (text, special) = (Text::Str("abab<s>aba ab"), Special::Parse);
+        let each = |text| engine.n_best(Text::Str(text), 1024, &special, &Unwatched).unwrap();
+        let mut want = vec![];
+        for (a, x) in each("abab") {
+            for (b, y) in each("aba") {
+                for (c, z) in each("ab") {
+                    want.push(([a.as_slice(), &[6], &b, &[0], &c].concat(), x + y - 19.0 + z));
+                }
+            }
+        }
+        want.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let all = engine.n_best(text, 1024, &special, &Unwatched).unwrap();
+        let scores = |ways: &[(Vec<TokenId>, f64)]| ways.iter().map(|way| way.1).collect::<Vec<_>>();
+        assert_eq!(scores(&all), scores(&want));
+        let sorted = |mut ways: Vec<(Vec<TokenId>, f64)>| {
+            ways.sort_by(|a, b| a.0.cmp(&b.0));
+            ways
+        };
+        let ten = engine.n_best(text, 10, &special, &Unwatched).unwrap();
+        assert_eq!(ten, all[..10]);
+        let mut ids = vec![];
+        engine.encode(text, &special, 1, &Unwatched, &mut ids).unwrap();
+        assert_eq!(ids, all[0].0);
+        let sum: f64 = all.iter().map(|way| way.1.exp()).sum();
+        let marginal = engine.log_probability(text, &special, &Unwatched).unwrap();
+        assert!((marginal - sum.ln()).abs() < 1e-9);
+        assert_eq!(sorted(all), sorted(want));
+        assert_eq!(engine.n_best(Text::Str(""), 3, &special, &Unwatched).unwrap(), [(vec![], 0.0)]);
+    }
+
+    #[test]
+    fn a_seed_draws_the_same_ids_and_another_one_others() {
+        const TEXT: &str = "abababab ababaab<s>";
+        let engine = engine();
+        let draw = |n_best, alpha, seed| {
+            let how = Draw { alpha, n_best, seed };
+            engine.draw(Text::Str(TEXT), how, &Special::Parse, &Unwatched).unwrap()
+        };
+        for n_best in [None, Some(64)] {
+            let different: std::collections::HashSet<_> =
+                (0..50).map(|seed| draw(n_best, 0.3, seed)).collect();
+            assert!(different.len() > 20, "{}", different.len());
+            assert_eq!(draw(n_best, 0.3, 7), draw(n_best, 0.3, 7));
+        }
+        // What it means is fixed for ever.
+        assert_eq!(draw(None, 0.5, 42), [3, 1, 4, 2, 3, 0, 5, 2, 1, 1, 2, 6]);
+        let mut best = vec![];
+        engine.encode(Text::Str(TEXT), &Special::Parse, 1, &Unwatched, &mut best).unwrap();
+        assert_eq!((draw(Some(0), 0.5, 42), draw(Some(1), 0.5, 42)), (best.clone(), best));
+    }
+
+    #[test]
+    fn other_models_and_impossible_numbers_are_errors() {
+        let plain = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(vec![(0, vec![b'a'])]), Merges::ById);
+        let bpe = compile(Description::of_bpe(&Split::Whole, plain)).unwrap();
+        let error = bpe.log_probability(Text::Str("a"), &Special::Text, &Unwatched).unwrap_err();
+        assert_eq!(error.field.to_string(), "model.type");
+        for n in [0, 1025] {
+            let error = engine().n_best(Text::Str("a"), n, &Special::Text, &Unwatched).unwrap_err();
+            assert!(matches!(error.kind, Kind::Argument(_)));
+        }
+        let how = Draw { alpha: f64::NAN, n_best: None, seed: 0 };
+        assert!(engine().draw(Text::Str("a"), how, &Special::Text, &Unwatched).is_err());
+    }
+}

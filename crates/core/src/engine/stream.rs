@@ -1,0 +1,105 @@
+//! Decoding id by id: text as soon as it is certain.
+use std::sync::Arc;
+
+use crate::decode::{Row, incomplete_tail};
+use crate::error::Result;
+use crate::ids::TokenId;
+use crate::watch::{Ticker, Watch};
+
+use super::decode::undefined;
+use super::{DecodeOptions, Engine, Undefined};
+
+/// Ids that come one at a time.
+///
+/// What the steps give, joined with what [`Self::finish`] gives, is what [`Engine::decode`] gives for
+/// all ids at once. No piece ends inside a character: bytes that begin one are held back until it
+/// is complete or known to be none. What the steps of a decoder cannot know yet is held back,
+/// too. A step takes constant time on average, whatever came before.
+#[derive(Debug, Clone)]
+pub struct DecodeStream {
+    engine: Arc<Engine>,
+    options: DecodeOptions,
+    /// `None` where each id stands for its own bytes.
+    row: Option<Row>,
+    /// Bytes that begin a character.
+    held: Vec<u8>,
+    /// How many ids came.
+    taken: usize,
+}
+
+impl DecodeStream {
+    /// A stream at its start.
+    pub fn new(engine: Arc<Engine>, options: DecodeOptions) -> Self {
+        let row = engine.parts.chain.as_ref().map(crate::decode::Chain::start);
+        Self { engine, options, row, held: Vec::new(), taken: 0 }
+    }
+
+    /// Takes the next id; the bytes that are certain now go behind what `out` holds.
+    ///
+    /// # Errors
+    /// As [`Engine::decode`]. After a vocabulary error the stream is as if the id had not come.
+    pub fn step(&mut self, id: TokenId, out: &mut Vec<u8>, watch: &dyn Watch) -> Result<()> {
+        let Some(row) = &mut self.row else {
+            let start = out.len();
+            out.extend_from_slice(&self.held);
+            if let Err(error) = self.engine.append_bytes(id, self.taken, self.options, out) {
+                out.truncate(start);
+                return Err(error);
+            }
+            let end = out.len() - incomplete_tail(&out[start..]);
+            self.held.clear();
+            self.held.extend_from_slice(&out[end..]);
+            out.truncate(end);
+            self.taken += 1;
+            return Ok(());
+        };
+        let token = self.engine.token_to_decode(id, self.taken, self.options)?;
+        self.taken += 1;
+        match token {
+            Some(token) => row.token(&token, out, &mut Ticker::new(watch)),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes many ids; the bytes that are certain then go behind what `out` holds.
+    ///
+    /// # Errors
+    /// As [`Engine::decode`]. After a vocabulary error the stream is as if none of the ids had come.
+    pub fn extend(&mut self, ids: &[TokenId], out: &mut Vec<u8>, watch: &dyn Watch) -> Result<()> {
+        if self.options.undefined == Undefined::Error {
+            let vocabulary = &self.engine.parts.vocabulary;
+            if let Some(at) = ids.iter().position(|&id| !vocabulary.contains(id)) {
+                return Err(undefined(ids[at], self.taken + at));
+            }
+        }
+        let mut ticker = Ticker::new(watch);
+        for &id in ids {
+            self.step(id, out, watch)?;
+            ticker.spend(1)?;
+        }
+        Ok(())
+    }
+
+    /// The ids are over: the bytes that were held back go behind what `out` holds, and the stream
+    /// is at its start again.
+    ///
+    /// # Errors
+    /// That of a pattern that exceeds its limit, and of the watch; the stream is at its start even
+    /// so.
+    pub fn finish(&mut self, out: &mut Vec<u8>, watch: &dyn Watch) -> Result<()> {
+        out.append(&mut self.held);
+        let row = self.row.take();
+        self.reset();
+        match row {
+            Some(mut row) => row.finish(out, &mut Ticker::new(watch)),
+            None => Ok(()),
+        }
+    }
+
+    /// Forgets what came: the stream is at its start again.
+    pub fn reset(&mut self) {
+        self.held.clear();
+        self.taken = 0;
+        self.row = self.engine.parts.chain.as_ref().map(crate::decode::Chain::start);
+    }
+}

@@ -1,0 +1,79 @@
+//! The model beside its twins in `tokenmill-reference`, which are slow and obvious.
+mod chance;
+mod fields;
+mod scores;
+
+use super::{Bpe, Scratch};
+use crate::description::{AddedToken, Bpe as BpeDescription, Description, Split, TokenList};
+use crate::error::Result;
+use crate::ids::{TokenId, narrow};
+use crate::model::random::Random;
+use crate::vocabulary::Vocabulary;
+use crate::watch::{Ticker, Unwatched};
+
+/// Tokens whose ids are their places.
+fn token_list<T: AsRef<str>>(tokens: &[T]) -> TokenList {
+    let entries = tokens.iter().enumerate();
+    TokenList::from_entries(entries.map(|(i, t)| (narrow(i), t.as_ref().as_bytes().to_vec())).collect())
+}
+
+/// A compiled model and its tokens.
+struct Compiled {
+    vocabulary: Vocabulary,
+    model: Bpe,
+}
+
+impl Compiled {
+    fn new(model: BpeDescription) -> Self {
+        Self::with_special(model, &[])
+    }
+
+    fn with_special(model: BpeDescription, special: &[(TokenId, &str)]) -> Self {
+        let added_tokens = special.iter().map(|&(id, content)| AddedToken::special(id, content)).collect();
+        let description = Description { added_tokens, ..Description::of_bpe(&Split::Whole, model) };
+        description.validate().unwrap();
+        let vocabulary = Vocabulary::new(&description);
+        let model = Bpe::new(description.model.as_bpe().unwrap(), &vocabulary).unwrap();
+        Self { vocabulary, model }
+    }
+
+    /// The ids, and where the part of each ends.
+    fn spell(&self, text: &str) -> Result<(Vec<TokenId>, Vec<u32>)> {
+        let (mut ids, mut ends, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
+        let mut ticker = Ticker::new(&Unwatched);
+        let pretoken = text.as_bytes();
+        self.model.encode(
+            pretoken,
+            &self.vocabulary,
+            &mut scratch,
+            &mut ids,
+            Some(&mut ends),
+            &mut ticker,
+        )?;
+        Ok((ids, ends))
+    }
+
+    fn sample(&self, text: &str, probability: f64, random: &mut Random) -> (Vec<TokenId>, Vec<u32>) {
+        let (mut ids, mut ends, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
+        let mut ticker = Ticker::new(&Unwatched);
+        let chance = (probability, random);
+        let pretoken = text.as_bytes();
+        self.model.sample(pretoken, &mut scratch, chance, &mut ids, Some(&mut ends), &mut ticker).unwrap();
+        (ids, ends)
+    }
+
+    fn written(&self, ids: &[TokenId]) -> String {
+        let written = ids.iter().map(|&id| self.vocabulary.written(id).unwrap());
+        written.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Where parts end that are so wide.
+fn ends_of(widths: impl Iterator<Item = usize>) -> Vec<u32> {
+    widths
+        .scan(0, |end, width| {
+            *end += narrow(width);
+            Some(*end)
+        })
+        .collect()
+}

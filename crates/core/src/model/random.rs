@@ -1,0 +1,58 @@
+//! Random numbers for those who ask for another segmentation each time.
+//!
+//! A seed gives the same numbers on every machine and in every version: SplitMix64, which is one
+//! addition and one mixing of 64 bits for each number.
+
+/// A generator, made from a seed.
+#[derive(Debug, Clone)]
+pub struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// The numbers that belong to `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    /// A number from 0 up to but without 1, in steps of 2^-53.
+    #[allow(clippy::cast_precision_loss)] // 53 bits are what an f64 holds exactly
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// True with this probability.
+    pub fn chance(&mut self, probability: f64) -> bool {
+        self.unit() < probability
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_published_numbers() {
+        // The first outputs of SplitMix64 for the seed 1234567, as its authors print them.
+        let mut random = Random::new(1_234_567);
+        let first: [u64; 3] = std::array::from_fn(|_| random.bits());
+        assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+    }
+
+    #[test]
+    fn chances_are_kept_within_what_is_likely() {
+        let mut random = Random::new(7);
+        let hits = (0..100_000).filter(|_| random.chance(0.25)).count();
+        assert!((24_500..25_500).contains(&hits), "{hits}");
+        assert!((0..1000).all(|_| random.chance(1.0) && !random.chance(0.0)));
+    }
+}

@@ -1,0 +1,232 @@
+//! The best paths, best first.
+//!
+//! The best path to a place is known for every place; the next best is found only when it is
+//! asked for (Huang and Chiang, "Better k-best parsing", 2005). A next best path is an edge and
+//! a next best path to where it starts, so that one more path asks for at most one more at each
+//! place of the path before it: the cost is the length of the text times the number of paths, and
+//! a logarithm, whatever the ties. Sums are made from left to right, so that the scores are
+//! exactly those of adding up each path.
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use super::spell::{Of, Out};
+use super::{UNKNOWN, Unigram};
+use crate::error::{Error, Result};
+use crate::ids::{TokenId, narrow};
+use crate::vocabulary::Vocabulary;
+use crate::watch::Ticker;
+
+/// At most so many paths are given, as in the reference.
+pub const MOST: usize = 1024;
+
+/// A path to a place: a path to where its last edge starts, and that edge.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    score: f64,
+    /// The number of the edge in the list of all.
+    edge: u32,
+    /// Which of the paths to the start of the edge, best first.
+    rank: u32,
+}
+
+impl Ord for Found {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let less = |found: &Self| (found.edge, found.rank);
+        self.score.total_cmp(&other.score).then_with(|| less(other).cmp(&less(self)))
+    }
+}
+
+impl PartialOrd for Found {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Found {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Found {}
+
+/// What is known of a place beyond the best path to it.
+#[derive(Debug, Default)]
+struct Place {
+    /// Best first.
+    found: Vec<Found>,
+    /// Where the next one is among.
+    candidates: BinaryHeap<Found>,
+    /// There are no more.
+    is_exhausted: bool,
+}
+
+/// The lattice, and what is known of it.
+struct Lattice<'a> {
+    /// Edges by the place where they end, longest first: their indices and starts.
+    edges: Vec<(u32, u32)>,
+    scores: &'a dyn Fn(u32) -> f64,
+    /// By place: where its edges end in `edges`; those of the place before end where they start.
+    until: Vec<u32>,
+    best: Vec<Found>,
+    /// By place; only for those that were asked.
+    places: Vec<Option<Box<Place>>>,
+}
+
+impl Unigram {
+    /// The `n` best paths (fewer where there are no more), as ids and score, best first. Among
+    /// equal ones that with the longest last token is first.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn n_best(
+        &self,
+        pretoken: &[u8],
+        n: usize,
+        vocabulary: &Vocabulary,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Vec<(Vec<TokenId>, f64)>> {
+        let scores = |edge| self.score_over_all_paths(edge);
+        let mut lattice = Lattice::new(self, pretoken, &scores, ticker)?;
+        let mut results = Vec::new();
+        let mut path = Vec::new();
+        while results.len() < n {
+            let Some(found) = lattice.nth(pretoken.len(), results.len(), ticker)? else { break };
+            path.clear();
+            lattice.trace(pretoken.len(), found, &mut path);
+            let mut ids = Vec::new();
+            let mut edges = path.iter();
+            let last = |_| edges.next().copied().unwrap_or(UNKNOWN);
+            self.spell(pretoken, Of::All, last, vocabulary, Out { ids: &mut ids, ends: None }, ticker)?;
+            ticker.spend(pretoken.len())?;
+            results.push((ids, found.score));
+        }
+        Ok(results)
+    }
+}
+
+impl<'a> Lattice<'a> {
+    fn new(
+        model: &Unigram,
+        text: &[u8],
+        scores: &'a dyn Fn(u32) -> f64,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Self> {
+        let places = text.len() + 1;
+        let nothing = Found { score: 0.0, edge: UNKNOWN, rank: 0 };
+        let mut lattice = Self {
+            edges: Vec::new(),
+            scores,
+            until: vec![0; places],
+            best: vec![nothing; places],
+            places: Vec::new(),
+        };
+        let mut before = 0;
+        model.for_each_place(text, |end, ending| {
+            // Places inside of characters have no edges.
+            let first = narrow(lattice.edges.len());
+            lattice.until[before + 1..end].fill(first);
+            let mut best: Option<Found> = None;
+            ending.for_each(|edge, start| {
+                let score = lattice.best[start].score + scores(edge);
+                if best.is_none_or(|best| score.total_cmp(&best.score) == Ordering::Greater) {
+                    best = Some(Found { score, edge: narrow(lattice.edges.len()), rank: 0 });
+                }
+                lattice.edges.push((edge, narrow(start)));
+            });
+            lattice.best[end] = best.unwrap_or(nothing);
+            lattice.until[end] = narrow(lattice.edges.len());
+            ticker.spend(8 * (end - before))?;
+            before = end;
+            match u32::try_from(lattice.edges.len()) {
+                Ok(_) => Ok(()),
+                Err(_) => Err(Error::argument("the text is too long for its best paths to be listed")),
+            }
+        })?;
+        lattice.places.resize_with(places, || None);
+        Ok(lattice)
+    }
+
+    /// Which edges end at a place.
+    fn edges_to(&self, place: usize) -> std::ops::Range<u32> {
+        place.checked_sub(1).map_or(0, |before| self.until[before])..self.until[place]
+    }
+
+    fn known(&self, place: usize) -> usize {
+        self.places[place].as_ref().map_or(1, |place| place.found.len())
+    }
+
+    fn is_exhausted(&self, place: usize) -> bool {
+        // To the start there is one path.
+        place == 0 || self.places[place].as_ref().is_some_and(|place| place.is_exhausted)
+    }
+
+    fn get(&self, place: usize, rank: usize) -> Option<Found> {
+        match &self.places[place] {
+            None => (rank == 0).then_some(self.best[place]),
+            Some(place) => place.found.get(rank).copied(),
+        }
+    }
+
+    /// The path of this rank to a place, if the ones before it were asked for, and if there is one.
+    fn nth(&mut self, place: usize, rank: usize, ticker: &mut Ticker<'_>) -> Result<Option<Found>> {
+        if rank < self.known(place) || self.is_exhausted(place) {
+            return Ok(self.get(place, rank));
+        }
+        // Down along the last known paths, as far as each needs one more of the place before.
+        let mut asked = vec![place];
+        loop {
+            let place = asked[asked.len() - 1];
+            let last = self.open(place);
+            let start = self.edges[last.edge as usize].1 as usize;
+            // The path to the start that comes next with this edge.
+            if (last.rank as usize) + 1 < self.known(start) || self.is_exhausted(start) {
+                break;
+            }
+            asked.push(start);
+        }
+        ticker.spend(8 * asked.len())?;
+        // And back: the path that was missing is there now, or there is none.
+        while let Some(place) = asked.pop() {
+            let last = self.open(place);
+            let (edge, start) = self.edges[last.edge as usize];
+            if let Some(next) = self.get(start as usize, last.rank as usize + 1) {
+                let score = next.score + (self.scores)(edge);
+                let candidate = Found { score, edge: last.edge, rank: last.rank + 1 };
+                self.places[place].get_or_insert_default().candidates.push(candidate);
+            }
+            let place = self.places[place].get_or_insert_default();
+            match place.candidates.pop() {
+                Some(next) => place.found.push(next),
+                None => place.is_exhausted = true,
+            }
+        }
+        Ok(self.get(place, rank))
+    }
+
+    /// Makes a place ready to be asked for more than its best path; the result is the last known.
+    fn open(&mut self, place: usize) -> Found {
+        let best = self.best[place];
+        if self.places[place].is_none() {
+            let others = self.edges_to(place).filter(|&edge| edge != best.edge);
+            let candidate = |number: u32| {
+                let (edge, start) = self.edges[number as usize];
+                let score = self.best[start as usize].score + (self.scores)(edge);
+                Found { score, edge: number, rank: 0 }
+            };
+            let candidates = others.map(candidate).collect();
+            self.places[place] = Some(Box::new(Place { found: vec![best], candidates, is_exhausted: false }));
+        }
+        self.places[place].as_ref().and_then(|place| place.found.last().copied()).unwrap_or(best)
+    }
+
+    /// The edges of a path, last first.
+    fn trace(&self, mut place: usize, mut found: Found, path: &mut Vec<u32>) {
+        while place > 0 {
+            let (edge, start) = self.edges[found.edge as usize];
+            path.push(edge);
+            place = start as usize;
+            found = self.get(place, found.rank as usize).unwrap_or(self.best[place]);
+        }
+    }
+}

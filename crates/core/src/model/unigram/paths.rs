@@ -1,0 +1,102 @@
+//! All paths at once: how probable a text is over every way to spell it, and one way drawn at
+//! random.
+//!
+//! Both are the forward algorithm, in logarithms. While the edges that end at a place are summed
+//! up, one of them is drawn with the share that it has of the sum so far; going back over what was
+//! drawn is a path with the probability that it has among all. So a sample costs no more memory
+//! than the best path.
+use super::best::{STRIDE, Scratch};
+use super::spell::{Of, Out};
+use super::{UNKNOWN, Unigram};
+use crate::error::Result;
+use crate::ids::TokenId;
+use crate::model::Random;
+use crate::vocabulary::Vocabulary;
+use crate::watch::Ticker;
+
+impl Unigram {
+    /// The logarithm of the sum of the probabilities of all paths. Cost: as encoding, with two
+    /// transcendental functions for each edge.
+    ///
+    /// # Errors
+    /// Cancellation.
+    pub fn log_marginal(
+        &self,
+        pretoken: &[u8],
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<f64> {
+        self.sum_up(pretoken, 1.0, None, scratch, ticker)
+    }
+
+    /// A path drawn with a probability that goes with exp(`alpha` × its score): 1 is the model's
+    /// own, 0 makes all equal, and the larger, the more often the best. Its ids go behind `ids`.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn sample(
+        &self,
+        pretoken: &[u8],
+        vocabulary: &Vocabulary,
+        (alpha, random): (f64, &mut Random),
+        scratch: &mut Scratch,
+        ids: &mut Vec<TokenId>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        self.sum_up(pretoken, alpha, Some(random), scratch, ticker)?;
+        let last = &scratch.last;
+        self.spell(pretoken, Of::All, |end| last[end], vocabulary, Out { ids, ends: None }, ticker)
+    }
+
+    fn sum_up(
+        &self,
+        text: &[u8],
+        alpha: f64,
+        mut random: Option<&mut Random>,
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<f64> {
+        scratch.start(text, self.automaton.longest_key());
+        let Scratch { last, sums } = scratch;
+        let mut spent = 0;
+        self.for_each_place(text, |end, ending| {
+            let (mut total, mut drawn) = (f64::NEG_INFINITY, None);
+            ending.for_each(|edge, start| {
+                let weight = alpha * self.score_over_all_paths(edge) + sums.get(start);
+                total = log_add(total, weight);
+                let Some(random) = &mut random else { return };
+                if drawn.is_none() || random.unit() < libm::exp(weight - total) {
+                    drawn = Some(edge);
+                }
+            });
+            sums.set(end, total);
+            last[end] = drawn.unwrap_or(UNKNOWN);
+            if end - spent >= STRIDE {
+                ticker.spend(8 * (end - spent))?;
+                spent = end;
+            }
+            Ok(())
+        })?;
+        Ok(sums.get(text.len()))
+    }
+}
+
+/// ln(exp(a) + exp(b)). The functions are those of `libm`, not of the machine: a sample is the same
+/// everywhere.
+fn log_add(a: f64, b: f64) -> f64 {
+    let (less, more) = if a < b { (a, b) } else { (b, a) };
+    if less == f64::NEG_INFINITY { more } else { more + libm::log1p(libm::exp(less - more)) }
+}
+
+/// One of these scores, drawn with a probability that goes with exp(`alpha` × score).
+pub(crate) fn draw(scores: &[f64], alpha: f64, random: &mut Random) -> usize {
+    let (mut total, mut drawn) = (f64::NEG_INFINITY, 0);
+    for (i, score) in scores.iter().enumerate() {
+        let weight = alpha * score;
+        total = log_add(total, weight);
+        if i > 0 && random.unit() < libm::exp(weight - total) {
+            drawn = i;
+        }
+    }
+    drawn
+}

@@ -1,0 +1,140 @@
+//! From a path to ids: unknown characters become one unknown token, or bytes.
+use super::{UNKNOWN, Unigram};
+use crate::error::Result;
+use crate::ids::{NO_ID, TokenId, narrow};
+use crate::model::{SAME_PART, unknown_char};
+use crate::vocabulary::Vocabulary;
+use crate::watch::Ticker;
+
+/// Where ids and ends go.
+pub(super) struct Out<'a> {
+    pub(super) ids: &'a mut Vec<TokenId>,
+    pub(super) ends: Option<&'a mut Vec<u32>>,
+}
+
+impl Out<'_> {
+    #[inline]
+    fn push(&mut self, id: TokenId, end: u32) {
+        self.ids.push(id);
+        if let Some(ends) = &mut self.ends {
+            ends.push(end);
+        }
+    }
+}
+
+/// Which path it is that is spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    /// The best one, with what is peculiar to the reference.
+    Best,
+    /// One among others: other paths are other ids.
+    All,
+}
+
+impl Unigram {
+    /// The ids of a path, which is given backwards: `last` says by which edge it arrives at a
+    /// place. They are put behind `ids`.
+    pub(super) fn spell(
+        &self,
+        text: &[u8],
+        of: Of,
+        mut last: impl FnMut(usize) -> u32,
+        vocabulary: &Vocabulary,
+        mut out: Out<'_>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        // The tokenizers library joins the text of unknown characters, and of tokens that are the
+        // unknown one, and then looks up what it has joined.
+        let looks_up = of == Of::Best && !self.single_precision;
+        let (first_id, first_end) = (out.ids.len(), out.ends.as_ref().map_or(0, |ends| ends.len()));
+        let vocabulary_of_runs = looks_up.then_some(vocabulary);
+        let mut at = text.len();
+        // The end of the unknown characters that are just being passed.
+        let mut run_end = None;
+        // The first place that cannot be spelled at all.
+        let mut failed_at = None;
+        let mut spent = at;
+        while at > 0 {
+            let edge = last(at);
+            let start = self.start_of(text, edge, at);
+            let id = if edge == UNKNOWN { None } else { Some(vocabulary.tokens().id(edge as usize)) };
+            match id {
+                Some(id) if !looks_up || Some(id) != self.unk => {
+                    if let Some(end) = run_end.take()
+                        && !self.spell_run(text, at, end, vocabulary_of_runs, &mut out)
+                    {
+                        failed_at = Some(at);
+                    }
+                    out.push(id, narrow(at));
+                }
+                None if self.single_precision && self.spell_char_as_bytes(text, start, at, &mut out) => {}
+                _ => {
+                    run_end.get_or_insert(at);
+                }
+            }
+            at = start;
+            if spent - at >= super::best::STRIDE {
+                ticker.spend(spent - at)?;
+                spent = at;
+            }
+        }
+        if let Some(end) = run_end
+            && !self.spell_run(text, 0, end, vocabulary_of_runs, &mut out)
+        {
+            failed_at = Some(0);
+        }
+        if let Some(at) = failed_at {
+            return Err(unknown_char(text, at));
+        }
+        // It was gone through backwards.
+        out.ids[first_id..].reverse();
+        if let Some(ends) = out.ends {
+            ends[first_end..].reverse();
+        }
+        Ok(())
+    }
+
+    /// A run of unknown characters; the result says whether it can be spelled.
+    fn spell_run(
+        &self,
+        text: &[u8],
+        start: usize,
+        end: usize,
+        vocabulary: Option<&Vocabulary>,
+        out: &mut Out<'_>,
+    ) -> bool {
+        let run = &text[start..end];
+        if let Some(id) = vocabulary.and_then(|vocabulary| vocabulary.find(run)) {
+            out.push(id, narrow(end));
+            return true;
+        }
+        if let Some(bytes) = &self.bytes
+            && !self.single_precision
+            && run.iter().all(|&byte| bytes[usize::from(byte)] != NO_ID)
+        {
+            // Each byte stands for the whole run there.
+            for &byte in run[1..].iter().rev() {
+                out.push(bytes[usize::from(byte)], SAME_PART);
+            }
+            out.push(bytes[usize::from(run[0])], narrow(end));
+            return true;
+        }
+        if let Some(unk) = self.unk {
+            out.push(unk, narrow(end));
+        }
+        self.unk.is_some()
+    }
+
+    /// A character as its bytes: the last one stands for all of it, the others for nothing.
+    fn spell_char_as_bytes(&self, text: &[u8], start: usize, end: usize, out: &mut Out<'_>) -> bool {
+        let Some(bytes) = &self.bytes else { return false };
+        let char = &text[start..end];
+        if char.iter().any(|&byte| bytes[usize::from(byte)] == NO_ID) {
+            return false;
+        }
+        for (i, &byte) in char.iter().enumerate().rev() {
+            out.push(bytes[usize::from(byte)], narrow(if i + 1 == char.len() { end } else { start }));
+        }
+        true
+    }
+}

@@ -1,0 +1,248 @@
+//! WordPiece: the longest token first, from left to right; a pretoken that cannot be spelled so
+//! is unknown as a whole.
+//!
+//! Comes in: one pretoken. Goes out: its ids. The longest token at every place is found in one
+//! pass, whatever the text: an automaton of the tokens written backwards reads the pretoken
+//! backwards, and the longest that ends at a place there is the longest that starts at it here.
+use tokenmill_kernels::{Automaton, NO_KEY, State};
+
+use crate::description::{TokenList, WordPiece as Description};
+use crate::error::Result;
+use crate::ids::{TokenId, narrow};
+use crate::vocabulary::Vocabulary;
+use crate::watch::Ticker;
+
+/// A compiled WordPiece model. Immutable.
+#[derive(Debug)]
+pub struct WordPiece {
+    /// The tokens that may start a pretoken, by index in the token list.
+    first: Automaton,
+    /// Those that may follow, without their prefix, backwards.
+    following: Automaton,
+    prefix: usize,
+    max_chars: usize,
+    unk: Option<TokenId>,
+}
+
+/// What spelling a pretoken needs, reused from one to the next.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// For every place, the index of the longest token that may follow there.
+    longest: Vec<u32>,
+}
+
+impl Scratch {
+    /// Heap bytes held.
+    pub fn memory(&self) -> usize {
+        4 * self.longest.capacity()
+    }
+}
+
+impl WordPiece {
+    /// Compiles the model of a valid description.
+    pub fn new(description: &Description) -> Self {
+        let tokens = &description.tokens;
+        let prefix = description.continuing_prefix.as_bytes();
+        let indexed = || (0..tokens.len()).map(|index| (narrow(index), tokens.bytes(index)));
+        let following: Vec<(u32, Vec<u8>)> = indexed()
+            .filter_map(|(index, bytes)| {
+                Some((index, bytes.strip_prefix(prefix)?.iter().rev().copied().collect()))
+            })
+            .collect();
+        Self {
+            first: Automaton::new(indexed()),
+            following: Automaton::new(following.iter().map(|(index, bytes)| (*index, bytes.as_slice()))),
+            prefix: prefix.len(),
+            max_chars: description.max_chars,
+            unk: description.unk,
+        }
+    }
+
+    /// Puts the ids of a pretoken behind `ids`, and where the part of each ends behind `ends`.
+    ///
+    /// # Errors
+    /// An unknown-token error where it cannot be spelled and there is no unknown token: with the
+    /// character at which no token starts, or with the pretoken if it is too long; cancellation.
+    pub fn encode(
+        &self,
+        pretoken: &[u8],
+        vocabulary: &Vocabulary,
+        scratch: &mut Scratch,
+        ids: &mut Vec<TokenId>,
+        mut ends: Option<&mut Vec<u32>>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        if pretoken.is_empty() {
+            return Ok(());
+        }
+        let failed_at = if self.is_too_long(pretoken) {
+            None
+        } else {
+            match self.spell(pretoken, vocabulary, scratch, ids, ends.as_deref_mut(), ticker)? {
+                None => return Ok(()),
+                failed_at => failed_at,
+            }
+        };
+        let unk = self.unk.ok_or_else(|| match failed_at {
+            Some(at) => super::unknown_char(pretoken, at),
+            None => super::unknown_pretoken(pretoken),
+        })?;
+        ids.clear();
+        ids.push(unk);
+        if let Some(ends) = ends {
+            ends.clear();
+            ends.push(narrow(pretoken.len()));
+        }
+        Ok(())
+    }
+
+    fn is_too_long(&self, pretoken: &[u8]) -> bool {
+        let starts_char = |byte: &&u8| **byte & 0xc0 != 0x80;
+        pretoken.len() > self.max_chars && pretoken.iter().filter(starts_char).count() > self.max_chars
+    }
+
+    /// The result is the place where no token starts, if there is one.
+    fn spell(
+        &self,
+        pretoken: &[u8],
+        vocabulary: &Vocabulary,
+        scratch: &mut Scratch,
+        ids: &mut Vec<TokenId>,
+        mut ends: Option<&mut Vec<u32>>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Option<usize>> {
+        let tokens = vocabulary.tokens();
+        let mut put = |index: u32, end: usize| {
+            ids.push(tokens.id(index as usize));
+            if let Some(ends) = ends.as_deref_mut() {
+                ends.push(narrow(end));
+            }
+        };
+        let Some((index, mut at)) = self.longest_first(pretoken, tokens) else { return Ok(Some(0)) };
+        put(index, at);
+        if at == pretoken.len() {
+            return Ok(None);
+        }
+        let rest = &pretoken[at..];
+        let longest = &mut scratch.longest;
+        longest.clear();
+        longest.resize(rest.len(), NO_KEY);
+        let mut state = State::START;
+        for (place, &byte) in longest.iter_mut().zip(rest).rev() {
+            state = self.following.step(state, byte);
+            *place = self.following.longest(state);
+        }
+        ticker.spend(rest.len())?;
+        let first = at;
+        while at < pretoken.len() {
+            let index = longest[at - first];
+            if index == NO_KEY {
+                return Ok(Some(at));
+            }
+            at += tokens.bytes(index as usize).len() - self.prefix;
+            put(index, at);
+        }
+        Ok(None)
+    }
+
+    /// The index and length of the longest token that starts the pretoken.
+    fn longest_first(&self, pretoken: &[u8], tokens: &TokenList) -> Option<(u32, usize)> {
+        let mut state = State::START;
+        let mut found = None;
+        for (i, &byte) in pretoken.iter().enumerate() {
+            let Some(next) = self.first.go_on(state, byte) else { break };
+            state = next;
+            let index = self.first.longest(state);
+            if index != NO_KEY && tokens.bytes(index as usize).len() == i + 1 {
+                found = Some((index, i + 1));
+            }
+        }
+        found
+    }
+
+    /// Heap bytes held.
+    pub fn memory(&self) -> usize {
+        self.first.memory() + self.following.memory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+    use tokenmill_reference as reference;
+
+    use super::*;
+    use crate::description::{Description as Whole, Model, Split};
+    use crate::error::{Kind, Place};
+    use crate::watch::Unwatched;
+
+    /// The unknown token is the last.
+    fn described(pieces: &[String], prefix: &str, max_chars: usize) -> Description {
+        let entries = pieces.iter().map(|piece| piece.as_bytes().to_vec()).chain([b"[UNK]".to_vec()]);
+        let tokens = TokenList::from_entries((0..).zip(entries).collect());
+        Description {
+            tokens: Arc::new(tokens),
+            unk: Some(narrow(pieces.len())),
+            continuing_prefix: prefix.to_owned(),
+            max_chars,
+        }
+    }
+
+    fn encode(description: &Description, text: &str) -> Result<(Vec<TokenId>, Vec<u32>)> {
+        let plain = crate::description::Bpe::plain(
+            crate::description::Alphabet::Bytes,
+            TokenList::default(),
+            crate::description::Merges::ById,
+        );
+        let mut whole = Whole::of_bpe(&Split::Whole, plain);
+        whole.model = Model::WordPiece(description.clone());
+        let (vocabulary, model) = (Vocabulary::new(&whole), WordPiece::new(description));
+        let (mut ids, mut ends, mut scratch) = (vec![], vec![], Scratch::default());
+        let ticker = &mut Ticker::new(&Unwatched);
+        model.encode(text.as_bytes(), &vocabulary, &mut scratch, &mut ids, Some(&mut ends), ticker)?;
+        Ok((ids, ends))
+    }
+
+    #[test]
+    fn a_pretoken_of_too_many_characters_is_unknown() {
+        let pieces = ["é", "##é"].map(str::to_owned);
+        let described = described(&pieces, "##", 5);
+        assert_eq!(encode(&described, "ééééé").unwrap(), (vec![0, 1, 1, 1, 1], vec![2, 4, 6, 8, 10]));
+        assert_eq!(encode(&described, "éééééé").unwrap(), (vec![2], vec![12]));
+        assert_eq!(encode(&described, "").unwrap(), (vec![], vec![]));
+    }
+
+    #[test]
+    fn without_an_unknown_token_the_place_is_named() {
+        let mut described = described(&["ab", "##c"].map(str::to_owned), "##", 5);
+        described.unk = None;
+        for (text, symbol, place) in [("abçc", "ç", 2), ("b", "b", 0), ("abcccc", "abcccc", 0)] {
+            match encode(&described, text).unwrap_err().kind {
+                Kind::UnknownToken { symbol: found, position } => {
+                    assert_eq!((found.as_str(), position), (symbol, Place::Byte(place)));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_the_longest_token_first(
+            pieces in prop::collection::btree_set("(##|#)?[abé]{1,4}", 0..14),
+            text in "[abé#]{0,10}",
+            prefix in prop_oneof!["##", "", "#"],
+            max_chars in 6usize..12,
+        ) {
+            let pieces: Vec<String> = pieces.into_iter().collect();
+            let got = encode(&described(&pieces, &prefix, max_chars), &text).unwrap();
+            let want = match reference::wordpiece(&text, &pieces, &prefix, max_chars) {
+                Some(parts) => parts.into_iter().map(|(token, end)| (narrow(token), narrow(end))).unzip(),
+                None => (vec![narrow(pieces.len())], vec![narrow(text.len())]),
+            };
+            prop_assert_eq!(got, want);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The clean-up of BERT, in the steps in which the tokenizers library does it.
+//!
+//! What surprises: the tables are of Unicode 8, and a typing error in the ranges of ideographs
+//! (U+2B920 for U+2B820) is part of what published models were trained with.
+use unicode_categories::UnicodeCategories;
+
+use super::Outcome;
+use super::edit::each_char;
+use crate::aligned::{Piece, Rewritten};
+use crate::error::Result;
+use crate::watch::Ticker;
+
+/// Controls go, white space becomes spaces.
+pub(super) fn clean(from: Piece<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
+    let is_of_interest = |byte: u8| !(0x20..0x7f).contains(&byte);
+    each_char(from, to, ticker, is_of_interest, |edit, c, range| {
+        if matches!(c, '\t' | '\n' | '\r') {
+            edit.replace_by(range, ' ');
+        } else if c == '\u{fffd}' || c.is_other() {
+            edit.remove(range);
+        } else if c.is_whitespace() {
+            edit.replace_by(range, ' ');
+        }
+    })
+}
+
+/// Spaces are put around ideographs.
+pub(super) fn space_ideographs(
+    from: Piece<'_>,
+    to: &mut Rewritten,
+    ticker: &mut Ticker<'_>,
+) -> Result<Outcome> {
+    // The first is U+3400.
+    each_char(
+        from,
+        to,
+        ticker,
+        |byte| byte >= 0xe3,
+        |edit, c, range| {
+            if is_ideograph(c) {
+                edit.insert(range.start, " ", range);
+                edit.keep_until(range.end);
+                edit.insert(range.end, " ", range);
+            }
+        },
+    )
+}
+
+/// Marks without a width of their own go.
+pub(super) fn strip_marks(from: Piece<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
+    each_char(
+        from,
+        to,
+        ticker,
+        |byte| byte >= 0xcc,
+        |edit, c, range| {
+            if c.is_mark_nonspacing() {
+                edit.remove(range);
+            }
+        },
+    )
+}
+
+fn is_ideograph(c: char) -> bool {
+    matches!(u32::from(c),
+        0x4e00..=0x9fff | 0x3400..=0x4dbf | 0x20000..=0x2a6df | 0x2a700..=0x2b73f | 0x2b740..=0x2b81f
+        | 0x2b920..=0x2ceaf | 0xf900..=0xfaff | 0x2f800..=0x2fa1f)
+}

@@ -1,0 +1,210 @@
+//! The map of a SentencePiece normalizer: byte sequences to what replaces them.
+//!
+//! The blob of a file is a trie (a double array of units of four bytes, as Darts-clone writes it)
+//! and behind it the replacements, each ended by a zero byte. It is walked as it stands, but only
+//! after every unit that a walk can reach was checked once: it points into the trie, never back to
+//! where the walk came from, and the replacement that it names is a text.
+use crate::error::{Defect, Error, Result};
+
+/// The longest key. Real ones have at most some tens of bytes; what a search may look at must not
+/// grow with the file.
+const LONGEST_KEY: usize = 1 << 10;
+
+/// A checked map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Charsmap {
+    units: Box<[u32]>,
+    replacements: Box<str>,
+    /// Where the units of the first bytes stand.
+    root: usize,
+}
+
+/// The label of a unit; above 255 where it holds a value.
+fn label(unit: u32) -> u32 {
+    unit & 0x8000_00ff
+}
+
+/// Where the units of the next bytes stand, relative to this one.
+fn offset(unit: u32) -> usize {
+    ((unit >> 10) << ((unit & 0x200) >> 6)) as usize
+}
+
+fn has_leaf(unit: u32) -> bool {
+    unit & 0x100 != 0
+}
+
+fn value(unit: u32) -> usize {
+    (unit & 0x7fff_ffff) as usize
+}
+
+fn defect(reason: impl Into<String>) -> Error {
+    Error::format(Defect::Charsmap, reason)
+}
+
+impl Charsmap {
+    /// Reads and checks a blob.
+    ///
+    /// # Errors
+    /// A format error of kind `charsmap`. Cost: linear in the blob.
+    pub fn parse(blob: &[u8]) -> Result<Self> {
+        let Some((size, rest)) = blob.split_first_chunk::<4>() else {
+            return Err(defect(format!("{} bytes are too few for the size of the trie", blob.len())));
+        };
+        let size = u32::from_le_bytes(*size) as usize;
+        if size > rest.len() || !size.is_multiple_of(4) || size == 0 {
+            let reason = format!("a trie of {size} bytes does not fit into the {} that follow", rest.len());
+            return Err(defect(reason));
+        }
+        let (trie, replacements) = rest.split_at(size);
+        let units: Box<[u32]> =
+            trie.as_chunks::<4>().0.iter().map(|unit| u32::from_le_bytes(*unit)).collect();
+        let replacements = std::str::from_utf8(replacements).map_err(|error| {
+            defect(format!("the replacements are not UTF-8 from their byte {} on", error.valid_up_to()))
+        })?;
+        let root = offset(units[0]);
+        let map = Self { units, replacements: replacements.into(), root };
+        map.check()?;
+        Ok(map)
+    }
+
+    /// Does any key start with this byte?
+    pub fn has_key_from(&self, byte: u8) -> bool {
+        byte != 0 && self.step(self.root, byte).is_some()
+    }
+
+    /// The replacement of the shortest key that `text` starts with.
+    pub fn shortest(&self, text: &[u8]) -> Option<&str> {
+        self.keys(text).next().map(|(_, replacement)| replacement)
+    }
+
+    /// The length of the longest key that `text` starts with, and its replacement.
+    pub fn longest(&self, text: &[u8]) -> Option<(usize, &str)> {
+        self.keys(text).last()
+    }
+
+    /// Heap bytes held.
+    pub fn memory(&self) -> usize {
+        self.units.len() * 4 + self.replacements.len()
+    }
+
+    /// The keys that `text` starts with, the shortest first.
+    fn keys(&self, text: &[u8]) -> impl Iterator<Item = (usize, &str)> {
+        let mut base = self.root;
+        // A zero byte ends keys; it is in none.
+        let bytes = text.iter().copied().take_while(|&byte| byte != 0).enumerate();
+        bytes
+            .map_while(move |(i, byte)| {
+                let at = self.step(base, byte)?;
+                let unit = self.units[at];
+                base = at ^ offset(unit);
+                Some(has_leaf(unit).then(|| (i + 1, base)))
+            })
+            .flatten()
+            .filter_map(|(length, base)| Some((length, self.replacement(*self.units.get(base)?)?)))
+    }
+
+    /// The unit of a byte, where the units of the byte before it are at `base`.
+    #[inline]
+    fn step(&self, base: usize, byte: u8) -> Option<usize> {
+        let at = base ^ usize::from(byte);
+        (label(*self.units.get(at)?) == u32::from(byte)).then_some(at)
+    }
+
+    fn replacement(&self, unit: u32) -> Option<&str> {
+        let rest = self.replacements.get(value(unit)..)?;
+        Some(rest.split_once('\0').map_or(rest, |(replacement, _)| replacement))
+    }
+
+    /// Follows every path once, in depth, so that a path that comes back to itself is seen.
+    fn check(&self) -> Result<()> {
+        let children = Children::new(&self.units);
+        // The length of the longest path from a unit on, where that is known.
+        let mut heights: Vec<u32> = vec![UNKNOWN; self.units.len()];
+        self.check_target(self.root, 0)?;
+        // Units on the path, each with the children that are not done.
+        let mut path = vec![(0, children.of(self.root), 1)];
+        heights[0] = ON_PATH;
+        while let Some((at, left, height)) = path.last_mut() {
+            if let Some((&child, rest)) = left.split_first() {
+                *left = rest;
+                let child = child as usize;
+                match heights[child] {
+                    UNKNOWN => {
+                        let base = self.check_unit(child)?;
+                        heights[child] = ON_PATH;
+                        path.push((child, children.of(base), 1));
+                    }
+                    ON_PATH => {
+                        return Err(defect(format!("unit {child} of the trie leads back to itself")));
+                    }
+                    known => *height = (*height).max(known + 1),
+                }
+            } else {
+                let (at, height) = (*at, *height);
+                if height as usize > LONGEST_KEY + 1 {
+                    return Err(defect(format!("a key is longer than {LONGEST_KEY} bytes")));
+                }
+                heights[at] = height;
+                path.pop();
+                if let Some((_, _, parent)) = path.last_mut() {
+                    *parent = (*parent).max(height + 1);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the children of a unit stand.
+    fn check_unit(&self, at: usize) -> Result<usize> {
+        let unit = self.units[at];
+        let base = at ^ offset(unit);
+        self.check_target(base, at)?;
+        if has_leaf(unit) && self.replacement(self.units[base]).is_none() {
+            let reason = format!("unit {at} of the trie names a replacement that does not exist");
+            return Err(defect(reason));
+        }
+        Ok(base)
+    }
+
+    fn check_target(&self, base: usize, at: usize) -> Result<()> {
+        if base < self.units.len() {
+            return Ok(());
+        }
+        Err(defect(format!("unit {at} of the trie points behind its end")))
+    }
+}
+
+const UNKNOWN: u32 = u32::MAX;
+const ON_PATH: u32 = u32::MAX - 1;
+
+/// The units that a byte leads to, by where their group stands.
+struct Children {
+    starts: Vec<u32>,
+    units: Vec<u32>,
+}
+
+impl Children {
+    fn new(units: &[u32]) -> Self {
+        let group = |at: usize, unit: u32| {
+            let label = label(unit);
+            (1..256).contains(&label).then_some(at ^ label as usize).filter(|&group| group < units.len())
+        };
+        let groups = || units.iter().enumerate().filter_map(|(at, &unit)| Some((at, group(at, unit)?)));
+        let mut starts = vec![0; units.len() + 2];
+        groups().for_each(|(_, group)| starts[group + 2] += 1);
+        for i in 2..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        let mut members = vec![0; starts.last().copied().unwrap_or_default() as usize];
+        for (at, group) in groups() {
+            let next = &mut starts[group + 1];
+            members[*next as usize] = at as u32;
+            *next += 1;
+        }
+        Self { starts, units: members }
+    }
+
+    fn of(&self, group: usize) -> &[u32] {
+        &self.units[self.starts[group] as usize..self.starts[group + 1] as usize]
+    }
+}

@@ -1,0 +1,183 @@
+//! The four normal forms of Unicode.
+//!
+//! A text is a row of clusters: a character that nothing before it can reach, and the characters
+//! behind it that reach back to it (marks, the later letters of a Hangul syllable). Only clusters
+//! that hold more than a character that stays as it is are looked at closely, so text that is in
+//! the form already is only read.
+//!
+//! Each character of the result stands for the characters that it was made of, and so that the
+//! places never go back: where marks change places, each of them stands for all of them.
+mod tables;
+
+use self::tables::{Class, Data};
+use super::Outcome;
+use super::edit::{Edit, skip};
+use crate::aligned::{Piece, Rewritten};
+use crate::description::UnicodeTables;
+use crate::error::Result;
+use crate::span::Span;
+use crate::watch::Ticker;
+
+/// A normal form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Nfc,
+    Nfd,
+    Nfkc,
+    Nfkd,
+}
+
+impl Form {
+    fn is_composed(self) -> bool {
+        matches!(self, Self::Nfc | Self::Nfkc)
+    }
+
+    fn is_compatible(self) -> bool {
+        matches!(self, Self::Nfkc | Self::Nfkd)
+    }
+
+    /// The first byte of the first character that the form may change or that reaches back.
+    fn first_byte(self) -> u8 {
+        match self {
+            Self::Nfc => 0xcc,               // U+0300
+            Self::Nfd => 0xc3,               // U+00C0
+            Self::Nfkc | Self::Nfkd => 0xc2, // U+00A0
+        }
+    }
+}
+
+pub(super) fn apply(
+    form: Form,
+    tables: UnicodeTables,
+    from: Piece<'_>,
+    to: &mut Rewritten,
+    ticker: &mut Ticker<'_>,
+) -> Result<Outcome> {
+    let data = Data::new(form, tables);
+    let first_byte = form.first_byte();
+    let text = from.text;
+    let mut edit = Edit::new(from, to);
+    let mut cluster = Cluster::default();
+    // Where the cluster before ends, and where to look next.
+    let (mut done, mut at) = (0, 0);
+    loop {
+        at = skip(text.as_bytes(), at, ticker, |byte| byte >= first_byte)?;
+        let Some(c) = text[at..].chars().next() else { return Ok(edit.finish()) };
+        ticker.spend(4)?;
+        let start = match data.class(c) {
+            Class::Stays => {
+                at += c.len_utf8();
+                continue;
+            }
+            Class::Changes => at,
+            Class::ReachesBack => at - text[done..at].chars().next_back().map_or(0, char::len_utf8),
+        };
+        let mut end = at + c.len_utf8();
+        for next in text[end..].chars() {
+            if data.class(next) != Class::ReachesBack {
+                break;
+            }
+            ticker.spend(32)?;
+            end += next.len_utf8();
+        }
+        if cluster.normalize(&text[start..end], data) {
+            for part in &cluster.parts {
+                let range = Span::new(start + part.start, start + part.end);
+                edit.insert(start, part.c.encode_utf8(&mut [0; 4]), range);
+            }
+            edit.remove(Span::new(start, end));
+        }
+        (done, at) = (end, end);
+    }
+}
+
+/// A character of a cluster, and the bytes of it that the character was made of.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    c: char,
+    combining_class: u8,
+    start: usize,
+    end: usize,
+}
+
+#[derive(Debug, Default)]
+struct Cluster {
+    parts: Vec<Part>,
+}
+
+impl Cluster {
+    /// Normalizes a cluster; false when that changes nothing.
+    fn normalize(&mut self, text: &str, data: Data) -> bool {
+        self.parts.clear();
+        for (start, c) in text.char_indices() {
+            let end = start + c.len_utf8();
+            data.decompose(c, |c| {
+                self.parts.push(Part { c, combining_class: data.combining_class(c), start, end });
+            });
+        }
+        let is_starter = |part: &Part| part.combining_class == 0;
+        for marks in self.parts.split_mut(is_starter) {
+            marks.sort_by_key(|part| part.combining_class);
+        }
+        if data.form.is_composed() {
+            self.compose(data);
+        }
+        if self.parts.iter().map(|part| part.c).eq(text.chars()) {
+            return false;
+        }
+        self.order();
+        true
+    }
+
+    /// Every character that nothing separates from the starter before it is composed with that
+    /// (Unicode 3.11, D117).
+    fn compose(&mut self, data: Data) {
+        let parts = &mut self.parts;
+        let mut starter = None;
+        let mut kept = 0;
+        for i in 0..parts.len() {
+            let part = parts[i];
+            if let Some(at) = starter {
+                let last: Part = parts[kept - 1];
+                let is_free = kept == at + 1 || last.combining_class < part.combining_class;
+                let first: &mut Part = &mut parts[at];
+                if let Some(c) = data.compose(first.c, part.c).filter(|_| is_free) {
+                    first.c = c;
+                    first.start = first.start.min(part.start);
+                    first.end = first.end.max(part.end);
+                    continue;
+                }
+            }
+            if part.combining_class == 0 {
+                starter = Some(kept);
+            }
+            parts[kept] = part;
+            kept += 1;
+        }
+        parts.truncate(kept);
+    }
+
+    /// Widens what the parts stand for until neither starts nor ends go back.
+    fn order(&mut self) {
+        let mut end = 0;
+        for part in &mut self.parts {
+            end = end.max(part.end);
+            part.end = end;
+        }
+        let mut start = usize::MAX;
+        for part in self.parts.iter_mut().rev() {
+            start = start.min(part.start);
+            part.start = start;
+        }
+    }
+}
+
+/// The definition without clusters: the characters of the normal form of all of a text, each with
+/// what it stands for.
+#[cfg(test)]
+pub(super) fn whole_text(form: Form, tables: UnicodeTables, text: &str) -> Vec<(char, Span)> {
+    let mut cluster = Cluster::default();
+    cluster.normalize(text, Data::new(form, tables));
+    cluster.order();
+    cluster.parts.iter().map(|part| (part.c, Span::new(part.start, part.end))).collect()
+}

@@ -1,0 +1,26 @@
+//! Combining marks go. Which characters are marks is what the reference's table says, which is of
+//! Unicode 9.
+use unicode_normalization_alignments::char::is_combining_mark;
+
+use super::Outcome;
+use super::edit::each_char;
+use crate::aligned::{Piece, Rewritten};
+use crate::error::Result;
+use crate::watch::Ticker;
+
+/// The first mark is U+0300, whose first byte this is.
+const FIRST: u8 = 0xcc;
+
+pub(super) fn apply(from: Piece<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
+    each_char(
+        from,
+        to,
+        ticker,
+        |byte| byte >= FIRST,
+        |edit, c, range| {
+            if is_combining_mark(c) {
+                edit.remove(range);
+            }
+        },
+    )
+}

@@ -1,0 +1,189 @@
+//! Normalization: text to text, before it is split.
+//!
+//! Comes in: a segment of the caller's text. Goes out: the same piece, or a part of it, where no
+//! step changed more; else a new text that knows where each byte came from.
+//!
+//! Which bytes a rewritten character stands for: the whole of what it replaces. The tokenizers
+//! library often names the first or the last character of it only; the cases are listed in
+//! docs/differences.md. A character that is inserted beside others stands for its neighbour, as
+//! there.
+mod bert;
+mod byte_level;
+mod charsmap;
+mod edit;
+mod forms;
+mod lowercase;
+mod marks;
+mod nmt;
+mod precompiled;
+mod prepend;
+mod replace;
+mod sentencepiece;
+mod strip;
+#[cfg(test)]
+mod tests;
+
+pub use self::charsmap::Charsmap;
+
+use self::forms::Form;
+use self::precompiled::Precompiled;
+use self::replace::Replace;
+use self::sentencepiece::SentencePiece;
+use crate::aligned::{Origins, Piece, Rewritten};
+use crate::description::{Normalizer, UnicodeTables};
+use crate::error::Result;
+use crate::span::Span;
+use crate::watch::{Ticker, Unwatched};
+
+/// Steps of normalization, ready to run. Immutable.
+#[derive(Debug, Default)]
+pub struct Normalizers {
+    steps: Vec<Step>,
+}
+
+/// One step.
+#[derive(Debug)]
+enum Step {
+    Form(Form, UnicodeTables),
+    Lowercase,
+    Strip { left: bool, right: bool },
+    StripMarks,
+    Replace(Replace),
+    Prepend(String),
+    ByteLevel,
+    Nmt,
+    BertClean,
+    BertIdeographs,
+    BertStripMarks,
+    Precompiled(Box<Precompiled>),
+    SentencePiece(Box<SentencePiece>),
+}
+
+/// What a step did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// Nothing.
+    Same,
+    /// This part is left.
+    Part(Span),
+    /// There is a new text.
+    New,
+}
+
+impl Step {
+    /// The steps of a normalizer.
+    fn push(normalizer: &Normalizer, steps: &mut Vec<Self>) -> Result<()> {
+        let form = |form, tables: &UnicodeTables| Self::Form(form, *tables);
+        steps.push(match normalizer {
+            Normalizer::Nfc(tables) => form(Form::Nfc, tables),
+            Normalizer::Nfd(tables) => form(Form::Nfd, tables),
+            Normalizer::Nfkc(tables) => form(Form::Nfkc, tables),
+            Normalizer::Nfkd(tables) => form(Form::Nfkd, tables),
+            Normalizer::Lowercase => Self::Lowercase,
+            Normalizer::Strip { left, right } => Self::Strip { left: *left, right: *right },
+            Normalizer::StripAccents => Self::StripMarks,
+            Normalizer::Replace { pattern, content } => Self::Replace(Replace::new(pattern, content)?),
+            Normalizer::Prepend(prefix) => Self::Prepend(prefix.clone()),
+            Normalizer::ByteLevel => Self::ByteLevel,
+            Normalizer::Nmt => Self::Nmt,
+            Normalizer::Precompiled(blob) => Self::Precompiled(Box::new(Precompiled::new(blob)?)),
+            Normalizer::SentencePiece(rules) => Self::SentencePiece(Box::new(SentencePiece::new(rules)?)),
+            Normalizer::Bert { clean_text, handle_chinese_chars, strip_accents, lowercase } => {
+                if *clean_text {
+                    steps.push(Self::BertClean);
+                }
+                if *handle_chinese_chars {
+                    steps.push(Self::BertIdeographs);
+                }
+                if strip_accents.unwrap_or(*lowercase) {
+                    steps.push(Self::Form(Form::Nfd, UnicodeTables::Reference));
+                    steps.push(Self::BertStripMarks);
+                }
+                if *lowercase {
+                    steps.push(Self::Lowercase);
+                }
+                return Ok(());
+            }
+        });
+        Ok(())
+    }
+
+    /// Writes the normalized text into `to`, or says that there is no need.
+    fn apply(&self, from: Piece<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
+        match self {
+            Self::Form(form, tables) => forms::apply(*form, *tables, from, to, ticker),
+            Self::Lowercase => lowercase::apply(from, to, ticker),
+            Self::Strip { left, right } => Ok(strip::apply(from, *left, *right)),
+            Self::StripMarks => marks::apply(from, to, ticker),
+            Self::Replace(replace) => replace.apply(from, to, ticker),
+            Self::Prepend(prefix) => Ok(prepend::apply(prefix, from, to)),
+            Self::ByteLevel => byte_level::apply(from, to, ticker),
+            Self::Nmt => nmt::apply(from, to, ticker),
+            Self::BertClean => bert::clean(from, to, ticker),
+            Self::BertIdeographs => bert::space_ideographs(from, to, ticker),
+            Self::BertStripMarks => bert::strip_marks(from, to, ticker),
+            Self::Precompiled(map) => map.apply(from, to, ticker),
+            Self::SentencePiece(rules) => rules.apply(from, to, ticker),
+        }
+    }
+}
+
+impl Normalizers {
+    /// Makes the steps of a description ready.
+    ///
+    /// # Errors
+    /// A format or pattern error naming the step, its number first.
+    pub fn compile(normalizers: &[Normalizer]) -> Result<Self> {
+        let mut steps = Vec::with_capacity(normalizers.len());
+        for (i, normalizer) in normalizers.iter().enumerate() {
+            Step::push(normalizer, &mut steps).map_err(|e| e.at_index(i))?;
+        }
+        Ok(Self { steps })
+    }
+
+    /// Is there nothing to do?
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Normalizes a piece, into `buffers` where anything changes.
+    ///
+    /// # Errors
+    /// Those of a step (a pattern's limit), and of the watch.
+    ///
+    /// Cost: linear in the text, n log n in runs of combining marks; text that a step leaves as it
+    /// is is only read.
+    pub fn apply<'a>(
+        &self,
+        piece: Piece<'a>,
+        buffers: &'a mut [Rewritten; 2],
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Piece<'a>> {
+        let mut changed = false;
+        let mut part = Span::new(0, piece.text.len());
+        for step in &self.steps {
+            let [now, next] = &mut *buffers;
+            let from = if changed { now.piece() } else { piece }.slice(part);
+            match step.apply(from, next, ticker)? {
+                Outcome::Same => {}
+                Outcome::Part(kept) => part = Span::new(part.start + kept.start, part.start + kept.end),
+                Outcome::New => {
+                    buffers.swap(0, 1);
+                    changed = true;
+                    part = Span::new(0, buffers[0].piece().text.len());
+                }
+            }
+        }
+        Ok(if changed { buffers[0].piece() } else { piece }.slice(part))
+    }
+
+    /// What a literal becomes when it is normalized.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
+    pub fn apply_to(&self, literal: &str) -> Result<String> {
+        let mut buffers = Default::default();
+        let piece = Piece { text: literal, origins: Origins::Untracked };
+        Ok(self.apply(piece, &mut buffers, &mut Ticker::new(&Unwatched))?.text.to_owned())
+    }
+}

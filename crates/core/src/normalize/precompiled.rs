@@ -1,0 +1,88 @@
+//! A map of SentencePiece as the tokenizers library reads it.
+//!
+//! What surprises: the map is asked about whole grapheme clusters, and when the shortest key that
+//! a cluster of less than six bytes starts with is found, its replacement stands for the cluster,
+//! whatever else is in it: `①` with an accent becomes `1`. SentencePiece itself takes the longest
+//! key and goes on behind it (see `sentencepiece`).
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::edit::{Edit, skip};
+use super::{Charsmap, Outcome};
+use crate::aligned::{Piece, Rewritten};
+use crate::error::Result;
+use crate::span::Span;
+use crate::watch::Ticker;
+
+/// Clusters from so many bytes on are mapped character by character.
+const LONG_CLUSTER: usize = 6;
+
+/// The map, ready to run.
+#[derive(Debug)]
+pub(super) struct Precompiled {
+    map: Charsmap,
+    /// The bytes at which a cluster is looked at: those that are not ASCII or are keys themselves,
+    /// and the carriage return, which makes a cluster with the line feed behind it.
+    is_of_interest: [bool; 256],
+}
+
+impl Precompiled {
+    pub(super) fn new(blob: &[u8]) -> Result<Self> {
+        let map = Charsmap::parse(blob)?;
+        let mut is_of_interest = [true; 256];
+        for byte in 0..0x80 {
+            is_of_interest[usize::from(byte)] = byte == b'\r' || map.shortest(&[byte]).is_some();
+        }
+        Ok(Self { map, is_of_interest })
+    }
+
+    pub(super) fn apply(
+        &self,
+        from: Piece<'_>,
+        to: &mut Rewritten,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Outcome> {
+        let text = from.text;
+        let bytes = text.as_bytes();
+        let mut edit = Edit::new(from, to);
+        let mut done = 0;
+        loop {
+            let at = skip(bytes, done, ticker, |byte| self.is_of_interest[usize::from(byte)])?;
+            let Some(&byte) = bytes.get(at) else { return Ok(edit.finish()) };
+            // What is not ASCII may be part of a cluster with the character before it.
+            let start = if byte < 0x80 { at } else { at - usize::from(at > done) };
+            for (i, cluster) in text[start..].grapheme_indices(true) {
+                self.map_cluster(&mut edit, cluster, start + i, ticker)?;
+                done = start + i + cluster.len();
+                if bytes.get(done).is_none_or(u8::is_ascii) {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn map_cluster(
+        &self,
+        edit: &mut Edit<'_, '_>,
+        cluster: &str,
+        at: usize,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        ticker.spend(cluster.len() * 8)?;
+        if cluster.len() < LONG_CLUSTER && self.map_part(edit, cluster, at) {
+            return Ok(());
+        }
+        for (i, c) in cluster.char_indices() {
+            self.map_part(edit, &cluster[i..i + c.len_utf8()], at + i);
+        }
+        Ok(())
+    }
+
+    /// Replaces a part of the text; false where the map does not know it.
+    fn map_part(&self, edit: &mut Edit<'_, '_>, part: &str, at: usize) -> bool {
+        let Some(new) = self.map.shortest(part.as_bytes()) else { return false };
+        if new != part {
+            edit.replace(Span::new(at, at + part.len()), new);
+        }
+        true
+    }
+}

@@ -1,0 +1,72 @@
+//! Every match becomes a text, which stands for the whole match.
+use super::Outcome;
+use super::edit::Edit;
+use crate::aligned::{Piece, Rewritten};
+use crate::description::{Pattern, Split};
+use crate::error::Result;
+use crate::pattern::Splitter;
+use crate::span::Span;
+use crate::watch::Ticker;
+
+/// A replacement, ready to run.
+#[derive(Debug)]
+pub(super) struct Replace {
+    sought: Sought,
+    content: String,
+}
+
+#[derive(Debug)]
+enum Sought {
+    Literal(String),
+    Regex(Splitter),
+}
+
+impl Replace {
+    pub(super) fn new(pattern: &Pattern, content: &str) -> Result<Self> {
+        let sought = match pattern {
+            Pattern::Literal(literal) => Sought::Literal(literal.clone()),
+            Pattern::Regex(regex) => Sought::Regex(Splitter::compile(&Split::Pattern(regex.clone()))?),
+        };
+        Ok(Self { sought, content: content.to_owned() })
+    }
+
+    pub(super) fn apply(
+        &self,
+        from: Piece<'_>,
+        to: &mut Rewritten,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Outcome> {
+        // Even what matches the empty text is not put into one.
+        if from.text.is_empty() {
+            return Ok(Outcome::Same);
+        }
+        let mut edit = Edit::new(from, to);
+        match &self.sought {
+            Sought::Literal(literal) => {
+                let mut done = 0;
+                for (at, _) in from.text.match_indices(literal.as_str()) {
+                    ticker.spend(at - done + 8)?;
+                    done = at;
+                    self.replace(&mut edit, from.text, Span::new(at, at + literal.len()));
+                }
+            }
+            Sought::Regex(splitter) => splitter.for_each_match(from.text, |found, is_match| {
+                ticker.spend(splitter.work(found.len()))?;
+                if is_match {
+                    self.replace(&mut edit, from.text, found);
+                }
+                Ok(())
+            })?,
+        }
+        Ok(edit.finish())
+    }
+
+    fn replace(&self, edit: &mut Edit<'_, '_>, text: &str, found: Span) {
+        if !found.is_empty() {
+            return edit.replace(found, &self.content);
+        }
+        // What is inserted stands for the character before it; at the start for nothing.
+        let before = text[..found.start].chars().next_back().map_or(0, char::len_utf8);
+        edit.insert(found.start, &self.content, Span::new(found.start - before, found.start));
+    }
+}

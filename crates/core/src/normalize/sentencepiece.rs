@@ -1,0 +1,172 @@
+//! Normalization as SentencePiece does it, in one pass.
+//!
+//! At each place of the text stands a user-defined symbol, which is kept, else the longest key of
+//! the map, which is replaced, else a character. What comes of it has its spaces collapsed and
+//! written as `▁`.
+//!
+//! What surprises is which bytes the new text stands for, as SentencePiece tells it: the last byte
+//! that comes of a place stands for all of it and for what vanished behind it, the bytes before
+//! for nothing. Where `ﬁ` becomes `fi`, the `f` is empty and the `i` has the whole letter.
+use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
+
+use super::{Charsmap, Outcome};
+use crate::aligned::{Piece, Rewritten};
+use crate::description::SentencePieceRules;
+use crate::error::{Defect, Error, Result};
+use crate::span::Span;
+use crate::watch::Ticker;
+
+const SPACE: &str = " ";
+const MARK: &str = "\u{2581}";
+
+/// The rules, ready to run.
+#[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // the flags of the format
+pub(super) struct SentencePiece {
+    map: Option<Charsmap>,
+    user_defined: Option<AhoCorasick>,
+    /// The bytes at which a place must be looked at: keys or symbols start there, or it is a space
+    /// or no ASCII.
+    is_of_interest: [bool; 256],
+    add_dummy_prefix: bool,
+    remove_extra_whitespaces: bool,
+    escape_whitespaces: bool,
+    treat_whitespace_as_suffix: bool,
+}
+
+impl SentencePiece {
+    pub(super) fn new(rules: &SentencePieceRules) -> Result<Self> {
+        let map = if rules.charsmap.is_empty() { None } else { Some(Charsmap::parse(&rules.charsmap)?) };
+        let symbols = || rules.user_defined.iter().filter(|symbol| !symbol.is_empty());
+        let user_defined = if symbols().next().is_some() {
+            let automaton = AhoCorasick::builder()
+                .match_kind(MatchKind::LeftmostLongest)
+                .start_kind(StartKind::Anchored)
+                .build(symbols());
+            Some(
+                automaton
+                    .map_err(|error| Error::format(Defect::Limit, error.to_string()).at("user_defined"))?,
+            )
+        } else {
+            None
+        };
+        let mut is_of_interest = [true; 256];
+        for byte in 0..0x80 {
+            is_of_interest[usize::from(byte)] = byte == b' '
+                || map.as_ref().is_some_and(|map| map.has_key_from(byte))
+                || symbols().any(|symbol| symbol.as_bytes()[0] == byte);
+        }
+        Ok(Self {
+            map,
+            user_defined,
+            is_of_interest,
+            add_dummy_prefix: rules.add_dummy_prefix,
+            remove_extra_whitespaces: rules.remove_extra_whitespaces,
+            escape_whitespaces: rules.escape_whitespaces,
+            treat_whitespace_as_suffix: rules.treat_whitespace_as_suffix,
+        })
+    }
+
+    pub(super) fn apply(
+        &self,
+        from: Piece<'_>,
+        to: &mut Rewritten,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Outcome> {
+        let text = from.text;
+        let mut at = 0;
+        if self.remove_extra_whitespaces {
+            while at < text.len() {
+                let (new, length) = self.place(text, at);
+                if new != SPACE {
+                    break;
+                }
+                ticker.spend(8)?;
+                at += length;
+            }
+        }
+        if at == text.len() {
+            return Ok(if at == 0 { Outcome::Same } else { Outcome::Part(Span::new(at, at)) });
+        }
+        let space = if self.escape_whitespaces { MARK } else { SPACE };
+        to.start(from);
+        // Where the spaces at the end of the new text came from, if it ends with some.
+        let mut trailing = None;
+        if self.add_dummy_prefix && !self.treat_whitespace_as_suffix {
+            to.put(space, from, Span::new(at, at));
+            trailing = Some(at);
+        }
+        let mut is_behind_space = self.remove_extra_whitespaces;
+        let mut escaped = String::new();
+        while at < text.len() {
+            ticker.spend(16)?;
+            let byte = text.as_bytes()[at];
+            if !self.is_of_interest[usize::from(byte)] {
+                let length = 1 + text.as_bytes()[at + 1..]
+                    .iter()
+                    .take_while(|&&byte| !self.is_of_interest[usize::from(byte)])
+                    .count();
+                ticker.spend(length)?;
+                to.keep(from, Span::new(at, at + length));
+                (is_behind_space, trailing) = (false, None);
+                at += length;
+                continue;
+            }
+            let (new, length) = self.place(text, at);
+            let range = Span::new(at, at + length);
+            let new = if is_behind_space { new.trim_start_matches(' ') } else { new };
+            if new.is_empty() {
+                to.stretch(from, range);
+            } else {
+                is_behind_space = new.ends_with(' ');
+                let new = if self.escape_whitespaces && new.contains(' ') {
+                    escaped.clear();
+                    new.split(' ').enumerate().for_each(|(i, part)| {
+                        escaped.push_str(if i > 0 { MARK } else { "" });
+                        escaped.push_str(part);
+                    });
+                    &escaped
+                } else {
+                    new
+                };
+                let is_all_space = new.trim_start_matches(space).is_empty();
+                trailing = match trailing {
+                    Some(start) if is_all_space => Some(start),
+                    _ => new.ends_with(space).then_some(at),
+                };
+                to.put_at_end(new, from, range);
+            }
+            at += length;
+            is_behind_space &= self.remove_extra_whitespaces;
+        }
+        if self.remove_extra_whitespaces {
+            let length = to.piece().text.trim_end_matches(space).len();
+            to.truncate(length);
+            at = trailing.unwrap_or(at);
+        }
+        if self.add_dummy_prefix && self.treat_whitespace_as_suffix {
+            to.put(space, from, Span::new(at, at));
+        }
+        Ok(Outcome::New)
+    }
+
+    /// What stands at a place of the text becomes, and how many bytes that was.
+    fn place<'a>(&'a self, text: &'a str, at: usize) -> (&'a str, usize) {
+        let rest = &text[at..];
+        if let Some(automaton) = &self.user_defined
+            && let Some(found) = automaton.find(Input::new(rest).anchored(Anchored::Yes))
+        {
+            return (&rest[..found.end()], found.end());
+        }
+        if let Some(map) = &self.map
+            && let Some((length, replacement)) = map.longest(rest.as_bytes())
+        {
+            // A key may end inside a character, if the file is odd; then it is none of the text.
+            if rest.is_char_boundary(length) {
+                return (replacement, length);
+            }
+        }
+        let length = rest.chars().next().map_or(0, char::len_utf8);
+        (&rest[..length], length)
+    }
+}

@@ -1,0 +1,11 @@
+//! White space at the ends goes; what is left is a part of the text.
+use super::Outcome;
+use crate::aligned::Piece;
+use crate::span::Span;
+
+pub(super) fn apply(from: Piece<'_>, left: bool, right: bool) -> Outcome {
+    let text = from.text;
+    let start = if left { text.len() - text.trim_start().len() } else { 0 };
+    let end = if right { start + text[start..].trim_end().len() } else { text.len() };
+    if end - start == text.len() { Outcome::Same } else { Outcome::Part(Span::new(start, end)) }
+}

@@ -1,0 +1,83 @@
+//! Spaces become a visible mark, one is put in front, and each starts a piece.
+//!
+//! One pass: a piece that holds a space or gets a mark in front is written anew, others are given
+//! on as they are.
+use crate::aligned::{Piece, Rewritten};
+use crate::description::PrependScheme;
+use crate::error::Result;
+use crate::span::Span;
+use crate::watch::Ticker;
+
+/// See [`PreTokenizer::Metaspace`](crate::description::PreTokenizer).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Metaspace {
+    pub(super) replacement: char,
+    pub(super) prepend: PrependScheme,
+    pub(super) split: bool,
+}
+
+impl Metaspace {
+    /// Does it ask where the text came from?
+    pub(super) fn needs_origins(self) -> bool {
+        self.prepend == PrependScheme::First
+    }
+
+    pub(super) fn apply(
+        self,
+        piece: Piece<'_>,
+        buffer: &mut Rewritten,
+        ticker: &mut Ticker<'_>,
+        emit: &mut super::Emit<'_>,
+    ) -> Result<()> {
+        let is_mark = |c: char| c == ' ' || c == self.replacement;
+        // A piece starts at its own mark already.
+        let prefixed = !piece.text.starts_with(is_mark)
+            && match self.prepend {
+                PrependScheme::Always => true,
+                // Of the caller's text: what a normalizer has cut off counts.
+                PrependScheme::First => piece.span().start == 0,
+                PrependScheme::Never => false,
+            };
+        if !self.split {
+            return self.give(piece, prefixed, buffer, ticker, emit);
+        }
+        let mut start = 0;
+        let mut prefixed = prefixed;
+        for (at, _) in piece.text.match_indices(is_mark) {
+            if start < at {
+                let part = piece.slice(Span::new(start, at));
+                self.give(part, std::mem::take(&mut prefixed), buffer, ticker, emit)?;
+            }
+            start = at;
+        }
+        self.give(piece.slice(Span::new(start, piece.text.len())), prefixed, buffer, ticker, emit)
+    }
+
+    fn give(
+        self,
+        piece: Piece<'_>,
+        prefixed: bool,
+        buffer: &mut Rewritten,
+        ticker: &mut Ticker<'_>,
+        emit: &mut super::Emit<'_>,
+    ) -> Result<()> {
+        ticker.spend(piece.text.len())?;
+        if !prefixed && !piece.text.contains(' ') {
+            return emit(piece, ticker);
+        }
+        buffer.start(piece);
+        if prefixed {
+            let first = piece.text.chars().next().map_or(0, char::len_utf8);
+            buffer.put_char(self.replacement, piece, Span::new(0, first));
+        }
+        let mut done = 0;
+        for (at, _) in piece.text.match_indices(' ') {
+            buffer.keep(piece, Span::new(done, at));
+            buffer.put_char(self.replacement, piece, Span::new(at, at + 1));
+            ticker.spend(at + 1 - done)?;
+            done = at + 1;
+        }
+        buffer.keep(piece, Span::new(done, piece.text.len()));
+        emit(buffer.piece(), ticker)
+    }
+}

@@ -1,0 +1,161 @@
+//! Pre-tokenization: a normalized text to pretokens.
+//!
+//! Comes in: a piece of text without added tokens in it. Goes out: pretokens, in order; none is
+//! empty. Every step refines the pieces that the one before left, and may rewrite them. What is
+//! rewritten goes into a buffer of the step, so that nothing is allocated for a piece.
+//!
+//! Every step gives the pieces and offsets of tokenizers 0.23.3.
+mod behavior;
+mod byte_level;
+mod characters;
+mod fixed_length;
+mod metaspace;
+mod scripts;
+mod split;
+#[cfg(test)]
+mod tests;
+
+use self::characters::Characters;
+use self::metaspace::Metaspace;
+use self::scripts::Scripts;
+use self::split::Split;
+use crate::aligned::{Piece, Rewritten};
+use crate::description::PreTokenizer;
+use crate::error::{Defect, Error, Kind, Place, Result};
+use crate::span::Span;
+use crate::watch::Ticker;
+
+/// Steps of pre-tokenization, ready to run. Immutable.
+#[derive(Debug, Default)]
+pub struct PreTokenizers {
+    steps: Vec<Step>,
+}
+
+/// One step.
+#[derive(Debug)]
+enum Step {
+    Split(Split),
+    Characters(Characters),
+    Scripts(Scripts),
+    FixedLength(usize),
+    PrefixSpace,
+    ByteAlphabet,
+    Metaspace(Metaspace),
+}
+
+/// What takes the pretokens.
+pub type Emit<'a> = dyn FnMut(Piece<'_>, &mut Ticker<'_>) -> Result<()> + 'a;
+
+impl Step {
+    fn new(step: &PreTokenizer) -> Result<Self> {
+        Ok(match step {
+            PreTokenizer::Split { pattern, behavior, invert } => {
+                Self::Split(Split::new(pattern, *behavior, *invert)?)
+            }
+            PreTokenizer::PrefixSpace => Self::PrefixSpace,
+            PreTokenizer::ByteAlphabet => Self::ByteAlphabet,
+            PreTokenizer::Bert => Self::Characters(Characters::bert()),
+            PreTokenizer::Punctuation(behavior) => Self::Characters(Characters::punctuation(*behavior)),
+            PreTokenizer::Whitespace => Self::Characters(Characters::words()),
+            PreTokenizer::WhitespaceSplit => Self::Characters(Characters::white_space()),
+            PreTokenizer::Digits { individual } => Self::Characters(Characters::digits(*individual)),
+            PreTokenizer::CharDelimiter(delimiter) => Self::Characters(Characters::delimiter(*delimiter)),
+            PreTokenizer::FixedLength(0) => {
+                return Err(Error::format(Defect::Range, "pieces of no characters").at("length"));
+            }
+            PreTokenizer::FixedLength(length) => Self::FixedLength(*length),
+            PreTokenizer::UnicodeScripts => Self::Scripts(Scripts::new()),
+            PreTokenizer::Metaspace { replacement, prepend, split } => {
+                Self::Metaspace(Metaspace { replacement: *replacement, prepend: *prepend, split: *split })
+            }
+        })
+    }
+
+    /// Cuts a piece and gives every part of it to `emit`.
+    fn apply(
+        &self,
+        piece: Piece<'_>,
+        buffer: &mut Rewritten,
+        ticker: &mut Ticker<'_>,
+        emit: &mut Emit<'_>,
+    ) -> Result<()> {
+        match self {
+            Self::Split(step) => {
+                // An error of a later step has its place already.
+                let mut is_ours = true;
+                let split = step.for_each(piece.text, ticker, |span, t| {
+                    emit(piece.slice(span), t).inspect_err(|_| is_ours = false)
+                });
+                split.map_err(|error| if is_ours { placed(error, piece) } else { error })
+            }
+            Self::Characters(step) => step.for_each(piece.text, ticker, |span, t| emit(piece.slice(span), t)),
+            Self::Scripts(step) => step.for_each(piece.text, ticker, |span, t| emit(piece.slice(span), t)),
+            Self::FixedLength(length) => {
+                fixed_length::for_each(piece.text, *length, ticker, |span, t| emit(piece.slice(span), t))
+            }
+            Self::PrefixSpace => byte_level::prefix_space(piece, buffer, ticker, emit),
+            Self::ByteAlphabet => byte_level::byte_alphabet(piece, buffer, ticker, emit),
+            Self::Metaspace(step) => step.apply(piece, buffer, ticker, emit),
+        }
+    }
+}
+
+impl PreTokenizers {
+    /// Makes the steps of a description ready.
+    ///
+    /// # Errors
+    /// A format or pattern error naming the step, its number first.
+    pub fn compile(steps: &[PreTokenizer]) -> Result<Self> {
+        let steps = steps.iter().enumerate();
+        let steps =
+            steps.map(|(i, step)| Step::new(step).map_err(|e| e.at_index(i))).collect::<Result<_>>()?;
+        Ok(Self { steps })
+    }
+
+    /// Does a step ask where in the caller's text a piece came from? Then origins are to be tracked
+    /// even where nobody wants offsets.
+    pub fn needs_origins(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Metaspace(step) if step.needs_origins()))
+    }
+
+    /// Gives every pretoken of a piece to `emit`, in order. `buffers` holds what steps rewrite: one
+    /// for each, made where it is missing.
+    ///
+    /// # Errors
+    /// Those of `emit`, of a pattern that exceeds its limit, and of the watch.
+    pub fn for_each(
+        &self,
+        piece: Piece<'_>,
+        buffers: &mut Vec<Rewritten>,
+        ticker: &mut Ticker<'_>,
+        emit: &mut Emit<'_>,
+    ) -> Result<()> {
+        buffers.resize_with(self.steps.len().max(buffers.len()), Rewritten::default);
+        run(&self.steps, piece, buffers, ticker, emit)
+    }
+}
+
+/// An error of a split, which counts from the start of the piece.
+fn placed(error: Error, piece: Piece<'_>) -> Error {
+    let is_split = matches!(error.kind, Kind::Pattern { .. });
+    error.placed(|place| match place {
+        Place::Byte(at) if is_split => Place::Byte(piece.origins.span(Span::new(at, at)).start),
+        _ => place,
+    })
+}
+
+fn run(
+    steps: &[Step],
+    piece: Piece<'_>,
+    buffers: &mut [Rewritten],
+    ticker: &mut Ticker<'_>,
+    emit: &mut Emit<'_>,
+) -> Result<()> {
+    if piece.text.is_empty() {
+        return Ok(());
+    }
+    let Some((step, rest)) = steps.split_first() else { return emit(piece, ticker) };
+    let (buffer, buffers) =
+        buffers.split_first_mut().ok_or_else(|| Error::internal("a buffer is missing"))?;
+    step.apply(piece, buffer, ticker, &mut |part, ticker| run(rest, part, buffers, ticker, emit))
+}

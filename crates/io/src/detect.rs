@@ -1,0 +1,142 @@
+//! What a file is, by what is in it.
+use std::path::Path;
+
+use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
+use tokenmill_core::error::{Defect, Error, Result};
+
+use crate::{contents, sentencepiece, tiktoken, vocab_merges, vocab_txt};
+
+/// A format that is read. GGUF files are told apart before they are read whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `tokenizer.json`.
+    TokenizerJson,
+    /// `tekken.json`.
+    Tekken,
+    /// A SentencePiece model.
+    SentencePiece,
+    /// Ranks in base64.
+    Tiktoken,
+    /// The `vocab.json` of a pair.
+    Vocab,
+    /// The `merges.txt` of a pair.
+    Merges,
+    /// `vocab.txt` of BERT.
+    VocabTxt,
+}
+
+/// What these bytes are. The name decides only where the content says nothing.
+///
+/// # Errors
+/// A format error that says what the file is instead.
+pub(crate) fn kind(path: &Path, bytes: &[u8]) -> Result<Kind> {
+    let is_named = |name: &str| path.file_name().is_some_and(|found| found == name);
+    if sentencepiece::is_like(bytes) {
+        return Ok(Kind::SentencePiece);
+    }
+    let text = match contents::text(bytes) {
+        Ok(text) => text,
+        // Its reader says at which byte or line.
+        Err(error) => return unreadable(path, bytes, error),
+    };
+    if text.trim_start().starts_with('{') {
+        return Ok(match first_telling_key(text) {
+            _ if vocab_merges::is_like_vocab(text) => Kind::Vocab,
+            Some(Kind::Tekken) => Kind::Tekken,
+            _ => Kind::TokenizerJson,
+        });
+    }
+    if tiktoken::is_like(text) {
+        return Ok(Kind::Tiktoken);
+    }
+    if is_named("merges.txt") || text.starts_with("#version") {
+        return Ok(Kind::Merges);
+    }
+    if is_named("vocab.txt") || vocab_txt::is_like(text) {
+        return Ok(Kind::VocabTxt);
+    }
+    Err(Error::format(
+        Defect::WrongKind,
+        "this is none of the formats that tokenmill reads: tokenizer.json, tekken.json, SentencePiece models, \
+         GGUF, .tiktoken (base64 and rank on each line), vocab.json with merges.txt, vocab.txt",
+    ))
+}
+
+fn unreadable(path: &Path, bytes: &[u8], error: Error) -> Result<Kind> {
+    let is_broken_text =
+        matches!(error.kind, tokenmill_core::error::Kind::Format { defect: Defect::Encoding, .. })
+            && !bytes.starts_with(&[0xff, 0xfe])
+            && !bytes.starts_with(&[0xfe, 0xff]);
+    if !is_broken_text {
+        return Err(error);
+    }
+    if path.extension().is_some_and(|extension| extension == "model") {
+        return Ok(Kind::SentencePiece);
+    }
+    if path.file_name().is_some_and(|name| name == "vocab.txt") {
+        return Ok(Kind::VocabTxt);
+    }
+    Err(error)
+}
+
+/// Which format the keys of an object speak for: the first that only one of them has.
+fn first_telling_key(text: &str) -> Option<Kind> {
+    struct Keys(Option<Kind>);
+    impl<'de> Visitor<'de> for &mut Keys {
+        type Value = ();
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+            while let Some(key) = map.next_key::<String>()? {
+                self.0 = match key.as_str() {
+                    "config" | "vocab" => Some(Kind::Tekken),
+                    "model" | "added_tokens" | "normalizer" | "pre_tokenizer" | "post_processor"
+                    | "decoder" | "truncation" | "padding" => Some(Kind::TokenizerJson),
+                    _ => None,
+                };
+                if self.0.is_some() {
+                    return Ok(());
+                }
+                map.next_value::<IgnoredAny>()?;
+            }
+            Ok(())
+        }
+    }
+    let mut keys = Keys(None);
+    // It ends in an error wherever it stops early.
+    let _ = serde_json::Deserializer::from_str(text).deserialize_map(&mut keys);
+    keys.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str, text: &str) -> Option<Kind> {
+        kind(Path::new(name), text.as_bytes()).ok()
+    }
+
+    #[test]
+    fn formats_are_told_apart_by_content() {
+        for (text, expected) in [
+            (r#"{"version": "1.0", "model": {}}"#, Kind::TokenizerJson),
+            (r#"{"version": "1.0", "truncation": null, "#, Kind::TokenizerJson),
+            (r#"{"x": 1.5}"#, Kind::Vocab),
+            (r#"{"config": {}, "vocab": []}"#, Kind::Tekken),
+            (r#"{"image": {"a": 1}, "vocab": [{"rank": 0"#, Kind::Tekken),
+            (r#"{"type": "Tekken", "config": "#, Kind::Tekken),
+            (r#"{"a": 1}"#, Kind::Vocab),
+            ("YQ== 0\n", Kind::Tiktoken),
+            ("#version: 0.2\na b\n", Kind::Merges),
+            ("[PAD]\n[UNK]\na\n", Kind::VocabTxt),
+        ] {
+            assert_eq!(of("x", text), Some(expected), "{text}");
+        }
+        assert_eq!(of("x", "a\nb\n"), None);
+        assert_eq!(of("vocab.txt", "a\nb\n"), Some(Kind::VocabTxt));
+        assert_eq!(of("merges.txt", "a b\n"), Some(Kind::Merges));
+    }
+}

@@ -1,0 +1,383 @@
+//! Classes of the most probable pieces with marks for spaces: SentencePiece's models as
+//! transformers has them.
+use serde_json::{Value, json};
+use tokenmill_core::error::{Defect, Error, Result};
+
+use super::super::tokens::Token;
+use super::{Again, Frame, PLAIN, Parts, Recipe, Stages, literals, template};
+use crate::tokenizer_json::Kind;
+
+pub(super) type Roles = &'static [(&'static str, &'static str)];
+
+pub(super) const FAIRSEQ: Roles = &[
+    ("bos_token", "<s>"),
+    ("eos_token", "</s>"),
+    ("sep_token", "</s>"),
+    ("cls_token", "<s>"),
+    ("unk_token", "<unk>"),
+    ("pad_token", "<pad>"),
+    ("mask_token", "<mask>"),
+];
+
+const FAIRSEQ_WITHOUT_MASK: Roles = &[
+    ("bos_token", "<s>"),
+    ("eos_token", "</s>"),
+    ("sep_token", "</s>"),
+    ("cls_token", "<s>"),
+    ("unk_token", "<unk>"),
+    ("pad_token", "<pad>"),
+];
+
+const FAIRSEQ_WITHOUT_BOS: Roles = &[
+    ("eos_token", "</s>"),
+    ("sep_token", "</s>"),
+    ("cls_token", "<s>"),
+    ("unk_token", "<unk>"),
+    ("pad_token", "<pad>"),
+    ("mask_token", "<mask>"),
+];
+
+const ALBERT: Roles = &[
+    ("bos_token", "[CLS]"),
+    ("eos_token", "[SEP]"),
+    ("unk_token", "<unk>"),
+    ("sep_token", "[SEP]"),
+    ("pad_token", "<pad>"),
+    ("cls_token", "[CLS]"),
+    ("mask_token", "[MASK]"),
+];
+
+/// Languages of mBART, and behind them those that its second form has more.
+const LANGUAGES: [&str; 52] = [
+    "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN", "hi_IN", "it_IT",
+    "ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP", "nl_XX", "ro_RO", "ru_RU", "si_LK",
+    "tr_TR", "vi_VN", "zh_CN", "af_ZA", "az_AZ", "bn_IN", "fa_IR", "he_IL", "hr_HR", "id_ID", "ka_GE",
+    "km_KH", "mk_MK", "ml_IN", "mn_MN", "mr_IN", "pl_PL", "ps_AF", "pt_XX", "sv_SE", "sw_KE", "ta_IN",
+    "te_IN", "th_TH", "tl_XX", "uk_UA", "ur_PK", "xh_ZA", "gl_ES", "sl_SI",
+];
+
+/// How many of them the first form has.
+const FIRST_LANGUAGES: usize = 25;
+
+const UNIGRAM: Recipe = Recipe { model: Some(Kind::Unigram), ..PLAIN };
+pub(super) const RECIPES: &[Recipe] = &[
+    Recipe {
+        name: "T5Tokenizer",
+        roles: &[("eos_token", "</s>"), ("unk_token", "<unk>"), ("pad_token", "<pad>")],
+        build: Some(|parts| unigram(2, precompiled(parts).unwrap_or_default(), true, "always")),
+        frame: |_| template("A eos", "A eos B eos"),
+        extra: t5_extra,
+        ..UNIGRAM
+    },
+    Recipe {
+        name: "AlbertTokenizer",
+        roles: ALBERT,
+        build: Some(|parts| {
+            let steps =
+                accents(parts, !parts.flag("keep_accents", false)?, parts.flag("do_lower_case", true)?);
+            unigram(1, normalizers(steps), true, scheme(parts)?)
+        }),
+        frame: |_| Ok(Frame::UnlessKept("cls A sep".to_owned(), "cls A sep B:1 sep:1".to_owned())),
+        ..UNIGRAM
+    },
+    // Has no code of its own beside what it inherits: the stages are those of the file.
+    Recipe { name: "FNetTokenizer", roles: ALBERT, ..PLAIN },
+    Recipe {
+        name: "RemBertTokenizer",
+        roles: ALBERT,
+        build: Some(|parts| {
+            let mut steps =
+                accents(parts, !parts.flag("keep_accents", true)?, parts.flag("do_lower_case", false)?);
+            steps.insert(2, replace(" {2,}", " "));
+            unigram(2, normalizers(steps), false, scheme(parts)?)
+        }),
+        // Without one in the file its own is replaced again.
+        frame: |parts| {
+            if parts.has_frame { template("cls A sep", "cls A sep B:1 sep:1") } else { Ok(Frame::BosEos) }
+        },
+        again: Again::WithFlags,
+        ..UNIGRAM
+    },
+    Recipe {
+        name: "XLNetTokenizer",
+        roles: &[
+            ("bos_token", "<s>"),
+            ("eos_token", "</s>"),
+            ("unk_token", "<unk>"),
+            ("sep_token", "<sep>"),
+            ("pad_token", "<pad>"),
+            ("cls_token", "<cls>"),
+            ("mask_token", "<mask>"),
+        ],
+        mask: Token::stripping,
+        build: Some(|parts| {
+            let steps = accents(parts, true, parts.flag("do_lower_case", false)?);
+            unigram(parts.settings.count("unk_id")?.unwrap_or(0), normalizers(steps), true, "always")
+        }),
+        frame: |_| template("A sep cls:2", "A sep B:1 sep:1 cls:2"),
+        extra: |parts| unless_given(parts, &["<eop>", "<eod>"]),
+        ..UNIGRAM
+    },
+    Recipe {
+        name: "XLMRobertaTokenizer",
+        roles: FAIRSEQ,
+        build: Some(|parts| unigram(3, precompiled(parts).unwrap_or_default(), true, scheme(parts)?)),
+        frame: |_| template("bos A eos", "bos A eos eos B eos"),
+        ..UNIGRAM
+    },
+    Recipe {
+        name: "CamembertTokenizer",
+        roles: FAIRSEQ,
+        mask: |content| Token { special: true, ..Token::stripping(content) },
+        build: Some(|parts| {
+            let unk = parts.required("unk_token")?;
+            let unk = (parts.piece)(&unk).map_or(0, |(place, _)| place);
+            unigram(unk, precompiled(parts).unwrap_or_default(), true, scheme(parts)?)
+        }),
+        frame: |_| template("bos A eos", "bos A eos eos B eos"),
+        extra: |parts| unless_given(parts, &["<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"]),
+        ..UNIGRAM
+    },
+    Recipe {
+        name: "BarthezTokenizer",
+        roles: FAIRSEQ,
+        mask: Token::stripping,
+        build: Some(|parts| unigram(3, normalizers(tidy(false)), false, scheme(parts)?)),
+        ..UNIGRAM
+    },
+    Recipe {
+        name: "XGLMTokenizer",
+        roles: FAIRSEQ_WITHOUT_MASK,
+        build: Some(|parts| unigram(3, single_spaces(parts), false, scheme(parts)?)),
+        frame: |_| template("eos A", "eos A eos eos B"),
+        extra: |parts| {
+            let mut extra = parts.settings.formerly_extra.clone();
+            for i in 0..7 {
+                let word = format!("<madeupword{i}>");
+                if !extra.iter().any(|token| token.content == word) {
+                    extra.push(Token::literal(word));
+                }
+            }
+            Ok(extra)
+        },
+        ..UNIGRAM
+    },
+    Recipe {
+        name: "MBartTokenizer",
+        roles: FAIRSEQ,
+        mask: Token::stripping,
+        build: Some(|_| unigram(3, Value::Null, true, "always")),
+        frame: |parts| {
+            let language = language(parts, "en_XX")?;
+            template(&format!("A eos {language}"), &format!("A B eos {language}"))
+        },
+        extra: |parts| {
+            let mut extra = literals(&LANGUAGES[..FIRST_LANGUAGES]);
+            for token in &parts.settings.formerly_extra {
+                if !extra.iter().any(|known| known.content == token.content) {
+                    extra.push(token.clone());
+                }
+            }
+            Ok(extra)
+        },
+        ..UNIGRAM
+    },
+    Recipe {
+        name: "MBart50Tokenizer",
+        roles: FAIRSEQ_WITHOUT_BOS,
+        mask: Token::stripping,
+        build: Some(|parts| {
+            if !LANGUAGES.iter().any(|language| (parts.piece)(language).is_some()) {
+                let reason = "the vocabulary has no languages, and MBart50Tokenizer's way of adding them is not supported \
+                              by this version of tokenmill";
+                return Err(Error::format(Defect::Unsupported, reason).at("vocab").at("model"));
+            }
+            unigram(3, single_spaces(parts), false, "always")
+        }),
+        frame: |parts| {
+            let language = language(parts, "en_XX")?;
+            template(&format!("{language} A eos"), &format!("{language} A B eos"))
+        },
+        extra: |parts| {
+            Ok(parts.settings.formerly_extra.iter().cloned().chain(literals(&LANGUAGES)).collect())
+        },
+        ..UNIGRAM
+    },
+    Recipe {
+        name: "PegasusTokenizer",
+        roles: &[
+            ("pad_token", "<pad>"),
+            ("eos_token", "</s>"),
+            ("unk_token", "<unk>"),
+            ("mask_token", "<mask_2>"),
+        ],
+        build: Some(|parts| {
+            let unk = parts.required("unk_token")?;
+            let Some((place @ 1.., 0.0)) = (parts.piece)(&unk) else {
+                let reason = format!("{unk:?} is no piece with the score 0 behind the first");
+                return Err(Error::format(Defect::Missing, reason).at("unk_token"));
+            };
+            let mut steps = vec![replace(" {2,}", " ")];
+            steps.insert(0, precompiled(parts).unwrap_or_else(|| replace(r"\n", " ")));
+            unigram(place, normalizers(steps), false, "always")
+        }),
+        frame: |_| template("A eos", "A B eos"),
+        extra: |parts| {
+            let sentence = parts.settings.text("mask_token_sent")?;
+            let sentence = if parts.settings.has("mask_token_sent") { sentence } else { Some("<mask_1>") };
+            let is_given =
+                parts.settings.formerly_extra.iter().any(|token| Some(token.content.as_str()) == sentence);
+            let sentence = sentence.filter(|_| !is_given).map(Token::literal);
+            let offset = parts.settings.count("offset")?.unwrap_or(103).min(1 << 16);
+            Ok(sentence
+                .into_iter()
+                .chain((2..offset).map(|i| Token::literal(format!("<unk_{i}>"))))
+                .collect())
+        },
+        ..UNIGRAM
+    },
+    Recipe {
+        name: "BigBirdTokenizer",
+        roles: &[
+            ("unk_token", "<unk>"),
+            ("bos_token", "<s>"),
+            ("eos_token", "</s>"),
+            ("pad_token", "<pad>"),
+            ("sep_token", "[SEP]"),
+            ("mask_token", "[MASK]"),
+            ("cls_token", "[CLS]"),
+        ],
+        mask: Token::stripping,
+        build: Some(|parts| unigram(unk_id(parts, 100)?, replace(" {2,}", "▁"), false, scheme(parts)?)),
+        frame: |_| template("cls A sep", "cls A sep B:1 sep:1"),
+        ..UNIGRAM
+    },
+    Recipe {
+        name: "DebertaV2Tokenizer",
+        roles: &[
+            ("bos_token", "[CLS]"),
+            ("eos_token", "[SEP]"),
+            ("unk_token", "[UNK]"),
+            ("sep_token", "[SEP]"),
+            ("pad_token", "[PAD]"),
+            ("cls_token", "[CLS]"),
+            ("mask_token", "[MASK]"),
+        ],
+        build: Some(|parts| {
+            let scheme = if parts.flag("add_prefix_space", true)? { "always" } else { "first" };
+            let unk = unk_id(parts, parts.settings.count("unk_id")?.unwrap_or(1))?;
+            let normalizer = normalizers(tidy(parts.flag("do_lower_case", false)?));
+            let mut stages = unigram(unk, normalizer, false, scheme)?;
+            if parts.flag("split_by_punct", false)? {
+                let punctuation = json!({ "type": "Punctuation", "behavior": "Isolated" });
+                stages.pre_tokenizer = sequence(vec![punctuation, stages.pre_tokenizer]);
+            }
+            Ok(stages)
+        }),
+        frame: |_| template("cls A sep", "cls A sep B:1 sep:1"),
+        ..UNIGRAM
+    },
+];
+
+pub(super) fn metaspace(scheme: &str, split: bool) -> Value {
+    json!({ "type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": split })
+}
+
+fn sequence(steps: Vec<Value>) -> Value {
+    json!({ "type": "Sequence", "pretokenizers": Value::Array(steps) })
+}
+
+pub(super) fn normalizers(steps: Vec<Value>) -> Value {
+    json!({ "type": "Sequence", "normalizers": Value::Array(steps) })
+}
+
+pub(super) fn replace(regex: &str, content: &str) -> Value {
+    json!({ "type": "Replace", "pattern": { "Regex": regex }, "content": content })
+}
+
+pub(super) fn precompiled(parts: &Parts<'_>) -> Option<Value> {
+    parts.charsmap.map(|charsmap| json!({ "type": "Precompiled", "precompiled_charsmap": charsmap }))
+}
+
+/// Is a space put in front, and where?
+fn scheme(parts: &Parts<'_>) -> Result<&'static str> {
+    Ok(if parts.flag("add_prefix_space", true)? { "always" } else { "never" })
+}
+
+pub(super) fn language(parts: &Parts<'_>, default: &str) -> Result<String> {
+    Ok(format!("'{}'", parts.settings.text("src_lang")?.unwrap_or(default)))
+}
+
+/// The place of the unknown piece, where its score is 0.
+fn unk_id(parts: &Parts<'_>, default: usize) -> Result<usize> {
+    Ok(match (parts.piece)(&parts.required("unk_token")?) {
+        Some((place, 0.0)) => place,
+        _ => default,
+    })
+}
+
+#[allow(clippy::unnecessary_wraps)] // a recipe's whole rule
+fn unless_given(parts: &Parts<'_>, contents: &[&str]) -> Result<Vec<Token>> {
+    let given = &parts.settings.formerly_extra;
+    Ok(if given.is_empty() { literals(contents) } else { given.clone() })
+}
+
+#[allow(clippy::unnecessary_wraps)] // the last step of recipes
+fn unigram(unk_id: usize, normalizer: Value, splits_spaces: bool, scheme: &str) -> Result<Stages> {
+    let metaspace = metaspace(scheme, true);
+    Ok(Stages {
+        unk_id: Some(unk_id),
+        normalizer,
+        pre_tokenizer: if splits_spaces {
+            sequence(vec![json!({ "type": "WhitespaceSplit" }), metaspace.clone()])
+        } else {
+            metaspace.clone()
+        },
+        decoder: metaspace,
+        ..Stages::default()
+    })
+}
+
+/// Quotes as ALBERT has them, then accents and case.
+fn accents(parts: &Parts<'_>, strips: bool, lowers: bool) -> Vec<Value> {
+    let quotes = |from: &str| json!({ "type": "Replace", "pattern": { "String": from }, "content": "\"" });
+    let mut steps = vec![quotes("``"), quotes("''")];
+    if strips {
+        steps.extend([json!({ "type": "NFKD" }), json!({ "type": "StripAccents" })]);
+    }
+    if lowers {
+        steps.push(json!({ "type": "Lowercase" }));
+    }
+    steps.extend(precompiled(parts));
+    steps
+}
+
+/// White space made single spaces, none at the end.
+fn tidy(lowers: bool) -> Vec<Value> {
+    let lower = lowers.then(|| json!({ "type": "Lowercase" }));
+    lower
+        .into_iter()
+        .chain([
+            replace(r"\s{2,}|[\n\r\t]", " "),
+            json!({ "type": "NFC" }),
+            json!({ "type": "Strip", "strip_left": false, "strip_right": true }),
+        ])
+        .collect()
+}
+
+fn single_spaces(parts: &Parts<'_>) -> Value {
+    normalizers(precompiled(parts).into_iter().chain([replace(" {2,}", " ")]).collect())
+}
+
+/// Sentinels, as many as the folder says.
+fn t5_extra(parts: &Parts<'_>) -> Result<Vec<Token>> {
+    let count = parts.settings.count("extra_ids")?.unwrap_or(100).min(1 << 16);
+    let sentinels = (0..count).map(|i| Token::literal(format!("<extra_id_{i}>")));
+    let given = &parts.settings.formerly_extra;
+    let among = given.iter().filter(|token| token.content.contains("<extra_id_")).count();
+    if among > 0 && count > 0 && among != count {
+        let reason = format!("{count} sentinels, but {among} are listed");
+        return Err(Error::format(Defect::Inconsistent, reason).at("extra_ids"));
+    }
+    Ok(if among > 0 { given.clone() } else { given.iter().cloned().chain(sentinels).collect() })
+}

@@ -1,0 +1,375 @@
+//! A folder as transformers keeps one: a tokenizer.json, or files of vocabulary and merges, with
+//! configuration beside it.
+//!
+//! In comes a folder, out goes the description of what `AutoTokenizer.from_pretrained` of
+//! transformers 5.23 makes of it. `settings` reads and merges the configuration, `choice` finds the
+//! class, `classes` has what each class builds, `tokens` the order in which added tokens come,
+//! `frame` what stands around ids. What surprises: for most classes the stages of tokenizer.json
+//! count for nothing, because the class builds its own.
+mod choice;
+mod classes;
+mod frame;
+mod model_types;
+mod settings;
+mod tokens;
+mod write;
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use tokenmill_core::byte_alphabet;
+use tokenmill_core::description::{
+    Alphabet, CallDefaults, Description, Model, PostProcessor, Roles, TemplatePiece,
+};
+use tokenmill_core::error::{Defect, Error, Result};
+use tokenmill_core::ids::TokenId;
+
+use crate::report::Report;
+use crate::tokenizer_json::{self, File, Kind, VocabEntries};
+use crate::{contents, manifest};
+use choice::{Choice, Signs};
+use classes::{Again, Parts, Recipe};
+use frame::Place;
+use settings::{CONFIG, CONFIGS, MODEL_CONFIG, Settings, TOKENIZER};
+
+pub(crate) use settings::CONFIG as CONFIG_NAME;
+pub(crate) use write::write;
+
+/// Loads a folder; `None` for one without configuration, whose files say all.
+///
+/// # Errors
+/// A format error naming file and field; the operating system's.
+pub(crate) fn load(folder: &Path, report: &mut Report) -> Result<Option<Description>> {
+    // What was saved there last counts, whatever else the folder holds.
+    let listed = manifest::listed(folder)?;
+    let is_listed =
+        |name: &str| listed.as_ref().is_none_or(|listed| listed.iter().any(|known| known == name));
+    if !CONFIGS.iter().any(|name| is_listed(name) && folder.join(name).is_file()) {
+        return Ok(None);
+    }
+    let config = settings::read(folder, CONFIG)?.filter(|_| is_listed(CONFIG));
+    let model_config = settings::read(folder, MODEL_CONFIG)?.filter(|_| is_listed(MODEL_CONFIG));
+    let name = tokenizer_file(folder, config.as_ref())?;
+    let path = folder.join(&name);
+    if !is_listed(&name) || !path.is_file() {
+        return Ok(None);
+    }
+    let bytes = contents::read(&path)?;
+    manifest::check(folder, &name, &bytes)?;
+    let file = tokenizer_json::read(&bytes).map_err(|error| error.in_file(&path))?;
+    let nothing = Map::new();
+    let signs = Signs {
+        config: config.as_ref().unwrap_or(&nothing),
+        model_config: model_config.as_ref().unwrap_or(&nothing),
+        is_byte_level: std::str::from_utf8(&bytes).is_ok_and(|text| text.contains("\"ByteLevel\"")),
+        has_tekken: folder.join("tekken.json").is_file(),
+    };
+    let choice = choice::choose(&signs).map_err(|error| {
+        let names_it = signs.config.contains_key("tokenizer_class") || signs.config.contains_key("auto_map");
+        error.in_file(&folder.join(if names_it { CONFIG } else { MODEL_CONFIG }))
+    })?;
+    if let Some(model_config) = &model_config {
+        report.reads(MODEL_CONFIG);
+        for key in ["model_type", "tokenizer_class"] {
+            if model_config.contains_key(key) {
+                report.gave(key);
+            }
+        }
+    }
+    let settings = Settings::read(folder, config.clone(), is_listed, Some(&file.added_tokens), report)?;
+    Builder { folder, name: &name, choice, settings, model_config: model_config.unwrap_or_default() }
+        .build(file, report)
+        .map(Some)
+}
+
+/// The name of tokenizer.json, which may have a version of transformers in it.
+fn tokenizer_file(folder: &Path, config: Option<&Map<String, Value>>) -> Result<String> {
+    /// The version that is followed here.
+    const FOLLOWED: [u64; 3] = [5, 23, 0];
+    let Some(Value::Array(names)) = config.and_then(|config| config.get("fast_tokenizer_files")) else {
+        return Ok(TOKENIZER.to_owned());
+    };
+    let mut best: Option<(Vec<u64>, &str)> = None;
+    for (i, name) in names.iter().enumerate() {
+        let Some(name) = name.as_str().filter(|name| settings::is_base_name(name)) else {
+            let reason = format!("{name} is not the name of a file in the folder");
+            let error = Error::format(Defect::Unsupported, reason).at_index(i).at("fast_tokenizer_files");
+            return Err(error.in_file(&folder.join(CONFIG)));
+        };
+        let version = name.strip_prefix("tokenizer.").and_then(|rest| rest.strip_suffix(".json"));
+        let version: Option<Vec<u64>> =
+            version.and_then(|text| text.split('.').map(|part| part.parse().ok()).collect());
+        if let Some(version) = version.filter(|version| version.as_slice() <= FOLLOWED.as_slice())
+            && best.as_ref().is_none_or(|(known, _)| *known < version)
+        {
+            best = Some((version, name));
+        }
+    }
+    Ok(best.map_or(TOKENIZER, |(_, name)| name).to_owned())
+}
+
+/// A folder on its way to a description.
+struct Builder<'a> {
+    folder: &'a Path,
+    /// Of tokenizer.json.
+    name: &'a str,
+    choice: Choice,
+    settings: Settings,
+    model_config: Map<String, Value>,
+}
+
+impl Builder<'_> {
+    fn build(mut self, mut file: File, report: &mut Report) -> Result<Description> {
+        let in_config = |error: Error| error.in_file(&self.folder.join(CONFIG));
+        let Choice { recipe, why, unknown } = &self.choice;
+        let recipe: &Recipe = recipe;
+        report.reads(CONFIG);
+        report.note(format!("loaded as {}: {why}", recipe.name));
+        if let Some(name) = unknown {
+            report
+                .tolerate(Defect::Unknown, "tokenizer_class", format!("no class is called {name}"))
+                .map_err(in_config)?;
+        }
+        self.settings.apply_roles(recipe, &file);
+        let charsmap = charsmap(file.normalizer.as_ref());
+        let piece = |content: &str| place_of(&file, content);
+        let has_frame = file.post_processor.as_ref().is_some_and(|value| !value.is_null());
+        let parts =
+            Parts { settings: &self.settings, charsmap: charsmap.as_deref(), has_frame, piece: &piece };
+        let extra =
+            if self.settings.names_extra { None } else { Some((recipe.extra)(&parts).map_err(in_config)?) };
+        let stages = recipe.build.map(|build| build(&parts)).transpose().map_err(in_config)?;
+        let frame = (recipe.frame)(&parts).map_err(in_config)?;
+        if let Some(extra) = extra {
+            self.settings.tokens.extra = extra;
+        }
+        let rebuilds = stages.is_some();
+        if let Some(stages) = stages {
+            rebuild(&mut file, recipe, stages)
+                .map_err(|error| error.in_file(&self.folder.join(self.name)))?;
+            report.note(format!(
+                "{} builds its own normalizer, pre-tokenizer and decoder; those of {} count for nothing",
+                recipe.name, self.name
+            ));
+        }
+        let entries = &mut file.added_tokens;
+        if rebuilds {
+            entries.clear();
+        }
+        self.settings.tokens.add_to(entries);
+        match recipe.again {
+            Again::Not => {}
+            Again::Plainly => self.settings.tokens.add_plainly(entries),
+            Again::WithFlags => self.settings.tokens.add_again(entries),
+        }
+        if self.settings.flag("fix_mistral_regex").map_err(in_config)? == Some(true) {
+            self.fix_split(&mut file);
+        }
+        report.reads(self.name);
+        for what in ["vocabulary", "added_tokens", "post_processor", "truncation", "padding"] {
+            report.gave(what);
+        }
+        if !rebuilds {
+            for what in ["normalizer", "pre_tokenizer", "decoder"] {
+                report.gave(what);
+            }
+        }
+        let path = self.folder.join(self.name);
+        let mut description = tokenizer_json::describe(file, report).map_err(|error| error.in_file(&path))?;
+        report.reads(CONFIG);
+        self.finish(&mut description, frame, report).map_err(in_config)?;
+        Ok(description)
+    }
+
+    /// What is said of the whole: frame, roles and defaults.
+    fn finish(
+        &self,
+        description: &mut Description,
+        frame: classes::Frame,
+        report: &mut Report,
+    ) -> Result<()> {
+        let tokens = &self.settings.tokens;
+        let id_of = |content: &str| id_of(description, content);
+        // Beside a tokenizer.json these two settings count for nothing.
+        let place = Place { tokens, id_of: &id_of, adds: (false, false) };
+        let kept = description.post_processor.clone();
+        let post_processor = place.steps(frame, kept)?;
+        let role = |name: &str| tokens.literal_of(name).and_then(id_of);
+        let roles = Roles {
+            bos: role("bos_token"),
+            eos: role("eos_token"),
+            unk: role("unk_token"),
+            sep: role("sep_token"),
+            pad: role("pad_token"),
+            cls: role("cls_token"),
+            mask: role("mask_token"),
+        };
+        if self.settings.has_decoder {
+            tokens::check_ids(&tokens.by_id, id_of, |filed, content, id| {
+                let reason = format!("{content:?} gets the id {id}, not {filed}");
+                report.tolerate(Defect::Ignored, format!("added_tokens_decoder.{filed}"), reason)
+            })?;
+        }
+        for (name, id, behind) in [("add_bos_token", roles.bos, false), ("add_eos_token", roles.eos, true)] {
+            if let Some(says) = self.settings.flag(name)?
+                && says != puts(&post_processor, id, behind)
+            {
+                let reason = format!("is {says}, which counts for nothing beside a tokenizer.json");
+                report.tolerate(Defect::Ignored, name, reason)?;
+            }
+        }
+        description.post_processor = post_processor;
+        description.roles = roles;
+        description.defaults = self.defaults(description, report)?;
+        for (name, token) in &tokens.named {
+            if token.is_some() && self.settings.has_named(name) {
+                report.gave(name);
+            }
+        }
+        Ok(())
+    }
+
+    fn defaults(&self, description: &Description, report: &mut Report) -> Result<CallDefaults> {
+        const CLEANS: &str = "clean_up_tokenization_spaces";
+        const FORCES: &str = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output";
+        let mut clean_up_spaces = self.settings.flag(CLEANS)?.unwrap_or(false);
+        if clean_up_spaces
+            && matches!(description.model, Model::Bpe(_))
+            && self.settings.flag(FORCES)? != Some(true)
+        {
+            report.tolerate(Defect::Ignored, CLEANS, "counts for nothing with byte-pair encoding")?;
+            clean_up_spaces = false;
+        }
+        let special_as_text = self.settings.flag("split_special_tokens")?.unwrap_or(false);
+        for (name, counts) in [(CLEANS, clean_up_spaces), ("split_special_tokens", special_as_text)] {
+            if counts {
+                report.gave(name);
+            }
+        }
+        Ok(CallDefaults { special_as_text, clean_up_spaces })
+    }
+
+    /// Some models of Mistral were published with a split that was not theirs; a folder may ask for
+    /// the right one.
+    fn fix_split(&self, file: &mut File) {
+        const RIGHT: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+        const LARGE: usize = 100_000;
+        let text = |key: &str| self.model_config.get(key).and_then(Value::as_str);
+        let is_new = text("transformers_version")
+            .and_then(|version| version.split('.').next()?.parse::<u64>().ok())
+            .is_some_and(|major| major >= 5);
+        let may_be = text("model_type")
+            .is_none_or(|kind| matches!(kind, "mistral" | "mistral3" | "voxtral" | "ministral" | "pixtral"));
+        let size = match &file.model.vocab {
+            Some(VocabEntries::Object(entries)) => entries.len(),
+            Some(VocabEntries::List(entries)) => entries.len(),
+            None => 0,
+        };
+        let Some(steps) = &mut file.pre_tokenizer else { return };
+        if self.model_config.is_empty()
+            || is_new
+            || !may_be
+            || size + file.added_tokens.len() <= LARGE
+            || steps.is_null()
+        {
+            return;
+        }
+        let split = serde_json::json!({
+            "type": "Split",
+            "pattern": { "Regex": RIGHT },
+            "behavior": "Isolated",
+            "invert": false,
+        });
+        if let Some(Value::Array(steps)) = steps.get_mut("pretokenizers") {
+            if let Some(first) = steps.first_mut() {
+                *first = split;
+            }
+            return;
+        }
+        let kept = if steps.get("type").and_then(Value::as_str) == Some("Metaspace") {
+            serde_json::json!({ "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false })
+        } else {
+            steps.take()
+        };
+        *steps = serde_json::json!({ "type": "Sequence", "pretokenizers": [split, kept] });
+    }
+}
+
+/// The reference's limit for words, where a class makes the model.
+const MAX_CHARS: usize = 100;
+
+/// Puts the stages of a class in the place of the file's.
+fn rebuild(file: &mut File, recipe: &Recipe, stages: classes::Stages) -> Result<()> {
+    let found = Kind::of(&file.model).map_err(|error| error.at("model"))?;
+    let model = recipe.model.unwrap_or(found);
+    if found != model {
+        let reason = format!("{} makes a {model:?} model, and this is one of {found:?}", recipe.name);
+        return Err(Error::format(Defect::Unsupported, reason).at("type").at("model"));
+    }
+    let entry = &mut file.model;
+    entry.name = Some(format!("{model:?}").replace("Bpe", "BPE"));
+    entry.dropout = None;
+    entry.unk_token = stages.unk_token;
+    entry.continuing_subword_prefix = stages.continuing_prefix;
+    entry.end_of_word_suffix = stages.end_of_word_suffix;
+    entry.fuse_unk = Some(stages.fuse_unk);
+    entry.byte_fallback = Some(stages.byte_fallback);
+    entry.ignore_merges = None;
+    entry.max_input_chars_per_word = (model == Kind::WordPiece).then_some(MAX_CHARS);
+    entry.unk_id = stages.unk_id;
+    file.normalizer = Some(stages.normalizer);
+    file.pre_tokenizer = Some(stages.pre_tokenizer);
+    file.decoder = Some(stages.decoder);
+    Ok(())
+}
+
+/// The character map of a normalizer, or of the first of its steps that has one.
+fn charsmap(normalizer: Option<&Value>) -> Option<String> {
+    let normalizer = normalizer?;
+    let one = std::slice::from_ref(normalizer);
+    let steps = match normalizer.get("normalizers") {
+        Some(Value::Array(steps)) => steps,
+        _ => one,
+    };
+    let first = steps.iter().find(|step| step.get("type").and_then(Value::as_str) == Some("Precompiled"))?;
+    first.get("precompiled_charsmap")?.as_str().map(str::to_owned)
+}
+
+/// Where a piece stands in a vocabulary that is a list, and its score.
+fn place_of(file: &File, content: &str) -> Option<(usize, f64)> {
+    let Some(VocabEntries::List(entries)) = &file.model.vocab else { return None };
+    let place = entries.iter().position(|(piece, _)| piece == content)?;
+    Some((place, entries[place].1))
+}
+
+/// The id of a token in written form.
+fn id_of(description: &Description, content: &str) -> Option<TokenId> {
+    let added = description.added_tokens.iter().find(|token| token.content == content);
+    added.map(|token| token.id).or_else(|| {
+        let tokens = description.model.tokens();
+        let is_bytes = description.model.alphabet() == Some(&Alphabet::Bytes);
+        let bytes = if is_bytes { byte_alphabet::read(content)? } else { content.as_bytes().to_vec() };
+        tokens.iter().find(|(_, token)| *token == bytes).map(|(id, _)| id)
+    })
+}
+
+/// Does a post-processor put this id before one sequence, or behind it?
+fn puts(steps: &[PostProcessor], id: Option<TokenId>, behind: bool) -> bool {
+    let Some(id) = id else { return false };
+    steps.iter().any(|step| match step {
+        PostProcessor::Template(template) => {
+            let is_sequence = |piece: &TemplatePiece| matches!(piece, TemplatePiece::Sequence { .. });
+            let pieces = template.single.as_slice();
+            let at = pieces.iter().position(is_sequence).unwrap_or(pieces.len());
+            let side = if behind { pieces.get(at..) } else { pieces.get(..at) };
+            side.unwrap_or_default().iter().any(|piece| {
+                matches!(piece, TemplatePiece::Special { name, .. }
+                    if template.special_tokens.iter().any(|token| token.name == *name && token.ids.contains(&id)))
+            })
+        }
+        PostProcessor::Bert { sep, cls } | PostProcessor::Roberta { sep, cls, .. } => {
+            id == if behind { sep.1 } else { cls.1 }
+        }
+        PostProcessor::ByteLevel { .. } => false,
+    })
+}

@@ -1,0 +1,377 @@
+//! What the configuration files of a folder say, merged as transformers merges them.
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use tokenmill_core::error::{Defect, Error, Result};
+
+use super::classes::Recipe;
+use super::tokens::{ROLES, Token, Tokens, read_by_id};
+use crate::report::Report;
+use crate::tokenizer_json::{AddedTokenEntry, File, json_error};
+use crate::{contents, manifest};
+
+pub(super) const TOKENIZER: &str = "tokenizer.json";
+pub(crate) const CONFIG: &str = "tokenizer_config.json";
+pub(super) const MODEL_CONFIG: &str = "config.json";
+pub(super) const SPECIAL: &str = "special_tokens_map.json";
+pub(super) const ADDED: &str = "added_tokens.json";
+
+/// The files that make a tokenizer.json a folder of transformers.
+pub(super) const CONFIGS: [&str; 4] = [CONFIG, MODEL_CONFIG, SPECIAL, ADDED];
+
+/// A JSON object of a folder; `None` where there is no such file.
+pub(super) fn read(folder: &Path, name: &str) -> Result<Option<Map<String, Value>>> {
+    let path = folder.join(name);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let read = || {
+        let bytes = contents::read(&path)?;
+        manifest::check(folder, name, &bytes)?;
+        let mut deserializer = serde_json::Deserializer::from_str(contents::text(&bytes)?);
+        serde_path_to_error::deserialize(&mut deserializer).map_err(json_error)
+    };
+    read().map(Some).map_err(|error: Error| error.in_file(&path))
+}
+
+/// What a class is made with.
+#[derive(Debug, Default)]
+pub(super) struct Settings {
+    /// What tokenizer_config.json says, and special_tokens_map.json where that is read.
+    values: Map<String, Value>,
+    /// The tokens; those of roles that the files do not name are not among them.
+    pub(super) tokens: Tokens,
+    /// Are further special tokens named, if only none?
+    pub(super) names_extra: bool,
+    /// Further special tokens under their former name, where both names are there.
+    pub(super) formerly_extra: Vec<Token>,
+    /// Were the ids of `tokens.by_id` in tokenizer_config.json?
+    pub(super) has_decoder: bool,
+    /// The parts that the folder names.
+    named: Vec<String>,
+}
+
+impl Settings {
+    /// Reads what is beside a tokenizer.json, whose added tokens are `entries`.
+    pub(super) fn read(
+        folder: &Path,
+        config: Option<Map<String, Value>>,
+        is_listed: impl Fn(&str) -> bool,
+        entries: Option<&[AddedTokenEntry]>,
+        report: &mut Report,
+    ) -> Result<Self> {
+        let in_config = |error: Error| error.in_file(&folder.join(CONFIG));
+        let has_config = config.is_some();
+        let mut values = config.unwrap_or_default();
+        if has_config {
+            report.reads(CONFIG);
+        }
+        for name in ["tokenizer_class", "auto_map"] {
+            values.shift_remove(name);
+        }
+        if let Some(inputs) =
+            values.shift_remove("init_inputs").filter(|inputs| *inputs != Value::Array(Vec::new()))
+        {
+            let reason = format!("{inputs} for the code of the class is not supported");
+            return Err(in_config(Error::format(Defect::Unsupported, reason).at("init_inputs")));
+        }
+        note_paths(&values, report).map_err(in_config)?;
+        rename_extra(&mut values);
+        let mut own = Map::new();
+        take_own(&mut values, &mut own);
+        let mut settings = Self::default();
+        if let Some(decoder) = values.shift_remove("added_tokens_decoder") {
+            settings.tokens.by_id =
+                read_by_id(&decoder).map_err(|error| in_config(error.at("added_tokens_decoder")))?;
+            settings.has_decoder = true;
+            report.gave("added_tokens_decoder");
+        } else {
+            if let Some(special) = read(folder, SPECIAL)?.filter(|_| is_listed(SPECIAL)) {
+                report.reads(SPECIAL);
+                for (key, value) in special {
+                    report.gave(&key);
+                    merge_special(&mut values, key, value);
+                }
+                if let Some(Value::Object(_)) = values.get("extra_special_tokens")
+                    && let Some(Value::Object(extra)) = values.shift_remove("extra_special_tokens")
+                {
+                    own.extend(extra);
+                }
+            }
+            if let Some(added) = read(folder, ADDED)?.filter(|_| is_listed(ADDED)) {
+                report.reads(ADDED);
+                report.gave("added_tokens");
+                settings.read_added(&values, &added).map_err(|error| error.in_file(&folder.join(ADDED)))?;
+            }
+            for (place, entry) in entries.unwrap_or_default().iter().enumerate() {
+                settings.tokens.by_id.insert(entry.id.map_or(place as u64, u64::from), of_entry(entry));
+            }
+        }
+        settings.read_tokens(&mut values, own).map_err(in_config)?;
+        settings.values = values;
+        if has_config {
+            report.reads(CONFIG);
+        }
+        Ok(settings)
+    }
+
+    /// added_tokens.json: ids by literal.
+    fn read_added(&mut self, values: &Map<String, Value>, added: &Map<String, Value>) -> Result<()> {
+        let literal = |value: &Value| match value {
+            Value::String(content) => Some(content.clone()),
+            Value::Object(fields) => fields.get("content").and_then(Value::as_str).map(str::to_owned),
+            _ => None,
+        };
+        let mut special: Vec<String> =
+            ROLES.iter().filter_map(|role| values.get(*role).and_then(literal)).collect();
+        if let Some(extra) = values.get("extra_special_tokens").and_then(Value::as_array) {
+            special.extend(extra.iter().filter_map(literal));
+        }
+        for (content, id) in added {
+            let id = id.as_u64().ok_or_else(|| Error::format(Defect::Type, "expected an id").at(content))?;
+            let is_special = special.contains(content);
+            let token = Token { has_flags: true, special: is_special, ..Token::literal(content) };
+            self.tokens.by_id.insert(id, token);
+        }
+        Ok(())
+    }
+
+    /// The tokens that play a part, and the further special ones.
+    fn read_tokens(&mut self, values: &mut Map<String, Value>, own: Map<String, Value>) -> Result<()> {
+        // What is said of a literal elsewhere holds for it here too.
+        let flagged = |token: Token| {
+            let known = self.tokens.by_id.values().rev().find(|known| known.content == token.content);
+            known.cloned().unwrap_or(token)
+        };
+        let mut named = Vec::new();
+        for role in ROLES {
+            if let Some(value) = values.shift_remove(role) {
+                let token = Token::read(&value).map_err(|error| error.at(role))?;
+                named.push((role.to_owned(), token.map(flagged)));
+            }
+        }
+        let is_own = |(key, value): &(&String, &Value)| {
+            key.ends_with("_token") && matches!(value, Value::String(_) | Value::Object(_))
+        };
+        let keys: Vec<String> = values.iter().filter(is_own).map(|(key, _)| key.clone()).collect();
+        let later = keys.into_iter().filter_map(|key| values.shift_remove(&key).map(|value| (key, value)));
+        let own: Map<String, Value> = later.chain(own).collect();
+        for (key, value) in own {
+            let token = Token::read(&value).map_err(|error| error.at(&key))?;
+            named.push((key, token));
+        }
+        self.tokens.named = named;
+        self.names_extra = values.contains_key("extra_special_tokens");
+        for (key, to) in [
+            ("extra_special_tokens", &mut self.tokens.extra),
+            ("additional_special_tokens", &mut self.formerly_extra),
+        ] {
+            let list = match values.shift_remove(key) {
+                None | Some(Value::Null) => continue,
+                Some(Value::Array(list)) => list,
+                Some(_) => return Err(Error::format(Defect::Type, "expected a list of tokens").at(key)),
+            };
+            for (i, value) in list.iter().enumerate() {
+                let token = Token::read(value).map_err(|error| error.at_index(i).at(key))?;
+                to.extend(token);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the parts that the folder does not name to the tokens that the class has for them.
+    pub(super) fn apply_roles(&mut self, recipe: &Recipe, file: &File) {
+        self.named = self.tokens.named.iter().map(|(name, _)| name.clone()).collect();
+        let named = &mut self.tokens.named;
+        for (role, token) in named.iter_mut() {
+            if role == "mask_token"
+                && let Some(token) = token.as_mut().filter(|token| !token.has_flags)
+            {
+                *token = (recipe.mask)(std::mem::take(&mut token.content));
+            }
+        }
+        for &(role, content) in recipe.roles {
+            if !named.iter().any(|(name, _)| name == role) {
+                let of_class = if role == "mask_token" { recipe.mask } else { Token::literal };
+                named.push((role.to_owned(), Some(of_class(content.to_owned()))));
+            }
+        }
+        let padding =
+            file.padding.as_ref().and_then(|padding| padding.get("pad_token")).and_then(Value::as_str);
+        if let Some(pad) = padding
+            && !named.iter().any(|(name, _)| name == "pad_token")
+        {
+            named.push(("pad_token".to_owned(), Some(Token::literal(pad))));
+        }
+        let place = |name: &str| ROLES.iter().position(|role| *role == name).unwrap_or(ROLES.len());
+        named.sort_by_key(|(name, _)| place(name));
+    }
+
+    /// Does the folder itself name the token of a part?
+    pub(super) fn has_named(&self, role: &str) -> bool {
+        self.named.iter().any(|name| name == role)
+    }
+
+    /// A setting that is true or false; `None` where it is absent or null.
+    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>> {
+        match self.values.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(*flag)),
+            Some(_) => Err(Error::format(Defect::Type, "expected true or false").at(name)),
+        }
+    }
+
+    /// A setting that is a string; `None` where it is absent or null.
+    pub(super) fn text(&self, name: &str) -> Result<Option<&str>> {
+        match self.values.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Error::format(Defect::Type, "expected a string").at(name)),
+        }
+    }
+
+    /// A setting that is a count; `None` where it is absent or null.
+    pub(super) fn count(&self, name: &str) -> Result<Option<usize>> {
+        match self.values.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => {
+                value.as_u64().and_then(|count| usize::try_from(count).ok()).map(Some).ok_or_else(|| {
+                    Error::format(Defect::Type, "expected a number that is not negative").at(name)
+                })
+            }
+        }
+    }
+
+    /// Is the setting there, if only as null?
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+}
+
+fn of_entry(entry: &AddedTokenEntry) -> Token {
+    Token {
+        content: entry.content.clone(),
+        has_flags: true,
+        single_word: entry.single_word,
+        lstrip: entry.lstrip,
+        rstrip: entry.rstrip,
+        normalized: Some(entry.normalized),
+        special: entry.special,
+    }
+}
+
+/// Further special tokens have had another name.
+fn rename_extra(values: &mut Map<String, Value>) {
+    let is_nothing = |value: &Value| match value {
+        Value::Null => true,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
+    };
+    if values.contains_key("additional_special_tokens")
+        && values.get("extra_special_tokens").is_none_or(is_nothing)
+    {
+        let tokens = values.shift_remove("additional_special_tokens").unwrap_or_default();
+        values.insert("extra_special_tokens".to_owned(), tokens);
+    }
+}
+
+/// Takes out what a model names for itself: literals under keys like `image_token`.
+fn take_own(values: &mut Map<String, Value>, own: &mut Map<String, Value>) {
+    let is_own = |(key, value): &(&String, &Value)| {
+        key.ends_with("_token") && !ROLES.contains(&key.as_str()) && value.is_string()
+    };
+    let keys: Vec<String> = values.iter().filter(is_own).map(|(key, _)| key.clone()).collect();
+    for key in keys {
+        if let Some(value) = values.shift_remove(&key) {
+            own.insert(key, value);
+        }
+    }
+    if let Some(Value::Object(_)) = values.get("extra_special_tokens")
+        && let Some(Value::Object(extra)) = values.shift_remove("extra_special_tokens")
+    {
+        own.extend(extra);
+    }
+}
+
+/// A key of special_tokens_map.json, which overrules that of tokenizer_config.json.
+fn merge_special(values: &mut Map<String, Value>, key: String, value: Value) {
+    let as_special = |value: Value| match value {
+        Value::Object(mut fields) => {
+            fields.insert("special".to_owned(), Value::Bool(true));
+            Value::Object(fields)
+        }
+        other => other,
+    };
+    let value = match value {
+        Value::Object(_) if key != "extra_special_tokens" => as_special(value),
+        Value::Array(list) if key == "extra_special_tokens" => {
+            let mut merged = match values.shift_remove(&key) {
+                Some(Value::Array(merged)) => merged,
+                _ => Vec::new(),
+            };
+            for token in list.into_iter().map(as_special) {
+                if !merged.contains(&token) {
+                    merged.push(token);
+                }
+            }
+            Value::Array(merged)
+        }
+        other => other,
+    };
+    values.insert(key, value);
+}
+
+/// Paths that a configuration names are not followed: what belongs to a folder is in it, under the
+/// name that it has there. One that leads elsewhere is worth knowing of.
+fn note_paths(values: &Map<String, Value>, report: &mut Report) -> Result<()> {
+    for (key, value) in values {
+        let Some(path) = value.as_str().filter(|_| key.ends_with("_file")) else { continue };
+        if !is_base_name(path) {
+            let reason = format!("{path:?} is not a file of the folder; it is not read");
+            report.tolerate(Defect::Ignored, key, reason)?;
+        }
+    }
+    Ok(())
+}
+
+/// Is this the name of a file in a folder, and nothing else?
+pub(super) fn is_base_name(name: &str) -> bool {
+    let is_plain = !name.contains(['/', '\\', ':', '\0']) && !matches!(name, "" | "." | "..");
+    is_plain && Path::new(name).file_name() == Some(name.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_name_stays_in_its_folder_on_every_system() {
+        for name in ["tokenizer.json", "tokenizer.4.0.0.json", "...", "a b"] {
+            assert!(is_base_name(name), "{name:?}");
+        }
+        let outside = [
+            "",
+            ".",
+            "..",
+            "/etc/passwd",
+            "../a",
+            "a/b",
+            "a/..",
+            "a\\b",
+            "..\\a",
+            "c:a",
+            "C:\\a",
+            "\\\\host\\a",
+            "file:///a",
+            "https://a/b",
+            "a\0b",
+            "a/",
+            "./a",
+            "~/a",
+        ];
+        for name in outside {
+            assert!(!is_base_name(name), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The configuration that a folder needs beside its tokenizer.json.
+use serde_json::{Map, Value, json};
+use tokenmill_core::description::{CallDefaults, Description, Model, Roles};
+use tokenmill_core::error::{Defect, Error, Result};
+
+use crate::save::LOSSY;
+
+/// `tokenizer_config.json` for what tokenizer.json cannot say; `None` where it says all.
+///
+/// # Errors
+/// A format error for the part of a token that is none of the added ones: the file would make it one.
+pub(crate) fn write(description: &Description) -> Result<Option<Vec<u8>>> {
+    let Description { roles, defaults, padding, added_tokens, .. } = description;
+    let pad = padding.as_ref().map(|padding| padding.id);
+    let of_file = Roles { pad: roles.pad.filter(|&id| Some(id) == pad), ..Roles::default() };
+    if *roles == of_file && *defaults == CallDefaults::default() {
+        return Ok(None);
+    }
+    let mut config = Map::new();
+    config.insert("tokenizer_class".to_owned(), json!("TokenizersBackend"));
+    for (name, id) in roles.named() {
+        let key = format!("{name}_token");
+        match id {
+            Some(id) => {
+                let token = added_tokens.iter().find(|token| token.id == id).ok_or_else(|| {
+                    let reason = format!("id {id} plays a part, but is not an added token; {LOSSY}");
+                    Error::format(Defect::CannotHold, reason).at(name).at("roles")
+                })?;
+                config.insert(key, json!(token.content));
+            }
+            None if name == "pad" && pad.is_some() => {
+                config.insert(key, Value::Null);
+            }
+            None => {}
+        }
+    }
+    if defaults.clean_up_spaces {
+        config.insert("clean_up_tokenization_spaces".to_owned(), json!(true));
+        if matches!(description.model, Model::Bpe(_)) {
+            let key = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output";
+            config.insert(key.to_owned(), json!(true));
+        }
+    }
+    if defaults.special_as_text {
+        config.insert("split_special_tokens".to_owned(), json!(true));
+    }
+    let mut text = serde_json::to_vec_pretty(&config)
+        .map_err(|error| Error::internal(format!("tokenizer_config.json: {error}")))?;
+    text.push(b'\n');
+    Ok(Some(text))
+}

@@ -1,0 +1,58 @@
+//! GGUF files: the vocabulary in their keys, never their tensors.
+mod container;
+mod metadata;
+mod names;
+mod pre;
+mod read;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use tokenmill_core::description::{Description, Split};
+use tokenmill_core::error::{Defect, Error, Kind, Result};
+
+pub(crate) use read::parse;
+
+/// Keys are within this many bytes.
+const HEAD_LIMIT: u64 = 1 << 30;
+
+/// What is read at first; most vocabularies are smaller.
+const FIRST_PART: u64 = 32 << 20;
+
+/// Is this file one of these? What cannot be read is not.
+pub(crate) fn is_file(path: &Path) -> bool {
+    let mut start = [0; container::MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == container::MAGIC
+}
+
+/// Reads the head of a file, as much of it as holds the keys: the whole may be larger than memory.
+///
+/// # Errors
+/// A format error naming the key; the operating system's.
+pub(crate) fn load(path: &Path, split: Option<&Split>) -> Result<Description> {
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    let mut part = FIRST_PART;
+    loop {
+        let before = bytes.len();
+        file.by_ref().take(part).read_to_end(&mut bytes)?;
+        let is_whole = ((bytes.len() - before) as u64) < part;
+        match parse(&bytes, split) {
+            Err(error) if !is_whole && is_cut(&error) => {
+                part = bytes.len() as u64;
+                if part >= HEAD_LIMIT {
+                    return Err(Error::limit("the keys are longer than 1 GiB", HEAD_LIMIT));
+                }
+            }
+            done => return done,
+        }
+    }
+}
+
+fn is_cut(error: &Error) -> bool {
+    matches!(error.kind, Kind::Format { defect: Defect::Truncated, .. })
+}

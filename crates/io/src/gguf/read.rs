@@ -1,0 +1,396 @@
+//! What the keys mean: a description for each kind of tokenizer.
+use std::collections::{HashMap, HashSet};
+
+use tokenmill_core::byte_alphabet;
+use tokenmill_core::description::{
+    AddedToken, Alphabet, Bpe, CallDefaults, Decoder, Decoding, Description, Merge, Merges, Model,
+    Normalizer, Pattern, PieceKind, PostProcessor, Roles, SentencePieceRules, Split, TokenList, Unigram,
+    WordPiece,
+};
+use tokenmill_core::error::{Defect, Error, Result};
+use tokenmill_core::ids::TokenId;
+
+use super::container;
+use super::metadata::{Metadata, Token, key};
+use super::{names, pre};
+use crate::byte_tokens;
+use crate::merges::keep_last;
+use crate::templates;
+use crate::vocab_txt;
+
+/// The mark of a word's start.
+const MARK: char = '▁';
+
+/// The unknown token's score lies this far below the lowest.
+const UNK_PENALTY: f32 = 10.0;
+
+/// Reads a file, or as much of it as holds the keys. `split` is for files without the name of one.
+///
+/// # Errors
+/// A format error naming the key; of kind `truncated` where the bytes end before the keys do.
+pub(crate) fn parse(bytes: &[u8], split: Option<&Split>) -> Result<Description> {
+    let metadata = Metadata(container::read(bytes)?);
+    let Some(name) = metadata.text("model")? else {
+        return Err(
+            Error::format(Defect::Missing, "is missing; the file holds no tokenizer").at(key("model"))
+        );
+    };
+    let kind = match name {
+        "llama" => Kind::Llama,
+        "gpt2" => Kind::Gpt2,
+        "bert" => Kind::Bert,
+        "t5" => Kind::T5,
+        other => {
+            let reason = format!("the tokenizer {other:?} is not supported by this version of tokenmill");
+            return Err(Error::format(Defect::Unsupported, reason).at(key("model")));
+        }
+    };
+    if split.is_some() && (kind != Kind::Gpt2 || metadata.text("pre")?.is_some()) {
+        let reason = "the file holds a split of its own; leave split= out";
+        return Err(Error::format(Defect::Inconsistent, reason).at(key("pre")));
+    }
+    let source = Source::new(&metadata)?;
+    match kind {
+        Kind::Llama => source.llama(),
+        Kind::Gpt2 => source.gpt2(split),
+        Kind::Bert => source.bert(),
+        Kind::T5 => source.t5(),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Byte-pair encoding by score, as SentencePiece has it.
+    Llama,
+    /// Byte-level byte-pair encoding.
+    Gpt2,
+    /// WordPiece.
+    Bert,
+    /// Unigram.
+    T5,
+}
+
+/// What all kinds are read from.
+struct Source<'a> {
+    metadata: &'a Metadata<'a>,
+    tokens: Vec<Token>,
+    bos: Option<TokenId>,
+    eos: Option<TokenId>,
+    unk: Option<TokenId>,
+    pad: Option<TokenId>,
+    sep: Option<TokenId>,
+    cls: Option<TokenId>,
+    mask: Option<TokenId>,
+}
+
+impl<'a> Source<'a> {
+    fn new(metadata: &'a Metadata<'a>) -> Result<Self> {
+        let mut tokens = metadata.tokens()?;
+        check(&tokens)?;
+        for token in &mut tokens {
+            // Marked as ordinary by many files that mean the end of a turn.
+            if names::is_control(&token.text) {
+                token.kind = PieceKind::Control;
+            }
+        }
+        let id = |name: &str| metadata.id(name, tokens.len());
+        let (bos, eos) = (id("bos_token_id")?, id("eos_token_id")?);
+        let (unk, pad) = (id("unknown_token_id")?, id("padding_token_id")?);
+        let (sep, cls) = (id("seperator_token_id")?, id("cls_token_id")?);
+        let mask = id("mask_token_id")?;
+        Ok(Self { metadata, tokens, bos, eos, unk, pad, sep, cls, mask })
+    }
+
+    fn text(&self, id: TokenId) -> &str {
+        self.tokens.get(id as usize).map_or("", |token| &token.text)
+    }
+
+    fn named(&self, id: Option<TokenId>) -> Option<templates::Token<'_>> {
+        id.map(|id| (self.text(id), id))
+    }
+
+    /// The first token of a kind.
+    fn first(&self, kind: PieceKind) -> Option<TokenId> {
+        self.tokens.iter().position(|token| token.kind == kind).map(|id| id as TokenId)
+    }
+
+    fn roles(&self) -> Roles {
+        Roles {
+            bos: self.bos,
+            eos: self.eos,
+            unk: None,
+            sep: self.sep,
+            pad: self.pad,
+            cls: self.cls,
+            mask: self.mask,
+        }
+    }
+
+    /// `bos A eos`, as far as the file asks for them.
+    fn around(&self, add_bos: bool, add_eos: bool) -> Result<Vec<PostProcessor>> {
+        let add_bos = self.metadata.flag("add_bos_token", add_bos)?;
+        let add_eos = self.metadata.flag("add_eos_token", add_eos)?;
+        Ok(templates::around(
+            self.named(self.bos).filter(|_| add_bos),
+            self.named(self.eos).filter(|_| add_eos),
+        ))
+    }
+
+    /// Control tokens are special; those that are defined by users are always matched.
+    fn added(&self) -> Vec<AddedToken> {
+        let takes_space = names::TakesSpace::of(&self.metadata.model_name());
+        let mut added = Vec::new();
+        for (id, token) in (0..).zip(&self.tokens) {
+            let is_special = match token.kind {
+                PieceKind::Control => true,
+                PieceKind::Unknown => self.unk == Some(id),
+                PieceKind::UserDefined => false,
+                _ => continue,
+            };
+            if is_special || token.kind == PieceKind::UserDefined {
+                let rstrip = takes_space.behind(&token.text);
+                added.push(AddedToken { is_special, rstrip, ..AddedToken::special(id, token.text.clone()) });
+            }
+        }
+        added
+    }
+
+    fn list(&self) -> TokenList {
+        let mut list = TokenList::with_capacity(self.tokens.len(), 8 * self.tokens.len());
+        for (id, token) in (0..).zip(&self.tokens) {
+            list.push(id, token.text.as_bytes());
+        }
+        list
+    }
+
+    /// What pieces are, to the model: all that is cut out of the text before is ordinary there.
+    fn kinds(&self, user_defined: PieceKind) -> Result<Vec<PieceKind>> {
+        let has_kinds = self.tokens.iter().any(|token| token.kind != PieceKind::Normal);
+        let kind = |(i, token): (usize, &Token)| match token.kind {
+            PieceKind::Byte if byte_tokens::byte_of(&token.text).is_none() => {
+                let reason = format!("{:?} is no byte; those are written <0x00> to <0xFF>", token.text);
+                Err(Error::format(Defect::Type, reason).at_index(i).at(key("tokens")))
+            }
+            PieceKind::UserDefined => Ok(user_defined),
+            PieceKind::Normal if !has_kinds && byte_tokens::byte_of(&token.text).is_some() => {
+                Ok(PieceKind::Byte)
+            }
+            kind => Ok(kind),
+        };
+        self.tokens.iter().enumerate().map(kind).collect()
+    }
+
+    fn rules(
+        &self,
+        add_dummy_prefix: bool,
+        charsmap: &[u8],
+        user_defined: Vec<String>,
+    ) -> Result<SentencePieceRules> {
+        Ok(SentencePieceRules {
+            charsmap: charsmap.into(),
+            user_defined,
+            add_dummy_prefix,
+            remove_extra_whitespaces: self.metadata.flag("remove_extra_whitespaces", false)?,
+            escape_whitespaces: true,
+            treat_whitespace_as_suffix: false,
+        })
+    }
+
+    fn llama(&self) -> Result<Description> {
+        let kinds = self.kinds(PieceKind::Normal)?;
+        let add_space_prefix = self.metadata.flag("add_space_prefix", true)?;
+        let rules = self.rules(add_space_prefix, &[], Vec::new())?;
+        let byte_fallback = kinds.contains(&PieceKind::Byte);
+        let scores = self.tokens.iter().map(|token| token.score).collect();
+        let merges = Merges::ByScore { scores, kinds };
+        let model = Bpe {
+            unk: self.unk.or_else(|| self.first(PieceKind::Unknown)),
+            byte_fallback,
+            ..Bpe::plain(Alphabet::Chars { end_of_word: None }, self.list(), merges)
+        };
+        let mut steps = vec![
+            Decoder::Replace { pattern: Pattern::Literal(MARK.to_string()), content: " ".to_owned() },
+            Decoder::ByteFallback,
+            Decoder::Fuse,
+        ];
+        if add_space_prefix {
+            steps.push(Decoder::Strip { content: ' ', start: 1, stop: 0 });
+        }
+        Ok(Description {
+            added_tokens: self.added(),
+            normalizer: vec![Normalizer::SentencePiece(rules)],
+            pre_tokenizer: Vec::new(),
+            model: Model::Bpe(model),
+            post_processor: self.around(true, false)?,
+            decoding: Decoding::Steps(steps),
+            truncation: None,
+            padding: None,
+            roles: self.roles(),
+            defaults: CallDefaults::default(),
+        })
+    }
+
+    fn t5(&self) -> Result<Description> {
+        let kinds = self.kinds(PieceKind::UserDefined)?;
+        let user_defined = self.tokens.iter().filter(|token| token.kind == PieceKind::UserDefined);
+        let user_defined = user_defined.map(|token| token.text.clone()).collect();
+        let add_space_prefix = self.metadata.flag("add_space_prefix", false)?;
+        let charsmap = self.metadata.bytes("precompiled_charsmap")?;
+        let rules = self.rules(add_space_prefix, charsmap, user_defined)?;
+        let remove_extra_whitespaces = rules.remove_extra_whitespaces;
+        let normal = self.tokens.iter().filter(|token| token.kind == PieceKind::Normal);
+        let lowest = normal.map(|token| token.score).fold(f32::MAX, f32::min);
+        let model = Unigram {
+            tokens: self.list().into(),
+            scores: self.tokens.iter().map(|token| f64::from(token.score)).collect(),
+            byte_fallback: kinds.contains(&PieceKind::Byte),
+            kinds,
+            unk: self.unk.or_else(|| self.first(PieceKind::Unknown)),
+            unk_score: f64::from(lowest - UNK_PENALTY),
+            single_precision: true,
+        };
+        Ok(Description {
+            added_tokens: self.added().into_iter().filter(|token| token.is_special).collect(),
+            normalizer: vec![Normalizer::SentencePiece(rules)],
+            pre_tokenizer: Vec::new(),
+            model: Model::Unigram(model),
+            post_processor: self.around(false, true)?,
+            decoding: Decoding::Steps(vec![Decoder::SentencePiece {
+                unk_surface: " \u{2047} ".to_owned(),
+                add_dummy_prefix: add_space_prefix,
+                remove_extra_whitespaces,
+                treat_whitespace_as_suffix: false,
+            }]),
+            truncation: None,
+            padding: None,
+            roles: self.roles(),
+            defaults: CallDefaults::default(),
+        })
+    }
+
+    fn bert(&self) -> Result<Description> {
+        let mut list = TokenList::with_capacity(self.tokens.len(), 8 * self.tokens.len());
+        let mut seen = HashSet::with_capacity(self.tokens.len());
+        for (i, token) in self.tokens.iter().enumerate() {
+            let text = word_piece(token);
+            if !seen.insert(text.clone()) {
+                let reason = format!("{text:?} is there before, written in another way");
+                return Err(Error::format(Defect::Duplicate, reason).at_index(i).at(key("tokens")));
+            }
+            list.push(i as TokenId, text.as_bytes());
+        }
+        let model = WordPiece {
+            tokens: list.into(),
+            unk: self.unk,
+            continuing_prefix: vocab_txt::PREFIX.to_owned(),
+            max_chars: usize::MAX,
+        };
+        let lowercase = self.metadata.flag("normalizer.lowercase", true)?;
+        let strip_accents = self.metadata.flag("normalizer.strip_accents", lowercase)?;
+        let add_bos = self.metadata.flag("add_bos_token", true)?;
+        let add_sep = self.metadata.flag("add_sep_token", true)?;
+        Ok(vocab_txt::around(
+            model,
+            self.added(),
+            lowercase,
+            Some(strip_accents),
+            self.named(self.cls.or(self.bos)).filter(|_| add_bos),
+            self.named(self.sep.or(self.eos)).filter(|_| add_sep),
+            self.roles(),
+        ))
+    }
+
+    fn gpt2(&self, split: Option<&Split>) -> Result<Description> {
+        let (stages, whole_pretokens, add_bos) = match (self.metadata.text("pre")?, split) {
+            (Some(name), _) => {
+                let pre = pre::find(name).ok_or_else(|| {
+                    let reason = format!("the split {name:?} is not supported by this version of tokenmill");
+                    Error::format(Defect::Unsupported, reason).at(key("pre"))
+                })?;
+                (pre.stages(), pre.whole_pretokens, pre.add_bos)
+            }
+            (None, Some(split)) => (split.stages(), false, false),
+            (None, None) => {
+                let reason = "the file does not say how text is split; pass split=";
+                return Err(Error::format(Defect::Unknown, reason).at(key("pre")));
+            }
+        };
+        let added_tokens = self.added();
+        let is_added: HashSet<TokenId> = added_tokens.iter().map(|token| token.id).collect();
+        let mut list = TokenList::with_capacity(self.tokens.len(), 8 * self.tokens.len());
+        let mut seen = HashSet::with_capacity(self.tokens.len());
+        for (i, token) in self.tokens.iter().enumerate() {
+            let id = i as TokenId;
+            if is_added.contains(&id) {
+                continue;
+            }
+            // What is not written in the byte alphabet no text becomes, but it can be decoded.
+            let bytes = byte_alphabet::read(&token.text).unwrap_or_else(|| token.text.clone().into_bytes());
+            list.push(id, &bytes);
+            if !seen.insert(bytes) {
+                let reason = format!("{:?} is there before, written in another way", token.text);
+                return Err(Error::format(Defect::Duplicate, reason).at_index(i).at(key("tokens")));
+            }
+        }
+        let merges = self.merges(&is_added)?;
+        let model =
+            Bpe { whole_pretokens, unk: None, ..Bpe::plain(Alphabet::Bytes, list, Merges::Listed(merges)) };
+        Ok(Description {
+            added_tokens,
+            pre_tokenizer: stages,
+            post_processor: self.around(add_bos, false)?,
+            roles: self.roles(),
+            ..Description::of_bpe(&Split::Whole, model)
+        })
+    }
+
+    /// The merges by id. One that makes, or needs, a token that is cut out of the text before can
+    /// never happen.
+    fn merges(&self, is_added: &HashSet<TokenId>) -> Result<Vec<Merge>> {
+        let ids: HashMap<&str, TokenId> =
+            (0..).zip(&self.tokens).map(|(id, token)| (token.text.as_str(), id)).collect();
+        let mut merges = Vec::new();
+        for (i, merge) in self.metadata.texts("merges")?.into_iter().enumerate() {
+            let fault = |reason: String| Error::format(Defect::Merge, reason).at_index(i).at(key("merges"));
+            // A token may begin with the blank itself.
+            let first = merge.chars().next().map_or(0, char::len_utf8);
+            let Some(blank) = merge[first..].find(' ') else {
+                return Err(fault(format!("expected two tokens with a blank between them, found {merge:?}")));
+            };
+            let (left, right) = (&merge[..first + blank], &merge[first + blank + 1..]);
+            let id = |token: &str| {
+                let id = ids.get(token).copied();
+                id.ok_or_else(|| fault(format!("{token:?} of the merge {merge:?} is not among the tokens")))
+            };
+            let merge = Merge { left: id(left)?, right: id(right)?, result: id(&format!("{left}{right}"))? };
+            if ![merge.left, merge.right, merge.result].iter().any(|id| is_added.contains(id)) {
+                merges.push(merge);
+            }
+        }
+        Ok(keep_last(merges))
+    }
+}
+
+/// Tokens must differ; that is what llama.cpp asks for, too.
+fn check(tokens: &[Token]) -> Result<()> {
+    let mut places: HashMap<&str, usize> = HashMap::with_capacity(tokens.len());
+    for (i, token) in tokens.iter().enumerate() {
+        if let Some(earlier) = places.insert(&token.text, i) {
+            let reason = format!("{:?} is token {earlier} already", token.text);
+            return Err(Error::format(Defect::Duplicate, reason).at_index(i).at(key("tokens")));
+        }
+    }
+    Ok(())
+}
+
+/// A token as BERT writes it: the file marks the starts of words, not the pieces that continue them.
+fn word_piece(token: &Token) -> String {
+    let text = token.text.as_str();
+    let is_special =
+        token.kind != PieceKind::Normal || (text.starts_with('[') && text.ends_with(']') && text.len() > 2);
+    match text.strip_prefix(MARK) {
+        Some(word) => word.to_owned(),
+        None if is_special => text.to_owned(),
+        None => format!("{}{text}", vocab_txt::PREFIX),
+    }
+}

@@ -1,0 +1,30 @@
+//! SentencePiece models (`.model`): a protobuf message of pieces with scores, and the rules of
+//! normalization. The file says all that its tokenizer does.
+mod message;
+mod read;
+#[cfg(test)]
+mod tests;
+mod wire;
+mod write;
+
+pub(crate) use read::parse;
+pub(crate) use write::write;
+
+/// Do these bytes look like a model: a message whose first field is one of the model's?
+///
+/// A text can begin with the same bytes; what the field holds must fit, too.
+pub(crate) fn is_like(bytes: &[u8]) -> bool {
+    let Some(Ok(first)) = wire::Message::of_file(bytes).fields().next() else {
+        // The file may be cut inside its first field.
+        return matches!(bytes, [0x0a, piece, 0x0a, text, ..] if text + 2 <= *piece);
+    };
+    let Some(inner) = first.value.bytes() else { return false };
+    match first.number {
+        1 => {
+            let starts_as_piece = matches!(inner.bytes.first(), Some(0x0a | 0x15 | 0x18));
+            starts_as_piece && inner.fields().all(|field| field.is_ok())
+        }
+        2..=5 => inner.fields().next().is_none_or(|field| field.is_ok_and(|field| field.number < 64)),
+        _ => false,
+    }
+}

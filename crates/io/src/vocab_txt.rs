@@ -1,0 +1,215 @@
+//! `vocab.txt` of BERT: one WordPiece a line, the id is the number of the line from 0 on.
+//!
+//! Only line feeds end lines; U+2028 and its like may be tokens. White space at the end of a line is
+//! no part of the token, and of a token that is there twice the later line counts, as in the
+//! tokenizers library. What surrounds the pieces is BERT's; whether that makes text lower-case the
+//! file does not say, its tokens do.
+use std::collections::HashMap;
+
+use tokenmill_core::description::{
+    AddedToken, CallDefaults, Decoder, Decoding, Description, Model, Normalizer, PreTokenizer, Roles,
+    TokenList, WordPiece,
+};
+use tokenmill_core::error::{Defect, Error, Result};
+use tokenmill_core::ids::TokenId;
+
+use crate::contents;
+use crate::report::Report;
+use crate::templates;
+
+/// Entries and bytes of one token that a file may have.
+const ENTRY_LIMIT: usize = 16 << 20;
+const TOKEN_LIMIT: usize = 64 << 10;
+
+/// A pretoken of more characters is unknown: the default of the tokenizers library.
+pub(crate) const MAX_CHARS: usize = 100;
+
+/// Put before every piece of a word but the first.
+pub(crate) const PREFIX: &str = "##";
+
+const UNK: &str = "[UNK]";
+const SPECIAL: [&str; 5] = ["[PAD]", UNK, "[CLS]", "[SEP]", "[MASK]"];
+
+/// Does this text look like a `vocab.txt`: is one of its lines the unknown token?
+pub(crate) fn is_like(text: &str) -> bool {
+    text.split('\n').any(|line| line.trim_end() == UNK)
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// A format error naming the line.
+pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
+    let text = text(bytes)?;
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    // A line feed at the end ends the last line and begins none.
+    if lines.last() == Some(&"") {
+        lines.pop();
+    }
+    if lines.len() > ENTRY_LIMIT {
+        return Err(Error::limit(format!("more than {ENTRY_LIMIT} tokens"), ENTRY_LIMIT as u64));
+    }
+    let mut ids: HashMap<&str, usize> = HashMap::with_capacity(lines.len());
+    for (i, line) in lines.iter().enumerate() {
+        let token = line.trim_end();
+        if token.len() > TOKEN_LIMIT {
+            let reason = format!("a token of {} bytes is longer than {TOKEN_LIMIT}", token.len());
+            return Err(Error::limit(reason, TOKEN_LIMIT as u64).at(format!("line {}", i + 1)));
+        }
+        if token.is_empty() {
+            report.tolerate(Defect::Empty, format!("line {}", i + 1), "an empty line is the token \"\"")?;
+        }
+        if let Some(earlier) = ids.insert(token, i) {
+            let reason = format!("{token:?} is on line {} already; this one counts", earlier + 1);
+            report.tolerate(Defect::Duplicate, format!("line {}", i + 1), reason)?;
+        }
+    }
+    let mut tokens = TokenList::with_capacity(lines.len(), text.len());
+    for (i, line) in lines.iter().enumerate() {
+        let token = line.trim_end();
+        if ids.get(token) == Some(&i) {
+            tokens.push(i as TokenId, token.as_bytes());
+        }
+    }
+    let find = |name: &str| ids.get(name).map(|&i| i as TokenId);
+    let mut added_tokens: Vec<AddedToken> =
+        SPECIAL.iter().filter_map(|&name| Some(AddedToken::special(find(name)?, name))).collect();
+    added_tokens.sort_by_key(|token| token.id);
+    let model = WordPiece {
+        tokens: tokens.into(),
+        unk: find(UNK),
+        continuing_prefix: PREFIX.to_owned(),
+        max_chars: MAX_CHARS,
+    };
+    let lowercase = !lines.iter().any(|line| has_upper_case(line));
+    report
+        .note(format!("text is {}lower-cased, to judge by the tokens", if lowercase { "" } else { "not " }));
+    let token = |name: &'static str| find(name).map(|id| (name, id));
+    let roles = Roles {
+        sep: find("[SEP]"),
+        pad: find("[PAD]"),
+        cls: find("[CLS]"),
+        mask: find("[MASK]"),
+        ..Roles::default()
+    };
+    Ok(around(model, added_tokens, lowercase, None, token("[CLS]"), token("[SEP]"), roles))
+}
+
+/// The pipeline of BERT around a model.
+pub(crate) fn around(
+    model: WordPiece,
+    added_tokens: Vec<AddedToken>,
+    lowercase: bool,
+    strip_accents: Option<bool>,
+    cls: Option<templates::Token<'_>>,
+    sep: Option<templates::Token<'_>>,
+    roles: Roles,
+) -> Description {
+    let prefix = model.continuing_prefix.clone();
+    Description {
+        added_tokens,
+        normalizer: vec![Normalizer::Bert {
+            clean_text: true,
+            handle_chinese_chars: true,
+            strip_accents,
+            lowercase,
+        }],
+        pre_tokenizer: vec![PreTokenizer::Bert],
+        model: Model::WordPiece(model),
+        post_processor: templates::bert(cls, sep),
+        decoding: Decoding::Steps(vec![Decoder::WordPiece { prefix, cleanup: true }]),
+        truncation: None,
+        padding: None,
+        roles,
+        defaults: CallDefaults::default(),
+    }
+}
+
+/// As [`contents::text`], but what is not UTF-8 is named by its line.
+fn text(bytes: &[u8]) -> Result<&str> {
+    contents::text(bytes).map_err(|error| {
+        let Some(invalid) = std::str::from_utf8(bytes).err() else { return error };
+        let line = bytes[..invalid.valid_up_to()].split(|&byte| byte == b'\n').count();
+        error.at(format!("line {line}"))
+    })
+}
+
+/// Would lower-cased text never become this token? Those in brackets, as `[UNK]` and `<S>`, say nothing
+/// about text, nor do letters such as ℝ, which have no lower case.
+fn has_upper_case(line: &str) -> bool {
+    let token = line.trim_end();
+    let is_in = |open, close| token.starts_with(open) && token.ends_with(close);
+    !is_in('[', ']') && !is_in('<', '>') && token.chars().any(|char| char.to_lowercase().ne([char]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokenmill_core::error::Kind;
+
+    fn tokens(text: &str) -> Vec<(TokenId, String)> {
+        let description = parse(text.as_bytes(), &mut Report::default()).unwrap();
+        let tokens = description.model.tokens();
+        tokens.iter().map(|(id, bytes)| (id, String::from_utf8(bytes.to_vec()).unwrap())).collect()
+    }
+
+    fn row(tokens: &[(TokenId, &str)]) -> Vec<(TokenId, String)> {
+        tokens.iter().map(|&(id, token)| (id, token.to_owned())).collect()
+    }
+
+    #[test]
+    fn the_id_is_the_number_of_the_line() {
+        let expected = row(&[(0, "[UNK]"), (1, "a"), (2, "##b")]);
+        for text in
+            ["[UNK]\na\n##b\n", "[UNK]\na\n##b", "[UNK]\r\na\r\n##b\r\n", "\u{feff}[UNK]\na \n##b\t\n"]
+        {
+            assert_eq!(tokens(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_token_that_is_there_twice_the_later_line_counts() {
+        assert_eq!(tokens("[UNK]\na\nb\na\n"), row(&[(0, "[UNK]"), (2, "b"), (3, "a")]));
+        assert_eq!(tokens("[UNK]\n\nb\n\u{3000}\n\n"), row(&[(0, "[UNK]"), (2, "b"), (4, "")]));
+    }
+
+    #[test]
+    fn other_line_ends_are_none() {
+        assert_eq!(
+            tokens("[UNK]\na\u{2028}b\na\u{85}b\na\rb\n"),
+            row(&[(0, "[UNK]"), (1, "a\u{2028}b"), (2, "a\u{85}b"), (3, "a\rb")])
+        );
+    }
+
+    #[test]
+    fn text_is_lower_cased_where_no_token_is_upper_case() {
+        let lowercase = |text: &str| {
+            let description = parse(text.as_bytes(), &mut Report::default()).unwrap();
+            matches!(description.normalizer.as_slice(), [Normalizer::Bert { lowercase: true, .. }])
+        };
+        assert!(lowercase("[UNK]\n[CLS]\na\n##b\n<S>\nℝ\n"));
+        assert!(!lowercase("[UNK]\na\n##B\n"));
+    }
+
+    #[test]
+    fn special_tokens_make_the_template() {
+        let description = parse(b"[SEP]\n[UNK]\n[CLS]\na\n", &mut Report::default()).unwrap();
+        let special: Vec<_> = description.added_tokens.iter().map(|t| (t.id, t.content.as_str())).collect();
+        assert_eq!(special, [(0, "[SEP]"), (1, "[UNK]"), (2, "[CLS]")]);
+        assert_eq!(description.post_processor.len(), 1);
+        assert!(parse(b"a\nb\n", &mut Report::default()).unwrap().post_processor.is_empty());
+    }
+
+    #[test]
+    fn faults_have_a_place_and_a_kind() {
+        let fault = |bytes: &[u8]| {
+            let error = parse(bytes, &mut Report::default()).unwrap_err();
+            let Kind::Format { defect, .. } = &error.kind else { panic!("{error}") };
+            (error.field.to_string(), defect.as_str())
+        };
+        assert_eq!(fault(b""), (String::new(), "empty"));
+        assert_eq!(fault(b"[UNK]\na\ncaf\xe9\nb"), ("line 3".to_owned(), "encoding"));
+        let long = format!("[UNK]\n{}\n", "a".repeat(1 << 20));
+        assert_eq!(fault(long.as_bytes()), ("line 2".to_owned(), "limit"));
+    }
+}

@@ -1,0 +1,133 @@
+//! How a call cuts and pads: its own arguments over what the file says.
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyString};
+use tokenmill_core::description::{Padding, PaddingLength, Side, Truncation, TruncationStrategy};
+use tokenmill_core::engine::Engine;
+
+use crate::convert::wrong_type;
+
+/// The arguments of a call.
+pub(crate) struct Limits<'a, 'py> {
+    pub(crate) truncation: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) padding: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) max_length: Option<usize>,
+    pub(crate) stride: Option<usize>,
+    pub(crate) pad_to_multiple_of: Option<usize>,
+    pub(crate) truncation_side: Option<&'a str>,
+    pub(crate) padding_side: Option<&'a str>,
+}
+
+/// `None`, a `bool`, or a word.
+#[derive(PartialEq)]
+enum Choice {
+    Unsaid,
+    Flag(bool),
+    Word(String),
+}
+
+fn choice(argument: Option<&Bound<'_, PyAny>>, name: &str, words: &str) -> PyResult<Choice> {
+    let Some(argument) = argument else { return Ok(Choice::Unsaid) };
+    if let Ok(flag) = argument.cast::<PyBool>() {
+        return Ok(Choice::Flag(flag.is_true()));
+    }
+    match argument.cast::<PyString>() {
+        Ok(word) => Ok(Choice::Word(word.extract()?)),
+        Err(_) => Err(wrong_type(name, &format!("None, a bool, {words}"), argument)),
+    }
+}
+
+fn side(argument: Option<&str>, name: &str) -> PyResult<Option<Side>> {
+    match argument {
+        None => Ok(None),
+        Some("left") => Ok(Some(Side::Left)),
+        Some("right") => Ok(Some(Side::Right)),
+        Some(other) => {
+            Err(PyValueError::new_err(format!("{name}={other:?} is neither \"left\" nor \"right\"")))
+        }
+    }
+}
+
+const STRATEGIES: &str = "\"longest_first\", \"only_first\" or \"only_second\"";
+const PADDINGS: &str = "\"longest\" or \"max_length\"";
+
+impl Limits<'_, '_> {
+    /// How the encodings are cut, if they are.
+    pub(crate) fn truncation(&self, engine: &Engine) -> PyResult<Option<Truncation>> {
+        let filed = engine.description().truncation;
+        let strategy = match choice(self.truncation, "truncation", STRATEGIES)? {
+            // A length alone says what it is for, unless it is that of padding.
+            Choice::Unsaid if self.max_length.is_none() || self.padding()? != Choice::Flag(false) => {
+                return Ok(None);
+            }
+            Choice::Flag(false) => return Ok(None),
+            Choice::Unsaid | Choice::Flag(true) => filed.map(|filed| filed.strategy).unwrap_or_default(),
+            Choice::Word(word) => match word.as_str() {
+                "longest_first" => TruncationStrategy::LongestFirst,
+                "only_first" => TruncationStrategy::OnlyFirst,
+                "only_second" => TruncationStrategy::OnlySecond,
+                other => {
+                    let reason = format!("truncation={other:?} is no bool and none of {STRATEGIES}");
+                    return Err(PyValueError::new_err(reason));
+                }
+            },
+        };
+        let Some(max_length) = self.max_length.or(filed.map(|filed| filed.max_length)) else {
+            let reason = "truncation needs max_length: the file sets no length";
+            return Err(PyValueError::new_err(reason));
+        };
+        let direction = side(self.truncation_side, "truncation_side")?;
+        Ok(Some(Truncation {
+            direction: direction.or(filed.map(|filed| filed.direction)).unwrap_or_default(),
+            max_length,
+            strategy,
+            stride: self.stride.or(filed.map(|filed| filed.stride)).unwrap_or_default(),
+        }))
+    }
+
+    fn padding(&self) -> PyResult<Choice> {
+        Ok(match choice(self.padding, "padding", PADDINGS)? {
+            Choice::Unsaid => Choice::Flag(false),
+            choice => choice,
+        })
+    }
+
+    /// How the encodings are padded, if they are.
+    pub(crate) fn pad(&self, engine: &Engine) -> PyResult<Option<Padding>> {
+        let filed = engine.description().padding.as_ref();
+        let length = match self.padding()? {
+            Choice::Unsaid | Choice::Flag(false) => return Ok(None),
+            Choice::Flag(true) => filed.map_or(PaddingLength::Longest, |filed| filed.length),
+            Choice::Word(word) => match word.as_str() {
+                "longest" => PaddingLength::Longest,
+                "max_length" => PaddingLength::Fixed(
+                    self.max_length
+                        .ok_or_else(|| PyValueError::new_err("padding=\"max_length\" needs max_length"))?,
+                ),
+                other => {
+                    let reason = format!("padding={other:?} is no bool and none of {PADDINGS}");
+                    return Err(PyValueError::new_err(reason));
+                }
+            },
+        };
+        let mut padding = match (filed, engine.description().roles.pad) {
+            (Some(filed), _) => filed.clone(),
+            (None, Some(id)) => Padding {
+                length,
+                direction: Side::Right,
+                multiple_of: None,
+                id,
+                type_id: 0,
+                token: engine.vocabulary().written(id).unwrap_or_default(),
+            },
+            (None, None) => {
+                let reason = "padding needs a padding token: the file names none (pad_token_id is None)";
+                return Err(PyValueError::new_err(reason));
+            }
+        };
+        padding.length = length;
+        padding.multiple_of = self.pad_to_multiple_of.or(padding.multiple_of);
+        padding.direction = side(self.padding_side, "padding_side")?.unwrap_or(padding.direction);
+        Ok(Some(padding))
+    }
+}

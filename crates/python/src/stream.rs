@@ -1,0 +1,66 @@
+//! `tokenmill.DecodeStream`.
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use tokenmill_core::engine::{self, DecodeOptions, Engine};
+
+use crate::convert;
+use crate::output;
+use crate::watch::{run, run_long};
+
+/// Decodes ids that come one at a time; made by `Tokenizer.decode_stream`.
+///
+/// `step` gives the text that is certain after an id, which may be empty; `finish` gives the rest.
+/// All pieces joined are what `decode` gives for all ids, and none ends inside a character. For one
+/// thread at a time. Cost: constant for an id, on average.
+#[pyclass(module = "tokenmill")]
+pub(crate) struct DecodeStream {
+    stream: engine::DecodeStream,
+    errors: String,
+}
+
+impl DecodeStream {
+    pub(crate) fn new(engine: Arc<Engine>, options: DecodeOptions, errors: &str) -> Self {
+        Self { stream: engine::DecodeStream::new(engine, options), errors: errors.to_owned() }
+    }
+}
+
+#[pymethods]
+impl DecodeStream {
+    /// Takes the next id; the text that is certain now.
+    ///
+    /// Raises `VocabularyError` for an id that does not exist, which then counts as not taken.
+    #[pyo3(signature = (id, /))]
+    fn step<'py>(&mut self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+        let py = id.py();
+        let id = convert::token_id(id, || "id".to_owned())?;
+        let mut bytes = Vec::new();
+        run(py, 0, |watch| self.stream.step(id, &mut bytes, watch))?;
+        output::text(py, &bytes, &self.errors)
+    }
+
+    /// Takes many ids, as `decode` does; the text that is certain then.
+    ///
+    /// Raises `VocabularyError` for an id that does not exist; then none of them is taken.
+    #[pyo3(signature = (ids, /))]
+    fn extend<'py>(&mut self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+        let py = ids.py();
+        let ids = convert::ids(ids, None)?;
+        let mut bytes = Vec::new();
+        run(py, ids.len() * 4, |watch| self.stream.extend(&ids, &mut bytes, watch))?;
+        output::text(py, &bytes, &self.errors)
+    }
+
+    /// The ids are over: the rest of the text. The stream is at its start again.
+    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        let mut bytes = Vec::new();
+        run_long(py, None, |watch| self.stream.finish(&mut bytes, watch))?;
+        output::text(py, &bytes, &self.errors)
+    }
+
+    /// Forgets what came: the stream is at its start again.
+    fn reset(&mut self) {
+        self.stream.reset();
+    }
+}

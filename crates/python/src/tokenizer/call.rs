@@ -1,0 +1,121 @@
+//! `tok(...)`: texts as a model takes them.
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
+use tokenmill_core::postprocess::Pad;
+
+use super::Tokenizer;
+use crate::convert;
+use crate::encoding::Encoding;
+use crate::errors::raise;
+use crate::limits::Limits;
+use crate::sequences::How;
+
+fn is_one_text(object: &Bound<'_, PyAny>) -> bool {
+    object.cast::<PyString>().is_ok()
+        || object.cast::<PyBytes>().is_ok()
+        || object.cast::<PyByteArray>().is_ok()
+        || object.cast::<PyMemoryView>().is_ok()
+}
+
+/// The rows of a batch; `None` for one sample.
+fn rows<'py>(
+    object: &Bound<'py, PyAny>,
+    name: &str,
+    is_pretokenized: bool,
+) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
+    if is_one_text(object) {
+        return Ok(None);
+    }
+    let expected = if is_pretokenized { "words, or a list of these" } else { "a text, or a list of texts" };
+    let items = convert::items(object, name, expected)?.collect::<PyResult<Vec<_>>>()?;
+    // A list of words is one sample.
+    Ok(if is_pretokenized && items.iter().all(is_one_text) { None } else { Some(items) })
+}
+
+#[pymethods]
+impl Tokenizer {
+    /// Encodes a text as a model takes it, with special tokens: an `Encoding`; for a list of texts a
+    /// list of them.
+    ///
+    /// `pair` is a second text (or list of texts). `truncation` cuts to `max_length`: True as the
+    /// file says, or `"longest_first"`, `"only_first"`, `"only_second"`; the windows behind the first
+    /// one share `stride` ids and are its `overflowing`. None cuts where `max_length` is given and
+    /// not that of padding. `padding` is True (as the file says, else to the longest of the list),
+    /// `"longest"` or `"max_length"`. With `is_pretokenized`, a text is a list of words.
+    #[pyo3(signature = (text, pair = None, *, add_special_tokens = true, truncation = None, padding = None, max_length = None, stride = None, pad_to_multiple_of = None, truncation_side = None, padding_side = None, is_pretokenized = false, special = None, surrogates = "replace"))]
+    #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        pair: Option<&Bound<'py, PyAny>>,
+        add_special_tokens: bool,
+        truncation: Option<&Bound<'py, PyAny>>,
+        padding: Option<&Bound<'py, PyAny>>,
+        max_length: Option<&Bound<'py, PyAny>>,
+        stride: Option<&Bound<'py, PyAny>>,
+        pad_to_multiple_of: Option<&Bound<'py, PyAny>>,
+        truncation_side: Option<&str>,
+        padding_side: Option<&str>,
+        is_pretokenized: bool,
+        special: Option<&Bound<'py, PyAny>>,
+        surrogates: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let limits = Limits {
+            truncation,
+            padding,
+            max_length: convert::length(max_length, "max_length")?,
+            stride: convert::length(stride, "stride")?,
+            pad_to_multiple_of: convert::length(pad_to_multiple_of, "pad_to_multiple_of")?,
+            truncation_side,
+            padding_side,
+        };
+        let truncation = limits.truncation(&self.engine)?;
+        let padding = limits.pad(&self.engine)?;
+        let how = How {
+            engine: &self.engine,
+            special: convert::special(special)?,
+            surrogates: convert::surrogates(surrogates)?,
+            is_pretokenized,
+        };
+        let encode = |text: &Bound<'py, PyAny>, pair: Option<&Bound<'py, PyAny>>| {
+            let sequences = how.sequences(text, pair)?;
+            Encoding::new(py, Arc::clone(&self.engine), sequences, add_special_tokens, truncation.as_ref())
+        };
+        let batch = rows(text, "text", is_pretokenized)?;
+        let mut encodings = match &batch {
+            None => vec![encode(text, pair)?],
+            Some(texts) => {
+                let pairs = match pair {
+                    None => None,
+                    Some(pair) => {
+                        let pairs = rows(pair, "pair", is_pretokenized)?;
+                        let pairs = pairs.filter(|pairs| pairs.len() == texts.len());
+                        Some(pairs.ok_or_else(|| {
+                            PyValueError::new_err("pair must be a list as long as that of the texts")
+                        })?)
+                    }
+                };
+                let row = |(i, text)| encode(text, pairs.as_ref().map(|pairs| &pairs[i]));
+                texts.iter().enumerate().map(row).collect::<PyResult<Vec<_>>>()?
+            }
+        };
+        if let Some(padding) = padding {
+            let longest = encodings.iter().map(Encoding::length).max().unwrap_or(0);
+            let pad = Pad::new(&padding, longest).map_err(|error| raise(py, error))?;
+            for encoding in &mut encodings {
+                encoding.pad(&pad, &padding);
+            }
+        }
+        match (batch, encodings.pop()) {
+            (None, Some(encoding)) => Ok(Bound::new(py, encoding)?.into_any()),
+            (_, last) => {
+                encodings.extend(last);
+                Ok(encodings.into_pyobject(py)?.into_any())
+            }
+        }
+    }
+}

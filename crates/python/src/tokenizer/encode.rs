@@ -1,0 +1,175 @@
+//! Text to ids.
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use tokenmill_core::ids::TokenId;
+
+use super::Tokenizer;
+use crate::call::{Options, with_text, with_texts};
+use crate::convert::{self, Given, NOT_GIVEN};
+use crate::encoding::Encoding;
+use crate::output::{self, Dtype};
+use crate::sequences;
+
+impl Tokenizer {
+    fn encode_ids<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+        add_special_tokens: bool,
+        options: &Options<'_, 'py>,
+    ) -> PyResult<Vec<TokenId>> {
+        let (ids, _) = with_text(text, options, |text, special, threads, watch| {
+            let mut ids = Vec::new();
+            self.engine.encode(text, special, threads, watch, &mut ids)?;
+            self.engine.surround(&mut ids, 0, add_special_tokens);
+            Ok(ids)
+        })?;
+        Ok(ids)
+    }
+}
+
+#[pymethods]
+impl Tokenizer {
+    /// The ids of a text.
+    ///
+    /// `special` says what the literal of a special token in the text means: `"text"` plain text,
+    /// `"parse"` the token, `"raise"` a `SpecialTokenError`, or a set of the literals to recognise.
+    /// `add_special_tokens` puts those around the ids that the file puts around a text.
+    /// `surrogates` is `"replace"` (lone ones become U+FFFD, pairs are joined) or `"error"`. A long
+    /// text is cut for several threads where that cannot change the ids (`num_threads=None`: all
+    /// cores). Raises `UnknownTokenError` for what the vocabulary cannot spell. Cost: n log n at
+    /// worst, whatever the text.
+    #[pyo3(signature = (text, *, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        add_special_tokens: bool,
+        special: Option<&Bound<'py, PyAny>>,
+        surrogates: &str,
+        num_threads: Given<'py>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        output::list(
+            py,
+            self.encode_ids(text, add_special_tokens, &Options { special, surrogates, num_threads })?,
+        )
+    }
+
+    /// As `encode`, into a numpy array.
+    ///
+    /// `dtype` is uint16, uint32, int32, int64 or uint64; one that cannot hold the largest id is a
+    /// `ValueError`. With `out=`, an array of one of these, the ids fill it from the front and the
+    /// filled view is returned; if it is too small, a `ValueError` names the size needed. A `dtype`
+    /// given beside it must be that of the array.
+    #[pyo3(signature = (text, *, dtype = None, out = None, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, dtype='uint32', out=None, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
+    #[allow(clippy::too_many_arguments)]
+    fn encode_to_numpy<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        add_special_tokens: bool,
+        special: Option<&Bound<'py, PyAny>>,
+        surrogates: &str,
+        num_threads: Given<'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let max_id = self.engine.vocabulary().max_id();
+        let given = dtype.is_some();
+        let dtype = Dtype::new(dtype, max_id)?;
+        if let Some(out) = out {
+            output::check_out(out, given.then_some(dtype), max_id)?;
+        }
+        let ids = self.encode_ids(text, add_special_tokens, &Options { special, surrogates, num_threads })?;
+        match out {
+            Some(out) => output::fill(out, &ids, max_id),
+            None => output::array(py, ids, dtype),
+        }
+    }
+
+    /// The ids of many texts, as a `Ragged`: flat ids and the offset of each row.
+    ///
+    /// Rows are the same as from `encode`, whatever `num_threads` is.
+    #[pyo3(signature = (texts, *, dtype = None, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, dtype='uint32', add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
+    #[allow(clippy::too_many_arguments)]
+    fn encode_batch<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        add_special_tokens: bool,
+        special: Option<&Bound<'py, PyAny>>,
+        surrogates: &str,
+        num_threads: Given<'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let dtype = Dtype::new(dtype, self.engine.vocabulary().max_id())?;
+        let options = Options { special, surrogates, num_threads };
+        let (ids, row_offsets) = with_texts(texts, &options, |texts, special, threads, watch| {
+            self.engine.encode_batch(texts, special, add_special_tokens, threads, watch)
+        })?;
+        let (ids, row_offsets) = (output::array(py, ids, dtype)?, output::int64_array(py, row_offsets)?);
+        py.import("tokenmill.ragged")?.getattr("Ragged")?.call_method1("_of", (ids, row_offsets))
+    }
+
+    /// The ids of a text with the part of it that each stands for, as an `Encoding`.
+    ///
+    /// With `pair`, of two texts. With `is_pretokenized`, a text is a sequence of words: each is
+    /// encoded as a text of its own, offsets count in the word, and `word_ids` are the words.
+    #[pyo3(signature = (text, pair = None, *, add_special_tokens = false, is_pretokenized = false, special = None, surrogates = "replace"), text_signature = "($self, text, pair=None, *, add_special_tokens=False, is_pretokenized=False, special='text', surrogates='replace')")]
+    #[allow(clippy::too_many_arguments)]
+    fn encode_with_offsets(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        pair: Option<&Bound<'_, PyAny>>,
+        add_special_tokens: bool,
+        is_pretokenized: bool,
+        special: Option<&Bound<'_, PyAny>>,
+        surrogates: &str,
+    ) -> PyResult<Encoding> {
+        let how = sequences::How {
+            engine: &self.engine,
+            special: convert::special(special)?,
+            surrogates: convert::surrogates(surrogates)?,
+            is_pretokenized,
+        };
+        let encoded = how.sequences(text, pair)?;
+        Encoding::new(py, Arc::clone(&self.engine), encoded, add_special_tokens, None)
+    }
+
+    /// How many ids `encode` gives; none are stored.
+    #[pyo3(signature = (text, *, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
+    fn count<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+        add_special_tokens: bool,
+        special: Option<&Bound<'py, PyAny>>,
+        surrogates: &str,
+        num_threads: Given<'py>,
+    ) -> PyResult<usize> {
+        let options = Options { special, surrogates, num_threads };
+        let (count, _) = with_text(text, &options, |text, special, threads, watch| {
+            self.engine.count(text, special, threads, watch)
+        })?;
+        Ok(self.engine.surrounded_count(count, add_special_tokens))
+    }
+
+    /// The number of ids of each of many texts, as an int64 array.
+    #[pyo3(signature = (texts, *, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
+    fn count_batch<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        add_special_tokens: bool,
+        special: Option<&Bound<'py, PyAny>>,
+        surrogates: &str,
+        num_threads: Given<'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = Options { special, surrogates, num_threads };
+        let counts = with_texts(texts, &options, |texts, special, threads, watch| {
+            self.engine.count_batch(texts, special, add_special_tokens, threads, watch)
+        })?;
+        output::int64_array(py, counts)
+    }
+}

@@ -1,0 +1,89 @@
+//! Tokenizers from tables, and from one another.
+use pyo3::prelude::*;
+use tokenmill_core::error::Error;
+
+use super::Tokenizer;
+use crate::constructors;
+use crate::convert::{self, Given, NOT_GIVEN};
+use crate::errors::raise;
+
+#[pymethods]
+impl Tokenizer {
+    /// A tokenizer from an ordered list of tokens: ids are positions, and any two neighbours whose
+    /// joined bytes are a token merge, lowest id first, leftmost first.
+    ///
+    /// Special tokens take the ids behind the list. Raises `FormatError` for a list that is no
+    /// vocabulary (empty or repeated tokens).
+    #[staticmethod]
+    #[pyo3(signature = (tokens, *, split = NOT_GIVEN, special_tokens = None), text_signature = "(tokens, *, split='none', special_tokens=None)")]
+    fn from_tokens(
+        py: Python<'_>,
+        tokens: &Bound<'_, PyAny>,
+        split: Given<'_>,
+        special_tokens: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let description = constructors::from_tokens(tokens, convert::given_split(py, &split)?)?;
+        Self::build(py, description, &convert::special_tokens(special_tokens)?)
+    }
+
+    /// A tokenizer from ids by token and merges in rank order, over bytes.
+    ///
+    /// Tokens are `bytes`, or `str` in the byte alphabet (`Ġworld`). Raises `FormatError` naming the
+    /// merge whose part or result is missing, or the entry that is wrong.
+    #[staticmethod]
+    #[pyo3(signature = (vocab, merges, *, split = NOT_GIVEN, special_tokens = None), text_signature = "(vocab, merges, *, split='none', special_tokens=None)")]
+    fn from_merges(
+        py: Python<'_>,
+        vocab: &Bound<'_, PyAny>,
+        merges: &Bound<'_, PyAny>,
+        split: Given<'_>,
+        special_tokens: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let description = constructors::from_merges(py, vocab, merges, convert::given_split(py, &split)?)?;
+        Self::build(py, description, &convert::special_tokens(special_tokens)?)
+    }
+
+    /// A tokenizer from pairs of ids: ids 0 to 255 are the bytes, and the pairs become 256, 257, ...
+    /// in order, which is also the order of the merges.
+    ///
+    /// Raises `VocabularyError` naming a pair of ids that do not exist yet.
+    #[staticmethod]
+    #[pyo3(signature = (pairs, *, split = NOT_GIVEN, special_tokens = None), text_signature = "(pairs, *, split='none', special_tokens=None)")]
+    fn from_pairs(
+        py: Python<'_>,
+        pairs: &Bound<'_, PyAny>,
+        split: Given<'_>,
+        special_tokens: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let description = constructors::from_pairs(py, pairs, convert::given_split(py, &split)?)?;
+        Self::build(py, description, &convert::special_tokens(special_tokens)?)
+    }
+
+    /// The same tokenizer with more special tokens: a list (they take the next free ids) or a dict
+    /// of ids.
+    ///
+    /// Raises `SpecialTokenError` for an empty or repeated literal and for an id that is taken.
+    #[pyo3(signature = (special_tokens))]
+    fn with_special_tokens(&self, py: Python<'_>, special_tokens: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let tokens = convert::special_tokens(Some(special_tokens))?;
+        let description = self.engine.with_special_tokens(&tokens).map_err(|error| raise(py, error))?;
+        Self::build(py, description, &[])
+    }
+
+    /// The same tokenizer with only its first merges, so many that `vocab_size` ids remain: what
+    /// training to that size would have learned. Ids that remain are the same.
+    ///
+    /// Raises `VocabularyError` for a size that is not between no merges and all of them.
+    #[pyo3(signature = (vocab_size))]
+    fn with_vocab_size(&self, py: Python<'_>, vocab_size: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let number = convert::number(vocab_size, || "vocab_size".to_owned())?;
+        let vocab_size = usize::try_from(number).map_err(|_| {
+            raise(
+                py,
+                Error::vocabulary(None, format!("vocab_size={vocab_size} is no size of this vocabulary")),
+            )
+        })?;
+        let description = self.engine.with_vocab_size(vocab_size).map_err(|error| raise(py, error))?;
+        Self::build(py, description, &[])
+    }
+}

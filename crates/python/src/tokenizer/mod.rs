@@ -1,0 +1,118 @@
+//! `tokenmill.Tokenizer`, by purpose: how one is made, what it consists of, text to ids and back.
+mod call;
+mod decode;
+mod encode;
+mod make;
+mod paths;
+mod tables;
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use tokenmill_core::compile::compile;
+use tokenmill_core::description::Description;
+use tokenmill_core::engine::Engine;
+use tokenmill_core::ids::TokenId;
+use tokenmill_io::SaveOptions;
+
+use crate::convert;
+use crate::errors::raise;
+use crate::load_report::LoadReport;
+use crate::train::TrainingReport;
+
+/// A tokenizer: text to ids and back.
+///
+/// It never changes; what looks like a change returns a new one. It may be shared between
+/// threads, forked and pickled. Make one with `tokenmill.train`, `tokenmill.load` or the
+/// constructors `from_tokens`, `from_merges` and `from_pairs`.
+#[pyclass(frozen, module = "tokenmill")]
+pub(crate) struct Tokenizer {
+    engine: Arc<Engine>,
+    report: Option<Py<TrainingReport>>,
+    load_report: Option<Py<LoadReport>>,
+    /// Digest of what it means, made when it is first compared.
+    identity: OnceLock<Vec<u8>>,
+}
+
+impl Tokenizer {
+    pub(crate) fn new(engine: Engine, report: Option<Py<TrainingReport>>) -> Self {
+        Self { engine: Arc::new(engine), report, load_report: None, identity: OnceLock::new() }
+    }
+
+    pub(crate) fn with_load_report(self, report: Py<LoadReport>) -> Self {
+        Self { load_report: Some(report), ..self }
+    }
+
+    fn identity(&self, py: Python<'_>) -> &[u8] {
+        self.identity.get_or_init(|| py.detach(|| tokenmill_io::state::write(&self.engine.canonical())))
+    }
+
+    fn build(
+        py: Python<'_>,
+        description: Description,
+        special: &[(String, Option<TokenId>)],
+    ) -> PyResult<Self> {
+        let engine = py
+            .detach(|| {
+                let engine = compile(description)?;
+                if special.is_empty() { Ok(engine) } else { compile(engine.with_special_tokens(special)?) }
+            })
+            .map_err(|error| raise(py, error))?;
+        Ok(Self::new(engine, None))
+    }
+}
+
+#[pymethods]
+impl Tokenizer {
+    /// Saves the tokenizer: atomically, and the same bytes every time.
+    ///
+    /// A folder gets a tokenizer.json and a manifest; else the name decides: `*.json` is
+    /// tokenizer.json, `*.tiktoken` ranks, `vocab.json` the pair vocab.json and merges.txt; `format`
+    /// overrules the name. What a format cannot hold is a `FormatError` that says so, unless
+    /// `lossy=True`.
+    #[pyo3(signature = (path, *, format = None, lossy = false))]
+    fn save(&self, py: Python<'_>, path: PathBuf, format: Option<&str>, lossy: bool) -> PyResult<()> {
+        let options = SaveOptions { format: convert::format(format)?, lossy };
+        py.detach(|| tokenmill_io::save(&self.engine, &path, options)).map_err(|error| raise(py, error))
+    }
+
+    fn __len__(&self) -> usize {
+        self.engine.vocabulary().len()
+    }
+
+    fn __repr__(&self) -> String {
+        let special = self.engine.vocabulary().added().iter().filter(|token| token.is_special).count();
+        format!(
+            "Tokenizer(vocab_size={}, split={}, special_tokens={special})",
+            self.vocab_size(),
+            self.split().map_or("None".to_owned(), |split| format!("{split:?}"))
+        )
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> bool {
+        // Another type is never equal, whatever it says itself.
+        other.cast::<Self>().is_ok_and(|other| self.identity(py) == other.get().identity(py))
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        PyBytes::new(py, self.identity(py)).hash()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let state = py.detach(|| tokenmill_io::state::write(self.engine.description()));
+        let from_state = py.import("tokenmill._core")?.getattr("from_state")?;
+        PyTuple::new(py, [from_state, PyTuple::new(py, [PyBytes::new(py, &state)])?.into_any()])
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (memo, /))]
+    fn __deepcopy__(slf: Py<Self>, memo: &Bound<'_, PyAny>) -> Py<Self> {
+        let _ = memo;
+        slf
+    }
+}

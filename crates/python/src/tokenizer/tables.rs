@@ -1,0 +1,169 @@
+//! What a tokenizer consists of, to look up.
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use tokenmill_core::description::Split;
+use tokenmill_core::error::Error;
+use tokenmill_core::ids::TokenId;
+use tokenmill_core::pattern::known;
+use tokenmill_io::fingerprint::Digests;
+
+use super::Tokenizer;
+use crate::convert;
+use crate::errors::raise;
+use crate::load_report::LoadReport;
+use crate::train::TrainingReport;
+
+#[pymethods]
+impl Tokenizer {
+    /// The id of a token in written form (`Ġworld`), or None.
+    #[pyo3(signature = (token, /))]
+    fn token_to_id(&self, token: &str) -> Option<TokenId> {
+        self.engine.vocabulary().id_of_written(token)
+    }
+
+    /// The written form of an id, or None for one that does not exist.
+    #[pyo3(signature = (id, /))]
+    fn id_to_token(&self, id: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+        Ok(self.engine.vocabulary().written(convert::token_id(id, || "id".to_owned())?))
+    }
+
+    /// The bytes that one id stands for. Raises `VocabularyError` for one that does not exist.
+    #[pyo3(signature = (id, /))]
+    fn token_bytes<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let py = id.py();
+        let id = convert::token_id(id, || "id".to_owned())?;
+        match self.engine.vocabulary().decoded(id) {
+            Some(bytes) => Ok(PyBytes::new(py, bytes)),
+            None => Err(raise(py, Error::vocabulary(Some(id.into()), "does not exist in this vocabulary"))),
+        }
+    }
+
+    /// Ids by written form, special tokens included; a new dict at every access.
+    #[getter]
+    fn vocab<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let vocab = PyDict::new(py);
+        let vocabulary = self.engine.vocabulary();
+        for id in vocabulary.ids() {
+            vocab.set_item(vocabulary.written(id), id)?;
+        }
+        Ok(vocab)
+    }
+
+    /// The merges in rank order, as pairs of bytes; a new list at every access.
+    #[getter]
+    fn merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let merges = py.detach(|| self.engine.merges()).map_err(|error| raise(py, error))?;
+        let tokens = self.engine.vocabulary().tokens();
+        let bytes = |id| PyBytes::new(py, tokens.index_of(id).map_or(&[], |index| tokens.bytes(index)));
+        PyList::new(py, merges.iter().map(|merge| (bytes(merge.left), bytes(merge.right))))
+    }
+
+    /// How many ids exist; `len(tok)` is the same.
+    #[getter]
+    pub(super) fn vocab_size(&self) -> usize {
+        self.engine.vocabulary().len()
+    }
+
+    /// The largest id. With holes between ids it is more than `vocab_size - 1`.
+    #[getter]
+    fn max_id(&self, py: Python<'_>) -> PyResult<TokenId> {
+        let empty = || raise(py, Error::vocabulary(None, "an empty vocabulary has no largest id"));
+        self.engine.vocabulary().max_id().ok_or_else(empty)
+    }
+
+    /// Ids of the special tokens by literal, ascending by id.
+    #[getter]
+    fn special_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tokens = PyDict::new(py);
+        for token in self.engine.vocabulary().added().iter().filter(|token| token.is_special) {
+            tokens.set_item(&token.content, token.id)?;
+        }
+        Ok(tokens)
+    }
+
+    /// What this tokenizer means, as a hash: `tm1-` and 64 hexadecimal digits. The same for every
+    /// file that says the same, however it is laid out; another one for any other behaviour.
+    #[getter]
+    fn fingerprint(&self, py: Python<'_>) -> String {
+        py.detach(|| Digests::of(&self.engine).fingerprint())
+    }
+
+    /// The three parts of the fingerprint as hashes: of what decides the ids of a text (`encode`),
+    /// the text of ids (`decode`), and what is put around ids (`template`).
+    #[getter]
+    fn digests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let Digests { encode, decode, template } = py.detach(|| Digests::of(&self.engine));
+        let digests = PyDict::new(py);
+        for (name, digest) in [("encode", encode), ("decode", decode), ("template", template)] {
+            digests.set_item(name, digest)?;
+        }
+        Ok(digests)
+    }
+
+    /// The name of the split, or its regular expression; None where pre-tokenization is more than
+    /// one split.
+    #[getter]
+    pub(super) fn split(&self) -> Option<String> {
+        let split = self.engine.description().split()?;
+        Some(match (known::name_of(&split), split) {
+            (Some(name), _) => name.to_owned(),
+            (None, Split::Pattern(regex)) => regex,
+            (None, Split::Whole) => "none".to_owned(),
+        })
+    }
+
+    /// The id that begins a sequence, or None where the file names none.
+    #[getter]
+    fn bos_token_id(&self) -> Option<TokenId> {
+        self.engine.description().roles.bos
+    }
+
+    /// The id that ends a sequence, or None where the file names none.
+    #[getter]
+    fn eos_token_id(&self) -> Option<TokenId> {
+        self.engine.description().roles.eos
+    }
+
+    /// The id of padding, or None where the file names none.
+    #[getter]
+    fn pad_token_id(&self) -> Option<TokenId> {
+        self.engine.description().roles.pad
+    }
+
+    /// The id for what the vocabulary cannot spell, or None.
+    #[getter]
+    fn unk_token_id(&self) -> Option<TokenId> {
+        self.engine.description().roles.unk.or(self.engine.description().model.unk())
+    }
+
+    /// The id that stands between two sequences, or None where the file names none.
+    #[getter]
+    fn sep_token_id(&self) -> Option<TokenId> {
+        self.engine.description().roles.sep
+    }
+
+    /// The id that stands for a whole text, or None where the file names none.
+    #[getter]
+    fn cls_token_id(&self) -> Option<TokenId> {
+        self.engine.description().roles.cls
+    }
+
+    /// The id of a token to be guessed, or None where the file names none.
+    #[getter]
+    fn mask_token_id(&self) -> Option<TokenId> {
+        self.engine.description().roles.mask
+    }
+
+    /// What `tokenmill.load` found out: which file gave what, and what was tolerated; None for a
+    /// tokenizer that was not just loaded.
+    #[getter]
+    fn load_report(&self, py: Python<'_>) -> Option<Py<LoadReport>> {
+        self.load_report.as_ref().map(|report| report.clone_ref(py))
+    }
+
+    /// What `tokenmill.train` read and learned; None for a tokenizer that was not just trained.
+    #[getter]
+    fn training_report(&self, py: Python<'_>) -> Option<Py<TrainingReport>> {
+        self.report.as_ref().map(|report| report.clone_ref(py))
+    }
+}

@@ -1,0 +1,88 @@
+"""What a name means: a path, a published encoding, or a repository. A path that exists always wins."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from .encodings import ENCODINGS, fetch_encoding
+from .repositories import fetch_repository
+
+__all__ = ["Found", "find", "kind_of"]
+
+_PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_])?"
+_REPOSITORY = re.compile(f"{_PART}/{_PART}")
+_SUFFIXES = frozenset(
+    [
+        *(".json", ".jsonl", ".tiktoken", ".txt", ".model", ".spm", ".vocab", ".bpe", ".gguf", ".bin"),
+        *(".jinja", ".gz", ".zst", ".pkl", ".py", ".toml", ".yaml"),
+    ]
+)
+"""Endings of files, which no repository has: a missing file is not looked for on the hub."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Files on disk, and the special tokens that belong to them and are not in them."""
+
+    path: Path | str
+    special_tokens: Mapping[str, int] = field(default_factory=dict)
+
+
+def kind_of(name: str | os.PathLike[str]) -> Literal["path", "encoding", "repository"]:
+    """What ``load`` takes a name for; a path that exists is a path, whatever else its name says."""
+    if not isinstance(name, str) or os.path.lexists(name):
+        return "path"
+    if name in ENCODINGS:
+        return "encoding"
+    looks_like_one = _REPOSITORY.fullmatch(name) and "--" not in name and ".." not in name
+    return "repository" if looks_like_one and Path(name).suffix.lower() not in _SUFFIXES else "path"
+
+
+def find(
+    name: str | os.PathLike[str],
+    *,
+    revision: str | None = None,
+    offline: bool = False,
+    cache_dir: str | os.PathLike[str] | None = None,
+) -> Found:
+    """The files that a name stands for; they are downloaded unless they are in the cache.
+
+    Raises ``FileNotFoundError`` for what is neither a path nor a name, ``ValueError`` for a ``revision`` of
+    what has none, and what ``fetch_encoding`` and ``fetch_repository`` raise.
+    """
+    kind = kind_of(name)
+    if kind == "repository":
+        return Found(fetch_repository(str(name), revision, offline=offline, cache_dir=cache_dir))
+    if revision is not None:
+        here = "a path here" if os.path.lexists(name) else "no such id"
+        what = "a published encoding" if kind == "encoding" else here
+        raise ValueError(f"revision= is for repositories of the hub (owner/name); {name!r} is {what}")
+    if kind == "encoding":
+        path = fetch_encoding(str(name), offline=offline, cache_dir=cache_dir)
+        return Found(path, ENCODINGS[str(name)].special_tokens)
+    if isinstance(name, str) and _is_word(name):
+        raise FileNotFoundError(errno.ENOENT, _tried(name), name)
+    return Found(os.fspath(name))
+
+
+def _is_word(name: str) -> bool:
+    """Neither a path that exists nor one by its looks."""
+    looks_like_a_path = os.path.dirname(name) or Path(name).suffix.lower() in _SUFFIXES  # noqa: PTH120
+    return bool(name) and not looks_like_a_path and not os.path.lexists(name)
+
+
+def _tried(name: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, ENCODINGS, n=1, cutoff=0.6)
+    meant = f" (did you mean {close[0]}?)" if close else ""
+    return (
+        f"no file or folder here, none of the encodings {', '.join(ENCODINGS)}{meant}, "
+        "and no id of a repository, which is owner/name"
+    )
