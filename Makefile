@@ -30,7 +30,7 @@ demo: $(BUILT)  ## train on Python's standard library, save, load, prove the rou
 
 test: $(BUILT) $(TOOLS)  ## tests of Rust and Python, but for the slow ones
 	PYO3_PYTHON=$(abspath $(BIN)/python) cargo test --locked
-	$(BIN)/python -m pytest -W error
+	$(BIN)/python -m pytest -W error -n auto --maxprocesses=4
 
 test-slow: $(BUILT) $(TOOLS)  ## every test, the slow ones too
 	TOKENMILL_SLOW=1 PYO3_PYTHON=$(abspath $(BIN)/python) cargo test --locked

@@ -207,9 +207,13 @@ def test_words_that_are_no_files_bring_the_pipe(run: Run, folder: Path, words: l
 
 
 def test_a_missing_tokenizer_brings_what_can_be_named(run: Run) -> None:
-    result = run("count", "-t", "cl100k_base", stdin=b"fox")
-    assert result.err.splitlines()[0] == "tokenmill: error: cl100k_base: No such file or directory"
-    assert "nothing is downloaded" in result.err
+    result = run("count", "-t", "cl100k", stdin=b"fox")
+    assert result.code == 2
+    first, second = result.err.splitlines()
+    assert first.startswith("tokenmill: error: cl100k: no file or folder here, none of the encodings gpt2, ")
+    assert "did you mean cl100k_base?" in first
+    assert second.startswith("hint: -t names a file, a folder, an encoding or a repository")
+    assert "No such file" in run("count", "-t", "none/tokenizer.json", stdin=b"fox").err
 
 
 def test_special_tokens_of_a_rank_file_come_with_their_ids(run: Run, text_file: Path, tmp_path: Path) -> None:

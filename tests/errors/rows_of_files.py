@@ -11,7 +11,6 @@ from tokenmill import errors
 from errors.making import (
     NO_ID,
     Json,
-    added,
     edited_folder,
     edited_manifest,
     empty_folder,
@@ -57,25 +56,110 @@ def broken(kind: str, place: str | None, **more: object) -> dict[str, object]:
     return facts if place is None else {**facts, "field": place}
 
 
+def replace_normalizer(pattern: Json) -> Json:
+    return {"type": "Replace", "pattern": pattern, "content": ""}
+
+
+def template(single: list[Json]) -> Json:
+    return {"type": "TemplateProcessing", "single": single, "pair": [], "special_tokens": {}}
+
+
 WHOLE = json.dumps(tokenizer_json())
 UNSUPPORTED: list[tuple[str, Json, str]] = [
-    ("a normalizer", {"normalizer": {"type": "NFC"}}, "normalizer"),
-    ("truncation", {"truncation": {"max_length": 8}}, "truncation"),
-    ("padding", {"padding": {"pad_id": 0}}, "padding"),
-    ("a post-processor", {"post_processor": {"type": "TemplateProcessing"}}, "post_processor"),
-    ("dropout", {"model__dropout": 0.1}, "model.dropout"),
-    ("byte fallback", {"model__byte_fallback": True}, "model.byte_fallback"),
-    ("a prefix", {"model__continuing_subword_prefix": "##"}, "model.continuing_subword_prefix"),
-    ("fused unknowns", {"model__fuse_unk": True}, "model.fuse_unk"),
-    ("a suffix over bytes", {"model__end_of_word_suffix": "</w>"}, "model.end_of_word_suffix"),
-    ("WordPiece", {"model__type": "WordPiece"}, "model.type"),
-    ("lstrip", {"added_tokens": added(lstrip=True)}, "added_tokens[0].lstrip"),
-    ("rstrip", {"added_tokens": added(rstrip=True)}, "added_tokens[0].rstrip"),
-    ("single_word", {"added_tokens": added(single_word=True)}, "added_tokens[0].single_word"),
-    ("a prefix space", {"pre_tokenizer__add_prefix_space": True}, "pre_tokenizer.add_prefix_space"),
-    ("another pre-tokenizer", {"pre_tokenizer": {"type": "Metaspace"}}, "pre_tokenizer"),
-    ("another decoder", {"decoder": {"type": "Metaspace"}}, "decoder"),
-    ("no decoder", {"decoder": None}, "decoder"),
+    ("another normalizer", {"normalizer": {"type": "X"}}, "normalizer.type"),
+    ("another pre-tokenizer", {"pre_tokenizer": {"type": "X"}}, "pre_tokenizer.type"),
+    ("another model", {"model__type": "X"}, "model.type"),
+    ("another post-processor", {"post_processor": {"type": "X"}}, "post_processor.type"),
+    ("another decoder", {"decoder": {"type": "X"}}, "decoder.type"),
+    ("a pattern of another kind", {"normalizer": replace_normalizer({"X": "a"})}, "normalizer.pattern"),
+]
+WRONG_FIELDS: list[tuple[str, Json, str, dict[str, object]]] = [
+    ("a normalizer that is text", {"normalizer": "NFC"}, "an object", broken("type", "normalizer")),
+    (
+        "a normalizer without its type",
+        {"normalizer": {}},
+        "missing",
+        broken("missing", "normalizer.type"),
+    ),
+    (
+        "a step of a sequence without a field",
+        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Strip"}]}},
+        "missing",
+        broken("missing", "normalizer.normalizers[1].strip_left"),
+    ),
+    (
+        "a charsmap that is not base64",
+        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "a b"}},
+        "base64",
+        broken("base64", "normalizer.precompiled_charsmap"),
+    ),
+    (
+        "a charsmap that is cut off",
+        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
+        "too few for the size of the trie",
+        broken("charsmap", "normalizer[0]"),
+    ),
+    (
+        "an invalid regex in a file",
+        {"normalizer": replace_normalizer({"Regex": "(a"})},
+        "(a",
+        broken("pattern", "normalizer.pattern.Regex"),
+    ),
+    (
+        "a behavior that is none",
+        {"pre_tokenizer": {"type": "Punctuation", "behavior": "Dropped"}},
+        "Dropped",
+        broken("type", "pre_tokenizer.behavior"),
+    ),
+    (
+        "an older Metaspace that contradicts itself",
+        {"pre_tokenizer": {"type": "Metaspace", "replacement": "_", "add_prefix_space": False}},
+        "never",
+        broken("inconsistent", "pre_tokenizer.add_prefix_space"),
+    ),
+    (
+        "truncation without its stride",
+        {"truncation": {"strategy": "LongestFirst", "max_length": 8, "direction": "Right"}},
+        "missing",
+        broken("missing", "truncation.stride"),
+    ),
+    (
+        "padding to no length",
+        {"padding": {"strategy": "Shortest"}},
+        "BatchLongest",
+        broken("type", "padding.strategy"),
+    ),
+    (
+        "a template that names what is not there",
+        {"post_processor": template([{"SpecialToken": {"id": "<s>", "type_id": 0}}])},
+        "<s>",
+        broken("missing", "post_processor.single[0]"),
+    ),
+    (
+        "a template of a third sequence",
+        {"post_processor": template([{"Sequence": {"id": "C", "type_id": 0}}])},
+        "C",
+        broken("type", "post_processor.single[0].Sequence.id"),
+    ),
+    (
+        "a WordPiece without its prefix",
+        {"model__type": "WordPiece", "model__unk_token": "a"},
+        "missing",
+        broken("missing", "model.continuing_subword_prefix"),
+    ),
+    (
+        "a Unigram with a table of ids",
+        {"model__type": "Unigram"},
+        "a list",
+        broken("type", "model.vocab"),
+    ),
+    (
+        "a Unigram whose unknown token is beyond its list",
+        {"model__type": "Unigram", "model__vocab": [["a", -1.0]], "model__unk_id": 1},
+        "not the place",
+        broken("range", "model.unk_id"),
+    ),
+    ("dropout above 1", {"model__dropout": 1.5}, "between", broken("range", "model.dropout")),
 ]
 
 
@@ -134,6 +218,7 @@ FORMAT = rows(
         in_json(name, changes, "not supported", broken("unsupported", at))
         for name, changes, at in UNSUPPORTED
     ),
+    *(in_json(*row) for row in WRONG_FIELDS),
     in_json("an unknown version", {"version": "2.0"}, "2.0", broken("version", "version")),
     in_json("an unknown key", {"spare": 1}, "spare", {}),
     in_json("no model", {"model": ...}, "model", broken("missing", None)),
@@ -150,13 +235,6 @@ FORMAT = rows(
         {"model__vocab": {"a": 0, "b": 0}, "model__merges": []},
         "id 0",
         broken("duplicate", None),
-    ),
-    in_json("an empty token", {"model__vocab": {"": 0}, "model__merges": []}, "empty", broken("empty", None)),
-    in_json(
-        "a token outside the byte alphabet",
-        {"model__vocab": {"a b": 0}, "model__merges": []},
-        "byte alphabet",
-        broken("encoding", "model.vocab.a b"),
     ),
     in_json(
         "a merge without its left part",
@@ -178,17 +256,17 @@ FORMAT = rows(
         "a merge of three", {"model__merges": ["a b c"]}, "two tokens", broken("merge", "model.merges[0]")
     ),
     in_json("a merge of numbers", {"model__merges": [3]}, "a merge", {"field": "model.merges[0]"}),
-    in_json(
-        "an unknown token that is not there",
-        {"model__unk_token": "<unk>"},
-        "<unk>",
-        broken("missing", "model.unk_token"),
-    ),
     (
         "another split than the file's",
         load("t.json", tokenizer_json(), split="cl100k"),
         "split of its own",
         broken("inconsistent", "pre_tokenizer", path="t.json"),
+    ),
+    (
+        "a key that says nothing, for the strict",
+        load("t.json", tokenizer_json(decoder__spare=1), strict=True),
+        "no such key",
+        broken("ignored", "decoder.spare", path="t.json"),
     ),
     # .tiktoken
     (
@@ -302,7 +380,7 @@ FORMAT = rows(
     ),
     (
         "a state that was cut",
-        from_state(b"tokenmill\x01" + bytes(40)),
+        from_state(b"tokenmill\x02" + bytes(40)),
         "checksum",
         broken("inconsistent", ""),
     ),

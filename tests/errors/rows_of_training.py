@@ -64,6 +64,7 @@ TRAINING = rows(
     ),
     ("an unknown special_ids", train(special_ids="middle"), 'special_ids="middle"', NO_PLACE),
     ("an unknown tie_break", train(tie_break="dice"), 'tie_break="dice"', NO_PLACE),
+    ("an unknown normalizer", train(normalizer="nfc"), 'normalizer="nfc"', NO_PLACE),
     ("an unknown alphabet", train(alphabet="words"), 'alphabet="words"', NO_PLACE),
     ("an unknown errors", train(errors="ignore"), 'errors="ignore"', NO_PLACE),
     ("an unknown form", train(end_of_word_form="glued"), 'end_of_word_form="glued"', NO_PLACE),

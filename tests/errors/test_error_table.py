@@ -21,6 +21,7 @@ from errors.making import (
     Row,
 )
 from errors.rows_of_files import FILES, FORMAT, MANIFEST
+from errors.rows_of_formats import FORMATS
 from errors.rows_of_training import PATTERN, TRAINING
 from errors.rows_of_types import LENGTHS, TYPES
 from errors.rows_of_use import ARGUMENTS, IDS, TEXTS
@@ -32,6 +33,7 @@ TABLE: list[Row] = [
     *PATTERN,
     *FILES,
     *FORMAT,
+    *FORMATS,
     *TEXTS,
     *IDS,
     *MANIFEST,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import tokenmill
-from tokenmill import Encoding, Ragged, Tokenizer, TrainingReport, reference
+from tokenmill import DecodeStream, Encoding, Ragged, Tokenizer, TrainingReport, reference
 from typing_extensions import assert_type
 
 
@@ -35,6 +35,9 @@ def encoding(tok: Tokenizer, text: str, rows: Sequence[str], out: npt.NDArray[np
     assert_type(tok.encode_batch(rows, num_threads=2), Ragged)
     assert_type(tok.count(text), int)
     assert_type(tok.count_batch(rows), npt.NDArray[np.int64])
+    assert_type(tok.encode_nbest(text, 5), list[tuple[list[int], float]])
+    assert_type(tok.log_probability(text), float)
+    assert_type(tok.sample(text, alpha=0.1, seed=0), list[int])
     encoding = tok.encode_with_offsets(text, special="parse")
     assert_type(encoding, Encoding)
     assert_type(encoding.ids, list[int])
@@ -42,6 +45,19 @@ def encoding(tok: Tokenizer, text: str, rows: Sequence[str], out: npt.NDArray[np
     assert_type(encoding.offsets, list[tuple[int, int]])
     assert_type(encoding.byte_offsets, list[tuple[int, int]])
     assert_type(len(encoding), int)
+    assert_type(encoding.type_ids, list[int])
+    assert_type(encoding.attention_mask, list[int])
+    assert_type(encoding.special_tokens_mask, list[int])
+    assert_type(encoding.word_ids, list[int | None])
+    assert_type(encoding.sequence_ids, list[int | None])
+    assert_type(encoding.overflowing, list[Encoding])
+    assert_type(encoding.char_to_token(3), int | None)
+    assert_type(encoding.token_to_chars(0), tuple[int, int] | None)
+    assert_type(encoding.token_to_word(0), int | None)
+    assert_type(encoding.word_to_tokens(0, sequence=1), tuple[int, int] | None)
+    assert_type(tok.encode_with_offsets(["a", "b"], is_pretokenized=True), Encoding)
+    assert_type(tok(text, text, truncation=True, max_length=8), Encoding)
+    assert_type(tok(["a", b"b"], padding="longest"), list[Encoding])
 
 
 def decoding(tok: Tokenizer, ids: list[int], array: npt.NDArray[np.uint32], rows: Ragged) -> None:
@@ -50,6 +66,11 @@ def decoding(tok: Tokenizer, ids: list[int], array: npt.NDArray[np.uint32], rows
     assert_type(tok.decode_bytes(tuple(ids), skip_special_tokens=True), bytes)
     assert_type(tok.decode_batch(rows), list[str])
     assert_type(tok.decode_batch([ids, array]), list[str])
+    stream = tok.decode_stream(skip_special_tokens=True, errors="strict", undefined="skip")
+    assert_type(stream, DecodeStream)
+    assert_type(stream.step(3), str)
+    assert_type(stream.extend(array), str)
+    assert_type(stream.finish(), str)
 
 
 def looking(tok: Tokenizer) -> None:
@@ -62,7 +83,9 @@ def looking(tok: Tokenizer) -> None:
     assert_type(tok.vocab_size, int)
     assert_type(len(tok), int)
     assert_type(tok.max_id, int)
-    assert_type(tok.split, str)
+    assert_type(tok.split, str | None)
+    assert_type(tok.fingerprint, str)
+    assert_type(tok.digests, dict[str, str])
     assert_type(tok.eos_token_id, int | None)
     assert_type(tok.unk_token_id, int | None)
     assert_type(tok.with_special_tokens({"<s>": 3}), Tokenizer)

@@ -9,7 +9,7 @@ from tokenmill import Ragged, Tokenizer
 def mistakes(tok: Tokenizer, batch: Ragged) -> None:
     tok.encode(3)  # type: ignore[arg-type]
     tok.encode("a", special="drop")  # type: ignore[arg-type]
-    tok.encode("a", "parse")  # type: ignore[call-arg]
+    tok.encode("a", True)  # type: ignore[call-arg]
     tok.encode("a", surrogates="drop")  # type: ignore[arg-type]
     tok.decode("low")  # type: ignore[arg-type]
     tok.decode([1], errors="surrogateescape")  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ def _no_cache(native: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR", raising=False)
     monkeypatch.setenv("DATA_GYM_CACHE_DIR", "")
+    # Without it nothing is downloaded; tests/hub has what is.
+    monkeypatch.setitem(sys.modules, "pooch", None)
     yield
     tiktoken.set_folder(None)
 
