@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from .texts import BATCH, BETWEEN, pieces
+
 VOCABULARIES = [
     "bert-base-uncased",
     "clip",
@@ -33,8 +35,6 @@ VOCABULARIES = [
     "t5-small",
     "whisper-tiny",
 ]
-PIECE = 2048
-BATCH = 512
 
 
 @pytest.fixture(scope="module", params=VOCABULARIES)
@@ -50,38 +50,13 @@ def pair(request: pytest.FixtureRequest, native: Any, data: Path) -> tuple[str, 
     return name, native.load(path), theirs
 
 
-def pieces(path: Path, limit: int, step: int) -> Iterator[str]:
-    """Every step-th piece of 2 kB of the first `limit` bytes, cut at character boundaries."""
-    text = path.read_bytes()[:limit]
-    for start in range(0, len(text), PIECE * step):
-        yield text[start : start + PIECE].decode("utf-8", errors="ignore")
-
-
 def strings(name: str, theirs: Any, count: int) -> Iterator[str]:
     """Texts made of the vocabulary's own tokens, its special tokens, and what lies between."""
     rng = random.Random(name)
     tokens = sorted(theirs.get_vocab(with_added_tokens=True))
     special = [token.content for token in theirs.get_added_tokens_decoder().values()]
     plain = [theirs.decode([theirs.token_to_id(token)], skip_special_tokens=False) for token in tokens]
-    between = [
-        "",
-        "",
-        "",
-        " ",
-        "  ",
-        "\n",
-        "\r\n",
-        "\t",
-        "'s",
-        "é",
-        "e\u0301",
-        "한",
-        "你",
-        "\u200d",
-        "🙂",
-        "1",
-    ]
-    sources = [tokens, plain, plain, special, between, between]
+    sources = [tokens, plain, plain, special, BETWEEN, BETWEEN]
     for _ in range(count):
         yield "".join(rng.choice(rng.choice(sources)) for _ in range(rng.randint(1, 12)))
 
