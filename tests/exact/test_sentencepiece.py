@@ -254,6 +254,17 @@ def test_control_pieces_are_found_only_where_they_are_asked_for(native: Any, dat
         tok.encode("a</s>", special="raise")
 
 
+def test_sums_over_a_long_text_start_over_where_they_have_grown_too_far(native: Any, data: Path) -> None:
+    # Most of these digits are unknown, and that counts much. At token 3717 are 87 6 and 8 76, whose scores
+    # differ by less than single precision shows in a sum beyond 100 000.
+    ours, theirs = both(native, data / "vocab/sentencepiece-test/test_ja_model.model")
+    text = (data / "adversarial/digits_scripts.txt").read_bytes()[:20_000].decode(errors="ignore")
+    ids = theirs.encode(text)
+    assert [theirs.id_to_piece(number) for number in ids[3717:3719]] == ["87", "6"]
+    assert ours.encode(text) == ids
+    assert ours.encode(text * 5) == theirs.encode(text * 5)
+
+
 def test_a_model_is_no_tokenizer_json(native: Any, data: Path, tmp_path: Path) -> None:
     tok = native.load(data / "vocab/sentencepiece-test/test_model.model")
     with pytest.raises(native.errors.FormatError) as caught:

@@ -228,7 +228,8 @@ pub struct Unigram {
     pub unk_score: f64,
     /// An unknown run becomes the tokens `<0xNN>` of its bytes, if all are there.
     pub byte_fallback: bool,
-    /// Sums as SentencePiece makes them, rounded to single precision after each step, unknown
-    /// characters one by one; else as the tokenizers library does.
+    /// Sums as SentencePiece makes them, rounded to single precision after each step and started
+    /// over where they are far from 0, unknown characters one by one; else as the tokenizers
+    /// library does.
     pub single_precision: bool,
 }

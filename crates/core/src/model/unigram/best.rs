@@ -1,4 +1,11 @@
 //! The best path: one pass over the text, one more back along the edges that were kept.
+//!
+//! In single precision a sum that grows with the text leaves less and less of the scores. So
+//! SentencePiece starts over where a sum has grown [`TOO_FAR`] from 0: that sum is taken off
+//! every path that leads up to it or over it, and the place goes on from 0. That gives other ids than
+//! plain sums do, some 10 kB into a text, so it is done the same way here.
+use std::collections::VecDeque;
+
 use super::spell::{Of, Out};
 use super::{UNKNOWN, Unigram, rounded};
 use crate::error::Result;
@@ -13,12 +20,13 @@ pub struct Scratch {
     pub(super) last: Vec<u32>,
     /// What is summed up to a place. Only so many places are kept as an edge reaches back.
     pub(super) sums: Window,
+    taken_off: TakenOff,
 }
 
 impl Scratch {
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
-        4 * self.last.capacity() + 8 * self.sums.0.capacity()
+        4 * self.last.capacity() + 8 * self.sums.0.capacity() + 16 * self.taken_off.0.capacity()
     }
 
     pub(super) fn start(&mut self, text: &[u8], longest_edge: usize) {
@@ -51,6 +59,40 @@ impl Window {
     pub(super) fn set(&mut self, place: usize, sum: f64) {
         let mask = self.0.len() - 1;
         self.0[place & mask] = sum;
+    }
+}
+
+/// A sum beyond this, to either side, is taken off.
+const TOO_FAR: f64 = 1e5;
+
+/// What was taken off at the last few places, with the place.
+///
+/// A sum counts from what was taken off up to its place. An edge that leads over a later such place
+/// arrives with too much, and that is taken off it there.
+#[derive(Debug, Default)]
+struct TakenOff(VecDeque<(usize, f64)>);
+
+impl TakenOff {
+    #[inline]
+    fn newest(&self) -> usize {
+        self.0.back().map_or(0, |(place, _)| *place)
+    }
+
+    /// Takes `sum` off at a place; nothing reaches further back than `longest_edge`.
+    #[cold]
+    fn take(&mut self, sum: f64, place: usize, longest_edge: usize) {
+        while self.0.front().is_some_and(|(front, _)| front + longest_edge < place) {
+            self.0.pop_front();
+        }
+        self.0.push_back((place, sum));
+    }
+
+    /// A sum that counts as at `from`, as it counts at `to`. The steps are rounded one by one.
+    #[cold]
+    fn carry(&self, sum: f64, from: usize, to: usize) -> f64 {
+        let first = self.0.partition_point(|(place, _)| *place <= from);
+        let passed = self.0.range(first..).take_while(|(place, _)| *place <= to);
+        passed.fold(sum, |sum, (_, taken)| rounded(true, sum - taken))
     }
 }
 
@@ -91,18 +133,33 @@ impl Unigram {
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         scratch.start(text, self.automaton.longest_key());
-        let Scratch { last, sums } = scratch;
+        let Scratch { last, sums, taken_off } = scratch;
+        taken_off.0.clear();
+        let longest_edge = self.automaton.longest_key().max(4);
         let mut spent = 0;
         self.for_each_place(text, |end, ending| {
             let (mut best, mut by) = (f64::NEG_INFINITY, None);
+            let mut counts_as_at = end;
+            let newest = if SINGLE { taken_off.newest() } else { 0 };
             ending.for_each(|edge, start| {
                 let score = if edge == UNKNOWN { self.unk_score } else { self.edges[edge as usize].score };
                 let sum = rounded(SINGLE, score + sums.get(start));
+                if SINGLE && counts_as_at < newest {
+                    best = taken_off.carry(best, counts_as_at, start);
+                }
+                counts_as_at = start;
                 // Strictly better: the longest of equal ones was first.
                 if by.is_none() || sum > best {
                     (best, by) = (sum, Some(edge));
                 }
             });
+            if SINGLE && counts_as_at < newest {
+                best = taken_off.carry(best, counts_as_at, end);
+            }
+            if SINGLE && best.abs() > TOO_FAR {
+                taken_off.take(best, end, longest_edge);
+                best = 0.0;
+            }
             sums.set(end, best);
             last[end] = by.unwrap_or(UNKNOWN);
             if end - spent >= STRIDE {

@@ -57,7 +57,7 @@ impl Unigram {
         ticker: &mut Ticker<'_>,
     ) -> Result<f64> {
         scratch.start(text, self.automaton.longest_key());
-        let Scratch { last, sums } = scratch;
+        let Scratch { last, sums, .. } = scratch;
         let mut spent = 0;
         self.for_each_place(text, |end, ending| {
             let (mut total, mut drawn) = (f64::NEG_INFINITY, None);

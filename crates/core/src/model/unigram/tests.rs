@@ -181,7 +181,8 @@ fn what_a_user_defined_is_kept_by_bytes_on_the_best_path_and_by_characters_else(
 
 /// Made-up models full of ties, and what sentencepiece 0.2.3 made of texts with them. The lines are
 /// "model" (with "bytes": and then all byte pieces), its pieces with score and type, and texts with
-/// their ids, followed by the scores of their three best ways.
+/// their ids, followed by the scores of their three best ways. The last models have scores so far
+/// from 0 that sums are taken off on the way; plain sums would give other ids for these texts.
 const CASES: &str = include_str!("sentencepiece_cases.txt");
 
 #[test]
@@ -229,7 +230,7 @@ fn ids_and_best_ways_are_those_of_sentencepiece() {
             }
         }
     }
-    assert_eq!(texts, 96);
+    assert_eq!(texts, 120);
 }
 
 #[test]
