@@ -60,6 +60,19 @@ pub(super) trait Sink {
     /// Is it of interest what part of a pretoken an id stands for?
     const WANTS_ENDS: bool;
 
+    /// Text in which the added tokens of the first pass are not: what comes until [`Self::end`] is
+    /// made from it.
+    #[inline]
+    fn begin(&mut self, _text: Piece<'_>) {}
+
+    /// All of that text has come.
+    #[inline]
+    fn end(&mut self) {}
+
+    /// A step of normalization, and what it left where that is another text.
+    #[inline]
+    fn normalized(&mut self, _step: &'static str, _text: &str) {}
+
     /// Spells a pretoken: what is left in `scratch` is taken next.
     #[inline]
     fn spell(
@@ -210,7 +223,10 @@ impl Engine {
             }
             Segment::Ordinary(span) => {
                 let piece = Piece::original(&text[span.start..span.end], base + span.start);
-                self.encode_segment(piece, &mut Run { recognised, worker, ticker }, sink)
+                sink.begin(piece);
+                self.encode_segment(piece, &mut Run { recognised, worker, ticker }, sink)?;
+                sink.end();
+                Ok(())
             }
         })
     }
@@ -235,7 +251,10 @@ impl Engine {
         let Run { recognised, worker, ticker } = run;
         let Worker { scratch, normalized, pretokenized } = &mut **worker;
         ticker.spend(piece.text.len())?;
-        let piece = self.parts.normalizers.apply(piece, normalized, ticker)?;
+        let piece = self
+            .parts
+            .normalizers
+            .apply_telling(piece, normalized, ticker, &mut |step, text| sink.normalized(step, text))?;
         recognised.for_each_segment(&recognised.second, piece.text, ticker, |segment, ticker| match segment {
             Segment::Literal(id, span) => {
                 sink.added(piece.slice(span), id);

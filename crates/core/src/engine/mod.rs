@@ -10,6 +10,7 @@ mod decode;
 mod derive;
 mod dropout;
 mod encode;
+pub mod explain;
 mod offsets;
 mod paths;
 mod stream;

@@ -22,8 +22,9 @@ pub struct Encoding {
     pub words: Vec<u32>,
 }
 
-struct Spans<'a> {
-    encoding: Encoding,
+/// A sink that keeps ids and what each stands for.
+pub(super) struct Spans<'a> {
+    pub(super) encoding: Encoding,
     words: u32,
     /// All belongs to the current word, which the caller has cut.
     is_cut: bool,
@@ -33,7 +34,7 @@ struct Spans<'a> {
 }
 
 impl<'a> Spans<'a> {
-    fn new(engine: &'a Engine, is_cut: bool) -> Self {
+    pub(super) fn new(engine: &'a Engine, is_cut: bool) -> Self {
         let trims = engine.parts.post_processors.trims_offsets().then_some(&engine.parts.vocabulary);
         let in_bytes = engine.description.is_byte_level();
         Self { encoding: Encoding::default(), words: 0, is_cut, trims, in_bytes }

@@ -108,6 +108,25 @@ impl Step {
         Ok(())
     }
 
+    /// What people call it.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Form(form, _) => form.name(),
+            Self::Lowercase => "Lowercase",
+            Self::Strip { .. } => "Strip",
+            Self::StripMarks => "StripAccents",
+            Self::Replace(_) => "Replace",
+            Self::Prepend(_) => "Prepend",
+            Self::ByteLevel => "ByteLevel",
+            Self::Nmt => "Nmt",
+            Self::BertClean => "Bert, clean_text",
+            Self::BertIdeographs => "Bert, handle_chinese_chars",
+            Self::BertStripMarks => "Bert, strip_accents",
+            Self::Precompiled(_) => "Precompiled",
+            Self::SentencePiece(_) => "SentencePiece",
+        }
+    }
+
     /// Writes the normalized text into `to`, or says that there is no need.
     fn apply(&self, from: Piece<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
         match self {
@@ -159,20 +178,42 @@ impl Normalizers {
         buffers: &'a mut [Rewritten; 2],
         ticker: &mut Ticker<'_>,
     ) -> Result<Piece<'a>> {
+        self.apply_telling(piece, buffers, ticker, &mut |_, _| {})
+    }
+
+    /// As [`Self::apply`], and tells each step that changes the text, by name, with what it left.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
+    pub fn apply_telling<'a>(
+        &self,
+        piece: Piece<'a>,
+        buffers: &'a mut [Rewritten; 2],
+        ticker: &mut Ticker<'_>,
+        tell: &mut dyn FnMut(&'static str, &str),
+    ) -> Result<Piece<'a>> {
         let mut changed = false;
         let mut part = Span::new(0, piece.text.len());
         for step in &self.steps {
             let [now, next] = &mut *buffers;
             let from = if changed { now.piece() } else { piece }.slice(part);
             match step.apply(from, next, ticker)? {
-                Outcome::Same => {}
-                Outcome::Part(kept) => part = Span::new(part.start + kept.start, part.start + kept.end),
+                Outcome::Same => continue,
+                Outcome::Part(kept) => {
+                    let is_whole = kept.len() == part.len();
+                    part = Span::new(part.start + kept.start, part.start + kept.end);
+                    if is_whole {
+                        continue;
+                    }
+                }
                 Outcome::New => {
                     buffers.swap(0, 1);
                     changed = true;
                     part = Span::new(0, buffers[0].piece().text.len());
                 }
             }
+            let left = if changed { buffers[0].piece() } else { piece }.slice(part);
+            tell(step.name(), left.text);
         }
         Ok(if changed { buffers[0].piece() } else { piece }.slice(part))
     }

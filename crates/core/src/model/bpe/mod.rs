@@ -8,6 +8,7 @@ mod agenda;
 mod merge;
 mod pairs;
 mod pieces;
+mod steps;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ use symbols::{Chars, Row, Unknown};
 
 pub use merge::Scratch;
 pub use pairs::listed_merges;
+pub use steps::{MOST_SYMBOLS, Step, Steps};
 
 /// A compiled BPE model. Immutable.
 #[derive(Debug)]

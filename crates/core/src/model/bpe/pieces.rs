@@ -175,7 +175,7 @@ impl Pieces {
         Ok(())
     }
 
-    fn break_up(&self, text: &str, scratch: &mut Scratch, ticker: &mut Ticker<'_>) -> Result<()> {
+    pub(super) fn break_up(&self, text: &str, scratch: &mut Scratch, ticker: &mut Ticker<'_>) -> Result<()> {
         let Scratch { symbols, bounds, .. } = scratch;
         symbols.clear();
         bounds.clear();

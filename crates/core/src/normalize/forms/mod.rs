@@ -28,6 +28,15 @@ pub(super) enum Form {
 }
 
 impl Form {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Nfc => "NFC",
+            Self::Nfd => "NFD",
+            Self::Nfkc => "NFKC",
+            Self::Nfkd => "NFKD",
+        }
+    }
+
     fn is_composed(self) -> bool {
         matches!(self, Self::Nfc | Self::Nfkc)
     }

@@ -1,0 +1,284 @@
+//! What every stage made of a text, for people and programs that want to see it.
+//!
+//! The stages run as they do for ids: this is a sink that keeps what the others let go. Spans are
+//! bytes of the caller's text, those of tokens the ones of [`Engine::encode_with_offsets`].
+use crate::aligned::{Origins, Piece};
+use crate::error::Result;
+use crate::ids::TokenId;
+use crate::model::bpe::Steps;
+use crate::model::{Model, Scratch};
+use crate::span::Span;
+use crate::watch::{Ticker, Watch};
+
+use super::encode::{Sink, Special, Text};
+use super::offsets::Spans;
+use super::{Engine, Parts};
+
+/// What became of a part of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Segment {
+    /// It is an added token.
+    Added(Token),
+    /// It is ordinary text.
+    Ordinary(Ordinary),
+}
+
+/// Text between added tokens, or bytes that are no text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ordinary {
+    /// Where it stands.
+    pub span: Span,
+    /// The steps of normalization that changed it, by name, and what each left.
+    pub normalized: Vec<(&'static str, String)>,
+    /// What it was cut into.
+    pub pretokens: Vec<Pretoken>,
+}
+
+/// A part of the text that the model has seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pretoken {
+    /// As it came to the model.
+    pub bytes: Vec<u8>,
+    /// What it stands for.
+    pub span: Span,
+    /// How it became its tokens.
+    pub spelled: Spelled,
+    /// What it became.
+    pub tokens: Vec<Token>,
+}
+
+/// How a pretoken became its tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Spelled {
+    /// It is an added token that was found in normalized text; no model has seen it.
+    Added,
+    /// By byte-pair encoding.
+    Bpe(Steps),
+    /// The longest token first.
+    WordPiece,
+    /// As a whole.
+    WordLevel,
+    /// In the most probable way.
+    Unigram,
+}
+
+/// A token, and what it stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// Its id.
+    pub id: TokenId,
+    /// In the written form of its format.
+    pub written: String,
+    /// What it stands for.
+    pub span: Span,
+}
+
+struct Stages<'a> {
+    engine: &'a Engine,
+    spans: Spans<'a>,
+    segments: Vec<Segment>,
+    /// The text that is being encoded, which is not among the segments yet.
+    open: Option<Ordinary>,
+    /// It as the last step of normalization left it.
+    current: String,
+    /// How the next pretoken was spelled.
+    spelled: Spelled,
+}
+
+impl Stages<'_> {
+    /// The tokens that have come since there were `before`.
+    fn tokens(&self, before: usize) -> Vec<Token> {
+        let encoding = &self.spans.encoding;
+        let each = encoding.ids.iter().zip(&encoding.byte_offsets).skip(before);
+        let written = |id| self.engine.vocabulary().written(id).unwrap_or_default();
+        each.map(|(&id, &span)| Token { id, written: written(id), span }).collect()
+    }
+
+    fn push(&mut self, pretoken: Pretoken) {
+        match &mut self.open {
+            Some(text) => text.pretokens.push(pretoken),
+            // Bytes that are no text meet the model alone.
+            None => self.segments.push(Segment::Ordinary(Ordinary {
+                span: pretoken.span,
+                normalized: vec![],
+                pretokens: vec![pretoken],
+            })),
+        }
+    }
+}
+
+impl Sink for Stages<'_> {
+    const WANTS_ENDS: bool = true;
+
+    fn begin(&mut self, text: Piece<'_>) {
+        text.text.clone_into(&mut self.current);
+        self.open = Some(Ordinary { span: text.span(), normalized: vec![], pretokens: vec![] });
+    }
+
+    fn end(&mut self) {
+        self.segments.extend(self.open.take().map(Segment::Ordinary));
+    }
+
+    fn normalized(&mut self, step: &'static str, text: &str) {
+        // A step may write the same text anew.
+        if let Some(open) = self.open.as_mut().filter(|_| self.current != text) {
+            text.clone_into(&mut self.current);
+            open.normalized.push((step, text.to_owned()));
+        }
+    }
+
+    fn spell(
+        &mut self,
+        pretoken: &[u8],
+        parts: &Parts,
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        parts.model.encode(pretoken, &parts.vocabulary, scratch, ticker)?;
+        self.spelled = match &parts.model {
+            Model::Bpe(model) => {
+                let Scratch { ids, bpe, .. } = scratch;
+                Spelled::Bpe(model.steps(pretoken, ids, &parts.vocabulary, bpe, ticker)?)
+            }
+            Model::WordPiece(_) => Spelled::WordPiece,
+            Model::WordLevel(_) => Spelled::WordLevel,
+            Model::Unigram(_) => Spelled::Unigram,
+        };
+        Ok(())
+    }
+
+    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) {
+        let before = self.spans.encoding.ids.len();
+        self.spans.take(pretoken, origins, ids, ends);
+        let pretoken = Pretoken {
+            bytes: pretoken.to_vec(),
+            span: origins.span(Span::new(0, pretoken.len())),
+            spelled: std::mem::replace(&mut self.spelled, Spelled::Added),
+            tokens: self.tokens(before),
+        };
+        self.push(pretoken);
+    }
+
+    fn added(&mut self, found: Piece<'_>, id: TokenId) {
+        let before = self.spans.encoding.ids.len();
+        self.spans.added(found, id);
+        let tokens = self.tokens(before);
+        if self.open.is_none() {
+            self.segments.extend(tokens.into_iter().map(Segment::Added));
+            return;
+        }
+        let (bytes, span) = (found.text.as_bytes().to_vec(), found.span());
+        self.push(Pretoken { bytes, span, spelled: Spelled::Added, tokens });
+    }
+}
+
+impl Engine {
+    /// What every stage makes of a text: its segments in order. Their ids are those of
+    /// [`Engine::encode`].
+    ///
+    /// # Errors
+    /// As [`Engine::encode`]. Cost: that of encoding, and at most the square of
+    /// [`crate::model::bpe::MOST_SYMBOLS`] for each pretoken of so many symbols.
+    pub fn explain(&self, text: Text<'_>, special: &Special, watch: &dyn Watch) -> Result<Vec<Segment>> {
+        let mut sink = Stages {
+            engine: self,
+            spans: Spans::new(self, false),
+            segments: Vec::new(),
+            open: None,
+            current: String::new(),
+            spelled: Spelled::Added,
+        };
+        self.encode_into(text, special, watch, &mut sink)?;
+        Ok(sink.segments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::compile;
+    use crate::description::{AddedToken, Alphabet, Bpe, Description, Merges, Normalizer, Split, TokenList};
+    use crate::model::bpe::{MOST_SYMBOLS, Step};
+    use crate::watch::Unwatched;
+
+    fn description(tokens: &[&str], split: &Split) -> Description {
+        let entries = tokens.iter().zip(0..).map(|(text, id)| (id, text.as_bytes().to_vec())).collect();
+        let model = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(entries), Merges::ById);
+        let mut description = Description::of_bpe(split, model);
+        description.added_tokens = vec![AddedToken::special(20, "<s>")];
+        description
+    }
+
+    fn explained(description: &Description, text: Text<'_>) -> Vec<Segment> {
+        let engine = compile(description.clone()).unwrap();
+        engine.explain(text, &Special::Parse, &Unwatched).unwrap()
+    }
+
+    fn steps(segment: &Segment) -> &Steps {
+        match segment {
+            Segment::Ordinary(Ordinary { pretokens, .. }) => match &pretokens[0].spelled {
+                Spelled::Bpe(steps) => steps,
+                other => panic!("{other:?}"),
+            },
+            Segment::Added(token) => panic!("{token:?}"),
+        }
+    }
+
+    #[test]
+    fn added_tokens_and_text_come_in_order_with_their_merges() {
+        let split = Split::Pattern("[a-z]+| ".to_owned());
+        let segments = explained(&description(&["a", "b", "ab", "abab"], &split), Text::Str("abab<s>b"));
+        let token = |id, written: &str, start, end| Token {
+            id,
+            written: written.to_owned(),
+            span: Span::new(start, end),
+        };
+        assert_eq!(segments[1], Segment::Added(token(20, "<s>", 4, 7)));
+        let step = |at, left: &str, right: &str, result: &str, rank| Step {
+            at,
+            left: left.to_owned(),
+            right: right.to_owned(),
+            result: result.to_owned(),
+            rank,
+        };
+        let want = Steps::Merged {
+            symbols: ["a", "b", "a", "b"].map(str::to_owned).to_vec(),
+            merges: vec![
+                step(0, "a", "b", "ab", 2),
+                step(1, "a", "b", "ab", 2),
+                step(0, "ab", "ab", "abab", 3),
+            ],
+        };
+        assert_eq!(steps(&segments[0]), &want);
+        let Segment::Ordinary(last) = &segments[2] else { panic!("{segments:?}") };
+        assert_eq!((last.span, &last.pretokens[0].tokens), (Span::new(7, 8), &vec![token(1, "b", 7, 8)]));
+    }
+
+    #[test]
+    fn normalizers_are_told_where_they_changed_the_text() {
+        let mut description = description(&["a", "b"], &Split::Whole);
+        description.normalizer = vec![
+            Normalizer::Strip { left: true, right: false },
+            Normalizer::Lowercase,
+            Normalizer::Lowercase,
+        ];
+        let segments = explained(&description, Text::Str(" AB"));
+        let Segment::Ordinary(text) = &segments[0] else { panic!("{segments:?}") };
+        assert_eq!(text.span, Span::new(0, 3));
+        assert_eq!(text.normalized, [("Strip", "AB".to_owned()), ("Lowercase", "ab".to_owned())]);
+        assert_eq!(text.pretokens[0].span, Span::new(1, 3));
+    }
+
+    #[test]
+    fn a_long_pretoken_has_no_steps_and_a_whole_one_needs_none() {
+        let mut description = description(&["a", "b", "bab"], &Split::Whole);
+        let long = "ab".repeat(MOST_SYMBOLS);
+        let segments = explained(&description, Text::Str(&long));
+        assert_eq!(steps(&segments[0]), &Steps::TooLong(2 * MOST_SYMBOLS));
+        if let Some(model) = description.model.as_bpe_mut() {
+            model.whole_pretokens = true;
+        }
+        assert_eq!(steps(&explained(&description, Text::Str("bab"))[0]), &Steps::Whole);
+        assert!(matches!(steps(&explained(&description, Text::Str("ba"))[0]), Steps::Merged { .. }));
+    }
+}
