@@ -27,11 +27,13 @@ from .errors import (
     UnknownTokenError,
     VocabularyError,
 )
+from .explain import Explanation
 from .ragged import Ragged
 
 __all__ = [
     "DecodeStream",
     "Encoding",
+    "Explanation",
     "FormatError",
     "InternalError",
     "LoadFinding",

@@ -8,6 +8,7 @@ from typing import Any, Literal, final, overload
 import numpy as np
 import numpy.typing as npt
 
+from .explain import Explanation
 from .ragged import Ragged
 
 __all__ = [
@@ -239,6 +240,9 @@ class Tokenizer:
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
     ) -> Any: ...
+    def explain(
+        self, text: _Text, *, special: _Special = "text", surrogates: _Surrogates = "replace"
+    ) -> Explanation: ...
     def encode_nbest(
         self, text: _Text, n: int, *, special: _Special = "text", surrogates: _Surrogates = "replace"
     ) -> list[tuple[list[int], float]]: ...

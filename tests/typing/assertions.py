@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import tokenmill
-from tokenmill import DecodeStream, Encoding, Ragged, Tokenizer, TrainingReport, reference
+from tokenmill import DecodeStream, Encoding, Explanation, Ragged, Tokenizer, TrainingReport, reference
 from typing_extensions import assert_type
 
 
@@ -37,6 +37,9 @@ def encoding(tok: Tokenizer, text: str, rows: Sequence[str], out: npt.NDArray[np
     assert_type(tok.count_batch(rows), npt.NDArray[np.int64])
     assert_type(tok.encode_nbest(text, 5), list[tuple[list[int], float]])
     assert_type(tok.log_probability(text), float)
+    assert_type(tok.explain(text, special="parse"), Explanation)
+    assert_type(tok.explain(b"low").ids, list[int])
+    assert_type(tok.explain(text).to_dict(), dict[str, Any])
     assert_type(tok.sample(text, alpha=0.1, seed=0), list[int])
     encoding = tok.encode_with_offsets(text, special="parse")
     assert_type(encoding, Encoding)

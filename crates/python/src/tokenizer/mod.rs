@@ -2,6 +2,7 @@
 mod call;
 mod decode;
 mod encode;
+mod explain;
 mod make;
 mod paths;
 mod tables;

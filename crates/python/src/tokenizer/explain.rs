@@ -1,0 +1,148 @@
+//! What every stage made of a text, as plain tuples that `tokenmill.explain` makes classes of.
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use tokenmill_core::engine::explain::{Ordinary, Pretoken, Segment, Spelled, Token};
+use tokenmill_core::model::bpe::Steps;
+use tokenmill_core::span::Span;
+
+use super::Tokenizer;
+use crate::call::{Options, with_text};
+use crate::convert::NOT_GIVEN;
+use crate::output;
+use crate::watch::run;
+
+/// A span as it is given out: first characters, then bytes.
+type Place = ((usize, usize), (usize, usize));
+
+/// Spans of one kind in the order of the text, and their characters.
+struct Places(std::vec::IntoIter<Place>);
+
+impl Places {
+    fn next(&mut self) -> Place {
+        self.0.next().unwrap_or_default()
+    }
+}
+
+/// The spans of all segments, pretokens and tokens. Each kind is in the order of the text, so that
+/// their characters are counted in one go.
+fn spans(segments: &[Segment]) -> [Vec<Span>; 3] {
+    let [mut texts, mut pretokens, mut tokens] = [vec![], vec![], vec![]];
+    for segment in segments {
+        match segment {
+            Segment::Added(token) => {
+                texts.push(token.span);
+                tokens.push(token.span);
+            }
+            Segment::Ordinary(text) => {
+                texts.push(text.span);
+                pretokens.extend(text.pretokens.iter().map(|pretoken| pretoken.span));
+                tokens.extend(text.pretokens.iter().flat_map(|pretoken| &pretoken.tokens).map(|t| t.span));
+            }
+        }
+    }
+    [texts, pretokens, tokens]
+}
+
+/// Bytes as text; those that are no text as escapes.
+fn shown<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(PyString::new(py, text)),
+        Err(_) => {
+            Ok(PyBytes::new(py, bytes).call_method1("decode", ("utf-8", "backslashreplace"))?.cast_into()?)
+        }
+    }
+}
+
+struct Rendering<'a, 'py> {
+    py: Python<'py>,
+    content: &'a [u8],
+    texts: Places,
+    pretokens: Places,
+    tokens: Places,
+}
+
+impl<'py> Rendering<'_, 'py> {
+    fn segment(&mut self, segment: &Segment) -> PyResult<Bound<'py, PyTuple>> {
+        let (offsets, bytes) = self.texts.next();
+        let text = shown(self.py, &self.content[bytes.0..bytes.1])?;
+        match segment {
+            Segment::Added(token) => {
+                let token = self.token(token)?;
+                ("added", text, offsets, bytes, token).into_pyobject(self.py)
+            }
+            Segment::Ordinary(Ordinary { normalized, pretokens, .. }) => {
+                let normalized = PyList::new(self.py, normalized)?;
+                let pretokens = pretokens.iter().map(|pretoken| self.pretoken(pretoken));
+                let pretokens = pretokens.collect::<PyResult<Vec<_>>>()?;
+                let pretokens = output::list(self.py, pretokens)?;
+                ("text", text, offsets, bytes, normalized, pretokens).into_pyobject(self.py)
+            }
+        }
+    }
+
+    fn pretoken(&mut self, pretoken: &Pretoken) -> PyResult<Bound<'py, PyTuple>> {
+        let py = self.py;
+        // There may be very many of them.
+        py.check_signals()?;
+        let (offsets, bytes) = self.pretokens.next();
+        let tokens = pretoken.tokens.iter().map(|token| self.token(token)).collect::<PyResult<Vec<_>>>()?;
+        let (how, steps) = match &pretoken.spelled {
+            Spelled::Added => ("added", None),
+            Spelled::Bpe(Steps::Merged { symbols, merges }) => {
+                let merges =
+                    merges.iter().map(|step| (&step.left, &step.right, &step.result, step.rank, step.at));
+                ("merges", Some((PyList::new(py, symbols)?, PyList::new(py, merges)?)))
+            }
+            Spelled::Bpe(Steps::Whole) => ("whole", None),
+            Spelled::Bpe(Steps::TooLong(_)) => ("long", None),
+            Spelled::WordPiece => ("wordpiece", None),
+            Spelled::WordLevel => ("wordlevel", None),
+            Spelled::Unigram => ("unigram", None),
+        };
+        let text = shown(py, &pretoken.bytes)?;
+        (text, offsets, bytes, how, steps, PyList::new(py, tokens)?).into_pyobject(py)
+    }
+
+    fn token(&mut self, token: &Token) -> PyResult<Bound<'py, PyTuple>> {
+        let (offsets, bytes) = self.tokens.next();
+        (token.id, &token.written, offsets, bytes).into_pyobject(self.py)
+    }
+}
+
+#[pymethods]
+impl Tokenizer {
+    /// What every stage makes of a text, as an `Explanation`: print it, or walk through its segments.
+    ///
+    /// It shows added tokens and the text between them, what each normalizer step made of that, the
+    /// pretokens it was cut into, and the tokens of each; for byte-pair encoding also the merges in
+    /// the order in which they were made, for pretokens of at most 1,000 symbols. Its `ids` are
+    /// those of `encode`. Errors are those of `encode`.
+    #[pyo3(signature = (text, *, special = None, surrogates = "replace"), text_signature = "($self, text, *, special='text', surrogates='replace')")]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        special: Option<&Bound<'py, PyAny>>,
+        surrogates: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = Options { special, surrogates, num_threads: NOT_GIVEN };
+        let (segments, py_text) =
+            with_text(text, &options, |text, special, _, watch| self.engine.explain(text, special, watch))?;
+        let content = py_text.as_text().as_bytes();
+        let places = |spans: Vec<Span>| {
+            let offsets = run(py, content.len(), |watch| py_text.offsets(&spans, watch))?;
+            let bytes = spans.iter().map(|span| (span.start, span.end));
+            PyResult::Ok(Places(offsets.into_iter().zip(bytes).collect::<Vec<_>>().into_iter()))
+        };
+        let [texts, pretokens, tokens] = spans(&segments);
+        let (texts, pretokens, tokens) = (places(texts)?, places(pretokens)?, places(tokens)?);
+        let mut rendering = Rendering { py, content, texts, pretokens, tokens };
+        let segments = segments.iter().map(|segment| rendering.segment(segment));
+        let segments = output::list(py, segments.collect::<PyResult<Vec<_>>>()?)?;
+        let whole = match text.cast::<PyString>() {
+            Ok(text) => text.clone(),
+            Err(_) => shown(py, content)?,
+        };
+        py.import("tokenmill.explain")?.getattr("Explanation")?.call_method1("_of", (whole, segments))
+    }
+}
