@@ -8,7 +8,7 @@ import pytest
 import tokenmill
 from tokenmill.cli import terminal
 
-from .conftest import Run
+from .conftest import END, Run
 
 SAMPLE = "The fox 🦊 käse"
 
@@ -105,3 +105,12 @@ def test_the_name_of_a_file_brings_a_hint(run: Run, folder: Path, text_file: Pat
     result = run("inspect", "-t", folder, text_file)
     assert result.code == 0
     assert f"--file {text_file}" in result.err
+
+
+def test_stages_show_what_explain_says(run: Run, folder: Path) -> None:
+    explanation = tokenmill.load(folder).explain(SAMPLE + END, special="parse")
+    arguments = ("inspect", "-t", folder, "--stages", SAMPLE + END, "--special", "parse")
+    assert run(*arguments).out.decode() == f"{explanation}\n"
+    assert run(*arguments, "--json").json == explanation.to_dict()
+    assert run(*arguments[:-2], "--special", "raise").code != 0
+    assert run("inspect", "-t", folder, "--stages", "").err == "no tokens\n"

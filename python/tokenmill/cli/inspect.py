@@ -6,7 +6,11 @@ letter has another one in its place. Long cells are shortened. Offsets are
 half-open, first in characters and then in bytes of the text. Without TEXT and
 --file the text is read from standard input, without its last line end.
 
+With --stages: what every stage made of the text. Added tokens, normalized text,
+pretokens, tokens, and for byte-pair encoding the merges in their order.
+
   tokenmill inspect -t tokenizer/ "Hello world"
+  tokenmill inspect -t tokenizer/ --stages "Hello world"
 """
 
 from __future__ import annotations
@@ -40,6 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="?", help="the text itself")
     parser.add_argument("--file", metavar="FILE", help="a file with the text, every byte of it; - is stdin")
     parser.add_argument(
+        "--stages", action="store_true", help="what every stage made of the text, merges and all"
+    )
+    parser.add_argument(
         "--color",
         "--colour",
         dest="colour",
@@ -64,6 +71,11 @@ def run(args: argparse.Namespace) -> int:
             f"{len(content):,} bytes are too many for a table; {_LIMIT:,} is the limit",
             hint="--json writes any size; or inspect a part of the text",
         )
+    if args.stages and (text or args.json):
+        explanation = tokenizer.explain(text, special=args.special)
+        shown = f"{explanation}\n".encode("utf-8", "backslashreplace")
+        write_output(args.out, as_json(explanation.to_dict()) if args.json else shown)
+        return 0
     encoding = tokenizer.encode_with_offsets(text, special=args.special)
     if args.json:
         write_output(args.out, _json(tokenizer, encoding))
