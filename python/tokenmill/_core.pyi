@@ -131,6 +131,15 @@ class Tokenizer:
         special_tokens: _SpecialTokens = None,
     ) -> Tokenizer: ...
     @staticmethod
+    def from_ranks(
+        ranks: Mapping[bytes, int],
+        *,
+        split: str = "none",
+        unmatched: Literal["keep", "drop"] = "keep",
+        whole_pretokens: bool = True,
+        special_tokens: _SpecialTokens = None,
+    ) -> Tokenizer: ...
+    @staticmethod
     def from_pairs(
         pairs: Sequence[tuple[int, int]], *, split: str = "none", special_tokens: _SpecialTokens = None
     ) -> Tokenizer: ...

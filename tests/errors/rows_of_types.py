@@ -127,6 +127,9 @@ TABLES = rows(
         made("from_tokens", [b"a"], split=None),
         "split must be str, not NoneType",
     ),
+    ("ranks in a list", made("from_ranks", [b"a"]), "ranks must be a mapping of tokens to ranks, not list"),
+    ("str tokens with ranks", made("from_ranks", {b"a": 0, "b": 1}), "key 1 of ranks must be bytes, not str"),
+    ("a rank that is no number", made("from_ranks", {b"a": "0"}), 'ranks["a"] must be an integer, not str'),
     (
         "a list as a vocabulary",
         made("from_merges", ["a"], []),

@@ -36,6 +36,32 @@ def test_a_token_that_no_merge_can_build_has_no_place_in_a_list_of_merges(native
         assert caught.value.kind == "cannot-hold"
 
 
+def test_ranks_are_ids_with_or_without_holes(native: Any) -> None:
+    dense = native.Tokenizer.from_ranks({b"b": 1, b"a": 0, b"ab": 2})
+    assert dense == native.Tokenizer.from_tokens([b"a", b"b", b"ab"])
+    holes = native.Tokenizer.from_ranks({b"a": 5, b"b": 7, b"ab": 90})
+    assert holes.encode("aab") == [5, 90]
+    with pytest.raises(errors.FormatError) as caught:
+        native.Tokenizer.from_ranks({b"a": 1, b"b": 1})
+    assert caught.value.kind == "duplicate"
+
+
+def test_a_pretoken_that_is_a_token_is_taken_whole_unless_merging_was_asked_for(native: Any) -> None:
+    ranks = {b"a": 0, b"b": 1, b"c": 2, b"abc": 3}
+    assert native.Tokenizer.from_ranks(ranks).encode("abc") == [3]
+    assert native.Tokenizer.from_ranks(ranks, whole_pretokens=False).encode("abc") == [0, 1, 2]
+
+
+def test_what_a_split_does_not_match_is_kept_or_dropped(native: Any) -> None:
+    ranks = {b"a": 0, b"b": 1, b" ": 2}
+    assert native.Tokenizer.from_ranks(ranks, split=r"\w+").encode("a b") == [0, 2, 1]
+    dropping = native.Tokenizer.from_ranks(ranks, split=r"\w+", unmatched="drop")
+    assert dropping.encode("a b") == [0, 1]
+    assert dropping.encode_with_offsets("a b").offsets == [(0, 1), (2, 3)]
+    with pytest.raises(ValueError, match="none of"):
+        native.Tokenizer.from_ranks(ranks, unmatched="removed")
+
+
 def test_merges_rank_by_their_place_not_by_their_ids(native: Any) -> None:
     vocab = {"a": 9, "b": 8, "c": 7, "ab": 6, "bc": 5}
     first = native.Tokenizer.from_merges(vocab, [("b", "c"), ("a", "b")])

@@ -1,11 +1,13 @@
-//! Tokenizers from tables that people bring: an ordered list, merges, pairs of ids.
+//! Tokenizers from tables that people bring: an ordered list, ranks, merges, pairs of ids.
 use std::collections::HashMap;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping, PyString, PyTuple};
 use tokenmill_core::byte_alphabet;
-use tokenmill_core::description::{Alphabet, Bpe, Description, Merge, Merges, Split, TokenList};
+use tokenmill_core::description::{
+    Alphabet, Behavior, Bpe, Description, Merge, Merges, Pattern, PreTokenizer, Split, TokenList,
+};
 use tokenmill_core::error::{Defect, Error, Kind};
 use tokenmill_core::ids::TokenId;
 
@@ -34,6 +36,48 @@ pub(crate) fn from_tokens(tokens: &Bound<'_, PyAny>, split: Split) -> PyResult<D
     };
     let entries = tokens.iter().enumerate().map(entry).collect::<PyResult<_>>()?;
     describe(py, TokenList::from_entries(entries), Merges::ById, &split)
+}
+
+/// `Tokenizer.from_ranks`.
+pub(crate) fn from_ranks(
+    ranks: &Bound<'_, PyAny>,
+    split: Split,
+    unmatched: &str,
+    whole_pretokens: bool,
+) -> PyResult<Description> {
+    let py = ranks.py();
+    let Ok(mapping) = ranks.cast::<PyMapping>() else {
+        return Err(convert::wrong_type("ranks", "a mapping of tokens to ranks", ranks));
+    };
+    let keeps_unmatched = match unmatched {
+        "keep" => true,
+        "drop" => false,
+        other => {
+            return Err(PyValueError::new_err(format!("unmatched={other:?} is none of \"keep\", \"drop\"")));
+        }
+    };
+    let mut entries = Vec::new();
+    for (i, item) in mapping.items()?.iter().enumerate() {
+        let (token, rank): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let Ok(bytes) = token.cast::<PyBytes>() else {
+            return Err(convert::wrong_type(&format!("key {i} of ranks"), "bytes", &token));
+        };
+        let bytes = bytes.as_bytes();
+        let rank = convert::token_id(&rank, || format!("ranks[{:?}]", String::from_utf8_lossy(bytes)))?;
+        entries.push((rank, bytes.to_vec()));
+    }
+    let mut description = describe(py, TokenList::from_entries(entries), Merges::ById, &split)?;
+    if let Some(model) = description.model.as_bpe_mut() {
+        model.whole_pretokens = whole_pretokens;
+    }
+    if let (false, Split::Pattern(regex)) = (keeps_unmatched, split) {
+        description.pre_tokenizer = vec![PreTokenizer::Split {
+            pattern: Pattern::Regex(regex),
+            behavior: Behavior::Removed,
+            invert: true,
+        }];
+    }
+    Ok(description)
 }
 
 /// `Tokenizer.from_merges`.

@@ -26,6 +26,29 @@ impl Tokenizer {
         Self::build(py, description, &convert::special_tokens(special_tokens)?)
     }
 
+    /// A tokenizer from ranks, as tiktoken has them: a rank is the id of its token, and any two
+    /// neighbours whose joined bytes are a token merge, lowest rank first, leftmost first. Ranks may
+    /// have holes between them.
+    ///
+    /// `unmatched` says what becomes of text that the split does not match: `"keep"`, or `"drop"` as in
+    /// tiktoken. With `whole_pretokens` a pretoken that is a token becomes that token, whatever
+    /// merging would give. Raises `FormatError` for ranks that are no vocabulary (empty tokens,
+    /// repeated ranks).
+    #[staticmethod]
+    #[pyo3(signature = (ranks, *, split = NOT_GIVEN, unmatched = "keep", whole_pretokens = true, special_tokens = None), text_signature = "(ranks, *, split='none', unmatched='keep', whole_pretokens=True, special_tokens=None)")]
+    fn from_ranks(
+        py: Python<'_>,
+        ranks: &Bound<'_, PyAny>,
+        split: Given<'_>,
+        unmatched: &str,
+        whole_pretokens: bool,
+        special_tokens: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let split = convert::given_split(py, &split)?;
+        let description = constructors::from_ranks(ranks, split, unmatched, whole_pretokens)?;
+        Self::build(py, description, &convert::special_tokens(special_tokens)?)
+    }
+
     /// A tokenizer from ids by token and merges in rank order, over bytes.
     ///
     /// Tokens are `bytes`, or `str` in the byte alphabet (`Ġworld`). Raises `FormatError` naming the

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from ...errors import SpecialTokenError
 from ._making import ID_LIMIT
 
-__all__ = ["check_threads", "joined", "missing", "refuse", "to_bytes", "to_texts"]
+__all__ = ["check_threads", "missing", "refuse", "to_bytes", "to_texts"]
 
 
 def to_bytes(text_or_bytes: str | bytes) -> bytes:
@@ -25,15 +25,6 @@ def to_texts(text: Iterable[str]) -> list[str]:
         if not isinstance(one, str):
             raise TypeError(f"expected a str, not {type(one).__name__}")
     return texts
-
-
-def joined(text: str) -> str:
-    """Surrogate pairs joined, lone surrogates replaced."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def check_threads(num_threads: int | None) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
+import re
 from collections.abc import Mapping
-from pathlib import Path
+from typing import Literal
 
-from ... import Tokenizer, load
+from ... import Tokenizer
 from ...errors import FormatError
-from .load import dump_tiktoken_bpe
+from ._published import COVERING
 
 __all__ = ["ID_LIMIT", "distinct_ids", "make_tokenizer"]
 
@@ -34,7 +34,8 @@ def distinct_ids(
     return ids, second_names
 
 
-def make_tokenizer(ranks: Mapping[bytes, int], split: str, special_tokens: dict[str, int]) -> Tokenizer:
+def make_tokenizer(ranks: Mapping[bytes, int], pattern: str, special_tokens: dict[str, int]) -> Tokenizer:
+    """The tokenizer that encodes what a pattern matches. Published patterns match everything."""
     tokens = sorted(ranks, key=ranks.__getitem__)
     first, last = ranks[tokens[0]], ranks[tokens[-1]]
     ids = [first, last, *special_tokens.values()]
@@ -49,12 +50,7 @@ def make_tokenizer(ranks: Mapping[bytes, int], split: str, special_tokens: dict[
             reason="two tokens have the same rank",
             limit=None,
         )
-    if (first, last) == (0, len(tokens) - 1):
-        return Tokenizer.from_tokens(tokens, split=split, special_tokens=special_tokens)
-    # Ids with holes between them can be written to a file. The empty line keeps it from being taken for a
-    # published one, which would bring special tokens of its own.
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "ranks.tiktoken")
-        dump_tiktoken_bpe(dict(ranks), str(path))
-        path.write_bytes(path.read_bytes() + b"\n")
-        return load(path, split=split, special_tokens=special_tokens)
+    # What consists of letters alone would be the name of a split.
+    split = f"(?:{pattern})" if re.fullmatch(r"[\w-]*", pattern) else pattern
+    unmatched: Literal["keep", "drop"] = "keep" if pattern in COVERING else "drop"
+    return Tokenizer.from_ranks(ranks, split=split, unmatched=unmatched, special_tokens=special_tokens)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ._pieces import merge_piece
+from ._merging import merge_piece
 
 __all__ = ["completions", "stable_length"]
 

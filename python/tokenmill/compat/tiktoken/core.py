@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ...errors import SpecialTokenError, VocabularyError
 from . import _unstable
-from ._arguments import check_threads, joined, missing, refuse, to_bytes, to_texts
+from ._arguments import check_threads, missing, refuse, to_bytes, to_texts
 from ._making import distinct_ids, make_tokenizer
-from ._pieces import Matcher, merge_piece
-from ._published import COVERING
+from ._merging import merge_piece
 from .load import get_folder, set_folder
 
 if TYPE_CHECKING:
@@ -65,10 +64,9 @@ class Encoding:
                 )
         self._special_token_values = set(special_tokens.values())
         self._literals = frozenset(special_tokens)
-        self._matcher = Matcher(pat_str, covers=pat_str in COVERING)
         # A second name of an id has an id of its own inside, which never leaves.
         engine_ids, self._second_names = distinct_ids(mergeable_ranks, special_tokens)
-        self._tokenizer = make_tokenizer(mergeable_ranks, self._matcher.split, engine_ids)
+        self._tokenizer = make_tokenizer(mergeable_ranks, pat_str, engine_ids)
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
@@ -320,12 +318,10 @@ class Encoding:
     def _encode(self, text: str, special: _Special) -> list[int]:
         if not isinstance(text, str):
             raise TypeError(f"expected a str, not {type(text).__name__}")
-        if self._matcher.covers:
-            return self._own_ids(self._tokenizer.encode(text, special=special))
-        return self._matched(joined(text), special)[0]
+        return self._own_ids(self._tokenizer.encode(text, special=special))
 
     def _encode_to_numpy(self, text: str, special: _Special) -> npt.NDArray[np.uint32]:
-        if self._matcher.covers and not self._second_names:
+        if not self._second_names:
             return self._tokenizer.encode_to_numpy(text, special=special, surrogates="error")
         import numpy
 
@@ -334,8 +330,6 @@ class Encoding:
 
     def _encode_batch(self, texts: list[str], special: _Special, num_threads: int | None) -> list[list[int]]:
         check_threads(num_threads)
-        if not self._matcher.covers:
-            return [self._encode(text, special) for text in texts]
         rows = self._tokenizer.encode_batch(texts, special=special, num_threads=num_threads).to_lists()
         return [self._own_ids(row) for row in rows] if self._second_names else rows
 
@@ -345,15 +339,13 @@ class Encoding:
             return ids
         return [self._second_names.get(number, number) for number in ids]
 
-    def _matched(self, text: str, special: _Special) -> tuple[list[int], int]:
-        """Ids, those of the text between matches left out; and how many of them the last match made."""
-        encoding = self._tokenizer.encode_with_offsets(text, special=special)
-        kept, last = self._matcher.keep(text, encoding, self._engine_special)
-        return self._own_ids(kept), last
-
     def _apart(self, text: str, special: _Special) -> tuple[list[int], bytes]:
         """The ids that are final, and the bytes that are not."""
-        ids, last = self._matched(text, special)
+        encoding = self._tokenizer.encode_with_offsets(text, special=special)
+        ids = self._own_ids(encoding.ids)
+        # How many ids the last match made; a special token is no match.
+        words = encoding.word_ids
+        last = words.count(words[-1]) if words and encoding.ids[-1] not in self._engine_special else 0
         tokens = [self._token_of_rank.get(number) for number in ids]
         length = _unstable.stable_length(tokens, last)
         return ids[:length], b"".join(token for token in tokens[length:] if token is not None)
