@@ -75,6 +75,9 @@ def saved(tokenizer: Any, folder: Path, **options: Any) -> Path:
     return path
 
 
+GPT2_REGEX = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+
 def saved_regex(split: str, native: Any, folder: Path) -> str | None:
     """The regex that a tokenizer.json of ours has for a split; None where there is no split.
 
@@ -85,7 +88,7 @@ def saved_regex(split: str, native: Any, folder: Path) -> str | None:
     if pre_tokenizer["type"] == "ByteLevel":
         if not pre_tokenizer["use_regex"]:
             return None
-        return r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+        return GPT2_REGEX
     regex: str = pre_tokenizer["pretokenizers"][0]["pattern"]["Regex"]
     return regex
 

@@ -2,7 +2,8 @@
 
 The vocabularies hold every piece that tokenizers 0.23.3 cuts, whole, so that each piece is one token:
 a word-level one here, one with the 256 bytes besides for tiktoken 0.14.0, which is given its own spelling
-of the pattern where it has one.
+of the pattern where it has one. The splits that GGUF files name are steps of several patterns, which
+tiktoken does not have.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gguf_files import small_gpt2
 
-from .peer_tokenizers import saved_regex
+from .peer_tokenizers import GPT2_REGEX, saved, saved_regex
 
 SPLITS = ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "whitespace"]
 # As tiktoken 0.14.0 has them; the others are written there as they are in a tokenizer.json.
@@ -26,6 +28,22 @@ TIKTOKEN = {
     "cl100k": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
     r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
 }
+# A name of each of the other splits that files of llama.cpp may have.
+OF_GGUF = [
+    "qwen35",
+    "starcoder",
+    "falcon",
+    "deepseek-llm",
+    "deepseek-coder",
+    "deepseek-v3",
+    "tekken",
+    "bloom",
+    "viking",
+    "bailingmoe",
+    "seed-coder",
+    "chameleon",
+    "default",
+]
 # Characters in one vocabulary.
 MANY = 2_000
 
@@ -37,24 +55,50 @@ def contexts(codes: Iterable[int]) -> Iterator[tuple[int, str]]:
             yield code, text
 
 
-def word_level(regex: str, ranks: dict[bytes, int], folder: Path) -> Path:
+def split_at(regex: str) -> dict[str, Any]:
+    return {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False}
+
+
+def splits_of(name: str, native: Any, folder: Path) -> list[dict[str, Any]]:
+    """The steps of a split, as a tokenizer.json has them."""
+    if name in SPLITS:
+        regex = saved_regex(name, native, folder)
+        assert regex is not None
+        return [split_at(regex)]
+    path = folder / "vocabulary.gguf"
+    path.write_bytes(small_gpt2(pre=name))
+    # Which token begins a sequence is of no concern.
+    file = json.loads(saved(native.load(path), folder, lossy=True).read_text(encoding="utf-8"))
+    steps: list[dict[str, Any]]
+    *steps, byte_level = file["pre_tokenizer"]["pretokenizers"]
+    assert byte_level["type"] == "ByteLevel"
+    if byte_level["use_regex"]:
+        steps.append(split_at(GPT2_REGEX))
+    assert {step["type"] for step in steps} == {"Split"}
+    return steps
+
+
+def word_level(splits: list[dict[str, Any]], ranks: dict[bytes, int], folder: Path) -> Path:
     """A tokenizer.json with this split, whose words have these numbers."""
-    split = {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False}
     vocab = {token.decode(): number for token, number in ranks.items() if number >= 256 or token[0] < 128}
     model = {"type": "WordLevel", "unk_token": "\0", "vocab": vocab}
+    pre_tokenizer = {"type": "Sequence", "pretokenizers": splits}
     path = folder / "tokenizer.json"
-    path.write_text(json.dumps({"version": "1.0", "pre_tokenizer": split, "model": model}), encoding="utf-8")
+    file = {"version": "1.0", "pre_tokenizer": pre_tokenizer, "model": model}
+    path.write_text(json.dumps(file), encoding="utf-8")
     return path
 
 
-def compare(split: str, codes: list[int], native: Any, folder: Path) -> None:
+def compare(name: str, codes: list[int], native: Any, folder: Path) -> None:
     import tiktoken
     from tokenizers import Regex, pre_tokenizers
 
-    regex = saved_regex(split, native, folder)
-    assert regex is not None
-    peer = pre_tokenizers.Split(Regex(regex), "isolated")
-    differ: dict[str, Counter[str]] = {"tokenizers": Counter(), "tiktoken": Counter()}
+    splits = splits_of(name, native, folder)
+    regexes = [step["pattern"]["Regex"] for step in splits]
+    peer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(regex), "isolated") for regex in regexes])
+    differ: dict[str, Counter[str]] = {"tokenizers": Counter()}
+    if name in SPLITS:
+        differ["tiktoken"] = Counter()
     texts = 0
     for at in range(0, len(codes), MANY):
         cases = list(contexts(codes[at : at + MANY]))
@@ -63,22 +107,25 @@ def compare(split: str, codes: list[int], native: Any, folder: Path) -> None:
         for pieces in cut:
             for piece in pieces:
                 ranks.setdefault(piece.encode(), len(ranks))
-        ours = native.load(word_level(regex, ranks, folder))
-        third = tiktoken.Encoding(
-            split, pat_str=TIKTOKEN.get(split, regex), mergeable_ranks=ranks, special_tokens={}
-        )
-        found = ours.encode_batch([text for _, text in cases]).to_lists()
-        others = third.encode_ordinary_batch([text for _, text in cases], num_threads=1)
-        for (code, _), pieces, ids, other in zip(cases, cut, found, others, strict=True):
-            category = unicodedata.category(chr(code))
-            expected = [ranks[piece.encode()] for piece in pieces]
-            differ["tokenizers"][category] += ids != expected
-            differ["tiktoken"][category] += other != expected
+        expected = [[ranks[piece.encode()] for piece in pieces] for pieces in cut]
+        sources = [text for _, text in cases]
+        found = {
+            "tokenizers": native.load(word_level(splits, ranks, folder)).encode_batch(sources).to_lists()
+        }
+        if name in SPLITS:
+            third = tiktoken.Encoding(
+                name, pat_str=TIKTOKEN.get(name, regexes[0]), mergeable_ranks=ranks, special_tokens={}
+            )
+            # tiktoken beside tokenizers, whose pieces are compared with ours.
+            found["tiktoken"] = third.encode_ordinary_batch(sources, num_threads=1)
+        for library, rows in found.items():
+            for (code, _), ids, want in zip(cases, rows, expected, strict=True):
+                differ[library][unicodedata.category(chr(code))] += ids != want
         texts += len(cases)
-    for name, counts in differ.items():
+    for library, counts in differ.items():
         listed = ", ".join(f"{category} {count}" for category, count in counts.items() if count)
         found_in = f"{len(codes)} characters | {texts} texts"
-        print(f"| {split} | {name} | {found_in} | {sum(counts.values())} differ | {listed} |")
+        print(f"| {name} | {library} | {found_in} | {sum(counts.values())} differ | {listed} |")
     # Every table of the pinned versions is of Unicode 16: none differs.
     assert not sum(sum(counts.values()) for counts in differ.values())
 
@@ -87,12 +134,12 @@ def scalars(step: int = 1) -> list[int]:
     return [code for code in range(0, sys.maxunicode + 1, step) if not 0xD800 <= code < 0xE000]
 
 
-@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("split", [*SPLITS, *OF_GGUF])
 def test_a_sample_of_all_characters(split: str, native: Any, tmp_path: Path) -> None:
     compare(split, sorted({*scalars(499), *range(0, 0x3000, 23)}), native, tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("split", [*SPLITS, *OF_GGUF])
 def test_every_character(split: str, native: Any, tmp_path: Path) -> None:
     compare(split, scalars(), native, tmp_path)
