@@ -12,11 +12,21 @@ Errors are in ``tokenmill.errors``; the naive algorithms, to read and to compare
 
 from __future__ import annotations
 
-from ._core import DecodeStream, Encoding, LoadFinding, LoadReport, Tokenizer, TrainingReport, __version__
+from ._core import (
+    DecodeStream,
+    Encoding,
+    LoadFinding,
+    LoadReport,
+    Tokenizer,
+    TrainingReport,
+    __version__,
+    register_hook,
+)
 from ._load import load
 from ._train import train
 from .errors import (
     FormatError,
+    HookError,
     InternalError,
     ManifestError,
     MissingExtraError,
@@ -35,6 +45,7 @@ __all__ = [
     "Encoding",
     "Explanation",
     "FormatError",
+    "HookError",
     "InternalError",
     "LoadFinding",
     "LoadReport",
@@ -51,5 +62,6 @@ __all__ = [
     "VocabularyError",
     "__version__",
     "load",
+    "register_hook",
     "train",
 ]

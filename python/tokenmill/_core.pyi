@@ -19,8 +19,11 @@ __all__ = [
     "Tokenizer",
     "TrainingReport",
     "__version__",
+    "encode_inputs",
     "from_state",
+    "from_tokenizer_json",
     "load_file",
+    "register_hook",
     "train_files",
     "train_texts",
 ]
@@ -35,6 +38,8 @@ _Padding = Literal["longest", "max_length"] | bool | None
 _Side = Literal["left", "right"]
 _Ids = Sequence[int] | npt.NDArray[Any]
 _SpecialTokens = Sequence[str] | Mapping[str, int] | None
+_Normalizer = Callable[[str], str | Iterable[tuple[str, int, int]]]
+_Splitter = Callable[[str], Iterable[tuple[int, int]] | Iterable[str]]
 _Progress = Callable[[str, int, int], object] | None
 
 @final
@@ -43,6 +48,8 @@ class Encoding:
     def ids(self) -> list[int]: ...
     @property
     def tokens(self) -> list[str]: ...
+    @property
+    def surface_tokens(self) -> list[str]: ...
     @property
     def offsets(self) -> list[tuple[int, int]]: ...
     @property
@@ -57,6 +64,8 @@ class Encoding:
     def word_ids(self) -> list[int | None]: ...
     @property
     def sequence_ids(self) -> list[int | None]: ...
+    @property
+    def n_sequences(self) -> int: ...
     @property
     def overflowing(self) -> list[Encoding]: ...
     def char_to_token(self, char: int, sequence: int = 0) -> int | None: ...
@@ -357,6 +366,8 @@ class Tokenizer:
     def training_report(self) -> TrainingReport | None: ...
     def with_special_tokens(self, special_tokens: Sequence[str] | Mapping[str, int]) -> Tokenizer: ...
     def with_vocab_size(self, vocab_size: int) -> Tokenizer: ...
+    def with_normalizer(self, function: _Normalizer | None, *, name: str | None = None) -> Tokenizer: ...
+    def with_splitter(self, function: _Splitter | None, *, name: str | None = None) -> Tokenizer: ...
     def save(
         self,
         path: str | os.PathLike[str],
@@ -377,8 +388,23 @@ def load_file(
     split: str | None = None,
     special_tokens: _SpecialTokens = None,
     strict: bool = False,
+    hooks: Mapping[str, Callable[[str], Any]] | None = None,
 ) -> Tokenizer: ...
+def register_hook(name: str, function: Callable[[str], Any], /) -> None: ...
 def from_state(state: bytes, /) -> Tokenizer: ...
+def from_tokenizer_json(json: bytes, /, scores: Sequence[float] | None = None) -> Tokenizer: ...
+def encode_inputs(
+    tokenizer: Tokenizer,
+    texts: Sequence[Any],
+    pairs: Sequence[Any] | None = None,
+    *,
+    add_special_tokens: bool,
+    is_pretokenized: bool,
+    special: _Special,
+    truncation: Mapping[str, Any] | None = None,
+    padding: Mapping[str, Any] | None = None,
+    num_threads: int | None,
+) -> list[Encoding]: ...
 def train_files(
     paths: Sequence[str], options: Mapping[str, object], progress: _Progress = None
 ) -> Tokenizer: ...

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from . import _core
 from ._core import Tokenizer
@@ -17,6 +18,7 @@ def load(
     split: str | None = None,
     special_tokens: Sequence[str] | Mapping[str, int] | None = None,
     strict: bool = False,
+    hooks: Mapping[str, Callable[[str], Any]] | None = None,
     revision: str | None = None,
     offline: bool = False,
     cache_dir: str | os.PathLike[str] | None = None,
@@ -55,6 +57,9 @@ def load(
     What the format's own library lets pass is accepted and listed in ``load_report``; ``strict=True`` refuses
     it.
 
+    ``hooks`` has the functions that a file names as normalizer or splitter, by name; what is not there is
+    looked for among those of ``tokenmill.register_hook``. A file never causes an import.
+
     Raises ``FormatError`` with file, field and reason for what is broken or cannot be told apart, and
     ``OSError`` for a file that is missing or cannot be read: ``FileNotFoundError`` also for a name that
     stands for nothing and for what is not in the cache offline, ``ConnectionError`` for a server that
@@ -67,5 +72,7 @@ def load(
 
         found = hub.find(path, revision=revision, offline=offline, cache_dir=cache_dir)
         path, own = found.path, found.special_tokens
-    tokenizer = _core.load_file(path, split=split, special_tokens=own or special_tokens, strict=strict)
+    tokenizer = _core.load_file(
+        path, split=split, special_tokens=own or special_tokens, strict=strict, hooks=hooks
+    )
     return tokenizer.with_special_tokens(special_tokens) if own and special_tokens else tokenizer

@@ -9,6 +9,7 @@
     ├── UnknownTokenError              a character that the vocabulary cannot spell
     ├── VocabularyError                an id that does not exist, a table that contradicts itself
     ├── TrainingError                  sources or arguments that ``train`` cannot use
+    ├── HookError                      a function of yours gave what a normalizer or splitter cannot give
     ├── ManifestError                  a manifest that does not fit the files beside it
     ├── MissingExtraError              an optional dependency is not installed
     └── InternalError                  a fault of ours; please report it
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 __all__ = [
     "FormatError",
+    "HookError",
     "InternalError",
     "ManifestError",
     "MissingExtraError",
@@ -107,6 +109,15 @@ class TrainingError(TokenmillError, ValueError):
     """The source file, where there is one."""
     byte: int | None
     """Byte position in it."""
+
+
+class HookError(TokenmillError, ValueError):
+    """A function that serves as normalizer or splitter gave something that cannot be used."""
+
+    hook: str | None
+    """The name of the function, where it has one."""
+    position: int | None
+    """Character position in the text (byte position for bytes); None for what is no text of a call."""
 
 
 class ManifestError(TokenmillError, ValueError):

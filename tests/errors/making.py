@@ -63,12 +63,12 @@ def load(name: str, content: bytes | str | Json | None, **options: Any) -> Run:
     return run
 
 
-def load_pair(vocab: str, merges: str | None, name: str = "vocab.json") -> Run:
+def load_pair(vocab: str, merges: str | None, name: str = "vocab.json", **options: Any) -> Run:
     def run(native: Any, folder: Path) -> object:
         (folder / "vocab.json").write_text(vocab, encoding="utf-8")
         if merges is not None:
             (folder / "merges.txt").write_text(merges, encoding="utf-8")
-        return native.load(folder / name, split="none")
+        return native.load(folder / name, split="none", **options)
 
     return run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 from typing import Any
@@ -54,6 +55,12 @@ FILES = [
 def broken(kind: str, place: str | None, **more: object) -> dict[str, object]:
     facts: dict[str, object] = {"kind": kind, **more}
     return facts if place is None else {**facts, "field": place}
+
+
+ADDED: Json = {
+    "content": "<x>",
+    **dict.fromkeys(["single_word", "lstrip", "rstrip", "normalized", "special"], False),
+}
 
 
 def replace_normalizer(pattern: Json) -> Json:
@@ -167,12 +174,20 @@ def in_json(name: str, changes: Json, says: str, facts: dict[str, object]) -> tu
     return name, load("t.json", tokenizer_json(**changes)), says, {"path": "t.json", **facts}
 
 
-def in_ranks(name: str, content: str, says: str, facts: dict[str, object]) -> tuple[Any, ...]:
-    return name, load("r.tiktoken", content, split="none"), says, {"path": "r.tiktoken", **facts}
+def in_ranks(
+    name: str, content: str, says: str, facts: dict[str, object], **options: object
+) -> tuple[Any, ...]:
+    run = load("r.tiktoken", content, split="none", **options)
+    return name, run, says, {"path": "r.tiktoken", **facts}
 
 
-def is_no_tokenizer(name: str, content: bytes | str, says: str, kind: str) -> tuple[Any, ...]:
-    return name, load("x", content), says, {"path": "x", "kind": kind, "limit": None}
+ALPHABET = [f"{base64.b64encode(bytes([byte])).decode()} {byte}" for byte in range(256)]
+
+
+def is_no_tokenizer(
+    name: str, content: bytes | str, says: str, kind: str, field: str = ""
+) -> tuple[Any, ...]:
+    return name, load("x", content), says, {"path": "x", "kind": kind, "field": field, "limit": None}
 
 
 FORMAT = rows(
@@ -181,7 +196,14 @@ FORMAT = rows(
     is_no_tokenizer("an empty file", b"", "empty", "empty"),
     is_no_tokenizer("a blank file", b" \n\t", "empty", "empty"),
     is_no_tokenizer("UTF-16", WHOLE.encode("utf-16"), "UTF-16", "encoding"),
-    is_no_tokenizer("Latin-1", b'{"version": "caf\xe9"}', "byte 16", "encoding"),
+    is_no_tokenizer("Latin-1", b'{"version":\n"caf\xe9"}', "byte 16", "encoding", "line 2"),
+    is_no_tokenizer(
+        "a file that ends within a character",
+        b'{"version": "caf\xc3',
+        "within a character",
+        "truncated",
+        "line 1",
+    ),
     is_no_tokenizer("gzip", gzip.compress(WHOLE.encode()), "gzip", "wrong-kind"),
     is_no_tokenizer("zstd", b"\x28\xb5\x2f\xfd\x04\x00", "zstd", "wrong-kind"),
     is_no_tokenizer("a zip archive", b"PK\x03\x04rest", "zip", "wrong-kind"),
@@ -220,21 +242,17 @@ FORMAT = rows(
     ),
     *(in_json(*row) for row in WRONG_FIELDS),
     in_json("an unknown version", {"version": "2.0"}, "2.0", broken("version", "version")),
-    in_json("an unknown key", {"spare": 1}, "spare", {}),
-    in_json("no model", {"model": ...}, "model", broken("missing", None)),
+    in_json("an unknown key", {"spare": 1}, "spare", broken("unsupported", "spare")),
+    in_json("no model", {"model": ...}, "model", broken("missing", "model")),
+    in_json("a version that is a number", {"version": 1.0}, "string", broken("type", "version")),
     in_json("no vocab", {"model__vocab": ...}, "missing", broken("missing", "model.vocab")),
     in_json("no merges", {"model__merges": ...}, "missing", broken("missing", "model.merges")),
     in_json("an id of another type", {"model__vocab": {"a": "0"}}, "string", broken("type", "model.vocab.a")),
-    in_json("a negative id", {"model__vocab": {"a": -1}}, "-1", {"field": "model.vocab.a"}),
-    in_json("an id of 2^32", {"model__vocab": {"a": 2**32}}, "4294967296", {"field": "model.vocab.a"}),
+    in_json("a negative id", {"model__vocab": {"a": -1}}, "-1", broken("range", "model.vocab.a")),
+    in_json("an id of 2^32", {"model__vocab": {"a": 2**32}}, "4294967296", broken("range", "model.vocab.a")),
+    in_json("an id of 1.5", {"model__vocab": {"a": 1.5}}, "1.5", broken("range", "model.vocab.a")),
     in_json(
         "an id of 2^32 - 1", {"model__vocab": {"a": NO_ID}, "model__merges": []}, "", broken("range", None)
-    ),
-    in_json(
-        "two tokens with one id",
-        {"model__vocab": {"a": 0, "b": 0}, "model__merges": []},
-        "id 0",
-        broken("duplicate", None),
     ),
     in_json(
         "a merge without its left part",
@@ -268,6 +286,52 @@ FORMAT = rows(
         "no such key",
         broken("ignored", "decoder.spare", path="t.json"),
     ),
+    (
+        "two tokens with one id, for the strict",
+        load("t.json", tokenizer_json(model__vocab={"a": 0, "b": 0}, model__merges=[]), strict=True),
+        "id 0",
+        broken("duplicate", "model.vocab", path="t.json"),
+    ),
+    (
+        "an added token with the id of another token, for the strict",
+        load(
+            "t.json",
+            tokenizer_json(
+                model__vocab={"a": 0, "b": 2}, model__merges=[], added_tokens=[{**ADDED, "id": 2}]
+            ),
+            strict=True,
+        ),
+        "id 2",
+        broken("inconsistent", "added_tokens[0]", path="t.json"),
+    ),
+    (
+        "two added tokens with one id, for the strict",
+        load(
+            "t.json",
+            tokenizer_json(
+                model__vocab={"<x>": 0, "b": 0},
+                model__merges=[],
+                added_tokens=[{**ADDED, "id": 0}, {**ADDED, "id": 0, "content": "b"}],
+            ),
+            strict=True,
+        ),
+        "listed later",
+        broken("duplicate", "added_tokens[0]", path="t.json"),
+    ),
+    (
+        "a piece twice, for the strict",
+        load(
+            "t.json",
+            tokenizer_json(
+                model={"type": "Unigram", "unk_id": 0, "vocab": [["u", 0], ["a", -1], ["a", -2]]},
+                pre_tokenizer=None,
+                decoder=None,
+            ),
+            strict=True,
+        ),
+        "token 1 already",
+        broken("duplicate", "model.vocab[2]", path="t.json"),
+    ),
     # .tiktoken
     (
         "ranks without a known split",
@@ -278,13 +342,48 @@ FORMAT = rows(
     in_ranks("not base64", ranks("YQ== 0", "Y! 1"), "base64", broken("base64", "line 2")),
     in_ranks("not base64 on the first line", ranks("Y! 0", "YQ== 1"), "base64", {}),
     in_ranks("URL-safe base64", ranks("YQ== 0", "-_-_ 1"), "URL-safe", broken("base64", "line 2")),
-    in_ranks("an empty token of ranks", ranks("YQ== 0", "== 1"), "", {"field": "line 2"}),
+    in_ranks(
+        "an empty token of ranks, for the strict",
+        ranks("YQ== 0", "== 1"),
+        "left out",
+        broken("empty", "line 2"),
+        strict=True,
+    ),
+    in_ranks(
+        "base64 without padding, for the strict",
+        ranks("YQ== 0", "Yg 1"),
+        "padding is missing",
+        broken("base64", "line 2"),
+        strict=True,
+    ),
+    in_ranks(
+        "a gap in the ranks, for the strict",
+        ranks(*ALPHABET, "YWE= 257"),
+        "no token has this rank",
+        broken("missing", "rank 256"),
+        strict=True,
+    ),
+    in_ranks(
+        "a byte without a token, for the strict",
+        ranks(*ALPHABET[:-1]),
+        "this byte alone",
+        broken("missing", "byte 0xFF"),
+        strict=True,
+    ),
+    in_ranks(
+        "a special token that is an ordinary one, for the strict",
+        ranks(*ALPHABET),
+        '"a" is 300',
+        broken("duplicate", "special_tokens"),
+        strict=True,
+        special_tokens={"a": 300},
+    ),
     in_ranks("a rank is missing", ranks("YQ== 0", "Yg=="), "rank is missing", broken("line", "line 2")),
     in_ranks("a rank is no number", ranks("YQ== 0", "Yg== x"), "not a number", broken("line", "line 2")),
     in_ranks("a rank of -1", ranks("YQ== 0", "Yg== -1"), "-1", broken("range", "line 2")),
     in_ranks("a rank of 2^32", ranks("YQ== 0", "Yg== 4294967296"), "4294967296", broken("range", "line 2")),
     in_ranks("a rank of 2^32 - 1", ranks("YQ== 0", f"Yg== {NO_ID}"), str(NO_ID), broken("range", "line 2")),
-    in_ranks("a rank beyond numbers", ranks("YQ== 0", "Yg== " + "9" * 50), "9", {"field": "line 2"}),
+    in_ranks("a rank beyond numbers", ranks("YQ== 0", "Yg== " + "9" * 50), "9", broken("range", "line 2")),
     in_ranks("more on a line", ranks("YQ== 0", "Yg== 1 2"), "there is more", broken("line", "line 2")),
     in_ranks(
         "a rank twice",
@@ -293,10 +392,11 @@ FORMAT = rows(
         broken("duplicate", "line 3"),
     ),
     in_ranks(
-        "a token twice",
+        "a token twice, for the strict",
         ranks("YQ== 0", "Yg== 1", "YQ== 2"),
         "token is on line 1 already",
         broken("duplicate", "line 3"),
+        strict=True,
     ),
     in_ranks(
         "a line without end",
@@ -337,10 +437,45 @@ FORMAT = rows(
         "a vocab.json alone",
         load_pair('{"a": 0}', None),
         "merges.txt",
-        broken("missing", None, path="vocab.json"),
+        broken("missing", "merges.txt", path="vocab.json"),
+    ),
+    (
+        "merges of another model",
+        load_pair('{"a": 0, "b": 1, "ab": 2}', "a b\na x\nx x\n"),
+        "2 of 3 merges",
+        broken("inconsistent", "line 2", path="merges.txt"),
+    ),
+    (
+        "a merge twice, for the strict",
+        load_pair('{"a": 0, "b": 1, "ab": 2}', "a b\na b\n", strict=True),
+        "line 1 already",
+        broken("duplicate", "line 2", path="merges.txt"),
+    ),
+    (
+        "a gap in the ids, for the strict",
+        load_pair('{"a": 0, "b": 1, "ab": 3}', "a b\n", strict=True),
+        "no token has this id",
+        broken("missing", "id 2", path="vocab.json"),
+    ),
+    (
+        "a vocab.json that is a list",
+        load_pair('["a"]', "a b\n"),
+        "tuple",
+        broken("type", "[0]", path="vocab.json"),
     ),
     ("an empty merges.txt", load_pair('{"a": "x"}', ""), "", {}),
-    ("an id twice", load_pair('{"a": 0, "b": 0}', "#version: 0.2\n"), "id 0", broken("duplicate", None)),
+    (
+        "an id twice, for the strict",
+        load_pair('{"a": 0, "b": 0}', "#version: 0.2\n", strict=True),
+        "id 0",
+        broken("duplicate", ""),
+    ),
+    (
+        "an id twice in a table",
+        lambda native, _: native.Tokenizer.from_merges({"a": 0, "b": 0}, []),
+        "id 0",
+        broken("duplicate", "model.vocab[1]"),
+    ),
     (
         "a broken pattern in a file",
         load(

@@ -50,28 +50,55 @@ def model(*more: bytes, pieces: list[bytes] = PIECES, trainer: bytes = b"") -> b
 BYTES = [piece(f"<0x{byte:02X}>", 6) for byte in range(256)]
 
 
-def spm(content: bytes) -> Run:
-    return load("m.model", content)
+def spm(content: bytes, **options: Any) -> Run:
+    return load("m.model", content, **options)
+
+
+def strictly(content: bytes) -> Run:
+    return spm(content, strict=True)
 
 
 def at(kind: str, place: str = "") -> dict[str, object]:
     return {"kind": kind, "field": place}
 
 
+AFTER = field(5, field(2, struct.pack("<I", 4096) + b"ab") + field(3, 0) + field(4, 0) + field(5, 0))
 CHARSMAP = field(3, field(2, struct.pack("<I", 4096) + b"ab"))
 SENTENCEPIECE: list[tuple[Any, ...]] = [
     ("a model that is cut", spm(model()[:10]), "byte 2", at("protobuf")),
     ("a model of random bytes", spm(b"\x9a\xf3\xff\x81" * 9), "byte", at("protobuf")),
     ("an empty model", spm(b""), "empty", at("empty")),
-    ("a model with a group", spm(model(varint(7 << 3 | 3))), "way 3", at("protobuf")),
+    ("a group without an end", spm(model(varint(7 << 3 | 3))), "cut off", at("protobuf")),
+    ("an end without a group", spm(model(varint(7 << 3 | 4))), "way 4", at("protobuf")),
+    ("groups in groups", spm(model(varint(7 << 3 | 3) * 101)), "nested", at("protobuf")),
     ("a model without pieces", spm(model(pieces=[])), "no pieces", at("missing", "pieces")),
     ("a model without an unknown piece", spm(model(pieces=PIECES[1:])), "type 2", at("missing", "pieces")),
     ("a model with two unknown pieces", spm(model(piece("?", 2))), "piece 0", at("duplicate", "pieces[4]")),
     ("an empty piece", spm(model(piece(""))), "empty", at("empty", "pieces[4].piece")),
-    ("a piece that is not UTF-8", spm(model(piece(b"a\xff"))), "UTF-8", at("encoding", "pieces[4].piece")),
+    ("a piece not in UTF-8", strictly(model(piece(b"a\xff"))), "UTF-8", at("encoding", "pieces[4].piece")),
+    ("a user piece not in UTF-8", spm(model(piece(b"a\xff", 4))), "UTF-8", at("encoding", "pieces[4].piece")),
+    ("a zero byte in a piece", strictly(model(piece("a\0b"))), "zero byte", at("range", "pieces[4].piece")),
     ("a piece that is there twice", spm(model(piece("b"))), "piece 3", at("duplicate", "pieces[4]")),
     ("a score that is none", spm(model(piece("c", 1, float("nan")))), "NaN", at("range", "pieces[4].score")),
-    ("a type of piece that is none", spm(model(piece("c", 99))), "99", at("type", "pieces[4].type")),
+    ("a type of piece that is none", strictly(model(piece("c", 99))), "99", at("type", "pieces[4].type")),
+    (
+        "a type of model that is none",
+        strictly(model(trainer=field(3, 99))),
+        "99",
+        at("type", "trainer_spec.model_type"),
+    ),
+    (
+        "bytes and no unknown piece",
+        strictly(model(*BYTES, pieces=PIECES[1:], trainer=field(35, 1))),
+        "every byte",
+        at("missing", "pieces"),
+    ),
+    (
+        "an infinite score of BPE",
+        strictly(model(piece("c", 1, float("inf")), trainer=field(3, 2))),
+        "inf",
+        at("range", "pieces[4].score"),
+    ),
     ("a byte piece that is none", spm(model(piece("<0x-1>", 6))), "<0x-1>", at("type", "pieces[4]")),
     ("a byte piece without fallback", spm(model(BYTES[65])), "fallback", at("inconsistent", "pieces[4]")),
     (
@@ -88,18 +115,35 @@ SENTENCEPIECE: list[tuple[Any, ...]] = [
         at("unsupported", "trainer_spec.model_type"),
     ),
     (
-        "a model that maps what it decodes",
+        "a model of characters with a longer piece",
+        spm(model(trainer=field(3, 4))),
+        "longer than a character",
+        at("unsupported", "pieces[2]"),
+    ),
+    (
+        "a model that changes spaces after decoding",
         spm(model(field(5, field(2, b"abcd")))),
         "after decoding",
-        at("unsupported", "denormalizer_spec.precompiled_charsmap"),
+        at("unsupported", "denormalizer_spec.add_dummy_prefix"),
     ),
-    ("a map that ends before its trie", spm(model(CHARSMAP)), "4096", {"kind": "charsmap"}),
+    (
+        "a map after decoding that ends before its trie",
+        spm(model(AFTER)),
+        "4096",
+        at("charsmap", "denormalizer_spec.precompiled_charsmap"),
+    ),
+    (
+        "a map that ends before its trie",
+        spm(model(CHARSMAP)),
+        "4096",
+        at("charsmap", "normalizer_spec.precompiled_charsmap"),
+    ),
 ]
 
 # ---- tekken.json ----------------------------------------------------------------------------------
 
 
-def tekken(change: Callable[[Json], object] = lambda file: None) -> Run:
+def tekken(change: Callable[[Json], object] = lambda file: None, **options: Any) -> Run:
     tokens = [bytes([byte]) for byte in range(256)] + [b"ab"]
     vocab = [
         {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
@@ -113,7 +157,7 @@ def tekken(change: Callable[[Json], object] = lambda file: None) -> Run:
     }
     file: Json = {"config": config, "vocab": vocab}
     change(file)
-    return load("tokenizer.json", json.dumps(file))
+    return load("tokenizer.json", json.dumps(file), **options)
 
 
 def setting(name: str, value: object) -> Run:
@@ -128,9 +172,13 @@ def entry(index: int, **changes: object) -> Run:
     return tekken(lambda file: file["vocab"][index].update(changes))
 
 
-def special(*entries: tuple[int, str]) -> Run:
+def special(*entries: tuple[object, str]) -> Run:
     listed = [{"rank": rank, "token_str": text, "is_control": True} for rank, text in entries]
-    return tekken(lambda file: file.update(special_tokens=listed))
+    return tekken(lambda file: file.update(special_tokens=listed), strict=True)
+
+
+def section(name: str, value: object) -> Run:
+    return tekken(lambda file: file.update({name: value}), strict=True)
 
 
 TEKKEN: list[tuple[Any, ...]] = [
@@ -160,9 +208,9 @@ TEKKEN: list[tuple[Any, ...]] = [
     ("a tekken rank that is text", entry(3, rank="3"), "3", {"kind": "type"}),
     (
         "a tekken token that is not base64",
-        entry(3, token_bytes="?"),
+        entry(256, token_bytes="YWJjZ"),
         "",
-        at("base64", "vocab[3].token_bytes"),
+        at("base64", "vocab[256].token_bytes"),
     ),
     (
         "a tekken byte out of place",
@@ -179,14 +227,34 @@ TEKKEN: list[tuple[Any, ...]] = [
     (
         "a tekken special rank twice",
         special((0, "<unk>"), (0, "<s>")),
-        "twice",
-        at("duplicate", "special_tokens[1].rank"),
+        "its place",
+        at("inconsistent", "special_tokens[1].rank"),
     ),
     (
         "a tekken special rank out of range",
         special((23, "<unk>")),
         "23",
-        at("range", "special_tokens[0].rank"),
+        at("inconsistent", "special_tokens[0].rank"),
+    ),
+    (
+        "a tekken special rank that is a list",
+        special(([], "<unk>")),
+        "number",
+        at("type", "special_tokens[0].rank"),
+    ),
+    (
+        "a tekken special token that is a token too",
+        special((0, "ab")),
+        "as text",
+        at("duplicate", "vocab[256].token_bytes"),
+    ),
+    ("a tekken entry with another key", entry(3, score=1), "score", at("unsupported", "vocab[3].score")),
+    ("a tekken image section that is text", section("image", "?"), "object", at("type", "image")),
+    (
+        "a tekken audio section without its parts",
+        section("audio", {"a": 1}),
+        "missing",
+        at("missing", "audio.audio_encoding_config"),
     ),
 ]
 
@@ -222,6 +290,13 @@ GGUF: list[tuple[Any, ...]] = [
     ("a GGUF file without merges", gguf(merges=None), "missing", at("missing", key("merges"))),
     ("a merge without a blank", gguf(merges=["a b", "ab"]), "blank", at("merge", key("merges[1]"))),
     ("a GGUF merge of an unknown token", gguf(merges=["a x"]), "x", at("merge", key("merges[0]"))),
+    ("a file that is not GGUF", load("m.gguf", b"GGML\xff\xff"), "GGUF", at("wrong-kind")),
+    (
+        "a GGUF merge that is there twice",
+        load("m.gguf", small_gpt2(merges=["a b", "a b"]), strict=True),
+        "already",
+        at("duplicate", key("merges[1]")),
+    ),
     ("an id beyond the tokens", gguf(bos_token_id=5), "5", at("range", key("bos_token_id"))),
     ("a token that is there twice", gguf(tokens=list("abcda")), "token 0", at("duplicate", key("tokens[4]"))),
     (
@@ -241,6 +316,12 @@ IN_ALPHABET = "".join(
 OTHERS: list[tuple[Any, ...]] = [
     ("an empty vocab.txt", load("vocab.txt", b""), "empty", at("empty")),
     ("a vocab.txt in Latin-1", load("vocab.txt", b"[UNK]\na\ncaf\xe9\n"), "UTF-8", at("encoding", "line 3")),
+    (
+        "a vocab.txt without an unknown token, for the strict",
+        load("vocab.txt", "a\nb\n", strict=True),
+        "[UNK]",
+        at("missing", "[UNK]"),
+    ),
     ("a line of a megabyte", load("vocab.txt", "[UNK]\n" + "a" * 2**20), "65536", at("limit", "line 2")),
     (
         "a split for a format that has one",

@@ -20,8 +20,10 @@ from tokenmill import errors
 from errors.making import (
     Row,
 )
+from errors.rows_of_compat import COMPAT
 from errors.rows_of_files import FILES, FORMAT, MANIFEST
 from errors.rows_of_formats import FORMATS
+from errors.rows_of_hooks import HOOKS
 from errors.rows_of_training import PATTERN, TRAINING
 from errors.rows_of_types import LENGTHS, TYPES
 from errors.rows_of_use import ARGUMENTS, IDS, TEXTS
@@ -40,6 +42,8 @@ TABLE: list[Row] = [
     *ARGUMENTS,
     *TYPES,
     *LENGTHS,
+    *HOOKS,
+    *COMPAT,
 ]
 
 

@@ -28,6 +28,7 @@ def cl100k(native: Any, data: Path) -> Any:
 def test_the_page_names_tests_that_exist_and_versions_that_are_installed() -> None:
     import tiktoken
     import tokenizers
+    import transformers
 
     page = (ROOT / "docs" / "differences.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(test_\w+)`", page))
@@ -41,6 +42,7 @@ def test_the_page_names_tests_that_exist_and_versions_that_are_installed() -> No
     assert named - defined == set()
     assert f"tokenizers {tokenizers.__version__}" in page
     assert f"tiktoken {tiktoken.__version__}" in page
+    assert f"transformers {transformers.__version__}" in page
 
 
 # ---- tokenizers: encoding and decoding ----------------------------------------------------------
@@ -97,6 +99,25 @@ def test_an_id_that_does_not_exist_is_an_error_here_and_nothing_in_the_peer(
     with pytest.raises(native.VocabularyError) as raised:
         tok.decode([64, 10**6, 65])
     assert (raised.value.id, raised.value.position) == (10**6, 1)
+
+
+def test_a_function_is_saved_by_its_name_here_and_not_at_all_there(native: Any, tmp_path: Path) -> None:
+    from tokenizers import Tokenizer, pre_tokenizers
+
+    class Words:
+        def pre_tokenize(self, pretokenized: Any) -> None:
+            pretokenized.split(lambda _, text: [text])
+
+    tok = native.train(texts=["low low"], num_merges=2, split="none")
+    peer = Tokenizer.from_file(str(saved(tok, tmp_path)))
+    peer.pre_tokenizer = pre_tokenizers.PreTokenizer.custom(Words())
+    with pytest.raises(Exception, match="cannot be serialized"):
+        peer.to_str()
+    ours = tok.with_splitter(str.split, name="x")
+    path = saved(ours, tmp_path)
+    assert native.load(path, hooks={"x": str.split}) == ours
+    with pytest.raises(Exception, match="did not match any variant"):
+        Tokenizer.from_file(str(path))
 
 
 def test_an_end_of_word_symbol_within_a_special_token_is_kept_here_and_removed_there(
@@ -242,6 +263,22 @@ def test_of_two_special_tokens_that_begin_alike_the_longer_is_taken_here(native:
         ours = native.Tokenizer.from_tokens(BYTES, split=r"\s+|\S+", special_tokens=special_tokens)
         assert ours.encode(long, special="parse") == [257]
     assert taken_by_tiktoken == {256, 257}
+
+
+def test_a_run_that_is_needed_twice_is_needed_once_in_tiktoken(native: Any) -> None:
+    """An error of its regex engine, which is ours where a pattern needs backtracking."""
+    ranks = {token: rank for rank, token in enumerate(BYTES)}
+
+    def ours(pattern: str, text: str) -> list[int]:
+        tok = native.Tokenizer.from_ranks(ranks, split=pattern, unmatched="drop")
+        found: list[int] = tok.encode(text)
+        return found
+
+    assert tiktoken_bytes("b+a?b+", {}).encode("b") == [98]
+    assert ours("b+a?b+", "b") == []
+    assert tiktoken_bytes("(?!c)b+a?b+", {}).encode("b") == ours("(?!c)b+a?b+", "b") == [98]
+    for text in ["bb", "bab"]:
+        assert tiktoken_bytes("b+a?b+", {}).encode(text) == ours("b+a?b+", text) == list(text.encode())
 
 
 def test_a_special_token_in_a_text_is_text_here_and_an_error_in_tiktoken(native: Any) -> None:

@@ -308,6 +308,7 @@ def test_tokens_are_those_of_the_ids_here_and_text_in_the_peer(native: Any, data
         found = native.load(path)(text, special="parse")
         assert (found.ids, found.offsets) == (expected.ids, expected.offsets)
         assert want in expected.tokens
+        assert found.surface_tokens == expected.tokens
         ids = native.load(path).vocab
         assert [ids[token] for token in found.tokens] == found.ids
 

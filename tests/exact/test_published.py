@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,10 @@ VOCABULARIES = [
 ]
 
 
+Source = tuple[str, bool, Iterable[str]]
+"""Texts with their name, and whether special tokens are text in them."""
+
+
 @pytest.fixture(scope="module", params=VOCABULARIES)
 def pair(request: pytest.FixtureRequest, native: Any, data: Path) -> tuple[str, Any, Any]:
     """Name, our tokenizer, theirs without truncation and padding."""
@@ -57,13 +61,13 @@ def strings(name: str, theirs: Any, count: int) -> Iterator[str]:
     tokens = sorted(theirs.get_vocab(with_added_tokens=True))
     special = [token.content for token in theirs.get_added_tokens_decoder().values()]
     plain = [theirs.decode([theirs.token_to_id(token)], skip_special_tokens=False) for token in tokens]
-    sources = [tokens, plain, plain, special, BETWEEN, BETWEEN]
+    sources = [tokens, plain, plain, special or BETWEEN, BETWEEN, BETWEEN]
     for _ in range(count):
         yield "".join(rng.choice(rng.choice(sources)) for _ in range(rng.randint(1, 12)))
 
 
-def corpora(name: str, theirs: Any, data: Path, slow: bool) -> Iterator[tuple[str, bool, Iterator[str]]]:
-    """What is compared: a name, whether special tokens are text, and the texts."""
+def corpora(name: str, theirs: Any, data: Path, slow: bool) -> Iterator[Source]:
+    """What is compared."""
     step = 1 if slow else 400
     corpus = data / "corpus"
     for source in ("english", "code", "json"):
@@ -133,12 +137,11 @@ def explain(text: str, ours: list[Any], theirs: list[Any], composes: Any) -> int
     return len(differ)
 
 
-def compare_all(pair: tuple[str, Any, Any], data: Path, slow: bool) -> str:
+def compare_all(name: str, ours: Any, theirs: Any, sources: Iterable[Source]) -> str:
     """Compares everything; a row of the table."""
-    name, ours, theirs = pair
     counts = {}
     explained = forged = 0
-    for source, plain, texts in corpora(name, theirs, data, slow):
+    for source, plain, texts in sources:
         count = 0
         batch: list[str] = []
         for text in texts:
@@ -155,33 +158,39 @@ def compare_all(pair: tuple[str, Any, Any], data: Path, slow: bool) -> str:
 
 
 def test_ids_offsets_and_text_are_those_of_tokenizers(pair: tuple[str, Any, Any], data: Path) -> None:
-    print(compare_all(pair, data, slow=False))
+    name, ours, theirs = pair
+    print(compare_all(name, ours, theirs, corpora(name, theirs, data, slow=False)))
 
 
 @pytest.mark.slow
 def test_all_ids_offsets_and_text_are_those_of_tokenizers(
     pair: tuple[str, Any, Any], data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    row = compare_all(pair, data, slow=True)
+    name, ours, theirs = pair
+    row = compare_all(name, ours, theirs, corpora(name, theirs, data, slow=True))
     with capsys.disabled():
         print(f"\n{row}")
+
+
+def saves_alike(native: Any, ours: Any, theirs: Any, texts: list[str], folder: Path) -> None:
+    """What is saved means the same to both, and is saved again to the same bytes."""
+    from tokenizers import Tokenizer
+
+    ours.save(folder / "first.json")
+    again = native.load(folder / "first.json")
+    again.save(folder / "second.json")
+    assert (folder / "first.json").read_bytes() == (folder / "second.json").read_bytes()
+    assert (again, again.fingerprint) == (ours, ours.fingerprint)
+    peer = Tokenizer.from_file(str(folder / "first.json"))
+    peer.no_truncation()
+    peer.no_padding()
+    theirs.encode_special_tokens = False
+    for text, want, got in zip(texts, theirs.encode_batch(texts), peer.encode_batch(texts), strict=True):
+        assert (got.ids, got.offsets, got.type_ids) == (want.ids, want.offsets, want.type_ids), text
 
 
 def test_a_saved_file_means_the_same_and_is_saved_alike(
     pair: tuple[str, Any, Any], native: Any, tmp_path: Path
 ) -> None:
-    from tokenizers import Tokenizer
-
     name, ours, theirs = pair
-    ours.save(tmp_path / "first.json")
-    again = native.load(tmp_path / "first.json")
-    again.save(tmp_path / "second.json")
-    assert (tmp_path / "first.json").read_bytes() == (tmp_path / "second.json").read_bytes()
-    assert again == ours
-    peer = Tokenizer.from_file(str(tmp_path / "first.json"))
-    peer.no_truncation()
-    peer.no_padding()
-    texts = list(strings(name, theirs, 300))
-    theirs.encode_special_tokens = False
-    for text, want, got in zip(texts, theirs.encode_batch(texts), peer.encode_batch(texts), strict=True):
-        assert (got.ids, got.offsets, got.type_ids) == (want.ids, want.offsets, want.type_ids), text
+    saves_alike(native, ours, theirs, list(strings(name, theirs, 300)), tmp_path)

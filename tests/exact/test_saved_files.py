@@ -7,6 +7,7 @@ The fast run takes 64 kB of each corpus in pieces of 2 kB, the slow one 1 MB.
 from __future__ import annotations
 
 import base64
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from . import files
 from .peer_tokenizers import CORPORA, USER_REGEX, prefix, same_ids, same_lists, samples, saved
 
 SPECIALS = ["<|endoftext|>", "<s>", "<s><s>", "<|a b|>"]
@@ -202,6 +204,22 @@ def test_an_end_of_word_symbol_of_its_own_cannot_be_saved(native: Any, tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_score_of_a_special_token_may_be_the_lowest(native: Any, tmp_path: Path) -> None:
+    # It decides what an unknown character counts.
+    vocab = [["<unk>", 0.0], ["</s>", -100.0], ["a", -1.5], ["b", -2.0], ["ab", -8.0]]
+    model = {"type": "Unigram", "unk_id": 0, "vocab": vocab}
+    file = files.file_of(["a"], model=model, added_tokens=[files.special(1, "</s>")])
+    ours, theirs = files.both(native, tmp_path, file)
+    ours.save(tmp_path / "first.json")
+    again, theirs_again = files.both(native, tmp_path, json.loads((tmp_path / "first.json").read_text()))
+    assert (again, again.fingerprint) == (ours, ours.fingerprint)
+    for text in ("abxab</s>b", "xx a", "ab"):
+        ids = theirs.encode(text).ids
+        assert theirs_again.encode(text).ids == ids
+        assert again.encode(text, special="parse") == ids
+        assert again.log_probability(text) == ours.log_probability(text)
+
+
 def test_ids_of_cl100k_with_holes_are_kept(make: Make, native: Any, tmp_path: Path) -> None:
     """100,256 and 100,261 to 100,275 do not exist; the peer numbers added tokens without holes."""
     from tokenizers import Tokenizer
@@ -364,3 +382,25 @@ def test_the_published_vocab_and_merges_of_gpt2_need_no_split(native: Any, data:
         texts = texts_for(tok, "gpt2", data, 64_000, 2_000)
         compared = same_ids(path.name, texts, peer, tok)
         print(f"gpt2 by its {path.name}: {compared} pieces compared, 0 differences")
+
+
+def test_a_score_with_many_digits_is_kept(native: Any, tmp_path: Path) -> None:
+    """Of 17 digits tokenizers reads the number beside the nearest, and so on with each save."""
+    from tokenizers import Tokenizer
+    from tokenizers.models import Unigram
+
+    def score(path: Path) -> float:
+        """What the peer reads."""
+        found: float = json.loads(Tokenizer.from_file(str(path)).to_str())["model"]["vocab"][1][1]
+        return found
+
+    first, ours, again = (tmp_path / f"{name}.json" for name in ("first", "ours", "again"))
+    written = -3.7643179893493652
+    Tokenizer(Unigram([("<unk>", 0.0), ("a", written)], 0)).save(str(first))
+    assert score(first) != written
+    tok = native.load(first)
+    tok.save(ours)
+    assert score(ours) == score(first)
+    assert native.load(ours) == tok
+    native.load(ours).save(again)
+    assert again.read_bytes() == ours.read_bytes()

@@ -55,6 +55,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "unk_surface": "?",
     },
 }
+KINDS = ["unigram", "bpe", "char"]
 # The plain run has these.
 FAST = ["byte fallback", "user-defined", "suffix"]
 BOTH_RUNS = [
@@ -199,7 +200,7 @@ def train(path: Path, lines: list[str], kind: str, options: dict[str, Any]) -> P
 
 
 @pytest.mark.parametrize("setting", BOTH_RUNS)
-@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_trained_models_are_those_of_sentencepiece(
     native: Any, lines: list[str], tmp_path: Path, data: Path, kind: str, setting: str
 ) -> None:
@@ -218,7 +219,7 @@ def test_trained_models_are_those_of_sentencepiece(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
-@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_trained_models_are_those_of_sentencepiece_on_all_texts(
     native: Any,
     lines: list[str],
@@ -234,12 +235,36 @@ def test_trained_models_are_those_of_sentencepiece_on_all_texts(
         print("\n" + row)
 
 
-@pytest.mark.parametrize("kind", ["word", "char"])
-def test_models_of_words_and_characters_are_refused(
-    native: Any, lines: list[str], tmp_path: Path, kind: str
+RULES = {"h": "H", "Uh": "H", "U": "UU", "ab": "", "a ": "", "e\u0301": "é", " .": ".", "the quick": "one"}
+"""Keys and what they become; one is the start of another, one goes over the end of a word."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_map_is_applied_to_what_was_decoded(
+    native: Any, lines: list[str], tmp_path: Path, data: Path, kind: str
 ) -> None:
-    path = train(tmp_path / "m.model", lines, kind, {})
-    with pytest.raises(native.errors.FormatError, match=kind) as caught:
+    rules = tmp_path / "rules.tsv"
+    numbers = {key: " ".join(f"{ord(char):X}" for char in key) for key in {*RULES, *RULES.values()}}
+    rules.write_text("".join(f"{numbers[key]}\t{numbers[to]}\n" for key, to in RULES.items()))
+    lines = [*lines, *RULES, "The Uhe quick abc ab", "the the quic the quick a U Uh ."]
+    ours, theirs = both(native, train(tmp_path / "m.model", lines, kind, {"denormalization_rule_tsv": rules}))
+    assert theirs.decode(theirs.encode("Uhab UU .")) == "H UUUU."
+    print(run(f"{kind}, a map after decoding", ours, theirs, data, slow=False))
+    compare(ours, theirs, lines)
+    for line in lines[-40:]:
+        stream = ours.decode_stream()
+        given = [stream.step(number) for number in ours.encode(line)]
+        assert "".join(given) + stream.finish() == ours.decode(ours.encode(line))
+    ours.save(tmp_path / "again.model")
+    again, their_again = both(native, tmp_path / "again.model")
+    assert (again, again.fingerprint) == (ours, ours.fingerprint)
+    compare(again, their_again, lines)
+    assert ours.fingerprint != native.load(train(tmp_path / "n.model", lines, kind, {})).fingerprint
+
+
+def test_models_of_words_are_refused(native: Any, lines: list[str], tmp_path: Path) -> None:
+    path = train(tmp_path / "m.model", lines, "word", {})
+    with pytest.raises(native.errors.FormatError, match="word") as caught:
         native.load(path)
     assert (caught.value.kind, caught.value.field) == ("unsupported", "trainer_spec.model_type")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -81,3 +83,31 @@ def test_a_tekken_file_is_known_by_its_content_and_saved_in_a_folder(
     again = native.load(tmp_path / "saved")
     for text in ("Hello  World's 1234\n\n x", "[INST] é 你好"):
         assert again.encode(text) == tok.encode(text)
+
+
+def test_special_tokens_in_another_order_have_their_ranks_here(native: Any, tmp_path: Path) -> None:
+    """mistral-common finds them by rank, and decodes by the place in the list."""
+    from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy
+    from mistral_common.tokens.tokenizers.tekken import Tekkenizer
+
+    vocab = [
+        {"rank": byte, "token_bytes": base64.b64encode(bytes([byte])).decode(), "token_str": None}
+        for byte in range(256)
+    ]
+    names = ["<s>", "<unk>", "</s>", "<pad>"]
+    special = [
+        {"rank": rank, "token_str": name, "is_control": True}
+        for rank, name in zip([1, 0, 2, 3], names, strict=True)
+    ]
+    config = {
+        "pattern": r"\s|\S+",
+        "default_vocab_size": 260,
+        "default_num_special_tokens": 4,
+        "version": "v3",
+    }
+    file = {"config": {**config, "num_vocab_tokens": 256}, "vocab": vocab, "special_tokens": special}
+    (tmp_path / "tekken.json").write_text(json.dumps(file), encoding="utf-8")
+    ours, theirs = native.load(tmp_path), Tekkenizer.from_file(tmp_path / "tekken.json")
+    assert ours.bos_token_id == theirs.bos_id == 1
+    assert ours.decode([1]) == "<s>"
+    assert theirs.decode([1], special_token_policy=SpecialTokenPolicy.KEEP) == "<unk>"

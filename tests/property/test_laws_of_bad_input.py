@@ -182,7 +182,8 @@ def use(native: Any, path: Path, text: str) -> None:
             assert tok.count(text, special=special) == len(ids)
             assert tok.encode_with_offsets(text, special=special).ids == ids
             tok.decode(ids)
-    assert len(tok.vocab) <= len(tok)
+    # Several tokens may have one id.
+    assert len(set(tok.vocab.values())) <= len(tok)
     assert tok == pickle.loads(pickle.dumps(tok))
 
 

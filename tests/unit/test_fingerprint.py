@@ -149,6 +149,50 @@ def test_a_hundred_edits_have_a_hundred_fingerprints(
     assert len(seen) == len(changed) + 1
 
 
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("order of normalizers", {"encode"}),
+        ("another split", {"encode"}),
+        ("lstrip of an added token", {"encode"}),
+        ("merge 0 goes last", {"encode"}),
+        ("no decoder", {"decode"}),
+        ("special of an added token", {"encode", "decode"}),
+        ("no template", {"template"}),
+        ("truncation", {"template"}),
+    ],
+)
+def test_a_digest_changes_with_what_it_is_of_and_with_nothing_else(
+    name: str, changed: set[str], written: dict[str, Any], native: Any, tmp_path: Path
+) -> None:
+    first = load(native, tmp_path, json.dumps(written))
+    other = load(native, tmp_path, json.dumps(edits(written)[name][1]))
+    assert {part for part in first.digests if first.digests[part] != other.digests[part]} == changed
+
+
+def test_tokens_that_are_written_alike_and_read_otherwise_have_two_digests(
+    native: Any, tmp_path: Path
+) -> None:
+    """`Ġ` is a space over bytes, and itself over characters."""
+    decoder = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+    alphabet = [chr(c) for c in [*range(33, 127), *range(161, 173), *range(174, 256), *range(256, 324)]]
+    bpe = {"type": "BPE", "vocab": {token: id for id, token in enumerate(alphabet)}, "merges": []}
+    common: dict[str, Any] = {
+        "version": "1.0",
+        "added_tokens": [],
+        "normalizer": None,
+        "post_processor": None,
+        "model": bpe,
+    }
+    over_bytes = {**common, "pre_tokenizer": decoder | {"add_prefix_space": False}, "decoder": decoder}
+    over_characters = {**common, "pre_tokenizer": None, "decoder": {"type": "Fuse"}}
+    first = load(native, tmp_path, json.dumps(over_bytes))
+    other = load(native, tmp_path, json.dumps(over_characters))
+    space = alphabet.index("Ġ")
+    assert (first.decode([space]), other.decode([space])) == (" ", "Ġ")
+    assert first.digests["decode"] != other.digests["decode"]
+
+
 def test_fingerprint_and_pickle_are_the_same_in_every_process(native: Any, tmp_path: Path) -> None:
     tok = native.train(texts=TEXTS, vocab_size=262, special_tokens=["<s>"])
     before = pickle.dumps(tok), tok.fingerprint

@@ -58,6 +58,8 @@ TYPES: list[tuple[str, Callable[[Any], Any], Any]] = [
     ("different", lambda t: t != 3, bool),
     ("ids of an encoding", lambda t: t.encode_with_offsets("low").ids, [int]),
     ("tokens of an encoding", lambda t: t.encode_with_offsets("low").tokens, [str]),
+    ("tokens as the text has them", lambda t: t.encode_with_offsets("low").surface_tokens, [str]),
+    ("number of texts", lambda t: t.encode_with_offsets("low", "er").n_sequences, int),
     ("offsets", lambda t: t.encode_with_offsets("low").offsets, [(int, int)]),
     ("byte_offsets", lambda t: t.encode_with_offsets("low").byte_offsets, [(int, int)]),
     ("len of an encoding", lambda t: len(t.encode_with_offsets("low")), int),

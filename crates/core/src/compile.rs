@@ -3,6 +3,7 @@ use crate::decode::Chain;
 use crate::description::{AddedToken, Description};
 use crate::engine::{AddedSet, Engine, Parts};
 use crate::error::{Defect, Error, Result};
+use crate::hooks::Hooks;
 use crate::model::Model;
 use crate::normalize::Normalizers;
 use crate::pattern::Splitter;
@@ -17,10 +18,19 @@ use crate::vocabulary::Vocabulary;
 /// A format error naming the field of the description that is wrong; a pattern error for a
 /// split that is invalid. Cost: proportional to the vocabulary.
 pub fn compile(description: Description) -> Result<Engine> {
+    compile_with(description, &Hooks::default())
+}
+
+/// As [`compile`], for a description that names functions of the caller's: they are found in `hooks`.
+///
+/// # Errors
+/// As [`compile`]; a format error naming the hook that is not there; what a hook gives as an error
+/// when added tokens are normalized by it.
+pub fn compile_with(description: Description, hooks: &Hooks) -> Result<Engine> {
     description.validate()?;
     let vocabulary = Vocabulary::new(&description);
     let model = Model::new(&description.model, &vocabulary)?;
-    let normalizers = Normalizers::compile(&description.normalizer).map_err(|e| e.at("normalizer"))?;
+    let normalizers = Normalizers::compile(&description.normalizer, hooks).map_err(|e| e.at("normalizer"))?;
     let added = &description.added_tokens;
     let is_one_pass = normalizers.is_empty() && may_be_found_at_once(added);
     let added_set = |keep: &dyn Fn(&AddedToken) -> bool, literal: &dyn Fn(&AddedToken) -> Result<String>| {
@@ -50,7 +60,7 @@ pub fn compile(description: Description) -> Result<Engine> {
     let pre_tokenizers = if direct.is_some() {
         PreTokenizers::default()
     } else {
-        PreTokenizers::compile(&description.pre_tokenizer).map_err(|e| e.at("pre_tokenizer"))?
+        PreTokenizers::compile(&description.pre_tokenizer, hooks).map_err(|e| e.at("pre_tokenizer"))?
     };
     let mut chain = Chain::compile(&description.decoding, &description.model).map_err(|e| e.at("decoder"))?;
     if description.defaults.clean_up_spaces {
@@ -70,7 +80,8 @@ pub fn compile(description: Description) -> Result<Engine> {
         special,
         vocabulary,
     };
-    Ok(Engine::new(description, parts))
+    let hooks = hooks.named_by(&description);
+    Ok(Engine::new(description, hooks, parts))
 }
 
 /// Tokens that are normalized are looked for in what the others leave. Where literals of the two
@@ -79,8 +90,12 @@ fn may_be_found_at_once(added: &[AddedToken]) -> bool {
     let (later, first): (Vec<_>, Vec<_>) = added.iter().partition(|token| token.normalized);
     later.len().saturating_mul(first.len()) <= 1 << 20
         && later.iter().all(|a| first.iter().all(|b| !may_overlap(&a.content, &b.content)))
-        // White space that a token takes into itself may be what another one looks at.
-        && (later.is_empty() || first.is_empty() || added.iter().all(|token| !token.lstrip && !token.rstrip))
+        // White space that a token takes into itself may be what another one looks at, and a token
+        // that was found in the first search is no neighbour to one of the second.
+        && (later.is_empty()
+            || first.is_empty()
+            || (added.iter().all(|token| !token.lstrip && !token.rstrip)
+                && later.iter().all(|token| !token.single_word)))
 }
 
 fn may_overlap(a: &str, b: &str) -> bool {

@@ -82,6 +82,22 @@ pub enum Kind {
         /// What the files are.
         found: String,
     },
+    /// A function of the caller's own that gave something that cannot be used.
+    Hook {
+        /// Its name, where it has one.
+        name: Option<String>,
+        /// Where in the text.
+        position: Option<Place>,
+        /// What is wrong.
+        reason: String,
+    },
+    /// What a function of the caller's own raised. It reaches the caller as it is.
+    Raised {
+        /// What was raised.
+        error: Box<dyn std::error::Error + Send + Sync>,
+        /// It is a wish to stop: work on other threads is not worth waiting for.
+        is_interrupt: bool,
+    },
     /// A wrong argument that none of the other kinds names.
     Argument(String),
     /// The file system said no.
@@ -304,7 +320,8 @@ impl Error {
         match &mut self.kind {
             Kind::SpecialToken { position: Some(position), .. }
             | Kind::Pattern { searched_from: Some(position), .. }
-            | Kind::UnknownToken { position, .. } => {
+            | Kind::UnknownToken { position, .. }
+            | Kind::Hook { position: Some(position), .. } => {
                 *position = place(*position);
             }
             _ => {}
@@ -383,6 +400,17 @@ impl fmt::Display for Error {
                      file, or delete the manifest to load it as it is"
                 )
             }
+            Kind::Hook { name, position, reason } => {
+                match name {
+                    Some(name) => write!(f, "hook {name:?}")?,
+                    None => write!(f, "unnamed hook")?,
+                }
+                if let Some(at) = position {
+                    write!(f, ", at {at} of the text")?;
+                }
+                write!(f, ": {reason}")
+            }
+            Kind::Raised { error, .. } => write!(f, "{error}"),
             Kind::Os(error) => write!(f, "{error}"),
             Kind::Cancelled => write!(f, "stopped by the caller"),
             Kind::Internal(reason) => write!(f, "a fault of tokenmill, please report it: {reason}"),
@@ -394,6 +422,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.kind {
             Kind::Os(error) => Some(error),
+            Kind::Raised { error, .. } => Some(error.as_ref()),
             _ => None,
         }
     }

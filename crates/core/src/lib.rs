@@ -4,7 +4,7 @@
 //! Floors, each importing only what stands below it; `tests/unit/test_floors.py` holds them:
 //!
 //! ```text
-//! train -> engine -> compile -> model -> vocabulary, special, pattern
+//! train -> engine -> compile -> model -> vocabulary, special, pattern, hooks
 //!       -> description -> error, ids, span, watch
 //! ```
 //!
@@ -13,11 +13,13 @@
 
 pub mod aligned;
 pub mod byte_alphabet;
+pub mod charsmap;
 pub mod compile;
 pub mod decode;
 pub mod description;
 pub mod engine;
 pub mod error;
+pub mod hooks;
 pub mod ids;
 pub mod model;
 pub mod normalize;

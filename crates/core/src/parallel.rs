@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::watch::{Watch, cancelled};
 
 /// A thread is started only when each gets at least this much text, in bytes.
@@ -147,8 +147,10 @@ impl<F> Job<F> {
                 Ok(result) => outcome.done.push((unit, result)),
                 Err(error) => {
                     // The caller's wish to stop has left a 0 there and comes before all else.
-                    let first = self.stop_at.fetch_min(unit + 1, Relaxed);
-                    outcome.failed = Some((if first == 0 { 0 } else { unit + 1 }, error));
+                    let is_interrupt = matches!(error.kind, Kind::Raised { is_interrupt: true, .. });
+                    let own = if is_interrupt { 0 } else { unit + 1 };
+                    let first = self.stop_at.fetch_min(own, Relaxed);
+                    outcome.failed = Some((if first == 0 { 0 } else { own }, error));
                     return outcome;
                 }
             }
@@ -209,6 +211,39 @@ mod tests {
         for threads in [1, 4] {
             assert_eq!(run(threads).unwrap_err().to_string(), "three");
         }
+    }
+
+    #[test]
+    fn the_first_error_wins_over_those_that_it_has_stopped() {
+        for _ in 0..20 {
+            let failing = |unit: usize, watch: &dyn Watch| -> Result<()> {
+                if unit == 1 {
+                    return Err(Error::argument("one"));
+                }
+                if unit == 0 {
+                    return Ok(());
+                }
+                // The others go on until they are told.
+                loop {
+                    watch.poll()?;
+                }
+            };
+            assert_eq!(run(8, 3, &Unwatched, failing).unwrap_err().to_string(), "one");
+        }
+    }
+
+    #[test]
+    fn an_interrupt_in_the_work_stops_units_before_it() {
+        let interrupted = |unit: usize, watch: &dyn Watch| -> Result<()> {
+            if unit == 1 {
+                let error = Box::new(std::io::Error::other("by hand"));
+                return Err(Kind::Raised { error, is_interrupt: true }.into());
+            }
+            loop {
+                watch.poll()?;
+            }
+        };
+        assert!(run(2, 2, &Unwatched, interrupted).is_err());
     }
 
     #[test]

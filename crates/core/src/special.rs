@@ -186,6 +186,10 @@ impl AddedMatcher {
             if minds.rstrip {
                 literal.end = text.len() - after.trim_start().len();
             }
+            // White space that the literal before took into itself is gone.
+            if literal.start >= literal.end {
+                continue;
+            }
             if literal.start > start {
                 emit(Segment::Ordinary(Span::new(start, literal.start)), ticker)?;
             }
@@ -304,6 +308,11 @@ mod tests {
         let right = Surroundings { rstrip: true, ..Surroundings::default() };
         let literals = [("<m>", right), (" b", Surroundings::default())];
         assert_eq!(added(&literals, "<m> b"), [(Some(0), (0, 4)), (Some(1), (3, 5))]);
+        // Nothing is left of a literal of white space alone that has gone into another one.
+        let left = Surroundings { lstrip: true, ..Surroundings::default() };
+        for mark in [left, both] {
+            assert_eq!(added(&[("<m>", right), (" ", mark)], "<m>   b"), [(Some(0), (0, 6)), (None, (6, 7))]);
+        }
     }
 
     #[test]

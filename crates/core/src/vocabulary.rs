@@ -4,6 +4,7 @@
 //! Ids may have holes; a vocabulary with a few huge ids costs a search instead of a huge table.
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -75,37 +76,40 @@ impl Vocabulary {
         let tokens = Arc::clone(description.model.tokens());
         let added = description.added_tokens.clone();
         let endings = Endings::of(description);
-        // An added token may stand among the ordinary ones, too.
-        let both = added.iter().filter(|token| tokens.index_of(token.id).is_some()).count();
-        let count = tokens.len() + added.len() - both;
-        let mut ids = Vec::with_capacity(count);
-        let mut offsets = Vec::with_capacity(count + 1);
+        let mut ids: Vec<TokenId> = Vec::with_capacity(tokens.len() + added.len());
+        let mut offsets = Vec::with_capacity(tokens.len() + added.len() + 1);
         let mut decoded = Vec::new();
         offsets.push(0);
         let (mut next_token, mut next_added) = (0, 0);
-        // Both lists ascend: merge them by id.
-        for _ in 0..count {
+        // Both lists ascend: merge them by id. An id decodes to the added token that has it, else to
+        // the first ordinary one.
+        while next_token < tokens.len() || next_added < added.len() {
             let token_id = tokens.ids().get(next_token).copied().unwrap_or(NO_ID);
             let added_id = added.get(next_added).map_or(NO_ID, |token| token.id);
-            if token_id < added_id {
-                let bytes = tokens.bytes(next_token);
-                decoded.extend_from_slice(&bytes[..bytes.len() - endings.length(next_token)]);
-                next_token += 1;
-                ids.push(token_id);
-            } else {
+            let id = token_id.min(added_id);
+            let first = next_token;
+            next_token += tokens.ids()[first..].iter().take_while(|&&other| other == id).count();
+            if added_id == id {
                 decoded.extend_from_slice(added[next_added].content.as_bytes());
                 next_added += 1;
-                next_token += usize::from(token_id == added_id);
-                ids.push(added_id);
+            } else {
+                let bytes = tokens.bytes(first);
+                decoded.extend_from_slice(&bytes[..bytes.len() - endings.length(first)]);
             }
+            ids.push(id);
             offsets.push(narrow(decoded.len()));
         }
         let hasher = FixedState::default();
         let mut by_bytes = HashTable::with_capacity(tokens.len());
         let hash = |index: u32| hasher.hash_one(tokens.bytes(index as usize));
         for index in 0..tokens.len() {
+            let is_same = |&other: &u32| tokens.bytes(other as usize) == tokens.bytes(index);
             let index = narrow(index);
-            by_bytes.insert_unique(hash(index), index, |&index| hash(index));
+            // Of tokens with the same bytes the last counts.
+            match by_bytes.entry(hash(index), is_same, |&index| hash(index)) {
+                Entry::Occupied(mut slot) => *slot.get_mut() = index,
+                Entry::Vacant(slot) => _ = slot.insert(index),
+            }
         }
         Self {
             written_in_byte_alphabet: description.is_byte_level(),
@@ -148,10 +152,16 @@ impl Vocabulary {
         Some(&self.decoded[self.offsets[slot] as usize..self.offsets[slot + 1] as usize])
     }
 
-    /// The ordinary token with exactly these bytes.
+    /// The ordinary token with exactly these bytes; of several the last.
     #[inline]
     pub fn find(&self, bytes: &[u8]) -> Option<TokenId> {
         self.find_index(bytes).map(|index| self.tokens.id(index))
+    }
+
+    /// As [`Self::find`], but for special tokens: what a text may become.
+    #[inline]
+    pub fn find_in_text(&self, bytes: &[u8]) -> Option<TokenId> {
+        self.find(bytes).filter(|&id| !self.is_special(id))
     }
 
     /// As [`Self::find`], the index in [`Self::tokens`].
@@ -176,6 +186,36 @@ impl Vocabulary {
     /// The added token with this id.
     pub fn added_by_id(&self, id: TokenId) -> Option<&AddedToken> {
         self.added.binary_search_by_key(&id, |token| token.id).ok().map(|index| &self.added[index])
+    }
+
+    /// Is this the id of a special token? No text becomes one by a model's rules.
+    #[inline]
+    pub fn is_special(&self, id: TokenId) -> bool {
+        self.added_by_id(id).is_some_and(|token| token.is_special)
+    }
+
+    /// Is this added token an ordinary one as well?
+    pub fn holds_as_ordinary(&self, token: &AddedToken) -> bool {
+        let index = self.find_written_index(&token.content);
+        index.is_some_and(|index| self.tokens.id(index) == token.id)
+    }
+
+    /// Every token in its written form with its id: ids ascending, those of an id as they stand,
+    /// added tokens behind the ordinary ones that they are not.
+    pub fn entries(&self) -> impl Iterator<Item = (TokenId, Cow<'_, str>)> + '_ {
+        let ordinary = self.tokens.iter().map(|(id, bytes)| (id, Cow::Owned(self.write(bytes))));
+        let mut added = self.added.iter().filter(|token| !self.holds_as_ordinary(token)).peekable();
+        let mut ordinary = ordinary.peekable();
+        std::iter::from_fn(move || {
+            let comes_first = match (ordinary.peek(), added.peek()) {
+                (Some((id, _)), Some(token)) => *id <= token.id,
+                (ordinary, _) => ordinary.is_some(),
+            };
+            if comes_first {
+                return ordinary.next();
+            }
+            added.next().map(|token| (token.id, Cow::Borrowed(token.content.as_str())))
+        })
     }
 
     /// An id in the written form of its format: `Ġworld` for byte-level vocabularies.
@@ -211,10 +251,15 @@ impl Vocabulary {
         if let Some(token) = self.added.iter().find(|token| token.content == written) {
             return Some(token.id);
         }
+        self.find_written_index(written).map(|index| self.tokens.id(index))
+    }
+
+    /// The index in [`Self::tokens`] of an ordinary token in its written form.
+    fn find_written_index(&self, written: &str) -> Option<usize> {
         if self.written_in_byte_alphabet {
-            self.find(&byte_alphabet::read(written)?)
+            self.find_index(&byte_alphabet::read(written)?)
         } else {
-            self.find(written.as_bytes())
+            self.find_index(written.as_bytes())
         }
     }
 

@@ -14,14 +14,20 @@ const FILE_LIMIT: u64 = 1 << 30;
 /// The operating system's; a limit error above 1 GiB, before memory is taken.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     let read = || -> Result<Vec<u8>> {
-        if fs::metadata(path)?.is_dir() {
+        let too_large =
+            || Error::limit("the file is larger than a tokenizer file can be (1 GiB)", FILE_LIMIT);
+        let metadata = fs::metadata(path)?;
+        if metadata.is_dir() {
             return Err(std::io::Error::from(std::io::ErrorKind::IsADirectory).into());
         }
+        if metadata.len() > FILE_LIMIT {
+            return Err(too_large());
+        }
         let mut bytes = Vec::new();
-        // One more than the limit, to see whether there is more.
+        // Pipes have no size; one more than the limit shows whether there is more.
         File::open(path)?.take(FILE_LIMIT + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > FILE_LIMIT {
-            return Err(Error::limit("the file is larger than a tokenizer file can be (1 GiB)", FILE_LIMIT));
+            return Err(too_large());
         }
         Ok(bytes)
     };
@@ -32,7 +38,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// A format error that says what the file is instead: empty, compressed, UTF-16, a web page, a
-/// pointer to a file elsewhere, or not UTF-8 at some byte.
+/// pointer to a file elsewhere, not UTF-8 on some line, or cut within a character.
 pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(Error::format(Defect::Empty, "the file is empty"));
@@ -55,6 +61,11 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
-        Error::format(Defect::Encoding, format!("the file is not UTF-8 (byte {at})"))
+        let line = bytes[..at].split(|&byte| byte == b'\n').count();
+        let error = match error.error_len() {
+            Some(_) => Error::format(Defect::Encoding, format!("the file is not UTF-8 (byte {at})")),
+            None => Error::format(Defect::Truncated, "the file ends within a character, too early"),
+        };
+        error.at(format!("line {line}"))
     })
 }

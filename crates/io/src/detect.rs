@@ -2,6 +2,7 @@
 use std::path::Path;
 
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use tokenmill_core::error::{Defect, Error, Result};
 
 use crate::{contents, sentencepiece, tiktoken, vocab_merges, vocab_txt};
@@ -31,7 +32,8 @@ pub(crate) enum Kind {
 /// A format error that says what the file is instead.
 pub(crate) fn kind(path: &Path, bytes: &[u8]) -> Result<Kind> {
     let is_named = |name: &str| path.file_name().is_some_and(|found| found == name);
-    if sentencepiece::is_like(bytes) {
+    // Line ends look like the start of a SentencePiece model.
+    if !bytes.iter().all(u8::is_ascii_whitespace) && sentencepiece::is_like(bytes) {
         return Ok(Kind::SentencePiece);
     }
     let text = match contents::text(bytes) {
@@ -41,10 +43,13 @@ pub(crate) fn kind(path: &Path, bytes: &[u8]) -> Result<Kind> {
     };
     if text.trim_start().starts_with('{') {
         return Ok(match first_telling_key(text) {
-            _ if vocab_merges::is_like_vocab(text) => Kind::Vocab,
-            Some(Kind::Tekken) => Kind::Tekken,
-            _ => Kind::TokenizerJson,
+            Some(kind) => kind,
+            None if vocab_merges::is_like_vocab(text) => Kind::Vocab,
+            None => Kind::TokenizerJson,
         });
+    }
+    if is_named("vocab.json") {
+        return Ok(Kind::Vocab);
     }
     if tiktoken::is_like(text) {
         return Ok(Kind::Tiktoken);
@@ -73,13 +78,17 @@ fn unreadable(path: &Path, bytes: &[u8], error: Error) -> Result<Kind> {
     if path.extension().is_some_and(|extension| extension == "model") {
         return Ok(Kind::SentencePiece);
     }
+    if path.extension().is_some_and(|extension| extension == "gguf") {
+        return Err(Error::format(Defect::WrongKind, "a GGUF file begins with GGUF, and this one does not"));
+    }
     if path.file_name().is_some_and(|name| name == "vocab.txt") {
         return Ok(Kind::VocabTxt);
     }
     Err(error)
 }
 
-/// Which format the keys of an object speak for: the first that only one of them has.
+/// Which format the keys of an object speak for: the first that only one of them has. In a `vocab.json` the
+/// same words may be tokens, but then their values are numbers.
 fn first_telling_key(text: &str) -> Option<Kind> {
     struct Keys(Option<Kind>);
     impl<'de> Visitor<'de> for &mut Keys {
@@ -91,16 +100,19 @@ fn first_telling_key(text: &str) -> Option<Kind> {
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
             while let Some(key) = map.next_key::<String>()? {
-                self.0 = match key.as_str() {
+                let kind = match key.as_str() {
                     "config" | "vocab" => Some(Kind::Tekken),
                     "model" | "added_tokens" | "normalizer" | "pre_tokenizer" | "post_processor"
                     | "decoder" | "truncation" | "padding" => Some(Kind::TokenizerJson),
                     _ => None,
                 };
-                if self.0.is_some() {
+                if kind.is_none() {
+                    map.next_value::<IgnoredAny>()?;
+                } else if !matches!(map.next_value::<&RawValue>(), Ok(value) if is_number(value.get())) {
+                    // Where the file is cut within the value, the key alone speaks.
+                    self.0 = kind;
                     return Ok(());
                 }
-                map.next_value::<IgnoredAny>()?;
             }
             Ok(())
         }
@@ -109,6 +121,10 @@ fn first_telling_key(text: &str) -> Option<Kind> {
     // It ends in an error wherever it stops early.
     let _ = serde_json::Deserializer::from_str(text).deserialize_map(&mut keys);
     keys.0
+}
+
+fn is_number(json: &str) -> bool {
+    json.starts_with(|c: char| c.is_ascii_digit() || c == '-')
 }
 
 #[cfg(test)]
@@ -129,6 +145,8 @@ mod tests {
             (r#"{"image": {"a": 1}, "vocab": [{"rank": 0"#, Kind::Tekken),
             (r#"{"type": "Tekken", "config": "#, Kind::Tekken),
             (r#"{"a": 1}"#, Kind::Vocab),
+            (r#"{"model": 0, "vocab": 1, "a": 2}"#, Kind::Vocab),
+            (r#"{"version": 1.0, "model": {}}"#, Kind::TokenizerJson),
             ("YQ== 0\n", Kind::Tiktoken),
             ("#version: 0.2\na b\n", Kind::Merges),
             ("[PAD]\n[UNK]\na\n", Kind::VocabTxt),
@@ -138,5 +156,7 @@ mod tests {
         assert_eq!(of("x", "a\nb\n"), None);
         assert_eq!(of("vocab.txt", "a\nb\n"), Some(Kind::VocabTxt));
         assert_eq!(of("merges.txt", "a b\n"), Some(Kind::Merges));
+        assert_eq!(of("vocab.json", "[]"), Some(Kind::Vocab));
+        assert_eq!(of("x", "\n\n"), None);
     }
 }

@@ -5,6 +5,7 @@
 //! and steps that do nothing leave no trace in them.
 use tokenmill_core::description::{Decoder, Decoding, Description, Normalizer, PostProcessor};
 use tokenmill_core::engine::Engine;
+use tokenmill_core::error::Result;
 
 use crate::known_files::sha256;
 use crate::state::shape::{State, Writer};
@@ -24,8 +25,12 @@ pub struct Digests {
 }
 
 impl Digests {
-    /// Of a tokenizer. Cost: proportional to the vocabulary.
-    pub fn of(engine: &Engine) -> Self {
+    /// Of a tokenizer, in which hooks count by their names. Cost: proportional to the vocabulary.
+    ///
+    /// # Errors
+    /// A format error for a hook without a name.
+    pub fn of(engine: &Engine) -> Result<Self> {
+        engine.description().check_hooks_have_names()?;
         let Description {
             added_tokens,
             normalizer,
@@ -39,18 +44,23 @@ impl Digests {
             defaults,
         } = plain(engine.canonical());
         let vocabulary = engine.vocabulary();
-        let written: Vec<(u32, String)> =
-            vocabulary.ids().into_iter().filter_map(|id| Some((id, vocabulary.written(id)?))).collect();
+        // Where no step says what a token is as text, its bytes do: `Ġ` may be a space or itself.
+        let text = |id: u32| match &decoding {
+            Decoding::Bytes => vocabulary.decoded(id).map(<[u8]>::to_vec),
+            _ => vocabulary.written(id).map(String::into_bytes),
+        };
+        let texts: Vec<(u32, Vec<u8>)> =
+            vocabulary.ids().into_iter().filter_map(|id| Some((id, text(id)?))).collect();
         let special: Vec<u32> =
             added_tokens.iter().filter(|token| token.is_special).map(|token| token.id).collect();
-        Self {
+        Ok(Self {
             encode: digest("encode", &[&added_tokens, &normalizer, &pre_tokenizer, &model]),
-            decode: digest("decode", &[&decoding, &written, &special, &defaults.clean_up_spaces]),
+            decode: digest("decode", &[&decoding, &texts, &special, &defaults.clean_up_spaces]),
             template: digest(
                 "template",
                 &[&post_processor, &truncation, &padding, &roles, &defaults.special_as_text],
             ),
-        }
+        })
     }
 
     /// The three as one: `tm1-` and 64 hexadecimal digits.

@@ -1,10 +1,11 @@
 //! From a path to a compiled tokenizer; formats are told apart by content.
 use std::path::Path;
 
-use tokenmill_core::compile::compile;
-use tokenmill_core::description::{AddedToken, Description, Split};
+use tokenmill_core::compile::{compile, compile_with};
+use tokenmill_core::description::{AddedToken, Description, Model, Split};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
+use tokenmill_core::hooks::Hooks;
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known;
 
@@ -24,6 +25,8 @@ pub struct LoadOptions {
     pub special_tokens: Vec<(String, Option<TokenId>)>,
     /// Refuse what is else tolerated and reported.
     pub strict: bool,
+    /// The functions that files may name.
+    pub hooks: Hooks,
 }
 
 /// Loads a tokenizer: a tokenizer.json, a tekken.json, a SentencePiece model, a GGUF file, a
@@ -43,13 +46,14 @@ pub fn load(path: &Path, options: &LoadOptions) -> Result<(Engine, Report)> {
             let reason = "the folder holds a split of its own; leave split= out";
             return Err(Error::format(Defect::Inconsistent, reason).at("pre_tokenizer").in_file(path));
         }
-        let engine = compile(description).map_err(|error| error.in_file(path))?;
+        let engine = compile_with(description, &options.hooks).map_err(|error| error.in_file(path))?;
         return finish(engine, path, options, report);
     }
     let path = if path.is_dir() { &file_in(path)? } else { path };
+    let ready = |description| compile_with(description, &options.hooks);
     let engine = if gguf::is_file(path) {
         report.reads(&name_of(path));
-        gguf::load(path, options.split.as_ref()).and_then(compile)
+        gguf::load(path, options.split.as_ref(), report).and_then(ready)
     } else {
         contents::read(path).and_then(|bytes| {
             if let (Some(folder), Some(name)) =
@@ -57,11 +61,61 @@ pub fn load(path: &Path, options: &LoadOptions) -> Result<(Engine, Report)> {
             {
                 manifest::check(folder, name, &bytes)?;
             }
-            compile(parse(path, &bytes, options, report)?)
+            report.reads(&name_of(path));
+            ready(parse(path, &bytes, &|other| read_beside(path, other), options, report)?)
         })
     };
     let engine = engine.map_err(|error| error.in_file(path))?;
     finish(engine, path, options, report)
+}
+
+/// The tokenizer of a tokenizer.json that is in memory. `scores` are those of a Unigram vocabulary, by
+/// id, to the last bit: the tokenizers library, and so this reader, may be off by one bit where it
+/// reads them.
+///
+/// # Errors
+/// A format error naming the field.
+pub fn load_tokenizer_json(json: &[u8], scores: Option<&[f64]>) -> Result<(Engine, Report)> {
+    let mut report = Report::new(false);
+    let mut description = tokenizer_json::parse(json, &mut report)?;
+    match (&mut description.model, scores) {
+        (Model::Unigram(model), Some(scores)) => {
+            tokenizer_json::set_scores(model, scores).map_err(|error| error.at("model"))?;
+        }
+        (_, None) => {}
+        (_, Some(_)) => {
+            let reason = "scores are those of a Unigram model, and this one is another";
+            return Err(Error::argument(reason));
+        }
+    }
+    Ok((compile(description)?, report))
+}
+
+/// The description in the bytes of a file that is in memory; the format is told as [`load`] tells it.
+/// `beside` are the files that lie in the same folder, by name: only vocab.json and merges.txt need
+/// one another. Special tokens that the caller brings are not added.
+///
+/// # Errors
+/// A format error naming file and field.
+pub fn parse_bytes(
+    name: &str,
+    bytes: &[u8],
+    beside: &[(&str, &[u8])],
+    options: &LoadOptions,
+) -> Result<(Description, Report)> {
+    let mut report = Report::new(options.strict);
+    report.reads(name);
+    let path = Path::new(name);
+    let find = |other: &Path| {
+        let found = beside.iter().find(|(name, _)| Path::new(name) == other);
+        found.map(|(_, bytes)| bytes.to_vec()).ok_or_else(|| not_beside(path, other))
+    };
+    let description = if bytes.starts_with(gguf::MAGIC) {
+        gguf::parse(bytes, options.split.as_ref(), &mut report)
+    } else {
+        parse(path, bytes, &find, options, &mut report)
+    };
+    Ok((description.map_err(|error| error.in_file(path))?, report))
 }
 
 /// Adds what the caller brings.
@@ -71,12 +125,28 @@ fn finish(
     options: &LoadOptions,
     report: &mut Report,
 ) -> Result<(Engine, Report)> {
-    let report = std::mem::take(report);
     if options.special_tokens.is_empty() {
-        return Ok((engine, report));
+        return Ok((engine, std::mem::take(report)));
     }
-    let engine = engine.with_special_tokens(&options.special_tokens).and_then(compile);
+    find_shadowed(&engine, options, report).map_err(|error| error.in_file(path))?;
+    let report = std::mem::take(report);
+    let extended = engine.with_special_tokens(&options.special_tokens);
+    let engine = extended.and_then(|description| compile_with(description, engine.hooks()));
     Ok((engine.map_err(|error| error.in_file(path))?, report))
+}
+
+/// Special tokens whose literals are ordinary tokens too: what a text becomes depends on how it is read.
+fn find_shadowed(engine: &Engine, options: &LoadOptions, report: &mut Report) -> Result<()> {
+    for (content, id) in &options.special_tokens {
+        let ordinary = engine.vocabulary().find(content.as_bytes());
+        if let (Some(ordinary), Some(special)) = (ordinary, *id)
+            && ordinary != special
+        {
+            let reason = format!("{content:?} is {special} as a special token, and {ordinary} as text");
+            report.tolerate(Defect::Duplicate, "special_tokens", reason)?;
+        }
+    }
+    Ok(())
 }
 
 /// What is looked for in a folder, the fullest first.
@@ -121,28 +191,36 @@ fn file_in(folder: &Path) -> Result<std::path::PathBuf> {
     }
 }
 
-fn parse(path: &Path, bytes: &[u8], options: &LoadOptions, report: &mut Report) -> Result<Description> {
-    report.reads(&name_of(path));
+/// Reads the bytes of a file; `beside` gives those of another one in its folder.
+fn parse(
+    path: &Path,
+    bytes: &[u8],
+    beside: &dyn Fn(&Path) -> Result<Vec<u8>>,
+    options: &LoadOptions,
+    report: &mut Report,
+) -> Result<Description> {
     match detect::kind(path, bytes)? {
         Kind::TokenizerJson => with_own_split(tokenizer_json::parse(bytes, report)?, options),
         Kind::Tekken => with_own_split(tekken::parse(bytes, report)?, options),
-        Kind::SentencePiece => with_own_split(sentencepiece::parse(bytes)?, options),
+        Kind::SentencePiece => with_own_split(sentencepiece::parse(bytes, report)?, options),
         Kind::VocabTxt => with_own_split(vocab_txt::parse(bytes, report)?, options),
         Kind::Tiktoken => {
             let known = known_files::find(bytes);
             let split = split_of(known, options, "a .tiktoken file")?;
-            let mut description = tiktoken::parse(bytes, &split)?;
+            let beside = options.special_tokens.iter().filter_map(|&(_, id)| id);
+            let own = known.into_iter().flat_map(known_files::Known::special_tokens).map(|(_, id)| id);
+            let special: Vec<TokenId> = beside.chain(own).collect();
+            let mut description = tiktoken::parse(bytes, &split, &special, report)?;
             add_known(&mut description, known);
             Ok(description)
         }
         Kind::Vocab => {
             let other = path.with_file_name("merges.txt");
-            parse_pair(bytes, &read_beside(path, &other)?, &other, options)
+            parse_pair((path, bytes), (&other, &beside(&other)?), options, report)
         }
         Kind::Merges => {
             let other = path.with_file_name("vocab.json");
-            let vocab = read_beside(path, &other)?;
-            parse_pair(&vocab, bytes, path, options).map_err(|error| error.in_file(&other))
+            parse_pair((&other, &beside(&other)?), (path, bytes), options, report)
         }
     }
 }
@@ -163,8 +241,7 @@ fn name_of(path: &Path) -> String {
 /// The other file of a pair, checked like the first.
 fn read_beside(path: &Path, other: &Path) -> Result<Vec<u8>> {
     if !other.is_file() {
-        let reason = format!("{} needs {} beside it, which is not there", name_of(path), name_of(other));
-        return Err(Error::format(Defect::Missing, reason));
+        return Err(not_beside(path, other));
     }
     let bytes = contents::read(other)?;
     if let Some(folder) = other.parent() {
@@ -173,12 +250,27 @@ fn read_beside(path: &Path, other: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn parse_pair(vocab: &[u8], merges: &[u8], merges_path: &Path, options: &LoadOptions) -> Result<Description> {
+fn not_beside(path: &Path, other: &Path) -> Error {
+    let reason = format!("{} needs {} beside it, which is not there", name_of(path), name_of(other));
+    Error::format(Defect::Missing, reason).at(name_of(other))
+}
+
+/// Reads the two files, each given with its path.
+fn parse_pair(
+    (vocab_path, vocab): (&Path, &[u8]),
+    (merges_path, merges): (&Path, &[u8]),
+    options: &LoadOptions,
+    report: &mut Report,
+) -> Result<Description> {
     let known = known_files::find(vocab);
     let split = split_of(known, options, "vocab.json with merges.txt")?;
     let special: Vec<&str> = options.special_tokens.iter().map(|(content, _)| content.as_str()).collect();
-    let in_merges = |error: Error| error.in_file(merges_path);
-    let mut description = vocab_merges::parse(vocab, merges, &split, &special, in_merges)?;
+    let in_vocab = |error: Error| error.in_file(vocab_path);
+    report.reads(&name_of(vocab_path));
+    let written = vocab_merges::parse_vocab(vocab, report).map_err(in_vocab)?;
+    report.reads(&name_of(merges_path));
+    let merges = vocab_merges::parse_merges(merges, &written, report).map_err(|e| e.in_file(merges_path))?;
+    let mut description = vocab_merges::describe(&written, merges, &split, &special).map_err(in_vocab)?;
     add_known(&mut description, known);
     Ok(description)
 }
@@ -207,11 +299,12 @@ fn add_known(description: &mut Description, known: Option<&known_files::Known>) 
         }
         // GPT-2's vocab.json lists its special token among the others.
         let tokens = description.model.tokens();
-        if let Some(index) = tokens.index_of(id) {
-            if tokens.bytes(index) != content.as_bytes() {
+        if tokens.index_of(id).is_some() {
+            let is_it = |other, bytes: &[u8]| other == id && bytes == content.as_bytes();
+            let without = tokens.without(is_it);
+            if without.len() == tokens.len() {
                 continue;
             }
-            let without = tokens.without(|other| other == id);
             *description.model.tokens_mut() = without.into();
         }
         description.added_tokens.push(AddedToken::special(id, content));

@@ -4,17 +4,24 @@ use std::collections::HashMap;
 use tokenmill_core::description::Merge;
 use tokenmill_core::ids::TokenId;
 
-/// Of a pair that is listed several times the last place counts.
-pub(crate) fn keep_last(mut merges: Vec<Merge>) -> Vec<Merge> {
+/// Places of merges that are listed before, each with the place before it.
+pub(crate) type Repeated = Vec<(usize, usize)>;
+
+/// Of a pair that is listed several times the last place counts. The places of the repeated ones are those in what
+/// was given.
+pub(crate) fn keep_last(mut merges: Vec<Merge>) -> (Vec<Merge>, Repeated) {
     let mut last_place: HashMap<(TokenId, TokenId), usize> = HashMap::with_capacity(merges.len());
+    let mut repeated = Vec::new();
     for (place, merge) in merges.iter().enumerate() {
-        last_place.insert((merge.left, merge.right), place);
+        if let Some(earlier) = last_place.insert((merge.left, merge.right), place) {
+            repeated.push((place, earlier));
+        }
     }
-    if last_place.len() < merges.len() {
+    if !repeated.is_empty() {
         let mut places = 0..;
         merges.retain(|merge| places.next().as_ref() == last_place.get(&(merge.left, merge.right)));
     }
-    merges
+    (merges, repeated)
 }
 
 #[cfg(test)]
@@ -25,7 +32,8 @@ mod tests {
     fn the_last_place_counts() {
         let merge = |left, right| Merge { left, right, result: 9 };
         let merges = vec![merge(0, 1), merge(1, 2), merge(0, 1)];
-        assert_eq!(keep_last(merges), [merge(1, 2), merge(0, 1)]);
-        assert_eq!(keep_last(vec![merge(0, 1), merge(1, 0)]), [merge(0, 1), merge(1, 0)]);
+        assert_eq!(keep_last(merges), (vec![merge(1, 2), merge(0, 1)], vec![(2, 0)]));
+        let merges = vec![merge(0, 1), merge(1, 0)];
+        assert_eq!(keep_last(merges.clone()), (merges, Vec::new()));
     }
 }

@@ -1,7 +1,7 @@
 //! From a compiled tokenizer to files: atomic, and the same bytes every time.
 use std::path::Path;
 
-use tokenmill_core::description::Split;
+use tokenmill_core::description::{Normalizer, Split};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 
@@ -45,6 +45,16 @@ impl Format {
         }
     }
 
+    /// What a folder is given: a tokenizer.json, but for what only a SentencePiece model says.
+    fn of_folder(engine: &Engine) -> Self {
+        let is_sentencepiece = |step: &Normalizer| matches!(step, Normalizer::SentencePiece(_));
+        if engine.description().normalizer.iter().any(is_sentencepiece) {
+            Self::SentencePiece
+        } else {
+            Self::TokenizerJson
+        }
+    }
+
     /// Is it one that holds ids alone, neither the split nor the special tokens?
     fn is_bare(self) -> bool {
         matches!(self, Self::Tiktoken | Self::VocabMerges)
@@ -61,7 +71,8 @@ pub struct SaveOptions {
 }
 
 /// Saves a tokenizer. A path that is a folder, or that names no file format, becomes a folder
-/// with a `tokenizer.json` and a manifest; else the name decides the format.
+/// with a `tokenizer.json` (a `tokenizer.model` for a tokenizer that is a SentencePiece model) and a
+/// manifest; else the name decides the format.
 ///
 /// # Errors
 /// A format error naming what the format cannot hold, unless `lossy`; the operating system's.
@@ -77,7 +88,8 @@ pub fn save(engine: &Engine, path: &Path, options: SaveOptions) -> Result<()> {
         || (by_path.is_none()
             && !matches!(options.format, Some(Format::Tiktoken | Format::SentencePiece))
             && path.extension().is_none());
-    let Some(format) = options.format.or(by_path).or(is_folder.then_some(Format::TokenizerJson)) else {
+    let of_folder = || is_folder.then(|| Format::of_folder(engine));
+    let Some(format) = options.format.or(by_path).or_else(of_folder) else {
         let reason = "no format goes by this name; use a folder (with a slash at its end), a name that ends in .json, .model or .tiktoken, or format=";
         return Err(Error::format(Defect::Unknown, reason).in_file(path));
     };
@@ -158,8 +170,15 @@ fn refuse_loss(engine: &Engine, format: Format) -> Result<()> {
     let name = if format == Format::Tiktoken { "a .tiktoken file" } else { "vocab.json with merges.txt" };
     let description = engine.description();
     let mut lost = Vec::new();
-    if description.split() != Some(Split::Whole) {
-        lost.push(("split", "the split".to_owned()));
+    if !description.normalizer.is_empty() {
+        let hook = description.normalizer_hooks().next();
+        let what = hook.map_or("the normalizer".to_owned(), |(_, hook)| format!("the normalizer ({hook})"));
+        lost.push(("normalizer", what));
+    }
+    if Split::of_stages(&description.pre_tokenizer) != Some(Split::Whole) {
+        let hook = description.splitter_hooks().next();
+        let what = hook.map_or("the split".to_owned(), |(_, hook)| format!("the split ({hook})"));
+        lost.push(("split", what));
     }
     if !description.added_tokens.is_empty() {
         let names: Vec<&str> =

@@ -6,18 +6,18 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use base64::Engine as _;
-use base64::engine::DecodePaddingMode;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
 use tokenmill_core::description::{AddedToken, Alphabet, Bpe, Description, Merges, Roles, Split, TokenList};
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::Splitter;
 
-use crate::contents;
 use crate::report::Report;
-use crate::templates;
 use crate::tokenizer_json::json_error;
+use crate::{contents, loose_base64, templates};
 
 /// Ranks, bytes of one token, and special tokens that a file may have.
 const ENTRY_LIMIT: usize = 16 << 20;
@@ -58,7 +58,14 @@ struct File<'a> {
     #[serde(borrow)]
     vocab: Vec<Entry<'a>>,
     special_tokens: Option<Vec<SpecialEntry>>,
+    image: Option<Value>,
+    multimodal: Option<Value>,
+    audio: Option<Value>,
 }
+
+/// Sections that say nothing about text, and what the library wants in them.
+const IMAGE_PARTS: &[&str] = &["image_patch_size", "max_image_size"];
+const AUDIO_PARTS: &[&str] = &["audio_encoding_config"];
 
 #[derive(Deserialize)]
 struct Config {
@@ -68,16 +75,21 @@ struct Config {
     version: String,
 }
 
+/// The library takes these three keys and no others, whatever the text is.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Entry<'a> {
     rank: u64,
     #[serde(borrow)]
     token_bytes: Cow<'a, str>,
+    #[serde(rename = "token_str")]
+    _text: IgnoredAny,
 }
 
 #[derive(Deserialize)]
 struct SpecialEntry {
-    rank: u64,
+    /// Not always a number.
+    rank: Value,
     token_str: String,
 }
 
@@ -95,7 +107,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
 }
 
 fn describe(file: File<'_>, report: &mut Report) -> Result<Description> {
-    let File { config, vocab, special_tokens } = file;
+    let File { config, vocab, special_tokens, image, multimodal, audio } = file;
     let in_config = |error: Error, name: &str| error.at(name.to_owned()).at("config");
     if !VERSIONS.contains(&config.version.as_str()) {
         let reason = format!("version {:?} is not known; known are {}", config.version, VERSIONS.join(", "));
@@ -127,18 +139,28 @@ fn describe(file: File<'_>, report: &mut Report) -> Result<Description> {
         report.note(reason);
     }
     let first = specials as TokenId;
-    let tokens = ranks(&vocab[..used], first).map_err(|e| e.at("vocab"))?;
+    let tokens = ranks(&vocab[..used], first, report)?;
     let named = match special_tokens {
-        Some(entries) => entries.into_iter().map(|entry| (entry.rank, entry.token_str)).collect(),
+        Some(entries) => entries,
         None if VERSIONS_WITH_DEFAULTS.contains(&config.version.as_str()) => {
-            (0..).zip(DEFAULT_SPECIAL).map(|(id, name)| (id, name.to_owned())).collect()
+            let entry =
+                |(rank, name): (u64, &str)| SpecialEntry { rank: rank.into(), token_str: name.into() };
+            (0..).zip(DEFAULT_SPECIAL).map(entry).collect()
         }
         None => {
             let reason = format!("is missing; files of version {} list them", config.version);
             return Err(Error::format(Defect::Missing, reason).at("special_tokens"));
         }
     };
-    let added_tokens = special(named, first).map_err(|e| e.at("special_tokens"))?;
+    let added_tokens = special(named, first, report)?;
+    find_shadowed(&tokens, &added_tokens, report)?;
+    for (name, section, parts) in [
+        ("image", image, IMAGE_PARTS),
+        ("multimodal", multimodal, IMAGE_PARTS),
+        ("audio", audio, AUDIO_PARTS),
+    ] {
+        check_section(name, section.as_ref(), parts, report)?;
+    }
     let find = |name: &str| added_tokens.iter().find(|token| token.content == name).map(|token| token.id);
     let roles = Roles {
         bos: find("<s>"),
@@ -152,18 +174,14 @@ fn describe(file: File<'_>, report: &mut Report) -> Result<Description> {
     Ok(Description { added_tokens, post_processor, roles, ..Description::of_bpe(&split, model) })
 }
 
-fn ranks(vocab: &[Entry<'_>], first: TokenId) -> Result<TokenList> {
-    const LENIENT: GeneralPurpose = GeneralPurpose::new(
-        &base64::alphabet::STANDARD,
-        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-    );
+fn ranks(vocab: &[Entry<'_>], first: TokenId, report: &mut Report) -> Result<TokenList> {
     if vocab.len() > ENTRY_LIMIT {
-        return Err(Error::limit(format!("more than {ENTRY_LIMIT} ranks"), ENTRY_LIMIT as u64));
+        return Err(Error::limit(format!("more than {ENTRY_LIMIT} ranks"), ENTRY_LIMIT as u64).at("vocab"));
     }
     let mut tokens = TokenList::with_capacity(vocab.len(), 8 * vocab.len());
     let mut seen: HashSet<Vec<u8>> = HashSet::with_capacity(vocab.len());
     for (i, entry) in vocab.iter().enumerate() {
-        let fault = |field: &str, error: Error| Err(error.at(field.to_owned()).at_index(i));
+        let fault = |field: &str, error: Error| Err(error.at(field.to_owned()).at_index(i).at("vocab"));
         if entry.rank != i as u64 {
             let reason = format!("the rank {} is not its place in the list", entry.rank);
             return fault("rank", Error::format(Defect::Inconsistent, reason));
@@ -172,18 +190,28 @@ fn ranks(vocab: &[Entry<'_>], first: TokenId) -> Result<TokenList> {
             let reason = format!("is longer than a token of {TOKEN_LIMIT} bytes can be");
             return fault("token_bytes", Error::limit(reason, TOKEN_LIMIT as u64));
         }
-        let bytes = match LENIENT.decode(entry.token_bytes.as_bytes()) {
+        let tolerate = |report: &mut Report, defect, reason: String| {
+            report.tolerate(defect, format!("vocab[{i}].token_bytes"), reason)
+        };
+        let bytes = match STANDARD.decode(entry.token_bytes.as_bytes()) {
             Ok(bytes) => bytes,
-            Err(error) => return fault("token_bytes", Error::format(Defect::Base64, error.to_string())),
+            Err(error) => {
+                let Some(bytes) = loose_base64::decode(&entry.token_bytes) else {
+                    return fault("token_bytes", Error::format(Defect::Base64, error.to_string()));
+                };
+                tolerate(report, Defect::Base64, format!("{error}; passed over, as Python does"))?;
+                bytes
+            }
         };
         if i < 256 && bytes != [i as u8] {
             let reason = "the first 256 ranks must be the bytes in order";
             return fault("token_bytes", Error::format(Defect::Inconsistent, reason));
         }
         if bytes.is_empty() {
-            return fault("token_bytes", Error::format(Defect::Empty, "the token is empty"));
+            tolerate(report, Defect::Empty, "the token is empty, and left out".to_owned())?;
+        } else {
+            tokens.push(first + i as TokenId, &bytes);
         }
-        tokens.push(first + i as TokenId, &bytes);
         if !seen.insert(bytes) {
             return fault("token_bytes", Error::format(Defect::Duplicate, "the token is there before"));
         }
@@ -192,43 +220,103 @@ fn ranks(vocab: &[Entry<'_>], first: TokenId) -> Result<TokenList> {
 }
 
 /// The special tokens by id, those without a name called by their number.
-fn special(named: Vec<(u64, String)>, count: TokenId) -> Result<Vec<AddedToken>> {
+///
+/// Ids are the ranks, if each is there once; else the places in the list, by which the library decodes.
+fn special(named: Vec<SpecialEntry>, count: TokenId, report: &mut Report) -> Result<Vec<AddedToken>> {
+    let list = |error: Error| error.at("special_tokens");
     let from = named.len();
     if from > count as usize {
         let reason = format!("{from} special tokens, but config.default_num_special_tokens is {count}");
-        return Err(Error::format(Defect::Inconsistent, reason));
+        return Err(list(Error::format(Defect::Inconsistent, reason)));
     }
-    let fillers = (from as u64..u64::from(count)).map(|id| (id, format!("<SPECIAL_{id}>")));
-    let mut by_id: Vec<Option<String>> = vec![None; count as usize];
-    let mut ids: HashMap<String, u64> = HashMap::with_capacity(count as usize);
-    for (i, (id, name)) in named.into_iter().chain(fillers).enumerate() {
+    let ids = special_ids(&named, count, report)?;
+    let fillers = (from..count as usize).map(|place| format!("<SPECIAL_{place}>"));
+    let names = named.into_iter().map(|entry| entry.token_str).chain(fillers);
+    let mut seen: HashSet<String> = HashSet::with_capacity(count as usize);
+    let mut tokens = Vec::with_capacity(count as usize);
+    for (i, (name, id)) in names.zip(ids).enumerate() {
         let fault =
-            |field: &str, defect, reason| Err(Error::format(defect, reason).at(field.to_owned()).at_index(i));
-        let slot = usize::try_from(id).ok().and_then(|id| by_id.get_mut(id));
-        let Some(slot) = slot else {
-            let reason = format!("the rank {id} is not below the number of special tokens, {count}");
-            return fault("rank", Defect::Range, reason);
-        };
-        if slot.is_some() {
-            return fault("rank", Defect::Duplicate, format!("the rank {id} is there twice"));
-        }
+            |defect, reason| Err(list(Error::format(defect, reason).at("token_str".to_owned()).at_index(i)));
         if name.is_empty() {
-            return fault("token_str", Defect::Empty, "a special token is empty".to_owned());
+            return fault(Defect::Empty, "a special token is empty".to_owned());
         }
-        if ids.insert(name.clone(), id).is_some() {
-            return fault("token_str", Defect::Duplicate, format!("{name:?} is there twice"));
+        if !seen.insert(name.clone()) {
+            return fault(Defect::Duplicate, format!("{name:?} is there twice"));
         }
-        *slot = Some(name);
+        tokens.push(AddedToken::special(id, name));
     }
-    let named = (0..).zip(by_id).filter_map(|(id, name)| Some(AddedToken::special(id, name?)));
-    Ok(named.collect())
+    tokens.sort_by_key(|token| token.id);
+    Ok(tokens)
+}
+
+/// The ids of all special tokens, by place.
+fn special_ids(named: &[SpecialEntry], count: TokenId, report: &mut Report) -> Result<Vec<TokenId>> {
+    if let Some(i) = named.iter().position(|entry| entry.rank.is_array() || entry.rank.is_object()) {
+        let error = Error::format(Defect::Type, "expected a number");
+        return Err(error.at("rank".to_owned()).at_index(i).at("special_tokens"));
+    }
+    let places = || 0..count;
+    let rank = |place: TokenId| {
+        let entry = named.get(place as usize);
+        entry.map_or(Some(place), |entry| entry.rank.as_u64().and_then(|rank| TokenId::try_from(rank).ok()))
+    };
+    let ranks: Vec<TokenId> = places().map_while(|place| rank(place).filter(|&rank| rank < count)).collect();
+    if ranks.iter().collect::<HashSet<_>>().len() == count as usize {
+        return Ok(ranks);
+    }
+    for (place, entry) in (0_u32..).zip(named).filter(|&(place, _)| rank(place) != Some(place)) {
+        let reason = format!(
+            "the ranks are not the numbers below {count}; {place}, its place, counts, not {}",
+            entry.rank
+        );
+        report.tolerate(Defect::Inconsistent, format!("special_tokens[{place}].rank"), reason)?;
+    }
+    Ok(places().collect())
+}
+
+/// Special tokens whose names are ordinary tokens too.
+fn find_shadowed(tokens: &TokenList, special: &[AddedToken], report: &mut Report) -> Result<()> {
+    let ids: HashMap<&[u8], TokenId> =
+        special.iter().map(|token| (token.content.as_bytes(), token.id)).collect();
+    for (id, bytes) in tokens.iter() {
+        if let Some(other) = ids.get(bytes) {
+            let rank = id - special.len() as TokenId;
+            let reason = format!("is {other} as a special token, and {id} as text");
+            report.tolerate(Defect::Duplicate, format!("vocab[{rank}].token_bytes"), reason)?;
+        }
+    }
+    Ok(())
+}
+
+/// What the library refuses in a section that says nothing about text.
+fn check_section(name: &str, section: Option<&Value>, parts: &[&str], report: &mut Report) -> Result<()> {
+    let Some(section) = section.filter(|section| !is_nothing(section)) else { return Ok(()) };
+    let Some(section) = section.as_object() else {
+        return report.tolerate(Defect::Type, name, "expected an object; it says nothing about text");
+    };
+    for part in parts.iter().filter(|&&part| !section.contains_key(part)) {
+        let reason = "is missing; the section says nothing about text";
+        report.tolerate(Defect::Missing, format!("{name}.{part}"), reason)?;
+    }
+    Ok(())
+}
+
+/// What Python takes for nothing.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(true) => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base64::engine::general_purpose::STANDARD;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn file() -> Value {
         let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
@@ -252,7 +340,7 @@ mod tests {
     }
 
     fn fault(change: impl Fn(&mut Value)) -> (String, &'static str) {
-        let error = parse(&changed(change), &mut Report::default()).unwrap_err();
+        let error = parse(&changed(change), &mut Report::new(true)).unwrap_err();
         let Kind::Format { defect, .. } = &error.kind else { panic!("{error}") };
         (error.field.to_string(), defect.as_str())
     }
@@ -308,24 +396,60 @@ mod tests {
             "limit",
         );
         let special = |rank: u64, name: &str| json!([{"rank": 0, "token_str": "<unk>"}, {"rank": rank, "token_str": name}]);
-        case(&|f| f["special_tokens"] = special(0, "<s>"), "special_tokens[1].rank", "duplicate");
-        case(&|f| f["special_tokens"] = special(25, "<s>"), "special_tokens[1].rank", "range");
+        case(&|f| f["special_tokens"] = special(0, "<s>"), "special_tokens[1].rank", "inconsistent");
+        case(&|f| f["special_tokens"] = special(25, "<s>"), "special_tokens[1].rank", "inconsistent");
+        case(
+            &|f| f["special_tokens"] = json!([{"rank": [], "token_str": "<s>"}]),
+            "special_tokens[0].rank",
+            "type",
+        );
+        case(&|f| f["special_tokens"] = special(1, "ab"), "vocab[256].token_bytes", "duplicate");
+        case(&|f| f["vocab"][257]["token_bytes"] = json!("YWI"), "vocab[257].token_bytes", "base64");
+        case(&|f| f["vocab"][257]["token_bytes"] = json!("e*Hh4"), "vocab[257].token_bytes", "base64");
+        case(&|f| f["vocab"][257]["score"] = json!(1), "vocab[257].score", "unsupported");
+        case(&|f| f["image"] = json!("broken"), "image", "type");
+        case(&|f| f["audio"] = json!({"a": 1}), "audio.audio_encoding_config", "missing");
         case(&|f| f["special_tokens"] = special(1, "<unk>"), "special_tokens[1].token_str", "duplicate");
         case(&|f| f["special_tokens"] = special(1, ""), "special_tokens[1].token_str", "empty");
     }
 
     #[test]
     fn what_only_informs_may_be_wrong() {
-        assert!(
-            parse(&changed(|f| f["vocab"][4]["token_str"] = json!("wrong")), &mut Report::default()).is_ok()
-        );
-        assert!(parse(&changed(|f| f["image"] = json!("broken")), &mut Report::default()).is_ok());
-        assert!(
-            parse(
-                &changed(|f| f["vocab"][258]["token_bytes"] = json!("not base64!")),
-                &mut Report::default()
-            )
-            .is_ok()
-        );
+        let read = |change: &dyn Fn(&mut Value)| parse(&changed(change), &mut Report::new(true));
+        assert!(read(&|f| f["vocab"][4]["token_str"] = json!("wrong")).is_ok());
+        assert!(read(&|f| f["vocab"][4]["token_str"] = json!(7)).is_ok());
+        assert!(read(&|f| f["image"] = json!({})).is_ok());
+        assert!(read(&|f| f["vocab"][258]["token_bytes"] = json!("not base64!")).is_ok());
+    }
+
+    #[test]
+    fn what_the_library_lets_pass_is_reported() {
+        let case = |change: &dyn Fn(&mut Value), field: &str, kind: &str| {
+            let mut report = Report::new(false);
+            let description = parse(&changed(change), &mut report).unwrap();
+            let [found] = report.tolerated() else { panic!("{report:?}") };
+            assert_eq!((found.field.as_str(), found.defect.as_str()), (field, kind));
+            description
+        };
+        let bytes = "vocab[257].token_bytes";
+        let read = case(&|f| f["vocab"][257]["token_bytes"] = json!("e*Hh4"), bytes, "base64");
+        assert_eq!(read.model.tokens().bytes(257), b"xxx");
+        let read = case(&|f| f["vocab"][257]["token_bytes"] = json!(""), bytes, "empty");
+        assert_eq!(read.model.tokens().len(), 257);
+        let special =
+            |rank: Value| json!([{"rank": 0, "token_str": "<unk>"}, {"rank": rank, "token_str": "<s>"}]);
+        for rank in [json!(0), json!(25), json!(-1), json!("1"), json!(null)] {
+            let place = "special_tokens[1].rank";
+            let read = case(&|f| f["special_tokens"] = special(rank.clone()), place, "inconsistent");
+            assert_eq!(read.roles.bos, Some(1));
+        }
+        case(&|f| f["audio"] = json!("?"), "audio", "type");
+    }
+
+    #[test]
+    fn special_tokens_may_be_listed_in_another_order() {
+        let listed = json!([{"rank": 1, "token_str": "<s>"}, {"rank": 0, "token_str": "<unk>"}]);
+        let read = parse(&changed(|f| f["special_tokens"] = listed.clone()), &mut Report::new(true)).unwrap();
+        assert_eq!((read.roles.bos, read.roles.unk), (Some(1), Some(0)));
     }
 }

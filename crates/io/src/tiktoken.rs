@@ -1,12 +1,12 @@
 //! `.tiktoken`: one `base64(bytes) rank` per line. The rank is the id; any two tokens whose
 //! joined bytes are a token merge, lowest rank first, and a pretoken that is a token is taken
 //! whole. The file holds neither the split nor the special tokens.
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use base64::Engine as _;
-use base64::engine::DecodePaddingMode;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::compile::compile;
 use tokenmill_core::description::{Alphabet, Bpe, Description, Merges, Split, TokenList};
@@ -14,7 +14,8 @@ use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::{NO_ID, TokenId};
 
-use crate::contents;
+use crate::report::Report;
+use crate::{contents, gaps};
 
 /// Entries and bytes of one token that a file may have.
 const ENTRY_LIMIT: usize = 16 << 20;
@@ -30,55 +31,96 @@ pub(crate) fn is_like(text: &str) -> bool {
         && fields.next().is_none()
 }
 
-/// Reads a file of ranks.
+/// The rank of each token, and the number of its line.
+type Ranks = HashMap<Vec<u8>, (TokenId, usize)>;
+
+/// Reads a file of ranks. `special` are the ids that special tokens beside it have.
 ///
 /// # Errors
 /// A format error naming the line.
-pub(crate) fn parse(bytes: &[u8], split: &Split) -> Result<Description> {
+pub(crate) fn parse(
+    bytes: &[u8],
+    split: &Split,
+    special: &[TokenId],
+    report: &mut Report,
+) -> Result<Description> {
     let text = contents::text(bytes)?;
-    let mut entries: Vec<(TokenId, Vec<u8>)> = Vec::new();
-    let mut line_of_rank: HashMap<TokenId, usize> = HashMap::new();
-    let mut line_of_token: HashMap<Vec<u8>, usize> = HashMap::new();
+    check_count(text)?;
+    let mut ranks = Ranks::new();
     for (i, line) in text.split('\n').enumerate() {
         let number = i + 1;
-        let Some((token, rank)) = parse_line(line).map_err(|e| e.at(format!("line {number}")))? else {
+        let field = || format!("line {number}");
+        let Some(entry) = parse_line(line).map_err(|e| e.at(field()))? else { continue };
+        if entry.token.is_empty() {
+            report.tolerate(Defect::Empty, field(), "the token is empty, and left out")?;
             continue;
-        };
-        let twice = |what: &str, earlier| {
-            let reason = format!("{what} is on line {earlier} already");
-            Err(Error::format(Defect::Duplicate, reason).at(format!("line {number}")))
-        };
-        if let Some(earlier) = line_of_rank.insert(rank, number) {
-            return twice(&format!("the rank {rank}"), earlier);
         }
-        if let Some(earlier) = line_of_token.insert(token.clone(), number) {
-            return twice("the token", earlier);
+        if let Some(reason) = entry.padding {
+            report.tolerate(Defect::Base64, field(), reason)?;
         }
-        if entries.len() == ENTRY_LIMIT {
-            return Err(Error::limit(format!("more than {ENTRY_LIMIT} tokens"), ENTRY_LIMIT as u64));
+        if let Some((_, earlier)) = ranks.insert(entry.token, (entry.rank, number)) {
+            let reason = format!("the token is on line {earlier} already; this one counts");
+            report.tolerate(Defect::Duplicate, field(), reason)?;
         }
-        entries.push((rank, token));
     }
-    if is_in_byte_alphabet(&line_of_token) {
+    check_ranks(&ranks)?;
+    if let Some(byte) = (0..=255).find(|&byte: &u8| !ranks.contains_key([byte].as_slice())) {
+        let reason = "no token is this byte alone; text that needs it is an error";
+        report.tolerate(Defect::Missing, format!("byte 0x{byte:02X}"), reason)?;
+    }
+    gaps::find(ranks.values().map(|&(rank, _)| rank).collect(), special, "rank", report)?;
+    if is_in_byte_alphabet(&ranks) {
         let reason = "the tokens are written in the byte alphabet (a space is Ġ) before they are base64, which is \
                       no .tiktoken file; load the tokenizer.json of this model";
         return Err(Error::format(Defect::WrongKind, reason));
     }
+    let entries: Vec<(TokenId, Vec<u8>)> =
+        ranks.into_iter().map(|(token, (rank, _))| (rank, token)).collect();
     let tokens = TokenList::from_entries(entries);
     let model = Bpe { whole_pretokens: true, ..Bpe::plain(Alphabet::Bytes, tokens, Merges::ById) };
     Ok(Description::of_bpe(split, model))
 }
 
+/// Lines are counted before anything is kept of them.
+fn check_count(text: &str) -> Result<()> {
+    let is_entry = |line: &&str| !line.trim_ascii().is_empty();
+    if text.bytes().filter(|&byte| byte == b'\n').count() >= ENTRY_LIMIT
+        && text.split('\n').filter(is_entry).count() > ENTRY_LIMIT
+    {
+        return Err(Error::limit(format!("more than {ENTRY_LIMIT} tokens"), ENTRY_LIMIT as u64));
+    }
+    Ok(())
+}
+
+/// Two tokens with one rank are refused: it is the id of only one of them.
+fn check_ranks(ranks: &Ranks) -> Result<()> {
+    let mut sorted: Vec<(TokenId, usize)> = ranks.values().copied().collect();
+    sorted.sort_unstable();
+    let Some(&[(rank, earlier), (_, line)]) = sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) else {
+        return Ok(());
+    };
+    let reason = format!("the rank {rank} is on line {earlier} already");
+    Err(Error::format(Defect::Duplicate, reason).at(format!("line {line}")))
+}
+
 /// Are the tokens not bytes but characters that stand for bytes? Then all 256 of those are tokens,
 /// and none holds a byte that would be written in another way.
-fn is_in_byte_alphabet(tokens: &HashMap<Vec<u8>, usize>) -> bool {
+fn is_in_byte_alphabet(tokens: &Ranks) -> bool {
     let is_written =
         |token: &Vec<u8>| std::str::from_utf8(token).is_ok_and(|text| byte_alphabet::read(text).is_some());
     (0..=255).all(|byte| tokens.contains_key(byte_alphabet::write(&[byte]).as_bytes()))
         && tokens.keys().all(is_written)
 }
 
-fn parse_line(line: &str) -> Result<Option<(Vec<u8>, TokenId)>> {
+/// What a line says.
+struct Line {
+    token: Vec<u8>,
+    rank: TokenId,
+    /// What is wrong with the padding of the token.
+    padding: Option<&'static str>,
+}
+
+fn parse_line(line: &str) -> Result<Option<Line>> {
     if line.len() > TOKEN_LIMIT * 2 {
         let reason = format!("the line is longer than a token of {TOKEN_LIMIT} bytes can be");
         return Err(Error::limit(reason, TOKEN_LIMIT as u64));
@@ -95,30 +137,31 @@ fn parse_line(line: &str) -> Result<Option<(Vec<u8>, TokenId)>> {
             "expected a base64 token, a blank and a rank; there is more",
         ));
     }
-    let rank = match rank.parse::<i128>() {
-        Ok(rank) => TokenId::try_from(rank).ok().filter(|&rank| rank != NO_ID).ok_or_else(|| {
-            Error::format(Defect::Range, format!("the rank {rank} is not between 0 and {}", NO_ID - 1))
-        })?,
-        Err(_) => return Err(Error::format(Defect::Line, format!("the rank {rank:?} is not a number"))),
-    };
-    Ok(Some((decode(token)?, rank)))
+    let digits = rank.strip_prefix(['+', '-']).unwrap_or(rank);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Error::format(Defect::Line, format!("the rank {rank:?} is not a number")));
+    }
+    let rank = rank.parse().ok().filter(|&rank| rank != NO_ID).ok_or_else(|| {
+        Error::format(Defect::Range, format!("the rank {rank} is not between 0 and {}", NO_ID - 1))
+    })?;
+    let (token, padding) = decode(token)?;
+    Ok(Some(Line { token, rank, padding }))
 }
 
-/// Padding is optional: files without it are read by tiktoken's own loader too.
-fn decode(token: &str) -> Result<Vec<u8>> {
-    const LENIENT: GeneralPurpose = GeneralPurpose::new(
-        &base64::alphabet::STANDARD,
-        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-    );
-    let bytes = LENIENT.decode(token).map_err(|error| {
+/// The bytes, and what is wrong with the padding, without which they are clear as well.
+fn decode(token: &str) -> Result<(Vec<u8>, Option<&'static str>)> {
+    let digits = token.trim_end_matches('=');
+    let bytes = STANDARD_NO_PAD.decode(digits).map_err(|error| {
         let hint =
             if token.contains(['-', '_']) { " (this is the URL-safe alphabet; use + and /)" } else { "" };
         Error::format(Defect::Base64, format!("{token:?} is not base64: {error}{hint}"))
     })?;
-    if bytes.is_empty() {
-        return Err(Error::format(Defect::Empty, "the token is empty"));
-    }
-    Ok(bytes)
+    let padding = match (token.len() - digits.len()).cmp(&(digits.len().wrapping_neg() % 4)) {
+        Ordering::Less => Some("the base64 ends too early; its padding is missing"),
+        Ordering::Equal => None,
+        Ordering::Greater => Some("the base64 has more padding than it needs"),
+    };
+    Ok((bytes, padding))
 }
 
 /// Writes the ranks of a tokenizer. The split and the added tokens are not in the file; the

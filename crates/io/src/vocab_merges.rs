@@ -9,12 +9,15 @@ use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
 
-use crate::contents;
 use crate::merges::keep_last;
-use crate::tokenizer_json::{VocabEntries, check_written_forms, json_error, json_string};
+use crate::report::Report;
+use crate::tokenizer_json::{
+    VocabEntries, behind_the_end, check_written_forms, json_error, json_string, report_shared_ids,
+};
+use crate::{contents, gaps};
 
 /// Ids by written token, as they stand in the file.
-type Written = HashMap<String, TokenId>;
+pub(crate) type Written = HashMap<String, TokenId>;
 
 /// Does this text look like a `vocab.json`: an object of numbers?
 pub(crate) fn is_like_vocab(text: &str) -> bool {
@@ -29,32 +32,86 @@ pub(crate) fn is_like_vocab(text: &str) -> bool {
         .is_some_and(|value| value.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '-'))
 }
 
-/// Reads the two files, byte-level BPE. Entries named in `special` are special tokens and stand for
-/// themselves. Errors of the second file pass through `in_merges`.
+/// The entries of `vocab.json`, in the order of the file.
 ///
 /// # Errors
-/// A format error naming the entry or the line.
-pub(crate) fn parse(
-    vocab: &[u8],
-    merges: &[u8],
-    split: &Split,
-    special: &[&str],
-    in_merges: impl Fn(Error) -> Error,
-) -> Result<Description> {
-    let text = contents::text(vocab)?;
+/// A format error naming the entry.
+pub(crate) fn read_vocab(bytes: &[u8]) -> Result<Vec<(String, TokenId)>> {
+    let text = contents::text(bytes)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let entries: VocabEntries = serde_path_to_error::deserialize(&mut deserializer).map_err(json_error)?;
-    deserializer.end().map_err(|error| Error::format(Defect::Json, error.to_string()))?;
-    let VocabEntries::Object(entries) = entries else {
-        return Err(Error::format(Defect::Type, "expected an object of ids by token, found a list"));
-    };
+    deserializer.end().map_err(|error| behind_the_end(&error))?;
+    match entries {
+        VocabEntries::Object(entries) => Ok(entries),
+        VocabEntries::List(_) => {
+            Err(Error::format(Defect::Type, "expected an object of ids by token, found a list"))
+        }
+    }
+}
+
+/// A merge, and the number of its line from 1 on.
+pub(crate) struct MergeLine {
+    pub(crate) number: usize,
+    pub(crate) left: String,
+    pub(crate) right: String,
+}
+
+/// The merges of `merges.txt`.
+///
+/// # Errors
+/// A format error naming the line.
+pub(crate) fn read_merges(bytes: &[u8]) -> Result<Vec<MergeLine>> {
+    // No merges at all is a vocabulary of its alphabet.
+    let text = if bytes.iter().all(u8::is_ascii_whitespace) { "" } else { contents::text(bytes)? };
+    let mut merges = Vec::new();
+    for (i, line) in text.split('\n').enumerate() {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        // The header is a comment; lines such as `# #` are merges.
+        if line.is_empty() || line.starts_with("#version") {
+            continue;
+        }
+        let fields: Vec<&str> = line.split(' ').collect();
+        let &[left, right] = fields.as_slice() else {
+            let reason = format!("expected two tokens with a blank between them, found {line:?}");
+            return Err(Error::format(Defect::Line, reason).at(format!("line {}", i + 1)));
+        };
+        merges.push(MergeLine { number: i + 1, left: left.to_owned(), right: right.to_owned() });
+    }
+    Ok(merges)
+}
+
+/// The ids of `vocab.json` by token.
+///
+/// # Errors
+/// A format error naming the entry.
+pub(crate) fn parse_vocab(vocab: &[u8], report: &mut Report) -> Result<Written> {
+    let entries = read_vocab(vocab)?;
     // As in the reference, the last of repeated keys counts.
+    let count = entries.len();
     let written: Written = entries.into_iter().collect();
-    let merges = parse_merges(merges, &written).map_err(in_merges)?;
+    if written.len() < count {
+        let reason = format!("{} keys are there twice; the last counts", count - written.len());
+        report.tolerate(Defect::Duplicate, "", reason)?;
+    }
+    report_shared_ids(&written, &[], "", report)?;
+    gaps::find(written.values().copied().collect(), &[], "id", report)?;
+    Ok(written)
+}
+
+/// Byte-level BPE of the two files. Entries named in `special` are special tokens and stand for themselves.
+///
+/// # Errors
+/// A format error naming an entry of the first.
+pub(crate) fn describe(
+    written: &Written,
+    merges: Vec<Merge>,
+    split: &Split,
+    special: &[&str],
+) -> Result<Description> {
     let built: HashSet<TokenId> = merges.iter().flat_map(|m| [m.left, m.right, m.result]).collect();
     let mut tokens = Vec::with_capacity(written.len());
     let mut added_tokens = Vec::new();
-    for (token, &id) in &written {
+    for (token, &id) in written {
         if special.contains(&token.as_str()) && !built.contains(&id) {
             added_tokens.push(AddedToken::special(id, token));
             continue;
@@ -66,38 +123,59 @@ pub(crate) fn parse(
         };
         tokens.push((id, bytes));
     }
-    // A map has no order; validation finds ids that are there twice.
-    tokens.sort();
     added_tokens.sort_by_key(|token| token.id);
     let model = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::Listed(merges));
     Ok(Description { added_tokens, ..Description::of_bpe(split, model) })
 }
 
-fn parse_merges(bytes: &[u8], ids: &Written) -> Result<Vec<Merge>> {
-    // No merges at all is a vocabulary of its alphabet.
-    let text = if bytes.iter().all(u8::is_ascii_whitespace) { "" } else { contents::text(bytes)? };
-    let mut merges = Vec::new();
-    for (i, line) in text.split('\n').enumerate() {
-        let line = line.strip_suffix('\r').unwrap_or(line);
-        // The header is a comment; lines such as `# #` are merges.
-        if line.is_empty() || line.starts_with("#version") {
-            continue;
+/// Of as many merges or more one may be of unknown tokens by mistake; else the files do not belong together.
+const MERGES_FOR_EACH_MISTAKE: usize = 10;
+
+/// The merges of `merges.txt` by their ids.
+///
+/// # Errors
+/// A format error naming the line.
+pub(crate) fn parse_merges(bytes: &[u8], ids: &Written, report: &mut Report) -> Result<Vec<Merge>> {
+    let entries = read_merges(bytes)?;
+    let mut merges = Vec::with_capacity(entries.len());
+    let mut unknown: Option<(usize, Error)> = None;
+    let mut count_of_unknown = 0;
+    for entry in &entries {
+        match resolve(entry, ids) {
+            Ok(merge) => merges.push(merge),
+            Err(error) => {
+                count_of_unknown += 1;
+                unknown.get_or_insert((entry.number, error));
+            }
         }
-        let merge = parse_merge(line, ids).map_err(|e| e.at(format!("line {}", i + 1)))?;
-        merges.push(merge);
     }
-    Ok(keep_last(merges))
+    if let Some((line, error)) = unknown {
+        let error = if count_of_unknown * MERGES_FOR_EACH_MISTAKE > entries.len() && count_of_unknown > 1 {
+            let reason = format!(
+                "{count_of_unknown} of {} merges are of tokens that are not in the vocabulary; the two files are of \
+                 different models",
+                entries.len()
+            );
+            Error::format(Defect::Inconsistent, reason)
+        } else {
+            error
+        };
+        return Err(error.at(format!("line {line}")));
+    }
+    let (merges, repeated) = keep_last(merges);
+    for (place, earlier) in repeated {
+        let reason = format!("the merge is on line {} already; this place counts", entries[earlier].number);
+        report.tolerate(Defect::Duplicate, format!("line {}", entries[place].number), reason)?;
+    }
+    Ok(merges)
 }
 
-fn parse_merge(line: &str, ids: &Written) -> Result<Merge> {
-    let fields: Vec<&str> = line.split(' ').collect();
-    let &[left, right] = fields.as_slice() else {
-        let reason = format!("expected two tokens with a blank between them, found {line:?}");
-        return Err(Error::format(Defect::Line, reason));
-    };
+fn resolve(line: &MergeLine, ids: &Written) -> Result<Merge> {
+    let MergeLine { left, right, .. } = line;
     let id = |token: &str| {
         ids.get(token).copied().ok_or_else(|| {
-            Error::format(Defect::Merge, format!("{token:?} of the merge {line:?} is not in the vocabulary"))
+            let reason = format!("{token:?} of the merge \"{left} {right}\" is not in the vocabulary");
+            Error::format(Defect::Merge, reason)
         })
     };
     Ok(Merge { left: id(left)?, right: id(right)?, result: id(&format!("{left}{right}"))? })
@@ -128,16 +206,16 @@ pub(crate) fn write(engine: &Engine) -> Result<(Vec<u8>, Vec<u8>)> {
     }
     let vocabulary = engine.vocabulary();
     check_written_forms(engine)?;
-    let written = |id: TokenId| vocabulary.written(id).unwrap_or_default();
     let mut vocab = String::from("{");
-    for (i, id) in vocabulary.ids().into_iter().enumerate() {
+    for (i, (id, written)) in vocabulary.entries().enumerate() {
         let comma = if i == 0 { "" } else { "," };
-        let _ = write!(vocab, "{comma}\n{}:{id}", json_string(&written(id)));
+        let _ = write!(vocab, "{comma}\n{}:{id}", json_string(&written));
     }
     vocab.push_str("\n}\n");
     let mut merges = String::from("#version: 0.2\n");
-    for merge in listed {
-        let _ = writeln!(merges, "{} {}", written(merge.left), written(merge.right));
+    for parts in model.parts_of(&listed, vocabulary.added()) {
+        let (left, right) = parts?;
+        let _ = writeln!(merges, "{} {}", vocabulary.write(left), vocabulary.write(right));
     }
     Ok((vocab.into_bytes(), merges.into_bytes()))
 }

@@ -35,13 +35,22 @@ pub(crate) fn is_like(text: &str) -> bool {
     text.split('\n').any(|line| line.trim_end() == UNK)
 }
 
-/// Reads a file.
+/// The tokens with their ids.
 ///
 /// # Errors
 /// A format error naming the line.
-pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
-    let text = text(bytes)?;
-    let mut lines: Vec<&str> = text.split('\n').collect();
+pub(crate) fn read(bytes: &[u8], report: &mut Report) -> Result<Vec<(String, TokenId)>> {
+    let lines = lines(bytes)?;
+    let ids = ids(&lines, report)?;
+    let numbered = (0..).zip(lines.iter().map(|line| line.trim_end()));
+    Ok(numbered
+        .filter(|(id, token)| ids.get(token) == Some(id))
+        .map(|(id, token)| (token.to_owned(), id))
+        .collect())
+}
+
+fn lines(bytes: &[u8]) -> Result<Vec<&str>> {
+    let mut lines: Vec<&str> = contents::text(bytes)?.split('\n').collect();
     // A line feed at the end ends the last line and begins none.
     if lines.last() == Some(&"") {
         lines.pop();
@@ -49,8 +58,13 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
     if lines.len() > ENTRY_LIMIT {
         return Err(Error::limit(format!("more than {ENTRY_LIMIT} tokens"), ENTRY_LIMIT as u64));
     }
-    let mut ids: HashMap<&str, usize> = HashMap::with_capacity(lines.len());
-    for (i, line) in lines.iter().enumerate() {
+    Ok(lines)
+}
+
+/// The id of each token: of one that is there twice, the later.
+fn ids<'a>(lines: &[&'a str], report: &mut Report) -> Result<HashMap<&'a str, TokenId>> {
+    let mut ids: HashMap<&str, TokenId> = HashMap::with_capacity(lines.len());
+    for (i, line) in (0..).zip(lines) {
         let token = line.trim_end();
         if token.len() > TOKEN_LIMIT {
             let reason = format!("a token of {} bytes is longer than {TOKEN_LIMIT}", token.len());
@@ -64,14 +78,29 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
             report.tolerate(Defect::Duplicate, format!("line {}", i + 1), reason)?;
         }
     }
-    let mut tokens = TokenList::with_capacity(lines.len(), text.len());
-    for (i, line) in lines.iter().enumerate() {
+    Ok(ids)
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// A format error naming the line.
+pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
+    let lines = lines(bytes)?;
+    let ids = ids(&lines, report)?;
+    let mut tokens = TokenList::with_capacity(lines.len(), bytes.len());
+    for (id, line) in (0..).zip(&lines) {
         let token = line.trim_end();
-        if ids.get(token) == Some(&i) {
-            tokens.push(i as TokenId, token.as_bytes());
+        // Special tokens are not for the model to produce: text would become them.
+        if ids.get(token) == Some(&id) && !SPECIAL.contains(&token) {
+            tokens.push(id, token.as_bytes());
         }
     }
-    let find = |name: &str| ids.get(name).map(|&i| i as TokenId);
+    let find = |name: &str| ids.get(name).copied();
+    if find(UNK).is_none() {
+        let reason = "no line is [UNK]; text that the others cannot spell is an error";
+        report.tolerate(Defect::Missing, UNK, reason)?;
+    }
     let mut added_tokens: Vec<AddedToken> =
         SPECIAL.iter().filter_map(|&name| Some(AddedToken::special(find(name)?, name))).collect();
     added_tokens.sort_by_key(|token| token.id);
@@ -125,15 +154,6 @@ pub(crate) fn around(
     }
 }
 
-/// As [`contents::text`], but what is not UTF-8 is named by its line.
-fn text(bytes: &[u8]) -> Result<&str> {
-    contents::text(bytes).map_err(|error| {
-        let Some(invalid) = std::str::from_utf8(bytes).err() else { return error };
-        let line = bytes[..invalid.valid_up_to()].split(|&byte| byte == b'\n').count();
-        error.at(format!("line {line}"))
-    })
-}
-
 /// Would lower-cased text never become this token? Those in brackets, as `[UNK]` and `<S>`, say nothing
 /// about text, nor do letters such as ℝ, which have no lower case.
 fn has_upper_case(line: &str) -> bool {
@@ -149,8 +169,12 @@ mod tests {
 
     fn tokens(text: &str) -> Vec<(TokenId, String)> {
         let description = parse(text.as_bytes(), &mut Report::default()).unwrap();
-        let tokens = description.model.tokens();
-        tokens.iter().map(|(id, bytes)| (id, String::from_utf8(bytes.to_vec()).unwrap())).collect()
+        let ordinary = description.model.tokens();
+        let ordinary = ordinary.iter().map(|(id, bytes)| (id, String::from_utf8(bytes.to_vec()).unwrap()));
+        let added = description.added_tokens.iter().map(|token| (token.id, token.content.clone()));
+        let mut tokens: Vec<_> = ordinary.chain(added).collect();
+        tokens.sort();
+        tokens
     }
 
     fn row(tokens: &[(TokenId, &str)]) -> Vec<(TokenId, String)> {
@@ -197,6 +221,7 @@ mod tests {
         let special: Vec<_> = description.added_tokens.iter().map(|t| (t.id, t.content.as_str())).collect();
         assert_eq!(special, [(0, "[SEP]"), (1, "[UNK]"), (2, "[CLS]")]);
         assert_eq!(description.post_processor.len(), 1);
+        assert!(description.model.tokens().index_of(2).is_none());
         assert!(parse(b"a\nb\n", &mut Report::default()).unwrap().post_processor.is_empty());
     }
 

@@ -23,6 +23,14 @@ fn describe(py: Python<'_>, tokens: TokenList, merges: Merges, split: &Split) ->
         let reason = format!("token {id} is empty; every token stands for some text");
         return Err(raise(py, Error::format(Defect::Empty, reason).at("vocab")));
     }
+    // Files give one id to several tokens; a table of one's own should not.
+    if let Some((index, id)) = tokens.first_shared_id() {
+        let reason = format!("two tokens have the id {id}");
+        return Err(raise(
+            py,
+            Error::format(Defect::Duplicate, reason).at_index(index).at("vocab").at("model"),
+        ));
+    }
     Ok(Description::of_bpe(split, Bpe::plain(Alphabet::Bytes, tokens, merges)))
 }
 

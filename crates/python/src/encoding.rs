@@ -4,13 +4,13 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use tokenmill_core::description::{Padding, Truncation};
+use tokenmill_core::description::Padding;
 use tokenmill_core::engine::{Arranged, Engine, Sequence};
-use tokenmill_core::postprocess::{Pad, Part};
+use tokenmill_core::error::Result;
+use tokenmill_core::postprocess::{Pad, Part, Windows};
 
 use crate::convert;
 use crate::output;
-use crate::watch::run;
 
 /// Ids with the part of the text that each stands for.
 ///
@@ -34,47 +34,57 @@ impl PartialEq for Encoding {
         ours.parts == theirs.parts
             && self.overflowing == other.overflowing
             && ours.sequences == theirs.sequences
-            && (Arc::ptr_eq(&self.engine, &other.engine) || self.written() == other.written())
+            && (Arc::ptr_eq(&self.engine, &other.engine) || self.tokens_of(true) == other.tokens_of(true))
     }
 }
 
 impl Encoding {
-    /// The encoding of sequences, with what stands around them.
-    pub(crate) fn new(
-        py: Python<'_>,
-        engine: Arc<Engine>,
-        sequences: Vec<Sequence>,
-        adds_special: bool,
-        truncation: Option<&Truncation>,
-    ) -> PyResult<Self> {
-        let lengths: Vec<usize> = sequences.iter().map(|sequence| sequence.offsets.len()).collect();
-        let size = if truncation.is_some() { lengths.iter().sum() } else { 0 };
-        let mut windows =
-            run(py, size, |watch| engine.arrange(&lengths, adds_special, truncation, watch))?.into_iter();
+    /// The encoding of sequences, with what stands around them in each window.
+    pub(crate) fn new(engine: Arc<Engine>, sequences: Vec<Sequence>, windows: Windows) -> Self {
+        let mut windows = windows.into_iter();
         let arranged = Arranged { sequences: sequences.into(), parts: windows.next().unwrap_or_default() };
-        Ok(Self { engine, arranged, overflowing: windows.collect(), pad_token: None })
+        Self { engine, arranged, overflowing: windows.collect(), pad_token: None }
     }
 
     pub(crate) fn length(&self) -> usize {
         self.arranged.len()
     }
 
-    /// Pads it and the windows behind it.
-    pub(crate) fn pad(&mut self, pad: &Pad, padding: &Padding) {
-        pad.apply(&mut self.arranged.parts);
-        self.overflowing.iter_mut().for_each(|parts| pad.apply(parts));
-        self.pad_token = Some(padding.token.as_str().into());
+    /// Pads encodings, and the windows behind them, to the same length.
+    ///
+    /// # Errors
+    /// A length out of reason.
+    pub(crate) fn pad(encodings: &mut [Self], padding: &Padding) -> Result<()> {
+        let longest = encodings.iter().map(Self::length).max().unwrap_or(0);
+        let pad = Pad::new(padding, longest)?;
+        let token: Arc<str> = padding.token.as_str().into();
+        for encoding in encodings {
+            pad.apply(&mut encoding.arranged.parts);
+            encoding.overflowing.iter_mut().for_each(|parts| pad.apply(parts));
+            encoding.pad_token = Some(Arc::clone(&token));
+        }
+        Ok(())
     }
 
-    fn written(&self) -> Vec<String> {
+    /// Every token; where `surfaces`, what is not spelled as its token is as the text has it.
+    fn tokens_of(&self, surfaces: bool) -> Vec<String> {
         let vocabulary = self.engine.vocabulary();
         let ordinary = |id| vocabulary.written(id).unwrap_or_default();
         let mut written = Vec::with_capacity(self.length());
         for part in &self.arranged.parts {
             match *part {
                 Part::Tokens { second, range, .. } => {
-                    let ids = &self.arranged.sequences[usize::from(second)].encoding.ids;
-                    written.extend(ids[range.start..range.end].iter().map(|&id| ordinary(id)));
+                    let encoding = &self.arranged.sequences[usize::from(second)].encoding;
+                    let start = written.len();
+                    written.extend(encoding.ids[range.start..range.end].iter().map(|&id| ordinary(id)));
+                    if surfaces {
+                        let first = encoding.surfaces.partition_point(|(index, _)| *index < range.start);
+                        let here =
+                            encoding.surfaces[first..].iter().take_while(|(index, _)| *index < range.end);
+                        for (index, surface) in here {
+                            written[start + index - range.start].clone_from(surface);
+                        }
+                    }
                 }
                 Part::Special { id, .. } => {
                     let named = self.engine.post_processors().written(id).map(str::to_owned);
@@ -106,7 +116,14 @@ impl Encoding {
     /// The tokens in the written form of their format (`Ġworld`).
     #[getter]
     fn tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        output::list(py, self.written())
+        output::list(py, self.tokens_of(false))
+    }
+
+    /// The tokens, but with added tokens and what is unknown to a Unigram model as the normalized text
+    /// has them: what the tokenizers library calls tokens.
+    #[getter]
+    fn surface_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        output::list(py, self.tokens_of(true))
     }
 
     /// `(start, end)` in characters.
@@ -152,6 +169,12 @@ impl Encoding {
     #[getter]
     fn sequence_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         output::list(py, self.arranged.sequence_ids())
+    }
+
+    /// How many texts: two with a pair.
+    #[getter]
+    fn n_sequences(&self) -> usize {
+        self.arranged.sequences.len()
     }
 
     /// The windows behind this one, where the text was truncated; they have none of their own.

@@ -55,6 +55,16 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
             facts.set_item("found", found)?;
             "ManifestError"
         }
+        Kind::Hook { name, position, .. } => {
+            facts.set_item("hook", name)?;
+            facts.set_item("position", position.map(Place::number))?;
+            "HookError"
+        }
+        // An exception of the caller's own function goes on as it was raised.
+        Kind::Raised { error, .. } => match error.downcast::<PyErr>() {
+            Ok(error) => return Ok(*error),
+            Err(_) => "InternalError",
+        },
         Kind::Argument(_) => return Ok(PyValueError::new_err(message)),
         Kind::Cancelled => return Ok(PyKeyboardInterrupt::new_err(message)),
         Kind::Os(error) => {

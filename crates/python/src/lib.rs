@@ -8,6 +8,8 @@ mod constructors;
 mod convert;
 mod encoding;
 mod errors;
+mod hooks;
+mod inputs;
 mod limits;
 mod load;
 mod load_report;
@@ -27,7 +29,11 @@ mod _core {
     #[pymodule_export]
     use super::encoding::Encoding;
     #[pymodule_export]
-    use super::load::{from_state, load_file};
+    use super::hooks::register_hook;
+    #[pymodule_export]
+    use super::inputs::encode_inputs;
+    #[pymodule_export]
+    use super::load::{from_state, from_tokenizer_json, load_file};
     #[pymodule_export]
     use super::load_report::{LoadFinding, LoadReport};
     #[pymodule_export]

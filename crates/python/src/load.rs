@@ -2,30 +2,53 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use tokenmill_core::compile::compile;
+use tokenmill_core::compile::compile_with;
+use tokenmill_core::watch::Watch;
 use tokenmill_io::LoadOptions;
 
 use crate::convert;
+use crate::hooks::PyHooks;
 use crate::load_report::LoadReport;
 use crate::tokenizer::Tokenizer;
 use crate::watch::run_long;
 
 /// Loads a tokenizer file or folder; see `tokenmill.load`.
 #[pyfunction]
-#[pyo3(signature = (path, *, split = None, special_tokens = None, strict = false))]
+#[pyo3(signature = (path, *, split = None, special_tokens = None, strict = false, hooks = None))]
 pub(crate) fn load_file(
     py: Python<'_>,
     path: PathBuf,
     split: Option<&str>,
     special_tokens: Option<&Bound<'_, PyAny>>,
     strict: bool,
+    hooks: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Tokenizer> {
+    let mut known = PyHooks::registered(py)?;
+    if let Some(hooks) = hooks {
+        known.add_all(hooks)?;
+    }
     let options = LoadOptions {
         split: split.map(|text| convert::split(py, text)).transpose()?,
         special_tokens: convert::special_tokens(special_tokens)?,
         strict,
+        hooks: known.table(py)?,
     };
     let (engine, report) = run_long(py, None, |_| tokenmill_io::load(&path, &options))?;
+    let hooks = known.named_by(py, engine.description());
+    Ok(Tokenizer::new(engine, None).with_hooks(hooks).with_load_report(Py::new(py, LoadReport::new(report))?))
+}
+
+/// The tokenizer of a tokenizer.json that is in memory. `scores` are those of a Unigram vocabulary, by id,
+/// where they must be exact to the last bit.
+#[pyfunction]
+#[pyo3(signature = (json, /, scores = None))]
+pub(crate) fn from_tokenizer_json(
+    py: Python<'_>,
+    json: &[u8],
+    scores: Option<Vec<f64>>,
+) -> PyResult<Tokenizer> {
+    let load = |_: &dyn Watch| tokenmill_io::load_tokenizer_json(json, scores.as_deref());
+    let (engine, report) = run_long(py, None, load)?;
     Ok(Tokenizer::new(engine, None).with_load_report(Py::new(py, LoadReport::new(report))?))
 }
 
@@ -33,6 +56,9 @@ pub(crate) fn load_file(
 #[pyfunction]
 #[pyo3(signature = (state, /))]
 pub(crate) fn from_state(py: Python<'_>, state: &[u8]) -> PyResult<Tokenizer> {
-    let engine = run_long(py, None, |_| compile(tokenmill_io::state::parse(state)?))?;
-    Ok(Tokenizer::new(engine, None))
+    let known = PyHooks::registered(py)?;
+    let table = known.table(py)?;
+    let engine = run_long(py, None, |_| compile_with(tokenmill_io::state::parse(state)?, &table))?;
+    let hooks = known.named_by(py, engine.description());
+    Ok(Tokenizer::new(engine, None).with_hooks(hooks))
 }

@@ -1,77 +1,164 @@
-//! Sequences that come from Python, encoded with offsets: a text, the words of one, or a pair.
+//! Samples that come from Python, encoded with offsets: a text, the words of one, or a pair.
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use tokenmill_core::engine::{Encoding, Engine, Sequence, Special, Text};
-use tokenmill_core::error::Result;
-use tokenmill_core::watch::Watch;
+use tokenmill_core::description::Truncation;
+use tokenmill_core::engine::{Engine, Sequence, Special, Text};
+use tokenmill_core::error::{Error, Result};
+use tokenmill_core::parallel;
+use tokenmill_core::postprocess::Windows;
+use tokenmill_core::watch::{Ticker, Watch};
 
 use crate::buffer::Surrogates;
 use crate::convert;
+use crate::encoding::Encoding;
+use crate::errors::raise;
 use crate::text::{PyText, locate_in_rows};
 use crate::watch::run;
 
-/// How sequences are encoded.
+/// How samples are encoded.
 pub(crate) struct How<'a> {
-    pub(crate) engine: &'a Engine,
+    pub(crate) engine: &'a Arc<Engine>,
     pub(crate) special: Special,
     pub(crate) surrogates: Surrogates,
-    pub(crate) is_pretokenized: bool,
+    pub(crate) adds_special: bool,
+    pub(crate) truncation: Option<Truncation>,
+    /// A truncation that cuts nothing is none, whatever else is wrong with it.
+    pub(crate) only_if_cut: bool,
 }
 
-impl How<'_> {
-    /// One sequence, or two.
-    pub(crate) fn sequences(
-        &self,
-        first: &Bound<'_, PyAny>,
-        second: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Vec<Sequence>> {
-        let mut sequences = vec![self.sequence(first, "text")?];
-        if let Some(second) = second {
-            sequences.push(self.sequence(second, "pair")?);
+/// A sequence as it came from Python.
+enum Source<'py> {
+    Text(Bound<'py, PyAny>),
+    Words(Vec<Bound<'py, PyAny>>),
+}
+
+/// One sequence, or two.
+pub(crate) struct Sample<'py>(Vec<Source<'py>>);
+
+/// A sequence that can be read without the interpreter.
+enum Read<'a> {
+    Text(PyText<'a>),
+    Words(Vec<PyText<'a>>),
+}
+
+impl<'py> Source<'py> {
+    fn new(object: &Bound<'py, PyAny>, name: &str, is_pretokenized: bool) -> PyResult<Self> {
+        if !is_pretokenized {
+            return Ok(Self::Text(object.clone()));
         }
-        Ok(sequences)
-    }
-
-    fn sequence(&self, object: &Bound<'_, PyAny>, name: &str) -> PyResult<Sequence> {
-        if self.is_pretokenized { self.words(object, name) } else { self.text(object) }
-    }
-
-    fn text(&self, object: &Bound<'_, PyAny>) -> PyResult<Sequence> {
-        let py_text = PyText::new(object, self.surrogates, None)?;
-        let text = py_text.as_text();
-        run(object.py(), text.as_bytes().len(), |watch| {
-            let encoding = self.engine.encode_with_offsets(text, &self.special, watch);
-            let encoding = encoding.map_err(|error| py_text.locate(error))?;
-            let offsets = py_text.offsets(&encoding.byte_offsets, watch)?;
-            Ok(Sequence { encoding, offsets })
-        })
-    }
-
-    fn words(&self, object: &Bound<'_, PyAny>, name: &str) -> PyResult<Sequence> {
         let expected = "a sequence of words where is_pretokenized is set";
         if object.cast::<PyString>().is_ok() {
             return Err(convert::wrong_type(name, expected, object));
         }
-        let objects = convert::items(object, name, expected)?.collect::<PyResult<Vec<_>>>()?;
-        let text = |(i, word)| PyText::new(word, self.surrogates, Some(i));
-        let py_texts = objects.iter().enumerate().map(text).collect::<PyResult<Vec<_>>>()?;
-        let texts: Vec<Text<'_>> = py_texts.iter().map(PyText::as_text).collect();
-        let size = texts.iter().map(|text| text.as_bytes().len() + 1).sum();
-        run(object.py(), size, |watch| {
-            let encoding = self.engine.encode_words(&texts, &self.special, watch);
-            let encoding = encoding.map_err(|error| locate_in_rows(&py_texts, error))?;
-            let offsets = word_offsets(&encoding, &py_texts, watch)?;
-            Ok(Sequence { encoding, offsets })
+        Ok(Self::Words(convert::items(object, name, expected)?.collect::<PyResult<Vec<_>>>()?))
+    }
+
+    fn read(&self, surrogates: Surrogates) -> PyResult<Read<'_>> {
+        Ok(match self {
+            Self::Text(text) => Read::Text(PyText::new(text, surrogates, None)?),
+            Self::Words(words) => {
+                let word = |(i, word)| PyText::new(word, surrogates, Some(i));
+                Read::Words(words.iter().enumerate().map(word).collect::<PyResult<Vec<_>>>()?)
+            }
         })
     }
 }
 
-/// Character offsets in each word.
-fn word_offsets(encoding: &Encoding, words: &[PyText<'_>], watch: &dyn Watch) -> Result<Vec<(usize, usize)>> {
-    let mut offsets = Vec::with_capacity(encoding.ids.len());
-    for of_word in encoding.words.chunk_by(|a, b| a == b) {
-        let (from, to) = (offsets.len(), offsets.len() + of_word.len());
-        offsets.extend(words[of_word[0] as usize].offsets(&encoding.byte_offsets[from..to], watch)?);
+impl<'py> Sample<'py> {
+    pub(crate) fn new(
+        text: &Bound<'py, PyAny>,
+        pair: Option<&Bound<'py, PyAny>>,
+        is_pretokenized: bool,
+    ) -> PyResult<Self> {
+        let mut given = vec![Source::new(text, "text", is_pretokenized)?];
+        if let Some(pair) = pair {
+            given.push(Source::new(pair, "pair", is_pretokenized)?);
+        }
+        Ok(Self(given))
     }
-    Ok(offsets)
+}
+
+impl Read<'_> {
+    fn size(&self) -> usize {
+        match self {
+            Self::Text(text) => text.as_text().as_bytes().len(),
+            Self::Words(words) => words.iter().map(|word| word.as_text().as_bytes().len() + 1).sum(),
+        }
+    }
+
+    fn encode(&self, how: &How<'_>, watch: &dyn Watch) -> Result<Sequence> {
+        match self {
+            Self::Text(text) => {
+                let encoding = how.engine.encode_with_offsets(text.as_text(), &how.special, watch);
+                let encoding = encoding.map_err(|error| text.locate(error))?;
+                let offsets = text.offsets(&encoding.byte_offsets, watch)?;
+                Ok(Sequence { encoding, offsets })
+            }
+            Self::Words(words) => {
+                let texts: Vec<Text<'_>> = words.iter().map(PyText::as_text).collect();
+                let encoding = how.engine.encode_words(&texts, &how.special, watch);
+                let encoding = encoding.map_err(|error| locate_in_rows(words, error))?;
+                // Character offsets are those in each word.
+                let mut offsets = Vec::with_capacity(encoding.ids.len());
+                for of_word in encoding.words.chunk_by(|a, b| a == b) {
+                    let (from, to) = (offsets.len(), offsets.len() + of_word.len());
+                    let spans = &encoding.byte_offsets[from..to];
+                    offsets.extend(words[of_word[0] as usize].offsets(spans, watch)?);
+                }
+                Ok(Sequence { encoding, offsets })
+            }
+        }
+    }
+}
+
+impl How<'_> {
+    /// The encoding of one sample.
+    pub(crate) fn encode_one(&self, py: Python<'_>, sample: &Sample<'_>) -> PyResult<Encoding> {
+        let encodings = self.encode(py, std::slice::from_ref(sample), 1)?;
+        let one = encodings.into_iter().next();
+        one.ok_or_else(|| raise(py, Error::internal("a sample without an encoding")))
+    }
+
+    /// Encodings of samples, cut but not padded.
+    pub(crate) fn encode(
+        &self,
+        py: Python<'_>,
+        samples: &[Sample<'_>],
+        threads: usize,
+    ) -> PyResult<Vec<Encoding>> {
+        let mut rows = Vec::with_capacity(samples.len());
+        for Sample(given) in samples {
+            rows.push(given.iter().map(|one| one.read(self.surrogates)).collect::<PyResult<Vec<_>>>()?);
+        }
+        let size = rows.iter().map(|row| row.iter().map(Read::size).sum::<usize>() + 1).sum();
+        let encoded = run(py, size, |watch| {
+            let threads = parallel::threads_for(size, threads);
+            let unit = rows.len().div_ceil(threads * 4).max(1);
+            let units: Vec<&[Vec<Read<'_>>]> = rows.chunks(unit).collect();
+            let parts = parallel::run(units.len(), threads, watch, |i, watch| {
+                let mut ticker = Ticker::new(watch);
+                let one = |row: &Vec<Read<'_>>| {
+                    // Short rows alone would never make up a slice.
+                    ticker.spend(row.iter().map(Read::size).sum::<usize>() + 16)?;
+                    self.sample(row, watch)
+                };
+                units[i].iter().map(one).collect::<Result<Vec<_>>>()
+            })?;
+            Ok(parts.into_iter().flatten().collect::<Vec<_>>())
+        })?;
+        let of = |(sequences, windows)| Encoding::new(Arc::clone(self.engine), sequences, windows);
+        Ok(encoded.into_iter().map(of).collect())
+    }
+
+    fn sample(&self, row: &[Read<'_>], watch: &dyn Watch) -> Result<(Vec<Sequence>, Windows)> {
+        let sequences = row.iter().map(|read| read.encode(self, watch)).collect::<Result<Vec<_>>>()?;
+        let lengths: Vec<usize> = sequences.iter().map(|sequence| sequence.offsets.len()).collect();
+        let cuts =
+            |by: &&Truncation| !self.only_if_cut || self.engine.is_cut(&lengths, self.adds_special, by);
+        let truncation = self.truncation.as_ref().filter(cuts);
+        let windows = self.engine.arrange(&lengths, self.adds_special, truncation, watch)?;
+        Ok((sequences, windows))
+    }
 }

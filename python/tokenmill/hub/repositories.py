@@ -20,7 +20,8 @@ __all__ = ["FILES", "fetch_repository"]
 
 _VOCABULARIES = (
     *("tokenizer.json", "vocab.json", "vocab.txt", "tekken.json", "*.tiktoken"),
-    *("tokenizer.model", "spiece.model", "sentencepiece.bpe.model"),
+    *("tokenizer.model", "tiktoken.model", "spiece.model", "spm.model"),
+    *("sentencepiece.model", "sentencepiece.bpe.model"),
 )
 FILES = (
     *_VOCABULARIES,

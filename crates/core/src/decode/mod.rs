@@ -15,6 +15,7 @@ mod byte_fallback;
 mod byte_level;
 mod cleanup;
 mod ctc;
+mod denormalize;
 mod fuse;
 mod literal;
 mod metaspace;
@@ -57,6 +58,7 @@ enum Machine {
     ByteFallback(byte_fallback::ByteFallback),
     ByteLevel(byte_level::ByteLevel),
     Ctc(Box<ctc::Ctc>),
+    Denormalize(denormalize::Denormalize),
     Fuse(fuse::Fuse),
     Metaspace(metaspace::Metaspace),
     Regex(replace::Regex),
@@ -192,6 +194,7 @@ impl Machine {
             Decoder::Ctc { pad, delimiter, cleanup } => {
                 Self::Ctc(Box::new(ctc::Ctc::new(pad, delimiter, *cleanup)))
             }
+            Decoder::Denormalize { map } => Self::Denormalize(denormalize::Denormalize::new(map)?),
             Decoder::ByteFallback => Self::ByteFallback(byte_fallback::ByteFallback::default()),
             Decoder::Fuse => Self::Fuse(fuse::Fuse::default()),
             Decoder::Strip { content, start, stop } => {
@@ -215,6 +218,7 @@ impl Machine {
             Self::ByteFallback(step) => step,
             Self::ByteLevel(step) => step,
             Self::Ctc(step) => &mut **step,
+            Self::Denormalize(step) => step,
             Self::Fuse(step) => step,
             Self::Metaspace(step) => step,
             Self::Regex(step) => step,
@@ -228,6 +232,7 @@ impl Machine {
     /// How many bytes it may make of one.
     fn growth(&self) -> usize {
         match self {
+            Self::Denormalize(step) => step.growth(),
             Self::Replace(step) => step.growth(),
             Self::Regex(step) => step.growth(),
             // A space in front of a token, U+FFFD for a byte: once in a chain, not a power of it.

@@ -1,4 +1,6 @@
 //! How ids become text.
+use std::sync::Arc;
+
 use super::{Pattern, PrependScheme};
 
 /// How ids become text.
@@ -77,5 +79,10 @@ pub enum Decoder {
         remove_extra_whitespaces: bool,
         /// The mark of a word stands behind it.
         treat_whitespace_as_suffix: bool,
+    },
+    /// What a map has a key for becomes what it says, the longest key first.
+    Denormalize {
+        /// The map, as a SentencePiece model holds it.
+        map: Arc<[u8]>,
     },
 }

@@ -6,7 +6,9 @@
 //! anything; [`Description::validate`] does, once, whoever made it.
 mod added;
 mod decoder;
+mod hook;
 mod limits;
+mod merge_parts;
 mod model;
 mod normalizer;
 mod post_processor;
@@ -16,7 +18,10 @@ mod validate;
 
 pub use added::AddedToken;
 pub use decoder::{Decoder, Decoding};
+pub use hook::HookName;
 pub use limits::{Padding, PaddingLength, Side, Truncation, TruncationStrategy};
+pub(crate) use merge_parts::Lengths;
+pub use merge_parts::MergeParts;
 pub use model::{
     Alphabet, Bpe, EndOfWord, EndOfWordForm, Merge, Merges, Model, PieceKind, Unigram, WordLevel, WordPiece,
 };

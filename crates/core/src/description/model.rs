@@ -38,6 +38,24 @@ impl Model {
         }
     }
 
+    /// Leaves tokens out, with what stands beside them in their order.
+    pub(crate) fn drop_tokens(&mut self, dropped: impl Fn(TokenId, &[u8]) -> bool) {
+        let tokens = Arc::clone(self.tokens());
+        let kept: Vec<bool> = tokens.iter().map(|(id, bytes)| !dropped(id, bytes)).collect();
+        match self {
+            Self::Unigram(Unigram { scores, kinds, .. }) => {
+                keep(scores, &kept);
+                keep(kinds, &kept);
+            }
+            Self::Bpe(Bpe { merges: Merges::ByScore { scores, kinds }, .. }) => {
+                keep(scores, &kept);
+                keep(kinds, &kept);
+            }
+            _ => {}
+        }
+        *self.tokens_mut() = tokens.without(dropped).into();
+    }
+
     /// What stands for what the vocabulary cannot spell.
     pub fn unk(&self) -> Option<TokenId> {
         match self {
@@ -71,6 +89,12 @@ impl Model {
             _ => None,
         }
     }
+}
+
+/// Leaves out what is not kept; a list that is empty has nothing beside the tokens.
+fn keep<T>(list: &mut Vec<T>, kept: &[bool]) {
+    let mut places = kept.iter();
+    list.retain(|_| places.next() != Some(&false));
 }
 
 /// Byte-pair encoding.

@@ -1,7 +1,7 @@
 //! What is done to text before it is split.
 use std::sync::Arc;
 
-use super::Pattern;
+use super::{HookName, Pattern};
 
 /// A step of normalization. Each maps a text to a text and knows, for every byte of the result,
 /// which bytes of the caller's text it came from.
@@ -55,6 +55,8 @@ pub enum Normalizer {
     Precompiled(Arc<[u8]>),
     /// Normalization as SentencePiece does it.
     SentencePiece(SentencePieceRules),
+    /// A function of the caller's own.
+    Hook(HookName),
 }
 
 /// Which edition of the Unicode data a normal form goes by.

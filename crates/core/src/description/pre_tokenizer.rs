@@ -1,4 +1,5 @@
 //! How normalized text is cut into pretokens.
+use super::HookName;
 
 /// A step of pre-tokenization: cuts every piece that it is given, and may rewrite it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub enum PreTokenizer {
         /// Does each mark start a piece?
         split: bool,
     },
+    /// A function of the caller's own says where to cut.
+    Hook(HookName),
 }
 
 /// Where a mark is put in front of a piece.

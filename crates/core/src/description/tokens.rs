@@ -1,8 +1,14 @@
 //! A list of tokens in one arena: all bytes in a row, an offset per token, ascending ids.
+use std::ops::Range;
+
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, narrow};
 
 /// Tokens by ascending id. The bytes of the `i`-th are `arena[offsets[i]..offsets[i + 1]]`.
+///
+/// Published files give one id to several tokens, each of which becomes it. They stand beside each
+/// other in the order of their bytes, and the id decodes to the first: an order that no layout of a
+/// file changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenList {
     arena: Vec<u8>,
@@ -28,10 +34,9 @@ impl TokenList {
         Self { arena: Vec::with_capacity(bytes), offsets, ids: Vec::with_capacity(tokens) }
     }
 
-    /// A list from entries in any order. Entries with equal ids stay beside each other, for
-    /// validation to find.
+    /// A list from entries in any order.
     pub fn from_entries(mut entries: Vec<(TokenId, Vec<u8>)>) -> Self {
-        entries.sort_by_key(|(id, _)| *id);
+        entries.sort_unstable();
         let bytes = entries.iter().map(|(_, bytes)| bytes.len()).sum();
         let mut list = Self::with_capacity(entries.len(), bytes);
         for (id, bytes) in &entries {
@@ -40,8 +45,8 @@ impl TokenList {
         list
     }
 
-    /// Adds a token behind the others; its id must be larger than all before it (validation
-    /// checks that).
+    /// Adds a token behind the others; its id must not be smaller than those before it, nor its
+    /// bytes where the ids are equal (validation checks that).
     ///
     /// # Panics
     /// When the arena would pass 4 GiB; readers bound their sizes before that.
@@ -68,7 +73,7 @@ impl TokenList {
         Ok(())
     }
 
-    fn range(&self, index: usize) -> std::ops::Range<usize> {
+    fn range(&self, index: usize) -> Range<usize> {
         self.offsets[index] as usize..self.offsets[index + 1] as usize
     }
 
@@ -99,14 +104,28 @@ impl TokenList {
         &self.ids
     }
 
-    /// The index of an id, by binary search.
+    /// The index of an id, by binary search; of several tokens with that id the first.
     pub fn index_of(&self, id: TokenId) -> Option<usize> {
         // Nearly all vocabularies are dense from some first id on: try that place first.
         let guess = id.wrapping_sub(*self.ids.first()?) as usize;
-        if self.ids.get(guess) == Some(&id) {
+        if self.ids.get(guess) == Some(&id) && (guess == 0 || self.ids[guess - 1] != id) {
             return Some(guess);
         }
-        self.ids.binary_search(&id).ok()
+        let first = self.ids.partition_point(|&other| other < id);
+        (self.ids.get(first) == Some(&id)).then_some(first)
+    }
+
+    /// The indices of all tokens with an id.
+    pub fn indices_of(&self, id: TokenId) -> Range<usize> {
+        let Some(first) = self.index_of(id) else { return 0..0 };
+        let count = self.ids[first..].iter().take_while(|&&other| other == id).count();
+        first..first + count
+    }
+
+    /// The first id that several tokens have, with the index of the second of them.
+    pub fn first_shared_id(&self) -> Option<(usize, TokenId)> {
+        let second = self.ids.windows(2).position(|pair| pair[0] == pair[1])? + 1;
+        Some((second, self.ids[second]))
     }
 
     /// Id and bytes of every token.
@@ -116,9 +135,9 @@ impl TokenList {
 
     /// The same list without some of its tokens.
     #[must_use]
-    pub fn without(&self, dropped: impl Fn(TokenId) -> bool) -> Self {
+    pub fn without(&self, dropped: impl Fn(TokenId, &[u8]) -> bool) -> Self {
         let mut kept = Self::with_capacity(self.len(), self.arena.len());
-        for (id, bytes) in self.iter().filter(|(id, _)| !dropped(*id)) {
+        for (id, bytes) in self.iter().filter(|(id, bytes)| !dropped(*id, bytes)) {
             kept.push(id, bytes);
         }
         kept
@@ -143,5 +162,15 @@ mod tests {
         assert_eq!(list.bytes(2), b"abc");
         assert_eq!(list.index_of(9), Some(2));
         assert_eq!(list.index_of(7), None);
+    }
+
+    #[test]
+    fn several_tokens_with_one_id_stand_in_the_order_of_their_bytes() {
+        let entry = |id, bytes: &str| (id, bytes.as_bytes().to_vec());
+        let list = TokenList::from_entries(vec![entry(2, "z"), entry(1, "c"), entry(0, "a"), entry(1, "b")]);
+        assert_eq!(list.indices_of(1), 1..3);
+        assert_eq!((list.bytes(1), list.bytes(2)), (&b"b"[..], &b"c"[..]));
+        assert_eq!((list.index_of(0), list.index_of(1), list.index_of(2)), (Some(0), Some(1), Some(3)));
+        assert_eq!((list.indices_of(9), list.first_shared_id()), (0..0, Some((2, 1))));
     }
 }

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 
 use foldhash::fast::FixedState;
 
-use super::{AddedToken, Alphabet, Bpe, Description, EndOfWordForm, Merge, Merges, Model, TokenList};
+use super::{AddedToken, Alphabet, Bpe, Description, EndOfWordForm, Merges, Model, TokenList};
 use crate::error::{Defect, Error, Result};
 use crate::ids::{NO_ID, TokenId};
 
@@ -15,6 +15,7 @@ impl Description {
     pub fn validate(&self) -> Result<()> {
         self.validate_tokens().map_err(|e| e.at("vocab").at("model"))?;
         self.validate_added().map_err(|e| e.at("added_tokens"))?;
+        self.validate_hooks()?;
         if let Some(id) = self.model.unk() {
             self.validate_id(id).map_err(|e| e.at("unk").at("model"))?;
         }
@@ -24,7 +25,7 @@ impl Description {
             }
         }
         match &self.model {
-            Model::Bpe(model) => model.validate().map_err(|e| e.at("model")),
+            Model::Bpe(model) => model.validate(&self.added_tokens).map_err(|e| e.at("model")),
             Model::Unigram(model) => check_lengths(&model.tokens, &[model.scores.len()])
                 .and_then(|()| {
                     let kinds = model.kinds.len();
@@ -36,9 +37,14 @@ impl Description {
     }
 
     fn validate_tokens(&self) -> Result<()> {
-        let ids = self.model.tokens().ids();
-        if let Some(i) = ids.windows(2).position(|pair| pair[0] >= pair[1]) {
-            return Err(duplicate_id(ids[i + 1]).at_index(i + 1));
+        let tokens = self.model.tokens();
+        let ids = tokens.ids();
+        // Several tokens may have one id; they stand in the order of their bytes.
+        let follows =
+            |i: usize| ids[i] < ids[i + 1] || (ids[i] == ids[i + 1] && tokens.bytes(i) < tokens.bytes(i + 1));
+        if let Some(i) = (1..ids.len()).find(|&i| !follows(i - 1)) {
+            let reason = format!("token {} is there twice, or not in its place", ids[i]);
+            return Err(Error::format(Defect::Duplicate, reason).at_index(i));
         }
         if ids.last() == Some(&NO_ID) {
             return Err(Error::format(
@@ -46,11 +52,13 @@ impl Description {
                 format!("id {NO_ID} is too large; ids end at {}", NO_ID - 1),
             ));
         }
+        // A Unigram file is a list, whose places are the ids: of equal pieces the last counts.
+        if matches!(self.model, Model::Unigram(_)) {
+            return Ok(());
+        }
         let mut seen: HashSet<&[u8], FixedState> =
             HashSet::with_capacity_and_hasher(ids.len(), FixedState::default());
-        if let Some((i, (id, _))) =
-            self.model.tokens().iter().enumerate().find(|(_, (_, bytes))| !seen.insert(bytes))
-        {
+        if let Some((i, (id, _))) = tokens.iter().enumerate().find(|(_, (_, bytes))| !seen.insert(bytes)) {
             let reason = format!("token {id} has the same bytes as one before it");
             return Err(Error::format(Defect::Duplicate, reason).at_index(i));
         }
@@ -68,8 +76,9 @@ impl Description {
                     Defect::Duplicate,
                     format!("added token {:?} is there twice", token.content),
                 ))
-            } else if previous >= Some(token.id) || self.is_another_token(token) {
-                Some(duplicate_id(token.id))
+            } else if previous >= Some(token.id) {
+                let reason = format!("two added tokens have the id {}", token.id);
+                Some(Error::format(Defect::Duplicate, reason))
             } else if token.id == NO_ID {
                 Some(Error::format(Defect::Range, format!("id {NO_ID} is too large")))
             } else {
@@ -83,12 +92,6 @@ impl Description {
         Ok(())
     }
 
-    /// Is the id of an added token that of an ordinary token with another text?
-    fn is_another_token(&self, added: &AddedToken) -> bool {
-        let tokens = self.model.tokens();
-        tokens.index_of(added.id).is_some_and(|index| tokens.bytes(index) != added.content.as_bytes())
-    }
-
     fn validate_id(&self, id: TokenId) -> Result<()> {
         let known = self.model.tokens().index_of(id).is_some()
             || self.added_tokens.iter().any(|token| token.id == id);
@@ -97,44 +100,26 @@ impl Description {
 }
 
 impl Bpe {
-    fn validate(&self) -> Result<()> {
+    fn validate(&self, added: &[AddedToken]) -> Result<()> {
         match &self.merges {
-            Merges::Listed(merges) => self.validate_merges(merges).map_err(|e| e.at("merges"))?,
+            Merges::Listed(merges) => {
+                self.parts_of(merges, added)
+                    .try_for_each(|parts| parts.map(|_| ()))
+                    .map_err(|e| e.at("merges"))?;
+            }
             Merges::ById => {}
             Merges::ByScore { scores, kinds } => check_lengths(&self.tokens, &[scores.len(), kinds.len()])?,
         }
         self.validate_alphabet().map_err(|e| e.at("alphabet"))
     }
 
-    fn validate_merges(&self, merges: &[Merge]) -> Result<()> {
-        let tokens = &self.tokens;
-        let bytes = |id| tokens.index_of(id).map(|index| tokens.bytes(index));
-        for (i, merge) in merges.iter().enumerate() {
-            let (Some(left), Some(right), Some(result)) =
-                (bytes(merge.left), bytes(merge.right), bytes(merge.result))
-            else {
-                let missing =
-                    [merge.left, merge.right, merge.result].into_iter().find(|&id| bytes(id).is_none());
-                let reason = format!("id {} is not an ordinary token", missing.unwrap_or_default());
-                return Err(Error::format(Defect::Merge, reason).at_index(i));
-            };
-            // As the reference has it: so many bytes are left out, whatever they are.
-            let prefix = self.continuing_prefix.as_deref().unwrap_or_default();
-            let right = right.get(prefix.len()..).unwrap_or(right);
-            let joined = result.len() == left.len() + right.len()
-                && result.starts_with(left)
-                && result.ends_with(right);
-            if !joined {
-                let reason = format!("token {} is not its two parts joined", merge.result);
-                return Err(Error::format(Defect::Merge, reason).at_index(i));
-            }
-        }
-        Ok(())
-    }
-
     fn validate_alphabet(&self) -> Result<()> {
         let Alphabet::Chars { end_of_word } = &self.alphabet else { return Ok(()) };
-        if let Some((id, _)) = self.tokens.iter().find(|(_, bytes)| std::str::from_utf8(bytes).is_err()) {
+        // A piece with a score may be no text: then no text becomes it.
+        let is_by_score = matches!(self.merges, Merges::ByScore { .. });
+        if !is_by_score
+            && let Some((id, _)) = self.tokens.iter().find(|(_, bytes)| std::str::from_utf8(bytes).is_err())
+        {
             let reason = format!("token {id} is not UTF-8, but the alphabet is characters");
             return Err(Error::format(Defect::Encoding, reason));
         }
@@ -159,8 +144,4 @@ fn check_lengths(tokens: &TokenList, lengths: &[usize]) -> Result<()> {
             Err(Error::format(Defect::Inconsistent, reason))
         }
     }
-}
-
-fn duplicate_id(id: TokenId) -> Error {
-    Error::format(Defect::Duplicate, format!("two tokens have the id {id}"))
 }

@@ -70,6 +70,14 @@ impl Engine {
         slots.iter().map(one).sum()
     }
 
+    /// Does a limit cut sequences with these lengths? One without room for the special tokens cuts
+    /// nothing here, as in the tokenizers library.
+    pub fn is_cut(&self, lengths: &[usize], adds_special: bool, truncation: &Truncation) -> bool {
+        let added = if adds_special { self.parts.post_processors.added(lengths.len() > 1) } else { 0 };
+        let room = truncation.max_length.checked_sub(added);
+        room.is_some_and(|room| lengths.iter().sum::<usize>() > room)
+    }
+
     /// What comes out of sequences with these lengths: the first window, then those that overflow.
     ///
     /// # Errors

@@ -69,7 +69,7 @@ impl Engine {
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
         match self.parts.vocabulary.decoded(id) {
-            Some(_) if options.skip_special && self.is_special(id) => {}
+            Some(_) if options.skip_special && self.parts.vocabulary.is_special(id) => {}
             Some(decoded) => bytes.extend_from_slice(decoded),
             None => match options.undefined {
                 Undefined::Skip => {}
@@ -89,7 +89,7 @@ impl Engine {
         options: DecodeOptions,
     ) -> Result<Option<Cow<'_, str>>> {
         match self.parts.vocabulary.as_written(id) {
-            Some(_) if options.skip_special && self.is_special(id) => Ok(None),
+            Some(_) if options.skip_special && self.parts.vocabulary.is_special(id) => Ok(None),
             Some(token) => Ok(Some(token)),
             None => match options.undefined {
                 Undefined::Skip => Ok(None),
@@ -97,10 +97,6 @@ impl Engine {
                 Undefined::Error => Err(undefined(id, position)),
             },
         }
-    }
-
-    fn is_special(&self, id: TokenId) -> bool {
-        self.parts.vocabulary.added_by_id(id).is_some_and(|token| token.is_special)
     }
 }
 

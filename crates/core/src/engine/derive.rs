@@ -40,10 +40,9 @@ impl Engine {
             length += 1;
         }
         merges.truncate(length);
-        let dropped = |id| results.contains(&id) && !made.contains(&id);
+        let dropped = |id, _: &[u8]| results.contains(&id) && !made.contains(&id);
         let mut description = self.description.clone();
-        let tokens = description.model.tokens().without(dropped);
-        *description.model.tokens_mut() = tokens.into();
+        description.model.drop_tokens(dropped);
         if let Some(model) = description.model.as_bpe_mut()
             && matches!(model.merges, Merges::Listed(_))
         {
@@ -94,7 +93,7 @@ impl Engine {
             (Some(id), Some(found)) if id == found => id,
             // A file may list a control token among the ordinary ones: it is that entry which
             // is meant, if text cannot produce it.
-            (None, Some(found)) if !self.is_built(found) => found,
+            (None, Some(found)) if !self.is_built(content, found) => found,
             (Some(id), _) => {
                 let taken = self.vocabulary().contains(id)
                     || description.added_tokens.iter().any(|token| token.id == id);
@@ -120,19 +119,18 @@ impl Engine {
             return Err(format!("the id {id} is too large; ids end at {}", NO_ID - 1));
         }
         if ordinary == Some(id) {
-            if self.is_built(id) {
+            if self.is_built(content, id) {
                 return Err(format!("is an ordinary token, {id}, that text becomes; give it another id"));
             }
-            let tokens = description.model.tokens().without(|other| other == id);
-            *description.model.tokens_mut() = tokens.into();
+            description.model.drop_tokens(|_, bytes| bytes == content.as_bytes());
         }
         description.added_tokens.push(AddedToken::special(id, content));
         Ok(())
     }
 
     /// Does an ordinary token take part in merging, or is it a symbol of the alphabet?
-    fn is_built(&self, id: TokenId) -> bool {
-        let bytes = self.vocabulary().decoded(id).unwrap_or_default();
+    fn is_built(&self, content: &str, id: TokenId) -> bool {
+        let bytes = content.as_bytes();
         if let Some(Merges::Listed(merges)) = self.description.model.as_bpe().map(|model| &model.merges) {
             return bytes.len() < 2 || merges.iter().any(|m| m.left == id || m.right == id || m.result == id);
         }

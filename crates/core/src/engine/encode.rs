@@ -71,7 +71,7 @@ pub(super) trait Sink {
 
     /// A step of normalization, and what it left where that is another text.
     #[inline]
-    fn normalized(&mut self, _step: &'static str, _text: &str) {}
+    fn normalized(&mut self, _step: &str, _text: &str) {}
 
     /// Spells a pretoken: what is left in `scratch` is taken next.
     #[inline]

@@ -29,7 +29,7 @@ pub struct Ordinary {
     /// Where it stands.
     pub span: Span,
     /// The steps of normalization that changed it, by name, and what each left.
-    pub normalized: Vec<(&'static str, String)>,
+    pub normalized: Vec<(String, String)>,
     /// What it was cut into.
     pub pretokens: Vec<Pretoken>,
 }
@@ -119,11 +119,11 @@ impl Sink for Stages<'_> {
         self.segments.extend(self.open.take().map(Segment::Ordinary));
     }
 
-    fn normalized(&mut self, step: &'static str, text: &str) {
+    fn normalized(&mut self, step: &str, text: &str) {
         // A step may write the same text anew.
         if let Some(open) = self.open.as_mut().filter(|_| self.current != text) {
             text.clone_into(&mut self.current);
-            open.normalized.push((step, text.to_owned()));
+            open.normalized.push((step.to_owned(), text.to_owned()));
         }
     }
 
@@ -265,7 +265,10 @@ mod tests {
         let segments = explained(&description, Text::Str(" AB"));
         let Segment::Ordinary(text) = &segments[0] else { panic!("{segments:?}") };
         assert_eq!(text.span, Span::new(0, 3));
-        assert_eq!(text.normalized, [("Strip", "AB".to_owned()), ("Lowercase", "ab".to_owned())]);
+        assert_eq!(
+            text.normalized,
+            [("Strip", "AB"), ("Lowercase", "ab")].map(|(step, left)| (step.to_owned(), left.to_owned()))
+        );
         assert_eq!(text.pretokens[0].span, Span::new(1, 3));
     }
 

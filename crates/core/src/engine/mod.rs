@@ -28,6 +28,7 @@ pub use stream::DecodeStream;
 use crate::decode::Chain;
 use crate::description::{Bpe, Description, Merge, Merges, Pattern, PreTokenizer};
 use crate::error::{Defect, Error, Result};
+use crate::hooks::Hooks;
 use crate::model::Model;
 use crate::normalize::Normalizers;
 use crate::pattern::{Splitter, from_portable, portable};
@@ -41,6 +42,7 @@ use worker::Workers;
 #[derive(Debug)]
 pub struct Engine {
     description: Description,
+    hooks: Hooks,
     parts: Parts,
     workers: Workers,
 }
@@ -66,13 +68,18 @@ pub(crate) struct Parts {
 }
 
 impl Engine {
-    pub(crate) fn new(description: Description, parts: Parts) -> Self {
-        Self { description, parts, workers: Workers::default() }
+    pub(crate) fn new(description: Description, hooks: Hooks, parts: Parts) -> Self {
+        Self { description, hooks, parts, workers: Workers::default() }
     }
 
     /// What this tokenizer is.
     pub fn description(&self) -> &Description {
         &self.description
+    }
+
+    /// The functions that the description names, to compile another one with.
+    pub fn hooks(&self) -> &Hooks {
+        &self.hooks
     }
 
     /// Ids and bytes.

@@ -3,6 +3,7 @@ use crate::aligned::{Origins, Piece};
 use crate::error::Result;
 use crate::ids::{TokenId, narrow};
 use crate::model::SAME_PART;
+use crate::model::unigram::Unigram;
 use crate::postprocess::white_space_at_ends;
 use crate::span::Span;
 use crate::vocabulary::Vocabulary;
@@ -20,6 +21,9 @@ pub struct Encoding {
     pub byte_offsets: Vec<Span>,
     /// The number of the pretoken; added tokens count, too.
     pub words: Vec<u32>,
+    /// Where (normalized) text is not spelled as its token is: an added token with the white space
+    /// that it takes, what a Unigram model does not know. By the number of the id, in order.
+    pub surfaces: Vec<(usize, String)>,
 }
 
 /// A sink that keeps ids and what each stands for.
@@ -31,13 +35,23 @@ pub(super) struct Spans<'a> {
     /// Where offsets leave out white space, how tokens are written.
     trims: Option<&'a Vocabulary>,
     in_bytes: bool,
+    vocabulary: &'a Vocabulary,
+    /// The unknown token, where it stands for text of any spelling.
+    unknown: Option<TokenId>,
 }
 
 impl<'a> Spans<'a> {
     pub(super) fn new(engine: &'a Engine, is_cut: bool) -> Self {
         let trims = engine.parts.post_processors.trims_offsets().then_some(&engine.parts.vocabulary);
         let in_bytes = engine.description.is_byte_level();
-        Self { encoding: Encoding::default(), words: 0, is_cut, trims, in_bytes }
+        let vocabulary = &engine.parts.vocabulary;
+        let unknown = engine.parts.model.as_unigram().and_then(Unigram::unknown);
+        Self { encoding: Encoding::default(), words: 0, is_cut, trims, in_bytes, vocabulary, unknown }
+    }
+
+    /// The next id stands for text with this spelling.
+    fn spelled(&mut self, surface: &str) {
+        self.encoding.surfaces.push((self.encoding.ids.len(), surface.to_owned()));
     }
 
     fn push(&mut self, id: TokenId, span: Span) {
@@ -64,6 +78,9 @@ impl Sink for Spans<'_> {
                 let (leading, trailing) = white_space_at_ends(part.of(pretoken), self.in_bytes, written);
                 kept = Span::new(part.start + leading, part.end - trailing);
             }
+            if Some(id) == self.unknown {
+                self.spelled(&String::from_utf8_lossy(part.of(pretoken)));
+            }
             self.push(id, origins.span(kept));
         }
         self.words += u32::from(!self.is_cut);
@@ -75,6 +92,9 @@ impl Sink for Spans<'_> {
             let written = || found.text.to_owned();
             let (leading, trailing) = white_space_at_ends(found.text.as_bytes(), false, written);
             part = Span::new(leading, part.end - trailing);
+        }
+        if self.vocabulary.added_by_id(id).is_none_or(|token| token.content != found.text) {
+            self.spelled(found.text);
         }
         self.push(id, found.origins.span(part));
         self.words += u32::from(!self.is_cut);

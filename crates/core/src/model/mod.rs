@@ -59,14 +59,17 @@ impl Scratch {
 }
 
 impl Model {
-    /// Compiles the model of a valid description.
+    /// Compiles the model of a valid description. Special tokens never come out of a text, but for
+    /// the unknown one.
     ///
     /// # Errors
     /// A format error naming the field.
     pub fn new(description: &Description, vocabulary: &Vocabulary) -> Result<Self> {
         match description {
             Description::Bpe(model) => bpe::Bpe::new(model, vocabulary).map(Self::Bpe),
-            Description::WordPiece(model) => Ok(Self::WordPiece(Box::new(wordpiece::WordPiece::new(model)))),
+            Description::WordPiece(model) => {
+                Ok(Self::WordPiece(Box::new(wordpiece::WordPiece::new(model, vocabulary))))
+            }
             Description::WordLevel(model) => Ok(Self::WordLevel(wordlevel::WordLevel::new(model))),
             Description::Unigram(model) => {
                 Ok(Self::Unigram(Box::new(unigram::Unigram::new(model, vocabulary))))

@@ -33,7 +33,7 @@ impl WordLevel {
         if pretoken.is_empty() {
             return Ok(());
         }
-        let id = vocabulary.find(pretoken).or(self.unk);
+        let id = vocabulary.find_in_text(pretoken).or(self.unk);
         ids.push(id.ok_or_else(|| super::unknown_pretoken(pretoken))?);
         if let Some(ends) = ends {
             ends.push(narrow(pretoken.len()));

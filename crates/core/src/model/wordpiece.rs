@@ -40,10 +40,13 @@ impl Scratch {
 
 impl WordPiece {
     /// Compiles the model of a valid description.
-    pub fn new(description: &Description) -> Self {
+    pub fn new(description: &Description, vocabulary: &Vocabulary) -> Self {
         let tokens = &description.tokens;
         let prefix = description.continuing_prefix.as_bytes();
-        let indexed = || (0..tokens.len()).map(|index| (narrow(index), tokens.bytes(index)));
+        let indexed = || {
+            let indices = (0..tokens.len()).filter(|&index| !vocabulary.is_special(tokens.id(index)));
+            indices.map(|index| (narrow(index), tokens.bytes(index)))
+        };
         let following: Vec<(u32, Vec<u8>)> = indexed()
             .filter_map(|(index, bytes)| {
                 Some((index, bytes.strip_prefix(prefix)?.iter().rev().copied().collect()))
@@ -198,7 +201,8 @@ mod tests {
         );
         let mut whole = Whole::of_bpe(&Split::Whole, plain);
         whole.model = Model::WordPiece(description.clone());
-        let (vocabulary, model) = (Vocabulary::new(&whole), WordPiece::new(description));
+        let vocabulary = Vocabulary::new(&whole);
+        let model = WordPiece::new(description, &vocabulary);
         let (mut ids, mut ends, mut scratch) = (vec![], vec![], Scratch::default());
         let ticker = &mut Ticker::new(&Unwatched);
         model.encode(text.as_bytes(), &vocabulary, &mut scratch, &mut ids, Some(&mut ends), ticker)?;

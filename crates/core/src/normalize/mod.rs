@@ -7,11 +7,12 @@
 //! library often names the first or the last character of it only; the cases are listed in
 //! docs/differences.md. A character that is inserted beside others stands for its neighbour, as
 //! there.
+mod align;
 mod bert;
 mod byte_level;
-mod charsmap;
 mod edit;
 mod forms;
+mod hook;
 mod lowercase;
 mod marks;
 mod nmt;
@@ -21,17 +22,17 @@ mod replace;
 mod sentencepiece;
 mod strip;
 #[cfg(test)]
-mod tests;
-
-pub use self::charsmap::Charsmap;
+pub(crate) mod tests;
 
 use self::forms::Form;
+use self::hook::Hook;
 use self::precompiled::Precompiled;
 use self::replace::Replace;
 use self::sentencepiece::SentencePiece;
 use crate::aligned::{Origins, Piece, Rewritten};
 use crate::description::{Normalizer, UnicodeTables};
 use crate::error::Result;
+use crate::hooks::Hooks;
 use crate::span::Span;
 use crate::watch::{Ticker, Unwatched};
 
@@ -57,6 +58,7 @@ enum Step {
     BertStripMarks,
     Precompiled(Box<Precompiled>),
     SentencePiece(Box<SentencePiece>),
+    Hook(Box<Hook>),
 }
 
 /// What a step did.
@@ -72,7 +74,7 @@ enum Outcome {
 
 impl Step {
     /// The steps of a normalizer.
-    fn push(normalizer: &Normalizer, steps: &mut Vec<Self>) -> Result<()> {
+    fn push(normalizer: &Normalizer, hooks: &Hooks, steps: &mut Vec<Self>) -> Result<()> {
         let form = |form, tables: &UnicodeTables| Self::Form(form, *tables);
         steps.push(match normalizer {
             Normalizer::Nfc(tables) => form(Form::Nfc, tables),
@@ -88,6 +90,7 @@ impl Step {
             Normalizer::Nmt => Self::Nmt,
             Normalizer::Precompiled(blob) => Self::Precompiled(Box::new(Precompiled::new(blob)?)),
             Normalizer::SentencePiece(rules) => Self::SentencePiece(Box::new(SentencePiece::new(rules)?)),
+            Normalizer::Hook(name) => Self::Hook(Box::new(Hook::new(hooks.normalizer(name)?))),
             Normalizer::Bert { clean_text, handle_chinese_chars, strip_accents, lowercase } => {
                 if *clean_text {
                     steps.push(Self::BertClean);
@@ -109,7 +112,7 @@ impl Step {
     }
 
     /// What people call it.
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         match self {
             Self::Form(form, _) => form.name(),
             Self::Lowercase => "Lowercase",
@@ -122,6 +125,7 @@ impl Step {
             Self::BertClean => "Bert, clean_text",
             Self::BertIdeographs => "Bert, handle_chinese_chars",
             Self::BertStripMarks => "Bert, strip_accents",
+            Self::Hook(hook) => &hook.label,
             Self::Precompiled(_) => "Precompiled",
             Self::SentencePiece(_) => "SentencePiece",
         }
@@ -143,19 +147,20 @@ impl Step {
             Self::BertStripMarks => bert::strip_marks(from, to, ticker),
             Self::Precompiled(map) => map.apply(from, to, ticker),
             Self::SentencePiece(rules) => rules.apply(from, to, ticker),
+            Self::Hook(hook) => hook.apply(from, to, ticker),
         }
     }
 }
 
 impl Normalizers {
-    /// Makes the steps of a description ready.
+    /// Makes the steps of a description ready; functions of the caller's are found in `hooks`.
     ///
     /// # Errors
     /// A format or pattern error naming the step, its number first.
-    pub fn compile(normalizers: &[Normalizer]) -> Result<Self> {
+    pub fn compile(normalizers: &[Normalizer], hooks: &Hooks) -> Result<Self> {
         let mut steps = Vec::with_capacity(normalizers.len());
         for (i, normalizer) in normalizers.iter().enumerate() {
-            Step::push(normalizer, &mut steps).map_err(|e| e.at_index(i))?;
+            Step::push(normalizer, hooks, &mut steps).map_err(|e| e.at_index(i))?;
         }
         Ok(Self { steps })
     }
@@ -190,7 +195,7 @@ impl Normalizers {
         piece: Piece<'a>,
         buffers: &'a mut [Rewritten; 2],
         ticker: &mut Ticker<'_>,
-        tell: &mut dyn FnMut(&'static str, &str),
+        tell: &mut dyn FnMut(&str, &str),
     ) -> Result<Piece<'a>> {
         let mut changed = false;
         let mut part = Span::new(0, piece.text.len());

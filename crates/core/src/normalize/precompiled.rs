@@ -6,9 +6,10 @@
 //! key and goes on behind it (see `sentencepiece`).
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::Outcome;
 use super::edit::{Edit, skip};
-use super::{Charsmap, Outcome};
 use crate::aligned::{Piece, Rewritten};
+use crate::charsmap::Charsmap;
 use crate::error::Result;
 use crate::span::Span;
 use crate::watch::Ticker;

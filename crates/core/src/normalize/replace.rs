@@ -47,13 +47,13 @@ impl Replace {
                 for (at, _) in from.text.match_indices(literal.as_str()) {
                     ticker.spend(at - done + 8)?;
                     done = at;
-                    self.replace(&mut edit, from.text, Span::new(at, at + literal.len()));
+                    self.replace(&mut edit, Span::new(at, at + literal.len()));
                 }
             }
             Sought::Regex(splitter) => splitter.for_each_match(from.text, |found, is_match| {
                 ticker.spend(splitter.work(found.len()))?;
                 if is_match {
-                    self.replace(&mut edit, from.text, found);
+                    self.replace(&mut edit, found);
                 }
                 Ok(())
             })?,
@@ -61,12 +61,13 @@ impl Replace {
         Ok(edit.finish())
     }
 
-    fn replace(&self, edit: &mut Edit<'_, '_>, text: &str, found: Span) {
+    fn replace(&self, edit: &mut Edit<'_, '_>, found: Span) {
         if !found.is_empty() {
             return edit.replace(found, &self.content);
         }
-        // What is inserted stands for the character before it; at the start for nothing.
-        let before = text[..found.start].chars().next_back().map_or(0, char::len_utf8);
+        // What is inserted stands for the character before it, at the start for nothing; for its last
+        // byte, so that offsets do not go back where the character is spelled byte by byte.
+        let before = usize::from(found.start > 0);
         edit.insert(found.start, &self.content, Span::new(found.start - before, found.start));
     }
 }

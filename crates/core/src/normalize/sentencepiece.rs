@@ -9,8 +9,9 @@
 //! for nothing. Where `ﬁ` becomes `fi`, the `f` is empty and the `i` has the whole letter.
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
 
-use super::{Charsmap, Outcome};
+use super::Outcome;
 use crate::aligned::{Piece, Rewritten};
+use crate::charsmap::Charsmap;
 use crate::description::SentencePieceRules;
 use crate::error::{Defect, Error, Result};
 use crate::span::Span;

@@ -9,6 +9,7 @@ mod behavior;
 mod byte_level;
 mod characters;
 mod fixed_length;
+mod hook;
 mod metaspace;
 mod scripts;
 mod split;
@@ -22,6 +23,7 @@ use self::split::Split;
 use crate::aligned::{Piece, Rewritten};
 use crate::description::PreTokenizer;
 use crate::error::{Defect, Error, Kind, Place, Result};
+use crate::hooks::{Hooks, SplitHook};
 use crate::span::Span;
 use crate::watch::Ticker;
 
@@ -41,13 +43,14 @@ enum Step {
     PrefixSpace,
     ByteAlphabet,
     Metaspace(Metaspace),
+    Hook(SplitHook),
 }
 
 /// What takes the pretokens.
 pub type Emit<'a> = dyn FnMut(Piece<'_>, &mut Ticker<'_>) -> Result<()> + 'a;
 
 impl Step {
-    fn new(step: &PreTokenizer) -> Result<Self> {
+    fn new(step: &PreTokenizer, hooks: &Hooks) -> Result<Self> {
         Ok(match step {
             PreTokenizer::Split { pattern, behavior, invert } => {
                 Self::Split(Split::new(pattern, *behavior, *invert)?)
@@ -68,6 +71,7 @@ impl Step {
             PreTokenizer::Metaspace { replacement, prepend, split } => {
                 Self::Metaspace(Metaspace { replacement: *replacement, prepend: *prepend, split: *split })
             }
+            PreTokenizer::Hook(name) => Self::Hook(hooks.splitter(name)?),
         })
     }
 
@@ -96,19 +100,21 @@ impl Step {
             Self::PrefixSpace => byte_level::prefix_space(piece, buffer, ticker, emit),
             Self::ByteAlphabet => byte_level::byte_alphabet(piece, buffer, ticker, emit),
             Self::Metaspace(step) => step.apply(piece, buffer, ticker, emit),
+            Self::Hook(hook) => hook::apply(hook, piece, ticker, emit),
         }
     }
 }
 
 impl PreTokenizers {
-    /// Makes the steps of a description ready.
+    /// Makes the steps of a description ready; functions of the caller's are found in `hooks`.
     ///
     /// # Errors
     /// A format or pattern error naming the step, its number first.
-    pub fn compile(steps: &[PreTokenizer]) -> Result<Self> {
+    pub fn compile(steps: &[PreTokenizer], hooks: &Hooks) -> Result<Self> {
         let steps = steps.iter().enumerate();
-        let steps =
-            steps.map(|(i, step)| Step::new(step).map_err(|e| e.at_index(i))).collect::<Result<_>>()?;
+        let steps = steps
+            .map(|(i, step)| Step::new(step, hooks).map_err(|e| e.at_index(i)))
+            .collect::<Result<_>>()?;
         Ok(Self { steps })
     }
 

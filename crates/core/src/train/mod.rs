@@ -42,6 +42,7 @@ use std::time::{Duration, Instant};
 
 use crate::description::{AddedToken, Alphabet, Bpe, Description, Merge, Merges, TokenList};
 use crate::error::{Error, Result};
+use crate::hooks::Hooks;
 use crate::ids::{NO_ID, TokenId, narrow};
 use crate::normalize::Normalizers;
 use crate::pattern::Splitter;
@@ -70,7 +71,8 @@ impl Trainer {
     /// error for a split that does not compile, a format error for such a normalizer.
     pub fn new(options: TrainOptions) -> Result<Self> {
         options.check()?;
-        let normalizers = Normalizers::compile(&options.normalizer).map_err(|e| e.at("normalizer"))?;
+        let normalizers =
+            Normalizers::compile(&options.normalizer, &Hooks::default()).map_err(|e| e.at("normalizer"))?;
         let splitter = Splitter::compile(&options.split)?;
         let literals = LiteralMatcher::new(options.literals())?;
         let track_first = options.tie_break == TieBreak::FirstSeen;

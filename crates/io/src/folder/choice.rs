@@ -23,7 +23,8 @@ pub(super) struct Signs<'a> {
 
 /// The class, and why it was taken.
 pub(super) struct Choice {
-    pub(super) recipe: &'static Recipe,
+    /// `None` is Mistral's own library, which reads tekken.json and nothing else.
+    pub(super) recipe: Option<&'static Recipe>,
     pub(super) why: String,
     /// The class that the folder names and that nobody knows.
     pub(super) unknown: Option<String>,
@@ -33,7 +34,7 @@ pub(super) struct Choice {
 const MISTRAL: &str = "MistralCommonBackend";
 
 fn plain(why: String) -> Choice {
-    Choice { recipe: classes::plain(), why, unknown: None }
+    Choice { recipe: Some(classes::plain()), why, unknown: None }
 }
 
 fn base(name: &str) -> &str {
@@ -84,7 +85,7 @@ pub(super) fn choose(signs: &Signs<'_>) -> Result<Choice> {
         return by_name(&name, MODEL_CONFIG);
     }
     match of_type {
-        Some(MISTRAL) if signs.has_tekken => Err(needs_tekken()),
+        Some(MISTRAL) if signs.has_tekken => Ok(mistral(&model_type)),
         Some(MISTRAL) => Ok(plain(format!("{MODEL_CONFIG} says {model_type}, and there is no tekken.json"))),
         Some(class) => {
             known(class, format!("{MODEL_CONFIG} says {model_type}, which has {class}"), MODEL_CONFIG)
@@ -120,7 +121,7 @@ fn between(
         };
     }
     if of_type == MISTRAL && has_tekken {
-        return Err(needs_tekken());
+        return Ok(mistral(model_type));
     }
     Ok(plain(format!("{named_in} names {name}, but {model_type} takes tokenizer.json as it stands")))
 }
@@ -137,7 +138,7 @@ fn by_name(name: &str, named_in: &str) -> Result<Choice> {
 
 fn known(name: &str, why: String, named_in: &str) -> Result<Choice> {
     if let Class::Known(recipe) = classes::find(name) {
-        return Ok(Choice { recipe, why, unknown: None });
+        return Ok(Choice { recipe: Some(recipe), why, unknown: None });
     }
     let reason = format!(
         "{name} builds its tokenizer in its own way, which this version of tokenmill does not reproduce; load \
@@ -147,9 +148,9 @@ fn known(name: &str, why: String, named_in: &str) -> Result<Choice> {
     Err(Error::format(Defect::Unsupported, reason).at(field))
 }
 
-fn needs_tekken() -> Error {
-    let reason = "the folder is read from tekken.json by Mistral's own library; load tekken.json itself";
-    Error::format(Defect::Unsupported, reason).at("model_type")
+fn mistral(model_type: &str) -> Choice {
+    let why = format!("{MODEL_CONFIG} says {model_type}, and there is a tekken.json");
+    Choice { recipe: None, why, unknown: None }
 }
 
 /// The code that a folder names for its tokenizer.

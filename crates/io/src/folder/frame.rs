@@ -11,8 +11,12 @@ pub(super) struct Place<'a> {
     pub(super) tokens: &'a Tokens,
     /// The id of a literal.
     pub(super) id_of: &'a dyn Fn(&str) -> Option<TokenId>,
+    /// The token of an id, as it is written.
+    pub(super) token_of: &'a dyn Fn(TokenId) -> Option<String>,
     /// Begin and end of sequences, where the folder asks for them.
     pub(super) adds: (bool, bool),
+    /// Does the folder say whether it asks?
+    pub(super) says_adds: bool,
 }
 
 impl Place<'_> {
@@ -32,9 +36,24 @@ impl Place<'_> {
         Ok((literal.to_owned(), id))
     }
 
+    /// The token whose id is `further` (`+2`) more than that of a literal.
+    fn behind(&self, literal: &str, further: &str) -> Result<(String, TokenId)> {
+        let first = self.literal(literal)?.1;
+        let further: TokenId = further.parse().unwrap_or_default();
+        let id = first.saturating_add(further);
+        let token = (self.token_of)(id).ok_or_else(|| {
+            let reason = format!(
+                "there is no id {id}, {further} behind {literal:?}, which its class puts around texts"
+            );
+            Error::format(Defect::Missing, reason).at("post_processor")
+        })?;
+        Ok((token, id))
+    }
+
     /// The post-processors of a frame; those of the file for one that keeps them.
     pub(super) fn steps(&self, frame: Frame, kept: Vec<PostProcessor>) -> Result<Vec<PostProcessor>> {
         Ok(match frame {
+            Frame::Kept | Frame::UnlessKept(..) if self.says_adds => self.bos_eos()?,
             Frame::Kept => kept,
             Frame::UnlessKept(..) if !kept.is_empty() => kept,
             Frame::UnlessKept(single, pair) | Frame::Template(single, pair) => {
@@ -94,9 +113,9 @@ impl Place<'_> {
         if matches!(word, "A" | "B") {
             return Ok(TemplatePiece::Sequence { second: word == "B", type_id });
         }
-        let literal = word.strip_prefix('\'').and_then(|word| word.strip_suffix('\''));
-        let (name, id) = match literal {
-            Some(literal) => self.literal(literal)?,
+        let (name, id) = match word.strip_prefix('\'').and_then(|word| word.rsplit_once('\'')) {
+            Some((literal, "")) => self.literal(literal)?,
+            Some((literal, further)) => self.behind(literal, further)?,
             None => self.named(&format!("{word}_token"))?,
         };
         if !special_tokens.iter().any(|token| token.name == name) {

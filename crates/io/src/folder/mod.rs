@@ -1,9 +1,9 @@
-//! A folder as transformers keeps one: a tokenizer.json, or files of vocabulary and merges, with
+//! A folder as transformers keeps one: a tokenizer.json, or an older file of the vocabulary, with
 //! configuration beside it.
 //!
 //! In comes a folder, out goes the description of what `AutoTokenizer.from_pretrained` of
 //! transformers 5.23 makes of it. `settings` reads and merges the configuration, `choice` finds the
-//! class, `classes` has what each class builds, `tokens` the order in which added tokens come,
+//! class, `sources` reads the vocabulary, `classes` has what each class builds, `tokens` the order in which added tokens come,
 //! `frame` what stands around ids. What surprises: for most classes the stages of tokenizer.json
 //! count for nothing, because the class builds its own.
 mod choice;
@@ -11,6 +11,7 @@ mod classes;
 mod frame;
 mod model_types;
 mod settings;
+mod sources;
 mod tokens;
 mod write;
 
@@ -26,11 +27,12 @@ use tokenmill_core::ids::TokenId;
 
 use crate::report::Report;
 use crate::tokenizer_json::{self, File, Kind, VocabEntries};
-use crate::{contents, manifest};
+use crate::{contents, manifest, tekken};
 use choice::{Choice, Signs};
 use classes::{Again, Parts, Recipe};
 use frame::Place;
 use settings::{CONFIG, CONFIGS, MODEL_CONFIG, Settings, TOKENIZER};
+use sources::{Source, TEKKEN};
 
 pub(crate) use settings::CONFIG as CONFIG_NAME;
 pub(crate) use write::write;
@@ -51,18 +53,21 @@ pub(crate) fn load(folder: &Path, report: &mut Report) -> Result<Option<Descript
     let model_config = settings::read(folder, MODEL_CONFIG)?.filter(|_| is_listed(MODEL_CONFIG));
     let name = tokenizer_file(folder, config.as_ref())?;
     let path = folder.join(&name);
-    if !is_listed(&name) || !path.is_file() {
-        return Ok(None);
-    }
-    let bytes = contents::read(&path)?;
-    manifest::check(folder, &name, &bytes)?;
-    let file = tokenizer_json::read(&bytes).map_err(|error| error.in_file(&path))?;
+    let bytes = if is_listed(&name) && path.is_file() {
+        let bytes = contents::read(&path)?;
+        manifest::check(folder, &name, &bytes)?;
+        Some(bytes)
+    } else {
+        None
+    };
     let nothing = Map::new();
+    let speaks_of_bytes =
+        |bytes: &Vec<u8>| std::str::from_utf8(bytes).is_ok_and(|text| text.contains("\"ByteLevel\""));
     let signs = Signs {
         config: config.as_ref().unwrap_or(&nothing),
         model_config: model_config.as_ref().unwrap_or(&nothing),
-        is_byte_level: std::str::from_utf8(&bytes).is_ok_and(|text| text.contains("\"ByteLevel\"")),
-        has_tekken: folder.join("tekken.json").is_file(),
+        is_byte_level: bytes.as_ref().is_some_and(speaks_of_bytes),
+        has_tekken: is_listed(TEKKEN) && folder.join(TEKKEN).is_file(),
     };
     let choice = choice::choose(&signs).map_err(|error| {
         let names_it = signs.config.contains_key("tokenizer_class") || signs.config.contains_key("auto_map");
@@ -76,10 +81,58 @@ pub(crate) fn load(folder: &Path, report: &mut Report) -> Result<Option<Descript
             }
         }
     }
-    let settings = Settings::read(folder, config.clone(), is_listed, Some(&file.added_tokens), report)?;
-    Builder { folder, name: &name, choice, settings, model_config: model_config.unwrap_or_default() }
-        .build(file, report)
-        .map(Some)
+    let Some(recipe) = choice.recipe else {
+        report.note(format!("loaded as Mistral's own library does: {}", choice.why));
+        let path = folder.join(TEKKEN);
+        let bytes = contents::read(&path)?;
+        manifest::check(folder, TEKKEN, &bytes)?;
+        report.reads(TEKKEN);
+        return tekken::parse(&bytes, report).map(Some).map_err(|error| error.in_file(&path));
+    };
+    let file = bytes.as_deref().map(tokenizer_json::read).transpose();
+    let mut file = file.map_err(|error| error.in_file(&path))?;
+    if let Some(VocabEntries::List(pieces)) = file.as_mut().and_then(|file| file.model.vocab.as_mut())
+        && recipe.has_code
+        && let Some(scores) = bytes.as_deref().and_then(tokenizer_json::nearest_scores)
+    {
+        // The class takes them from Python's reader.
+        pieces.iter_mut().zip(scores).for_each(|((_, score), nearest)| *score = nearest);
+    }
+    let entries = file.as_ref().map(|file| file.added_tokens.as_slice());
+    let mut settings = Settings::read(folder, config.clone(), is_listed, entries, report)?;
+    let is_older = file.is_none();
+    let source = match file {
+        Some(file) => {
+            let has_stages = !recipe.has_code;
+            Some(Source { file: arranged(file, recipe, &settings)?, name, has_stages, roles: Vec::new() })
+        }
+        None => sources::find(folder, recipe, &mut settings, is_listed, report)?,
+    };
+    let Some(source) = source else {
+        // A class that changes nothing has no vocabulary of its own: what is there says all.
+        return if recipe.has_code { Err(has_no_vocabulary(folder, recipe)) } else { Ok(None) };
+    };
+    let model_config = model_config.unwrap_or_default();
+    let builder =
+        Builder { folder, name: source.name.clone(), is_older, recipe, choice, settings, model_config };
+    builder.build(source, report).map(Some)
+}
+
+fn has_no_vocabulary(folder: &Path, recipe: &Recipe) -> Error {
+    let own = if recipe.vocabulary.is_empty() { String::new() } else { format!(" or {}", recipe.vocabulary) };
+    let reason = format!("the folder is one of {}, and has no {TOKENIZER}{own}", recipe.name);
+    Error::format(Defect::Missing, reason).in_file(folder)
+}
+
+/// A tokenizer.json with its pieces as the class has them.
+fn arranged(mut file: File, recipe: &Recipe, settings: &Settings) -> Result<File> {
+    if recipe.arranges_file
+        && let Some(arrange) = recipe.arrange
+        && let Some(VocabEntries::List(pieces)) = &mut file.model.vocab
+    {
+        *pieces = arrange(settings, std::mem::take(pieces))?;
+    }
+    Ok(file)
 }
 
 /// The name of tokenizer.json, which may have a version of transformers in it.
@@ -111,26 +164,29 @@ fn tokenizer_file(folder: &Path, config: Option<&Map<String, Value>>) -> Result<
 /// A folder on its way to a description.
 struct Builder<'a> {
     folder: &'a Path,
-    /// Of tokenizer.json.
-    name: &'a str,
+    /// Of the file that the vocabulary is from.
+    name: String,
+    /// Is that another than a tokenizer.json?
+    is_older: bool,
+    recipe: &'static Recipe,
     choice: Choice,
     settings: Settings,
     model_config: Map<String, Value>,
 }
 
 impl Builder<'_> {
-    fn build(mut self, mut file: File, report: &mut Report) -> Result<Description> {
+    fn build(mut self, source: Source, report: &mut Report) -> Result<Description> {
         let in_config = |error: Error| error.in_file(&self.folder.join(CONFIG));
-        let Choice { recipe, why, unknown } = &self.choice;
-        let recipe: &Recipe = recipe;
+        let recipe = self.recipe;
         report.reads(CONFIG);
-        report.note(format!("loaded as {}: {why}", recipe.name));
-        if let Some(name) = unknown {
+        report.note(format!("loaded as {}: {}", recipe.name, self.choice.why));
+        if let Some(name) = &self.choice.unknown {
             report
                 .tolerate(Defect::Unknown, "tokenizer_class", format!("no class is called {name}"))
                 .map_err(in_config)?;
         }
-        self.settings.apply_roles(recipe, &file);
+        self.settings.apply_roles(recipe, &source);
+        let Source { mut file, has_stages, .. } = source;
         let charsmap = charsmap(file.normalizer.as_ref());
         let piece = |content: &str| place_of(&file, content);
         let has_frame = file.post_processor.as_ref().is_some_and(|value| !value.is_null());
@@ -138,7 +194,8 @@ impl Builder<'_> {
             Parts { settings: &self.settings, charsmap: charsmap.as_deref(), has_frame, piece: &piece };
         let extra =
             if self.settings.names_extra { None } else { Some((recipe.extra)(&parts).map_err(in_config)?) };
-        let stages = recipe.build.map(|build| build(&parts)).transpose().map_err(in_config)?;
+        let build = recipe.build.filter(|_| !has_stages);
+        let stages = build.map(|build| build(&parts)).transpose().map_err(in_config)?;
         let frame = (recipe.frame)(&parts).map_err(in_config)?;
         if let Some(extra) = extra {
             self.settings.tokens.extra = extra;
@@ -146,10 +203,15 @@ impl Builder<'_> {
         let rebuilds = stages.is_some();
         if let Some(stages) = stages {
             rebuild(&mut file, recipe, stages)
-                .map_err(|error| error.in_file(&self.folder.join(self.name)))?;
+                .map_err(|error| error.in_file(&self.folder.join(&self.name)))?;
+            let whose = if self.is_older {
+                format!("{} has none", self.name)
+            } else {
+                format!("those of {} count for nothing", self.name)
+            };
             report.note(format!(
-                "{} builds its own normalizer, pre-tokenizer and decoder; those of {} count for nothing",
-                recipe.name, self.name
+                "{} builds its own normalizer, pre-tokenizer and decoder; {whose}",
+                recipe.name
             ));
         }
         let entries = &mut file.added_tokens;
@@ -165,16 +227,26 @@ impl Builder<'_> {
         if self.settings.flag("fix_mistral_regex").map_err(in_config)? == Some(true) {
             self.fix_split(&mut file);
         }
-        report.reads(self.name);
-        for what in ["vocabulary", "added_tokens", "post_processor", "truncation", "padding"] {
+        report.reads(&self.name);
+        let of_file: &[&str] = match (self.is_older, rebuilds) {
+            (true, true) => &["vocabulary"],
+            (true, false) => &["vocabulary", "normalizer", "pre_tokenizer", "decoder"],
+            (false, true) => &["vocabulary", "added_tokens", "post_processor", "truncation", "padding"],
+            (false, false) => &[
+                "vocabulary",
+                "added_tokens",
+                "post_processor",
+                "truncation",
+                "padding",
+                "normalizer",
+                "pre_tokenizer",
+                "decoder",
+            ],
+        };
+        for what in of_file {
             report.gave(what);
         }
-        if !rebuilds {
-            for what in ["normalizer", "pre_tokenizer", "decoder"] {
-                report.gave(what);
-            }
-        }
-        let path = self.folder.join(self.name);
+        let path = self.folder.join(&self.name);
         let mut description = tokenizer_json::describe(file, report).map_err(|error| error.in_file(&path))?;
         report.reads(CONFIG);
         self.finish(&mut description, frame, report).map_err(in_config)?;
@@ -190,8 +262,19 @@ impl Builder<'_> {
     ) -> Result<()> {
         let tokens = &self.settings.tokens;
         let id_of = |content: &str| id_of(description, content);
+        let token_of = |id| token_of(description, id);
         // Beside a tokenizer.json these two settings count for nothing.
-        let place = Place { tokens, id_of: &id_of, adds: (false, false) };
+        let asks = |name: &str, default: bool| -> Result<bool> {
+            Ok(if self.is_older { self.settings.flag(name)?.unwrap_or(default) } else { default })
+        };
+        let place = Place {
+            tokens,
+            id_of: &id_of,
+            token_of: &token_of,
+            adds: (asks("add_bos_token", self.recipe.adds_bos)?, asks("add_eos_token", false)?),
+            says_adds: self.is_older
+                && (self.settings.has("add_bos_token") || self.settings.has("add_eos_token")),
+        };
         let kept = description.post_processor.clone();
         let post_processor = place.steps(frame, kept)?;
         let role = |name: &str| tokens.literal_of(name).and_then(id_of);
@@ -214,7 +297,8 @@ impl Builder<'_> {
             if let Some(says) = self.settings.flag(name)?
                 && says != puts(&post_processor, id, behind)
             {
-                let reason = format!("is {says}, which counts for nothing beside a tokenizer.json");
+                let beside = if self.is_older { self.recipe.name } else { "a tokenizer.json" };
+                let reason = format!("is {says}, which counts for nothing beside {beside}");
                 report.tolerate(Defect::Ignored, name, reason)?;
             }
         }
@@ -307,7 +391,7 @@ fn rebuild(file: &mut File, recipe: &Recipe, stages: classes::Stages) -> Result<
         return Err(Error::format(Defect::Unsupported, reason).at("type").at("model"));
     }
     let entry = &mut file.model;
-    entry.name = Some(format!("{model:?}").replace("Bpe", "BPE"));
+    entry.name = Some(model.name().to_owned());
     entry.dropout = None;
     entry.unk_token = stages.unk_token;
     entry.continuing_subword_prefix = stages.continuing_prefix;
@@ -350,6 +434,17 @@ fn id_of(description: &Description, content: &str) -> Option<TokenId> {
         let is_bytes = description.model.alphabet() == Some(&Alphabet::Bytes);
         let bytes = if is_bytes { byte_alphabet::read(content)? } else { content.as_bytes().to_vec() };
         tokens.iter().find(|(_, token)| *token == bytes).map(|(id, _)| id)
+    })
+}
+
+/// The token of an id, in written form.
+fn token_of(description: &Description, id: TokenId) -> Option<String> {
+    let added = description.added_tokens.iter().find(|token| token.id == id);
+    added.map(|token| token.content.clone()).or_else(|| {
+        let tokens = description.model.tokens();
+        let bytes = tokens.bytes(tokens.index_of(id)?);
+        let is_bytes = description.model.alphabet() == Some(&Alphabet::Bytes);
+        Some(if is_bytes { byte_alphabet::write(bytes) } else { String::from_utf8_lossy(bytes).into_owned() })
     })
 }
 

@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 use tokenmill_core::error::{Defect, Error, Result};
 
 use super::classes::Recipe;
+use super::sources::Source;
 use super::tokens::{ROLES, Token, Tokens, read_by_id};
 use crate::report::Report;
-use crate::tokenizer_json::{AddedTokenEntry, File, json_error};
+use crate::tokenizer_json::{AddedTokenEntry, json_error};
 use crate::{contents, manifest};
 
 pub(super) const TOKENIZER: &str = "tokenizer.json";
@@ -43,8 +44,9 @@ pub(super) struct Settings {
     pub(super) tokens: Tokens,
     /// Are further special tokens named, if only none?
     pub(super) names_extra: bool,
-    /// Further special tokens under their former name, where both names are there.
-    pub(super) formerly_extra: Vec<Token>,
+    /// Further special tokens under their former name, where both names are there, or those of a
+    /// SentencePiece model; `None` where nothing says any.
+    pub(super) formerly_extra: Option<Vec<Token>>,
     /// Were the ids of `tokens.by_id` in tokenizer_config.json?
     pub(super) has_decoder: bool,
     /// The parts that the folder names.
@@ -162,25 +164,23 @@ impl Settings {
         }
         self.tokens.named = named;
         self.names_extra = values.contains_key("extra_special_tokens");
-        for (key, to) in [
-            ("extra_special_tokens", &mut self.tokens.extra),
-            ("additional_special_tokens", &mut self.formerly_extra),
-        ] {
+        let list = |values: &mut Map<String, Value>, key: &str| -> Result<Option<Vec<Token>>> {
             let list = match values.shift_remove(key) {
-                None | Some(Value::Null) => continue,
+                None | Some(Value::Null) => return Ok(None),
                 Some(Value::Array(list)) => list,
                 Some(_) => return Err(Error::format(Defect::Type, "expected a list of tokens").at(key)),
             };
-            for (i, value) in list.iter().enumerate() {
-                let token = Token::read(value).map_err(|error| error.at_index(i).at(key))?;
-                to.extend(token);
-            }
-        }
+            let read = |(i, value)| Token::read(value).map_err(|error| error.at_index(i).at(key));
+            list.iter().enumerate().map(read).filter_map(Result::transpose).collect::<Result<_>>().map(Some)
+        };
+        self.tokens.extra = list(values, "extra_special_tokens")?.unwrap_or_default();
+        self.formerly_extra = list(values, "additional_special_tokens")?;
         Ok(())
     }
 
-    /// Gives the parts that the folder does not name to the tokens that the class has for them.
-    pub(super) fn apply_roles(&mut self, recipe: &Recipe, file: &File) {
+    /// Gives the parts that the folder does not name to the tokens that its vocabulary has for them,
+    /// else to those of the class.
+    pub(super) fn apply_roles(&mut self, recipe: &Recipe, source: &Source) {
         self.named = self.tokens.named.iter().map(|(name, _)| name.clone()).collect();
         let named = &mut self.tokens.named;
         for (role, token) in named.iter_mut() {
@@ -190,6 +190,11 @@ impl Settings {
                 *token = (recipe.mask)(std::mem::take(&mut token.content));
             }
         }
+        for (role, content) in &source.roles {
+            if !named.iter().any(|(name, _)| name == role) {
+                named.push(((*role).to_owned(), Some(Token::literal(content.clone()))));
+            }
+        }
         for &(role, content) in recipe.roles {
             if !named.iter().any(|(name, _)| name == role) {
                 let of_class = if role == "mask_token" { recipe.mask } else { Token::literal };
@@ -197,7 +202,7 @@ impl Settings {
             }
         }
         let padding =
-            file.padding.as_ref().and_then(|padding| padding.get("pad_token")).and_then(Value::as_str);
+            source.file.padding.as_ref().and_then(|padding| padding.get("pad_token")).and_then(Value::as_str);
         if let Some(pad) = padding
             && !named.iter().any(|(name, _)| name == "pad_token")
         {
@@ -210,6 +215,19 @@ impl Settings {
     /// Does the folder itself name the token of a part?
     pub(super) fn has_named(&self, role: &str) -> bool {
         self.named.iter().any(|name| name == role)
+    }
+
+    /// The literal of a part: that of the folder, `None` where it says null, or else this.
+    pub(super) fn literal_or(&self, role: &str, default: &str) -> Option<String> {
+        match self.tokens.named.iter().find(|(name, _)| name == role) {
+            Some((_, token)) => token.as_ref().map(|token| token.content.clone()),
+            None => Some(default.to_owned()),
+        }
+    }
+
+    /// Sets what the vocabulary says, whatever the folder says.
+    pub(super) fn set(&mut self, name: &str, value: Value) {
+        self.values.insert(name.to_owned(), value);
     }
 
     /// A setting that is true or false; `None` where it is absent or null.

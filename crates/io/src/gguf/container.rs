@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use tokenmill_core::error::{Defect, Error, Result};
 
 /// The first bytes of every file.
-pub(super) const MAGIC: &[u8] = b"GGUF";
+pub(crate) const MAGIC: &[u8] = b"GGUF";
 
 /// Keys that a file may have, bytes of one key, and lists within lists.
 const KEY_LIMIT: u64 = 1 << 20;

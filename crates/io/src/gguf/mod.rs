@@ -14,6 +14,8 @@ use std::path::Path;
 use tokenmill_core::description::{Description, Split};
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 
+use crate::report::Report;
+pub(crate) use container::MAGIC;
 pub(crate) use read::parse;
 
 /// Keys are within this many bytes.
@@ -24,16 +26,16 @@ const FIRST_PART: u64 = 32 << 20;
 
 /// Is this file one of these? What cannot be read is not.
 pub(crate) fn is_file(path: &Path) -> bool {
-    let mut start = [0; container::MAGIC.len()];
+    let mut start = [0; MAGIC.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == container::MAGIC
+    read.is_ok() && start == MAGIC
 }
 
 /// Reads the head of a file, as much of it as holds the keys: the whole may be larger than memory.
 ///
 /// # Errors
 /// A format error naming the key; the operating system's.
-pub(crate) fn load(path: &Path, split: Option<&Split>) -> Result<Description> {
+pub(crate) fn load(path: &Path, split: Option<&Split>, report: &mut Report) -> Result<Description> {
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();
     let mut part = FIRST_PART;
@@ -41,7 +43,7 @@ pub(crate) fn load(path: &Path, split: Option<&Split>) -> Result<Description> {
         let before = bytes.len();
         file.by_ref().take(part).read_to_end(&mut bytes)?;
         let is_whole = ((bytes.len() - before) as u64) < part;
-        match parse(&bytes, split) {
+        match parse(&bytes, split, report) {
             Err(error) if !is_whole && is_cut(&error) => {
                 part = bytes.len() as u64;
                 if part >= HEAD_LIMIT {

@@ -2,6 +2,7 @@
 use std::collections::{HashMap, HashSet};
 
 use tokenmill_core::byte_alphabet;
+use tokenmill_core::charsmap::Charsmap;
 use tokenmill_core::description::{
     AddedToken, Alphabet, Bpe, CallDefaults, Decoder, Decoding, Description, Merge, Merges, Model,
     Normalizer, Pattern, PieceKind, PostProcessor, Roles, SentencePieceRules, Split, TokenList, Unigram,
@@ -14,7 +15,7 @@ use super::container;
 use super::metadata::{Metadata, Token, key};
 use super::{names, pre};
 use crate::byte_tokens;
-use crate::merges::keep_last;
+use crate::report::Report;
 use crate::templates;
 use crate::vocab_txt;
 
@@ -28,7 +29,7 @@ const UNK_PENALTY: f32 = 10.0;
 ///
 /// # Errors
 /// A format error naming the key; of kind `truncated` where the bytes end before the keys do.
-pub(crate) fn parse(bytes: &[u8], split: Option<&Split>) -> Result<Description> {
+pub(crate) fn parse(bytes: &[u8], split: Option<&Split>, report: &mut Report) -> Result<Description> {
     let metadata = Metadata(container::read(bytes)?);
     let Some(name) = metadata.text("model")? else {
         return Err(
@@ -52,7 +53,7 @@ pub(crate) fn parse(bytes: &[u8], split: Option<&Split>) -> Result<Description> 
     let source = Source::new(&metadata)?;
     match kind {
         Kind::Llama => source.llama(),
-        Kind::Gpt2 => source.gpt2(split),
+        Kind::Gpt2 => source.gpt2(split, report),
         Kind::Bert => source.bert(),
         Kind::T5 => source.t5(),
     }
@@ -236,6 +237,9 @@ impl<'a> Source<'a> {
         let user_defined = user_defined.map(|token| token.text.clone()).collect();
         let add_space_prefix = self.metadata.flag("add_space_prefix", false)?;
         let charsmap = self.metadata.bytes("precompiled_charsmap")?;
+        if !charsmap.is_empty() {
+            Charsmap::parse(charsmap).map_err(|e| e.at(key("precompiled_charsmap")))?;
+        }
         let rules = self.rules(add_space_prefix, charsmap, user_defined)?;
         let remove_extra_whitespaces = rules.remove_extra_whitespaces;
         let normal = self.tokens.iter().filter(|token| token.kind == PieceKind::Normal);
@@ -271,7 +275,13 @@ impl<'a> Source<'a> {
     fn bert(&self) -> Result<Description> {
         let mut list = TokenList::with_capacity(self.tokens.len(), 8 * self.tokens.len());
         let mut seen = HashSet::with_capacity(self.tokens.len());
+        // Special tokens are not for the model to produce: text would become them.
+        let added_tokens = self.added();
+        let special: HashSet<TokenId> = added_tokens.iter().map(|token| token.id).collect();
         for (i, token) in self.tokens.iter().enumerate() {
+            if special.contains(&(i as TokenId)) {
+                continue;
+            }
             let text = word_piece(token);
             if !seen.insert(text.clone()) {
                 let reason = format!("{text:?} is there before, written in another way");
@@ -291,7 +301,7 @@ impl<'a> Source<'a> {
         let add_sep = self.metadata.flag("add_sep_token", true)?;
         Ok(vocab_txt::around(
             model,
-            self.added(),
+            added_tokens,
             lowercase,
             Some(strip_accents),
             self.named(self.cls.or(self.bos)).filter(|_| add_bos),
@@ -300,7 +310,7 @@ impl<'a> Source<'a> {
         ))
     }
 
-    fn gpt2(&self, split: Option<&Split>) -> Result<Description> {
+    fn gpt2(&self, split: Option<&Split>, report: &mut Report) -> Result<Description> {
         let (stages, whole_pretokens, add_bos) = match (self.metadata.text("pre")?, split) {
             (Some(name), _) => {
                 let pre = pre::find(name).ok_or_else(|| {
@@ -332,7 +342,7 @@ impl<'a> Source<'a> {
                 return Err(Error::format(Defect::Duplicate, reason).at_index(i).at(key("tokens")));
             }
         }
-        let merges = self.merges(&is_added)?;
+        let merges = self.merges(&is_added, report)?;
         let model =
             Bpe { whole_pretokens, unk: None, ..Bpe::plain(Alphabet::Bytes, list, Merges::Listed(merges)) };
         Ok(Description {
@@ -345,11 +355,12 @@ impl<'a> Source<'a> {
     }
 
     /// The merges by id. One that makes, or needs, a token that is cut out of the text before can
-    /// never happen.
-    fn merges(&self, is_added: &HashSet<TokenId>) -> Result<Vec<Merge>> {
+    /// never happen; of one that is listed twice llama.cpp takes the first place.
+    fn merges(&self, is_added: &HashSet<TokenId>, report: &mut Report) -> Result<Vec<Merge>> {
         let ids: HashMap<&str, TokenId> =
             (0..).zip(&self.tokens).map(|(id, token)| (token.text.as_str(), id)).collect();
         let mut merges = Vec::new();
+        let mut places: HashMap<(TokenId, TokenId), usize> = HashMap::new();
         for (i, merge) in self.metadata.texts("merges")?.into_iter().enumerate() {
             let fault = |reason: String| Error::format(Defect::Merge, reason).at_index(i).at(key("merges"));
             // A token may begin with the blank itself.
@@ -363,11 +374,17 @@ impl<'a> Source<'a> {
                 id.ok_or_else(|| fault(format!("{token:?} of the merge {merge:?} is not among the tokens")))
             };
             let merge = Merge { left: id(left)?, right: id(right)?, result: id(&format!("{left}{right}"))? };
+            if let Some(earlier) = places.get(&(merge.left, merge.right)) {
+                let reason = format!("the merge is at {earlier} already, and that place counts");
+                report.tolerate(Defect::Duplicate, format!("{}[{i}]", key("merges")), reason)?;
+                continue;
+            }
+            places.insert((merge.left, merge.right), i);
             if ![merge.left, merge.right, merge.result].iter().any(|id| is_added.contains(id)) {
                 merges.push(merge);
             }
         }
-        Ok(keep_last(merges))
+        Ok(merges)
     }
 }
 

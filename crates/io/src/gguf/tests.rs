@@ -1,7 +1,12 @@
-use tokenmill_core::description::{Decoding, Merges, Model, PieceKind, PostProcessor, Split};
-use tokenmill_core::error::Kind;
+use tokenmill_core::description::{Decoding, Description, Merges, Model, PieceKind, PostProcessor, Split};
+use tokenmill_core::error::{Kind, Result};
 
-use super::parse;
+use crate::report::Report;
+
+/// Read strictly.
+fn parse(bytes: &[u8], split: Option<&Split>) -> Result<Description> {
+    super::parse(bytes, split, &mut Report::new(true))
+}
 
 /// A file while it is made.
 struct File(Vec<(String, Vec<u8>)>);
@@ -115,6 +120,16 @@ fn a_split_of_the_caller_is_for_files_without_one() {
 }
 
 #[test]
+fn of_a_merge_that_is_listed_twice_the_first_place_counts() {
+    let file = gpt2().set("merges", texts(&["a b", "a b"]));
+    let mut report = Report::new(false);
+    let description = super::parse(&file.bytes(), None, &mut report).unwrap();
+    assert_eq!(description, parse(&gpt2().bytes(), None).unwrap());
+    assert_eq!(report.tolerated()[0].field, "tokenizer.ggml.merges[1]");
+    assert_eq!(file.fault(), ("tokenizer.ggml.merges[1]".to_owned(), "duplicate"));
+}
+
+#[test]
 fn pieces_by_score_are_read() {
     let description = parse(&llama().bytes(), None).unwrap();
     let model = description.model.as_bpe().unwrap();
@@ -138,7 +153,7 @@ fn word_pieces_are_written_as_bert_has_them() {
     let description = parse(&file.bytes(), None).unwrap();
     let Model::WordPiece(model) = &description.model else { panic!() };
     let written: Vec<&[u8]> = model.tokens.iter().map(|(_, bytes)| bytes).collect();
-    assert_eq!(written, [&b"[UNK]"[..], b"[CLS]", b"[SEP]", b"a", b"##b", b"[unused0]"]);
+    assert_eq!(written, [&b"a"[..], b"##b", b"[unused0]"]);
     assert_eq!(description.post_processor.len(), 1);
 }
 

@@ -2,11 +2,13 @@
 //!
 //! Field numbers are those of `sentencepiece_model.proto`. As in that library a field that is not
 //! known is passed over, one that is written in another way than expected is not known, and of one
-//! that is there several times the last counts.
+//! that is there several times the last counts. A number that names nothing (a type of piece, a type
+//! of model) leaves what was there before, and is reported.
 use tokenmill_core::description::PieceKind;
 use tokenmill_core::error::{Defect, Error, Result};
 
 use super::wire::{Message, Value};
+use crate::report::Report;
 
 /// Pieces, and bytes of one piece, that a file may have.
 const PIECE_LIMIT: usize = 16 << 20;
@@ -24,17 +26,37 @@ pub(super) struct Model<'a> {
 /// A piece.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece<'a> {
-    pub(super) text: &'a str,
+    /// Not always UTF-8.
+    pub(super) text: &'a [u8],
     pub(super) score: f32,
     pub(super) kind: PieceKind,
+}
+
+/// What segments the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ModelType {
+    Unigram,
+    Bpe,
+    Word,
+    Char,
+}
+
+impl ModelType {
+    fn of(number: u64) -> Option<Self> {
+        enumerated(&[Self::Unigram, Self::Bpe, Self::Word, Self::Char], number)
+    }
 }
 
 /// How it was trained, as far as it decides how it runs.
 #[derive(Debug)]
 pub(super) struct Trainer<'a> {
-    pub(super) model_type: u64,
+    pub(super) model_type: ModelType,
     pub(super) treat_whitespace_as_suffix: bool,
     pub(super) byte_fallback: bool,
+    /// Ids of the unknown piece, and of begin and end; negative is none.
+    pub(super) unk_id: i64,
+    pub(super) bos_id: i64,
+    pub(super) eos_id: i64,
     pub(super) unk_surface: &'a str,
     pub(super) unk_piece: &'a str,
     pub(super) bos_piece: &'a str,
@@ -45,9 +67,12 @@ pub(super) struct Trainer<'a> {
 impl Default for Trainer<'_> {
     fn default() -> Self {
         Self {
-            model_type: 1,
+            model_type: ModelType::Unigram,
             treat_whitespace_as_suffix: false,
             byte_fallback: false,
+            unk_id: 0,
+            bos_id: 1,
+            eos_id: 2,
             unk_surface: " \u{2047} ",
             unk_piece: "<unk>",
             bos_piece: "<s>",
@@ -77,11 +102,15 @@ impl Default for Normalizer<'_> {
     }
 }
 
+/// Something tolerated in a part of the file: the sort, the field there, what was found.
+type Finding = (Defect, &'static str, String);
+
 /// Reads a file.
 ///
 /// # Errors
 /// A format error naming the field, or the byte where it is no protobuf message.
-pub(super) fn read(bytes: &[u8]) -> Result<Model<'_>> {
+pub(super) fn read<'a>(bytes: &'a [u8], report: &mut Report) -> Result<Model<'a>> {
+    let mut found: Vec<Finding> = Vec::new();
     let mut model = Model::default();
     for field in Message::of_file(bytes).fields() {
         let field = field?;
@@ -93,9 +122,18 @@ pub(super) fn read(bytes: &[u8]) -> Result<Model<'_>> {
                     let reason = format!("more than {PIECE_LIMIT} pieces");
                     return Err(Error::limit(reason, PIECE_LIMIT as u64).at("pieces"));
                 }
-                model.pieces.push(piece(message).map_err(|e| e.at_index(index).at("pieces"))?);
+                let piece = piece(message, &mut found).map_err(|e| e.at_index(index).at("pieces"))?;
+                model.pieces.push(piece);
+                for (defect, name, reason) in found.drain(..) {
+                    report.tolerate(defect, format!("pieces[{index}].{name}"), reason)?;
+                }
             }
-            2 => trainer(message, &mut model.trainer).map_err(|e| e.at("trainer_spec"))?,
+            2 => {
+                trainer(message, &mut model.trainer, &mut found).map_err(|e| e.at("trainer_spec"))?;
+                for (defect, name, reason) in found.drain(..) {
+                    report.tolerate(defect, format!("trainer_spec.{name}"), reason)?;
+                }
+            }
             3 => normalizer(message, &mut model.normalizer).map_err(|e| e.at("normalizer_spec"))?,
             5 => normalizer(message, &mut model.denormalizer).map_err(|e| e.at("denormalizer_spec"))?,
             // 4 is texts with what they become, for tests of that library.
@@ -105,8 +143,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Model<'_>> {
     Ok(model)
 }
 
-fn piece(message: Message<'_>) -> Result<Piece<'_>> {
-    let mut piece = Piece { text: "", score: 0.0, kind: PieceKind::Normal };
+fn piece<'a>(message: Message<'a>, found: &mut Vec<Finding>) -> Result<Piece<'a>> {
+    let mut piece = Piece { text: b"", score: 0.0, kind: PieceKind::Normal };
     for field in message.fields() {
         let field = field?;
         match field.number {
@@ -116,25 +154,23 @@ fn piece(message: Message<'_>) -> Result<Piece<'_>> {
                     let reason = format!("{} bytes are more than a piece can have", text.bytes.len());
                     return Err(Error::limit(reason, TEXT_LIMIT as u64).at("piece"));
                 }
-                piece.text = text.text().map_err(|e| e.at("piece"))?;
+                piece.text = text.bytes;
             }
             2 => set(&mut piece.score, field.value.float()),
             3 => {
-                let Some(kind) = field.value.varint() else { continue };
-                piece.kind = kind_of(kind).ok_or_else(|| {
-                    let reason = format!("{kind} is no type of piece; they go from 1 to 6");
-                    Error::format(Defect::Type, reason).at("type")
-                })?;
+                let Some(number) = field.value.varint() else { continue };
+                if let Some(kind) = enumerated(&KINDS, number) {
+                    piece.kind = kind;
+                } else {
+                    let reason = format!("{number} is no type of piece, they go from 1 to 6: passed over");
+                    found.push((Defect::Type, "type", reason));
+                }
             }
             _ => {}
         }
     }
     if piece.text.is_empty() {
         return Err(Error::format(Defect::Empty, "the piece is empty").at("piece"));
-    }
-    if !piece.score.is_finite() {
-        let reason = format!("{} is no score", piece.score);
-        return Err(Error::format(Defect::Range, reason).at("score"));
     }
     Ok(piece)
 }
@@ -149,18 +185,31 @@ pub(super) const KINDS: [PieceKind; 6] = [
     PieceKind::Byte,
 ];
 
-fn kind_of(number: u64) -> Option<PieceKind> {
-    KINDS.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()
+/// What a number names; the first is named by 1. Only its last 32 bits count.
+fn enumerated<T: Copy>(values: &[T], number: u64) -> Option<T> {
+    let index = usize::try_from(number & u64::from(u32::MAX)).ok()?.checked_sub(1)?;
+    values.get(index).copied()
 }
 
-fn trainer<'a>(message: Message<'a>, trainer: &mut Trainer<'a>) -> Result<()> {
+fn trainer<'a>(message: Message<'a>, trainer: &mut Trainer<'a>, found: &mut Vec<Finding>) -> Result<()> {
     for field in message.fields() {
         let field = field?;
         let value = field.value;
         match field.number {
-            3 => set(&mut trainer.model_type, value.varint()),
+            3 => {
+                let Some(number) = value.varint() else { continue };
+                if let Some(model_type) = ModelType::of(number) {
+                    trainer.model_type = model_type;
+                } else {
+                    let reason = format!("{number} is no type of model, they go from 1 to 4: passed over");
+                    found.push((Defect::Type, "model_type", reason));
+                }
+            }
             24 => set(&mut trainer.treat_whitespace_as_suffix, value.flag()),
             35 => set(&mut trainer.byte_fallback, value.flag()),
+            40 => set(&mut trainer.unk_id, value.varint().map(int32)),
+            41 => set(&mut trainer.bos_id, value.varint().map(int32)),
+            42 => set(&mut trainer.eos_id, value.varint().map(int32)),
             44 => set(&mut trainer.unk_surface, text(value, "unk_surface")?),
             45 => set_name(&mut trainer.unk_piece, text(value, "unk_piece")?),
             46 => set_name(&mut trainer.bos_piece, text(value, "bos_piece")?),
@@ -185,6 +234,12 @@ fn normalizer<'a>(message: Message<'a>, normalizer: &mut Normalizer<'a>) -> Resu
         }
     }
     Ok(())
+}
+
+/// A number of 32 bits with its sign: of what is written, the lower bits count.
+#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // that is the encoding
+fn int32(written: u64) -> i64 {
+    i64::from(written as u32 as i32)
 }
 
 fn set<T>(field: &mut T, value: Option<T>) {

@@ -1,5 +1,6 @@
 //! SentencePiece models (`.model`): a protobuf message of pieces with scores, and the rules of
 //! normalization. The file says all that its tokenizer does.
+mod contents;
 mod message;
 mod read;
 #[cfg(test)]
@@ -7,6 +8,7 @@ mod tests;
 mod wire;
 mod write;
 
+pub(crate) use contents::{Contents, read_contents};
 pub(crate) use read::parse;
 pub(crate) use write::write;
 

@@ -1,6 +1,7 @@
 //! What a model means.
 use std::collections::HashMap;
 
+use tokenmill_core::charsmap::Charsmap;
 use tokenmill_core::description::{
     AddedToken, Alphabet, Bpe, CallDefaults, Decoder, Decoding, Description, Merges, Model, Normalizer,
     PieceKind, Roles, SentencePieceRules, TokenList, Unigram,
@@ -8,8 +9,9 @@ use tokenmill_core::description::{
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
 
-use super::message::{self, Piece};
+use super::message::{self, ModelType, Piece, Trainer};
 use crate::byte_tokens;
+use crate::report::Report;
 
 /// The unknown token's score lies this far below the lowest.
 const UNK_PENALTY: f32 = 10.0;
@@ -18,63 +20,60 @@ const UNK_PENALTY: f32 = 10.0;
 ///
 /// # Errors
 /// A format error naming the piece or the field.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Description> {
+pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
     if bytes.is_empty() {
         return Err(Error::format(Defect::Empty, "the file is empty"));
     }
-    let file = message::read(bytes)?;
-    let unk = check_pieces(&file.pieces, file.trainer.byte_fallback).map_err(|e| e.at("pieces"))?;
-    if !file.denormalizer.charsmap.is_empty() {
-        let reason = "a map that is applied after decoding is not supported by this version of tokenmill";
-        let error = Error::format(Defect::Unsupported, reason);
-        return Err(error.at("precompiled_charsmap").at("denormalizer_spec"));
-    }
+    let file = message::read(bytes, report)?;
+    let unk = check_pieces(&file.pieces, &file.trainer, report)?;
+    check_map(file.normalizer.charsmap, "normalizer_spec")?;
     let mut tokens = TokenList::with_capacity(file.pieces.len(), 0);
     let numbered = || (0..).zip(&file.pieces);
     for (id, piece) in numbered() {
-        tokens.push(id, piece.text.as_bytes());
+        tokens.push(id, piece.text);
     }
     let kinds: Vec<PieceKind> = file.pieces.iter().map(|piece| piece.kind).collect();
     let model = match file.trainer.model_type {
-        1 => Model::Unigram(Unigram {
+        ModelType::Unigram => Model::Unigram(Unigram {
             tokens: tokens.into(),
-            scores: file.pieces.iter().map(|piece| f64::from(piece.score)).collect(),
+            // To a sum the sign of a zero means nothing.
+            scores: file.pieces.iter().map(|piece| f64::from(piece.score) + 0.0).collect(),
             kinds,
-            unk: Some(unk),
+            unk,
             unk_score: f64::from(lowest_score(&file.pieces) - UNK_PENALTY),
             byte_fallback: file.trainer.byte_fallback,
             single_precision: true,
         }),
-        2 => {
+        ModelType::Bpe | ModelType::Char => {
+            if file.trainer.model_type == ModelType::Char {
+                check_characters(&file.pieces).map_err(|e| e.at("pieces"))?;
+            }
             let merges =
                 Merges::ByScore { scores: file.pieces.iter().map(|piece| piece.score).collect(), kinds };
             Model::Bpe(Bpe {
-                unk: Some(unk),
+                unk,
                 fuse_unk: true,
                 byte_fallback: file.trainer.byte_fallback,
                 ..Bpe::plain(Alphabet::Chars { end_of_word: None }, tokens, merges)
             })
         }
-        other => {
-            let names = [(3, "word"), (4, "char")];
-            let name = names.iter().find(|(number, _)| *number == other);
-            let name = name.map_or_else(|| other.to_string(), |(_, name)| (*name).to_owned());
-            let reason = format!("the model type {name} is not supported by this version of tokenmill");
+        ModelType::Word => {
+            let reason = "models of words are not supported by this version of tokenmill";
             return Err(Error::format(Defect::Unsupported, reason).at("model_type").at("trainer_spec"));
         }
     };
     let of_kind = |kind| numbered().filter(move |(_, piece)| piece.kind == kind);
-    let control =
-        |name: &str| of_kind(PieceKind::Control).find(|(_, piece)| piece.text == name).map(|(id, _)| id);
+    // Those that text is searched for were found to be text.
+    let texts =
+        |kind| of_kind(kind).filter_map(|(id, piece)| Some((id, std::str::from_utf8(piece.text).ok()?)));
+    let control = |name: &str| texts(PieceKind::Control).find(|(_, text)| *text == name).map(|(id, _)| id);
     let rules = &file.normalizer;
     let trainer = &file.trainer;
     Ok(Description {
-        added_tokens: of_kind(PieceKind::Control)
-            .map(|(id, piece)| AddedToken::special(id, piece.text))
-            .collect(),
+        added_tokens: texts(PieceKind::Control).map(|(id, text)| AddedToken::special(id, text)).collect(),
         normalizer: vec![Normalizer::SentencePiece(SentencePieceRules {
             charsmap: rules.charsmap.into(),
-            user_defined: of_kind(PieceKind::UserDefined).map(|(_, piece)| piece.text.to_owned()).collect(),
+            user_defined: texts(PieceKind::UserDefined).map(|(_, text)| text.to_owned()).collect(),
             add_dummy_prefix: rules.add_dummy_prefix,
             remove_extra_whitespaces: rules.remove_extra_whitespaces,
             escape_whitespaces: rules.escape_whitespaces,
@@ -83,12 +82,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Description> {
         pre_tokenizer: Vec::new(),
         model,
         post_processor: Vec::new(),
-        decoding: Decoding::Steps(vec![Decoder::SentencePiece {
-            unk_surface: trainer.unk_surface.to_owned(),
-            add_dummy_prefix: rules.add_dummy_prefix,
-            remove_extra_whitespaces: rules.remove_extra_whitespaces,
-            treat_whitespace_as_suffix: trainer.treat_whitespace_as_suffix,
-        }]),
+        decoding: Decoding::Steps(decoders(&file)?),
         truncation: None,
         padding: None,
         roles: Roles {
@@ -101,25 +95,86 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Description> {
     })
 }
 
+/// How its pieces become text, and what that becomes.
+fn decoders(file: &message::Model<'_>) -> Result<Vec<Decoder>> {
+    let (rules, trainer, after) = (&file.normalizer, &file.trainer, &file.denormalizer);
+    let mut steps = vec![Decoder::SentencePiece {
+        unk_surface: trainer.unk_surface.to_owned(),
+        add_dummy_prefix: rules.add_dummy_prefix,
+        remove_extra_whitespaces: rules.remove_extra_whitespaces,
+        treat_whitespace_as_suffix: trainer.treat_whitespace_as_suffix,
+    }];
+    // Without a map that library looks at nothing else of it either.
+    if !after.charsmap.is_empty() {
+        let flags = [
+            ("add_dummy_prefix", after.add_dummy_prefix),
+            ("remove_extra_whitespaces", after.remove_extra_whitespaces),
+            ("escape_whitespaces", after.escape_whitespaces),
+        ];
+        if let Some((name, _)) = flags.iter().find(|(_, is_set)| *is_set) {
+            let reason = "changing spaces after decoding is not supported by this version of tokenmill";
+            return Err(Error::format(Defect::Unsupported, reason).at(*name).at("denormalizer_spec"));
+        }
+        check_map(after.charsmap, "denormalizer_spec")?;
+        steps.push(Decoder::Denormalize { map: after.charsmap.into() });
+    }
+    Ok(steps)
+}
+
+/// Is this a map of characters, if there is one?
+fn check_map(map: &[u8], spec: &str) -> Result<()> {
+    if map.is_empty() {
+        return Ok(());
+    }
+    Charsmap::parse(map).map(drop).map_err(|error| error.at("precompiled_charsmap").at(spec))
+}
+
+/// A model of characters is one of pairs of which none merges: there must be no piece that one could
+/// become.
+fn check_characters(pieces: &[Piece<'_>]) -> Result<()> {
+    let is_longer = |piece: &Piece<'_>| {
+        matches!(piece.kind, PieceKind::Normal | PieceKind::Unused)
+            && String::from_utf8_lossy(piece.text).chars().nth(1).is_some()
+    };
+    pieces.iter().position(is_longer).map_or(Ok(()), |i| {
+        let reason = format!(
+            "{:?} is longer than a character, in a model of characters",
+            String::from_utf8_lossy(pieces[i].text)
+        );
+        Err(Error::format(Defect::Unsupported, reason).at_index(i))
+    })
+}
+
 /// The lowest score of what text may become; of none at all, the largest number there is.
 fn lowest_score(pieces: &[Piece<'_>]) -> f32 {
     let normal = pieces.iter().filter(|piece| piece.kind == PieceKind::Normal);
     normal.map(|piece| piece.score).fold(f32::MAX, f32::min)
 }
 
-/// What the library itself asks of the pieces; the id of the unknown one.
-fn check_pieces(pieces: &[Piece<'_>], byte_fallback: bool) -> Result<TokenId> {
+/// What the library itself asks of the pieces, and what it lets pass; the id of the unknown one.
+fn check_pieces(pieces: &[Piece<'_>], trainer: &Trainer<'_>, report: &mut Report) -> Result<Option<TokenId>> {
+    let missing = |reason: String| Err(Error::format(Defect::Missing, reason).at("pieces"));
     if pieces.is_empty() {
-        return Err(Error::format(Defect::Missing, "the file has no pieces"));
+        return missing("the file has no pieces".to_owned());
     }
-    let mut places: HashMap<&str, usize> = HashMap::with_capacity(pieces.len());
+    let mut places: HashMap<&[u8], usize> = HashMap::with_capacity(pieces.len());
     let mut unk = None;
     let mut has_byte = [false; 256];
     for (i, piece) in pieces.iter().enumerate() {
-        let fault = |defect, reason: String| Err(Error::format(defect, reason).at_index(i));
+        let fault = |defect, reason: String| Err(Error::format(defect, reason).at_index(i).at("pieces"));
+        let shown = || String::from_utf8_lossy(piece.text);
         if let Some(earlier) = places.insert(piece.text, i) {
-            return fault(Defect::Duplicate, format!("{:?} is piece {earlier} already", piece.text));
+            let reason = format!("{:?} is piece {earlier} already", shown());
+            let is_control = |i: usize| matches!(pieces[i].kind, PieceKind::Control | PieceKind::Unknown);
+            let is_searched = |i: usize| !is_control(i) && pieces[i].kind != PieceKind::Byte;
+            let differ = (is_control(i) && is_searched(earlier)) || (is_searched(i) && is_control(earlier));
+            if !(differ && trainer.model_type == ModelType::Unigram) {
+                return fault(Defect::Duplicate, reason);
+            }
+            report.tolerate(Defect::Duplicate, format!("pieces[{i}]"), reason)?;
         }
+        check_text(piece, i, report)?;
+        check_score(piece, trainer.model_type, i, report)?;
         match piece.kind {
             PieceKind::Unknown => {
                 if let Some(earlier) = unk.replace(i) {
@@ -127,11 +182,12 @@ fn check_pieces(pieces: &[Piece<'_>], byte_fallback: bool) -> Result<TokenId> {
                 }
             }
             PieceKind::Byte => {
-                let Some(byte) = byte_tokens::byte_of(piece.text) else {
-                    let reason = format!("{:?} is no byte; those are written <0x00> to <0xFF>", piece.text);
+                let byte = std::str::from_utf8(piece.text).ok().and_then(byte_tokens::byte_of);
+                let Some(byte) = byte else {
+                    let reason = format!("{:?} is no byte; those are written <0x00> to <0xFF>", shown());
                     return fault(Defect::Type, reason);
                 };
-                if !byte_fallback {
+                if !trainer.byte_fallback {
                     let reason = "a piece for a byte, but trainer_spec.byte_fallback is not set";
                     return fault(Defect::Inconsistent, reason.to_owned());
                 }
@@ -140,12 +196,48 @@ fn check_pieces(pieces: &[Piece<'_>], byte_fallback: bool) -> Result<TokenId> {
             _ => {}
         }
     }
-    if byte_fallback && let Some(byte) = has_byte.iter().position(|&has| !has) {
-        let reason = format!("trainer_spec.byte_fallback is set, but there is no piece <0x{byte:02X}>");
-        return Err(Error::format(Defect::Missing, reason));
+    if trainer.byte_fallback
+        && let Some(byte) = has_byte.iter().position(|&has| !has)
+    {
+        return missing(format!("trainer_spec.byte_fallback is set, but there is no piece <0x{byte:02X}>"));
     }
-    let Some(unk) = unk else {
-        return Err(Error::format(Defect::Missing, "no piece is the unknown one (type 2)"));
-    };
-    Ok(TokenId::try_from(unk).unwrap_or(TokenId::MAX))
+    let reason = "no piece is the unknown one (type 2)";
+    match unk {
+        None if !trainer.byte_fallback => missing(reason.to_owned()),
+        None => {
+            let reason = format!("{reason}; no text needs it, there is a piece for every byte");
+            report.tolerate(Defect::Missing, "pieces", reason).map(|()| None)
+        }
+        Some(unk) => Ok(TokenId::try_from(unk).ok()),
+    }
+}
+
+/// A piece that is not UTF-8 is in no text and can only be decoded, and one with a zero byte was
+/// taken until sentencepiece 0.2.3.
+fn check_text(piece: &Piece<'_>, i: usize, report: &mut Report) -> Result<()> {
+    let field = || format!("pieces[{i}].piece");
+    if std::str::from_utf8(piece.text).is_err() {
+        let is_searched = matches!(piece.kind, PieceKind::Control | PieceKind::UserDefined);
+        if is_searched {
+            let reason = "is not UTF-8, but a piece that text is searched for";
+            return Err(Error::format(Defect::Encoding, reason).at("piece").at_index(i).at("pieces"));
+        }
+        report.tolerate(Defect::Encoding, field(), "is not UTF-8: no text becomes it")?;
+    }
+    if piece.text.contains(&0) {
+        report.tolerate(Defect::Range, field(), "has a zero byte, which sentencepiece 0.2.3 refuses")?;
+    }
+    Ok(())
+}
+
+/// Scores are added up by a unigram model, and only compared by the other.
+fn check_score(piece: &Piece<'_>, model_type: ModelType, i: usize, report: &mut Report) -> Result<()> {
+    if piece.score.is_finite() {
+        return Ok(());
+    }
+    let reason = format!("{} is no score", piece.score);
+    if model_type == ModelType::Bpe && !piece.score.is_nan() {
+        return report.tolerate(Defect::Range, format!("pieces[{i}].score"), reason);
+    }
+    Err(Error::format(Defect::Range, reason).at("score").at_index(i).at("pieces"))
 }

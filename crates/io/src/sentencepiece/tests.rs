@@ -1,8 +1,14 @@
-use tokenmill_core::description::{Merges, Model, Normalizer, PieceKind};
-use tokenmill_core::error::{Error, Kind};
+use tokenmill_core::description::{Description, Merges, Model, Normalizer, PieceKind};
+use tokenmill_core::error::{Error, Kind, Result};
 
 use super::wire::Writer;
-use super::{is_like, parse, write};
+use super::{is_like, write};
+use crate::report::Report;
+
+/// Read strictly.
+fn parse(bytes: &[u8]) -> Result<Description> {
+    super::parse(bytes, &mut Report::new(true))
+}
 
 fn piece(text: &[u8], score: f32, kind: u64) -> Vec<u8> {
     let mut piece = Writer::default();
@@ -96,9 +102,12 @@ fn faults_have_a_place_and_a_kind() {
     case(&with(piece(b"<0x-1>", 0.0, 6)), "pieces[3]", "type");
     case(&with(piece(b"<0x41>", 0.0, 6)), "pieces[3]", "inconsistent");
     case(&with(vec![0x0b]), "pieces[3]", "protobuf");
+    case(&with(piece(&[0xff], 0.0, 3)), "pieces[3].piece", "encoding");
+    case(&with(piece(b"a\0b", 0.0, 1)), "pieces[3].piece", "range");
+    case(&file(&small(), &[(3, 99)]), "trainer_spec.model_type", "type");
     case(&with(piece(&vec![b'x'; 70 << 10], 0.0, 1)), "pieces[3].piece", "limit");
     case(&file(&small(), &[(3, 3)]), "trainer_spec.model_type", "unsupported");
-    case(&file(&small(), &[(3, 4)]), "trainer_spec.model_type", "unsupported");
+    case(&file(&small(), &[(3, 4)]), "pieces[2]", "unsupported");
     case(&file(&small(), &[(35, 1)]), "pieces", "missing");
     let mut group = whole.clone();
     group.extend([0x33]);
@@ -107,14 +116,32 @@ fn faults_have_a_place_and_a_kind() {
     denormalizer.bytes(2, b"abcd");
     let mut all = Writer(whole);
     all.bytes(5, &denormalizer.0);
-    case(&all.0, "denormalizer_spec.precompiled_charsmap", "unsupported");
+    case(&all.0, "denormalizer_spec.add_dummy_prefix", "unsupported");
 }
 
 #[test]
 fn odd_but_real_files_are_read() {
-    assert!(parse(&with(piece(b"a\0b", 0.0, 1))).is_ok());
     assert!(parse(&with(piece(b"x", -0.0, 1))).is_ok());
     assert!(parse(&with(piece(b"x", 1e-40, 5))).is_ok());
+    let tolerated = |bytes: &[u8]| {
+        let mut report = Report::new(false);
+        super::parse(bytes, &mut report).unwrap();
+        let found: Vec<(String, &str)> =
+            report.tolerated().iter().map(|found| (found.field.clone(), found.defect.as_str())).collect();
+        found
+    };
+    let case = |bytes: &[u8], field: &str, kind: &str| {
+        assert_eq!(tolerated(bytes), [(field.to_owned(), kind)]);
+    };
+    case(&with(piece(b"a\0b", 0.0, 1)), "pieces[3].piece", "range");
+    case(&with(piece(&[0xff], 0.0, 1)), "pieces[3].piece", "encoding");
+    case(&with(piece(b"x", 0.0, 99)), "pieces[3].type", "type");
+    case(&file(&small(), &[(3, 99)]), "trainer_spec.model_type", "type");
+    let bytes: Vec<Vec<u8>> =
+        (0..=255).map(|byte| piece(format!("<0x{byte:02X}>").as_bytes(), 0.0, 6)).collect();
+    case(&file(&bytes, &[(35, 1)]), "pieces", "missing");
+    let infinite = [small(), vec![piece(b"x", f32::INFINITY, 1)]].concat();
+    case(&file(&infinite, &[(3, 2)]), "pieces[3].score", "range");
 }
 
 #[test]

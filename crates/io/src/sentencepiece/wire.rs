@@ -18,7 +18,16 @@ pub(super) enum Value<'a> {
     Fixed64,
     Fixed32(u32),
     Bytes(Message<'a>),
+    /// Fields between two marks, as they were written long ago. No model has any that counts.
+    Group,
 }
+
+/// The ways that the ends of a group are written in.
+const GROUP: u64 = 3;
+const END_OF_GROUP: u64 = 4;
+
+/// Groups within groups; protobuf itself reads no more.
+const DEPTH_LIMIT: usize = 100;
 
 /// A message (or text, or bytes) and where it starts in the file.
 #[derive(Debug, Clone, Copy)]
@@ -115,12 +124,48 @@ impl<'a> Fields<'a> {
 
     fn field(&mut self) -> Result<Field<'a>> {
         let start = self.at;
+        let (number, way) = self.tag()?;
+        let value = match way {
+            GROUP => {
+                self.pass_group(number)?;
+                Value::Group
+            }
+            way => self.value(way, start)?,
+        };
+        Ok(Field { number, value })
+    }
+
+    /// A field's number, and the way it is written.
+    fn tag(&mut self) -> Result<(u64, u64)> {
+        let start = self.at;
         let tag = self.varint()?;
         let number = tag >> 3;
         if number == 0 || number > (1 << 29) - 1 {
             return self.broken(start, &format!("{number} is no field number"));
         }
-        let value = match tag & 7 {
+        Ok((number, tag & 7))
+    }
+
+    /// Goes behind the end of a group whose start was read.
+    fn pass_group(&mut self, number: u64) -> Result<()> {
+        let mut open = vec![number];
+        while let Some(&inner) = open.last() {
+            let start = self.at;
+            match self.tag()? {
+                (number, GROUP) if open.len() < DEPTH_LIMIT => open.push(number),
+                (_, GROUP) => {
+                    return self.broken(start, &format!("groups are nested deeper than {DEPTH_LIMIT}"));
+                }
+                (number, END_OF_GROUP) if number == inner => _ = open.pop(),
+                (_, way) => _ = self.value(way, start)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a field that starts at `start` and is no group.
+    fn value(&mut self, way: u64, start: usize) -> Result<Value<'a>> {
+        Ok(match way {
             0 => Value::Varint(self.varint()?),
             1 => {
                 self.take(8)?;
@@ -135,8 +180,7 @@ impl<'a> Fields<'a> {
                 Value::Fixed32(u32::from_le_bytes(bytes.try_into().unwrap_or_default()))
             }
             other => return self.broken(start, &format!("a field is written in the way {other}")),
-        };
-        Ok(Field { number, value })
+        })
     }
 }
 
@@ -230,9 +274,24 @@ mod tests {
         assert_eq!(error(&[0x08, 0x80]), "a number is cut off (byte 1 of the file)");
         let long = [&[0x08][..], &[0xff; 11]].concat();
         assert_eq!(error(&long), "a number has more than ten bytes (byte 1 of the file)");
-        assert_eq!(error(&[0x0b]), "a field is written in the way 3 (byte 0 of the file)");
+        assert_eq!(error(&[0x0f]), "a field is written in the way 7 (byte 0 of the file)");
+        assert_eq!(error(&[0x0c]), "a field is written in the way 4 (byte 0 of the file)");
         assert_eq!(error(&[0x02, 0]), "0 is no field number (byte 0 of the file)");
         let huge = [&[0x0a][..], &[0xff; 9], &[1]].concat();
         assert!(error(&huge).starts_with("a field of 18446744073709551615 bytes"), "{}", error(&huge));
+    }
+
+    #[test]
+    fn groups_are_passed_over() {
+        // A group with a number, and a group within it.
+        let group = [0x0b, 0x08, 1, 0x13, 0x14, 0x0c, 0x10, 7];
+        let fields: Vec<Field<'_>> = Message::of_file(&group).fields().map(Result::unwrap).collect();
+        assert_eq!(fields.iter().map(|field| field.number).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(fields[1].value.varint(), Some(7));
+        assert_eq!(error(&[0x0b]), "a number is cut off (byte 1 of the file)");
+        assert_eq!(error(&[0x0b, 0x14]), "a field is written in the way 4 (byte 1 of the file)");
+        let nested = |depth| [vec![0x0b; depth], vec![0x0c; depth]].concat();
+        assert!(Message::of_file(&nested(DEPTH_LIMIT)).fields().all(|field| field.is_ok()));
+        assert_eq!(error(&nested(100_000)), "groups are nested deeper than 100 (byte 100 of the file)");
     }
 }

@@ -11,6 +11,7 @@ use tokenmill_core::ids::TokenId;
 use super::message::KINDS;
 use super::read::parse;
 use super::wire::Writer;
+use crate::report::Report;
 
 /// Writes a model: the same bytes every time.
 ///
@@ -21,15 +22,16 @@ pub(crate) fn write(description: &Description) -> Result<Vec<u8>> {
     let [Normalizer::SentencePiece(rules)] = description.normalizer.as_slice() else {
         return cannot("normalizer", "holds the normalization of SentencePiece and no other");
     };
-    let unk_surface = match &description.decoding {
-        Decoding::Steps(steps) => match steps.as_slice() {
-            [Decoder::SentencePiece { unk_surface, .. }] => Some(unk_surface),
-            _ => None,
-        },
-        _ => None,
+    let steps = match &description.decoding {
+        Decoding::Steps(steps) => steps.as_slice(),
+        _ => &[],
     };
-    let Some(unk_surface) = unk_surface else {
-        return cannot("decoder", "holds the decoding of SentencePiece and no other");
+    let (unk_surface, after) = match steps {
+        [Decoder::SentencePiece { unk_surface, .. }] => (unk_surface, None),
+        [Decoder::SentencePiece { unk_surface, .. }, Decoder::Denormalize { map }] => {
+            (unk_surface, Some(map))
+        }
+        _ => return cannot("decoder", "holds the decoding of SentencePiece and no other"),
     };
     let mut out = Writer::default();
     for ((_, bytes), (score, kind)) in description.model.tokens().iter().zip(scores.iter().zip(kinds)) {
@@ -48,7 +50,13 @@ pub(crate) fn write(description: &Description) -> Result<Vec<u8>> {
     normalizer.flag(4, rules.remove_extra_whitespaces);
     normalizer.flag(5, rules.escape_whitespaces);
     out.bytes(3, &normalizer.0);
-    same(&parse(&out.0)?, description)?;
+    if let Some(map) = after {
+        let mut denormalizer = Writer::default();
+        denormalizer.bytes(2, map);
+        (3..=5).for_each(|number| denormalizer.flag(number, false));
+        out.bytes(5, &denormalizer.0);
+    }
+    same(&parse(&out.0, &mut Report::default())?, description)?;
     Ok(out.0)
 }
 

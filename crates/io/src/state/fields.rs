@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use tokenmill_core::description::{
     AddedToken, Alphabet, Behavior, Bpe, CallDefaults, Decoder, Decoding, Description, EndOfWord,
-    EndOfWordForm, Merge, Merges, Model, Normalizer, Padding, PaddingLength, Pattern, PieceKind,
+    EndOfWordForm, HookName, Merge, Merges, Model, Normalizer, Padding, PaddingLength, Pattern, PieceKind,
     PostProcessor, PreTokenizer, PrependScheme, Roles, SentencePieceRules, Side, Template, TemplatePiece,
     TemplateToken, TokenList, Truncation, TruncationStrategy, UnicodeTables, Unigram, WordLevel, WordPiece,
 };
@@ -42,7 +42,9 @@ choice!(Normalizer {
     11: Bert { clean_text, handle_chinese_chars, strip_accents, lowercase },
     12: Precompiled(charsmap),
     13: SentencePiece(rules),
+    14: Hook(name),
 });
+choice!(HookName { 0: Named(name), 1: Unnamed(number) });
 choice!(UnicodeTables { 0: Reference, 1: Current });
 record!(SentencePieceRules {
     charsmap,
@@ -67,6 +69,7 @@ choice!(PreTokenizer {
     9: FixedLength(length),
     10: UnicodeScripts,
     11: Metaspace { replacement, prepend, split },
+    12: Hook(name),
 });
 choice!(Behavior { 0: Removed, 1: Isolated, 2: MergedWithPrevious, 3: MergedWithNext, 4: Contiguous });
 choice!(PrependScheme { 0: First, 1: Never, 2: Always });
@@ -115,6 +118,7 @@ choice!(Decoder {
     7: Strip { content, start, stop },
     8: Replace { pattern, content },
     9: SentencePiece { unk_surface, add_dummy_prefix, remove_extra_whitespaces, treat_whitespace_as_suffix },
+    10: Denormalize { map },
 });
 
 record!(Truncation { direction, max_length, strategy, stride });

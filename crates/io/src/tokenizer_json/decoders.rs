@@ -4,6 +4,7 @@ use tokenmill_core::description::{Decoder, Decoding};
 use tokenmill_core::error::Result;
 
 use super::fields::{Fields, cannot, unsupported};
+use super::kinds::Room;
 use super::patterns;
 
 /// Steps in order, sequences within sequences made flat; tokens joined by spaces where there is no
@@ -17,7 +18,7 @@ pub(super) fn read(value: Option<&Value>) -> Result<Decoding> {
 
 fn read_into(value: &Value, steps: &mut Vec<Decoder>) -> Result<()> {
     let fields = Fields::new(value)?;
-    let step = match fields.kind()? {
+    let step = match Room::Decoder.kind_of(&fields)? {
         "Sequence" => {
             for (i, value) in fields.list("decoders")?.iter().enumerate() {
                 read_into(value, steps).map_err(|e| e.at_index(i).at("decoders"))?;
@@ -102,7 +103,7 @@ fn write_step(step: &Decoder) -> Result<Value> {
             let pattern = patterns::write(pattern).map_err(|e| e.at("pattern"))?;
             json!({ "type": "Replace", "pattern": pattern, "content": content })
         }
-        Decoder::SentencePiece { .. } => {
+        Decoder::SentencePiece { .. } | Decoder::Denormalize { .. } => {
             return Err(cannot("decoding as SentencePiece does it; save as a SentencePiece model"));
         }
     })

@@ -11,11 +11,6 @@ impl<'a> Fields<'a> {
         value.as_object().map(Self).ok_or_else(|| wrong("an object", value))
     }
 
-    /// The component's type.
-    pub(super) fn kind(&self) -> Result<&'a str> {
-        self.string("type")
-    }
-
     fn get(&self, name: &str) -> Option<&'a Value> {
         self.0.get(name).filter(|value| !value.is_null())
     }

@@ -1,29 +1,98 @@
 //! The shape of the file, as serde reads it.
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+use serde_json::error::Category;
 use tokenmill_core::error::{Defect, Error};
 use tokenmill_core::ids::TokenId;
 
+use super::numbers::Score;
+
+/// Declares an object with these fields, each absent until it is met. Of a key that is there twice
+/// the last counts, as in the reference, and its name is kept; `$other` reads what has another key,
+/// and the fields in `$needed` must be there.
+macro_rules! object {
+    ($name:ident as $expected:literal { $($key:literal => $field:ident),* $(,)? } needs $needed:expr, |$self:ident, $map:ident, $unknown:ident| $other:expr) => {
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Object;
+                impl<'de> Visitor<'de> for Object {
+                    type Value = $name;
+
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expected)
+                    }
+
+                    fn visit_map<A: MapAccess<'de>>(self, mut $map: A) -> Result<$name, A::Error> {
+                        let mut $self = $name::default();
+                        let mut met = BTreeSet::new();
+                        while let Some(key) = $map.next_key::<String>()? {
+                            match key.as_str() {
+                                $($key => {
+                                    if !met.insert($key) {
+                                        $self.repeated.push($key);
+                                    }
+                                    $self.$field = $map.next_value()?;
+                                })*
+                                $unknown => $other,
+                            }
+                        }
+                        let needed: &[&'static str] = &$needed;
+                        match needed.iter().find(|key| !met.contains(*key)) {
+                            Some(key) => Err(serde::de::Error::missing_field(key)),
+                            None => Ok($self),
+                        }
+                    }
+                }
+                deserializer.deserialize_map(Object)
+            }
+        }
+    };
+}
+
 /// The whole file. Unknown keys at this level are refused, as the reference refuses them. What is
 /// small is read as it stands; the model may be large and goes straight into its shape.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default)]
 pub(crate) struct File {
     pub(crate) version: Option<String>,
     pub(crate) truncation: Option<Value>,
     pub(crate) padding: Option<Value>,
-    #[serde(default)]
     pub(crate) added_tokens: Vec<AddedTokenEntry>,
     pub(crate) normalizer: Option<Value>,
     pub(crate) pre_tokenizer: Option<Value>,
     pub(crate) post_processor: Option<Value>,
     pub(crate) decoder: Option<Value>,
     pub(crate) model: Model,
+    /// Keys that are there twice.
+    pub(crate) repeated: Vec<&'static str>,
 }
+
+const KEYS: [&str; 9] = [
+    "version",
+    "truncation",
+    "padding",
+    "added_tokens",
+    "normalizer",
+    "pre_tokenizer",
+    "post_processor",
+    "decoder",
+    "model",
+];
+
+object!(File as "a tokenizer.json, which is an object" {
+    "version" => version,
+    "truncation" => truncation,
+    "padding" => padding,
+    "added_tokens" => added_tokens,
+    "normalizer" => normalizer,
+    "pre_tokenizer" => pre_tokenizer,
+    "post_processor" => post_processor,
+    "decoder" => decoder,
+    "model" => model,
+} needs ["model"], |file, map, unknown| return Err(serde::de::Error::unknown_field(unknown, &KEYS)));
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[allow(clippy::struct_excessive_bools)] // the file's own flags
@@ -39,10 +108,9 @@ pub(crate) struct AddedTokenEntry {
 }
 
 /// The fields of all models; which of them must be there depends on the type.
-#[derive(Deserialize)]
+#[derive(Default)]
 #[allow(clippy::zero_sized_map_values)] // the values of keys that no model has are not kept
 pub(crate) struct Model {
-    #[serde(rename = "type")]
     pub(crate) name: Option<String>,
     pub(crate) dropout: Option<f32>,
     pub(crate) unk_token: Option<String>,
@@ -55,10 +123,30 @@ pub(crate) struct Model {
     pub(crate) unk_id: Option<usize>,
     pub(crate) vocab: Option<VocabEntries>,
     pub(crate) merges: Option<Vec<MergeEntry>>,
-    /// What no model has.
-    #[serde(flatten)]
-    pub(crate) others: BTreeMap<String, IgnoredAny>,
+    /// Keys that no model has.
+    pub(crate) others: BTreeSet<String>,
+    /// Keys that are there twice.
+    pub(crate) repeated: Vec<&'static str>,
 }
+
+object!(Model as "a model, which is an object" {
+    "type" => name,
+    "dropout" => dropout,
+    "unk_token" => unk_token,
+    "continuing_subword_prefix" => continuing_subword_prefix,
+    "end_of_word_suffix" => end_of_word_suffix,
+    "fuse_unk" => fuse_unk,
+    "byte_fallback" => byte_fallback,
+    "ignore_merges" => ignore_merges,
+    "max_input_chars_per_word" => max_input_chars_per_word,
+    "unk_id" => unk_id,
+    "vocab" => vocab,
+    "merges" => merges,
+} needs [], |model, map, unknown| {
+    // As a value, not passed over: what is nested too deeply is refused, as in the reference.
+    map.next_value::<Value>()?;
+    model.others.insert(unknown.to_owned());
+});
 
 /// A `vocab`: the entries of an object in the order of the file, repeated keys included, or a list
 /// of pieces and scores.
@@ -87,8 +175,8 @@ impl<'de> Deserialize<'de> for VocabEntries {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
                 let mut entries = Vec::new();
-                while let Some(entry) = list.next_element()? {
-                    entries.push(entry);
+                while let Some((token, Score(score))) = list.next_element()? {
+                    entries.push((token, score));
                 }
                 Ok(VocabEntries::List(entries))
             }
@@ -98,9 +186,10 @@ impl<'de> Deserialize<'de> for VocabEntries {
 }
 
 /// A merge: `"a b"` or `["a", "b"]`.
-pub(crate) struct MergeEntry {
-    pub(crate) left: String,
-    pub(crate) right: String,
+pub(crate) enum MergeEntry {
+    Pair(String, String),
+    /// The first line of a merges.txt, which old files have in their list.
+    Version,
 }
 
 impl<'de> Deserialize<'de> for MergeEntry {
@@ -115,8 +204,9 @@ impl<'de> Deserialize<'de> for MergeEntry {
 
             fn visit_str<E: serde::de::Error>(self, merge: &str) -> Result<Self::Value, E> {
                 match merge.split_once(' ') {
+                    _ if merge.starts_with("#version") => Ok(MergeEntry::Version),
                     Some((left, right)) if !right.contains(' ') => {
-                        Ok(MergeEntry { left: left.to_owned(), right: right.to_owned() })
+                        Ok(MergeEntry::Pair(left.to_owned(), right.to_owned()))
                     }
                     _ => Err(E::custom(format!(
                         "expected two tokens with a blank between them, found {merge:?}"
@@ -131,7 +221,7 @@ impl<'de> Deserialize<'de> for MergeEntry {
                 if parts.next_element::<serde::de::IgnoredAny>()?.is_some() {
                     return Err(serde::de::Error::custom("expected two tokens, found more"));
                 }
-                Ok(MergeEntry { left, right })
+                Ok(MergeEntry::Pair(left, right))
             }
         }
         deserializer.deserialize_any(Parts)
@@ -142,29 +232,55 @@ impl<'de> Deserialize<'de> for MergeEntry {
 pub(crate) fn json_error(error: serde_path_to_error::Error<serde_json::Error>) -> Error {
     let path = error.path().to_string();
     let inner = error.into_inner();
+    let text = inner.to_string();
+    // A question mark stands for what was not read to its end.
+    let path = if path == "." || path == "?" { "" } else { path.strip_suffix(".?").unwrap_or(&path) };
+    let at = |error: Error, path: &str| if path.is_empty() { error } else { error.at(path) };
     // serde_json stops at this depth and has no other sign of it.
-    if inner.to_string().starts_with("recursion limit exceeded") {
-        let error = Error::limit(format!("nested too deeply: {inner}"), 128);
-        return if path == "." { error } else { error.at(path) };
+    if text.starts_with("recursion limit exceeded") {
+        let outermost = path.split('[').next().unwrap_or_default();
+        return at(Error::limit(format!("nested too deeply: {inner}"), 128), outermost);
     }
-    let defect = match inner.classify() {
-        serde_json::error::Category::Eof => Defect::Truncated,
-        serde_json::error::Category::Syntax | serde_json::error::Category::Io => Defect::Json,
-        serde_json::error::Category::Data => {
-            let text = inner.to_string();
-            if text.starts_with("missing field") {
-                Defect::Missing
-            } else if path.contains("merges") {
-                Defect::Merge
+    let place = place_of(&inner);
+    let path_or_place = if path.is_empty() { &place } else { path };
+    match inner.classify() {
+        Category::Eof => {
+            Error::format(Defect::Truncated, format!("the file ends too early: {inner}")).at(path_or_place)
+        }
+        Category::Syntax | Category::Io => Error::format(Defect::Json, text).at(path_or_place),
+        Category::Data => {
+            let named = |before: &str| text.strip_prefix(before).and_then(|rest| rest.split('`').next());
+            if let Some(field) = named("missing field `") {
+                at(Error::format(Defect::Missing, &text).at(field), path)
+            } else if let Some(field) = named("unknown field `") {
+                // A derived reader has the key in its path, a visitor has not.
+                let outside = path.strip_suffix(field).unwrap_or(path).trim_end_matches('.');
+                at(Error::format(Defect::Unsupported, &text).at(field), outside)
             } else {
-                Defect::Type
+                at(Error::format(defect_of_data(&text, path), text), path)
             }
         }
-    };
-    let reason = match defect {
-        Defect::Truncated => format!("the file ends too early: {inner}"),
-        _ => inner.to_string(),
-    };
-    let error = Error::format(defect, reason);
-    if path == "." { error } else { error.at(path) }
+    }
+}
+
+/// An error of serde for what stands behind the end of the document.
+pub(crate) fn behind_the_end(error: &serde_json::Error) -> Error {
+    Error::format(Defect::Json, format!("more text behind the end: {error}")).at(place_of(error))
+}
+
+fn place_of(error: &serde_json::Error) -> String {
+    format!("line {} column {}", error.line(), error.column())
+}
+
+/// What is wrong with a value that is JSON but not what the format has there.
+fn defect_of_data(text: &str, path: &str) -> Defect {
+    if path.contains("merges") {
+        Defect::Merge
+    } else if text.contains("expected u32")
+        && (text.contains(": integer") || text.contains(": floating point"))
+    {
+        Defect::Range
+    } else {
+        Defect::Type
+    }
 }

@@ -1,4 +1,5 @@
 //! The model of the file: tokens, merges and what else it needs.
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use tokenmill_core::byte_alphabet;
@@ -10,8 +11,8 @@ use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
 
 use super::fields::unsupported;
-use super::file::{MergeEntry, Model as Entry, VocabEntries};
-use crate::merges::keep_last;
+use super::file::{MergeEntry, Model as ModelEntry, VocabEntries};
+use crate::merges::{Repeated, keep_last};
 use crate::report::Report;
 
 /// Which model an entry is.
@@ -27,8 +28,12 @@ pub(crate) enum Kind {
 pub(super) struct Vocabulary {
     /// The id of each token as it is written; of repeated ones the last counts.
     pub(super) ids: HashMap<String, TokenId>,
+    /// How many tokens it has, as the reference counts them.
+    pub(super) size: usize,
     /// The scores by id, where the vocabulary is a list.
     scores: Vec<f64>,
+    /// Pieces that stand further behind once more, with their places.
+    repeated: Vec<(TokenId, String)>,
 }
 
 /// The unknown token's score lies this far below the lowest.
@@ -39,8 +44,18 @@ fn missing(field: &str) -> Error {
 }
 
 impl Kind {
+    /// Its name in the file.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Bpe => "BPE",
+            Self::WordPiece => "WordPiece",
+            Self::WordLevel => "WordLevel",
+            Self::Unigram => "Unigram",
+        }
+    }
+
     /// By its name, or by its fields in files that are older than names.
-    pub(crate) fn of(entry: &Entry) -> Result<Self> {
+    pub(crate) fn of(entry: &ModelEntry) -> Result<Self> {
         Ok(match entry.name.as_deref() {
             Some("BPE") => Self::Bpe,
             Some("WordPiece") => Self::WordPiece,
@@ -59,28 +74,37 @@ impl Kind {
     }
 
     /// Takes the vocabulary out of an entry.
-    pub(super) fn vocabulary(self, entry: &mut Entry, report: &mut Report) -> Result<Vocabulary> {
+    pub(super) fn vocabulary(self, entry: &mut ModelEntry, report: &mut Report) -> Result<Vocabulary> {
         match (self, entry.vocab.take()) {
-            (_, None) => Err(missing("vocab")),
+            (_, None) => Err(missing("vocab").at("model")),
             (Self::Unigram, Some(VocabEntries::List(entries))) => {
                 if TokenId::try_from(entries.len()).is_err() {
-                    return Err(Error::limit("more tokens than ids", u64::from(TokenId::MAX)).at("vocab"));
+                    return Err(Error::limit("more tokens than ids", u64::from(TokenId::MAX))
+                        .at("vocab")
+                        .at("model"));
                 }
                 let mut ids = HashMap::with_capacity(entries.len());
                 let mut scores = Vec::with_capacity(entries.len());
+                let mut repeated = Vec::new();
                 for ((token, score), id) in entries.into_iter().zip(0..) {
-                    if ids.insert(token, id).is_some() {
-                        let reason = format!("token {id} is there before");
-                        return Err(Error::format(Defect::Duplicate, reason)
-                            .at_index(id as usize)
-                            .at("vocab"));
-                    }
                     scores.push(score);
+                    match ids.entry(token) {
+                        Entry::Vacant(place) => _ = place.insert(id),
+                        Entry::Occupied(mut place) => {
+                            let earlier = place.insert(id);
+                            let reason =
+                                format!("{:?} is token {earlier} already; this one counts", place.key());
+                            report.tolerate(Defect::Duplicate, format!("model.vocab[{id}]"), reason)?;
+                            repeated.push((earlier, place.key().clone()));
+                        }
+                    }
                 }
-                Ok(Vocabulary { ids, scores })
+                Ok(Vocabulary { size: scores.len(), ids, scores, repeated })
             }
             (Self::Unigram, Some(VocabEntries::Object(_))) => {
-                Err(Error::format(Defect::Type, "expected a list of tokens and scores").at("vocab"))
+                Err(Error::format(Defect::Type, "expected a list of tokens and scores")
+                    .at("vocab")
+                    .at("model"))
             }
             (_, Some(VocabEntries::Object(entries))) => {
                 let count = entries.len();
@@ -89,19 +113,47 @@ impl Kind {
                     let reason = format!("{} keys are there twice; the last counts", count - ids.len());
                     report.tolerate(Defect::Duplicate, "model.vocab", reason)?;
                 }
-                Ok(Vocabulary { ids, scores: Vec::new() })
+                Ok(Vocabulary { size: ids.len(), ids, scores: Vec::new(), repeated: Vec::new() })
             }
             (_, Some(VocabEntries::List(_))) => {
-                Err(Error::format(Defect::Type, "expected an object of ids by token").at("vocab"))
+                Err(Error::format(Defect::Type, "expected an object of ids by token").at("vocab").at("model"))
             }
         }
     }
 }
 
+/// Reports the ids that several tokens have.
+///
+/// # Errors
+/// In strict loading.
+pub(crate) fn report_shared_ids(
+    ids: &HashMap<String, TokenId>,
+    added: &[AddedToken],
+    field: &str,
+    report: &mut Report,
+) -> Result<()> {
+    let mut by_id: Vec<(TokenId, &str)> = ids.iter().map(|(token, &id)| (id, token.as_str())).collect();
+    by_id.sort_unstable();
+    let mut shared = by_id.chunk_by(|a, b| a.0 == b.0).filter(|tokens| tokens.len() > 1).peekable();
+    if shared.peek().is_none() {
+        return Ok(());
+    }
+    let added: HashMap<TokenId, &str> =
+        added.iter().map(|token| (token.id, token.content.as_str())).collect();
+    for tokens in shared {
+        let ((id, first), (_, second)) = (tokens[0], tokens[1]);
+        let more = if tokens.len() > 2 { format!(" and {} more", tokens.len() - 2) } else { String::new() };
+        let decoded = added.get(&id).copied().unwrap_or(first);
+        let reason = format!("{first:?} and {second:?}{more} have the id {id}, which decodes to {decoded:?}");
+        report.tolerate(Defect::Duplicate, field, reason)?;
+    }
+    Ok(())
+}
+
 /// What the model is read from.
 pub(super) struct Source<'a> {
     pub(super) kind: Kind,
-    pub(super) entry: Entry,
+    pub(super) entry: ModelEntry,
     pub(super) vocabulary: &'a Vocabulary,
     /// Ascending by id.
     pub(super) added: &'a [AddedToken],
@@ -111,12 +163,22 @@ pub(super) struct Source<'a> {
 
 impl Source<'_> {
     /// The model; whether it reads bytes is in its alphabet.
-    pub(super) fn read(self) -> Result<Model> {
+    pub(super) fn read(self, report: &mut Report) -> Result<Model> {
+        let (model, repeated) = self.read_with_repeated().map_err(|e| e.at("model"))?;
+        for (place, earlier) in repeated {
+            let reason = format!("the merge is model.merges[{earlier}] already; this place counts");
+            report.tolerate(Defect::Duplicate, format!("model.merges[{place}]"), reason)?;
+        }
+        Ok(model)
+    }
+
+    /// The model, and the merges that the file lists more than once.
+    fn read_with_repeated(self) -> Result<(Model, Repeated)> {
         let unk = self.entry.unk_token.as_ref().and_then(|unk| self.id_of(unk));
-        match self.kind {
-            Kind::Bpe => self.read_bpe(unk).map(Model::Bpe),
+        let model: Result<Model> = match self.kind {
+            Kind::Bpe => return self.read_bpe(unk).map(|(model, repeated)| (Model::Bpe(model), repeated)),
             Kind::WordPiece => {
-                let (tokens, _) = self.plain_tokens();
+                let tokens = self.plain_tokens();
                 let entry = &self.entry;
                 if entry.unk_token.is_none() {
                     return Err(missing("unk_token"));
@@ -137,11 +199,12 @@ impl Source<'_> {
                 if self.entry.unk_token.is_none() {
                     return Err(missing("unk_token"));
                 }
-                let (tokens, _) = self.plain_tokens();
+                let tokens = self.plain_tokens();
                 Ok(Model::WordLevel(WordLevel { tokens: tokens.into(), unk }))
             }
             Kind::Unigram => self.read_unigram(),
-        }
+        };
+        Ok((model?, Vec::new()))
     }
 
     /// The id of a token as it is written.
@@ -151,44 +214,41 @@ impl Source<'_> {
     }
 
     /// Special tokens are not for the model to produce: text would become them (law 9).
-    fn special(&self) -> HashSet<TokenId> {
-        self.added.iter().filter(|token| token.is_special).map(|token| token.id).collect()
+    fn special(&self) -> HashSet<&str> {
+        self.added.iter().filter(|token| token.is_special).map(|token| token.content.as_str()).collect()
     }
 
-    /// The tokens as they are written, by ascending ids, without special ones.
-    fn plain_tokens(&self) -> (TokenList, HashSet<TokenId>) {
+    /// The tokens as they are written, without special ones.
+    fn plain_tokens(&self) -> TokenList {
         let special = self.special();
-        let entries = self.vocabulary.ids.iter().filter(|(_, id)| !special.contains(id));
-        let mut entries: Vec<_> = entries.map(|(token, &id)| (id, token.clone().into_bytes())).collect();
-        // A map has no order; ids are unique where the file is sound, and validation finds where not.
-        entries.sort();
-        (TokenList::from_entries(entries), special)
+        let repeated = self.vocabulary.repeated.iter().map(|(id, token)| (token, id));
+        let entries = self.vocabulary.ids.iter().chain(repeated);
+        let entries = entries.filter(|(token, _)| !special.contains(token.as_str()));
+        TokenList::from_entries(entries.map(|(token, &id)| (id, token.clone().into_bytes())).collect())
     }
 
     fn read_unigram(self) -> Result<Model> {
-        let (tokens, _) = self.plain_tokens();
+        let tokens = self.plain_tokens();
         let scores = &self.vocabulary.scores;
         let unk = self.entry.unk_id;
         if let Some(unk) = unk.filter(|&unk| unk >= scores.len()) {
             let reason = format!("{unk} is not the place of a token; there are {}", scores.len());
             return Err(Error::format(Defect::Range, reason).at("unk_id"));
         }
-        if let Some(i) = scores.iter().position(|score| !score.is_finite()) {
-            return Err(Error::format(Defect::Range, "the score is no number").at_index(i).at("vocab"));
-        }
-        let lowest = scores.iter().copied().fold(f64::INFINITY, f64::min);
-        Ok(Model::Unigram(Unigram {
-            scores: tokens.ids().iter().map(|&id| scores[id as usize]).collect(),
+        let mut model = Unigram {
+            scores: Vec::new(),
             tokens: tokens.into(),
             kinds: Vec::new(),
             unk: unk.map(|unk| unk as TokenId),
-            unk_score: if lowest.is_finite() { lowest } else { 0.0 } - UNK_PENALTY,
+            unk_score: 0.0,
             byte_fallback: self.entry.byte_fallback == Some(true),
             single_precision: false,
-        }))
+        };
+        set_scores(&mut model, scores)?;
+        Ok(Model::Unigram(model))
     }
 
-    fn read_bpe(self, unk: Option<TokenId>) -> Result<Bpe> {
+    fn read_bpe(self, unk: Option<TokenId>) -> Result<(Bpe, Repeated)> {
         let entry = &self.entry;
         let merges = entry.merges.as_ref().ok_or_else(|| missing("merges"))?;
         let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
@@ -199,17 +259,16 @@ impl Source<'_> {
             (Alphabet::Bytes, tokens, left_out)
         } else {
             let end_of_word = suffix.map(|symbol| EndOfWord { symbol, form: EndOfWordForm::Suffix });
-            let (tokens, special) = self.plain_tokens();
-            (Alphabet::Chars { end_of_word }, tokens, special)
+            (Alphabet::Chars { end_of_word }, self.plain_tokens(), self.special())
         };
         let dropout = entry.dropout.filter(|&dropout| dropout != 0.0);
         if dropout.is_some_and(|dropout| !(0.0..=1.0).contains(&dropout)) {
             return Err(Error::format(Defect::Range, "is not between 0 and 1").at("dropout"));
         }
-        let merges = self
+        let (merges, repeated) = self
             .resolve_merges(merges, prefix.as_deref().unwrap_or_default(), &left_out)
             .map_err(|e| e.at("merges"))?;
-        Ok(Bpe {
+        let model = Bpe {
             alphabet,
             tokens: tokens.into(),
             merges: Merges::Listed(merges),
@@ -219,74 +278,108 @@ impl Source<'_> {
             byte_fallback: entry.byte_fallback == Some(true),
             continuing_prefix: prefix,
             dropout,
-        })
+        };
+        Ok((model, repeated))
     }
 
-    /// The tokens as bytes, and the ids left out of them, where all of them are written in the byte
+    /// The tokens as bytes, and what is left out of them, where all of them are written in the byte
     /// alphabet.
     ///
-    /// An added token with a character that stands for another byte, as `Ġlow`, is found where the
-    /// text holds that very literal, while the model's entry means ` low`.
-    fn raw_tokens(&self, merges: &[MergeEntry]) -> Option<(TokenList, HashSet<TokenId>)> {
+    /// A special token with a character that stands for another byte, as `Ġlow`, is found where the
+    /// text holds that very literal; the model's entry means ` low`, and must not become it.
+    fn raw_tokens(&self, merges: &[MergeEntry]) -> Option<(TokenList, HashSet<&str>)> {
         let mut left_out = self.special();
-        let two_faced: HashMap<&str, usize> = self
+        // No text becomes what cannot be read as bytes.
+        let is_two_faced = |token: &&AddedToken| {
+            byte_alphabet::read(&token.content)
+                .is_none_or(|bytes| token.is_special && bytes != token.content.as_bytes())
+        };
+        let in_vocabulary = |token: &&AddedToken| self.vocabulary.ids.contains_key(&token.content);
+        let two_faced: HashSet<&str> = self
             .added
             .iter()
-            .enumerate()
-            .filter(|(_, token)| {
-                self.vocabulary.ids.contains_key(&token.content)
-                    && byte_alphabet::read(&token.content)
-                        .is_none_or(|bytes| bytes != token.content.as_bytes())
-            })
-            .map(|(i, token)| (token.content.as_str(), i))
+            .filter(in_vocabulary)
+            .filter(is_two_faced)
+            .map(|token| token.content.as_str())
             .collect();
         if !two_faced.is_empty() {
-            let mut joined = merges.iter().map(|merge| format!("{}{}", merge.left, merge.right));
-            if joined.any(|result| two_faced.contains_key(result.as_str())) {
+            let unk = self.entry.unk_token.as_deref();
+            let is_unknown = |part: &str| unk == Some(part) && two_faced.contains(part);
+            let needs_one = |merge: &MergeEntry| match merge {
+                MergeEntry::Pair(left, right) => {
+                    is_unknown(left)
+                        || is_unknown(right)
+                        || two_faced.contains(format!("{left}{right}").as_str())
+                }
+                MergeEntry::Version => false,
+            };
+            if merges.iter().any(needs_one) {
                 return None;
             }
-            left_out.extend(two_faced.values().map(|&i| self.added[i].id));
+            left_out.extend(two_faced);
         }
         let mut entries = Vec::with_capacity(self.vocabulary.ids.len());
         for (token, &id) in &self.vocabulary.ids {
-            if left_out.contains(&id) && self.added.iter().any(|added| added.content == *token) {
-                continue;
+            if !left_out.contains(token.as_str()) {
+                entries.push((id, byte_alphabet::read(token)?));
             }
-            entries.push((id, byte_alphabet::read(token)?));
         }
-        entries.sort();
         Some((TokenList::from_entries(entries), left_out))
     }
 
     /// Merges by id. One that needs a token that is left out can never happen; it is left out too.
+    /// The unknown token does come up, and may be merged with what is beside it.
     fn resolve_merges(
         &self,
         entries: &[MergeEntry],
         prefix: &str,
-        left_out: &HashSet<TokenId>,
-    ) -> Result<Vec<Merge>> {
+        left_out: &HashSet<&str>,
+    ) -> Result<(Vec<Merge>, Repeated)> {
         let ids = &self.vocabulary.ids;
+        let mut places = Vec::with_capacity(entries.len());
         let mut merges = Vec::with_capacity(entries.len());
         for (i, entry) in entries.iter().enumerate() {
+            let MergeEntry::Pair(left_part, right_part) = entry else { continue };
             let id = |token: &str, what: &str| {
                 ids.get(token).copied().ok_or_else(|| {
                     let reason = format!("{what} {token:?} is not in the vocabulary");
                     Error::format(Defect::Merge, reason).at_index(i)
                 })
             };
-            let left = id(&entry.left, "the left part")?;
-            let right = id(&entry.right, "the right part")?;
+            let left = id(left_part, "the left part")?;
+            let right = id(right_part, "the right part")?;
             // As the reference has it: so many bytes are cut off, whatever they are.
-            let Some(rest) = entry.right.get(prefix.len()..) else {
-                let reason = format!("the right part {:?} does not start with {prefix:?}", entry.right);
+            let Some(rest) = right_part.get(prefix.len()..) else {
+                let reason = format!("the right part {right_part:?} does not start with {prefix:?}");
                 return Err(Error::format(Defect::Merge, reason).at_index(i));
             };
-            let result = id(&format!("{}{rest}", entry.left), "the result")?;
-            if [left, right, result].iter().any(|id| left_out.contains(id)) {
+            let joined = format!("{left_part}{rest}");
+            let result = id(&joined, "the result")?;
+            let unk = self.entry.unk_token.as_deref();
+            let comes_up = |part: &str| !left_out.contains(part) || unk == Some(part);
+            if !comes_up(left_part) || !comes_up(right_part) || left_out.contains(joined.as_str()) {
                 continue;
             }
             merges.push(Merge { left, right, result });
+            places.push(i);
         }
-        Ok(keep_last(merges))
+        let (merges, mut repeated) = keep_last(merges);
+        for (place, earlier) in &mut repeated {
+            (*place, *earlier) = (places[*place], places[*earlier]);
+        }
+        Ok((merges, repeated))
     }
+}
+
+/// Gives the tokens of a model their scores, which are by id, those of special tokens among them.
+pub(crate) fn set_scores(model: &mut Unigram, scores: &[f64]) -> Result<()> {
+    if let Some(i) = scores.iter().position(|score| !score.is_finite()) {
+        return Err(Error::format(Defect::Range, "the score is no number").at_index(i).at("vocab"));
+    }
+    let of = |&id: &TokenId| scores.get(id as usize).copied();
+    let own: Option<Vec<f64>> = model.tokens.ids().iter().map(of).collect();
+    model.scores = own.ok_or_else(|| Error::format(Defect::Missing, "a token has no score").at("vocab"))?;
+    let lowest = scores.iter().copied().fold(f64::INFINITY, f64::min);
+    model.unk_score = if lowest.is_finite() { lowest } else { 0.0 } - UNK_PENALTY;
+    Ok(())
 }

@@ -2,10 +2,11 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use tokenmill_core::description::{Normalizer, UnicodeTables};
+use tokenmill_core::description::{HookName, Normalizer, UnicodeTables};
 use tokenmill_core::error::{Defect, Error, Result};
 
 use super::fields::{Fields, cannot, unsupported};
+use super::kinds::Room;
 use super::patterns;
 
 /// Steps in order, sequences within sequences made flat.
@@ -19,7 +20,7 @@ pub(super) fn read(value: Option<&Value>) -> Result<Vec<Normalizer>> {
 
 fn read_into(value: &Value, steps: &mut Vec<Normalizer>) -> Result<()> {
     let fields = Fields::new(value)?;
-    let step = match fields.kind()? {
+    let step = match Room::Normalizer.kind_of(&fields)? {
         "Sequence" => {
             for (i, value) in fields.list("normalizers")?.iter().enumerate() {
                 read_into(value, steps).map_err(|e| e.at_index(i).at("normalizers"))?;
@@ -53,6 +54,7 @@ fn read_into(value: &Value, steps: &mut Vec<Normalizer>) -> Result<()> {
             })?;
             Normalizer::Precompiled(blob.into())
         }
+        "Hook" => Normalizer::Hook(HookName::Named(fields.string("name")?.to_owned())),
         other => return Err(unsupported(format!("the normalizer {other:?}")).at("type")),
     };
     steps.push(step);
@@ -112,6 +114,7 @@ fn write_step(step: &Normalizer) -> Result<Value> {
         Normalizer::Precompiled(blob) => {
             json!({ "type": "Precompiled", "precompiled_charsmap": STANDARD.encode(blob) })
         }
+        Normalizer::Hook(hook) => json!({ "type": "Hook", "name": hook.name() }),
         Normalizer::SentencePiece(_) => {
             return Err(cannot("normalization as SentencePiece does it; save as a SentencePiece model"));
         }

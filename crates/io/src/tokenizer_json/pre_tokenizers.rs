@@ -3,11 +3,12 @@
 //! The file's ByteLevel is three steps here: a space put in front, GPT-2's split, and the byte
 //! alphabet. Where the model reads bytes, the last one is taken back (`read` of the model does so).
 use serde_json::{Value, json};
-use tokenmill_core::description::{Behavior, PreTokenizer};
+use tokenmill_core::description::{Behavior, HookName, PreTokenizer};
 use tokenmill_core::error::Result;
 use tokenmill_core::pattern::known;
 
 use super::fields::{Fields, cannot, unsupported};
+use super::kinds::Room;
 use super::patterns;
 
 /// Steps in order, sequences within sequences made flat.
@@ -21,7 +22,7 @@ pub(super) fn read(value: Option<&Value>) -> Result<Vec<PreTokenizer>> {
 
 fn read_into(value: &Value, steps: &mut Vec<PreTokenizer>) -> Result<()> {
     let fields = Fields::new(value)?;
-    let step = match fields.kind()? {
+    let step = match Room::PreTokenizer.kind_of(&fields)? {
         "Sequence" => {
             for (i, value) in fields.list("pretokenizers")?.iter().enumerate() {
                 read_into(value, steps).map_err(|e| e.at_index(i).at("pretokenizers"))?;
@@ -58,6 +59,7 @@ fn read_into(value: &Value, steps: &mut Vec<PreTokenizer>) -> Result<()> {
             let (replacement, prepend, split) = patterns::read_metaspace(&fields)?;
             PreTokenizer::Metaspace { replacement, prepend, split }
         }
+        "Hook" => PreTokenizer::Hook(HookName::Named(fields.string("name")?.to_owned())),
         other => return Err(unsupported(format!("the pre-tokenizer {other:?}")).at("type")),
     };
     steps.push(step);
@@ -123,6 +125,7 @@ fn write_step(step: &PreTokenizer) -> Result<Value> {
         }
         PreTokenizer::FixedLength(length) => json!({ "type": "FixedLength", "length": length }),
         PreTokenizer::UnicodeScripts => json!({ "type": "UnicodeScripts" }),
+        PreTokenizer::Hook(hook) => json!({ "type": "Hook", "name": hook.name() }),
         PreTokenizer::Metaspace { replacement, prepend, split } => {
             patterns::write_metaspace(*replacement, *prepend, *split)
         }

@@ -7,10 +7,12 @@ use tokenmill_core::description::{
     Pattern, Roles,
 };
 use tokenmill_core::error::{Defect, Error, Result};
+use tokenmill_core::hooks::Hooks;
 use tokenmill_core::normalize::Normalizers;
 
-use super::file::{File, json_error};
-use super::models::{Kind, Source};
+use super::file::{File, behind_the_end, json_error};
+use super::kinds::Room;
+use super::models::{Kind, Source, report_shared_ids};
 use super::{added, decoders, limits, normalizers, post_processors, pre_tokenizers, unknown_keys};
 use crate::contents;
 use crate::report::Report;
@@ -30,9 +32,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
 pub(crate) fn read(bytes: &[u8]) -> Result<File> {
     let mut deserializer = serde_json::Deserializer::from_str(contents::text(bytes)?);
     let file: File = serde_path_to_error::deserialize(&mut deserializer).map_err(json_error)?;
-    deserializer
-        .end()
-        .map_err(|error| Error::format(Defect::Json, format!("more text behind the end: {error}")))?;
+    deserializer.end().map_err(|error| behind_the_end(&error))?;
     Ok(file)
 }
 
@@ -57,23 +57,30 @@ pub(crate) fn describe(file: File, report: &mut Report) -> Result<Description> {
     let decoding = decoders::read(file.decoder.as_ref()).map_err(|e| e.at("decoder"))?;
 
     let components = [
-        (&file.normalizer, "normalizer"),
-        (&file.pre_tokenizer, "pre_tokenizer"),
-        (&file.post_processor, "post_processor"),
-        (&file.decoder, "decoder"),
+        (Room::Normalizer, &file.normalizer, "normalizer"),
+        (Room::PreTokenizer, &file.pre_tokenizer, "pre_tokenizer"),
+        (Room::PostProcessor, &file.post_processor, "post_processor"),
+        (Room::Decoder, &file.decoder, "decoder"),
     ];
-    for (component, name) in components {
-        unknown_keys::find(component.as_ref(), name, report)?;
+    for (room, component, name) in components {
+        unknown_keys::find(room, component.as_ref(), name, report)?;
     }
-    for key in file.model.others.keys() {
+    let in_file = file.repeated.iter().map(|key| (*key).to_owned());
+    let in_model = file.model.repeated.iter().map(|key| format!("model.{key}"));
+    for key in in_file.chain(in_model) {
+        report.tolerate(Defect::Duplicate, key, "the key is there twice; the last counts")?;
+    }
+    for key in &file.model.others {
         report.tolerate(Defect::Ignored, format!("model.{key}"), "no model has such a key")?;
     }
 
     let in_model = |error: Error| error.at("model");
     let mut entry = file.model;
     let kind = Kind::of(&entry).map_err(in_model)?;
-    let vocabulary = kind.vocabulary(&mut entry, report).map_err(in_model)?;
-    let mut added_tokens = added::assign(&file.added_tokens, &vocabulary.ids, report)?;
+    let vocabulary = kind.vocabulary(&mut entry, report)?;
+    let mut added_tokens = added::assign(&file.added_tokens, &vocabulary, report)?;
+    report_shared_ids(&vocabulary.ids, &added_tokens, "model.vocab", report)?;
+    added::report_taken_ids(&file.added_tokens, &added_tokens, &vocabulary, report)?;
     find_alike(&added_tokens, &normalizer, report)?;
     added_tokens.sort_by_key(|token| token.id);
     let before_bytes = pre_tokenizers::without_byte_alphabet(&steps)
@@ -92,7 +99,7 @@ pub(crate) fn describe(file: File, report: &mut Report) -> Result<Description> {
         added: &added_tokens,
         comes_in_bytes: before_bytes.is_some(),
     };
-    let model = source.read().map_err(in_model)?;
+    let model = source.read(report)?;
     let is_byte_level = model.alphabet() == Some(&Alphabet::Bytes);
     let pre_tokenizer = match before_bytes {
         Some(before) if is_byte_level => before.to_vec(),
@@ -142,10 +149,12 @@ fn simplify(decoding: Decoding, model: &Model) -> Decoding {
 /// Added tokens that are one string when they are normalized: the text cannot say which is meant.
 fn find_alike(tokens: &[AddedToken], normalizer: &[Normalizer], report: &mut Report) -> Result<()> {
     let normalized = tokens.iter().filter(|token| token.normalized);
-    if normalizer.is_empty() || normalized.clone().count() < 2 {
+    // What a function of the caller's makes of them is not known before it is there.
+    let has_hook = normalizer.iter().any(|step| matches!(step, Normalizer::Hook(_)));
+    if normalizer.is_empty() || has_hook || normalized.clone().count() < 2 {
         return Ok(());
     }
-    let normalizers = Normalizers::compile(normalizer).map_err(|e| e.at("normalizer"))?;
+    let normalizers = Normalizers::compile(normalizer, &Hooks::default()).map_err(|e| e.at("normalizer"))?;
     let mut seen: HashMap<String, &str> = HashMap::new();
     for token in normalized {
         match seen.entry(normalizers.apply_to(&token.content)?) {

@@ -1,12 +1,15 @@
-//! Keys of components that say nothing: the reference passes over them, and so do we, but say so.
+//! What components say in vain, keys that no such component has and names that are not theirs: the
+//! reference passes over them, and so do we, but say so.
 use serde_json::Value;
 use tokenmill_core::error::{Defect, Result};
 
+use super::fields::Fields;
+use super::kinds::Room;
 use crate::report::Report;
 
 /// What the reference reads of a component, by its type; keys that it writes but that say nothing
 /// are among them.
-fn known(kind: &str) -> Option<&'static [&'static str]> {
+pub(super) fn known(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
         "NFC" | "NFD" | "NFKC" | "NFKD" => &["unicode_tables"],
         "Lowercase" | "StripAccents" | "Nmt" | "BertPreTokenizer" | "Whitespace" | "WhitespaceSplit"
@@ -22,6 +25,7 @@ fn known(kind: &str) -> Option<&'static [&'static str]> {
         "Digits" => &["individual_digits"],
         "CharDelimiterSplit" => &["delimiter"],
         "FixedLength" => &["length"],
+        "Hook" => &["name"],
         "BertProcessing" => &["sep", "cls"],
         "RobertaProcessing" => &["sep", "cls", "trim_offsets", "add_prefix_space"],
         "TemplateProcessing" => &["single", "pair", "special_tokens"],
@@ -36,17 +40,23 @@ fn known(kind: &str) -> Option<&'static [&'static str]> {
 }
 
 /// Reports the unknown keys of a component, and of those within it.
-pub(super) fn find(value: Option<&Value>, field: &str, report: &mut Report) -> Result<()> {
-    let Some(component) = value.and_then(Value::as_object) else { return Ok(()) };
-    let kind = component.get("type").and_then(Value::as_str).unwrap_or_default();
+pub(super) fn find(room: Room, value: Option<&Value>, field: &str, report: &mut Report) -> Result<()> {
+    let Some(value) = value.filter(|value| value.is_object()) else { return Ok(()) };
+    let Ok(kind) = Room::kind_of(room, &Fields::new(value)?) else { return Ok(()) };
     let Some(known) = known(kind) else { return Ok(()) };
-    for (key, value) in component {
+    let named = value.get("type");
+    if named.is_none_or(|named| *named != kind) {
+        let reason = format!("{} is read as {kind}, by its fields", named.unwrap_or(&Value::Null));
+        let defect = if named.is_none() { Defect::Missing } else { Defect::Ignored };
+        report.tolerate(defect, format!("{field}.type"), reason)?;
+    }
+    for (key, value) in value.as_object().into_iter().flatten() {
         let field = format!("{field}.{key}");
         if kind == "Sequence"
             && let Some(steps) = value.as_array()
         {
             for (i, step) in steps.iter().enumerate() {
-                find(Some(step), &format!("{field}[{i}]"), report)?;
+                find(room, Some(step), &format!("{field}[{i}]"), report)?;
             }
         }
         if key != "type" && !known.contains(&key.as_str()) {

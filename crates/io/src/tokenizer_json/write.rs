@@ -1,16 +1,19 @@
 //! Writing the file: one entry a line, so that two versions can be compared by eye, and the same
 //! bytes every time.
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use tokenmill_core::description::{
-    Alphabet, Bpe, Decoder, Decoding, Description, EndOfWordForm, Merges, Model, Pattern, Unigram,
+    AddedToken, Alphabet, Bpe, Decoder, Decoding, Description, EndOfWordForm, Merges, Model, Pattern, Unigram,
 };
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::Result;
 use tokenmill_core::ids::TokenId;
 
 use super::fields::cannot;
+use super::numbers;
 use super::{added, decoders, limits, normalizers, post_processors, pre_tokenizers};
 
 /// A string as JSON has it.
@@ -24,6 +27,7 @@ pub(crate) fn json_string(text: &str) -> String {
 /// A format error naming what the file cannot hold.
 pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
     let description = engine.canonical();
+    description.check_hooks_have_names()?;
     check_written_forms(engine)?;
     if description.model.as_bpe().is_some() {
         // Where no list says what the merges say, this has the reason.
@@ -106,29 +110,32 @@ fn unk(engine: &Engine, id: Option<TokenId>) -> String {
     id.and_then(|id| engine.vocabulary().written(id)).unwrap_or_else(|| "<unk>".to_owned())
 }
 
+/// The tokens that stand in the model's vocabulary, as they are written: the ordinary ones, those
+/// added ones that must, and the unknown one.
+fn listed<'a>(engine: &'a Engine, description: &Description) -> Vec<(TokenId, Cow<'a, str>)> {
+    let vocabulary = engine.vocabulary();
+    let added = vocabulary.added();
+    let tokens = vocabulary.tokens();
+    let is_ordinary = |token: &AddedToken| vocabulary.holds_as_ordinary(token);
+    let unk = description.model.unk().filter(|_| !matches!(description.model, Model::Unigram(_)));
+    // The unknown token must be in the vocabulary: the reference looks it up there.
+    let unk = unk.and_then(|unk| added.iter().rposition(|token| token.id == unk && !is_ordinary(token)));
+    let numbered = added::numbered(added, is_ordinary, tokens.len(), unk);
+    let later = added.iter().zip(numbered).filter(|(_, numbered)| *numbered);
+    let later: HashSet<&str> = later.map(|(token, _)| token.content.as_str()).collect();
+    let is_listed = |(_, written): &(TokenId, Cow<'_, str>)| !later.contains(written.as_ref());
+    vocabulary.entries().filter(is_listed).collect()
+}
+
 /// The fields of `head`, and the vocabulary as an object of ids.
 fn with_vocab(engine: &Engine, description: &Description, head: &Value) -> String {
-    let vocabulary = engine.vocabulary();
-    let added = &description.added_tokens;
-    let tokens = description.model.tokens();
-    let is_ordinary = |id| tokens.index_of(id).is_some();
-    let mut listed = added::in_vocabulary(added, is_ordinary, tokens.len());
-    // The unknown token must be in the vocabulary: the reference looks it up there.
-    if description.model.unk().is_some() {
-        let last = description.model.unk().and_then(|unk| added.iter().position(|token| token.id == unk));
-        listed = listed.max(last.map_or(0, |last| last + 1));
-    }
     let mut text = String::from("{\n");
     for (name, value) in head.as_object().into_iter().flatten() {
         let _ = writeln!(text, "{}: {value},", json_string(name));
     }
     text.push_str("\"vocab\": {");
-    let later: Vec<TokenId> = added[listed..].iter().map(|token| token.id).collect();
-    let ids = vocabulary.ids();
-    let ids = ids.iter().filter(|&&id| is_ordinary(id) || later.binary_search(&id).is_err());
-    for (i, &id) in ids.enumerate() {
-        let written = json_string(&vocabulary.written(id).unwrap_or_default());
-        let _ = write!(text, "{}\n{written}: {id}", if i == 0 { "" } else { "," });
+    for (i, (id, written)) in listed(engine, description).into_iter().enumerate() {
+        let _ = write!(text, "{}\n{}: {id}", if i == 0 { "" } else { "," }, json_string(&written));
     }
     text.push_str("\n}");
     text
@@ -163,10 +170,11 @@ fn write_bpe(engine: &Engine, description: &Description, model: &Bpe) -> Result<
     });
     let mut text = with_vocab(engine, description, &head);
     text.push_str(",\n\"merges\": [");
-    let part = |id: TokenId| json_string(&engine.vocabulary().written(id).unwrap_or_default());
-    for (i, merge) in merges.iter().enumerate() {
+    let part = |bytes| json_string(&engine.vocabulary().write(bytes));
+    for (i, parts) in model.parts_of(merges, &description.added_tokens).enumerate() {
+        let (left, right) = parts.map_err(|e| e.at("merges"))?;
         let comma = if i == 0 { "" } else { "," };
-        let _ = write!(text, "{comma}\n[{}, {}]", part(merge.left), part(merge.right));
+        let _ = write!(text, "{comma}\n[{}, {}]", part(left), part(right));
     }
     text.push_str("\n]\n}");
     Ok(text)
@@ -176,28 +184,24 @@ fn write_unigram(engine: &Engine, description: &Description, model: &Unigram) ->
     if model.single_precision || !model.kinds.is_empty() {
         return Err(cannot("a model that sums as SentencePiece does; save as a SentencePiece model"));
     }
-    let vocabulary = engine.vocabulary();
-    let added = &description.added_tokens;
-    let is_ordinary = |id| model.tokens.index_of(id).is_some();
-    let listed = added::in_vocabulary(added, is_ordinary, model.tokens.len());
-    let later: Vec<TokenId> = added[listed..].iter().map(|token| token.id).collect();
-    let ids = vocabulary.ids();
-    let ids: Vec<TokenId> =
-        ids.into_iter().filter(|&id| is_ordinary(id) || later.binary_search(&id).is_err()).collect();
-    if ids.iter().zip(0..).any(|(&id, place)| id != place) {
+    let ids = listed(engine, description);
+    if ids.iter().zip(0..).any(|((id, _), place)| *id != place) {
         return Err(cannot("ids with holes between them; they are places in a list here").at("vocab"));
     }
     let mut text = String::from("{\n\"type\": \"Unigram\",\n");
     let _ = writeln!(text, "\"unk_id\": {},", json!(model.unk));
     let _ = writeln!(text, "\"byte_fallback\": {},\n\"vocab\": [", model.byte_fallback);
+    // A special token is never chosen by its score, but it may be the lowest.
+    let needed = model.unk_score + 10.0;
+    let is_needed = model.scores.iter().all(|&score| score > needed);
+    let of_special = if is_needed { needed } else { 0.0 };
     let mut lowest = f64::INFINITY;
-    for (i, &id) in ids.iter().enumerate() {
-        // A special token is never chosen by its score.
-        let score = model.tokens.index_of(id).map_or(0.0, |index| model.scores[index]);
+    for (i, (id, written)) in ids.iter().enumerate() {
+        let score = model.tokens.index_of(*id).map_or(of_special, |index| model.scores[index]);
         lowest = lowest.min(score);
-        let written = json_string(&vocabulary.written(id).unwrap_or_default());
+        let written = json_string(written);
         let comma = if i + 1 == ids.len() { "" } else { "," };
-        let _ = writeln!(text, "[{written}, {}]{comma}", json!(score));
+        let _ = writeln!(text, "[{written}, {}]{comma}", numbers::written(score));
     }
     if (lowest - 10.0).to_bits() != model.unk_score.to_bits() {
         let reason =
@@ -214,9 +218,11 @@ fn write_unigram(engine: &Engine, description: &Description, model: &Unigram) ->
 /// A format error for two tokens that are written alike.
 pub(crate) fn check_written_forms(engine: &Engine) -> Result<()> {
     let vocabulary = engine.vocabulary();
+    // Pieces of a list may be there twice: their places tell them apart.
+    let is_list = matches!(engine.description().model, Model::Unigram(_));
     let mut seen = std::collections::HashMap::new();
     for (id, bytes) in vocabulary.tokens().iter() {
-        if seen.insert(vocabulary.write(bytes), id).is_some() {
+        if seen.insert(vocabulary.write(bytes), id).is_some() && !is_list {
             let reason = format!("two tokens are written {:?}, one of them {id}", vocabulary.write(bytes));
             return Err(cannot(reason).at("vocab").at("model"));
         }

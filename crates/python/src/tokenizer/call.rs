@@ -1,17 +1,14 @@
 //! `tok(...)`: texts as a model takes them.
-use std::sync::Arc;
-
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
-use tokenmill_core::postprocess::Pad;
 
 use super::Tokenizer;
 use crate::convert;
 use crate::encoding::Encoding;
 use crate::errors::raise;
 use crate::limits::Limits;
-use crate::sequences::How;
+use crate::sequences::{How, Sample};
 
 fn is_one_text(object: &Bound<'_, PyAny>) -> bool {
     object.cast::<PyString>().is_ok()
@@ -79,15 +76,13 @@ impl Tokenizer {
             engine: &self.engine,
             special: convert::special(special)?,
             surrogates: convert::surrogates(surrogates)?,
-            is_pretokenized,
-        };
-        let encode = |text: &Bound<'py, PyAny>, pair: Option<&Bound<'py, PyAny>>| {
-            let sequences = how.sequences(text, pair)?;
-            Encoding::new(py, Arc::clone(&self.engine), sequences, add_special_tokens, truncation.as_ref())
+            adds_special: add_special_tokens,
+            truncation,
+            only_if_cut: false,
         };
         let batch = rows(text, "text", is_pretokenized)?;
-        let mut encodings = match &batch {
-            None => vec![encode(text, pair)?],
+        let samples = match &batch {
+            None => vec![Sample::new(text, pair, is_pretokenized)?],
             Some(texts) => {
                 let pairs = match pair {
                     None => None,
@@ -99,16 +94,14 @@ impl Tokenizer {
                         })?)
                     }
                 };
-                let row = |(i, text)| encode(text, pairs.as_ref().map(|pairs| &pairs[i]));
-                texts.iter().enumerate().map(row).collect::<PyResult<Vec<_>>>()?
+                let pair_of = |i: usize| pairs.as_ref().map(|pairs| &pairs[i]);
+                let sample = |(i, text)| Sample::new(text, pair_of(i), is_pretokenized);
+                texts.iter().enumerate().map(sample).collect::<PyResult<Vec<_>>>()?
             }
         };
+        let mut encodings = how.encode(py, &samples, 1)?;
         if let Some(padding) = padding {
-            let longest = encodings.iter().map(Encoding::length).max().unwrap_or(0);
-            let pad = Pad::new(&padding, longest).map_err(|error| raise(py, error))?;
-            for encoding in &mut encodings {
-                encoding.pad(&pad, &padding);
-            }
+            Encoding::pad(&mut encodings, &padding).map_err(|error| raise(py, error))?;
         }
         match (batch, encodings.pop()) {
             (None, Some(encoding)) => Ok(Bound::new(py, encoding)?.into_any()),

@@ -1,6 +1,4 @@
 //! Text to ids.
-use std::sync::Arc;
-
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use tokenmill_core::ids::TokenId;
@@ -10,7 +8,7 @@ use crate::call::{Options, with_text, with_texts};
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::encoding::Encoding;
 use crate::output::{self, Dtype};
-use crate::sequences;
+use crate::sequences::{How, Sample};
 
 impl Tokenizer {
     fn encode_ids<'py>(
@@ -128,14 +126,15 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
         surrogates: &str,
     ) -> PyResult<Encoding> {
-        let how = sequences::How {
+        let how = How {
             engine: &self.engine,
             special: convert::special(special)?,
             surrogates: convert::surrogates(surrogates)?,
-            is_pretokenized,
+            adds_special: add_special_tokens,
+            truncation: None,
+            only_if_cut: false,
         };
-        let encoded = how.sequences(text, pair)?;
-        Encoding::new(py, Arc::clone(&self.engine), encoded, add_special_tokens, None)
+        how.encode_one(py, &Sample::new(text, pair, is_pretokenized)?)
     }
 
     /// How many ids `encode` gives; none are stored.

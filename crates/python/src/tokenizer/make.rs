@@ -1,11 +1,13 @@
 //! Tokenizers from tables, and from one another.
 use pyo3::prelude::*;
+use tokenmill_core::description::{Normalizer, PreTokenizer};
 use tokenmill_core::error::Error;
 
 use super::Tokenizer;
 use crate::constructors;
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::errors::raise;
+use crate::hooks::PyHooks;
 
 #[pymethods]
 impl Tokenizer {
@@ -23,7 +25,7 @@ impl Tokenizer {
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let description = constructors::from_tokens(tokens, convert::given_split(py, &split)?)?;
-        Self::build(py, description, &convert::special_tokens(special_tokens)?)
+        Self::build(py, description, &convert::special_tokens(special_tokens)?, &PyHooks::default())
     }
 
     /// A tokenizer from ranks, as tiktoken has them: a rank is the id of its token, and any two
@@ -46,7 +48,7 @@ impl Tokenizer {
     ) -> PyResult<Self> {
         let split = convert::given_split(py, &split)?;
         let description = constructors::from_ranks(ranks, split, unmatched, whole_pretokens)?;
-        Self::build(py, description, &convert::special_tokens(special_tokens)?)
+        Self::build(py, description, &convert::special_tokens(special_tokens)?, &PyHooks::default())
     }
 
     /// A tokenizer from ids by token and merges in rank order, over bytes.
@@ -63,7 +65,7 @@ impl Tokenizer {
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let description = constructors::from_merges(py, vocab, merges, convert::given_split(py, &split)?)?;
-        Self::build(py, description, &convert::special_tokens(special_tokens)?)
+        Self::build(py, description, &convert::special_tokens(special_tokens)?, &PyHooks::default())
     }
 
     /// A tokenizer from pairs of ids: ids 0 to 255 are the bytes, and the pairs become 256, 257, ...
@@ -79,7 +81,7 @@ impl Tokenizer {
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let description = constructors::from_pairs(py, pairs, convert::given_split(py, &split)?)?;
-        Self::build(py, description, &convert::special_tokens(special_tokens)?)
+        Self::build(py, description, &convert::special_tokens(special_tokens)?, &PyHooks::default())
     }
 
     /// The same tokenizer with more special tokens: a list (they take the next free ids) or a dict
@@ -90,7 +92,7 @@ impl Tokenizer {
     fn with_special_tokens(&self, py: Python<'_>, special_tokens: &Bound<'_, PyAny>) -> PyResult<Self> {
         let tokens = convert::special_tokens(Some(special_tokens))?;
         let description = self.engine.with_special_tokens(&tokens).map_err(|error| raise(py, error))?;
-        Self::build(py, description, &[])
+        Self::build(py, description, &[], &self.hooks)
     }
 
     /// The same tokenizer with only its first merges, so many that `vocab_size` ids remain: what
@@ -107,6 +109,50 @@ impl Tokenizer {
             )
         })?;
         let description = self.engine.with_vocab_size(vocab_size).map_err(|error| raise(py, error))?;
-        Self::build(py, description, &[])
+        Self::build(py, description, &[], &self.hooks)
+    }
+
+    /// The same tokenizer with a function of yours in place of its normalizer; `None` takes the
+    /// normalizer away.
+    ///
+    /// `function` gets the text between added tokens (`str`) and gives the new text: as a `str`, of which
+    /// is found out by comparing what each character stands for, or as a sequence of pieces
+    /// `(text, start, end)`, each with the characters of the given text that it stands for, in order.
+    /// It is called from the threads that encode. What cannot be used is a `HookError`; what the
+    /// function raises reaches the caller of `encode`. `name` is what saved files and pickles hold of
+    /// it, and `tokenmill.load(path, hooks={name: function})` finds it by; without one the tokenizer
+    /// cannot be saved. Added tokens with `normalized` set go through the function at once.
+    #[pyo3(signature = (function, *, name = None))]
+    fn with_normalizer(
+        &self,
+        py: Python<'_>,
+        function: &Bound<'_, PyAny>,
+        name: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut description = self.engine.description().clone();
+        let mut known = self.hooks.named_by(py, &description);
+        let hook = known.add_given(function, name)?;
+        description.normalizer = hook.map(Normalizer::Hook).into_iter().collect();
+        Self::build(py, description, &[], &known)
+    }
+
+    /// The same tokenizer with a function of yours in place of its pre-tokenizer; `None`: text between
+    /// added tokens is one pretoken.
+    ///
+    /// `function` gets the normalized text between added tokens (`str`) and gives the pretokens in
+    /// order: as `(start, end)` in characters of that text, or as `str` pieces that stand in it. What is
+    /// between them is left out. Threads, errors and `name` are as for `with_normalizer`.
+    #[pyo3(signature = (function, *, name = None))]
+    fn with_splitter(
+        &self,
+        py: Python<'_>,
+        function: &Bound<'_, PyAny>,
+        name: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut description = self.engine.description().clone();
+        let mut known = self.hooks.named_by(py, &description);
+        let hook = known.add_given(function, name)?;
+        description.pre_tokenizer = hook.map(PreTokenizer::Hook).into_iter().collect();
+        Self::build(py, description, &[], &known)
     }
 }

@@ -10,9 +10,10 @@ mod tables;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use tokenmill_core::compile::compile;
+use tokenmill_core::compile::compile_with;
 use tokenmill_core::description::Description;
 use tokenmill_core::engine::Engine;
 use tokenmill_core::ids::TokenId;
@@ -20,6 +21,7 @@ use tokenmill_io::SaveOptions;
 
 use crate::convert;
 use crate::errors::raise;
+use crate::hooks::PyHooks;
 use crate::load_report::LoadReport;
 use crate::train::TrainingReport;
 
@@ -33,17 +35,33 @@ pub(crate) struct Tokenizer {
     engine: Arc<Engine>,
     report: Option<Py<TrainingReport>>,
     load_report: Option<Py<LoadReport>>,
+    /// The functions that the engine calls.
+    hooks: PyHooks,
     /// Digest of what it means, made when it is first compared.
     identity: OnceLock<Vec<u8>>,
 }
 
 impl Tokenizer {
     pub(crate) fn new(engine: Engine, report: Option<Py<TrainingReport>>) -> Self {
-        Self { engine: Arc::new(engine), report, load_report: None, identity: OnceLock::new() }
+        Self {
+            engine: Arc::new(engine),
+            report,
+            load_report: None,
+            hooks: PyHooks::default(),
+            identity: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn with_hooks(self, hooks: PyHooks) -> Self {
+        Self { hooks, ..self }
     }
 
     pub(crate) fn with_load_report(self, report: Py<LoadReport>) -> Self {
         Self { load_report: Some(report), ..self }
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
     }
 
     fn identity(&self, py: Python<'_>) -> &[u8] {
@@ -54,14 +72,20 @@ impl Tokenizer {
         py: Python<'_>,
         description: Description,
         special: &[(String, Option<TokenId>)],
+        hooks: &PyHooks,
     ) -> PyResult<Self> {
+        let table = hooks.table(py)?;
         let engine = py
             .detach(|| {
-                let engine = compile(description)?;
-                if special.is_empty() { Ok(engine) } else { compile(engine.with_special_tokens(special)?) }
+                let engine = compile_with(description, &table)?;
+                if special.is_empty() {
+                    return Ok(engine);
+                }
+                compile_with(engine.with_special_tokens(special)?, &table)
             })
             .map_err(|error| raise(py, error))?;
-        Ok(Self::new(engine, None))
+        let hooks = hooks.named_by(py, engine.description());
+        Ok(Self::new(engine, None).with_hooks(hooks))
     }
 }
 
@@ -85,10 +109,12 @@ impl Tokenizer {
 
     fn __repr__(&self) -> String {
         let special = self.engine.vocabulary().added().iter().filter(|token| token.is_special).count();
+        let hooks: Vec<String> = self.engine.description().hooks().map(|hook| format!(", {hook}")).collect();
         format!(
-            "Tokenizer(vocab_size={}, split={}, special_tokens={special})",
+            "Tokenizer(vocab_size={}, split={}, special_tokens={special}{})",
             self.vocab_size(),
-            self.split().map_or("None".to_owned(), |split| format!("{split:?}"))
+            self.split().map_or("None".to_owned(), |split| format!("{split:?}")),
+            hooks.concat()
         )
     }
 
@@ -102,9 +128,14 @@ impl Tokenizer {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        self.engine.description().check_hooks_have_names().map_err(|error| raise(py, error))?;
         let state = py.detach(|| tokenmill_io::state::write(self.engine.description()));
         let from_state = py.import("tokenmill._core")?.getattr("from_state")?;
         PyTuple::new(py, [from_state, PyTuple::new(py, [PyBytes::new(py, &state)])?.into_any()])
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.hooks.traverse(&visit)
     }
 
     fn __copy__(slf: Py<Self>) -> Py<Self> {

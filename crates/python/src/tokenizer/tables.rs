@@ -13,6 +13,12 @@ use crate::errors::raise;
 use crate::load_report::LoadReport;
 use crate::train::TrainingReport;
 
+impl Tokenizer {
+    fn digests_of(&self, py: Python<'_>) -> PyResult<Digests> {
+        py.detach(|| Digests::of(&self.engine)).map_err(|error| raise(py, error))
+    }
+}
+
 #[pymethods]
 impl Tokenizer {
     /// The id of a token in written form (`Ġworld`), or None.
@@ -38,13 +44,18 @@ impl Tokenizer {
         }
     }
 
-    /// Ids by written form, special tokens included; a new dict at every access.
+    /// Ids by written form, special tokens included; a new dict at every access. Several tokens may
+    /// have one id.
     #[getter]
     fn vocab<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let vocab = PyDict::new(py);
         let vocabulary = self.engine.vocabulary();
-        for id in vocabulary.ids() {
-            vocab.set_item(vocabulary.written(id), id)?;
+        for (id, token) in vocabulary.entries() {
+            vocab.set_item(token, id)?;
+        }
+        // Where an ordinary token is written like an added one, that is meant.
+        for token in vocabulary.added() {
+            vocab.set_item(&token.content, token.id)?;
         }
         Ok(vocab)
     }
@@ -53,9 +64,13 @@ impl Tokenizer {
     #[getter]
     fn merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let merges = py.detach(|| self.engine.merges()).map_err(|error| raise(py, error))?;
-        let tokens = self.engine.vocabulary().tokens();
-        let bytes = |id| PyBytes::new(py, tokens.index_of(id).map_or(&[], |index| tokens.bytes(index)));
-        PyList::new(py, merges.iter().map(|merge| (bytes(merge.left), bytes(merge.right))))
+        let model = self.engine.bpe().map_err(|error| raise(py, error))?;
+        let list = PyList::empty(py);
+        for parts in model.parts_of(&merges, self.engine.vocabulary().added()) {
+            let (left, right) = parts.map_err(|error| raise(py, error))?;
+            list.append((PyBytes::new(py, left), PyBytes::new(py, right)))?;
+        }
+        Ok(list)
     }
 
     /// How many ids exist; `len(tok)` is the same.
@@ -82,17 +97,18 @@ impl Tokenizer {
     }
 
     /// What this tokenizer means, as a hash: `tm1-` and 64 hexadecimal digits. The same for every
-    /// file that says the same, however it is laid out; another one for any other behaviour.
+    /// file that says the same, however it is laid out; another one for any other behaviour. Hooks
+    /// count by their names; one without a name is a `FormatError`.
     #[getter]
-    fn fingerprint(&self, py: Python<'_>) -> String {
-        py.detach(|| Digests::of(&self.engine).fingerprint())
+    fn fingerprint(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.digests_of(py)?.fingerprint())
     }
 
     /// The three parts of the fingerprint as hashes: of what decides the ids of a text (`encode`),
     /// the text of ids (`decode`), and what is put around ids (`template`).
     #[getter]
     fn digests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let Digests { encode, decode, template } = py.detach(|| Digests::of(&self.engine));
+        let Digests { encode, decode, template } = self.digests_of(py)?;
         let digests = PyDict::new(py);
         for (name, digest) in [("encode", encode), ("decode", decode), ("template", template)] {
             digests.set_item(name, digest)?;

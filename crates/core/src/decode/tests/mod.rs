@@ -1,4 +1,5 @@
 //! A chain gives what the plain form gives, whatever the steps are, and streams it.
+mod denormalize;
 mod rows;
 
 use proptest::prelude::*;

@@ -61,9 +61,7 @@ impl Bpe {
             let reason = format!("{dropout} is no probability; those go from 0 to 1");
             return Err(Error::format(Defect::Range, reason).at("dropout").at("model"));
         }
-        let special: Vec<TokenId> =
-            vocabulary.added().iter().filter(|token| token.is_special).map(|token| token.id).collect();
-        let is_special: &dyn Fn(TokenId) -> bool = &|id| special.binary_search(&id).is_ok();
+        let is_special: &dyn Fn(TokenId) -> bool = &|id| vocabulary.is_special(id);
         let prefix = description.continuing_prefix.as_deref();
         let (symbols, pairs) = match (&description.alphabet, &description.merges) {
             (Alphabet::Chars { end_of_word: None }, Merges::ByScore { scores, kinds })

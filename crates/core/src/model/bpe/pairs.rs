@@ -1,7 +1,7 @@
 //! Which neighbours merge, as a table from pairs to what they become.
 use tokenmill_kernels::PairTable;
 
-use crate::description::{Merge, TokenList};
+use crate::description::{Lengths, Merge};
 use crate::error::{Defect, Error, Result};
 use crate::ids::{NO_ID, TokenId, narrow};
 use crate::vocabulary::Vocabulary;
@@ -29,7 +29,7 @@ pub(super) fn by_id(
     prefix: Option<&str>,
     is_special: &dyn Fn(TokenId) -> bool,
 ) -> Result<PairTable> {
-    let lengths = Lengths::of(vocabulary.tokens());
+    let lengths = Lengths::of_tokens(vocabulary.tokens());
     let prefix = prefix.unwrap_or_default();
     let mut entries = Vec::new();
     let mut written = prefix.as_bytes().to_vec();
@@ -60,27 +60,6 @@ pub(super) fn table(entries: &[tokenmill_kernels::Entry]) -> Result<PairTable> {
     PairTable::new(entries).map_err(|_| {
         Error::format(Defect::Duplicate, "two tokens have the same bytes").at("vocab").at("model")
     })
-}
-
-/// Which lengths tokens have. Few do, so that most splits of a long token need no look-up: a file
-/// with a token of a megabyte costs its length times the number of lengths, not its square.
-pub(super) struct Lengths(Vec<bool>);
-
-impl Lengths {
-    pub(super) fn of(tokens: &TokenList) -> Self {
-        let mut lengths = Vec::new();
-        for (_, bytes) in tokens.iter() {
-            if lengths.len() <= bytes.len() {
-                lengths.resize(bytes.len() + 1, false);
-            }
-            lengths[bytes.len()] = true;
-        }
-        Self(lengths)
-    }
-
-    pub(super) fn has(&self, length: usize) -> bool {
-        self.0.get(length) == Some(&true)
-    }
 }
 
 /// The merges of an id-ordered vocabulary as a list: for every token of two or more symbols the

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 use tokenmill_kernels::PairTable;
 
-use crate::description::PieceKind;
+use crate::description::{Lengths, PieceKind};
 use crate::error::Result;
 use crate::ids::{NO_ID, TokenId, narrow};
 use crate::special::{LiteralMatcher, Segment};
@@ -17,7 +17,8 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
 use super::agenda::{self, Chance};
-use super::pairs::{self, Lengths};
+use super::pairs;
+
 use super::symbols::{CharTable, Unknown, only_char, unknown_token};
 use super::{Scratch, merge};
 
@@ -86,7 +87,7 @@ impl Pieces {
         by_score.sort_by(|a, b| b.total_cmp(a));
         by_score.dedup_by(|a, b| a.total_cmp(b).is_eq());
         let rank = |index: usize| by_score.partition_point(|other| other.total_cmp(&scores[index]).is_gt());
-        let lengths = Lengths::of(tokens);
+        let lengths = Lengths::of_tokens(tokens);
         let symbol = |part: &str| match only_char(part) {
             Some(char) => pieces.chars.get(char),
             None if !lengths.has(part.len()) => None,

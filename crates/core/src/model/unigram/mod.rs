@@ -64,7 +64,12 @@ impl Unigram {
         let spells = |index: &usize| matches!(kind(*index), PieceKind::Normal | PieceKind::UserDefined);
         // What is no text cannot end between characters and is never found.
         let is_text = |index: &usize| std::str::from_utf8(tokens.bytes(*index)).is_ok();
-        let indices = (0..tokens.len()).filter(spells).filter(is_text);
+        // Of equal pieces the last counts.
+        let comes_out = |index: &usize| {
+            vocabulary.find_index(tokens.bytes(*index)) == Some(*index)
+                && !vocabulary.is_special(tokens.id(*index))
+        };
+        let indices = (0..tokens.len()).filter(spells).filter(is_text).filter(comes_out);
         let automaton = Automaton::new(indices.map(|index| (narrow(index), tokens.bytes(index))));
         let single = description.single_precision;
         let mut over_all_paths = HashMap::new();
@@ -89,6 +94,11 @@ impl Unigram {
             bytes: description.byte_fallback.then(|| byte_tokens(vocabulary)),
             single_precision: single,
         }
+    }
+
+    /// The token of what is no token.
+    pub fn unknown(&self) -> Option<TokenId> {
+        self.unk
     }
 
     /// Can every text be spelled without an unknown token?
@@ -197,11 +207,12 @@ fn rounded(single: bool, score: f64) -> f64 {
 fn byte_tokens(vocabulary: &Vocabulary) -> Box<[TokenId; 256]> {
     let added: HashMap<&str, TokenId> =
         vocabulary.added().iter().map(|token| (token.content.as_str(), token.id)).collect();
+    let is_ordinary = |id: &TokenId| !vocabulary.is_special(*id);
     let mut bytes = Box::new([NO_ID; 256]);
     for (byte, id) in bytes.iter_mut().enumerate() {
         let written = format!("<0x{byte:02X}>");
         let found = vocabulary.find(written.as_bytes()).or_else(|| added.get(written.as_str()).copied());
-        *id = found.unwrap_or(NO_ID);
+        *id = found.filter(is_ordinary).unwrap_or(NO_ID);
     }
     bytes
 }

@@ -104,7 +104,7 @@ impl Unigram {
         out: &mut Out<'_>,
     ) -> bool {
         let run = &text[start..end];
-        if let Some(id) = vocabulary.and_then(|vocabulary| vocabulary.find(run)) {
+        if let Some(id) = vocabulary.and_then(|vocabulary| vocabulary.find_in_text(run)) {
             out.push(id, narrow(end));
             return true;
         }

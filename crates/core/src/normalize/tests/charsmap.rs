@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
+use crate::charsmap::Charsmap;
 use crate::error::{Defect, Kind};
 
 #[derive(Default)]
@@ -10,7 +11,7 @@ struct Node {
 }
 
 /// Writes a map as SentencePiece does, at the first places that are free.
-pub(super) fn blob(entries: &[(&str, &str)]) -> Vec<u8> {
+pub(crate) fn blob(entries: &[(&str, &str)]) -> Vec<u8> {
     let mut root = Node::default();
     let mut replacements = Vec::new();
     for (key, replacement) in entries {

@@ -1,27 +1,35 @@
 //! What each step makes of a text, and which characters the result stands for. The expected
 //! texts are those of tokenizers 0.23.3 and sentencepiece 0.2.3, and so are the offsets but for the
 //! differences that docs/differences.md lists.
-mod charsmap;
+pub(crate) mod charsmap;
 mod forms;
+mod hook;
 mod sentencepiece;
 mod steps;
 
 use super::*;
 use crate::engine::char_offsets;
 
+fn compiled(steps: &[Normalizer]) -> Result<Normalizers> {
+    Normalizers::compile(steps, &Hooks::default())
+}
+
 /// The normalized text, and the characters of `text` that each of its characters stands for.
 fn normalized(steps: &[Normalizer], text: &str) -> (String, Vec<(usize, usize)>) {
-    let normalizers = Normalizers::compile(steps).unwrap();
+    through(&compiled(steps).unwrap(), text).unwrap()
+}
+
+fn through(normalizers: &Normalizers, text: &str) -> Result<(String, Vec<(usize, usize)>)> {
     let mut buffers = Default::default();
     let piece = Piece::original(text, 0);
-    let piece = normalizers.apply(piece, &mut buffers, &mut Ticker::new(&Unwatched)).unwrap();
+    let piece = normalizers.apply(piece, &mut buffers, &mut Ticker::new(&Unwatched))?;
     let spans: Vec<Span> = piece
         .text
         .char_indices()
         .map(|(at, c)| piece.origins.span(Span::new(at, at + c.len_utf8())))
         .collect();
-    assert_eq!(normalizers.apply_to(text).unwrap(), piece.text);
-    (piece.text.to_owned(), char_offsets(text.as_bytes(), &spans, &Unwatched).unwrap())
+    assert_eq!(normalizers.apply_to(text)?, piece.text);
+    Ok((piece.text.to_owned(), char_offsets(text.as_bytes(), &spans, &Unwatched)?))
 }
 
 #[track_caller]

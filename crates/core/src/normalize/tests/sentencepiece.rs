@@ -22,7 +22,7 @@ fn normalizer(change: impl FnOnce(&mut SentencePieceRules)) -> [Normalizer; 1] {
 /// Where each byte of the new text starts in the old one, and where the last ends.
 #[track_caller]
 fn check_bytes(steps: &[Normalizer], text: &str, want: &str, starts: &[usize]) {
-    let normalizers = Normalizers::compile(steps).unwrap();
+    let normalizers = compiled(steps).unwrap();
     let mut buffers = Default::default();
     let piece =
         normalizers.apply(Piece::original(text, 0), &mut buffers, &mut Ticker::new(&Unwatched)).unwrap();

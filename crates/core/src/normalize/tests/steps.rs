@@ -121,20 +121,20 @@ fn text_that_no_step_changes_is_not_rewritten() {
         replace("z", "y"),
         bert(true),
     ];
-    let normalizers = Normalizers::compile(&steps).unwrap();
+    let normalizers = compiled(&steps).unwrap();
     let mut buffers = Default::default();
     let text = "plain text, 한국어";
     let ticker = &mut Ticker::new(&Unwatched);
     // Hangul is decomposed by the steps of BERT.
     let ascii = normalizers.apply(Piece::original(&text[..10], 3), &mut buffers, ticker).unwrap();
     assert!(matches!(ascii.origins, Origins::Same(3)));
-    let first = Normalizers::compile(&steps[..6]).unwrap();
+    let first = compiled(&steps[..6]).unwrap();
     let all = first.apply(Piece::original(text, 3), &mut buffers, ticker).unwrap();
     assert!(matches!(all.origins, Origins::Same(3)));
 }
 
 #[test]
 fn an_invalid_pattern_names_its_step() {
-    let error = Normalizers::compile(&[NFC, replace_regex("(", "")]).unwrap_err();
+    let error = compiled(&[NFC, replace_regex("(", "")]).unwrap_err();
     assert_eq!(error.field.to_string(), "[1]");
 }

@@ -1,4 +1,6 @@
 //! Every kind of step: pieces and where they came from, as tokenizers 0.23.3 gives them.
+mod hook;
+
 use super::*;
 use crate::description::{Behavior, Pattern, PrependScheme};
 use crate::watch::Unwatched;
@@ -7,7 +9,10 @@ type Found = Vec<(String, usize, usize)>;
 
 /// Pieces with their bytes of the caller's text.
 fn cut_from(steps: &[PreTokenizer], piece: Piece<'_>) -> Result<Found> {
-    let steps = PreTokenizers::compile(steps)?;
+    found(&PreTokenizers::compile(steps, &Hooks::default())?, piece)
+}
+
+fn found(steps: &PreTokenizers, piece: Piece<'_>) -> Result<Found> {
     let mut found = Vec::new();
     steps.for_each(piece, &mut Vec::new(), &mut Ticker::new(&Unwatched), &mut |piece, _| {
         assert!(!piece.text.is_empty());
@@ -123,7 +128,9 @@ fn digits_delimiters_and_lengths() {
     assert_eq!(texts(&PreTokenizer::CharDelimiter('é'), "éaééb"), ["a", "b"]);
     assert_eq!(texts(&PreTokenizer::FixedLength(2), "aébcd"), ["aé", "bc", "d"]);
     assert_eq!(texts(&PreTokenizer::FixedLength(usize::MAX), "aé"), ["aé"]);
-    let error = PreTokenizers::compile(&[PreTokenizer::Bert, PreTokenizer::FixedLength(0)]).unwrap_err();
+    let error =
+        PreTokenizers::compile(&[PreTokenizer::Bert, PreTokenizer::FixedLength(0)], &Hooks::default())
+            .unwrap_err();
     assert!(matches!(error.kind, Kind::Format { .. }), "{error}");
     assert!(error.to_string().contains("[1].length"), "{error}");
 }
@@ -193,7 +200,9 @@ fn an_error_of_a_pattern_says_where_in_the_callers_text() {
 
 #[test]
 fn only_metaspace_first_asks_for_origins() {
-    let needs = |step| PreTokenizers::compile(&[PreTokenizer::Bert, step]).unwrap().needs_origins();
+    let needs = |step| {
+        PreTokenizers::compile(&[PreTokenizer::Bert, step], &Hooks::default()).unwrap().needs_origins()
+    };
     assert!(needs(metaspace(PrependScheme::First, false)));
     assert!(!needs(metaspace(PrependScheme::Always, true)));
 }

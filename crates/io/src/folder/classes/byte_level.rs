@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use tokenmill_core::error::{Defect, Error, Result};
 
 use super::super::tokens::Token;
-use super::{Again, Frame, PLAIN, Parts, Recipe, Stages, template};
+use super::{Again, Frame, PLAIN, Parts, Recipe, Stages, languages, template};
 use crate::tokenizer_json::Kind;
 
 const BERT_LIKE: &[(&str, &str)] = &[
@@ -45,7 +45,16 @@ const CLIP: &str =
 pub(super) const RECIPES: &[Recipe] = &[
     Recipe { name: "GPT2Tokenizer", roles: END_OF_TEXT, ..BYTES },
     Recipe { name: "CodeGenTokenizer", roles: END_OF_TEXT, ..BYTES },
-    Recipe { name: "BlenderbotTokenizer", roles: ROBERTA_LIKE, mask: Token::stripping, ..BYTES },
+    Recipe {
+        name: "BlenderbotTokenizer",
+        roles: ROBERTA_LIKE,
+        mask: Token::stripping,
+        build: Some(|parts| {
+            let pre_tokenizer = byte_level(parts.flag("add_prefix_space", true)?, true);
+            Ok(Stages { pre_tokenizer, ..bytes(parts)? })
+        }),
+        ..BYTES
+    },
     Recipe {
         name: "RobertaTokenizer",
         roles: ROBERTA_LIKE,
@@ -109,6 +118,7 @@ pub(super) const RECIPES: &[Recipe] = &[
     },
     Recipe {
         name: "Qwen3_5Tokenizer",
+        vocabulary: "tokenizer.model",
         roles: QWEN_LIKE,
         build: Some(|parts| split_by(parts, QWEN3_5)),
         ..BYTES
@@ -146,7 +156,8 @@ pub(super) const RECIPES: &[Recipe] = &[
     },
 ];
 
-const BYTES: Recipe = Recipe { model: Some(Kind::Bpe), build: Some(bytes), ..PLAIN };
+const BYTES: Recipe =
+    Recipe { model: Some(Kind::Bpe), vocabulary: "vocab.json", has_code: true, build: Some(bytes), ..PLAIN };
 
 fn byte_level(add_prefix_space: bool, use_regex: bool) -> Value {
     json!({
@@ -207,13 +218,14 @@ fn clip(parts: &Parts<'_>) -> Result<Stages> {
 }
 
 fn whisper_frame(parts: &Parts<'_>) -> Result<Frame> {
-    if let Some(language) = parts.settings.text("language")? {
-        let reason = format!(
-            "the language {language:?} set for all texts is not supported by this version of tokenmill"
-        );
-        return Err(Error::format(Defect::Unsupported, reason).at("language"));
-    }
     let mut before = String::from("'<|startoftranscript|>'");
+    if let Some(language) = parts.settings.text("language")? {
+        let place = languages::whisper(language).ok_or_else(|| {
+            let reason = format!("{language:?} is no language of Whisper");
+            Error::format(Defect::Unknown, reason).at("language")
+        })?;
+        before.extend([" '<|startoftranscript|>'+", &(place + 1).to_string()]);
+    }
     match parts.settings.text("task")? {
         None => {}
         Some(task @ ("transcribe" | "translate")) => before.extend([" '<|", task, "|>'"]),

@@ -1,15 +1,17 @@
 //! Classes of byte-pair encoding with marks for spaces.
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
-use tokenmill_core::error::{Defect, Error, Result};
+use tokenmill_core::error::Result;
 
 use super::super::tokens::Token;
-use super::pieces::{FAIRSEQ, Roles, language, metaspace, normalizers, precompiled, replace};
-use super::{Again, Frame, PLAIN, Parts, Recipe, Stages, literals, template};
+use super::pieces::{FAIRSEQ, Roles, language, metaspace, named, normalizers, precompiled, replace};
+use super::{Again, Frame, PLAIN, Parts, Recipe, Stages, languages, literals, template};
 use crate::tokenizer_json::Kind;
 
 const LLAMA: Roles = &[("unk_token", "<unk>"), ("bos_token", "<s>"), ("eos_token", "</s>")];
 
-const BPE: Recipe = Recipe { model: Some(Kind::Bpe), ..PLAIN };
+const BPE: Recipe = Recipe { model: Some(Kind::Bpe), has_code: true, ..PLAIN };
 
 pub(super) const RECIPES: &[Recipe] = &[
     Recipe { name: "LlamaTokenizer", roles: LLAMA, build: Some(llama), ..BPE },
@@ -36,21 +38,17 @@ pub(super) const RECIPES: &[Recipe] = &[
                 ..Stages::default()
             })
         }),
-        frame: |parts| {
-            if parts.literal("bos_token").is_some() {
-                template("bos A", "bos A bos:1 B:1")
-            } else {
-                Ok(Frame::BosEos)
-            }
-        },
+        frame: |_| Ok(Frame::BosEos),
+        adds_bos: true,
         extra: |parts| {
             let own = literals(&["▁<PRE>", "▁<MID>", "▁<SUF>", "▁<EOT>", "<FILL_ME>"]);
-            Ok(parts.settings.formerly_extra.iter().cloned().chain(own).collect())
+            Ok(parts.formerly_extra().iter().cloned().chain(own).collect())
         },
         ..BPE
     },
     Recipe {
         name: "GemmaTokenizer",
+        vocabulary: "",
         roles: &[
             ("unk_token", "<unk>"),
             ("bos_token", "<bos>"),
@@ -78,6 +76,13 @@ pub(super) const RECIPES: &[Recipe] = &[
     },
     Recipe {
         name: "NllbTokenizer",
+        vocabulary: "sentencepiece.bpe.model",
+        arrange: Some(|settings, pieces| {
+            let mut arranged = named(settings, &["bos", "pad", "eos", "unk"]);
+            let first: HashSet<String> = arranged.iter().map(|(text, _)| text.clone()).collect();
+            arranged.extend(pieces.into_iter().filter(|(text, _)| !first.contains(text)));
+            Ok(arranged)
+        }),
         roles: FAIRSEQ,
         mask: |content| Token { normalized: Some(true), special: true, ..Token::stripping(content) },
         build: Some(spaced_bpe),
@@ -90,17 +95,16 @@ pub(super) const RECIPES: &[Recipe] = &[
             }
         },
         extra: |parts| {
-            if parts.settings.formerly_extra.is_empty() {
-                let reason = "is not there, and the languages that NllbTokenizer adds by itself are not supported by this \
-                              version of tokenmill; list them";
-                return Err(Error::format(Defect::Unsupported, reason).at("extra_special_tokens"));
-            }
-            Ok(parts.settings.formerly_extra.clone())
+            Ok(match &parts.settings.formerly_extra {
+                Some(given) => given.clone(),
+                None => languages::nllb().map(Token::literal).collect(),
+            })
         },
         ..BPE
     },
     Recipe {
         name: "ReformerTokenizer",
+        vocabulary: "spiece.model",
         roles: &[("eos_token", "</s>"), ("unk_token", "<unk>")],
         build: Some(spaced_bpe),
         again: Again::WithFlags,

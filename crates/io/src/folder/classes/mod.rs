@@ -4,6 +4,7 @@
 //! themselves. A [`Recipe`] says what: stages are in the notation of tokenizer.json, so that they are
 //! read as if the file had them.
 mod byte_level;
+mod languages;
 mod marked;
 mod pieces;
 mod words;
@@ -16,17 +17,31 @@ use super::tokens::Token;
 use crate::tokenizer_json::Kind;
 
 /// What a class makes of a folder.
+#[allow(clippy::struct_excessive_bools)] // in what else classes differ
 pub(super) struct Recipe {
     /// Its name.
     pub(super) name: &'static str,
     /// The model it makes; `None` is that of the file.
     pub(super) model: Option<Kind>,
+    /// The file of its vocabulary, where there is no tokenizer.json.
+    pub(super) vocabulary: &'static str,
+    /// Does it build stages itself? If not, they are those of a tokenizer.json or a SentencePiece
+    /// model, and `build` is what it inherits for other files.
+    pub(super) has_code: bool,
+    /// Does it take a SentencePiece model only with the sort of pieces that it makes?
+    pub(super) follows_model: bool,
+    /// The pieces of a SentencePiece model as it has them.
+    pub(super) arrange: Option<Arrange>,
+    /// Are the pieces of a tokenizer.json arranged, too?
+    pub(super) arranges_file: bool,
     /// The tokens of parts that the folder does not name.
     pub(super) roles: &'static [(&'static str, &'static str)],
     /// The mask of which only the literal is given.
     pub(super) mask: fn(String) -> Token,
     /// Builds the stages; without it those of the file are kept.
     pub(super) build: Option<fn(&Parts<'_>) -> Result<Stages>>,
+    /// Does a [`Frame::BosEos`] have bos unless the folder says otherwise?
+    pub(super) adds_bos: bool,
     /// What it puts around ids.
     pub(super) frame: fn(&Parts<'_>) -> Result<Frame>,
     /// Further special tokens, where the folder names none.
@@ -34,6 +49,9 @@ pub(super) struct Recipe {
     /// Does it add its special tokens once more, and how?
     pub(super) again: Again,
 }
+
+/// Puts pieces and their scores in another order, or adds some.
+pub(super) type Arrange = fn(&Settings, Vec<(String, f64)>) -> Result<Vec<(String, f64)>>;
 
 /// How special tokens are added once more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,11 +67,17 @@ pub(super) enum Again {
 const PLAIN: Recipe = Recipe {
     name: "TokenizersBackend",
     model: None,
+    vocabulary: "tokenizer.model",
+    has_code: false,
+    follows_model: false,
+    arrange: None,
+    arranges_file: false,
     roles: &[],
     mask: Token::literal,
     build: None,
+    adds_bos: false,
     frame: |_| Ok(Frame::Kept),
-    extra: |parts| Ok(parts.settings.formerly_extra.clone()),
+    extra: |parts| Ok(parts.formerly_extra().to_vec()),
     again: Again::Not,
 };
 
@@ -76,6 +100,11 @@ impl Parts<'_> {
 
     fn literal(&self, role: &str) -> Option<String> {
         self.settings.tokens.literal_of(role).map(str::to_owned)
+    }
+
+    /// Further special tokens under their former name; none where the folder names none.
+    fn formerly_extra(&self) -> &[Token] {
+        self.settings.formerly_extra.as_deref().unwrap_or_default()
     }
 
     /// A part that the class cannot do without.
@@ -102,16 +131,17 @@ pub(super) struct Stages {
 /// What a class puts around ids.
 ///
 /// A template is words: `A` and `B` are the sequences, `bos`, `eos`, `sep`, `cls` the tokens of
-/// these parts, `'...'` a literal; `:1` behind a word is the type of its ids.
+/// these parts, `'...'` a literal, `'...'+2` the token whose id is 2 more; `:1` behind a word is the
+/// type of its ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Frame {
-    /// What the file has.
+    /// What the file has; bos and eos instead where the folder asks for them and has no tokenizer.json.
     Kept,
     /// Nothing, or bos and eos where the folder asks for them and has no tokenizer.json.
     BosEos,
     /// Templates for one sequence and two.
     Template(String, String),
-    /// Templates where the file has none.
+    /// Templates where the file has none and the folder does not ask for bos and eos.
     UnlessKept(String, String),
     /// As RoBERTa does it, between tokens of these parts.
     Roberta { cls: &'static str, sep: &'static str, trim_offsets: bool, add_prefix_space: bool },

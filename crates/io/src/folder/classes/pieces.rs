@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use tokenmill_core::error::{Defect, Error, Result};
 
+use super::super::settings::Settings;
 use super::super::tokens::Token;
 use super::{Again, Frame, PLAIN, Parts, Recipe, Stages, literals, template};
 use crate::tokenizer_json::Kind;
@@ -59,10 +60,18 @@ const LANGUAGES: [&str; 52] = [
 /// How many of them the first form has.
 const FIRST_LANGUAGES: usize = 25;
 
-const UNIGRAM: Recipe = Recipe { model: Some(Kind::Unigram), ..PLAIN };
+const UNIGRAM: Recipe =
+    Recipe { model: Some(Kind::Unigram), vocabulary: "spiece.model", has_code: true, ..PLAIN };
+
+const FAIRSEQ_UNIGRAM: Recipe = Recipe { vocabulary: "sentencepiece.bpe.model", ..UNIGRAM };
+
 pub(super) const RECIPES: &[Recipe] = &[
     Recipe {
         name: "T5Tokenizer",
+        arrange: Some(|settings, mut pieces| {
+            pieces.extend((0..sentinels(settings)?).rev().map(|i| (sentinel(i), 0.0)));
+            Ok(pieces)
+        }),
         roles: &[("eos_token", "</s>"), ("unk_token", "<unk>"), ("pad_token", "<pad>")],
         build: Some(|parts| unigram(2, precompiled(parts).unwrap_or_default(), true, "always")),
         frame: |_| template("A eos", "A eos B eos"),
@@ -77,13 +86,25 @@ pub(super) const RECIPES: &[Recipe] = &[
                 accents(parts, !parts.flag("keep_accents", false)?, parts.flag("do_lower_case", true)?);
             unigram(1, normalizers(steps), true, scheme(parts)?)
         }),
-        frame: |_| Ok(Frame::UnlessKept("cls A sep".to_owned(), "cls A sep B:1 sep:1".to_owned())),
+        frame: |parts| {
+            // The class needs them before it adds any token.
+            for role in ["cls_token", "sep_token"] {
+                let literal = parts.required(role)?;
+                if (parts.piece)(&literal).is_none() {
+                    let reason =
+                        format!("{literal:?} is not among the pieces, and AlbertTokenizer needs it there");
+                    return Err(Error::format(Defect::Missing, reason).at(role));
+                }
+            }
+            Ok(Frame::UnlessKept("cls A sep".to_owned(), "cls A sep B:1 sep:1".to_owned()))
+        },
         ..UNIGRAM
     },
     // Has no code of its own beside what it inherits: the stages are those of the file.
-    Recipe { name: "FNetTokenizer", roles: ALBERT, ..PLAIN },
+    Recipe { name: "FNetTokenizer", has_code: false, roles: ALBERT, ..UNIGRAM },
     Recipe {
         name: "RemBertTokenizer",
+        vocabulary: "sentencepiece.model",
         roles: ALBERT,
         build: Some(|parts| {
             let mut steps =
@@ -120,13 +141,25 @@ pub(super) const RECIPES: &[Recipe] = &[
     },
     Recipe {
         name: "XLMRobertaTokenizer",
+        arrange: Some(|settings, pieces| {
+            let first = named(settings, &["bos", "pad", "eos", "unk"]);
+            Ok(behind(first, pieces, 3).chain(named(settings, &["mask"])).collect())
+        }),
         roles: FAIRSEQ,
         build: Some(|parts| unigram(3, precompiled(parts).unwrap_or_default(), true, scheme(parts)?)),
         frame: |_| template("bos A eos", "bos A eos eos B eos"),
-        ..UNIGRAM
+        ..FAIRSEQ_UNIGRAM
     },
     Recipe {
         name: "CamembertTokenizer",
+        follows_model: true,
+        arrange: Some(|settings, pieces| {
+            let mut first = named(settings, &["pad", "unk"]);
+            first.insert(0, ("<s>NOTUSED".to_owned(), 0.0));
+            first.insert(2, ("</s>NOTUSED".to_owned(), 0.0));
+            first.push(("<unk>NOTUSED".to_owned(), -100.0));
+            Ok(behind(first, pieces, 1).chain(named(settings, &["mask"])).collect())
+        }),
         roles: FAIRSEQ,
         mask: |content| Token { special: true, ..Token::stripping(content) },
         build: Some(|parts| {
@@ -136,22 +169,24 @@ pub(super) const RECIPES: &[Recipe] = &[
         }),
         frame: |_| template("bos A eos", "bos A eos eos B eos"),
         extra: |parts| unless_given(parts, &["<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"]),
-        ..UNIGRAM
+        ..FAIRSEQ_UNIGRAM
     },
     Recipe {
         name: "BarthezTokenizer",
+        follows_model: true,
         roles: FAIRSEQ,
         mask: Token::stripping,
         build: Some(|parts| unigram(3, normalizers(tidy(false)), false, scheme(parts)?)),
-        ..UNIGRAM
+        ..FAIRSEQ_UNIGRAM
     },
     Recipe {
         name: "XGLMTokenizer",
+        vocabulary: "",
         roles: FAIRSEQ_WITHOUT_MASK,
         build: Some(|parts| unigram(3, single_spaces(parts), false, scheme(parts)?)),
         frame: |_| template("eos A", "eos A eos eos B"),
         extra: |parts| {
-            let mut extra = parts.settings.formerly_extra.clone();
+            let mut extra = parts.formerly_extra().to_vec();
             for i in 0..7 {
                 let word = format!("<madeupword{i}>");
                 if !extra.iter().any(|token| token.content == word) {
@@ -164,6 +199,10 @@ pub(super) const RECIPES: &[Recipe] = &[
     },
     Recipe {
         name: "MBartTokenizer",
+        arrange: Some(|settings, pieces| {
+            let first = named(settings, &["bos", "pad", "eos", "unk"]);
+            Ok(with_languages(settings, first, pieces, &LANGUAGES[..FIRST_LANGUAGES]))
+        }),
         roles: FAIRSEQ,
         mask: Token::stripping,
         build: Some(|_| unigram(3, Value::Null, true, "always")),
@@ -173,38 +212,49 @@ pub(super) const RECIPES: &[Recipe] = &[
         },
         extra: |parts| {
             let mut extra = literals(&LANGUAGES[..FIRST_LANGUAGES]);
-            for token in &parts.settings.formerly_extra {
+            for token in parts.formerly_extra() {
                 if !extra.iter().any(|known| known.content == token.content) {
                     extra.push(token.clone());
                 }
             }
             Ok(extra)
         },
-        ..UNIGRAM
+        ..FAIRSEQ_UNIGRAM
     },
     Recipe {
         name: "MBart50Tokenizer",
+        arranges_file: true,
+        arrange: Some(|settings, pieces| {
+            if pieces.iter().any(|(text, _)| LANGUAGES.contains(&text.as_str())) {
+                return Ok(pieces);
+            }
+            let first = named(settings, &["cls", "pad", "eos", "unk"]);
+            Ok(with_languages(settings, first, pieces, &LANGUAGES))
+        }),
         roles: FAIRSEQ_WITHOUT_BOS,
         mask: Token::stripping,
-        build: Some(|parts| {
-            if !LANGUAGES.iter().any(|language| (parts.piece)(language).is_some()) {
-                let reason = "the vocabulary has no languages, and MBart50Tokenizer's way of adding them is not supported \
-                              by this version of tokenmill";
-                return Err(Error::format(Defect::Unsupported, reason).at("vocab").at("model"));
-            }
-            unigram(3, single_spaces(parts), false, "always")
-        }),
+        build: Some(|parts| unigram(3, single_spaces(parts), false, "always")),
         frame: |parts| {
             let language = language(parts, "en_XX")?;
             template(&format!("{language} A eos"), &format!("{language} A B eos"))
         },
-        extra: |parts| {
-            Ok(parts.settings.formerly_extra.iter().cloned().chain(literals(&LANGUAGES)).collect())
-        },
-        ..UNIGRAM
+        extra: |parts| Ok(parts.formerly_extra().iter().cloned().chain(literals(&LANGUAGES)).collect()),
+        ..FAIRSEQ_UNIGRAM
     },
     Recipe {
         name: "PegasusTokenizer",
+        arrange: Some(|settings, pieces| {
+            let mask = settings.literal_or("mask_token", "<mask_1>");
+            let sentence = match settings.text("mask_token_sent")? {
+                None if settings.has("mask_token_sent") => None,
+                given => Some(given.unwrap_or("<mask_2>").to_owned()),
+            };
+            let sentence = sentence.filter(|sentence| mask.as_ref() != Some(sentence));
+            let mut first = named(settings, &["pad", "eos"]);
+            first.extend(mask.into_iter().chain(sentence).map(|text| (text, 0.0)));
+            first.extend((2..pegasus_offset(settings)?).map(|i| (format!("<unk_{i}>"), -100.0)));
+            Ok(behind(first, pieces, 2).collect())
+        }),
         roles: &[
             ("pad_token", "<pad>"),
             ("eos_token", "</s>"),
@@ -226,9 +276,9 @@ pub(super) const RECIPES: &[Recipe] = &[
             let sentence = parts.settings.text("mask_token_sent")?;
             let sentence = if parts.settings.has("mask_token_sent") { sentence } else { Some("<mask_1>") };
             let is_given =
-                parts.settings.formerly_extra.iter().any(|token| Some(token.content.as_str()) == sentence);
+                parts.formerly_extra().iter().any(|token| Some(token.content.as_str()) == sentence);
             let sentence = sentence.filter(|_| !is_given).map(Token::literal);
-            let offset = parts.settings.count("offset")?.unwrap_or(103).min(1 << 16);
+            let offset = pegasus_offset(parts.settings)?;
             Ok(sentence
                 .into_iter()
                 .chain((2..offset).map(|i| Token::literal(format!("<unk_{i}>"))))
@@ -254,6 +304,7 @@ pub(super) const RECIPES: &[Recipe] = &[
     },
     Recipe {
         name: "DebertaV2Tokenizer",
+        vocabulary: "spm.model",
         roles: &[
             ("bos_token", "[CLS]"),
             ("eos_token", "[SEP]"),
@@ -278,6 +329,35 @@ pub(super) const RECIPES: &[Recipe] = &[
         ..UNIGRAM
     },
 ];
+
+/// The tokens of parts, as pieces.
+pub(super) fn named(settings: &Settings, parts: &[&str]) -> Vec<(String, f64)> {
+    let of = |part: &&str| {
+        let default = FAIRSEQ.iter().find(|(role, _)| role.strip_suffix("_token") == Some(part))?.1;
+        // What the folder sets to null is written as Python writes that.
+        Some((settings.literal_or(&format!("{part}_token"), default).unwrap_or("None".to_owned()), 0.0))
+    };
+    parts.iter().filter_map(of).collect()
+}
+
+/// Pieces behind others that take the place of the first few.
+fn behind(
+    first: Vec<(String, f64)>,
+    pieces: Vec<(String, f64)>,
+    replaced: usize,
+) -> impl Iterator<Item = (String, f64)> {
+    first.into_iter().chain(pieces.into_iter().skip(replaced))
+}
+
+fn with_languages(
+    settings: &Settings,
+    first: Vec<(String, f64)>,
+    pieces: Vec<(String, f64)>,
+    languages: &[&str],
+) -> Vec<(String, f64)> {
+    let languages = languages.iter().map(|name| ((*name).to_owned(), 0.0));
+    behind(first, pieces, 3).chain(languages).chain(named(settings, &["mask"])).collect()
+}
 
 pub(super) fn metaspace(scheme: &str, split: bool) -> Value {
     json!({ "type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": split })
@@ -318,8 +398,7 @@ fn unk_id(parts: &Parts<'_>, default: usize) -> Result<usize> {
 
 #[allow(clippy::unnecessary_wraps)] // a recipe's whole rule
 fn unless_given(parts: &Parts<'_>, contents: &[&str]) -> Result<Vec<Token>> {
-    let given = &parts.settings.formerly_extra;
-    Ok(if given.is_empty() { literals(contents) } else { given.clone() })
+    Ok(parts.settings.formerly_extra.clone().unwrap_or_else(|| literals(contents)))
 }
 
 #[allow(clippy::unnecessary_wraps)] // the last step of recipes
@@ -369,15 +448,29 @@ fn single_spaces(parts: &Parts<'_>) -> Value {
     normalizers(precompiled(parts).into_iter().chain([replace(" {2,}", " ")]).collect())
 }
 
+/// How many sentinels the folder says.
+fn sentinels(settings: &Settings) -> Result<usize> {
+    Ok(settings.count("extra_ids")?.unwrap_or(100).min(1 << 16))
+}
+
+fn sentinel(number: usize) -> String {
+    format!("<extra_id_{number}>")
+}
+
+/// Where the pieces of Pegasus begin.
+fn pegasus_offset(settings: &Settings) -> Result<usize> {
+    Ok(settings.count("offset")?.unwrap_or(103).min(1 << 16))
+}
+
 /// Sentinels, as many as the folder says.
 fn t5_extra(parts: &Parts<'_>) -> Result<Vec<Token>> {
-    let count = parts.settings.count("extra_ids")?.unwrap_or(100).min(1 << 16);
-    let sentinels = (0..count).map(|i| Token::literal(format!("<extra_id_{i}>")));
-    let given = &parts.settings.formerly_extra;
+    let count = sentinels(parts.settings)?;
+    let sentinels = (0..count).map(|i| Token::literal(sentinel(i)));
+    let given = parts.formerly_extra();
     let among = given.iter().filter(|token| token.content.contains("<extra_id_")).count();
     if among > 0 && count > 0 && among != count {
         let reason = format!("{count} sentinels, but {among} are listed");
         return Err(Error::format(Defect::Inconsistent, reason).at("extra_ids"));
     }
-    Ok(if among > 0 { given.clone() } else { given.iter().cloned().chain(sentinels).collect() })
+    Ok(if among > 0 { given.to_vec() } else { given.iter().cloned().chain(sentinels).collect() })
 }

@@ -18,13 +18,19 @@ fn bert_frame(_: &Parts<'_>) -> Result<Frame> {
     template("cls A sep", "cls A sep B:1 sep:1")
 }
 
-const WORD_PIECE: Recipe =
-    Recipe { model: Some(Kind::WordPiece), build: Some(word_piece), frame: bert_frame, ..PLAIN };
+const WORD_PIECE: Recipe = Recipe {
+    model: Some(Kind::WordPiece),
+    vocabulary: "vocab.txt",
+    has_code: true,
+    build: Some(word_piece),
+    frame: bert_frame,
+    ..PLAIN
+};
 
 pub(super) const RECIPES: &[Recipe] = &[
     Recipe { name: "BertTokenizer", roles: BERT, ..WORD_PIECE },
-    // Has no code of its own beside what it inherits: the stages are those of the file.
-    Recipe { name: "ConvBertTokenizer", model: None, build: None, roles: BERT, ..WORD_PIECE },
+    // Has no code of its own beside what it inherits.
+    Recipe { name: "ConvBertTokenizer", has_code: false, roles: BERT, ..WORD_PIECE },
     Recipe {
         name: "SplinterTokenizer",
         roles: &[
@@ -90,6 +96,8 @@ pub(super) const RECIPES: &[Recipe] = &[
     Recipe {
         name: "OpenAIGPTTokenizer",
         model: Some(Kind::Bpe),
+        vocabulary: "vocab.json",
+        has_code: true,
         roles: &[("unk_token", "<unk>")],
         build: Some(|parts| {
             Ok(Stages {
@@ -108,6 +116,8 @@ pub(super) const RECIPES: &[Recipe] = &[
     Recipe {
         name: "HerbertTokenizer",
         model: Some(Kind::Bpe),
+        vocabulary: "vocab.json",
+        has_code: true,
         roles: &[
             ("cls_token", "<s>"),
             ("unk_token", "<unk>"),

@@ -82,6 +82,23 @@ impl Charsmap {
         self.keys(text).last()
     }
 
+    /// Could `text` become a longer key if more text followed?
+    pub fn goes_on(&self, text: &[u8]) -> bool {
+        let mut base = self.root;
+        for &byte in text {
+            let Some(at) = Some(byte).filter(|&byte| byte != 0).and_then(|byte| self.step(base, byte)) else {
+                return false;
+            };
+            base = at ^ offset(self.units[at]);
+        }
+        (1..=u8::MAX).any(|byte| self.step(base, byte).is_some())
+    }
+
+    /// The bytes of the longest replacement.
+    pub fn longest_replacement(&self) -> usize {
+        self.replacements.split('\0').map(str::len).max().unwrap_or_default()
+    }
+
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
         self.units.len() * 4 + self.replacements.len()

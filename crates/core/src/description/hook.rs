@@ -1,0 +1,102 @@
+//! Functions of the caller's own, as a description names them.
+use std::fmt;
+
+use super::{Description, Normalizer, PreTokenizer};
+use crate::error::{Defect, Error, Result};
+
+/// What a hook goes by: a description names it, and whoever compiles it brings the function.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum HookName {
+    /// A name, which files and pickles can hold.
+    Named(String),
+    /// A number, which means something in this process alone.
+    Unnamed(u64),
+}
+
+impl HookName {
+    /// The name, if it has one.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Named(name) => Some(name),
+            Self::Unnamed(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for HookName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => write!(f, "hook {name:?}"),
+            Self::Unnamed(_) => f.write_str("unnamed hook"),
+        }
+    }
+}
+
+impl Description {
+    /// The hooks of the normalizer, each with its place there.
+    pub fn normalizer_hooks(&self) -> impl Iterator<Item = (usize, &HookName)> {
+        self.normalizer.iter().enumerate().filter_map(|(i, step)| match step {
+            Normalizer::Hook(name) => Some((i, name)),
+            _ => None,
+        })
+    }
+
+    /// The hooks of the pre-tokenizer, each with its place there.
+    pub fn splitter_hooks(&self) -> impl Iterator<Item = (usize, &HookName)> {
+        self.pre_tokenizer.iter().enumerate().filter_map(|(i, step)| match step {
+            PreTokenizer::Hook(name) => Some((i, name)),
+            _ => None,
+        })
+    }
+
+    /// The names of all hooks, those of the normalizer first.
+    pub fn hooks(&self) -> impl Iterator<Item = &HookName> {
+        self.normalizer_hooks().chain(self.splitter_hooks()).map(|(_, name)| name)
+    }
+
+    /// Has every hook a name, so that it can be found by what is kept?
+    ///
+    /// # Errors
+    /// A format error that names the hook which has none.
+    pub fn check_hooks_have_names(&self) -> Result<()> {
+        let nameless = |(_, name): &(usize, &HookName)| name.name().is_none();
+        let refuse = |method: &str, stage: &str, at: usize| {
+            let reason = format!(
+                "a hook without a name cannot be kept, as nothing could find it again; give it one: \
+                 {method}(function, name=...)"
+            );
+            Err(Error::format(Defect::CannotHold, reason).at_index(at).at(stage))
+        };
+        if let Some((at, _)) = self.normalizer_hooks().find(nameless) {
+            return refuse("with_normalizer", "normalizer", at);
+        }
+        match self.splitter_hooks().find(nameless) {
+            Some((at, _)) => refuse("with_splitter", "pre_tokenizer", at),
+            None => Ok(()),
+        }
+    }
+
+    /// A name is not empty and stands for one function, which is a normalizer or a splitter.
+    pub(super) fn validate_hooks(&self) -> Result<()> {
+        let empty = |(_, name): &(usize, &HookName)| name.name() == Some("");
+        let defect = |at: usize, stage: &str, defect, reason: String| {
+            Err(Error::format(defect, reason).at("name").at_index(at).at(stage))
+        };
+        let reason = || "the name of a hook is empty".to_owned();
+        if let Some((at, _)) = self.normalizer_hooks().find(empty) {
+            return defect(at, "normalizer", Defect::Empty, reason());
+        }
+        if let Some((at, _)) = self.splitter_hooks().find(empty) {
+            return defect(at, "pre_tokenizer", Defect::Empty, reason());
+        }
+        for (at, name) in self.splitter_hooks() {
+            if self.normalizer_hooks().any(|(_, other)| other.name().is_some() && other == name) {
+                let reason = format!(
+                    "{name} is a normalizer already; a function cannot be both, so give it another name"
+                );
+                return defect(at, "pre_tokenizer", Defect::Duplicate, reason);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! What a folder has its vocabulary from: a tokenizer.json, or files older than that.
+//!
+//! Every one becomes a [`Source`], in the shape that a tokenizer.json has, so that what a class makes
+//! of it is said once. `halves` finds the merges that a vocabulary implies, `pieces` reads
+//! SentencePiece models, `ranks` files of tiktoken and tekken.
+mod halves;
+mod pieces;
+mod ranks;
+
+use std::path::Path;
+
+use tokenmill_core::error::{Defect, Error, Result};
+
+use super::classes::Recipe;
+use super::settings::Settings;
+use crate::report::Report;
+use crate::tokenizer_json::{File, Kind, MergeEntry, Model, VocabEntries};
+use crate::{contents, detect, manifest, vocab_merges, vocab_txt};
+
+/// A vocabulary on its way to a tokenizer.
+pub(super) struct Source {
+    /// What a tokenizer.json would say.
+    pub(super) file: File,
+    /// The name of the file that it is from.
+    pub(super) name: String,
+    /// Are the stages those of `file`, whatever the class builds?
+    pub(super) has_stages: bool,
+    /// The tokens of parts that the folder does not name.
+    pub(super) roles: Vec<(&'static str, String)>,
+}
+
+/// Mistral's own format.
+pub(super) const TEKKEN: &str = "tekken.json";
+
+/// What is tried before the file of the class where there is no tokenizer.json, in this order.
+const GENERAL: [&str; 3] = [TEKKEN, "tokenizer.model", TIKTOKEN];
+
+/// Never read as a SentencePiece model.
+const TIKTOKEN: &str = "tiktoken.model";
+
+/// The second file of a pair.
+const MERGES: &str = "merges.txt";
+
+/// Finds the vocabulary of a folder without a tokenizer.json and reads it; `None` where there is
+/// none that the class knows.
+///
+/// # Errors
+/// A format error naming file and field; the operating system's.
+pub(super) fn find(
+    folder: &Path,
+    recipe: &Recipe,
+    settings: &mut Settings,
+    is_listed: impl Fn(&str) -> bool,
+    report: &mut Report,
+) -> Result<Option<Source>> {
+    let is_there = |name: &str| !name.is_empty() && is_listed(name) && folder.join(name).is_file();
+    let names = GENERAL.into_iter().chain([recipe.vocabulary]);
+    let Some(name) = names.into_iter().find(|name| is_there(name)) else { return Ok(None) };
+    let read = |name: &str| -> Result<Vec<u8>> {
+        let bytes = contents::read(&folder.join(name))?;
+        manifest::check(folder, name, &bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read(name)?;
+    report.reads(name);
+    let in_file = |error: Error| error.in_file(&folder.join(name));
+    let source = |file| Source { file, name: name.to_owned(), has_stages: false, roles: Vec::new() };
+    let source = match name {
+        TEKKEN => ranks::tekken(&bytes, report).map(|file| Source { has_stages: true, ..source(file) }),
+        "vocab.txt" => words(&bytes, report).map(source),
+        "vocab.json" => {
+            if !is_there(MERGES) {
+                let reason = format!("{name} needs {MERGES} beside it, which is not there");
+                return Err(in_file(Error::format(Defect::Missing, reason)));
+            }
+            let merges = read(MERGES)?;
+            report.reads(MERGES);
+            report.gave("merges");
+            report.reads(name);
+            let in_merges = |error: Error| error.in_file(&folder.join(MERGES));
+            pair(&bytes, &merges, in_merges).map(source)
+        }
+        _ if name != TIKTOKEN
+            && matches!(detect::kind(&folder.join(name), &bytes), Ok(detect::Kind::SentencePiece)) =>
+        {
+            pieces::read(&bytes, recipe, settings, report).map(|read| Source {
+                has_stages: !recipe.has_code,
+                roles: read.roles,
+                ..source(read.file)
+            })
+        }
+        _ => {
+            ranks::tiktoken(&bytes, settings, report).map(|file| Source { has_stages: true, ..source(file) })
+        }
+    };
+    source.map(Some).map_err(in_file)
+}
+
+/// `vocab.json` and `merges.txt`.
+fn pair(vocab: &[u8], merges: &[u8], in_merges: impl Fn(Error) -> Error) -> Result<File> {
+    let vocab = vocab_merges::read_vocab(vocab)?;
+    let merges = vocab_merges::read_merges(merges).map_err(in_merges)?;
+    Ok(of_model(Model {
+        merges: Some(merges.into_iter().map(|line| MergeEntry::Pair(line.left, line.right)).collect()),
+        ..model(Kind::Bpe, VocabEntries::Object(vocab))
+    }))
+}
+
+/// `vocab.txt`.
+fn words(bytes: &[u8], report: &mut Report) -> Result<File> {
+    let tokens = vocab_txt::read(bytes, report)?;
+    Ok(of_model(model(Kind::WordPiece, VocabEntries::Object(tokens))))
+}
+
+fn model(kind: Kind, vocab: VocabEntries) -> Model {
+    Model { name: Some(kind.name().to_owned()), vocab: Some(vocab), ..Model::default() }
+}
+
+fn of_model(model: Model) -> File {
+    File { model, ..File::default() }
+}

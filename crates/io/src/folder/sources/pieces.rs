@@ -1,0 +1,151 @@
+//! SentencePiece models, as transformers takes them apart: pieces and scores, or pieces and the
+//! merges that they imply. What that library itself would do with a text plays no part.
+use std::collections::HashSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use tokenmill_core::description::PieceKind;
+use tokenmill_core::error::{Defect, Error, Result};
+
+use super::super::classes::Recipe;
+use super::super::settings::Settings;
+use super::super::tokens::Token;
+use super::halves::Halves;
+use super::{model, of_model};
+use crate::report::Report;
+use crate::sentencepiece::{Contents, read_contents};
+use crate::tokenizer_json::{File, Kind, MergeEntry, Model, VocabEntries};
+
+/// What was read, and the tokens of parts.
+pub(super) struct Read {
+    pub(super) file: File,
+    pub(super) roles: Vec<(&'static str, String)>,
+}
+
+/// Reads a model for a class. Pieces that stand for themselves become further special tokens.
+pub(super) fn read(
+    bytes: &[u8],
+    recipe: &Recipe,
+    settings: &mut Settings,
+    report: &mut Report,
+) -> Result<Read> {
+    let contents = read_contents(bytes, report)?;
+    let kind = match recipe.model {
+        None if contents.is_unigram => Kind::Unigram,
+        None => Kind::Bpe,
+        Some(kind @ (Kind::Bpe | Kind::Unigram)) => kind,
+        Some(kind) => {
+            let reason = format!("{} makes a {} model, and this file has none", recipe.name, kind.name());
+            return Err(Error::format(Defect::Unsupported, reason).at("model_type").at("trainer_spec"));
+        }
+    };
+    if recipe.follows_model && !contents.is_unigram {
+        let reason = format!("{} reads pieces with scores, and these are merges", recipe.name);
+        return Err(Error::format(Defect::Unsupported, reason).at("model_type").at("trainer_spec"));
+    }
+    let stands_for_itself = |kind| matches!(kind, PieceKind::Control | PieceKind::UserDefined);
+    let tokens = contents.pieces.iter().filter(|(_, _, kind)| stands_for_itself(*kind));
+    settings.formerly_extra = Some(
+        tokens
+            .map(|(text, _, kind)| Token {
+                has_flags: true,
+                special: *kind == PieceKind::Control,
+                normalized: Some(false),
+                ..Token::literal(text)
+            })
+            .collect(),
+    );
+    let scored: Vec<(String, f64)> =
+        contents.pieces.iter().map(|(text, score, _)| (text.clone(), f64::from(*score))).collect();
+    let mut entry = if kind == Kind::Bpe {
+        let merges = merges(&scored)?;
+        let pieces: Vec<String> = match recipe.arrange {
+            Some(arrange) => arrange(settings, scored)?.into_iter().map(|(text, _)| text).collect(),
+            None => scored.into_iter().map(|(text, _)| text).collect(),
+        };
+        let vocab = pieces.into_iter().zip(0..).collect();
+        Model { merges: Some(merges), ..model(kind, VocabEntries::Object(vocab)) }
+    } else {
+        settings.set("unk_id", json!(contents.unk_id));
+        let pieces = match recipe.arrange {
+            Some(arrange) => arrange(settings, scored)?,
+            None => scored,
+        };
+        model(kind, VocabEntries::List(pieces))
+    };
+    let precompiled = contents
+        .charsmap
+        .map(|charsmap| json!({ "type": "Precompiled", "precompiled_charsmap": STANDARD.encode(charsmap) }));
+    if recipe.has_code {
+        let file = File { normalizer: precompiled, ..of_model(entry) };
+        return Ok(Read { file, roles: Vec::new() });
+    }
+    if kind == Kind::Unigram && !settings.tokens.by_id.is_empty() {
+        let reason =
+            format!("{} names tokens by id for merges alone, and these are pieces with scores", recipe.name);
+        return Err(Error::format(Defect::Unsupported, reason).at("model_type").at("trainer_spec"));
+    }
+    rename(&mut entry, settings);
+    entry.byte_fallback = Some(contents.byte_fallback);
+    if kind == Kind::Bpe {
+        entry.fuse_unk = Some(true);
+        entry.unk_token = Some(contents.unk_piece.clone());
+    } else {
+        entry.unk_id = usize::try_from(contents.unk_id).ok();
+    }
+    Ok(Read { roles: roles(&contents), file: around(entry, precompiled, contents.byte_fallback) })
+}
+
+/// Merges in the order of what they make, of those that make the same the one with the shorter
+/// first half first: a piece of two pieces ranks as its id, whatever its score.
+fn merges(pieces: &[(String, f64)]) -> Result<Vec<MergeEntry>> {
+    let bytes = || pieces.iter().map(|(text, _)| text.as_bytes());
+    let mut halves = Halves::of((0..).zip(bytes()));
+    let mut merges = Vec::new();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    for piece in bytes() {
+        let cuts = halves.cut(piece).map_err(|error| error.at("pieces"))?;
+        merges.extend(cuts.iter().map(|cut| cut.merge(text)));
+    }
+    Ok(merges)
+}
+
+/// A token that the folder names by its id takes the place of the piece there.
+fn rename(entry: &mut Model, settings: &Settings) {
+    let Some(VocabEntries::Object(vocab)) = &mut entry.vocab else { return };
+    let mut texts: HashSet<String> = vocab.iter().map(|(text, _)| text.clone()).collect();
+    for (&id, token) in &settings.tokens.by_id {
+        // A piece stands at the place that is its id.
+        let Some((text, _)) = usize::try_from(id).ok().and_then(|id| vocab.get_mut(id)) else { continue };
+        if texts.insert(token.content.clone()) {
+            texts.remove(text);
+            text.clone_from(&token.content);
+        }
+    }
+}
+
+fn roles(contents: &Contents<'_>) -> Vec<(&'static str, String)> {
+    let named = [
+        ("bos_token", contents.bos_id, &contents.bos_piece),
+        ("eos_token", contents.eos_id, &contents.eos_piece),
+        ("unk_token", contents.unk_id, &contents.unk_piece),
+    ];
+    named.into_iter().filter(|(_, id, _)| *id >= 0).map(|(role, _, piece)| (role, piece.clone())).collect()
+}
+
+/// What stands around a model where no class says it: no prefix, and no white space removed.
+fn around(entry: Model, precompiled: Option<Value>, byte_fallback: bool) -> File {
+    let mark =
+        |from: &str, to: &str| json!({ "type": "Replace", "pattern": { "String": from }, "content": to });
+    let normalizers: Vec<Value> = precompiled.into_iter().chain([mark(" ", "▁")]).collect();
+    let mut decoders = vec![mark("▁", " ")];
+    if byte_fallback {
+        decoders.extend([json!({ "type": "ByteFallback" }), json!({ "type": "Fuse" })]);
+    }
+    File {
+        normalizer: Some(json!({ "type": "Sequence", "normalizers": normalizers })),
+        decoder: Some(json!({ "type": "Sequence", "decoders": decoders })),
+        ..of_model(entry)
+    }
+}

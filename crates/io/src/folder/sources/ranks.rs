@@ -1,0 +1,110 @@
+//! Files of ranks: tiktoken's, and tekken.json.
+use serde_json::json;
+use tokenmill_core::byte_alphabet;
+use tokenmill_core::description::{Split, TokenList};
+use tokenmill_core::error::{Error, Result};
+use tokenmill_core::ids::TokenId;
+
+use super::super::settings::Settings;
+use super::halves::Halves;
+use super::{model, of_model};
+use crate::report::Report;
+use crate::tokenizer_json::{AddedTokenEntry, File, Kind, Model, VocabEntries};
+use crate::{tekken, tiktoken};
+
+/// How text is split where a file of ranks does not say it: as cl100k does.
+const SPLIT: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+
+/// Ids that a folder names far behind the others make at most this many tokens between.
+const RESERVED_LIMIT: u64 = 1 << 20;
+
+/// A file of tiktoken. What the folder names behind the ranks gets its id by tokens in between.
+pub(super) fn tiktoken(bytes: &[u8], settings: &Settings, report: &mut Report) -> Result<File> {
+    let by_id = &settings.tokens.by_id;
+    let named: Vec<TokenId> = by_id.keys().filter_map(|&id| TokenId::try_from(id).ok()).collect();
+    let description = tiktoken::parse(bytes, &Split::Whole, &named, report)?;
+    let tokens = description.model.tokens();
+    let first = tokens.len() as u64;
+    let last = by_id.keys().next_back().copied().filter(|&last| last >= first);
+    let mut names: Vec<String> = Vec::new();
+    if let Some(last) = last {
+        if last - first > RESERVED_LIMIT {
+            let reason = format!("{last} lies more than {RESERVED_LIMIT} behind the {first} ranks");
+            let error = Error::limit(reason, RESERVED_LIMIT);
+            return Err(error.at("added_tokens_decoder"));
+        }
+        names.extend((first..=last).map(|id| {
+            by_id.get(&id).map_or_else(|| format!("<|reserved_token_{id}|>"), |token| token.content.clone())
+        }));
+    }
+    for token in &settings.tokens.extra {
+        if !names.contains(&token.content) {
+            names.push(token.content.clone());
+        }
+    }
+    let mut file = of_ranks(tokens, &[], SPLIT)?;
+    file.added_tokens = names.into_iter().map(special).collect();
+    Ok(file)
+}
+
+/// A tekken.json, as transformers has it without Mistral's own library.
+pub(super) fn tekken(bytes: &[u8], report: &mut Report) -> Result<File> {
+    let description = tekken::parse(bytes, report)?;
+    let Some(Split::Pattern(split)) = description.split() else {
+        return Err(Error::internal("a tekken.json without a pattern"));
+    };
+    let named: Vec<(TokenId, &str)> =
+        description.added_tokens.iter().map(|token| (token.id, token.content.as_str())).collect();
+    let mut file = of_ranks(description.model.tokens(), &named, &split)?;
+    file.added_tokens = named.iter().map(|(_, name)| special((*name).to_owned())).collect();
+    Ok(file)
+}
+
+fn special(content: String) -> AddedTokenEntry {
+    AddedTokenEntry {
+        id: None,
+        content,
+        single_word: false,
+        lstrip: false,
+        rstrip: false,
+        normalized: false,
+        special: true,
+    }
+}
+
+/// Merges rank as what they make; of those that make the same, the one with the lower first half.
+fn of_ranks(tokens: &TokenList, named: &[(TokenId, &str)], split: &str) -> Result<File> {
+    let mut halves = Halves::of(tokens.iter());
+    let mut vocab = Vec::with_capacity(tokens.len() + named.len());
+    let mut merges = Vec::new();
+    // They are in the order of their ids, which is that of the ranks.
+    for (id, token) in tokens.iter() {
+        vocab.push((byte_alphabet::write(token), id));
+        let mut cuts = halves.cut(token)?;
+        cuts.sort_by_key(|cut| cut.id);
+        merges.extend(cuts.iter().map(|cut| cut.merge(byte_alphabet::write)));
+    }
+    vocab.extend(named.iter().map(|(id, name)| ((*name).to_owned(), *id)));
+    let bytes = |use_regex: bool, trim_offsets: bool, add_prefix_space: bool| {
+        json!({
+            "type": "ByteLevel",
+            "add_prefix_space": add_prefix_space,
+            "trim_offsets": trim_offsets,
+            "use_regex": use_regex,
+        })
+    };
+    let cut =
+        json!({ "type": "Split", "pattern": { "Regex": split }, "behavior": "Isolated", "invert": false });
+    let model = Model {
+        merges: Some(merges),
+        fuse_unk: Some(false),
+        ignore_merges: Some(true),
+        ..model(Kind::Bpe, VocabEntries::Object(vocab))
+    };
+    Ok(File {
+        pre_tokenizer: Some(json!({ "type": "Sequence", "pretokenizers": [cut, bytes(false, true, false)] })),
+        post_processor: Some(bytes(true, false, true)),
+        decoder: Some(bytes(true, true, true)),
+        ..of_model(model)
+    })
+}

@@ -1,0 +1,90 @@
+//! What fuzzing has found (`fuzz/`), each as a case: the input made small, and what holds now.
+use tokenmill_core::compile::compile;
+use tokenmill_core::description::{
+    AddedToken, Alphabet, Bpe, Description, Merges, Model, Normalizer, Pattern, Split, TokenList, Unigram,
+    WordLevel, WordPiece,
+};
+use tokenmill_core::engine::{Engine, Special, Text, char_offsets};
+use tokenmill_core::ids::TokenId;
+use tokenmill_core::watch::Unwatched;
+
+/// A tokenizer of a model and added tokens that does nothing else to a text.
+fn engine(model: Model, added_tokens: Vec<AddedToken>) -> Engine {
+    let nothing = Bpe::plain(Alphabet::Bytes, TokenList::default(), Merges::ById);
+    compile(Description { model, added_tokens, ..Description::of_bpe(&Split::Whole, nothing) }).unwrap()
+}
+
+fn tokens(tokens: &[&str]) -> TokenList {
+    TokenList::from_entries((0..).zip(tokens.iter().map(|token| token.as_bytes().to_vec())).collect())
+}
+
+fn encode(engine: &Engine, text: &str) -> Vec<TokenId> {
+    let mut ids = Vec::new();
+    engine.encode(Text::Str(text), &Special::Text, 1, &Unwatched, &mut ids).unwrap();
+    ids
+}
+
+/// A special token among the tokens of the model itself; only byte-pair encoding left it out.
+#[test]
+fn no_model_makes_a_special_token_of_a_text() {
+    let special = || vec![AddedToken::special(1, "<s>")];
+    let words = tokens(&["?", "<s>", "a"]);
+    let level = WordLevel { tokens: words.clone().into(), unk: Some(0) };
+    assert_eq!(encode(&engine(Model::WordLevel(level), special()), "<s>"), [0]);
+    let pieces = WordPiece {
+        tokens: words.clone().into(),
+        unk: Some(0),
+        continuing_prefix: String::new(),
+        max_chars: 100,
+    };
+    assert_eq!(encode(&engine(Model::WordPiece(pieces), special()), "a<s>"), [0]);
+    let unigram = Unigram {
+        scores: vec![0.0; words.len()],
+        tokens: words.into(),
+        kinds: vec![],
+        unk: Some(0),
+        unk_score: -10.0,
+        byte_fallback: false,
+        single_precision: false,
+    };
+    assert_eq!(encode(&engine(Model::Unigram(unigram), special()), "a<s>"), [2, 0]);
+}
+
+/// The token of a byte may be special, too: nothing is spelled with it then.
+#[test]
+fn unigram_spells_no_unknown_character_with_a_special_byte() {
+    let described = |special: bool| {
+        let bytes = tokens(&["?", "a", "<0xC3>", "<0xA9>"]);
+        let model = Model::Unigram(Unigram {
+            scores: vec![0.0; bytes.len()],
+            tokens: bytes.into(),
+            kinds: vec![],
+            unk: Some(0),
+            unk_score: -10.0,
+            byte_fallback: true,
+            single_precision: false,
+        });
+        let added = AddedToken { is_special: special, ..AddedToken::special(3, "<0xA9>") };
+        engine(model, vec![added])
+    };
+    assert_eq!(encode(&described(false), "aé"), [1, 2, 3]);
+    assert_eq!(encode(&described(true), "aé"), [1, 0]);
+}
+
+/// What a pattern of nothing inserts stood for the whole character before it, though that was spelled
+/// by one token a byte: offsets went back into it.
+#[test]
+fn what_is_inserted_behind_a_character_of_several_tokens_does_not_go_back() {
+    let bytes = TokenList::from_entries((0..=255).map(|byte| (TokenId::from(byte), vec![byte])).collect());
+    let model = Bpe::plain(Alphabet::Bytes, bytes, Merges::ById);
+    let mut description = Description::of_bpe(&Split::Whole, model);
+    let pattern = Pattern::Regex("x*".to_owned());
+    description.normalizer = vec![Normalizer::Replace { pattern, content: "-".to_owned() }];
+    let engine = compile(description).unwrap();
+    let encoding = engine.encode_with_offsets(Text::Str("éa"), &Special::Text, &Unwatched).unwrap();
+    let spans: Vec<(usize, usize)> =
+        encoding.byte_offsets.iter().map(|span| (span.start, span.end)).collect();
+    assert_eq!(spans, [(0, 0), (0, 1), (1, 2), (1, 2), (2, 3), (2, 3)]);
+    let characters = char_offsets("éa".as_bytes(), &encoding.byte_offsets, &Unwatched).unwrap();
+    assert_eq!(characters, [(0, 0), (0, 1), (0, 1), (0, 1), (1, 2), (1, 2)]);
+}

@@ -1,0 +1,120 @@
+//! A batch as the tokenizers library takes it, with its settings for cutting and padding.
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tokenmill_core::description::{Padding, PaddingLength, Side, Truncation, TruncationStrategy};
+use tokenmill_core::error::Error;
+use tokenmill_core::ids::TokenId;
+
+use crate::buffer::Surrogates;
+use crate::convert::{self, Given};
+use crate::encoding::Encoding;
+use crate::errors::raise;
+use crate::sequences::{How, Sample};
+use crate::tokenizer::Tokenizer;
+
+/// `truncation` of the tokenizers library.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Cut {
+    max_length: usize,
+    stride: usize,
+    strategy: String,
+    direction: String,
+}
+
+/// `padding` of the tokenizers library.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Fill {
+    length: Option<usize>,
+    pad_to_multiple_of: Option<usize>,
+    pad_id: TokenId,
+    pad_type_id: u32,
+    pad_token: String,
+    direction: String,
+}
+
+fn side(name: &str) -> PyResult<Side> {
+    match name {
+        "left" => Ok(Side::Left),
+        "right" => Ok(Side::Right),
+        other => Err(PyValueError::new_err(format!("direction={other:?} is neither \"left\" nor \"right\""))),
+    }
+}
+
+impl TryFrom<Cut> for Truncation {
+    type Error = PyErr;
+
+    fn try_from(cut: Cut) -> PyResult<Self> {
+        let strategy = match cut.strategy.as_str() {
+            "longest_first" => TruncationStrategy::LongestFirst,
+            "only_first" => TruncationStrategy::OnlyFirst,
+            "only_second" => TruncationStrategy::OnlySecond,
+            other => {
+                let reason = format!(
+                    "strategy={other:?} is none of \"longest_first\", \"only_first\" and \"only_second\""
+                );
+                return Err(PyValueError::new_err(reason));
+            }
+        };
+        let direction = side(&cut.direction)?;
+        Ok(Self { direction, max_length: cut.max_length, strategy, stride: cut.stride })
+    }
+}
+
+impl TryFrom<Fill> for Padding {
+    type Error = PyErr;
+
+    fn try_from(fill: Fill) -> PyResult<Self> {
+        Ok(Self {
+            length: fill.length.map_or(PaddingLength::Longest, PaddingLength::Fixed),
+            direction: side(&fill.direction)?,
+            multiple_of: fill.pad_to_multiple_of,
+            id: fill.pad_id,
+            type_id: fill.pad_type_id,
+            token: fill.pad_token,
+        })
+    }
+}
+
+/// Encodes texts, each with the text at its place in `pairs` unless that is None.
+///
+/// `truncation` and `padding` are dicts as the tokenizers library has them. A truncation that cuts
+/// nothing is none, whatever its stride.
+#[pyfunction]
+#[pyo3(signature = (tokenizer, texts, pairs = None, *, add_special_tokens, is_pretokenized, special, truncation = None, padding = None, num_threads))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn encode_inputs<'py>(
+    tokenizer: &Bound<'py, Tokenizer>,
+    texts: Vec<Bound<'py, PyAny>>,
+    pairs: Option<Vec<Bound<'py, PyAny>>>,
+    add_special_tokens: bool,
+    is_pretokenized: bool,
+    special: &Bound<'py, PyAny>,
+    truncation: Option<Cut>,
+    padding: Option<Fill>,
+    num_threads: Given<'py>,
+) -> PyResult<Vec<Encoding>> {
+    let py = tokenizer.py();
+    let padding: Option<Padding> = padding.map(TryInto::try_into).transpose()?;
+    let how = How {
+        engine: tokenizer.get().engine(),
+        special: convert::special(Some(special))?,
+        surrogates: Surrogates::Refuse,
+        adds_special: add_special_tokens,
+        truncation: truncation.map(TryInto::try_into).transpose()?,
+        only_if_cut: true,
+    };
+    let threads = convert::threads(&num_threads, Error::argument::<String>)?;
+    if pairs.as_ref().is_some_and(|pairs| pairs.len() != texts.len()) {
+        return Err(PyValueError::new_err("pairs must be a list as long as that of the texts"));
+    }
+    let pair_of = |i: usize| pairs.as_ref().map(|pairs| &pairs[i]).filter(|pair| !pair.is_none());
+    let sample = |(i, text)| Sample::new(text, pair_of(i), is_pretokenized);
+    let samples = texts.iter().enumerate().map(sample).collect::<PyResult<Vec<_>>>()?;
+    let mut encodings = how.encode(py, &samples, threads)?;
+    if let Some(padding) = padding {
+        Encoding::pad(&mut encodings, &padding).map_err(|error| raise(py, error))?;
+    }
+    Ok(encodings)
+}
