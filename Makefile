@@ -16,7 +16,7 @@ TOOLS := $(VENV)/.tools
 SOURCES := $(shell find crates -type f 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test test-slow check bench clean
+.PHONY: help venv build demo test test-slow check bench fuzz clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,14 +41,21 @@ check: $(BUILT) $(TOOLS)  ## formatting, lints, types, stubs
 	PYO3_PYTHON=$(abspath $(BIN)/python) cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict python/tokenmill tests bench
+	$(BIN)/mypy --strict python/tokenmill tests bench fuzz
 	$(BIN)/python -m mypy.stubtest tokenmill._core
 
 bench: $(BUILT) $(TOOLS)  ## speed beside the other libraries: the short form, about 3 minutes
 	$(BIN)/python bench/compare.py --quick
 
+# For all targets together.
+minutes ?= 15
+
+fuzz: $(BUILT)  ## look for inputs that break a law: minutes=15 (needs a nightly compiler and cargo-fuzz)
+	$(BIN)/python fuzz/seeds.py
+	$(BIN)/python fuzz/run.py --minutes $(minutes)
+
 clean:  ## remove what was made
-	rm -rf target $(VENV) tokenmill-demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf target fuzz/target fuzz/corpus $(VENV) tokenmill-demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find python tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/tokenmill/_core*.so
 

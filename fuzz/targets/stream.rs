@@ -1,0 +1,20 @@
+//! Decoding id by id with any small tokenizer, any ids, against decoding at once.
+#![no_main]
+
+use std::sync::Arc;
+
+use tokenmill_core::compile::compile;
+use tokenmill_core::engine::{DecodeOptions, Undefined};
+use tokenmill_fuzz::laws;
+use tokenmill_fuzz::making::Decoding;
+use tokenmill_fuzz::patience::checked;
+
+libfuzzer_sys::fuzz_target!(|made: Decoding| {
+    let Some(engine) = checked("compiling", compile(made.description)) else { return };
+    let engine = Arc::new(engine);
+    for undefined in [Undefined::Error, Undefined::Skip, Undefined::Replace] {
+        for skip_special in [false, true] {
+            laws::stream(&engine, &made.ids, &made.lengths, DecodeOptions { skip_special, undefined });
+        }
+    }
+});
