@@ -206,3 +206,8 @@ def rows(error: type[BaseException], *entries: tuple[Any, ...]) -> Iterator[Row]
 
 def ranks(*lines: str) -> str:
     return "".join(line + "\n" for line in lines)
+
+
+def broken(kind: str, place: str | None, **more: object) -> dict[str, object]:
+    facts: dict[str, object] = {"kind": kind, **more}
+    return facts if place is None else {**facts, "field": place}

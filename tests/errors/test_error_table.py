@@ -24,6 +24,7 @@ from errors.rows_of_compat import COMPAT
 from errors.rows_of_files import FILES, FORMAT, MANIFEST
 from errors.rows_of_formats import FORMATS
 from errors.rows_of_hooks import HOOKS
+from errors.rows_of_tokenizer_json import TOKENIZER_JSON
 from errors.rows_of_training import PATTERN, TRAINING
 from errors.rows_of_types import LENGTHS, TYPES
 from errors.rows_of_use import ARGUMENTS, IDS, TEXTS
@@ -35,6 +36,7 @@ TABLE: list[Row] = [
     *PATTERN,
     *FILES,
     *FORMAT,
+    *TOKENIZER_JSON,
     *FORMATS,
     *TEXTS,
     *IDS,

@@ -77,6 +77,7 @@ def texts(theirs: Any, data: Path | None, count: int) -> Iterator[str]:
         "a\n\nb",
         "Ça va?\u00a0Été 1234",
         "abcdefab",
+        "vs Gerrit\n-------------------",
     ]
     for _ in range(count):
         yield "".join(rng.choice(rng.choice(sources)) for _ in range(rng.randint(1, 10)))

@@ -1,4 +1,5 @@
 //! The regex engines, for the patterns that no scanner can run.
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use fancy_regex::{CompileError, Error as FancyError, RegexBuilder};
@@ -6,6 +7,7 @@ use regex_automata::meta;
 
 use super::pattern_error;
 use super::properties;
+use super::rewrites::kept_apart;
 use super::tokens::{Dialect, Group, Member, Mode, Token, Tokens, members};
 use crate::error::{Error, Kind, Place, Result};
 use crate::span::Span;
@@ -128,6 +130,8 @@ fn is_same_escape(c: char) -> bool {
 #[derive(Debug)]
 pub(super) struct Backtracking {
     pattern: String,
+    /// The same, as the engine gets it.
+    kept: String,
     /// May a match start behind where it was found, by `\K`?
     keeps_out: bool,
     /// The pattern under each of [`LIMITS`]; all but the first are compiled when needed.
@@ -145,10 +149,16 @@ const BUDGET_PER_BYTE: usize = 16;
 
 impl Backtracking {
     pub(super) fn compile(pattern: &str) -> Result<Self> {
-        let first = build(pattern, LIMITS[0]).map_err(|error| compile_error(pattern, &error))?;
+        let build = |given: &str| build(given, LIMITS[0]).map_err(|error| compile_error(pattern, &error));
+        let mut first = build(pattern)?;
+        let kept = kept_apart(pattern);
+        if let Cow::Owned(kept) = &kept {
+            first = build(kept)?;
+        }
         let levels = [const { OnceLock::new() }; LIMITS.len()];
         let _ = levels[0].set(Ok(first));
-        Ok(Self { pattern: pattern.to_owned(), keeps_out: pattern.contains(r"\K"), levels })
+        let keeps_out = pattern.contains(r"\K");
+        Ok(Self { pattern: pattern.to_owned(), kept: kept.into_owned(), keeps_out, levels })
     }
 
     pub(super) fn for_each_match<F>(&self, text: &str, emit: &mut F) -> Result<()>
@@ -184,7 +194,7 @@ impl Backtracking {
                 *budget = budget.checked_sub(limit).ok_or_else(|| self.too_hard(at))?;
             }
             let regex = level
-                .get_or_init(|| build(&self.pattern, limit).map_err(|error| error.to_string()))
+                .get_or_init(|| build(&self.kept, limit).map_err(|error| error.to_string()))
                 .as_ref()
                 .map_err(|error| pattern_error(&self.pattern, None, error.clone()))?;
             match regex.find_from_pos(text, at) {

@@ -32,6 +32,7 @@ pub mod known;
 mod lower;
 mod own_atoms;
 mod properties;
+mod rewrites;
 mod scanner;
 mod spelt;
 mod syntax;
