@@ -281,6 +281,12 @@ def test_a_run_that_is_needed_twice_is_needed_once_in_tiktoken(native: Any) -> N
     for pattern in ["(?:b+a?b*)+", "(?!c)(?:b+a?b*)+"]:
         assert tiktoken_bytes(pattern, {}).encode("baa") == list(b"baa")
         assert ours(pattern, "baa") == list(b"ba")
+    import tiktoken
+
+    ab = {bytes([byte]): rank for rank, byte in enumerate(range(256))} | {b"bb": 256, b"bba": 257}
+    both = tiktoken.Encoding("both", pat_str="b+b|b+a", mergeable_ranks=ab, special_tokens={})
+    assert both.encode("bba") == [257]
+    assert native.Tokenizer.from_ranks(ab, split="b+b|b+a", unmatched="drop").encode("bba") == [256]
     for text in ["bb", "bab"]:
         assert tiktoken_bytes("b+a?b+", {}).encode(text) == ours("b+a?b+", text) == list(text.encode())
 

@@ -88,3 +88,38 @@ fn what_is_inserted_behind_a_character_of_several_tokens_does_not_go_back() {
     let characters = char_offsets("éa".as_bytes(), &encoding.byte_offsets, &Unwatched).unwrap();
     assert_eq!(characters, [(0, 0), (0, 1), (0, 1), (0, 1), (1, 2), (1, 2)]);
 }
+
+/// A Unigram model without tokens for all bytes: some unknown characters become bytes, some the unknown token.
+#[test]
+fn bytes_and_unknown_tokens_stand_in_the_order_of_the_text() {
+    let model = Unigram {
+        tokens: tokens(&["<unk>", "<0xC3>", "<0xA9>", "a"]).into(),
+        scores: vec![0.0, 0.0, 0.0, -1.0],
+        kinds: vec![],
+        unk: Some(0),
+        unk_score: -10.0,
+        byte_fallback: true,
+        single_precision: true,
+    };
+    let engine = engine(Model::Unigram(model), vec![]);
+    for (text, want) in [("é한", &[1, 2, 0][..]), ("한é", &[0, 1, 2]), ("aé한한é", &[3, 1, 2, 0, 1, 2])]
+    {
+        assert_eq!(encode(&engine, text), want, "{text}");
+        let encoding = engine.encode_with_offsets(Text::Str(text), &Special::Text, &Unwatched).unwrap();
+        let ends: Vec<usize> = encoding.byte_offsets.iter().map(|span| span.end).collect();
+        assert!(ends.is_sorted() && ends.last() == Some(&text.len()), "{text}: {ends:?}");
+    }
+}
+
+/// A length that is as large as a byte may be, in the first bytes of something else.
+#[test]
+fn what_starts_like_a_sentencepiece_model_is_looked_at_without_overflow() {
+    for rest in [&[0xFF, 0xFF][..], &[0x05, 0xFF, 0x00], &[0xFE, 0xFE, 0xFE]] {
+        let file =
+            std::env::temp_dir().join(format!("tokenmill-found-{}-{}", std::process::id(), rest.len()));
+        std::fs::write(&file, [&[0x0A][..], rest].concat()).unwrap();
+        let loaded = tokenmill_io::load(&file, &tokenmill_io::LoadOptions::default());
+        std::fs::remove_file(&file).unwrap();
+        assert!(loaded.is_err());
+    }
+}

@@ -7,7 +7,7 @@ use regex_automata::meta;
 
 use super::pattern_error;
 use super::properties;
-use super::rewrites::kept_apart;
+use super::rewrites::{for_backtracking, for_linear};
 use super::tokens::{Dialect, Group, Member, Mode, Token, Tokens, members};
 use crate::error::{Error, Kind, Place, Result};
 use crate::span::Span;
@@ -57,7 +57,7 @@ impl Linear {
             return None;
         }
         let config = meta::Config::new().nfa_size_limit(Some(SIZE_LIMIT));
-        let regex = meta::Builder::new().configure(config).build(pattern).ok()?;
+        let regex = meta::Builder::new().configure(config).build(&for_linear(pattern)).ok()?;
         Some(Self { regex })
     }
 
@@ -151,7 +151,7 @@ impl Backtracking {
     pub(super) fn compile(pattern: &str) -> Result<Self> {
         let build = |given: &str| build(given, LIMITS[0]).map_err(|error| compile_error(pattern, &error));
         let mut first = build(pattern)?;
-        let kept = kept_apart(pattern);
+        let kept = for_backtracking(pattern);
         if let Cow::Owned(kept) = &kept {
             first = build(kept)?;
         }

@@ -18,7 +18,7 @@ pub(crate) use write::write;
 pub(crate) fn is_like(bytes: &[u8]) -> bool {
     let Some(Ok(first)) = wire::Message::of_file(bytes).fields().next() else {
         // The file may be cut inside its first field.
-        return matches!(bytes, [0x0a, piece, 0x0a, text, ..] if text + 2 <= *piece);
+        return matches!(bytes, [0x0a, piece, 0x0a, text, ..] if text.checked_add(2).is_some_and(|end| end <= *piece));
     };
     let Some(inner) = first.value.bytes() else { return false };
     match first.number {

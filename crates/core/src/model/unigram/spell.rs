@@ -58,19 +58,19 @@ impl Unigram {
             let edge = last(at);
             let start = self.start_of(text, edge, at);
             let id = if edge == UNKNOWN { None } else { Some(vocabulary.tokens().id(edge as usize)) };
-            match id {
-                Some(id) if !looks_up || Some(id) != self.unk => {
-                    if let Some(end) = run_end.take()
-                        && !self.spell_run(text, at, end, vocabulary_of_runs, &mut out)
-                    {
-                        failed_at = Some(at);
-                    }
-                    out.push(id, narrow(at));
-                }
-                None if self.single_precision && self.spell_char_as_bytes(text, start, at, &mut out) => {}
-                _ => {
-                    run_end.get_or_insert(at);
-                }
+            let bytes = if id.is_none() { self.bytes_of_char(&text[start..at]) } else { None };
+            let is_in_run = bytes.is_none() && id.is_none_or(|id| looks_up && Some(id) == self.unk);
+            if is_in_run {
+                run_end.get_or_insert(at);
+            } else if let Some(end) = run_end.take()
+                && !self.spell_run(text, at, end, vocabulary_of_runs, &mut out)
+            {
+                failed_at = Some(at);
+            }
+            if let Some(bytes) = bytes {
+                spell_char(bytes, &text[start..at], start, &mut out);
+            } else if let Some(id) = id.filter(|_| !is_in_run) {
+                out.push(id, narrow(at));
             }
             at = start;
             if spent - at >= super::best::STRIDE {
@@ -125,16 +125,17 @@ impl Unigram {
         self.unk.is_some()
     }
 
-    /// A character as its bytes: the last one stands for all of it, the others for nothing.
-    fn spell_char_as_bytes(&self, text: &[u8], start: usize, end: usize, out: &mut Out<'_>) -> bool {
-        let Some(bytes) = &self.bytes else { return false };
-        let char = &text[start..end];
-        if char.iter().any(|&byte| bytes[usize::from(byte)] == NO_ID) {
-            return false;
-        }
-        for (i, &byte) in char.iter().enumerate().rev() {
-            out.push(bytes[usize::from(byte)], narrow(if i + 1 == char.len() { end } else { start }));
-        }
-        true
+    /// The tokens of all bytes, where characters are spelled one by one and this one can be.
+    fn bytes_of_char(&self, char: &[u8]) -> Option<&[TokenId; 256]> {
+        let bytes = self.bytes.as_deref().filter(|_| self.single_precision)?;
+        char.iter().all(|&byte| bytes[usize::from(byte)] != NO_ID).then_some(bytes)
+    }
+}
+
+/// A character as its bytes: the last one stands for all of it, the others for nothing.
+fn spell_char(bytes: &[TokenId; 256], char: &[u8], start: usize, out: &mut Out<'_>) {
+    for (i, &byte) in char.iter().enumerate().rev() {
+        let end = if i + 1 == char.len() { start + char.len() } else { start };
+        out.push(bytes[usize::from(byte)], narrow(end));
     }
 }

@@ -3,11 +3,17 @@ mod cuts;
 mod engines;
 mod oracle;
 mod plans;
+mod rewrites;
 mod translate;
 
 use super::{Plan, Splitter};
 use crate::description::Split;
 use crate::error::Error;
+
+/// The big tests run in full only where this is set.
+fn is_slow() -> bool {
+    std::env::var_os("TOKENMILL_SLOW").is_some()
+}
 
 /// tiktoken's own spelling of cl100k.
 const TIKTOKEN_CL100K: &str = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s";

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::{EDGES, Plan, Split, Splitter, VARIANTS, expected, spans, splitter};
+use super::{EDGES, Plan, Split, Splitter, VARIANTS, expected, is_slow, spans, splitter};
 use crate::pattern::{atoms, known};
 
 /// Each known pattern once, then the variants.
@@ -37,11 +37,6 @@ impl Pair {
         let found = spans(&self.splitter, text).unwrap();
         assert_eq!(found, expected(&self.regex, text), "{} on {text:?}", self.pattern);
     }
-}
-
-/// The big tests run in full only where this is set.
-fn is_slow() -> bool {
-    std::env::var_os("TOKENMILL_SLOW").is_some()
 }
 
 #[test]
