@@ -128,6 +128,16 @@ impl Vocabulary {
         self.offsets.len() - 1
     }
 
+    /// Heap bytes held.
+    pub fn memory(&self) -> usize {
+        let slots = match &self.slots {
+            Slots::Identity(_) => 0,
+            Slots::Dense(ids) | Slots::Sparse(ids) => 4 * ids.capacity(),
+        };
+        let by_bytes = self.by_bytes.capacity() * 8 / 7 * (size_of::<u32>() + 1);
+        self.tokens.memory() + slots + by_bytes + self.decoded.capacity() + 4 * self.offsets.capacity()
+    }
+
     /// No ids at all?
     pub fn is_empty(&self) -> bool {
         self.len() == 0

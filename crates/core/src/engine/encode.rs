@@ -55,10 +55,31 @@ pub enum Special {
     Only(Vec<String>),
 }
 
+/// What a sink asks for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Wants {
+    /// Each pretoken with its ids: [`Sink::take`].
+    Pretokens,
+    /// Ids in a row: [`Sink::extend`].
+    Ids,
+    /// How many ids: [`Sink::count`].
+    Count,
+}
+
 /// Where ids go.
 pub(super) trait Sink {
+    /// What is given to it where there is a choice. Added tokens come apart in any case.
+    const WANTS: Wants = Wants::Pretokens;
     /// Is it of interest what part of a pretoken an id stands for?
     const WANTS_ENDS: bool;
+
+    /// The ids of some pretokens.
+    #[inline]
+    fn extend(&mut self, _ids: &[TokenId]) {}
+
+    /// How many ids some pretokens have.
+    #[inline]
+    fn count(&mut self, _count: usize) {}
 
     /// Text in which the added tokens of the first pass are not: what comes until [`Self::end`] is
     /// made from it.
@@ -93,7 +114,13 @@ pub(super) trait Sink {
 }
 
 impl Sink for Vec<TokenId> {
+    const WANTS: Wants = Wants::Ids;
     const WANTS_ENDS: bool = false;
+
+    #[inline]
+    fn extend(&mut self, ids: &[TokenId]) {
+        self.extend_from_slice(ids);
+    }
 
     #[inline]
     fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, ids: &[TokenId], _ends: &[u32]) {
@@ -111,7 +138,13 @@ impl Sink for Vec<TokenId> {
 pub(super) struct Counter(pub(super) usize);
 
 impl Sink for Counter {
+    const WANTS: Wants = Wants::Count;
     const WANTS_ENDS: bool = false;
+
+    #[inline]
+    fn count(&mut self, count: usize) {
+        self.0 += count;
+    }
 
     #[inline]
     fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, ids: &[TokenId], _ends: &[u32]) {
@@ -125,10 +158,18 @@ impl Sink for Counter {
 }
 
 /// What a call holds while it runs.
-struct Run<'a, 'w> {
+pub(super) struct Run<'a, 'w> {
     recognised: &'a Recognised<'a>,
-    worker: &'a mut Worker,
-    ticker: &'a mut Ticker<'w>,
+    pub(super) worker: &'a mut Worker,
+    pub(super) ticker: &'a mut Ticker<'w>,
+}
+
+/// An error in a pretoken that came from there.
+pub(super) fn placed(error: Error, origins: Origins<'_>) -> Error {
+    error.placed(|place| match place {
+        Place::Byte(at) => Place::Byte(origins.span(Span::new(at, at)).start),
+        Place::Character(_) => place,
+    })
 }
 
 impl Engine {
@@ -234,22 +275,20 @@ impl Engine {
     /// Text in which the added tokens of the first pass are not.
     fn encode_segment<S: Sink>(&self, piece: Piece<'_>, run: &mut Run<'_, '_>, sink: &mut S) -> Result<()> {
         if let Some(splitter) = &self.parts.direct {
-            let split = splitter.for_each(piece.text, |span| {
-                run.ticker.spend(splitter.work(span.len()))?;
-                let pretoken = span.of(piece.text.as_bytes());
-                self.encode_pretoken(
-                    pretoken,
-                    piece.origins.slice(span),
-                    &mut run.worker.scratch,
-                    run.ticker,
-                    sink,
-                )
-            });
+            let split = match S::WANTS {
+                Wants::Ids | Wants::Count => self.encode_by_chunks(splitter, piece, run, sink),
+                Wants::Pretokens => splitter.for_each(piece.text, |span| {
+                    run.ticker.spend(splitter.work(span.len()))?;
+                    let pretoken = span.of(piece.text.as_bytes());
+                    let scratch = &mut run.worker.scratch;
+                    self.encode_pretoken(pretoken, piece.origins.slice(span), scratch, run.ticker, sink)
+                }),
+            };
             let Origins::Same(base) = piece.origins else { return split };
             return split.map_err(|error| error.of_split_at(Some(base)));
         }
         let Run { recognised, worker, ticker } = run;
-        let Worker { scratch, normalized, pretokenized } = &mut **worker;
+        let Worker { scratch, normalized, pretokenized, .. } = &mut **worker;
         ticker.spend(piece.text.len())?;
         let piece = self
             .parts
@@ -279,12 +318,7 @@ impl Engine {
         ticker: &mut Ticker<'_>,
         sink: &mut S,
     ) -> Result<()> {
-        sink.spell(pretoken, &self.parts, scratch, ticker).map_err(|error| {
-            error.placed(|place| match place {
-                Place::Byte(at) => Place::Byte(origins.span(Span::new(at, at)).start),
-                Place::Character(_) => place,
-            })
-        })?;
+        sink.spell(pretoken, &self.parts, scratch, ticker).map_err(|error| placed(error, origins))?;
         sink.take(pretoken, origins, &scratch.ids, &scratch.ends);
         Ok(())
     }

@@ -6,11 +6,14 @@
 mod added;
 mod arranged;
 mod batch;
+mod cache;
+mod chunk;
 mod decode;
 mod derive;
 mod dropout;
 mod encode;
 pub mod explain;
+mod memory;
 mod offsets;
 mod paths;
 mod stream;
@@ -21,6 +24,7 @@ pub use arranged::{Arranged, Sequence};
 pub use decode::{DecodeOptions, Undefined};
 pub use dropout::Dropout;
 pub use encode::{Special, Text};
+pub use memory::MemoryUsage;
 pub use offsets::{Encoding, char_offsets};
 pub use paths::Draw;
 pub use stream::DecodeStream;
@@ -36,6 +40,7 @@ use crate::postprocess::PostProcessors;
 use crate::pretokenize::PreTokenizers;
 use crate::special::LiteralMatcher;
 use crate::vocabulary::Vocabulary;
+use cache::{DEFAULT_CACHE_BYTES, Seed};
 use worker::Workers;
 
 /// A tokenizer, ready to run.
@@ -44,6 +49,7 @@ pub struct Engine {
     description: Description,
     hooks: Hooks,
     parts: Parts,
+    seed: Seed,
     workers: Workers,
 }
 
@@ -69,7 +75,8 @@ pub(crate) struct Parts {
 
 impl Engine {
     pub(crate) fn new(description: Description, hooks: Hooks, parts: Parts) -> Self {
-        Self { description, hooks, parts, workers: Workers::default() }
+        let seed = Seed::new(&parts.model, &parts.vocabulary);
+        Self { description, hooks, parts, seed, workers: Workers::new(DEFAULT_CACHE_BYTES) }
     }
 
     /// What this tokenizer is.

@@ -1,20 +1,36 @@
 //! The mutable state of one call, and the list in which it rests between calls.
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use crate::aligned::Rewritten;
 use crate::model::Scratch;
 
+use super::cache::{Budget, Learnt};
+use super::chunk::Chunk;
+
 /// What one call holds alone while it encodes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Worker {
     pub(super) scratch: Scratch,
     /// What normalization rewrites.
     pub(super) normalized: [Rewritten; 2],
     /// What pre-tokenization rewrites, a text for each step.
     pub(super) pretokenized: Vec<Rewritten>,
+    pub(super) chunk: Chunk,
+    pub(super) learnt: Learnt,
 }
 
 impl Worker {
+    fn new(budget: &Arc<Budget>) -> Self {
+        Self {
+            scratch: Scratch::default(),
+            normalized: Default::default(),
+            pretokenized: Vec::new(),
+            chunk: Chunk::default(),
+            learnt: Learnt::new(budget),
+        }
+    }
+
+    /// Heap bytes of what a text may make large.
     fn memory(&self) -> usize {
         let texts = self.normalized.iter().chain(&self.pretokenized);
         self.scratch.memory() + texts.map(Rewritten::memory).sum::<usize>()
@@ -27,25 +43,40 @@ const RESTING_BYTES: usize = 1 << 20;
 /// Workers at rest. Taking and returning one never waits: a place that another thread is just
 /// using (or was using when the process forked) is passed over, and an empty list makes a new
 /// worker. Nothing that a worker holds changes a result.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Workers {
     places: [Mutex<Option<Box<Worker>>>; 8],
+    budget: Arc<Budget>,
 }
 
 impl Workers {
+    /// What they learn takes so many bytes at most, together.
+    pub(super) fn new(cache_bytes: usize) -> Self {
+        Self { places: Default::default(), budget: Arc::new(Budget::new(cache_bytes)) }
+    }
+
+    /// What they have learnt.
+    pub(super) fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
     /// Runs `work` with a worker of its own.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut Worker) -> T) -> T {
         let mut worker = self.take();
         let result = work(&mut worker);
         if worker.memory() > RESTING_BYTES {
-            *worker = Worker::default();
+            worker.scratch = Scratch::default();
+            worker.normalized = Default::default();
+            worker.pretokenized = Vec::new();
         }
+        worker.learnt.report();
         self.put_back(worker);
         result
     }
 
     fn take(&self) -> Box<Worker> {
-        self.places.iter().find_map(|place| place.try_lock().ok()?.take()).unwrap_or_default()
+        let resting = self.places.iter().find_map(|place| place.try_lock().ok()?.take());
+        resting.unwrap_or_else(|| Box::new(Worker::new(&self.budget)))
     }
 
     fn put_back(&self, worker: Box<Worker>) {

@@ -122,6 +122,11 @@ impl Bpe {
         })
     }
 
+    /// May a pretoken with the bytes of the token at this index become it at once?
+    pub fn may_become(&self, index: usize) -> bool {
+        self.at_once.get(index) == Some(&true)
+    }
+
     /// Does merging build every token that a text may become from its bytes, so that the rule for
     /// whole pretokens says nothing new?
     pub fn builds_every_token(&self, vocabulary: &Vocabulary) -> bool {

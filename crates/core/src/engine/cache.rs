@@ -1,0 +1,279 @@
+//! What pretokens become, looked up in place of asking the model.
+//!
+//! Two parts. The [`Seed`] holds every token that a pretoken may become at once; it is made with the
+//! engine, shared, and never changes. [`Learnt`] holds what one worker met; together they keep to
+//! the bytes of a [`Budget`]. Neither ever changes a result.
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT, ShortTable, Value};
+
+use crate::ids::{TokenId, narrow};
+use crate::model::Model;
+use crate::vocabulary::Vocabulary;
+
+/// Longer pretokens hardly repeat and are not kept.
+const LONGEST: usize = 128;
+
+/// A worker starts with `2^FIRST_BITS` buckets.
+const FIRST_BITS: u32 = 8;
+
+/// What all workers of a tokenizer may learn, in bytes.
+pub(super) const DEFAULT_CACHE_BYTES: usize = 32 << 20;
+
+/// The tokens that a pretoken may become at once.
+#[derive(Debug)]
+pub(super) struct Seed(ShortTable);
+
+impl Seed {
+    /// Those of a model for which that can be said beforehand.
+    pub(super) fn new(model: &Model, vocabulary: &Vocabulary) -> Self {
+        let is_short = |bytes: &[u8]| (1..=SHORT).contains(&bytes.len());
+        let tokens = || {
+            let bpe = model.as_bpe();
+            vocabulary.tokens().iter().enumerate().filter_map(move |(index, (id, bytes))| {
+                (is_short(bytes) && bpe?.may_become(index)).then_some((id, bytes))
+            })
+        };
+        // Two places a bucket, at most four in five of them taken.
+        let buckets = (tokens().count() * 5 / 8).max(2).next_power_of_two();
+        let mut table = ShortTable::new(buckets.trailing_zeros());
+        for (id, bytes) in tokens() {
+            let key = short_table::key_at(bytes, 0, bytes.len());
+            let hash = short_table::hash(key);
+            let value = Value { words: [id, 0, 0], count: 1 };
+            match table.get_mut(key, hash) {
+                // Of tokens with the same bytes the last counts, as in the vocabulary.
+                Some(place) => *place = value,
+                // Where there is no place for it, the model is asked.
+                None => _ = table.insert(key, hash, value),
+            }
+        }
+        Self(table)
+    }
+
+    #[inline]
+    pub(super) fn get(&self, key: Key, hash: u64) -> Option<&Value> {
+        self.0.get(key, hash)
+    }
+
+    #[inline]
+    pub(super) fn prefetch(&self, hash: u64) {
+        self.0.prefetch(hash);
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory(&self) -> usize {
+        self.0.memory()
+    }
+}
+
+/// The bytes that the workers of one tokenizer may hold together, and what their look-ups found.
+#[derive(Debug)]
+pub(super) struct Budget {
+    limit: usize,
+    taken: AtomicUsize,
+    lookups: AtomicU64,
+    misses: AtomicU64,
+}
+
+impl Budget {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, taken: AtomicUsize::new(0), lookups: AtomicU64::new(0), misses: AtomicU64::new(0) }
+    }
+
+    /// What may be taken, and what is.
+    pub(super) fn bytes(&self) -> (usize, usize) {
+        (self.limit, self.taken.load(Relaxed))
+    }
+
+    /// Look-ups of workers that have reported, and how many of them found nothing.
+    pub(super) fn lookups(&self) -> (u64, u64) {
+        (self.lookups.load(Relaxed), self.misses.load(Relaxed))
+    }
+
+    /// Takes so many bytes, if they are left.
+    fn take(&self, bytes: usize) -> bool {
+        let more = |taken: usize| taken.checked_add(bytes).filter(|&taken| taken <= self.limit);
+        self.taken.fetch_update(Relaxed, Relaxed, more).is_ok()
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.taken.fetch_sub(bytes, Relaxed);
+    }
+}
+
+/// A pretoken as it is looked up; 0 for one that is too long to be kept.
+#[inline]
+pub(super) fn key_at(text: &[u8], start: usize, length: usize) -> Key {
+    if length <= SHORT {
+        short_table::key_at(text, start, length)
+    } else if length <= LONGEST {
+        long_key(&text[start..start + length])
+    } else {
+        0
+    }
+}
+
+/// A hash with a mark that no key of a short pretoken has. What is found by it is confirmed.
+fn long_key(pretoken: &[u8]) -> Key {
+    let (words, rest) = pretoken.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let (mut low, mut high) = (pretoken.len() as u64, 0x9e37_79b9_7f4a_7c15_u64);
+    for &word in words.iter().chain([&last]) {
+        let word = u64::from_le_bytes(word);
+        low = mix(low ^ word, 0xd6e8_feb8_6659_fd93);
+        high = mix(high.rotate_left(29) ^ word, 0xa076_1d64_78bd_642f);
+    }
+    u128::from(low) | u128::from(high) << 64 | 0xFF << 120
+}
+
+#[inline]
+fn mix(word: u64, factor: u64) -> u64 {
+    let wide = u128::from(word) * u128::from(factor);
+    (wide >> 64) as u64 ^ wide as u64
+}
+
+/// In the count of a value: its words say where the bytes start, where the ids start, and how long
+/// the pretoken is.
+const IS_LONG: u32 = 1 << 31;
+
+/// What one worker met.
+#[derive(Debug)]
+pub(super) struct Learnt {
+    table: ShortTable,
+    /// The bytes of pretokens that are longer than a key.
+    bytes: Vec<u8>,
+    /// The ids of these, and of pretokens that have more of them than fit into an entry.
+    ids: Vec<TokenId>,
+    budget: Arc<Budget>,
+    /// Bytes of the budget that this worker has.
+    held: usize,
+    lookups: u64,
+    misses: u64,
+}
+
+/// Bytes and ids that may be kept apart for each bucket of the table.
+const BYTES: usize = 16;
+const IDS: usize = 4;
+
+/// The bytes of a worker whose table has `2^bits` buckets.
+const fn room(bits: u32) -> usize {
+    ShortTable::memory_of(bits) + ((BYTES + IDS * size_of::<TokenId>()) << bits)
+}
+
+impl Learnt {
+    /// Without room in the budget nothing is ever learnt.
+    pub(super) fn new(budget: &Arc<Budget>) -> Self {
+        let mut learnt = Self {
+            table: ShortTable::new(0),
+            bytes: Vec::new(),
+            ids: Vec::new(),
+            budget: Arc::clone(budget),
+            held: 0,
+            lookups: 0,
+            misses: 0,
+        };
+        if learnt.take(room(FIRST_BITS)) {
+            learnt.table = ShortTable::new(FIRST_BITS);
+        }
+        learnt
+    }
+
+    fn take(&mut self, bytes: usize) -> bool {
+        let taken = self.budget.take(bytes);
+        self.held += if taken { bytes } else { 0 };
+        taken
+    }
+
+    #[inline]
+    pub(super) fn get(&self, key: Key, hash: u64) -> Option<&Value> {
+        self.table.get(key, hash)
+    }
+
+    /// The ids of an entry that do not stand in it; `None` where it is another pretoken's.
+    pub(super) fn ids_apart(&self, value: &Value, pretoken: &[u8]) -> Option<&[TokenId]> {
+        let [first, second, length] = value.words.map(|word| word as usize);
+        let count = (value.count & !IS_LONG) as usize;
+        if value.count & IS_LONG == 0 {
+            return self.ids.get(first..first + count);
+        }
+        let is_same = self.bytes.get(first..first + length) == Some(pretoken);
+        if is_same { self.ids.get(second..second + count) } else { None }
+    }
+
+    /// Keeps what a pretoken became that was not found.
+    pub(super) fn learn(&mut self, key: Key, hash: u64, pretoken: &[u8], ids: &[TokenId]) {
+        if self.held == 0 || key == 0 {
+            return;
+        }
+        let apart = pretoken.len() > SHORT || ids.len() > INLINE;
+        let bytes = if pretoken.len() > SHORT { pretoken } else { &[] };
+        // Three places in four, so that look-ups end soon.
+        let is_full = |learnt: &Self| {
+            let buckets = 1 << learnt.table.bits();
+            learnt.table.len() * 2 >= buckets * 3
+                || learnt.bytes.len() + bytes.len() > buckets * BYTES
+                || (apart && learnt.ids.len() + ids.len() > buckets * IDS)
+        };
+        if is_full(self) {
+            self.make_room();
+            if is_full(self) {
+                return;
+            }
+        }
+        let mut value = Value { words: [0; INLINE], count: narrow(ids.len()) };
+        if apart {
+            let place = narrow(self.ids.len());
+            self.ids.extend_from_slice(ids);
+            value.words[0] = place;
+            if !bytes.is_empty() {
+                value.words = [narrow(self.bytes.len()), place, narrow(bytes.len())];
+                value.count |= IS_LONG;
+                self.bytes.extend_from_slice(bytes);
+            }
+        } else {
+            value.words[..ids.len()].copy_from_slice(ids);
+        }
+        if !self.table.insert(key, hash, value) {
+            self.table.replace(key, hash, value);
+        }
+    }
+
+    /// Doubles the tables; where the budget does not allow that, forgets what is in them. What is
+    /// met often is soon learnt again.
+    #[cold]
+    fn make_room(&mut self) {
+        let bits = self.table.bits();
+        if self.take(room(bits)) {
+            self.table = self.table.doubled();
+            self.bytes.reserve_exact((BYTES << (bits + 1)) - self.bytes.len());
+            self.ids.reserve_exact((IDS << (bits + 1)) - self.ids.len());
+        } else {
+            self.table.clear();
+            self.bytes.clear();
+            self.ids.clear();
+        }
+    }
+
+    /// So many pretokens were looked up, and so many of them were not known.
+    #[inline]
+    pub(super) fn note(&mut self, lookups: usize, misses: usize) {
+        self.lookups += lookups as u64;
+        self.misses += misses as u64;
+    }
+
+    /// Tells the others what was noted.
+    pub(super) fn report(&mut self) {
+        self.budget.lookups.fetch_add(std::mem::take(&mut self.lookups), Relaxed);
+        self.budget.misses.fetch_add(std::mem::take(&mut self.misses), Relaxed);
+    }
+}
+
+impl Drop for Learnt {
+    fn drop(&mut self) {
+        self.report();
+        self.budget.give_back(self.held);
+    }
+}

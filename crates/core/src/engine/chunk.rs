@@ -1,0 +1,263 @@
+//! Pretokens by chunks: first the split finds some hundred of them and asks for what is known of
+//! each, then that is taken, when it has had time to come near.
+use tokenmill_kernels::short_table::{self, INLINE, Key};
+
+use crate::aligned::{Origins, Piece};
+use crate::error::Result;
+use crate::ids::TokenId;
+use crate::pattern::Splitter;
+use crate::span::Span;
+
+use super::Engine;
+use super::cache::{Seed, key_at};
+use super::encode::{Run, Sink, Wants, placed};
+
+/// Pretokens of a chunk.
+const LENGTH: usize = 256;
+/// A chunk whose pretokens took this much work to find is taken at once, so that a wish to stop is
+/// heard in time.
+const WORK: usize = 1 << 15;
+/// Ids that may wait when others than those of an entry are put behind them.
+const ROOM: usize = 256;
+/// Ids that may wait for a sink: these, and an entry for each pretoken.
+const IDS: usize = LENGTH * INLINE + ROOM;
+
+/// Pretokens that were found, and ids that were not yet given out.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    spans: [Span; LENGTH],
+    keys: [Key; LENGTH],
+    hashes: [u64; LENGTH],
+    length: usize,
+    work: usize,
+    ids: [TokenId; IDS],
+}
+
+impl Default for Chunk {
+    fn default() -> Self {
+        Self {
+            spans: [Span::new(0, 0); LENGTH],
+            keys: [0; LENGTH],
+            hashes: [0; LENGTH],
+            length: 0,
+            work: 0,
+            ids: [0; IDS],
+        }
+    }
+}
+
+impl Chunk {
+    /// Puts a pretoken of `text`. True if the chunk should be taken now.
+    #[inline]
+    fn push(&mut self, text: &[u8], span: Span, work: usize, seed: &Seed) -> bool {
+        let key = key_at(text, span.start, span.len());
+        let hash = short_table::hash(key);
+        seed.prefetch(hash);
+        let at = self.length % LENGTH;
+        self.spans[at] = span;
+        self.keys[at] = key;
+        self.hashes[at] = hash;
+        self.length = at + 1;
+        self.work += work;
+        self.length == LENGTH || self.work >= WORK
+    }
+}
+
+impl Engine {
+    /// Splits a text in which no added tokens are and encodes its pretokens, for a sink that asks
+    /// for ids or their number alone.
+    pub(super) fn encode_by_chunks<S: Sink>(
+        &self,
+        splitter: &Splitter,
+        piece: Piece<'_>,
+        run: &mut Run<'_, '_>,
+        sink: &mut S,
+    ) -> Result<()> {
+        let text = piece.text.as_bytes();
+        let split = splitter.for_each(piece.text, |span| {
+            let is_full = run.worker.chunk.push(text, span, splitter.work(span.len()), &self.seed);
+            if is_full { self.take_chunk(text, piece.origins, run, sink) } else { Ok(()) }
+        });
+        // What was found before a split failed has its error first.
+        self.take_chunk(text, piece.origins, run, sink)?;
+        split
+    }
+
+    fn take_chunk<S: Sink>(
+        &self,
+        text: &[u8],
+        origins: Origins<'_>,
+        run: &mut Run<'_, '_>,
+        sink: &mut S,
+    ) -> Result<()> {
+        let worker = &mut *run.worker;
+        let chunk = &mut worker.chunk;
+        let length = std::mem::take(&mut chunk.length);
+        run.ticker.spend(std::mem::take(&mut chunk.work))?;
+        let (mut waiting, mut misses) = (0, 0);
+        for at in 0..length {
+            let (key, hash) = (chunk.keys[at], chunk.hashes[at]);
+            if key != 0
+                && let Some(value) = self.seed.get(key, hash).or_else(|| worker.learnt.get(key, hash))
+            {
+                let count = value.count as usize;
+                if count <= INLINE {
+                    if matches!(S::WANTS, Wants::Ids) {
+                        chunk.ids[waiting..waiting + INLINE].copy_from_slice(&value.words);
+                    }
+                    waiting += count;
+                    continue;
+                }
+                if let Some(ids) = worker.learnt.ids_apart(value, chunk.spans[at].of(text)) {
+                    waiting = give_out(sink, &mut chunk.ids, waiting, ids);
+                    continue;
+                }
+            }
+            misses += 1;
+            let pretoken = chunk.spans[at].of(text);
+            self.parts
+                .model
+                .encode(pretoken, &self.parts.vocabulary, &mut worker.scratch, run.ticker)
+                .map_err(|error| placed(error, origins.slice(chunk.spans[at])))?;
+            worker.learnt.learn(key, hash, pretoken, &worker.scratch.ids);
+            waiting = give_out(sink, &mut chunk.ids, waiting, &worker.scratch.ids);
+        }
+        if matches!(S::WANTS, Wants::Ids) {
+            sink.extend(&chunk.ids[..waiting]);
+        } else {
+            sink.count(waiting);
+        }
+        worker.learnt.note(length, misses);
+        Ok(())
+    }
+}
+
+/// Puts ids behind those that wait, or gives all of them out; how many wait then.
+#[inline]
+fn give_out<S: Sink>(sink: &mut S, buffer: &mut [TokenId; IDS], waiting: usize, ids: &[TokenId]) -> usize {
+    let together = waiting + ids.len();
+    if !matches!(S::WANTS, Wants::Ids) {
+        return together;
+    }
+    if ids.len() <= INLINE || together <= ROOM {
+        buffer[waiting..together].copy_from_slice(ids);
+        return together;
+    }
+    sink.extend(&buffer[..waiting]);
+    sink.extend(ids);
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::compile::compile;
+    use crate::description::{AddedToken, Alphabet, Bpe, Description, Merges, Split, TokenList};
+    use crate::engine::{Special, Text};
+    use crate::watch::Unwatched;
+
+    /// A sink that takes pretoken by pretoken, and so never meets the cache.
+    struct OneByOne(Vec<TokenId>);
+
+    impl Sink for OneByOne {
+        const WANTS_ENDS: bool = false;
+
+        fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, ids: &[TokenId], _ends: &[u32]) {
+            self.0.extend_from_slice(ids);
+        }
+
+        fn added(&mut self, _found: Piece<'_>, id: TokenId) {
+            self.0.push(id);
+        }
+    }
+
+    /// Bytes, and tokens of two to twenty letters, of which some cannot be merged from others.
+    fn engine(pattern: &str, cache_bytes: usize) -> Engine {
+        let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
+        for token in ["ab", "abc", "bc", " a", "abab", "zzzz", "abababab", "cccccccccccccccccccc", "  "] {
+            tokens.push(token.as_bytes().to_vec());
+        }
+        let tokens =
+            TokenList::from_entries(tokens.into_iter().enumerate().map(|(id, t)| (id as u32, t)).collect());
+        let plain = Bpe::plain(Alphabet::Bytes, tokens, Merges::ById);
+        let mut description = Description::of_bpe(&Split::Pattern(pattern.to_owned()), plain);
+        description.added_tokens = vec![AddedToken::special(300, "<s>")];
+        compile(description).unwrap().with_cache_bytes(Some(cache_bytes))
+    }
+
+    fn agree(engine: &Engine, text: &str) {
+        let (text, special) = (Text::Str(text), &Special::Parse);
+        let mut want = OneByOne(vec![]);
+        engine.encode_into(text, special, &Unwatched, &mut want).unwrap();
+        // What was learnt the first time is looked up the second time.
+        for _ in 0..2 {
+            let mut ids = vec![];
+            engine.encode(text, special, 1, &Unwatched, &mut ids).unwrap();
+            assert_eq!(ids, want.0);
+            assert_eq!(engine.count(text, special, 1, &Unwatched).unwrap(), want.0.len());
+        }
+    }
+
+    fn texts() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            6 => "[ab c]{1,4}",
+            2 => "[abc]{1,40}",
+            1 => "[a-z ]{1,6}",
+            1 => prop::sample::select(vec!["<s>", "é中", "\u{1F600}", "\n", "cccccccccccccccccccc", "zzzzz"]).prop_map(str::to_owned),
+            1 => (prop::sample::select(vec!["a", "ab", "c", " "]), 10..300_usize).prop_map(|(part, n)| part.repeat(n)),
+        ];
+        prop::collection::vec(piece, 0..600).prop_map(|pieces| pieces.concat())
+    }
+
+    #[test]
+    fn a_cache_of_any_size_changes_nothing() {
+        let engines: Vec<Engine> = [0, 1000, 30_000, 200_000, 32 << 20]
+            .into_iter()
+            .flat_map(|bytes| {
+                [r"\S+|\s+", r" ?\S+|\s", "[a-z]+", r"(?=c)|\s"].map(|pattern| engine(pattern, bytes))
+            })
+            .collect();
+        let config = ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() };
+        proptest!(config, |(text in texts())| {
+            for engine in &engines {
+                agree(engine, &text);
+            }
+        });
+        for engine in &engines {
+            let usage = engine.memory_usage();
+            assert!(usage.learnt <= usage.cache_bytes && usage.misses <= usage.lookups, "{usage:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_learnt_stays_within_its_bytes_and_is_found_again() {
+        let engine = engine(r"\S+|\s", 1 << 20);
+        let words: Vec<String> = (0..200_000).map(|n| format!("{n} q{n}{}", "x".repeat(27))).collect();
+        let words = words.join(" ");
+        agree(&engine, &words);
+        let usage = engine.memory_usage();
+        assert!(usage.learnt > 500_000 && usage.learnt <= 1 << 20, "{usage:?}");
+        let few = "one two three four five six seven eight nine ten eleven-twelve-thirteen ".repeat(100);
+        agree(&engine, &few);
+        let before = engine.memory_usage();
+        agree(&engine, &few);
+        let after = engine.memory_usage();
+        assert!(after.lookups > before.lookups);
+        assert_eq!(after.misses, before.misses);
+    }
+
+    #[test]
+    fn an_error_before_a_split_fails_comes_first() {
+        let byte_tokens = (0..128).map(|byte| (byte, vec![byte as u8])).collect();
+        let plain = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(byte_tokens), Merges::ById);
+        let split = Split::Pattern(r"(?:a+)+$(?!b)|.".to_owned());
+        let engine = compile(Description::of_bpe(&split, plain)).unwrap();
+        let text = format!("xx\u{FF}{}c", "a".repeat(5_000));
+        let error = engine.count(Text::Str(&text), &Special::Text, 1, &Unwatched).unwrap_err();
+        assert!(matches!(error.kind, crate::error::Kind::UnknownToken { .. }), "{error:?}");
+        // Nothing of it is left for the next text.
+        assert_eq!(engine.count(Text::Str("xx"), &Special::Text, 1, &Unwatched).unwrap(), 2);
+    }
+}

@@ -1,0 +1,47 @@
+//! What an engine holds in memory.
+use super::Engine;
+use super::cache::DEFAULT_CACHE_BYTES;
+use super::worker::Workers;
+
+/// Heap bytes of an engine by what they are for, and what its cache did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryUsage {
+    /// Ids and bytes, both ways.
+    pub vocabulary: usize,
+    /// The tables of the model.
+    pub model: usize,
+    /// Pretokens that are known from the start.
+    pub seed: usize,
+    /// What workers have learnt, of all workers together.
+    pub learnt: usize,
+    /// What they may learn.
+    pub cache_bytes: usize,
+    /// How often a pretoken was looked up, in calls that have ended.
+    pub lookups: u64,
+    /// How often it was not known, and the model was asked.
+    pub misses: u64,
+}
+
+impl Engine {
+    /// What is held now. Cost: none to speak of.
+    pub fn memory_usage(&self) -> MemoryUsage {
+        let budget = self.workers.budget();
+        let ((cache_bytes, learnt), (lookups, misses)) = (budget.bytes(), budget.lookups());
+        MemoryUsage {
+            vocabulary: self.parts.vocabulary.memory(),
+            model: self.parts.model.memory(),
+            seed: self.seed.memory(),
+            learnt,
+            cache_bytes,
+            lookups,
+            misses,
+        }
+    }
+
+    /// The same engine, whose workers may learn so many bytes together; the default is 32 MiB. That
+    /// changes how fast it is and nothing else.
+    #[must_use]
+    pub fn with_cache_bytes(self, bytes: Option<usize>) -> Self {
+        Self { workers: Workers::new(bytes.unwrap_or(DEFAULT_CACHE_BYTES)), ..self }
+    }
+}
