@@ -1,12 +1,12 @@
 //! From a description to an engine: the only room that chooses between plans.
 use crate::decode::Chain;
-use crate::description::{AddedToken, Description};
+use crate::description::{AddedToken, Description, Split};
 use crate::engine::{AddedSet, Engine, Parts};
 use crate::error::{Defect, Error, Result};
 use crate::hooks::Hooks;
 use crate::model::Model;
 use crate::normalize::Normalizers;
-use crate::pattern::Splitter;
+use crate::pattern::{Plan, Splitter};
 use crate::postprocess::PostProcessors;
 use crate::pretokenize::PreTokenizers;
 use crate::special::LiteralMatcher;
@@ -53,15 +53,17 @@ pub fn compile_with(description: Description, hooks: &Hooks) -> Result<Engine> {
     })?;
     let special = added.iter().filter(|token| token.is_special).map(|token| token.content.as_str());
     let special = LiteralMatcher::new(special)?;
-    let direct = match description.split() {
-        Some(split) if second.is_empty() => Some(Splitter::compile(&split)?),
-        _ => None,
-    };
-    let pre_tokenizers = if direct.is_some() {
+    let split = Split::of_stages(&description.pre_tokenizer);
+    let splitter = split.as_ref().map(Splitter::compile).transpose();
+    let splitter = splitter
+        .map_err(|e| if description.normalizer.is_empty() { e } else { e.at_index(0).at("pre_tokenizer") })?;
+    let pre_tokenizers = if splitter.is_some() {
         PreTokenizers::default()
     } else {
         PreTokenizers::compile(&description.pre_tokenizer, hooks).map_err(|e| e.at("pre_tokenizer"))?
     };
+    let splits_everything = splitter.as_ref().is_some_and(|splitter| splitter.plan() != Plan::Backtracking);
+    let spells_everything = splits_everything && normalizers.never_fails() && model.is_byte_complete();
     let mut chain = Chain::compile(&description.decoding, &description.model).map_err(|e| e.at("decoder"))?;
     if description.defaults.clean_up_spaces {
         chain = Some(Chain::cleaning(chain, &description)?);
@@ -72,8 +74,9 @@ pub fn compile_with(description: Description, hooks: &Hooks) -> Result<Engine> {
         first,
         normalizers,
         second,
-        direct,
+        splitter,
         pre_tokenizers,
+        spells_everything,
         model,
         post_processors,
         chain,

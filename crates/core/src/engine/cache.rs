@@ -192,8 +192,16 @@ impl Learnt {
         self.table.get(key, hash)
     }
 
-    /// The ids of an entry that do not stand in it; `None` where it is another pretoken's.
-    pub(super) fn ids_apart(&self, value: &Value, pretoken: &[u8]) -> Option<&[TokenId]> {
+    /// The ids of an entry; `None` where it is another pretoken's.
+    #[inline]
+    pub(super) fn ids_of<'a>(&'a self, value: &'a Value, pretoken: &[u8]) -> Option<&'a [TokenId]> {
+        match value.words.get(..value.count as usize) {
+            Some(ids) => Some(ids),
+            None => self.ids_apart(value, pretoken),
+        }
+    }
+
+    fn ids_apart(&self, value: &Value, pretoken: &[u8]) -> Option<&[TokenId]> {
         let [first, second, length] = value.words.map(|word| word as usize);
         let count = (value.count & !IS_LONG) as usize;
         if value.count & IS_LONG == 0 {

@@ -5,11 +5,13 @@ use tokenmill_kernels::short_table::{self, INLINE, Key};
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
 use crate::ids::TokenId;
+use crate::model::Scratch;
 use crate::pattern::Splitter;
 use crate::span::Span;
+use crate::watch::Ticker;
 
 use super::Engine;
-use super::cache::{Seed, key_at};
+use super::cache::{Learnt, Seed, key_at};
 use super::encode::{Run, Sink, Wants, placed};
 
 /// Pretokens of a chunk.
@@ -108,7 +110,7 @@ impl Engine {
                     waiting += count;
                     continue;
                 }
-                if let Some(ids) = worker.learnt.ids_apart(value, chunk.spans[at].of(text)) {
+                if let Some(ids) = worker.learnt.ids_of(value, chunk.spans[at].of(text)) {
                     waiting = give_out(sink, &mut chunk.ids, waiting, ids);
                     continue;
                 }
@@ -128,6 +130,42 @@ impl Engine {
             sink.count(waiting);
         }
         worker.learnt.note(length, misses);
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Encodes one pretoken, for a sink that asks for ids or their number alone.
+    pub(super) fn encode_known<S: Sink>(
+        &self,
+        pretoken: Piece<'_>,
+        learnt: &mut Learnt,
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+        sink: &mut S,
+    ) -> Result<()> {
+        let give = |sink: &mut S, ids: &[TokenId]| match S::WANTS {
+            Wants::Count => sink.count(ids.len()),
+            _ => sink.extend(ids),
+        };
+        let text = pretoken.text.as_bytes();
+        let key = if text.is_empty() { 0 } else { key_at(text, 0, text.len()) };
+        let hash = short_table::hash(key);
+        if key != 0
+            && let Some(value) = self.seed.get(key, hash).or_else(|| learnt.get(key, hash))
+            && let Some(ids) = learnt.ids_of(value, text)
+        {
+            give(sink, ids);
+            learnt.note(1, 0);
+            return Ok(());
+        }
+        self.parts
+            .model
+            .encode(text, &self.parts.vocabulary, scratch, ticker)
+            .map_err(|error| placed(error, pretoken.origins))?;
+        learnt.learn(key, hash, text, &scratch.ids);
+        learnt.note(1, 1);
+        give(sink, &scratch.ids);
         Ok(())
     }
 }

@@ -1,9 +1,11 @@
 //! Text to ids: cut out added tokens, normalize and split what is between them, run the model.
-use crate::aligned::{Origins, Piece};
+use crate::aligned::{Origins, Piece, Rewritten};
 use crate::error::{Error, Kind, Place, Result};
 use crate::ids::TokenId;
 use crate::model::Scratch;
 use crate::parallel;
+use crate::pattern::Splitter;
+use crate::pretokenize::of_split;
 use crate::span::Span;
 use crate::special::Segment;
 use crate::watch::{Ticker, Watch};
@@ -274,25 +276,29 @@ impl Engine {
 
     /// Text in which the added tokens of the first pass are not.
     fn encode_segment<S: Sink>(&self, piece: Piece<'_>, run: &mut Run<'_, '_>, sink: &mut S) -> Result<()> {
-        if let Some(splitter) = &self.parts.direct {
-            let split = match S::WANTS {
-                Wants::Ids | Wants::Count => self.encode_by_chunks(splitter, piece, run, sink),
-                Wants::Pretokens => splitter.for_each(piece.text, |span| {
-                    run.ticker.spend(splitter.work(span.len()))?;
-                    let pretoken = span.of(piece.text.as_bytes());
-                    let scratch = &mut run.worker.scratch;
-                    self.encode_pretoken(pretoken, piece.origins.slice(span), scratch, run.ticker, sink)
-                }),
-            };
-            let Origins::Same(base) = piece.origins else { return split };
-            return split.map_err(|error| error.of_split_at(Some(base)));
+        if let Some(splitter) = self.splitter() {
+            return self.encode_split(splitter, piece, run, sink);
         }
+        // What normalization rewrites is read while the rest of the worker is at work.
+        let mut normalized = std::mem::take(&mut run.worker.normalized);
+        let done = self.encode_normalized(piece, &mut normalized, run, sink);
+        run.worker.normalized = normalized;
+        done
+    }
+
+    fn encode_normalized<S: Sink>(
+        &self,
+        piece: Piece<'_>,
+        normalized: &mut [Rewritten; 2],
+        run: &mut Run<'_, '_>,
+        sink: &mut S,
+    ) -> Result<()> {
         let Run { recognised, worker, ticker } = run;
-        let Worker { scratch, normalized, pretokenized, .. } = &mut **worker;
         ticker.spend(piece.text.len())?;
-        let piece = self
-            .parts
-            .normalizers
+        let asks_for_origins = matches!(S::WANTS, Wants::Pretokens) || !self.parts.spells_everything;
+        let piece = if asks_for_origins { piece } else { Piece { origins: Origins::Untracked, ..piece } };
+        let normalizers = &self.parts.normalizers;
+        let piece = normalizers
             .apply_telling(piece, normalized, ticker, &mut |step, text| sink.normalized(step, text))?;
         recognised.for_each_segment(&recognised.second, piece.text, ticker, |segment, ticker| match segment {
             Segment::Literal(id, span) => {
@@ -300,20 +306,67 @@ impl Engine {
                 Ok(())
             }
             Segment::Ordinary(span) => {
-                let emit = &mut |pretoken: Piece<'_>, ticker: &mut Ticker<'_>| {
-                    ticker.spend(pretoken.text.len())?;
-                    self.encode_pretoken(pretoken.text.as_bytes(), pretoken.origins, scratch, ticker, sink)
-                };
-                self.parts.pre_tokenizers.for_each(piece.slice(span), pretokenized, ticker, emit)
+                let run = &mut Run { recognised, worker, ticker };
+                match &self.parts.splitter {
+                    Some(splitter) => self.encode_split(splitter, piece.slice(span), run, sink),
+                    None => self.encode_pretokenized(piece.slice(span), run, sink),
+                }
             }
         })
+    }
+
+    /// Text that is split in one step.
+    fn encode_split<S: Sink>(
+        &self,
+        splitter: &Splitter,
+        piece: Piece<'_>,
+        run: &mut Run<'_, '_>,
+        sink: &mut S,
+    ) -> Result<()> {
+        match S::WANTS {
+            Wants::Ids | Wants::Count => self.encode_by_chunks(splitter, piece, run, sink),
+            Wants::Pretokens => splitter.for_each(piece.text, |span| {
+                run.ticker.spend(splitter.work(span.len()))?;
+                self.encode_pretoken(piece.slice(span), &mut run.worker.scratch, run.ticker, sink)
+            }),
+        }
+        .map_err(|error| of_split(error, piece))
+    }
+
+    /// Text that is split in several steps, or in other ways.
+    fn encode_pretokenized<S: Sink>(
+        &self,
+        piece: Piece<'_>,
+        run: &mut Run<'_, '_>,
+        sink: &mut S,
+    ) -> Result<()> {
+        let Worker { scratch, learnt, pretokenized, .. } = &mut *run.worker;
+        let emit = &mut |pretoken: Piece<'_>, ticker: &mut Ticker<'_>| {
+            ticker.spend(pretoken.text.len())?;
+            match S::WANTS {
+                Wants::Ids | Wants::Count => self.encode_known(pretoken, learnt, scratch, ticker, sink),
+                Wants::Pretokens => self.encode_pretoken(pretoken, scratch, ticker, sink),
+            }
+        };
+        self.parts.pre_tokenizers.for_each(piece, pretokenized, run.ticker, emit)
     }
 
     #[inline]
     fn encode_pretoken<S: Sink>(
         &self,
-        pretoken: &[u8],
-        origins: Origins<'_>,
+        pretoken: Piece<'_>,
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+        sink: &mut S,
+    ) -> Result<()> {
+        self.encode_one((pretoken.text.as_bytes(), pretoken.origins), scratch, ticker, sink)
+    }
+
+    /// A pretoken, which need not be text, and where it came from.
+    #[inline]
+    fn encode_one<S: Sink>(
+        &self,
+        (pretoken, origins): (&[u8], Origins<'_>),
         scratch: &mut Scratch,
         ticker: &mut Ticker<'_>,
         sink: &mut S,
@@ -334,13 +387,8 @@ impl Engine {
         let mut invalid_from = 0;
         let invalid = |from: usize, to: usize, run: &mut Run<'_, '_>, sink: &mut S| {
             run.ticker.spend(to - from)?;
-            self.encode_pretoken(
-                &bytes[from..to],
-                Origins::Same(from),
-                &mut run.worker.scratch,
-                run.ticker,
-                sink,
-            )
+            let pretoken = (&bytes[from..to], Origins::Same(from));
+            self.encode_one(pretoken, &mut run.worker.scratch, run.ticker, sink)
         };
         for chunk in bytes.utf8_chunks() {
             if !chunk.valid().is_empty() {
@@ -362,7 +410,7 @@ impl Engine {
     /// May a text be cut and its parts be encoded apart? Only where nothing but a split looks at
     /// more than one pretoken.
     fn may_be_cut(&self) -> bool {
-        self.parts.direct.is_some() && self.parts.first.is_plain()
+        self.splitter().is_some() && self.parts.first.is_plain()
     }
 
     /// One long text on several threads: its ordinary segments are cut where the split certainly
@@ -401,7 +449,7 @@ impl Engine {
         size: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<Span>> {
-        let Some(splitter) = &self.parts.direct else { return Ok(vec![Span::new(0, text.len())]) };
+        let Some(splitter) = self.splitter() else { return Ok(vec![Span::new(0, text.len())]) };
         let mut units = Vec::new();
         let mut start = 0;
         let ticker = &mut Ticker::new(watch);

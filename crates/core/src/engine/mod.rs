@@ -61,9 +61,11 @@ pub(crate) struct Parts {
     pub(crate) normalizers: Normalizers,
     /// Added tokens that are looked for in normalized text.
     pub(crate) second: AddedSet,
-    /// The splitter, where splitting is all that happens between added tokens and model.
-    pub(crate) direct: Option<Splitter>,
+    /// The splitter, where one split is all that pre-tokenization does; else the steps of it.
+    pub(crate) splitter: Option<Splitter>,
     pub(crate) pre_tokenizers: PreTokenizers,
+    /// Can nothing in a text be an error but a wish to stop?
+    pub(crate) spells_everything: bool,
     pub(crate) model: Model,
     pub(crate) post_processors: PostProcessors,
     /// How tokens become text; `None` where each id stands for its own bytes.
@@ -96,7 +98,8 @@ impl Engine {
 
     /// The split, compiled, where splitting is all that happens to text before the model.
     pub fn splitter(&self) -> Option<&Splitter> {
-        self.parts.direct.as_ref()
+        let is_direct = self.parts.normalizers.is_empty() && self.parts.second.is_empty();
+        self.parts.splitter.as_ref().filter(|_| is_direct)
     }
 
     /// What stands around the ids of a text.

@@ -165,6 +165,11 @@ impl Normalizers {
         Ok(Self { steps })
     }
 
+    /// Can no text be an error? A pattern has limits, and a function of the caller's may do anything.
+    pub fn never_fails(&self) -> bool {
+        !self.steps.iter().any(|step| matches!(step, Step::Hook(_) | Step::Replace(_)))
+    }
+
     /// Is there nothing to do?
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()

@@ -90,7 +90,7 @@ impl Step {
                 let split = step.for_each(piece.text, ticker, |span, t| {
                     emit(piece.slice(span), t).inspect_err(|_| is_ours = false)
                 });
-                split.map_err(|error| if is_ours { placed(error, piece) } else { error })
+                split.map_err(|error| if is_ours { of_split(error, piece) } else { error })
             }
             Self::Characters(step) => step.for_each(piece.text, ticker, |span, t| emit(piece.slice(span), t)),
             Self::Scripts(step) => step.for_each(piece.text, ticker, |span, t| emit(piece.slice(span), t)),
@@ -141,8 +141,9 @@ impl PreTokenizers {
     }
 }
 
-/// An error of a split, which counts from the start of the piece.
-fn placed(error: Error, piece: Piece<'_>) -> Error {
+/// An error of a split, which counts from the start of the piece, with its place in the text that
+/// the piece came from.
+pub(crate) fn of_split(error: Error, piece: Piece<'_>) -> Error {
     let is_split = matches!(error.kind, Kind::Pattern { .. });
     error.placed(|place| match place {
         Place::Byte(at) if is_split => Place::Byte(piece.origins.span(Span::new(at, at)).start),
