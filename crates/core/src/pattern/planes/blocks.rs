@@ -1,0 +1,177 @@
+//! A text as blocks of 64 characters, each as the planes of its classes.
+//!
+//! In ASCII a character is a byte, and vector routines make the planes of several blocks at a time. In a block
+//! with others each character is decoded and looked up, and its place in the text kept.
+use tokenmill_kernels::cpu::{self, Level};
+use tokenmill_kernels::planes::{BLOCK, PLANES, Planes as Words, planes_of_classes};
+
+use super::{Planes, algebra};
+use crate::pattern::atoms::{self, Atoms};
+
+/// ASCII blocks that are classified at a time.
+const BATCH: usize = 16;
+
+/// Up to 64 characters of a text; fewer only at its end.
+#[derive(Debug)]
+pub(super) struct Block {
+    planes: Words,
+    /// The characters that there are.
+    valid: u64,
+    /// The bytes it stands for.
+    start: usize,
+    end: usize,
+    is_ascii: bool,
+    /// Where each character begins, from `start`; for ASCII it is known.
+    offsets: [u8; BLOCK],
+}
+
+impl Block {
+    pub(super) const fn empty() -> Self {
+        Self { planes: [0; PLANES], valid: 0, start: 0, end: 0, is_ascii: true, offsets: [0; BLOCK] }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.valid == 0
+    }
+
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
+    pub(super) fn end(&self) -> usize {
+        self.end
+    }
+
+    #[inline]
+    pub(super) fn words(&self) -> algebra::Block<'_> {
+        algebra::Block { planes: &self.planes, valid: self.valid }
+    }
+
+    /// The character that begins at byte `at` of the text, which is one of the block's.
+    pub(super) fn character_at(&self, at: usize) -> usize {
+        let offset = at - self.start;
+        if self.is_ascii {
+            return offset;
+        }
+        let characters = self.valid.count_ones() as usize;
+        self.offsets[..characters].partition_point(|&place| usize::from(place) < offset)
+    }
+
+    /// Where the characters of `bits` begin in the text, in order; says how many they are. What
+    /// stands behind them in `out` means nothing.
+    #[inline]
+    pub(super) fn places(&self, mut bits: u64, out: &mut [usize; BLOCK]) -> usize {
+        let count = bits.count_ones() as usize;
+        // Eight at a time whether there are so many or not: a branch at each would be
+        // predicted wrongly once a block.
+        if self.is_ascii {
+            for eight in out.as_chunks_mut::<8>().0 {
+                if bits == 0 {
+                    break;
+                }
+                for place in eight {
+                    *place = self.start + bits.trailing_zeros() as usize;
+                    bits &= bits.wrapping_sub(1);
+                }
+            }
+        } else {
+            for eight in out.as_chunks_mut::<8>().0 {
+                if bits == 0 {
+                    break;
+                }
+                for place in eight {
+                    *place =
+                        self.start + usize::from(self.offsets[bits.trailing_zeros() as usize & (BLOCK - 1)]);
+                    bits &= bits.wrapping_sub(1);
+                }
+            }
+        }
+        count
+    }
+}
+
+/// The blocks of a text, in order.
+#[derive(Debug)]
+pub(super) struct Blocks<'a, A> {
+    planes: &'a Planes,
+    atoms: &'a A,
+    text: &'a [u8],
+    level: Level,
+    /// Where the next block starts.
+    at: usize,
+    /// Planes of the ASCII blocks from `at` on, from `taken` to `made`.
+    batch: [Words; BATCH],
+    taken: usize,
+    made: usize,
+}
+
+impl<'a, A: Atoms> Blocks<'a, A> {
+    pub(super) fn new(planes: &'a Planes, atoms: &'a A, text: &'a str) -> Self {
+        let text = text.as_bytes();
+        Self {
+            planes,
+            atoms,
+            text,
+            level: cpu::level(),
+            at: 0,
+            batch: [[0; PLANES]; BATCH],
+            taken: 0,
+            made: 0,
+        }
+    }
+
+    /// Makes `block` the next one; it is empty at the end of the text.
+    #[inline]
+    pub(super) fn next_into(&mut self, block: &mut Block) {
+        if self.taken == self.made {
+            let blocks = self.text[self.at..].as_chunks::<BLOCK>().0;
+            self.taken = 0;
+            self.made = self.planes.ascii.planes(self.level, blocks, &mut self.batch);
+            if self.made == 0 {
+                return self.other_into(block);
+            }
+        }
+        block.planes = self.batch[self.taken];
+        self.taken += 1;
+        block.valid = u64::MAX;
+        block.is_ascii = true;
+        block.start = self.at;
+        self.at += BLOCK;
+        block.end = self.at;
+    }
+
+    /// A block that is not all ASCII, or the last one.
+    fn other_into(&mut self, block: &mut Block) {
+        let rest = &self.text[self.at..];
+        block.start = self.at;
+        if rest.len() < BLOCK && rest.is_ascii() {
+            self.at = self.text.len();
+            block.valid = (1 << rest.len()) - 1;
+            block.is_ascii = true;
+            let mut padded = [0; BLOCK];
+            padded[..rest.len()].copy_from_slice(rest);
+            self.planes.ascii.planes(self.level, &[padded], std::slice::from_mut(&mut block.planes));
+        } else {
+            let mut classes = [0; BLOCK];
+            let mut count = 0;
+            for (class, offset) in classes.iter_mut().zip(&mut block.offsets) {
+                let Some(&byte) = self.text.get(self.at) else { break };
+                *offset = (self.at - block.start) as u8;
+                count += 1;
+                if byte < 0x80 {
+                    *class = self.planes.ascii.of(byte);
+                    self.at += 1;
+                } else {
+                    let (code_point, width) = atoms::decode(self.text, self.at);
+                    *class = self.planes.classes[usize::from(self.atoms.of(code_point))];
+                    self.at += width;
+                }
+            }
+            block.valid = if count == BLOCK { u64::MAX } else { (1 << count) - 1 };
+            block.is_ascii = false;
+            block.planes = planes_of_classes(self.level, &classes);
+        }
+        block.planes.iter_mut().for_each(|plane| *plane &= block.valid);
+        block.end = self.at;
+    }
+}
