@@ -44,12 +44,6 @@ impl AsciiClasses {
         Self { bytes, columns }
     }
 
-    /// The class byte of an ASCII character; that of another byte means nothing.
-    #[inline]
-    pub fn of(&self, byte: u8) -> u8 {
-        self.bytes[usize::from(byte & 0x7F)]
-    }
-
     /// The planes of `blocks`, up to the first one that is not all ASCII or to the end of `out`;
     /// says how many it were. What stands in `out` behind those means nothing.
     ///
@@ -91,6 +85,26 @@ pub fn planes_of_classes(level: Level, classes: &[u8; BLOCK]) -> Planes {
         #[cfg(target_arch = "aarch64")]
         Level::Neon => neon::classes(classes),
         _ => portable::classes(classes),
+    }
+}
+
+/// The bytes of a block at which a character of UTF-8 begins: all but the continuation bytes.
+#[inline]
+pub fn leads(level: Level, block: &[u8; BLOCK]) -> u64 {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 if Level::Avx512.is_available() => {
+            // SAFETY: the features of the level were found to be there in this very arm.
+            unsafe { x86::leads_avx512(block) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 if Level::Avx2.is_available() => {
+            // SAFETY: the feature of the level was found to be there in this very arm.
+            unsafe { x86::leads_avx2(block) }
+        }
+        #[cfg(target_arch = "aarch64")]
+        Level::Neon => neon::leads(block),
+        _ => portable::leads(block),
     }
 }
 
@@ -154,6 +168,14 @@ mod tests {
                 block[place] |= 0x80;
             }
             check(&table, &blocks);
+        }
+
+        #[test]
+        fn leads_are_found_at_every_level(block: [u8; BLOCK]) {
+            let plain = (0..BLOCK).fold(0, |leads, at| leads | u64::from(block[at] & 0xC0 != 0x80) << at);
+            for level in cpu::available() {
+                prop_assert_eq!(leads(level, &block), plain, "{}", level);
+            }
         }
 
         #[test]

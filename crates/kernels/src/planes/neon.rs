@@ -1,7 +1,7 @@
 //! Planes by vectors of 128 bits, which every 64-bit ARM has.
 use std::arch::aarch64::{
-    uint8x16_t, vandq_u8, vdupq_n_u8, vgetq_lane_u64, vld1q_u8, vmaxvq_u8, vorrq_u8, vpaddq_u8, vqtbl1q_u8,
-    vreinterpretq_u64_u8, vshlq_n_u8, vshrq_n_u8, vtstq_u8,
+    uint8x16_t, vandq_u8, vcgtq_s8, vdupq_n_s8, vdupq_n_u8, vgetq_lane_u64, vld1q_u8, vmaxvq_u8, vorrq_u8,
+    vpaddq_u8, vqtbl1q_u8, vreinterpretq_s8_u8, vreinterpretq_u64_u8, vshlq_n_u8, vshrq_n_u8, vtstq_u8,
 };
 
 use super::{BLOCK, Columns, PLANES, Planes};
@@ -67,4 +67,13 @@ pub(super) fn classes(classes: &[u8; BLOCK]) -> Planes {
         }
     }
     planes
+}
+
+pub(super) fn leads(block: &[u8; BLOCK]) -> u64 {
+    // SAFETY: arithmetic on values; every aarch64 machine has these instructions.
+    unsafe {
+        // As signed numbers continuation bytes are the lowest.
+        let last = vdupq_n_s8(-65);
+        word(quarters(block).map(|bytes| vcgtq_s8(vreinterpretq_s8_u8(bytes), last)))
+    }
 }

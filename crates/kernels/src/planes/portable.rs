@@ -6,20 +6,38 @@ pub(super) fn ascii(bytes: &[u8; 128], blocks: &[[u8; BLOCK]], out: &mut [Planes
         if !block.is_ascii() {
             return done;
         }
-        *planes = classes(&block.map(|byte| bytes[usize::from(byte & 0x7F)]));
+        *planes = planes_of(block, |byte| bytes[usize::from(byte & 0x7F)]);
     }
     blocks.len().min(out.len())
 }
 
 pub(super) fn classes(classes: &[u8; BLOCK]) -> Planes {
-    let mut bytes = [[0; 8]; PLANES];
-    for (at, eight) in classes.as_chunks::<8>().0.iter().enumerate() {
-        let planes = transposed(u64::from_le_bytes(*eight)).to_le_bytes();
-        for (plane, bits) in bytes.iter_mut().zip(planes) {
-            plane[at] = bits;
+    planes_of(classes, |class| class)
+}
+
+#[inline]
+fn planes_of(characters: &[u8; BLOCK], class: impl Fn(u8) -> u8) -> Planes {
+    let mut planes = [0; PLANES];
+    for (at, eight) in characters.as_chunks::<8>().0.iter().enumerate() {
+        // Put together in a register: bytes that were just stored are slow to load as a word.
+        let rows = eight.iter().rev().fold(0, |rows, &byte| rows << 8 | u64::from(class(byte)));
+        let columns = transposed(rows);
+        for (plane, word) in planes.iter_mut().enumerate() {
+            *word |= (columns >> (8 * plane) & 0xFF) << (8 * at);
         }
     }
-    bytes.map(u64::from_le_bytes)
+    planes
+}
+
+/// The bytes that are no continuation bytes of UTF-8.
+pub(super) fn leads(block: &[u8; BLOCK]) -> u64 {
+    let words = block.as_chunks::<8>().0;
+    words.iter().rev().fold(0, |leads, eight| {
+        let word = u64::from_le_bytes(*eight);
+        let leading = (!word | word << 1) >> 7 & (u64::MAX / 255);
+        // Byte n of the word comes to bit 56 + n of the product.
+        leads << 8 | leading.wrapping_mul(0x0102_0408_1020_4080) >> 56
+    })
 }
 
 /// A matrix of 8 by 8 bits, rows for columns: three exchanges of ever larger squares.

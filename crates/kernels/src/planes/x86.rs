@@ -1,10 +1,10 @@
 //! Planes by vectors of 256 and of 512 bits.
 use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_loadu_si128, _mm256_add_epi8, _mm256_and_si256,
-    _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
-    _mm256_or_si256, _mm256_set1_epi8, _mm256_shuffle_epi8, _mm256_srli_epi16, _mm512_add_epi8,
-    _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_loadu_si512, _mm512_movepi8_mask, _mm512_set1_epi8,
-    _mm512_shuffle_epi8, _mm512_srli_epi16, _mm512_test_epi8_mask,
+    _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256,
+    _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_shuffle_epi8, _mm256_srli_epi16,
+    _mm512_add_epi8, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_cmpgt_epi8_mask, _mm512_loadu_si512,
+    _mm512_movepi8_mask, _mm512_set1_epi8, _mm512_shuffle_epi8, _mm512_srli_epi16, _mm512_test_epi8_mask,
 };
 
 use super::{BLOCK, Columns, PLANES, Planes};
@@ -101,4 +101,19 @@ pub(super) fn classes_avx512(classes: &[u8; BLOCK]) -> Planes {
         bytes = _mm512_add_epi8(bytes, bytes);
     }
     planes
+}
+
+/// As signed numbers continuation bytes are the lowest, up to this.
+const LAST_CONTINUATION: i8 = -65;
+
+#[target_feature(enable = "avx2")]
+pub(super) fn leads_avx2(block: &[u8; BLOCK]) -> u64 {
+    let (low, high) = halves(block);
+    let last = _mm256_set1_epi8(LAST_CONTINUATION);
+    signs(_mm256_cmpgt_epi8(low, last), _mm256_cmpgt_epi8(high, last))
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) fn leads_avx512(block: &[u8; BLOCK]) -> u64 {
+    _mm512_cmpgt_epi8_mask(whole(block), _mm512_set1_epi8(LAST_CONTINUATION))
 }

@@ -3,10 +3,10 @@
 //! In ASCII a character is a byte, and vector routines make the planes of several blocks at a time. In a block
 //! with others each character is decoded and looked up, and its place in the text kept.
 use tokenmill_kernels::cpu::{self, Level};
-use tokenmill_kernels::planes::{BLOCK, PLANES, Planes as Words, planes_of_classes};
+use tokenmill_kernels::planes::{self, BLOCK, PLANES, Planes as Words};
 
 use super::{Planes, algebra};
-use crate::pattern::atoms::{self, Atoms};
+use crate::pattern::atoms::Atoms;
 
 /// ASCII blocks that are classified at a time.
 const BATCH: usize = 16;
@@ -153,25 +153,84 @@ impl<'a, A: Atoms> Blocks<'a, A> {
             self.planes.ascii.planes(self.level, &[padded], std::slice::from_mut(&mut block.planes));
         } else {
             let mut classes = [0; BLOCK];
-            let mut count = 0;
-            for (class, offset) in classes.iter_mut().zip(&mut block.offsets) {
-                let Some(&byte) = self.text.get(self.at) else { break };
-                *offset = (self.at - block.start) as u8;
-                count += 1;
-                if byte < 0x80 {
-                    *class = self.planes.ascii.of(byte);
-                    self.at += 1;
-                } else {
-                    let (code_point, width) = atoms::decode(self.text, self.at);
-                    *class = self.planes.classes[usize::from(self.atoms.of(code_point))];
-                    self.at += width;
-                }
-            }
+            let count = self.decode(&mut classes, &mut block.offsets);
             block.valid = if count == BLOCK { u64::MAX } else { (1 << count) - 1 };
             block.is_ascii = false;
-            block.planes = planes_of_classes(self.level, &classes);
+            block.planes = planes::planes_of_classes(self.level, &classes);
         }
         block.planes.iter_mut().for_each(|plane| *plane &= block.valid);
         block.end = self.at;
+    }
+
+    /// The class bytes of up to 64 characters and where they begin, from the next block's start;
+    /// says how many they are.
+    fn decode(&mut self, classes: &mut [u8; BLOCK], offsets: &mut [u8; BLOCK]) -> usize {
+        let start = self.at;
+        let mut count = 0;
+        while count < BLOCK && self.at < self.text.len() {
+            let rest = &self.text[self.at..];
+            let mut padded = [0; WINDOW];
+            let window = rest.first_chunk().unwrap_or_else(|| {
+                padded[..rest.len()].copy_from_slice(rest);
+                &padded
+            });
+            let (bytes, _) = window.split_first_chunk().unwrap_or((&[0; BLOCK], &[]));
+            let mut leads = planes::leads(self.level, bytes);
+            if rest.len() < BLOCK {
+                leads &= (1 << rest.len()) - 1;
+            }
+            let from = (self.at - start) as u8;
+            let room = classes[count..].iter_mut().zip(&mut offsets[count..]);
+            for (class, offset) in room.take(leads.count_ones() as usize) {
+                // Where characters begin is known, so none waits for the width of the one before it.
+                let at = leads.trailing_zeros() as usize & (BLOCK - 1);
+                leads &= leads.wrapping_sub(1);
+                *offset = from + at as u8;
+                let code_point = code_point([window[at], window[at + 1], window[at + 2], window[at + 3]]);
+                *class = self.planes.classes[usize::from(self.atoms.of(code_point))];
+                count += 1;
+            }
+            self.at += if leads == 0 { rest.len().min(BLOCK) } else { leads.trailing_zeros() as usize };
+        }
+        count
+    }
+}
+
+/// Bytes that a block is decoded from: its last character may begin at the last of its 64.
+const WINDOW: usize = BLOCK + 3;
+
+/// The character that begins with these bytes, without a branch on how many of them are its own: that is
+/// hard to predict in scripts of two bytes with ASCII between the words.
+#[inline]
+fn code_point(bytes: [u8; 4]) -> u32 {
+    /// For the high half of a first byte: how many bits are not the character's own, and the mask of those
+    /// that are.
+    const WIDTHS: [(u32, u32); 16] = {
+        let mut widths = [(18, 0x7F); 16];
+        widths[0xC] = (12, 0x7FF);
+        widths[0xD] = (12, 0x7FF);
+        widths[0xE] = (6, 0xFFFF);
+        widths[0xF] = (0, 0x1F_FFFF);
+        widths
+    };
+    let word = u32::from_be_bytes(bytes);
+    let (foreign, own) = WIDTHS[(word >> 28) as usize];
+    let (second, third) = (word >> 4 & 0x3F << 12, word >> 2 & 0x3F << 6);
+    (word >> 24 << 18 | second | third | word & 0x3F) >> foreign & own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoding_without_branches_agrees_with_char() {
+        for c in (0..=0x10_FFFF).filter_map(char::from_u32) {
+            for behind in [0, 0x41, 0xBF, 0xFF] {
+                let mut bytes = [behind; 4];
+                c.encode_utf8(&mut bytes);
+                assert_eq!(code_point(bytes), u32::from(c), "{c:?}");
+            }
+        }
     }
 }

@@ -39,7 +39,7 @@ pub(super) mod plane {
     pub(in super::super) const SPACE: usize = 3;
     pub(in super::super) const WHITE: usize = 4;
     pub(in super::super) const NEWLINE: usize = 5;
-    /// The character that contractions begin with.
+    /// What contractions begin with.
     pub(in super::super) const LEAD: usize = 6;
     /// What may stand behind other text apart from line ends.
     pub(in super::super) const EXTRA: usize = 7;
@@ -60,17 +60,14 @@ const SHORT: usize = 48;
 impl Planes {
     /// `None` where the arms are not of the family.
     pub(super) fn new(atoms: &impl Atoms, arms: &[Arm]) -> Option<Self> {
-        let (rules, sets) = rules::of(atoms, arms)?;
-        let classes_of = |atom: u8| {
-            let within = sets.of_plane.iter().enumerate().filter(|(_, set)| *set >> atom & 1 == 1);
+        let (rules, members) = rules::of(atoms, arms)?;
+        let classes = std::array::from_fn(|atom| {
+            let within = members.iter().enumerate().filter(|(_, set)| *set >> atom & 1 == 1);
             within.fold(0, |classes, (plane, _)| classes | 1 << plane)
-        };
-        let ascii = std::array::from_fn(|byte| {
-            let lead = u8::from(sets.lead == Some(byte as u8)) << plane::LEAD;
-            classes_of(atoms.ascii()[byte]) | lead
         });
-        let classes = std::array::from_fn(|atom| classes_of(atom as u8));
-        Some(Self { rules, ascii: AsciiClasses::new(ascii), classes })
+        let ascii = std::array::from_fn(|byte| classes[usize::from(atoms.ascii()[byte])]);
+        let ascii = AsciiClasses::new(ascii);
+        Some(Self { rules, ascii, classes })
     }
 
     /// Is `text` long enough?

@@ -2,7 +2,7 @@
 //!
 //! The family is, in this order but for numbers and literals, which may stand anywhere before the
 //! white space:
-//! - literals that begin with one character and go on with one of a word: `'s|'t`;
+//! - literals that begin outside words and go on with a character of one: `'s|'t`;
 //! - words: `prefix? letter+`, or the two arms of a word that changes case once; a literal as
 //!   above may follow;
 //! - numbers: ` ?\p{N}+` or `\p{N}{1,3}`;
@@ -10,6 +10,8 @@
 //! - white space: perhaps through its last line end, then without its last character, then any.
 //!
 //! Each refusal below is a form for which the algebra would not be exact.
+use tokenmill_kernels::planes::PLANES;
+
 use super::plane;
 use crate::pattern::arms::{Arm, Case, Literals, Run};
 use crate::pattern::atoms::{AtomSet, Atoms};
@@ -43,12 +45,7 @@ pub(super) struct Rules {
 }
 
 /// The members of the planes.
-#[derive(Debug, Default)]
-pub(super) struct Members {
-    /// But for [`plane::LEAD`], which is one character.
-    pub(super) of_plane: [AtomSet; 8],
-    pub(super) lead: Option<u8>,
-}
+pub(super) type Members = [AtomSet; PLANES];
 
 /// The parts that were found.
 #[derive(Default)]
@@ -120,7 +117,7 @@ pub(super) fn of(atoms: &impl Atoms, arms: &[Arm]) -> Option<(Rules, Members)> {
     if longest_number > LONGEST_NUMBER || longest_number > 0 && numbers.prefix != 0 {
         return None;
     }
-    let lead = lead(atoms, &parts.literals, words.suffix, body)?;
+    let lead = leads(atoms, &parts.literals, words.suffix, body)?;
     let case = words.lower != 0;
     let rules = Rules {
         space_before_word: mask(white_before != 0),
@@ -135,15 +132,15 @@ pub(super) fn of(atoms: &impl Atoms, arms: &[Arm]) -> Option<(Rules, Members)> {
         suffix: mask(words.suffix.is_some()),
         longest_number,
     };
-    let mut members = Members { lead, ..Members::default() };
-    let of_plane = &mut members.of_plane;
-    of_plane[plane::UPPER] = words.upper;
-    of_plane[plane::LOWER] = words.lower;
-    of_plane[plane::OTHER] = other.body;
-    of_plane[plane::SPACE] = sets.space;
-    of_plane[plane::WHITE] = sets.white;
-    of_plane[plane::NEWLINE] = sets.newlines;
-    of_plane[plane::EXTRA] = extra;
+    let mut members = Members::default();
+    members[plane::UPPER] = words.upper;
+    members[plane::LOWER] = words.lower;
+    members[plane::OTHER] = other.body;
+    members[plane::SPACE] = sets.space;
+    members[plane::WHITE] = sets.white;
+    members[plane::NEWLINE] = sets.newlines;
+    members[plane::LEAD] = lead;
+    members[plane::EXTRA] = extra;
     Some((rules, members))
 }
 
@@ -204,25 +201,21 @@ fn parts(arms: &[Arm]) -> Option<Parts<'_>> {
     Some(parts)
 }
 
-/// The character that all literals begin with. The outer `None` is for literals that are marked wrongly: they
-/// go on with what is in no word, or are too short to tell.
-fn lead(
+/// What the literals begin with, and perhaps more: there the arms are asked. `None` where that would be
+/// in words, or where literals go on with what is not.
+fn leads(
     atoms: &impl Atoms,
     literals: &[&Literals],
     suffix: Option<&Literals>,
     body: AtomSet,
-) -> Option<Option<u8>> {
-    let mut lead = None;
-    for literals in literals.iter().copied().chain(suffix) {
-        let goes_on =
-            |text: &Vec<Vec<char>>| text.get(1).is_some_and(|next| atoms.of_chars(next) & !body == 0);
-        if literals.lead.is_none() || !literals.texts.iter().all(goes_on) {
+) -> Option<AtomSet> {
+    let mut leads = 0;
+    for text in literals.iter().copied().chain(suffix).flat_map(|literals| &literals.texts) {
+        let [first, second, ..] = &text[..] else { return None };
+        leads |= atoms.of_chars(first);
+        if atoms.of_chars(second) & !body != 0 {
             return None;
         }
-        if lead.is_some_and(|lead| lead != literals.lead) {
-            return None;
-        }
-        lead = Some(literals.lead);
     }
-    Some(lead.flatten())
+    (leads & body == 0).then_some(leads)
 }
