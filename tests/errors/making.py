@@ -211,3 +211,14 @@ def ranks(*lines: str) -> str:
 def broken(kind: str, place: str | None, **more: object) -> dict[str, object]:
     facts: dict[str, object] = {"kind": kind, **more}
     return facts if place is None else {**facts, "field": place}
+
+
+def forcing(level: object) -> Run:
+    """Force these instructions."""
+
+    def run(native: Any, folder: Path) -> object:
+        from tokenmill import _core
+
+        return _core.force_cpu(level)  # type: ignore[arg-type]
+
+    return run

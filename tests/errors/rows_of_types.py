@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from errors.making import Run, array, load, rows, train, with_tok
+from errors.making import Run, array, forcing, load, rows, train, with_tok
 
 
 def made(name: str, *tables: Any, **options: Any) -> Run:
@@ -32,6 +32,7 @@ CALLS = rows(
     ("text as ids", with_tok(lambda tok, _: tok.decode("low")), "not text"),
     ("bytes as ids", with_tok(lambda tok, _: tok.decode(b"low")), "not text"),
     ("a bytearray as ids", with_tok(lambda tok, _: tok.decode(bytearray(b"low"))), "not text"),
+    ("a number as a level", forcing(2), "level must be str, not int"),
     ("one id as ids", with_tok(lambda tok, _: tok.decode(3)), "write [3]"),
     (
         "None as ids",

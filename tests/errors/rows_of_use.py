@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import platform
+
 from tokenmill import errors
 
 from errors.making import (
     NO_ID,
     Run,
     array,
+    forcing,
     longer_than,
     rows,
     with_chars,
@@ -19,6 +22,9 @@ from errors.making import (
 def refusing(text: str) -> Run:
     return with_tok(lambda tok, _: tok.encode(text, special="raise"))
 
+
+FOREIGN = "avx2" if platform.machine() in {"aarch64", "arm64"} else "neon"
+"""Instructions of other machines."""
 
 TEXTS = [
     *rows(
@@ -277,6 +283,8 @@ ARGUMENTS = [
         ("an unknown undefined=", with_tok(lambda tok, _: tok.decode([1], undefined="x")), 'undefined="x"'),
         ("an unknown errors=", with_tok(lambda tok, _: tok.decode([1], errors="x")), 'errors="x"'),
         ("an unknown format=", with_tok(lambda tok, f: tok.save(f / "t", format="x")), 'format="x"'),
+        ("an unknown level", forcing("AVX2"), 'level is "AVX2", which is none of portable, neon'),
+        ("a level of other machines", forcing(FOREIGN), f"this machine has no {FOREIGN}, only portable"),
         ("encode on no threads", with_tok(lambda tok, _: tok.encode("a", num_threads=0)), "num_threads=0"),
         (
             "encode on negative threads",

@@ -93,6 +93,24 @@ def test_law_6_ways_agree_for_published_vocabularies(published: Any, text: str) 
     check_ways(published, text, "parse")
 
 
+@given(text=any_text, count=st.integers(1, 40))
+def test_law_6_instructions_change_nothing(published: Any, text: str, count: int) -> None:
+    """Longer texts too, as a few dozen bytes are not worth wide instructions."""
+    from tokenmill import _core
+
+    expected = [published.encode(text), published.encode(text * count)]
+    try:
+        for level in ("portable", "neon", "avx2", "avx512"):
+            try:
+                assert _core.force_cpu(level) == level
+            except ValueError:
+                continue
+            assert [published.encode(text), published.encode(text * count)] == expected
+            assert published.count(text * count) == len(expected[1])
+    finally:
+        assert _core.force_cpu(None) != ""
+
+
 @given(text=with_surrogates)
 def test_law_6_surrogates_are_read_alike_everywhere(published: Any, text: str) -> None:
     expected = published.encode(text)

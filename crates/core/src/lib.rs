@@ -32,3 +32,5 @@ pub mod special;
 pub mod train;
 pub mod vocabulary;
 pub mod watch;
+
+pub use tokenmill_kernels::cpu;

@@ -1,9 +1,11 @@
-//! Flat tables behind safe types. This crate knows no tokenizer words, and it is the only one
-//! where unsafe code may live, each block with its reason and a scalar twin.
-#![deny(unsafe_code)]
+//! Flat tables and vector routines behind safe types. This crate knows no tokenizer words, and it
+//! is the only one where unsafe code may live, each block with its reason and each routine with a
+//! scalar twin.
 
 mod automaton;
+pub mod cpu;
 mod pair_table;
+pub mod planes;
 mod prefetch;
 pub mod short_table;
 

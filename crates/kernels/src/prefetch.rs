@@ -4,7 +4,6 @@
 #[inline]
 pub(crate) fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
-    #[allow(unsafe_code)]
     if let Some(item) = items.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: SSE is part of x86-64; the pointer is that of a live item, and is only a hint.

@@ -6,6 +6,7 @@ mod buffer;
 mod call;
 mod constructors;
 mod convert;
+mod cpu;
 mod encoding;
 mod errors;
 mod hooks;
@@ -26,6 +27,8 @@ mod watch;
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::cpu::force_cpu;
     #[pymodule_export]
     use super::encoding::Encoding;
     #[pymodule_export]

@@ -110,6 +110,7 @@ pub(super) trait Atoms {
 pub(super) struct Sets {
     pub(super) all: AtomSet,
     pub(super) white: AtomSet,
+    pub(super) space: AtomSet,
     pub(super) newlines: AtomSet,
     pub(super) line_feed: AtomSet,
     /// The atoms that ASCII characters have.
@@ -139,6 +140,7 @@ impl Atoms for Shipped {
         Sets {
             all: (1 << ATOMS) - 1,
             white: WHITE,
+            space: SPACE,
             newlines: NEWLINES,
             line_feed: LINE_FEED,
             in_ascii: IN_ASCII,

@@ -31,6 +31,7 @@ mod engines;
 pub mod known;
 mod lower;
 mod own_atoms;
+mod planes;
 mod properties;
 mod rewrites;
 mod scanner;

@@ -78,6 +78,7 @@ impl Own {
         let sets = Sets {
             all: finer(shipped.all),
             white: finer(shipped.white),
+            space: finer(shipped.space),
             newlines: finer(shipped.newlines),
             line_feed: finer(shipped.line_feed),
             in_ascii: of_bytes(0, 0x7F),

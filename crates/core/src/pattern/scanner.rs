@@ -7,6 +7,7 @@
 use super::arms::{Arm, Case, Literals, Run};
 use super::atoms::{self, AtomSet, Atoms};
 use super::own_atoms::MAX_ATOMS;
+use super::planes::Planes;
 use crate::error::Result;
 use crate::span::Span;
 
@@ -19,6 +20,8 @@ pub(super) struct Scanner<A> {
     first: [u32; MAX_ATOMS],
     /// For each atom, the atoms before which the text may be cut behind it.
     cuts: [AtomSet; MAX_ATOMS],
+    /// The faster way to the same, for patterns that have one.
+    planes: Option<Planes>,
 }
 
 /// How far [`Scanner::safe_cut`] looks, in bytes.
@@ -26,7 +29,7 @@ const WINDOW: usize = 64 * 1024;
 
 /// The white space around the position of the scan.
 #[derive(Debug, Default)]
-struct White {
+pub(super) struct White {
     /// It holds from where it was looked at up to here.
     end: usize,
     /// One past the last line end in it; 0 without one.
@@ -50,11 +53,46 @@ impl<A: Atoms> Scanner<A> {
             }
         }
         let cuts = cuts(&atoms, &arms);
-        Self { atoms, arms, first, cuts }
+        let planes = Planes::new(&atoms, &arms);
+        Self { atoms, arms, first, cuts, planes }
+    }
+
+    pub(super) fn atoms(&self) -> &A {
+        &self.atoms
+    }
+
+    /// Does it run by bit planes?
+    #[cfg(test)]
+    pub(super) fn has_planes(&self) -> bool {
+        self.planes.is_some()
     }
 
     #[inline]
     pub(super) fn for_each_match<F>(&self, text: &str, mut emit: F) -> Result<()>
+    where
+        F: FnMut(Span, bool) -> Result<()>,
+    {
+        match &self.planes {
+            Some(planes) if Planes::pays(text) => planes.for_each(self, text, |span| emit(span, true)),
+            _ => self.for_each_by_arms(text, emit),
+        }
+    }
+
+    /// By planes even where the text is short.
+    #[cfg(test)]
+    pub(super) fn for_each_by_planes<F>(&self, text: &str, mut emit: F) -> Result<()>
+    where
+        F: FnMut(Span, bool) -> Result<()>,
+    {
+        match &self.planes {
+            Some(planes) => planes.for_each(self, text, |span| emit(span, true)),
+            None => Ok(()),
+        }
+    }
+
+    /// One match after the other: the twin of the planes, and the way of patterns that have none.
+    #[inline]
+    pub(super) fn for_each_by_arms<F>(&self, text: &str, mut emit: F) -> Result<()>
     where
         F: FnMut(Span, bool) -> Result<()>,
     {
@@ -101,6 +139,13 @@ impl<A: Atoms> Scanner<A> {
             at += width;
         }
         None
+    }
+
+    /// Where the match that starts at `at` ends; where the character ends if there is none. `at` is a
+    /// character boundary inside the text, and not before that of the call before.
+    pub(super) fn end_of_match(&self, bytes: &[u8], at: usize, white: &mut White) -> usize {
+        let (atom, width) = self.atoms.at(bytes, at);
+        self.match_at(bytes, at, atom, width, white).unwrap_or(at + width)
     }
 
     #[inline]

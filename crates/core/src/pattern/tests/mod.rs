@@ -2,6 +2,7 @@
 mod cuts;
 mod engines;
 mod oracle;
+mod planes;
 mod plans;
 mod rewrites;
 mod translate;

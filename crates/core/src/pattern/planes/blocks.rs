@@ -1,0 +1,236 @@
+//! A text as blocks of 64 characters, each as the planes of its classes.
+//!
+//! In ASCII a character is a byte, and vector routines make the planes of several blocks at a time. In a block
+//! with others each character is decoded and looked up, and its place in the text kept.
+use tokenmill_kernels::cpu::{self, Level};
+use tokenmill_kernels::planes::{self, BLOCK, PLANES, Planes as Words};
+
+use super::{Planes, algebra};
+use crate::pattern::atoms::Atoms;
+
+/// ASCII blocks that are classified at a time.
+const BATCH: usize = 16;
+
+/// Up to 64 characters of a text; fewer only at its end.
+#[derive(Debug)]
+pub(super) struct Block {
+    planes: Words,
+    /// The characters that there are.
+    valid: u64,
+    /// The bytes it stands for.
+    start: usize,
+    end: usize,
+    is_ascii: bool,
+    /// Where each character begins, from `start`; for ASCII it is known.
+    offsets: [u8; BLOCK],
+}
+
+impl Block {
+    pub(super) const fn empty() -> Self {
+        Self { planes: [0; PLANES], valid: 0, start: 0, end: 0, is_ascii: true, offsets: [0; BLOCK] }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.valid == 0
+    }
+
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
+    pub(super) fn end(&self) -> usize {
+        self.end
+    }
+
+    #[inline]
+    pub(super) fn words(&self) -> algebra::Block<'_> {
+        algebra::Block { planes: &self.planes, valid: self.valid }
+    }
+
+    /// The character that begins at byte `at` of the text, which is one of the block's.
+    pub(super) fn character_at(&self, at: usize) -> usize {
+        let offset = at - self.start;
+        if self.is_ascii {
+            return offset;
+        }
+        let characters = self.valid.count_ones() as usize;
+        self.offsets[..characters].partition_point(|&place| usize::from(place) < offset)
+    }
+
+    /// Where the characters of `bits` begin in the text, in order; says how many they are. What
+    /// stands behind them in `out` means nothing.
+    #[inline]
+    pub(super) fn places(&self, mut bits: u64, out: &mut [usize; BLOCK]) -> usize {
+        let count = bits.count_ones() as usize;
+        // Eight at a time whether there are so many or not: a branch at each would be
+        // predicted wrongly once a block.
+        if self.is_ascii {
+            for eight in out.as_chunks_mut::<8>().0 {
+                if bits == 0 {
+                    break;
+                }
+                for place in eight {
+                    *place = self.start + bits.trailing_zeros() as usize;
+                    bits &= bits.wrapping_sub(1);
+                }
+            }
+        } else {
+            for eight in out.as_chunks_mut::<8>().0 {
+                if bits == 0 {
+                    break;
+                }
+                for place in eight {
+                    *place =
+                        self.start + usize::from(self.offsets[bits.trailing_zeros() as usize & (BLOCK - 1)]);
+                    bits &= bits.wrapping_sub(1);
+                }
+            }
+        }
+        count
+    }
+}
+
+/// The blocks of a text, in order.
+#[derive(Debug)]
+pub(super) struct Blocks<'a, A> {
+    planes: &'a Planes,
+    atoms: &'a A,
+    text: &'a [u8],
+    level: Level,
+    /// Where the next block starts.
+    at: usize,
+    /// Planes of the ASCII blocks from `at` on, from `taken` to `made`.
+    batch: [Words; BATCH],
+    taken: usize,
+    made: usize,
+}
+
+impl<'a, A: Atoms> Blocks<'a, A> {
+    pub(super) fn new(planes: &'a Planes, atoms: &'a A, text: &'a str) -> Self {
+        let text = text.as_bytes();
+        Self {
+            planes,
+            atoms,
+            text,
+            level: cpu::level(),
+            at: 0,
+            batch: [[0; PLANES]; BATCH],
+            taken: 0,
+            made: 0,
+        }
+    }
+
+    /// Makes `block` the next one; it is empty at the end of the text.
+    #[inline]
+    pub(super) fn next_into(&mut self, block: &mut Block) {
+        if self.taken == self.made {
+            let blocks = self.text[self.at..].as_chunks::<BLOCK>().0;
+            self.taken = 0;
+            self.made = self.planes.ascii.planes(self.level, blocks, &mut self.batch);
+            if self.made == 0 {
+                return self.other_into(block);
+            }
+        }
+        block.planes = self.batch[self.taken];
+        self.taken += 1;
+        block.valid = u64::MAX;
+        block.is_ascii = true;
+        block.start = self.at;
+        self.at += BLOCK;
+        block.end = self.at;
+    }
+
+    /// A block that is not all ASCII, or the last one.
+    fn other_into(&mut self, block: &mut Block) {
+        let rest = &self.text[self.at..];
+        block.start = self.at;
+        if rest.len() < BLOCK && rest.is_ascii() {
+            self.at = self.text.len();
+            block.valid = (1 << rest.len()) - 1;
+            block.is_ascii = true;
+            let mut padded = [0; BLOCK];
+            padded[..rest.len()].copy_from_slice(rest);
+            self.planes.ascii.planes(self.level, &[padded], std::slice::from_mut(&mut block.planes));
+        } else {
+            let mut classes = [0; BLOCK];
+            let count = self.decode(&mut classes, &mut block.offsets);
+            block.valid = if count == BLOCK { u64::MAX } else { (1 << count) - 1 };
+            block.is_ascii = false;
+            block.planes = planes::planes_of_classes(self.level, &classes);
+        }
+        block.planes.iter_mut().for_each(|plane| *plane &= block.valid);
+        block.end = self.at;
+    }
+
+    /// The class bytes of up to 64 characters and where they begin, from the next block's start;
+    /// says how many they are.
+    fn decode(&mut self, classes: &mut [u8; BLOCK], offsets: &mut [u8; BLOCK]) -> usize {
+        let start = self.at;
+        let mut count = 0;
+        while count < BLOCK && self.at < self.text.len() {
+            let rest = &self.text[self.at..];
+            let mut padded = [0; WINDOW];
+            let window = rest.first_chunk().unwrap_or_else(|| {
+                padded[..rest.len()].copy_from_slice(rest);
+                &padded
+            });
+            let (bytes, _) = window.split_first_chunk().unwrap_or((&[0; BLOCK], &[]));
+            let mut leads = planes::leads(self.level, bytes);
+            if rest.len() < BLOCK {
+                leads &= (1 << rest.len()) - 1;
+            }
+            let from = (self.at - start) as u8;
+            let room = classes[count..].iter_mut().zip(&mut offsets[count..]);
+            for (class, offset) in room.take(leads.count_ones() as usize) {
+                // Where characters begin is known, so none waits for the width of the one before it.
+                let at = leads.trailing_zeros() as usize & (BLOCK - 1);
+                leads &= leads.wrapping_sub(1);
+                *offset = from + at as u8;
+                let code_point = code_point([window[at], window[at + 1], window[at + 2], window[at + 3]]);
+                *class = self.planes.classes[usize::from(self.atoms.of(code_point))];
+                count += 1;
+            }
+            self.at += if leads == 0 { rest.len().min(BLOCK) } else { leads.trailing_zeros() as usize };
+        }
+        count
+    }
+}
+
+/// Bytes that a block is decoded from: its last character may begin at the last of its 64.
+const WINDOW: usize = BLOCK + 3;
+
+/// The character that begins with these bytes, without a branch on how many of them are its own: that is
+/// hard to predict in scripts of two bytes with ASCII between the words.
+#[inline]
+fn code_point(bytes: [u8; 4]) -> u32 {
+    /// For the high half of a first byte: how many bits are not the character's own, and the mask of those
+    /// that are.
+    const WIDTHS: [(u32, u32); 16] = {
+        let mut widths = [(18, 0x7F); 16];
+        widths[0xC] = (12, 0x7FF);
+        widths[0xD] = (12, 0x7FF);
+        widths[0xE] = (6, 0xFFFF);
+        widths[0xF] = (0, 0x1F_FFFF);
+        widths
+    };
+    let word = u32::from_be_bytes(bytes);
+    let (foreign, own) = WIDTHS[(word >> 28) as usize];
+    let (second, third) = (word >> 4 & 0x3F << 12, word >> 2 & 0x3F << 6);
+    (word >> 24 << 18 | second | third | word & 0x3F) >> foreign & own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoding_without_branches_agrees_with_char() {
+        for c in (0..=0x10_FFFF).filter_map(char::from_u32) {
+            for behind in [0, 0x41, 0xBF, 0xFF] {
+                let mut bytes = [behind; 4];
+                c.encode_utf8(&mut bytes);
+                assert_eq!(code_point(bytes), u32::from(c), "{c:?}");
+            }
+        }
+    }
+}

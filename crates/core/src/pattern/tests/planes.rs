@@ -1,0 +1,360 @@
+//! The scanner by bit planes against the arms, one match after the other, at every level.
+use std::sync::{Mutex, MutexGuard};
+use std::time::Instant;
+
+use proptest::prelude::*;
+use tokenmill_kernels::cpu;
+
+use super::{EDGES, Splitter, TIKTOKEN_CL100K, TIKTOKEN_R50K, splitter};
+use crate::description::Split;
+use crate::pattern::atoms::{self, Atoms};
+use crate::pattern::scanner::Scanner;
+use crate::pattern::{Engine, known};
+use crate::span::Span;
+
+/// Qwen 2.5 and 3 as their files have them, Mistral's, o200k without suffix, and forms near them.
+const FAMILY: [&str; 13] = [
+    TIKTOKEN_CL100K,
+    TIKTOKEN_R50K,
+    // Digits by two, and any number of them.
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
+    r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s",
+    // The longest numbers.
+    r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,8}|[^\s\p{L}\p{N}]+|\s+(?!\S)|\s",
+    // Case runs without contractions, single digits: tekken.
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    // Marks are letters, and so no other text.
+    r"[^\r\n\p{L}\p{N}\p{M}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{N}\p{M}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    // Marks are both.
+    r"[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    // A word takes white space alone before it.
+    r"[^\S\r\n]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+|\s*[\r\n]+|\s+$|\s+(?!\S)|\s",
+    // A word takes nothing, or a space alone, or other text alone.
+    r"\p{L}+| ?\p{N}+|[^\s\p{L}\p{N}]+[\r\n]*|\s+(?!\S)|\s+",
+    r"[^\s\p{L}\p{N}]?\p{L}+('s|'t)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    // Classes of another table.
+    r"'s|'t| ?[a-zA-Z]+| ?[0-9]+| ?[^\sa-zA-Z0-9]+|\s+(?!\S)|\s+",
+    r"[[^\r\n\p{L}\p{N}]ぁ-ゖ]?[\p{L}&&[^ぁ-ゖ]]+|\p{N}{1,3}| ?[[^\s\p{L}\p{N}]ぁ-ゖ]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+];
+
+/// What looks alike and is not of the family.
+const OTHERS: [&str; 12] = [
+    // Something is left out.
+    r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{Nd}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)",
+    // Rules for white space in another order, or others.
+    r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s*[\r\n]+|\s+",
+    r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+",
+    r" ?\p{L}+| ?\p{N}+|\s+(?!\S)| ?[^\s\p{L}\p{N}]+|\s+",
+    // Numbers with a prefix and a limit, words with one, other text before words.
+    r" ?\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    r" ?\p{L}{1,9}| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    r" ?[^\s\p{L}\p{N}]+[\r\n]*|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|\s*[\r\n]+|\s+(?!\S)|\s+",
+    // Literals of other beginnings.
+    r"'s|xa|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    r"'1|'s| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    // A prefix that would hide a change of case; a word that takes some other text alone.
+    r"[^\r\n\p{Lu}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{Lu}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    r"[\p{P}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+];
+
+/// The level is one for the whole process.
+fn levels() -> (MutexGuard<'static, ()>, Vec<cpu::Level>) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    (ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner), cpu::available())
+}
+
+struct Pair {
+    pattern: String,
+    splitter: Splitter,
+}
+
+fn has_planes(splitter: &Splitter) -> bool {
+    match &splitter.engine {
+        Engine::Scanner(scanner) => scanner.has_planes(),
+        Engine::OwnScanner(scanner) => scanner.has_planes(),
+        _ => false,
+    }
+}
+
+fn family() -> Vec<Pair> {
+    let known =
+        ["gpt2", "cl100k", "qwen2", "o200k"].into_iter().filter_map(|name| match known::split_named(name)? {
+            Split::Pattern(pattern) => Some(pattern),
+            Split::Whole => None,
+        });
+    known
+        .chain(FAMILY.map(str::to_owned))
+        .map(|pattern| {
+            let splitter = splitter(&pattern);
+            assert!(has_planes(&splitter), "{pattern} is run by the {}", splitter.plan());
+            Pair { pattern, splitter }
+        })
+        .collect()
+}
+
+/// The ends of pretokens by planes, however short the text is, and by arms.
+fn both_ways<A: Atoms>(scanner: &Scanner<A>, text: &str) -> (Vec<usize>, Vec<usize>) {
+    let (mut planes, mut arms) = (Vec::new(), Vec::new());
+    scanner.for_each_by_planes(text, |span: Span, _| Ok(planes.push(span.end))).unwrap();
+    scanner.for_each_by_arms(text, |span: Span, _| Ok(arms.push(span.end))).unwrap();
+    (planes, arms)
+}
+
+impl Pair {
+    fn check_here(&self, text: &str) {
+        let (planes, arms) = match &self.splitter.engine {
+            Engine::Scanner(scanner) => both_ways(scanner, text),
+            Engine::OwnScanner(scanner) => both_ways(scanner, text),
+            _ => unreachable!("the family runs on scanners"),
+        };
+        if planes != arms {
+            let same = planes.iter().zip(&arms).take_while(|(a, b)| a == b).count();
+            let from = same.checked_sub(1).map_or(0, |before| arms[before]);
+            let around: String = text[from..].chars().take(80).collect();
+            panic!(
+                "{} at {}: from byte {from}, {:?} instead of {:?} in {around:?} of {} bytes",
+                self.pattern,
+                cpu::level(),
+                planes.get(same),
+                arms.get(same),
+                text.len()
+            );
+        }
+    }
+
+    fn check(&self, levels: &[cpu::Level], text: &str) {
+        for &level in levels {
+            cpu::force(Some(level)).unwrap();
+            self.check_here(text);
+        }
+        cpu::force(None).unwrap();
+    }
+}
+
+fn is_slow() -> bool {
+    std::env::var_os("TOKENMILL_SLOW").is_some()
+}
+
+/// A character of each atom, and all that a pattern of the family singles out.
+fn one_of_each() -> Vec<char> {
+    let mut seen = Vec::new();
+    let mut each = Vec::new();
+    for c in EDGES {
+        let atom = atoms::of(u32::from(c));
+        if !seen.contains(&atom) {
+            seen.push(atom);
+            each.push(c);
+        }
+    }
+    assert_eq!(each.len(), atoms::ATOMS);
+    each
+}
+
+#[test]
+fn what_is_not_of_the_family_is_left_to_the_arms() {
+    for pattern in OTHERS {
+        let splitter = splitter(pattern);
+        assert_eq!(splitter.plan(), super::Plan::Scanner, "{pattern}");
+        assert!(!has_planes(&splitter), "{pattern}");
+    }
+}
+
+#[test]
+fn planes_agree_on_every_pair_and_triple_at_every_phase() {
+    let (_lock, levels) = levels();
+    let each = one_of_each();
+    let pairs = family();
+    // Atoms three by three, one after the other; then the whole moved through a block.
+    let mut triples = String::new();
+    for &a in &each {
+        for &b in &each {
+            for &c in &each {
+                triples.extend([a, b, c]);
+            }
+        }
+    }
+    let step = if is_slow() { 1 } else { 7 };
+    for filler in ["a", " ", "中"] {
+        for phase in (0..64).step_by(step) {
+            let text = filler.repeat(phase) + &triples;
+            for pair in &pairs {
+                pair.check(&levels, &text);
+            }
+        }
+    }
+}
+
+#[test]
+fn planes_agree_where_the_text_ends() {
+    let (_lock, levels) = levels();
+    let pairs = family();
+    let end = "don't 12345 STOP  \n \n  it's!!\n/'ll\u{301}中A\r\n  ";
+    for filler in ["a", " ", "\n", "1", "!", "A", "中", "\u{301}"] {
+        for length in (0..140).step_by(if is_slow() { 1 } else { 3 }) {
+            let text = filler.repeat(length) + end;
+            for (at, _) in text.char_indices().filter(|&(at, _)| at + end.len() >= text.len()) {
+                for pair in &pairs {
+                    pair.check(&levels[levels.len() - 1..], &text[..at]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn planes_agree_on_every_character_in_context() {
+    let (_lock, levels) = levels();
+    let all = (0..=0x10_FFFF).filter_map(char::from_u32);
+    let chars: Vec<char> =
+        all.filter(|&c| is_slow() || u32::from(c) % 61 == 0 || u32::from(c) < 0x3000).collect();
+    let pairs = family();
+    for chunk in chars.chunks(1000) {
+        let text = chunk.iter().fold(String::new(), |text, c| {
+            text + &format!("{c}\na{c}.{c}a {c}b{c} 1{c}{c}A'{c}\t'{c}x,,{c}\n/{c}")
+        });
+        for pair in &pairs {
+            pair.check(&levels, &text);
+        }
+    }
+}
+
+#[test]
+fn planes_agree_on_long_runs() {
+    let (_lock, levels) = levels();
+    let size = if is_slow() { 1 << 20 } else { 1 << 16 };
+    let units = [
+        "a",
+        "A",
+        " ",
+        "\n",
+        "1",
+        "!",
+        "'",
+        "中",
+        "\u{301}",
+        "é",
+        "\t",
+        "\r\n",
+        " \n",
+        "\n ",
+        "中A",
+        "aA",
+        "'s",
+        "!\u{301}",
+        "!\n",
+        "!\n/",
+        "\n  ",
+        "a'",
+        "A\u{301}",
+        "'S ",
+        "12a",
+        "ʰA",
+        "  \u{3000}",
+        "😀",
+        "\u{200B}",
+    ];
+    let pairs = family();
+    for unit in units {
+        let text = unit.repeat(size / unit.len());
+        for (before, behind) in [("", ""), ("x ", "a"), (" \n", " \n"), ("!", "'s")] {
+            for pair in &pairs {
+                pair.check(&levels[levels.len() - 1..], &format!("{before}{text}{behind}"));
+            }
+        }
+    }
+}
+
+fn edgy_text(characters: std::ops::Range<usize>) -> impl Strategy<Value = String> {
+    let mut plain: Vec<char> = ('a'..='z').collect();
+    plain.extend("    ,.A".chars());
+    let piece = prop_oneof![
+        8 => prop::sample::select(&EDGES[..]).prop_map(String::from),
+        8 => prop::sample::select(plain).prop_map(String::from),
+        2 => (prop::sample::select(&EDGES[..]), 2..70_usize).prop_map(|(c, n)| String::from(c).repeat(n)),
+        4 => prop::sample::select(
+            &["'s", "'LL", "'ſ", "\r\n", "  ", " a", "\n\n", "don't", "HTTPServer", "!\n/", " \n "][..]
+        ).prop_map(str::to_owned),
+        1 => any::<char>().prop_map(String::from),
+    ];
+    prop::collection::vec(piece, characters).prop_map(|pieces| pieces.concat())
+}
+
+#[test]
+fn planes_agree_on_edgy_texts() {
+    let (_lock, levels) = levels();
+    let pairs = family();
+    let cases = if is_slow() { 50_000 } else { 2_000 };
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    proptest!(config, |(text in edgy_text(0..300))| {
+        for pair in &pairs {
+            pair.check(&levels, &text);
+        }
+    });
+}
+
+/// The texts of `TOKENMILL_DATA`, where there are any.
+fn corpora(bytes: usize) -> Vec<(&'static str, String)> {
+    let Some(folder) = std::env::var_os("TOKENMILL_DATA") else { return Vec::new() };
+    let read = |name| {
+        let path = std::path::Path::new(&folder).join("corpus").join(format!("{name}.txt"));
+        let mut text = std::fs::read(path).ok()?;
+        text.truncate(bytes);
+        Some((name, String::from_utf8_lossy(&text).into_owned()))
+    };
+    ["english", "code", "multilingual", "cjk"].into_iter().filter_map(read).collect()
+}
+
+#[test]
+fn planes_agree_on_corpora() {
+    let (_lock, levels) = levels();
+    for (_, text) in corpora(if is_slow() { usize::MAX } else { 1 << 20 }) {
+        for pair in family() {
+            pair.check(&levels, &text);
+        }
+    }
+}
+
+/// Prints how fast the scan alone is: `cargo test --release -p tokenmill-core scan_time -- --ignored --nocapture`.
+#[test]
+#[ignore = "measures"]
+fn scan_time() {
+    fn fastest(mut scan: impl FnMut(&mut usize)) -> (f64, usize) {
+        let mut best = f64::INFINITY;
+        let mut count = 0;
+        for _ in 0..5 {
+            count = 0;
+            let start = Instant::now();
+            scan(&mut count);
+            best = best.min(start.elapsed().as_secs_f64());
+        }
+        (best, count)
+    }
+    let (_lock, levels) = levels();
+    let corpora = corpora(10_000_000);
+    println!("{:8} {:12} {:>9} {:>9} {:>7} {:>7}", "pattern", "text", "way", "ns/piece", "MB/s", "ratio");
+    for name in ["gpt2", "cl100k", "qwen2", "o200k"] {
+        let Some(split) = known::split_named(name) else { continue };
+        let splitter = Splitter::compile(&split).unwrap();
+        let Engine::Scanner(scanner) = &splitter.engine else { continue };
+        for (text_name, text) in &corpora {
+            let (old, pieces) = fastest(|count| {
+                scanner.for_each_by_arms(text, |span, _| Ok(*count += span.len().min(1))).unwrap();
+            });
+            let row = |way: &str, time: f64| {
+                let (nanos, speed) = (time * 1e9 / pieces as f64, text.len() as f64 / time / 1e6);
+                println!("{name:8} {text_name:12} {way:>9} {nanos:9.2} {speed:7.0} {:7.2}", old / time);
+            };
+            row("arms", old);
+            for &level in &levels {
+                cpu::force(Some(level)).unwrap();
+                let (new, same) = fastest(|count| {
+                    splitter.for_each(text, |span| Ok(*count += span.len().min(1))).unwrap();
+                });
+                assert_eq!(pieces, same);
+                row(level.name(), new);
+            }
+        }
+    }
+    cpu::force(None).unwrap();
+}

@@ -1,0 +1,140 @@
+//! Which instructions the vector routines may use: asked of the processor once, and forced by tests.
+//!
+//! A level never changes a result, only how fast it comes.
+use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Instruction sets that routines are written for, from the one every machine has to the widest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    /// Words of 8 bytes, nothing else.
+    Portable = 1,
+    /// 128 bits, on every 64-bit ARM.
+    Neon = 2,
+    /// 256 bits.
+    Avx2 = 3,
+    /// 512 bits with masks: the F, BW and VL parts.
+    Avx512 = 4,
+}
+
+impl Level {
+    /// All of them, whatever this machine has.
+    pub const ALL: [Self; 4] = [Self::Portable, Self::Neon, Self::Avx2, Self::Avx512];
+
+    /// The name that a switch takes.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Neon => "neon",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+
+    /// The level of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.name() == name)
+    }
+
+    /// Does this machine have it?
+    pub fn is_available(self) -> bool {
+        match self {
+            Self::Portable => true,
+            Self::Neon => cfg!(target_arch = "aarch64"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => is_x86_feature_detected!("avx2"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx2 | Self::Avx512 => false,
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The level in use, as a number; 0 until the processor has been asked.
+static CURRENT: AtomicU8 = AtomicU8::new(0);
+
+/// The levels of this machine, the widest last.
+pub fn available() -> Vec<Level> {
+    Level::ALL.into_iter().filter(|level| level.is_available()).collect()
+}
+
+/// The level in use: the widest that the machine has, unless another one is forced.
+#[inline]
+pub fn level() -> Level {
+    match CURRENT.load(Ordering::Relaxed) {
+        1 => Level::Portable,
+        2 => Level::Neon,
+        3 => Level::Avx2,
+        4 => Level::Avx512,
+        _ => detect(),
+    }
+}
+
+#[cold]
+fn detect() -> Level {
+    let widest = Level::ALL.into_iter().rev().find(|level| level.is_available()).unwrap_or(Level::Portable);
+    CURRENT.store(widest as u8, Ordering::Relaxed);
+    widest
+}
+
+/// Takes `level` from now on, in every thread; `None` is the widest again. A call that is under
+/// way may end on the level it began with.
+///
+/// # Errors
+/// The level, where this machine does not have it; nothing is changed then.
+pub fn force(level: Option<Level>) -> Result<(), Level> {
+    match level {
+        Some(level) if !level.is_available() => Err(level),
+        Some(level) => {
+            CURRENT.store(level as u8, Ordering::Relaxed);
+            Ok(())
+        }
+        None => {
+            detect();
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_levels_are_one_to_one() {
+        for level in Level::ALL {
+            assert_eq!(Level::named(level.name()), Some(level));
+            assert_eq!(level.to_string(), level.name());
+        }
+        assert_eq!(Level::named("AVX2"), None);
+    }
+
+    #[test]
+    fn a_level_is_forced_only_where_it_is_available() {
+        let widest = *available().last().unwrap();
+        for wanted in Level::ALL {
+            if wanted.is_available() {
+                assert_eq!(force(Some(wanted)), Ok(()));
+                assert_eq!(level(), wanted);
+            } else {
+                let before = level();
+                assert_eq!(force(Some(wanted)), Err(wanted));
+                assert_eq!(level(), before);
+            }
+        }
+        assert_eq!(force(None), Ok(()));
+        assert_eq!(level(), widest);
+    }
+}

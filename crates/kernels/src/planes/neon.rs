@@ -1,0 +1,79 @@
+//! Planes by vectors of 128 bits, which every 64-bit ARM has.
+use std::arch::aarch64::{
+    uint8x16_t, vandq_u8, vcgtq_s8, vdupq_n_s8, vdupq_n_u8, vgetq_lane_u64, vld1q_u8, vmaxvq_u8, vorrq_u8,
+    vpaddq_u8, vqtbl1q_u8, vreinterpretq_s8_u8, vreinterpretq_u64_u8, vshlq_n_u8, vshrq_n_u8, vtstq_u8,
+};
+
+use super::{BLOCK, Columns, PLANES, Planes};
+
+/// For each high half of an ASCII byte, its bit in a column.
+const ROWS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
+/// The bit of each byte in the word of its plane, eight bytes to a byte of it.
+const PLACES: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
+
+#[inline]
+fn load(bytes: &[u8; 16]) -> uint8x16_t {
+    // SAFETY: reads the 16 bytes of the array; every aarch64 machine has these instructions.
+    unsafe { vld1q_u8(bytes.as_ptr()) }
+}
+
+#[inline]
+fn quarters(block: &[u8; BLOCK]) -> [uint8x16_t; 4] {
+    let quarters = block.as_chunks::<16>().0;
+    std::array::from_fn(|i| load(&quarters[i]))
+}
+
+/// One word of 64 bytes that are all ones or all zeros: neighbours added, three times.
+#[inline]
+fn word(masks: [uint8x16_t; 4]) -> u64 {
+    let places = load(&PLACES);
+    // SAFETY: arithmetic on values; every aarch64 machine has these instructions.
+    unsafe {
+        let [a, b, c, d] = masks.map(|mask| vandq_u8(mask, places));
+        let eights = vpaddq_u8(vpaddq_u8(a, b), vpaddq_u8(c, d));
+        vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(eights, eights)))
+    }
+}
+
+pub(super) fn ascii(columns: &Columns, blocks: &[[u8; BLOCK]], out: &mut [Planes]) -> usize {
+    let columns = columns.each_ref().map(load);
+    let rows = load(&ROWS);
+    for (done, (block, planes)) in blocks.iter().zip(out.iter_mut()).enumerate() {
+        let bytes = quarters(block);
+        // SAFETY: arithmetic on values; every aarch64 machine has these instructions.
+        unsafe {
+            let [a, b, c, d] = bytes;
+            if vmaxvq_u8(vorrq_u8(vorrq_u8(a, b), vorrq_u8(c, d))) >= 0x80 {
+                return done;
+            }
+            let low = bytes.map(|bytes| vandq_u8(bytes, vdupq_n_u8(15)));
+            let row = bytes.map(|bytes| vqtbl1q_u8(rows, vshrq_n_u8::<4>(bytes)));
+            for (plane, &column) in planes.iter_mut().zip(&columns) {
+                *plane = word(std::array::from_fn(|i| vtstq_u8(vqtbl1q_u8(column, low[i]), row[i])));
+            }
+        }
+    }
+    blocks.len().min(out.len())
+}
+
+pub(super) fn classes(classes: &[u8; BLOCK]) -> Planes {
+    let mut bytes = quarters(classes);
+    let mut planes = [0; PLANES];
+    for plane in planes.iter_mut().rev() {
+        // SAFETY: arithmetic on values; every aarch64 machine has these instructions.
+        unsafe {
+            *plane = word(bytes.map(|bytes| vtstq_u8(bytes, vdupq_n_u8(0x80))));
+            bytes = bytes.map(|bytes| vshlq_n_u8::<1>(bytes));
+        }
+    }
+    planes
+}
+
+pub(super) fn leads(block: &[u8; BLOCK]) -> u64 {
+    // SAFETY: arithmetic on values; every aarch64 machine has these instructions.
+    unsafe {
+        // As signed numbers continuation bytes are the lowest.
+        let last = vdupq_n_s8(-65);
+        word(quarters(block).map(|bytes| vcgtq_s8(vreinterpretq_s8_u8(bytes), last)))
+    }
+}

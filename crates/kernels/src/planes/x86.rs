@@ -1,0 +1,119 @@
+//! Planes by vectors of 256 and of 512 bits.
+use std::arch::x86_64::{
+    __m128i, __m256i, __m512i, _mm_loadu_si128, _mm256_add_epi8, _mm256_and_si256,
+    _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256,
+    _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_shuffle_epi8, _mm256_srli_epi16,
+    _mm512_add_epi8, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_cmpgt_epi8_mask, _mm512_loadu_si512,
+    _mm512_movepi8_mask, _mm512_set1_epi8, _mm512_shuffle_epi8, _mm512_srli_epi16, _mm512_test_epi8_mask,
+};
+
+use super::{BLOCK, Columns, PLANES, Planes};
+
+/// For each high half of an ASCII byte, its bit in a column.
+const ROWS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
+
+#[inline]
+fn load16(bytes: &[u8; 16]) -> __m128i {
+    // SAFETY: reads the 16 bytes of the array, from any alignment; SSE2 is part of x86-64.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn halves(block: &[u8; BLOCK]) -> (__m256i, __m256i) {
+    let start = block.as_ptr();
+    // SAFETY: reads the first and the last 32 bytes of an array of 64, from any alignment.
+    unsafe { (_mm256_loadu_si256(start.cast()), _mm256_loadu_si256(start.add(32).cast())) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn whole(block: &[u8; BLOCK]) -> __m512i {
+    // SAFETY: reads the 64 bytes of the array, from any alignment.
+    unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }
+}
+
+/// One word of the sign bits of 64 bytes.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn signs(low: __m256i, high: __m256i) -> u64 {
+    let low = u64::from(_mm256_movemask_epi8(low).cast_unsigned());
+    low | u64::from(_mm256_movemask_epi8(high).cast_unsigned()) << 32
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn ascii_avx2(columns: &Columns, blocks: &[[u8; BLOCK]], out: &mut [Planes]) -> usize {
+    let columns = columns.each_ref().map(|column| _mm256_broadcastsi128_si256(load16(column)));
+    let rows = _mm256_broadcastsi128_si256(load16(&ROWS));
+    let nibble = _mm256_set1_epi8(15);
+    for (done, (block, planes)) in blocks.iter().zip(out.iter_mut()).enumerate() {
+        let (low, high) = halves(block);
+        if _mm256_movemask_epi8(_mm256_or_si256(low, high)) != 0 {
+            return done;
+        }
+        let low_row = _mm256_shuffle_epi8(rows, _mm256_and_si256(_mm256_srli_epi16::<4>(low), nibble));
+        let high_row = _mm256_shuffle_epi8(rows, _mm256_and_si256(_mm256_srli_epi16::<4>(high), nibble));
+        for (plane, &column) in planes.iter_mut().zip(&columns) {
+            // A shuffle looks at the low half of an ASCII byte.
+            let in_low = _mm256_and_si256(_mm256_shuffle_epi8(column, low), low_row);
+            let in_high = _mm256_and_si256(_mm256_shuffle_epi8(column, high), high_row);
+            *plane = signs(_mm256_cmpeq_epi8(in_low, low_row), _mm256_cmpeq_epi8(in_high, high_row));
+        }
+    }
+    blocks.len().min(out.len())
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn classes_avx2(classes: &[u8; BLOCK]) -> Planes {
+    let (mut low, mut high) = halves(classes);
+    let mut planes = [0; PLANES];
+    for plane in planes.iter_mut().rev() {
+        *plane = signs(low, high);
+        (low, high) = (_mm256_add_epi8(low, low), _mm256_add_epi8(high, high));
+    }
+    planes
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) fn ascii_avx512(columns: &Columns, blocks: &[[u8; BLOCK]], out: &mut [Planes]) -> usize {
+    let columns = columns.each_ref().map(|column| _mm512_broadcast_i32x4(load16(column)));
+    let rows = _mm512_broadcast_i32x4(load16(&ROWS));
+    let nibble = _mm512_set1_epi8(15);
+    for (done, (block, planes)) in blocks.iter().zip(out.iter_mut()).enumerate() {
+        let bytes = whole(block);
+        if _mm512_movepi8_mask(bytes) != 0 {
+            return done;
+        }
+        let row = _mm512_shuffle_epi8(rows, _mm512_and_si512(_mm512_srli_epi16::<4>(bytes), nibble));
+        for (plane, &column) in planes.iter_mut().zip(&columns) {
+            *plane = _mm512_test_epi8_mask(_mm512_shuffle_epi8(column, bytes), row);
+        }
+    }
+    blocks.len().min(out.len())
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) fn classes_avx512(classes: &[u8; BLOCK]) -> Planes {
+    let mut bytes = whole(classes);
+    let mut planes = [0; PLANES];
+    for plane in planes.iter_mut().rev() {
+        *plane = _mm512_movepi8_mask(bytes);
+        bytes = _mm512_add_epi8(bytes, bytes);
+    }
+    planes
+}
+
+/// As signed numbers continuation bytes are the lowest, up to this.
+const LAST_CONTINUATION: i8 = -65;
+
+#[target_feature(enable = "avx2")]
+pub(super) fn leads_avx2(block: &[u8; BLOCK]) -> u64 {
+    let (low, high) = halves(block);
+    let last = _mm256_set1_epi8(LAST_CONTINUATION);
+    signs(_mm256_cmpgt_epi8(low, last), _mm256_cmpgt_epi8(high, last))
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) fn leads_avx512(block: &[u8; BLOCK]) -> u64 {
+    _mm512_cmpgt_epi8_mask(whole(block), _mm512_set1_epi8(LAST_CONTINUATION))
+}
