@@ -19,6 +19,7 @@ mod paths;
 mod stream;
 mod worker;
 
+pub use crate::decoded::DecodedSize;
 pub(crate) use added::AddedSet;
 pub use arranged::{Arranged, Sequence};
 pub use decode::{DecodeOptions, Undefined};
