@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from ._core import ReadyIds
+
 __all__ = ["Ragged"]
 
 
@@ -35,10 +37,12 @@ class Ragged:
     (3, [[5, 6], [], [7]])
     """
 
-    __slots__ = ("_ids", "_row_offsets")
+    __slots__ = ("_ids", "_ready_ids", "_row_offsets")
 
     _ids: npt.NDArray[Any]
     _row_offsets: npt.NDArray[np.int64]
+    # The `int` objects that lists of these ids are made of; None for ids that come from elsewhere.
+    _ready_ids: ReadyIds | None
 
     def __init__(self, ids: npt.ArrayLike, row_offsets: npt.ArrayLike) -> None:
         import numpy as np
@@ -59,20 +63,24 @@ class Ragged:
         falls = np.flatnonzero(offsets[1:] < offsets[:-1])
         if len(falls):
             raise ValueError(f"row_offsets never fall, but row_offsets[{falls[0] + 1}] does")
-        self._keep(flat, offsets.astype(np.int64, copy=False))
+        self._keep(flat, offsets.astype(np.int64, copy=False), None)
 
     @classmethod
-    def _of(cls, ids: npt.NDArray[Any], row_offsets: npt.NDArray[np.int64]) -> Ragged:
+    def _of(
+        cls, ids: npt.NDArray[Any], row_offsets: npt.NDArray[np.int64], ready_ids: ReadyIds | None
+    ) -> Ragged:
         """Rows of arrays that are sound and that nobody else changes: nothing is checked or copied."""
         rows = cls.__new__(cls)
-        rows._keep(ids, row_offsets)
+        rows._keep(ids, row_offsets, ready_ids)
         return rows
 
-    def _keep(self, ids: npt.NDArray[Any], row_offsets: npt.NDArray[np.int64]) -> None:
+    def _keep(
+        self, ids: npt.NDArray[Any], row_offsets: npt.NDArray[np.int64], ready_ids: ReadyIds | None
+    ) -> None:
         for array in (ids, row_offsets):
             array.flags.writeable = False
         # Views of arrays that are read-only cannot be made writable again.
-        self._ids, self._row_offsets = ids.view(), row_offsets.view()
+        self._ids, self._row_offsets, self._ready_ids = ids.view(), row_offsets.view(), ready_ids
 
     @property
     def ids(self) -> npt.NDArray[Any]:
@@ -107,7 +115,7 @@ class Ragged:
         rows = range(len(self))[index]
         if rows.step == 1:
             bounds = offsets[rows.start : max(rows.start, rows.stop) + 1]
-            return Ragged._of(self._ids[bounds[0] : bounds[-1]], bounds - bounds[0])
+            return Ragged._of(self._ids[bounds[0] : bounds[-1]], bounds - bounds[0], self._ready_ids)
         return self._take(rows)
 
     def _take(self, rows: range) -> Ragged:
@@ -115,7 +123,7 @@ class Ragged:
 
         picked = [self[row] for row in rows]
         ends = np.cumsum([0, *map(len, picked)], dtype=np.int64)
-        return Ragged._of(np.concatenate([self._ids[:0], *picked]), ends)
+        return Ragged._of(np.concatenate([self._ids[:0], *picked]), ends, self._ready_ids)
 
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
         for start, end in pairwise(self._row_offsets.tolist()):
@@ -123,6 +131,8 @@ class Ragged:
 
     def to_lists(self) -> list[list[int]]:
         """One list of plain ``int`` for each row."""
+        if self._ready_ids is not None:
+            return self._ready_ids.rows(self._ids, self._row_offsets)
         return [row.tolist() for row in self]
 
     def to_arrow(self) -> Any:

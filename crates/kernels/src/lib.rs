@@ -1,11 +1,13 @@
-//! Flat tables behind safe types. This crate knows no tokenizer words, and it is the only one
-//! where unsafe code may live, each block with its reason and a scalar twin.
+//! Flat tables and loops over many bytes behind safe types. This crate knows no tokenizer words, and
+//! it is the only one where unsafe code may live, each block with its reason and a scalar twin.
 #![deny(unsafe_code)]
 
 mod automaton;
+mod code_units;
 mod pair_table;
 mod prefetch;
 pub mod short_table;
 
 pub use automaton::{Automaton, NO_KEY, State};
+pub use code_units::{CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
 pub use pair_table::{Entry, PairTable};

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 use tokenmill_core::ids::TokenId;
 
+use crate::buffer::string;
 use crate::convert::wrong_type;
 use crate::errors::in_row;
 
@@ -192,7 +193,7 @@ fn fill_as<T: Element>(
 /// Decoded bytes as text, under Python's own error policies.
 pub(crate) fn text<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult<Bound<'py, PyString>> {
     match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(PyString::new(py, text)),
+        Ok(text) => string(py, text),
         // Rare: Python's decoder has the policies.
         Err(_) => Ok(PyBytes::new(py, bytes).call_method1("decode", ("utf-8", errors))?.cast_into()?),
     }

@@ -18,7 +18,8 @@ impl Tokenizer {
         options: &Options<'_, 'py>,
     ) -> PyResult<Vec<TokenId>> {
         let (ids, _) = with_text(text, options, |text, special, threads, watch| {
-            let mut ids = Vec::new();
+            // Seldom too few; what is never written to costs nothing.
+            let mut ids = Vec::with_capacity(text.as_bytes().len() / 3 + 8);
             self.engine.encode(text, special, threads, watch, &mut ids)?;
             self.engine.surround(&mut ids, 0, add_special_tokens);
             Ok(ids)
@@ -48,10 +49,8 @@ impl Tokenizer {
         surrogates: &str,
         num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyList>> {
-        output::list(
-            py,
-            self.encode_ids(text, add_special_tokens, &Options { special, surrogates, num_threads })?,
-        )
+        let ids = self.encode_ids(text, add_special_tokens, &Options { special, surrogates, num_threads })?;
+        self.list(py, &ids)
     }
 
     /// As `encode`, into a numpy array.
@@ -107,7 +106,9 @@ impl Tokenizer {
             self.engine.encode_batch(texts, special, add_special_tokens, threads, watch)
         })?;
         let (ids, row_offsets) = (output::array(py, ids, dtype)?, output::int64_array(py, row_offsets)?);
-        py.import("tokenmill.ragged")?.getattr("Ragged")?.call_method1("_of", (ids, row_offsets))
+        py.import("tokenmill.ragged")?
+            .getattr("Ragged")?
+            .call_method1("_of", (ids, row_offsets, &self.ready_ids))
     }
 
     /// The ids of a text with the part of it that each stands for, as an `Encoding`.
