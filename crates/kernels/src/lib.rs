@@ -2,12 +2,14 @@
 //! it is the only one where unsafe code may live, each block with its reason and a scalar twin.
 #![deny(unsafe_code)]
 
+mod arrow;
 mod automaton;
 mod code_units;
 mod pair_table;
 mod prefetch;
 pub mod short_table;
 
+pub use arrow::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
 pub use automaton::{Automaton, NO_KEY, State};
 pub use code_units::{CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
 pub use pair_table::{Entry, PairTable};

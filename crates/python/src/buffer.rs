@@ -1,15 +1,17 @@
 //! The only unsafe code of the binding: the code units of Python strings read and written where
-//! they lie, lists of ids filled and read item by item.
+//! they lie, lists of ids filled and read item by item, columns of strings taken over.
 use std::mem::MaybeUninit;
 use std::slice;
 
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::string::PyStringData;
-use pyo3::types::{PyInt, PyList, PyString};
+use pyo3::types::{PyCapsule, PyInt, PyList, PyString};
 use tokenmill_core::error::Error;
 use tokenmill_core::ids::TokenId;
+use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
 use tokenmill_kernels::{CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
 
 use crate::errors::raise;
@@ -39,8 +41,8 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>, surrogates: Surrogates) ->
     // only read while the borrow lasts; that is what `data` asks for.
     let data = unsafe { text.data()? };
     match data {
-        // SAFETY: what is all ASCII is UTF-8.
         PyStringData::Ucs1(units) if units.is_ascii() => {
+            // SAFETY: what is all ASCII is UTF-8.
             Ok(Utf8::Borrowed(unsafe { str::from_utf8_unchecked(units) }))
         }
         PyStringData::Ucs1(units) => transcode(text.py(), units, surrogates),
@@ -68,18 +70,15 @@ fn transcode<U: CodeUnit>(py: Python<'_>, units: &[U], surrogates: Surrogates) -
                 return Ok(Utf8::Refused(at));
             }
             let low = units.get(at + 1).map(|&low| low.into()).filter(|low| (0xdc00..0xe000).contains(low));
-            match (surrogate.into(), low) {
-                (high @ 0xd800..0xdc00, Some(low)) => {
-                    // Each pair before this one was two units and is one character.
-                    pairs.push(at - pairs.len());
-                    let joined = 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-                    text.push(char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER));
-                    at += 2;
-                }
-                _ => {
-                    text.push(char::REPLACEMENT_CHARACTER);
-                    at += 1;
-                }
+            if let (high @ 0xd800..0xdc00, Some(low)) = (surrogate.into(), low) {
+                // Each pair before this one was two units and is one character.
+                pairs.push(at - pairs.len());
+                let joined = 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+                text.push(char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER));
+                at += 2;
+            } else {
+                text.push(char::REPLACEMENT_CHARACTER);
+                at += 1;
             }
         }
     }
@@ -124,11 +123,11 @@ unsafe fn units<'a, U>(data: *mut std::ffi::c_void, count: usize) -> &'a mut [Ma
 }
 
 /// A new string of so many ASCII bytes, which `fill` writes; they are zero before.
-pub(crate) fn ascii_string<'py>(
-    py: Python<'py>,
+pub(crate) fn ascii_string(
+    py: Python<'_>,
     length: usize,
     fill: impl FnOnce(&mut [u8]) -> PyResult<()>,
-) -> PyResult<Bound<'py, PyString>> {
+) -> PyResult<Bound<'_, PyString>> {
     if length == 0 {
         fill(&mut [])?;
         return Ok(PyString::intern(py, ""));
@@ -232,5 +231,33 @@ unsafe fn plain_id(item: *mut ffi::PyObject) -> Option<TokenId> {
         let mut overflow = 0;
         let number = ffi::PyLong_AsLongAndOverflow(item, &raw mut overflow);
         if overflow == 0 { TokenId::try_from(number).ok() } else { None }
+    }
+}
+
+/// The column of strings that an object hands over by Arrow's C data interface, if it has one.
+pub(crate) fn string_column(object: &Bound<'_, PyAny>) -> PyResult<Option<StringColumn>> {
+    let Some(export) = object.getattr_opt("__arrow_c_array__")? else { return Ok(None) };
+    let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = export.call0()?.extract()?;
+    let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<ArrowSchema>();
+    let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<ArrowArray>();
+    // SAFETY: capsules of these names hold these structures, as the interface asks for, and both live to
+    // the end of this function. Only the caller had them.
+    match unsafe { StringColumn::take(schema.as_ptr(), array.as_ptr()) } {
+        Ok(column) => Ok(Some(column)),
+        Err(error) => Err(column_error("texts", error)),
+    }
+}
+
+/// What is wrong with a column, or with a row of it.
+pub(crate) fn column_error(name: &str, error: ColumnError) -> PyErr {
+    match error {
+        ColumnError::Type(found) => PyTypeError::new_err(format!(
+            "{name} is an Arrow array of type {found:?} (its format), but must be of string, large_string or \
+             string_view; cast it, or pass a list of texts"
+        )),
+        ColumnError::Released => PyValueError::new_err(format!("{name} is an Arrow array that was released")),
+        ColumnError::Broken(reason) => {
+            PyValueError::new_err(format!("{name} is no sound Arrow array: {reason}"))
+        }
     }
 }

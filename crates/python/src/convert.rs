@@ -312,12 +312,33 @@ impl Rows {
 
 /// The rows of a batch of ids.
 pub(crate) fn rows_of_ids(batch: &Bound<'_, PyAny>) -> PyResult<Rows> {
+    match rows_of_ragged(batch) {
+        Ok(Some(rows)) => return Ok(rows),
+        Ok(None) => {}
+        // What is wrong with an id is said below, with its row.
+        Err(error) if error.is_instance_of::<PyValueError>(batch.py()) => {}
+        Err(error) => return Err(error),
+    }
     let mut rows = Rows { ids: Vec::new(), ends: Vec::new() };
     for (i, row) in items(batch, "batch", "an iterable of rows of ids")?.enumerate() {
         rows.ids.extend(ids(&row?, Some(i))?);
         rows.ends.push(rows.ids.len());
     }
     Ok(rows)
+}
+
+/// The rows of a `Ragged`, whose arrays are read at once; `None` for what is none.
+fn rows_of_ragged(batch: &Bound<'_, PyAny>) -> PyResult<Option<Rows>> {
+    let py = batch.py();
+    if batch.cast::<PyList>().is_ok()
+        || !batch.is_instance(&py.import("tokenmill.ragged")?.getattr("Ragged")?)?
+    {
+        return Ok(None);
+    }
+    let ids = ids(&batch.getattr("ids")?, None)?;
+    let row_offsets = PyBuffer::<i64>::get(&batch.getattr("row_offsets")?)?.to_vec(py)?;
+    let ends = row_offsets.iter().skip(1).map(|&end| usize::try_from(end));
+    Ok(Some(Rows { ids, ends: ends.collect::<Result<_, _>>()? }))
 }
 
 /// The items of anything that yields them.

@@ -110,13 +110,17 @@ fn import_numpy(py: Python<'_>) -> PyResult<()> {
 }
 
 /// A new array of ids.
-pub(crate) fn array(py: Python<'_>, ids: Vec<TokenId>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn array(py: Python<'_>, mut ids: Vec<TokenId>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
     fn of<T: Element>(py: Python<'_>, ids: Vec<T>) -> Bound<'_, PyAny> {
         PyArray1::from_vec(py, ids).into_any()
     }
     import_numpy(py)?;
     Ok(match dtype {
-        Dtype::U32 => of(py, ids),
+        Dtype::U32 => {
+            // The array keeps the whole of the room, and there may be a lot that was never used.
+            ids.shrink_to_fit();
+            of(py, ids)
+        }
         Dtype::U16 => of(py, ids.into_iter().map(|id| id as u16).collect()),
         Dtype::I32 => of(py, ids.into_iter().map(|id| id as i32).collect()),
         Dtype::I64 => of(py, ids.into_iter().map(i64::from).collect()),
@@ -126,6 +130,12 @@ pub(crate) fn array(py: Python<'_>, ids: Vec<TokenId>, dtype: Dtype) -> PyResult
 
 /// A new array of 64-bit numbers.
 pub(crate) fn int64_array(py: Python<'_>, values: Vec<i64>) -> PyResult<Bound<'_, PyAny>> {
+    import_numpy(py)?;
+    Ok(PyArray1::from_vec(py, values).into_any())
+}
+
+/// A new array of truth values.
+pub(crate) fn bool_array(py: Python<'_>, values: Vec<bool>) -> PyResult<Bound<'_, PyAny>> {
     import_numpy(py)?;
     Ok(PyArray1::from_vec(py, values).into_any())
 }

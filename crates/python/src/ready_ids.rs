@@ -49,9 +49,9 @@ impl ReadyIds {
             if row % ROWS_PER_LOOK == ROWS_PER_LOOK - 1 {
                 py.check_signals()?;
             }
-            let within = ids.get(bounds[0] as usize..bounds[1] as usize);
+            let (start, end) = (usize::try_from(bounds[0])?, usize::try_from(bounds[1])?);
             let outside = || PyValueError::new_err(format!("row {row} is not within the {} ids", ids.len()));
-            rows.append(self.list(py, within.ok_or_else(outside)?)?)?;
+            rows.append(self.list(py, ids.get(start..end).ok_or_else(outside)?)?)?;
         }
         Ok(rows)
     }

@@ -4,7 +4,7 @@ use pyo3::types::PyList;
 use tokenmill_core::ids::TokenId;
 
 use super::Tokenizer;
-use crate::call::{Options, with_text, with_texts};
+use crate::call::{OfTexts, Options, with_text, with_texts};
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::encoding::Encoding;
 use crate::output::{self, Dtype};
@@ -87,7 +87,9 @@ impl Tokenizer {
 
     /// The ids of many texts, as a `Ragged`: flat ids and the offset of each row.
     ///
-    /// Rows are the same as from `encode`, whatever `num_threads` is.
+    /// Rows are the same as from `encode`, whatever `num_threads` is. `texts` is an iterable of texts, or
+    /// an Arrow array of strings (string, large_string or string_view), of which no Python strings are
+    /// made: a null gives an empty row, and stays null in `Ragged.to_arrow()`.
     #[pyo3(signature = (texts, *, dtype = None, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, dtype='uint32', add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     #[allow(clippy::too_many_arguments)]
     fn encode_batch<'py>(
@@ -102,13 +104,16 @@ impl Tokenizer {
     ) -> PyResult<Bound<'py, PyAny>> {
         let dtype = Dtype::new(dtype, self.engine.vocabulary().max_id())?;
         let options = Options { special, surrogates, num_threads };
-        let (ids, row_offsets) = with_texts(texts, &options, |texts, special, threads, watch| {
+        let OfTexts { result, nulls } = with_texts(texts, &options, |texts, special, threads, watch| {
             self.engine.encode_batch(texts, special, add_special_tokens, threads, watch)
         })?;
+        let (ids, row_offsets) = result;
         let (ids, row_offsets) = (output::array(py, ids, dtype)?, output::int64_array(py, row_offsets)?);
+        let nulls = nulls.filter(|nulls| nulls.contains(&true));
+        let nulls = nulls.map(|nulls| output::bool_array(py, nulls)).transpose()?;
         py.import("tokenmill.ragged")?
             .getattr("Ragged")?
-            .call_method1("_of", (ids, row_offsets, &self.ready_ids))
+            .call_method1("_of", (ids, row_offsets, &self.ready_ids, nulls))
     }
 
     /// The ids of a text with the part of it that each stands for, as an `Encoding`.
@@ -155,7 +160,7 @@ impl Tokenizer {
         Ok(self.engine.surrounded_count(count, add_special_tokens))
     }
 
-    /// The number of ids of each of many texts, as an int64 array.
+    /// The number of ids of each of many texts, as an int64 array. A null of an Arrow array has none.
     #[pyo3(signature = (texts, *, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     fn count_batch<'py>(
         &self,
@@ -170,6 +175,6 @@ impl Tokenizer {
         let counts = with_texts(texts, &options, |texts, special, threads, watch| {
             self.engine.count_batch(texts, special, add_special_tokens, threads, watch)
         })?;
-        output::int64_array(py, counts)
+        output::int64_array(py, counts.result)
     }
 }
