@@ -66,6 +66,69 @@ def test_offsets_know_of_every_joined_pair(tok: Any) -> None:
     assert {end - start for start, end in offsets} == {1, 2}
 
 
+LONG = 140_000
+WORDS = [
+    "the",
+    " the",
+    "  ",
+    "\n\n",
+    " it's",
+    "1234",
+    "é",
+    " é",
+    "語言",
+    "🦊",
+    "...",
+    "\r\n",
+    "\u3000",
+    "'S",
+    "A",
+]
+
+
+@pytest.mark.parametrize("split", ["gpt2", "cl100k", "o200k", "whitespace", "none"])
+def test_long_strings_are_read_in_blocks_with_the_same_ids(native: Any, split: str) -> None:
+    tok = native.train(texts=WORDS, num_merges=20, split=split, special_tokens=["<s>"])
+    random = Random(split)
+    for wide in ("é", "語", "🦊"):
+        text = "".join(random.choice(WORDS) for _ in range(LONG // 3))
+        # A part without a cut, in which blocks are collected.
+        text += wide + "x" * 70_000 + text + "<s>"
+        expected = tok.encode(text.encode())
+        assert tok.encode(text) == expected
+        assert tok.encode_to_numpy(text).tolist() == expected
+        assert tok.encode(text, num_threads=2) == expected
+        assert tok.count(text) == len(expected)
+        parsed = tok.encode(text, special="parse")
+        assert parsed == tok.encode(text.encode(), special="parse")
+        assert parsed[-1] == tok.special_tokens["<s>"]
+
+
+def test_surrogates_of_long_strings(tok: Any) -> None:
+    text = "he語" * LONG
+    for at in (5, LONG, 2 * LONG + 1):
+        broken = text[:at] + "\ud83e\udd8a\ud83e" + text[at:]
+        assert tok.encode(broken) == tok.encode(without_surrogates(broken).encode())
+        for use in (tok.encode, tok.count):
+            with pytest.raises(UnicodeEncodeError) as refused:
+                use(broken, surrogates="error")
+            assert refused.value.start == at
+    # Where parts of it meet, every time by another character.
+    random = Random(2)
+    broken = "".join(random.choice(["\ud83e\udd8a", "he", "\udd8a"]) for _ in range(LONG))
+    assert tok.encode(broken) == tok.encode(without_surrogates(broken).encode())
+
+
+def test_errors_in_long_strings_have_their_place(native: Any) -> None:
+    spelled = [bytes([byte]) for byte in sorted(set(" ab語".encode()))]
+    tok = native.Tokenizer.from_tokens(spelled, split="gpt2")
+    text = " ab語" * LONG + "z"
+    for use in (tok.encode, tok.count, tok.encode_to_numpy):
+        with pytest.raises(native.UnknownTokenError) as unknown:
+            use(text)
+        assert unknown.value.position == len(text) - 1
+
+
 @pytest.mark.parametrize("width", [3, 6, 13, 16])
 def test_decoded_strings_are_those_that_python_makes(tok: Any, width: int) -> None:
     random = Random(width)

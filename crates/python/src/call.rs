@@ -1,13 +1,13 @@
 //! The frame of every call that takes text: arguments read, work run, errors placed.
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use tokenmill_core::engine::{Special, Text};
+use tokenmill_core::engine::{Engine, More, Special, Text};
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::watch::Watch;
 use tokenmill_kernels::StringColumn;
 
-use crate::buffer::{column_error, string_column};
+use crate::buffer::{column_error, string_column, wide_units};
 use crate::convert::{self, Given};
 use crate::text::{PyText, locate_in_rows};
 use crate::watch::run;
@@ -36,6 +36,40 @@ pub(crate) fn with_text<'a, 'py, T: Send>(
         work(text_of, &special, threads, watch).map_err(|error| py_text.locate(error))
     })?;
     Ok((result, py_text))
+}
+
+/// Strings with fewer characters are copied whole.
+const LONG: usize = 1 << 17;
+
+/// Runs `work(more, watch)` on a long string that is not ASCII, in blocks: a copy of the whole would cost as
+/// much as a tenth of encoding it, for memory that was never touched before. `None` where the text is taken as a whole.
+pub(crate) fn in_blocks<'py, T: Send>(
+    text: &Bound<'py, PyAny>,
+    options: &Options<'_, 'py>,
+    engine: &Engine,
+    work: impl FnOnce(&mut More<'_>, &dyn Watch) -> Result<T> + Send,
+) -> PyResult<Option<T>> {
+    let py = text.py();
+    let Ok(string) = text.cast::<PyString>() else { return Ok(None) };
+    if string.len()? < LONG
+        || convert::threads(&options.num_threads, Error::argument::<String>)? > 1
+        || !engine.takes_blocks(&convert::special(options.special)?)
+    {
+        return Ok(None);
+    }
+    let surrogates = convert::surrogates(options.surrogates)?;
+    let Some(units) = wide_units(string)? else { return Ok(None) };
+    let mut at = 0;
+    let mut more = |text: &mut String| {
+        let more = units.append(&mut at, surrogates, text);
+        more.ok_or_else(|| Error::argument("the text has a surrogate"))
+    };
+    match run(py, units.len(), |watch| work(&mut more, watch)) {
+        Ok(result) => Ok(Some(result)),
+        // The whole text gives the same error, and its place.
+        Err(error) if error.is_instance_of::<PyValueError>(py) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// The texts of a batch: read from Python objects, or a column that needs none.

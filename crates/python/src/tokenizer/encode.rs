@@ -4,7 +4,7 @@ use pyo3::types::PyList;
 use tokenmill_core::ids::TokenId;
 
 use super::Tokenizer;
-use crate::call::{OfTexts, Options, with_text, with_texts};
+use crate::call::{OfTexts, Options, in_blocks, with_text, with_texts};
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::encoding::Encoding;
 use crate::output::{self, Dtype};
@@ -17,11 +17,30 @@ impl Tokenizer {
         add_special_tokens: bool,
         options: &Options<'_, 'py>,
     ) -> PyResult<Vec<TokenId>> {
+        // Seldom too few; what is never written to costs nothing.
+        let room = text.len().unwrap_or(0) / 3 + 8;
+        let blocks = in_blocks(text, options, &self.engine, |more, watch| {
+            let mut ids = Vec::with_capacity(room);
+            self.engine.encode_blocks(more, watch, &mut ids)?;
+            Ok(ids)
+        });
+        let mut ids = match blocks? {
+            Some(ids) => ids,
+            None => self.encode_whole(text, options, room)?,
+        };
+        self.engine.surround(&mut ids, 0, add_special_tokens);
+        Ok(ids)
+    }
+
+    fn encode_whole<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+        options: &Options<'_, 'py>,
+        room: usize,
+    ) -> PyResult<Vec<TokenId>> {
         let (ids, _) = with_text(text, options, |text, special, threads, watch| {
-            // Seldom too few; what is never written to costs nothing.
-            let mut ids = Vec::with_capacity(text.as_bytes().len() / 3 + 8);
+            let mut ids = Vec::with_capacity(room);
             self.engine.encode(text, special, threads, watch, &mut ids)?;
-            self.engine.surround(&mut ids, 0, add_special_tokens);
             Ok(ids)
         })?;
         Ok(ids)
@@ -154,9 +173,16 @@ impl Tokenizer {
         num_threads: Given<'py>,
     ) -> PyResult<usize> {
         let options = Options { special, surrogates, num_threads };
-        let (count, _) = with_text(text, &options, |text, special, threads, watch| {
-            self.engine.count(text, special, threads, watch)
-        })?;
+        let blocks =
+            in_blocks(text, &options, &self.engine, |more, watch| self.engine.count_blocks(more, watch));
+        let count = if let Some(count) = blocks? {
+            count
+        } else {
+            let count = with_text(text, &options, |text, special, threads, watch| {
+                self.engine.count(text, special, threads, watch)
+            });
+            count?.0
+        };
         Ok(self.engine.surrounded_count(count, add_special_tokens))
     }
 
