@@ -16,6 +16,7 @@ __all__ = [
     "Encoding",
     "LoadFinding",
     "LoadReport",
+    "ReadyIds",
     "Tokenizer",
     "TrainingReport",
     "__version__",
@@ -82,6 +83,10 @@ class DecodeStream:
     def extend(self, ids: _Ids, /) -> str: ...
     def finish(self) -> str: ...
     def reset(self) -> None: ...
+
+@final
+class ReadyIds:
+    def rows(self, ids: npt.NDArray[Any], row_offsets: npt.NDArray[np.int64], /) -> list[list[int]]: ...
 
 @final
 class LoadFinding:

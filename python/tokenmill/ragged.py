@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from ._core import ReadyIds
+
 __all__ = ["Ragged"]
 
 
@@ -35,10 +37,14 @@ class Ragged:
     (3, [[5, 6], [], [7]])
     """
 
-    __slots__ = ("_ids", "_row_offsets")
+    __slots__ = ("_ids", "_nulls", "_ready_ids", "_row_offsets")
 
     _ids: npt.NDArray[Any]
     _row_offsets: npt.NDArray[np.int64]
+    # The `int` objects that lists of these ids are made of; None for ids that come from elsewhere.
+    _ready_ids: ReadyIds | None
+    # Which rows, all of them empty, are null; None where none is.
+    _nulls: npt.NDArray[np.bool_] | None
 
     def __init__(self, ids: npt.ArrayLike, row_offsets: npt.ArrayLike) -> None:
         import numpy as np
@@ -59,20 +65,33 @@ class Ragged:
         falls = np.flatnonzero(offsets[1:] < offsets[:-1])
         if len(falls):
             raise ValueError(f"row_offsets never fall, but row_offsets[{falls[0] + 1}] does")
-        self._keep(flat, offsets.astype(np.int64, copy=False))
+        self._keep(flat, offsets.astype(np.int64, copy=False), None, None)
 
     @classmethod
-    def _of(cls, ids: npt.NDArray[Any], row_offsets: npt.NDArray[np.int64]) -> Ragged:
+    def _of(
+        cls,
+        ids: npt.NDArray[Any],
+        row_offsets: npt.NDArray[np.int64],
+        ready_ids: ReadyIds | None,
+        nulls: npt.NDArray[np.bool_] | None,
+    ) -> Ragged:
         """Rows of arrays that are sound and that nobody else changes: nothing is checked or copied."""
         rows = cls.__new__(cls)
-        rows._keep(ids, row_offsets)
+        rows._keep(ids, row_offsets, ready_ids, nulls)
         return rows
 
-    def _keep(self, ids: npt.NDArray[Any], row_offsets: npt.NDArray[np.int64]) -> None:
+    def _keep(
+        self,
+        ids: npt.NDArray[Any],
+        row_offsets: npt.NDArray[np.int64],
+        ready_ids: ReadyIds | None,
+        nulls: npt.NDArray[np.bool_] | None,
+    ) -> None:
         for array in (ids, row_offsets):
             array.flags.writeable = False
         # Views of arrays that are read-only cannot be made writable again.
         self._ids, self._row_offsets = ids.view(), row_offsets.view()
+        self._ready_ids, self._nulls = ready_ids, nulls
 
     @property
     def ids(self) -> npt.NDArray[Any]:
@@ -107,7 +126,12 @@ class Ragged:
         rows = range(len(self))[index]
         if rows.step == 1:
             bounds = offsets[rows.start : max(rows.start, rows.stop) + 1]
-            return Ragged._of(self._ids[bounds[0] : bounds[-1]], bounds - bounds[0])
+            return Ragged._of(
+                self._ids[bounds[0] : bounds[-1]],
+                bounds - bounds[0],
+                self._ready_ids,
+                None if self._nulls is None else self._nulls[index],
+            )
         return self._take(rows)
 
     def _take(self, rows: range) -> Ragged:
@@ -115,7 +139,8 @@ class Ragged:
 
         picked = [self[row] for row in rows]
         ends = np.cumsum([0, *map(len, picked)], dtype=np.int64)
-        return Ragged._of(np.concatenate([self._ids[:0], *picked]), ends)
+        nulls = None if self._nulls is None else self._nulls[list(rows)]
+        return Ragged._of(np.concatenate([self._ids[:0], *picked]), ends, self._ready_ids, nulls)
 
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
         for start, end in pairwise(self._row_offsets.tolist()):
@@ -123,11 +148,14 @@ class Ragged:
 
     def to_lists(self) -> list[list[int]]:
         """One list of plain ``int`` for each row."""
+        if self._ready_ids is not None:
+            return self._ready_ids.rows(self._ids, self._row_offsets)
         return [row.tolist() for row in self]
 
     def to_arrow(self) -> Any:
         """The same as a ``pyarrow.LargeListArray``, sharing memory with this one.
 
+        What was null in the Arrow array that the texts came from is null again.
         Needs the extra ``arrow``: a ``MissingExtraError`` says so where it is not installed.
         """
         try:
@@ -136,17 +164,36 @@ class Ragged:
             raise MissingExtraError(
                 'to_arrow() needs pyarrow: pip install "tokenmill[arrow]"', extra="arrow"
             ) from missing
-        return pa.LargeListArray.from_arrays(pa.array(self._row_offsets), pa.array(self._ids))
+        offsets, ids = pa.array(self._row_offsets), pa.array(self._ids)
+        if self._nulls is None:
+            return pa.LargeListArray.from_arrays(offsets, ids)
+        return pa.LargeListArray.from_arrays(offsets, ids, mask=pa.array(self._nulls))
 
     def __eq__(self, other: object, /) -> bool:
         if not isinstance(other, Ragged):
             return NotImplemented
         from numpy import array_equal as same
 
-        return bool(same(self._row_offsets, other._row_offsets) and same(self._ids, other._ids))
+        return bool(
+            same(self._row_offsets, other._row_offsets)
+            and same(self._ids, other._ids)
+            and same(self._null_rows(), other._null_rows())
+        )
+
+    def _null_rows(self) -> list[int]:
+        return [] if self._nulls is None else self._nulls.nonzero()[0].tolist()
 
     def __repr__(self) -> str:
         return f"Ragged({len(self)} rows, {len(self._ids)} ids, {self._ids.dtype})"
 
-    def __reduce__(self) -> tuple[type[Ragged], tuple[npt.NDArray[Any], npt.NDArray[np.int64]]]:
-        return Ragged, (self._ids, self._row_offsets)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._ids, self._row_offsets, self._nulls)
+
+
+def _restored(
+    ids: npt.NDArray[Any], row_offsets: npt.NDArray[np.int64], nulls: npt.NDArray[np.bool_] | None
+) -> Ragged:
+    """The rows of a pickle."""
+    rows = Ragged(ids, row_offsets)
+    rows._nulls = nulls
+    return rows

@@ -16,6 +16,7 @@ pub mod byte_alphabet;
 pub mod charsmap;
 pub mod compile;
 pub mod decode;
+mod decoded;
 pub mod description;
 pub mod engine;
 pub mod error;

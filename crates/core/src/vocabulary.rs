@@ -1,7 +1,6 @@
 //! The table between ids and bytes, both ways, for ordinary and added tokens.
 //!
-//! Decoding is a slice look-up: all decoded bytes lie in one arena, addressed by `u32` offsets.
-//! Ids may have holes; a vocabulary with a few huge ids costs a search instead of a huge table.
+//! What an id decodes to lies in [`DecodedTokens`].
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -10,6 +9,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use crate::byte_alphabet;
+use crate::decoded::DecodedTokens;
 use crate::description::{
     AddedToken, Alphabet, Decoding, Description, EndOfWord, EndOfWordForm, Merges, TokenList,
 };
@@ -21,53 +21,10 @@ pub struct Vocabulary {
     tokens: Arc<TokenList>,
     added: Vec<AddedToken>,
     written_in_byte_alphabet: bool,
-    slots: Slots,
-    /// What each slot decodes to: `decoded[offsets[slot]..offsets[slot + 1]]`.
-    decoded: Vec<u8>,
-    offsets: Vec<u32>,
+    decoded: DecodedTokens,
     /// Index in `tokens` by bytes.
     by_bytes: HashTable<u32>,
     hasher: FixedState,
-}
-
-/// Where an id stands in the decoding table.
-#[derive(Debug)]
-enum Slots {
-    /// Ids are 0, 1, 2, ...: the slot is the id.
-    Identity(u32),
-    /// Slot by id, `NO_ID` in the holes.
-    Dense(Vec<u32>),
-    /// Ids ascending; the slot is the place.
-    Sparse(Vec<TokenId>),
-}
-
-impl Slots {
-    fn new(ids: &[TokenId]) -> Self {
-        let count = narrow(ids.len());
-        match ids.last() {
-            None => Self::Identity(0),
-            Some(&last) if last + 1 == count => Self::Identity(count),
-            Some(&last) if last as usize <= 4 * ids.len() + 65_536 => {
-                let mut dense = vec![NO_ID; last as usize + 1];
-                for (slot, &id) in ids.iter().enumerate() {
-                    dense[id as usize] = narrow(slot);
-                }
-                Self::Dense(dense)
-            }
-            Some(_) => Self::Sparse(ids.to_vec()),
-        }
-    }
-
-    #[inline]
-    fn get(&self, id: TokenId) -> Option<usize> {
-        match self {
-            Self::Identity(count) => (id < *count).then_some(id as usize),
-            Self::Dense(slots) => {
-                slots.get(id as usize).filter(|&&slot| slot != NO_ID).map(|&slot| slot as usize)
-            }
-            Self::Sparse(ids) => ids.binary_search(&id).ok(),
-        }
-    }
 }
 
 impl Vocabulary {
@@ -76,10 +33,7 @@ impl Vocabulary {
         let tokens = Arc::clone(description.model.tokens());
         let added = description.added_tokens.clone();
         let endings = Endings::of(description);
-        let mut ids: Vec<TokenId> = Vec::with_capacity(tokens.len() + added.len());
-        let mut offsets = Vec::with_capacity(tokens.len() + added.len() + 1);
-        let mut decoded = Vec::new();
-        offsets.push(0);
+        let mut decoded = DecodedTokens::with_capacity(tokens.len() + added.len());
         let (mut next_token, mut next_added) = (0, 0);
         // Both lists ascend: merge them by id. An id decodes to the added token that has it, else to
         // the first ordinary one.
@@ -90,14 +44,13 @@ impl Vocabulary {
             let first = next_token;
             next_token += tokens.ids()[first..].iter().take_while(|&&other| other == id).count();
             if added_id == id {
-                decoded.extend_from_slice(added[next_added].content.as_bytes());
+                let token = &added[next_added];
+                decoded.push(id, token.content.as_bytes(), token.is_special);
                 next_added += 1;
             } else {
                 let bytes = tokens.bytes(first);
-                decoded.extend_from_slice(&bytes[..bytes.len() - endings.length(first)]);
+                decoded.push(id, &bytes[..bytes.len() - endings.length(first)], false);
             }
-            ids.push(id);
-            offsets.push(narrow(decoded.len()));
         }
         let hasher = FixedState::default();
         let mut by_bytes = HashTable::with_capacity(tokens.len());
@@ -113,11 +66,9 @@ impl Vocabulary {
         }
         Self {
             written_in_byte_alphabet: description.is_byte_level(),
-            slots: Slots::new(&ids),
             tokens,
             added,
-            decoded,
-            offsets,
+            decoded: decoded.finish(),
             by_bytes,
             hasher,
         }
@@ -125,17 +76,13 @@ impl Vocabulary {
 
     /// How many ids exist.
     pub fn len(&self) -> usize {
-        self.offsets.len() - 1
+        self.decoded.len()
     }
 
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
-        let slots = match &self.slots {
-            Slots::Identity(_) => 0,
-            Slots::Dense(ids) | Slots::Sparse(ids) => 4 * ids.capacity(),
-        };
         let by_bytes = self.by_bytes.capacity() * 8 / 7 * (size_of::<u32>() + 1);
-        self.tokens.memory() + slots + by_bytes + self.decoded.capacity() + 4 * self.offsets.capacity()
+        self.tokens.memory() + by_bytes + self.decoded.memory()
     }
 
     /// No ids at all?
@@ -152,14 +99,19 @@ impl Vocabulary {
     /// Does this id exist?
     #[inline]
     pub fn contains(&self, id: TokenId) -> bool {
-        self.slots.get(id).is_some()
+        self.decoded.contains(id)
     }
 
     /// The bytes that an id decodes to.
     #[inline]
     pub fn decoded(&self, id: TokenId) -> Option<&[u8]> {
-        let slot = self.slots.get(id)?;
-        Some(&self.decoded[self.offsets[slot] as usize..self.offsets[slot + 1] as usize])
+        self.decoded.get(id)
+    }
+
+    /// What all ids decode to.
+    #[inline]
+    pub(crate) fn decoded_tokens(&self) -> &DecodedTokens {
+        &self.decoded
     }
 
     /// The ordinary token with exactly these bytes; of several the last.

@@ -1,13 +1,17 @@
-//! Flat tables and vector routines behind safe types. This crate knows no tokenizer words, and it
-//! is the only one where unsafe code may live, each block with its reason and each routine with a
-//! scalar twin.
+//! Flat tables, and routines over many bytes, behind safe types. This crate knows no tokenizer
+//! words, and it is the only one where unsafe code may live, each block with its reason and each
+//! routine with a scalar twin.
 
+mod arrow;
 mod automaton;
+mod code_units;
 pub mod cpu;
 mod pair_table;
 pub mod planes;
 mod prefetch;
 pub mod short_table;
 
+pub use arrow::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
 pub use automaton::{Automaton, NO_KEY, State};
+pub use code_units::{CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
 pub use pair_table::{Entry, PairTable};

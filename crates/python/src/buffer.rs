@@ -1,7 +1,20 @@
-//! The code units of Python strings, read where they lie. The only unsafe code of the binding.
+//! The only unsafe code of the binding: the code units of Python strings read and written where
+//! they lie, lists of ids filled and read item by item, columns of strings taken over.
+use std::mem::MaybeUninit;
+use std::slice;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::string::PyStringData;
+use pyo3::types::{PyCapsule, PyInt, PyList, PyString};
+use tokenmill_core::error::Error;
+use tokenmill_core::ids::TokenId;
+use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
+use tokenmill_kernels::{CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
+
+use crate::errors::raise;
 
 /// What to do with surrogates, which have no UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,50 +41,286 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>, surrogates: Surrogates) ->
     // only read while the borrow lasts; that is what `data` asks for.
     let data = unsafe { text.data()? };
     match data {
-        PyStringData::Ucs1(units) => match std::str::from_utf8(units) {
-            Ok(ascii) if units.is_ascii() => Ok(Utf8::Borrowed(ascii)),
-            _ => transcode(text.py(), units, surrogates),
-        },
+        PyStringData::Ucs1(units) if units.is_ascii() => {
+            // SAFETY: what is all ASCII is UTF-8.
+            Ok(Utf8::Borrowed(unsafe { str::from_utf8_unchecked(units) }))
+        }
+        PyStringData::Ucs1(units) => transcode(text.py(), units, surrogates),
         PyStringData::Ucs2(units) => transcode(text.py(), units, surrogates),
         PyStringData::Ucs4(units) => transcode(text.py(), units, surrogates),
     }
 }
 
-/// Signals are looked for after so many code units: some milliseconds of copying.
-const SLICE: usize = 1 << 20;
+/// The code units of a string, in their own width.
+pub(crate) enum Units<'a> {
+    One(&'a [u8]),
+    Two(&'a [u16]),
+    Four(&'a [u32]),
+}
 
-fn transcode<U: Copy + Into<u32>>(
-    py: Python<'_>,
-    units: &[U],
-    surrogates: Surrogates,
-) -> PyResult<Utf8<'static>> {
-    let mut text = String::with_capacity(units.len() * 2);
+/// The code units of a string that is not all ASCII.
+pub(crate) fn wide_units<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Option<Units<'a>>> {
+    // SAFETY: as in `utf8`.
+    Ok(match unsafe { text.data()? } {
+        PyStringData::Ucs1(units) if units.is_ascii() => None,
+        PyStringData::Ucs1(units) => Some(Units::One(units)),
+        PyStringData::Ucs2(units) => Some(Units::Two(units)),
+        PyStringData::Ucs4(units) => Some(Units::Four(units)),
+    })
+}
+
+/// Code units that are read at once when a text is read in parts.
+const PART: usize = 1 << 15;
+
+impl Units<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::One(units) => units.len(),
+            Self::Two(units) => units.len(),
+            Self::Four(units) => units.len(),
+        }
+    }
+
+    /// Appends the next part, from `at` on, to a text; `None` for a surrogate that is refused, else
+    /// whether there was any.
+    pub(crate) fn append(&self, at: &mut usize, surrogates: Surrogates, text: &mut String) -> Option<bool> {
+        if *at >= self.len() {
+            return Some(false);
+        }
+        let end = self.len().min(*at + PART);
+        let pairs = &mut Vec::new();
+        let all = match self {
+            Self::One(units) => append(units, at, end, surrogates, text, pairs),
+            Self::Two(units) => append(units, at, end, surrogates, text, pairs),
+            Self::Four(units) => append(units, at, end, surrogates, text, pairs),
+        };
+        all.then_some(true)
+    }
+}
+
+/// Signals are looked for after so many code units: some milliseconds of copying.
+const SLICE: usize = 1 << 22;
+
+fn transcode<U: CodeUnit>(py: Python<'_>, units: &[U], surrogates: Surrogates) -> PyResult<Utf8<'static>> {
+    let mut text = String::with_capacity(guess_length(units));
     let mut pairs = Vec::new();
-    let mut characters = 0;
     let mut at = 0;
     while at < units.len() {
-        if characters % SLICE == SLICE - 1 {
+        if at > 0 {
             py.check_signals()?;
         }
-        let unit: u32 = units[at].into();
-        if let Some(char) = char::from_u32(unit) {
-            text.push(char);
-        } else if surrogates == Surrogates::Refuse {
+        let end = units.len().min(at + SLICE);
+        if !append(units, &mut at, end, surrogates, &mut text, &mut pairs) {
             return Ok(Utf8::Refused(at));
-        } else {
-            let low = units.get(at + 1).map(|&low| low.into()).filter(|low| (0xdc00..0xe000).contains(low));
-            match (unit, low) {
-                (0xd800..0xdc00, Some(low)) => {
-                    at += 1;
-                    pairs.push(characters);
-                    let joined = 0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-                    text.push(char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER));
-                }
-                _ => text.push(char::REPLACEMENT_CHARACTER),
-            }
         }
-        at += 1;
-        characters += 1;
     }
     Ok(Utf8::Copied { text, pairs })
+}
+
+/// Appends code units from `at` up to `end`, and the second of a pair behind it; `false` where the one at
+/// `at` is a surrogate and refused. `pairs` gets the character positions of joined pairs.
+fn append<U: CodeUnit>(
+    units: &[U],
+    at: &mut usize,
+    end: usize,
+    surrogates: Surrogates,
+    text: &mut String,
+    pairs: &mut Vec<usize>,
+) -> bool {
+    while *at < end {
+        *at += append_code_units(text, &units[*at..end]);
+        let Some(&surrogate) = units[..end].get(*at) else { break };
+        if surrogates == Surrogates::Refuse {
+            return false;
+        }
+        let low = units.get(*at + 1).map(|&low| low.into()).filter(|low| (0xdc00..0xe000).contains(low));
+        if let (high @ 0xd800..0xdc00, Some(low)) = (surrogate.into(), low) {
+            // Each pair before this one was two units and is one character.
+            pairs.push(*at - pairs.len());
+            let joined = 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+            text.push(char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER));
+            *at += 2;
+        } else {
+            text.push(char::REPLACEMENT_CHARACTER);
+            *at += 1;
+        }
+    }
+    true
+}
+
+/// A new string. Python's own decoder takes about five times as long for what is not ASCII.
+pub(crate) fn string<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
+    // Python shares the strings of one character.
+    if text.len() <= 2 {
+        return Ok(PyString::new(py, text));
+    }
+    let (characters, width) = measure(text);
+    let largest = match width {
+        Width::Ascii => 0x7f,
+        Width::One => 0xff,
+        Width::Two => 0xffff,
+        Width::Four => 0x10_ffff,
+    };
+    let length = characters as ffi::Py_ssize_t;
+    // SAFETY: a new reference, or null with an error set.
+    let string = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(length, largest))? };
+    // SAFETY: a new string of more than one character, which nobody else has seen, with room for so
+    // many units of the width that `largest` asks for; all of them are written.
+    let written = unsafe {
+        let data = ffi::PyUnicode_DATA(string.as_ptr());
+        match width {
+            Width::Ascii | Width::One => fill_code_units(text, units::<u8>(data, characters)),
+            Width::Two => fill_code_units(text, units::<u16>(data, characters)),
+            Width::Four => fill_code_units(text, units::<u32>(data, characters)),
+        }
+    };
+    debug_assert_eq!(written, characters);
+    Ok(string.cast_into()?)
+}
+
+/// # Safety
+/// `data` has room for so many units, aligned, which live and are nobody else's for `'a`.
+unsafe fn units<'a, U>(data: *mut std::ffi::c_void, count: usize) -> &'a mut [MaybeUninit<U>] {
+    // SAFETY: the caller's promise; what is not initialised is not said to be.
+    unsafe { slice::from_raw_parts_mut(data.cast(), count) }
+}
+
+/// A new string of so many ASCII bytes, which `fill` writes; they are zero before.
+pub(crate) fn ascii_string(
+    py: Python<'_>,
+    length: usize,
+    fill: impl FnOnce(&mut [u8]) -> PyResult<()>,
+) -> PyResult<Bound<'_, PyString>> {
+    if length == 0 {
+        fill(&mut [])?;
+        return Ok(PyString::intern(py, ""));
+    }
+    // SAFETY: a new reference, or null with an error set.
+    let string =
+        unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(length as ffi::Py_ssize_t, 0x7f))? };
+    // SAFETY: a new string, which nobody else has seen, has room for so many bytes; zeros make them
+    // initialised.
+    let bytes = unsafe {
+        let data = ffi::PyUnicode_DATA(string.as_ptr()).cast::<u8>();
+        data.write_bytes(0, length);
+        slice::from_raw_parts_mut(data, length)
+    };
+    fill(bytes)?;
+    if !bytes.is_ascii() {
+        return Err(raise(py, Error::internal("text that was measured as ASCII is not")));
+    }
+    Ok(string.cast_into()?)
+}
+
+/// Signals are looked for after so many items: some milliseconds of work.
+const ITEMS: usize = 1 << 17;
+
+/// A new list of ids: for each the object with its number in `ready`, or a new one.
+pub(crate) fn list_of_ids<'py>(
+    py: Python<'py>,
+    ids: &[TokenId],
+    ready: &[Py<PyInt>],
+) -> PyResult<Bound<'py, PyList>> {
+    // SAFETY: a new reference, or null with an error set.
+    let list = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(ids.len() as ffi::Py_ssize_t))? };
+    // SAFETY: the list is new and tracked. While it has empty places nobody may find it, which
+    // the garbage collector's own functions would allow.
+    unsafe { ffi::PyObject_GC_UnTrack(list.as_ptr().cast()) };
+    for (slice, part) in ids.chunks(ITEMS).enumerate() {
+        if slice > 0 {
+            py.check_signals()?;
+        }
+        for (i, &id) in part.iter().enumerate() {
+            let item = match ready.get(id as usize) {
+                Some(item) => item.clone_ref(py).into_ptr(),
+                None => id.into_pyobject(py)?.into_ptr(),
+            };
+            // SAFETY: the place is within the list and empty, and it takes the reference over.
+            unsafe {
+                ffi::PyList_SET_ITEM(list.as_ptr(), (slice * ITEMS + i) as ffi::Py_ssize_t, item);
+            }
+        }
+    }
+    // SAFETY: the list is not tracked, and no place is empty any more.
+    unsafe { ffi::PyObject_GC_Track(list.as_ptr().cast()) };
+    Ok(list.cast_into()?)
+}
+
+/// The ids in a list. `odd` says what any item is that is not plainly an id.
+pub(crate) fn ids_in_list<'py>(
+    list: &Bound<'py, PyList>,
+    odd: impl Fn(usize, &Bound<'py, PyAny>) -> PyResult<TokenId>,
+) -> PyResult<Vec<TokenId>> {
+    let py = list.py();
+    with_critical_section(list, || {
+        let mut ids = Vec::with_capacity(list.len());
+        // The list may change whenever Python runs: its length is looked at again for every item.
+        while ids.len() < list.len() {
+            let at = ids.len();
+            if at % ITEMS == ITEMS - 1 {
+                py.check_signals()?;
+                // This may have been Python.
+                if at >= list.len() {
+                    break;
+                }
+            }
+            // SAFETY: the place is within the list, which does not change before the reference
+            // is used for the last time: nothing of Python runs that long, and threads without the
+            // interpreter lock wait for the critical section.
+            let plain = unsafe {
+                let item = ffi::PyList_GET_ITEM(list.as_ptr(), at as ffi::Py_ssize_t);
+                plain_id(item)
+            };
+            ids.push(match plain {
+                Some(id) => id,
+                None => odd(at, &list.get_item(at)?)?,
+            });
+        }
+        Ok(ids)
+    })
+}
+
+/// The id that an object of just the type `int` is; no other is looked at, so that no Python runs.
+///
+/// # Safety
+/// `item` is an object that lives during the call, and the thread is attached.
+#[inline]
+unsafe fn plain_id(item: *mut ffi::PyObject) -> Option<TokenId> {
+    // SAFETY: an object has a type; of an `int` the number is read, an overflow sets no error.
+    unsafe {
+        if ffi::PyLong_CheckExact(item) == 0 {
+            return None;
+        }
+        let mut overflow = 0;
+        let number = ffi::PyLong_AsLongAndOverflow(item, &raw mut overflow);
+        if overflow == 0 { TokenId::try_from(number).ok() } else { None }
+    }
+}
+
+/// The column of strings that an object hands over by Arrow's C data interface, if it has one.
+pub(crate) fn string_column(object: &Bound<'_, PyAny>) -> PyResult<Option<StringColumn>> {
+    let Some(export) = object.getattr_opt("__arrow_c_array__")? else { return Ok(None) };
+    let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = export.call0()?.extract()?;
+    let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<ArrowSchema>();
+    let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<ArrowArray>();
+    // SAFETY: capsules of these names hold these structures, as the interface asks for, and both live to
+    // the end of this function. Only the caller had them.
+    match unsafe { StringColumn::take(schema.as_ptr(), array.as_ptr()) } {
+        Ok(column) => Ok(Some(column)),
+        Err(error) => Err(column_error("texts", error)),
+    }
+}
+
+/// What is wrong with a column, or with a row of it.
+pub(crate) fn column_error(name: &str, error: ColumnError) -> PyErr {
+    match error {
+        ColumnError::Type(found) => PyTypeError::new_err(format!(
+            "{name} is an Arrow array of type {found:?} (its format), but must be of string, large_string or \
+             string_view; cast it, or pass a list of texts"
+        )),
+        ColumnError::Released => PyValueError::new_err(format!("{name} is an Arrow array that was released")),
+        ColumnError::Broken(reason) => {
+            PyValueError::new_err(format!("{name} is no sound Arrow array: {reason}"))
+        }
+    }
 }

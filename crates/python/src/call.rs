@@ -1,11 +1,13 @@
 //! The frame of every call that takes text: arguments read, work run, errors placed.
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use tokenmill_core::engine::{Special, Text};
+use tokenmill_core::engine::{Engine, More, Special, Text};
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::watch::Watch;
+use tokenmill_kernels::StringColumn;
 
+use crate::buffer::{column_error, string_column, wide_units};
 use crate::convert::{self, Given};
 use crate::text::{PyText, locate_in_rows};
 use crate::watch::run;
@@ -36,12 +38,91 @@ pub(crate) fn with_text<'a, 'py, T: Send>(
     Ok((result, py_text))
 }
 
-/// Runs `work(texts, special, threads, watch)` on the texts of a batch.
+/// Strings with fewer characters are copied whole.
+const LONG: usize = 1 << 17;
+
+/// Runs `work(more, watch)` on a long string that is not ASCII, in blocks: a copy of the whole would cost as
+/// much as a tenth of encoding it, for memory that was never touched before. `None` where the text is taken as a whole.
+pub(crate) fn in_blocks<'py, T: Send>(
+    text: &Bound<'py, PyAny>,
+    options: &Options<'_, 'py>,
+    engine: &Engine,
+    work: impl FnOnce(&mut More<'_>, &dyn Watch) -> Result<T> + Send,
+) -> PyResult<Option<T>> {
+    let py = text.py();
+    let Ok(string) = text.cast::<PyString>() else { return Ok(None) };
+    if string.len()? < LONG
+        || convert::threads(&options.num_threads, Error::argument::<String>)? > 1
+        || !engine.takes_blocks(&convert::special(options.special)?)
+    {
+        return Ok(None);
+    }
+    let surrogates = convert::surrogates(options.surrogates)?;
+    let Some(units) = wide_units(string)? else { return Ok(None) };
+    let mut at = 0;
+    let mut more = |text: &mut String| {
+        let more = units.append(&mut at, surrogates, text);
+        more.ok_or_else(|| Error::argument("the text has a surrogate"))
+    };
+    match run(py, units.len(), |watch| work(&mut more, watch)) {
+        Ok(result) => Ok(Some(result)),
+        // The whole text gives the same error, and its place.
+        Err(error) if error.is_instance_of::<PyValueError>(py) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The texts of a batch: read from Python objects, or a column that needs none.
+enum Texts<'a> {
+    Read(Vec<PyText<'a>>),
+    Column(StringColumn),
+}
+
+impl Texts<'_> {
+    /// A text for each row; none for a null.
+    fn rows(&self, py: Python<'_>) -> PyResult<Vec<Option<Text<'_>>>> {
+        match self {
+            Self::Read(texts) => Ok(texts.iter().map(|text| Some(text.as_text())).collect()),
+            Self::Column(column) => {
+                let mut rows = Vec::with_capacity(column.len());
+                for row in 0..column.len() {
+                    look(py, row)?;
+                    let bytes =
+                        column.get(row).map_err(|error| column_error(&format!("texts[{row}]"), error))?;
+                    rows.push(bytes.map(Text::Bytes));
+                }
+                Ok(rows)
+            }
+        }
+    }
+
+    fn locate(&self, error: Error) -> Error {
+        match self {
+            Self::Read(texts) => locate_in_rows(texts, error),
+            Self::Column(_) => error,
+        }
+    }
+}
+
+/// Ctrl-C is heard every so many rows.
+fn look(py: Python<'_>, row: usize) -> PyResult<()> {
+    if row % ROWS_PER_LOOK == ROWS_PER_LOOK - 1 { py.check_signals() } else { Ok(()) }
+}
+
+/// What came of the texts of a batch.
+pub(crate) struct OfTexts<T> {
+    pub(crate) result: T,
+    /// Which rows are null, where the batch may have such.
+    pub(crate) nulls: Option<Vec<bool>>,
+}
+
+/// Runs `work(texts, special, threads, watch)` on the texts of a batch; a null is none.
 pub(crate) fn with_texts<'py, T: Send>(
     texts: &Bound<'py, PyAny>,
     options: &Options<'_, 'py>,
-    work: impl FnOnce(&[Text<'_>], &Special, usize, &dyn Watch) -> Result<T> + Send,
-) -> PyResult<T> {
+    work: impl FnOnce(&[Option<Text<'_>>], &Special, usize, &dyn Watch) -> Result<T> + Send,
+) -> PyResult<OfTexts<T>> {
+    let py = texts.py();
     let special = convert::special(options.special)?;
     let threads = convert::threads(&options.num_threads, Error::argument::<String>)?;
     let surrogates = convert::surrogates(options.surrogates)?;
@@ -50,18 +131,23 @@ pub(crate) fn with_texts<'py, T: Send>(
             "texts must be an iterable of texts, not one text; wrap it in a list",
         ));
     }
-    let objects = convert::items(texts, "texts", "an iterable of texts")?.collect::<PyResult<Vec<_>>>()?;
-    let mut py_texts = Vec::with_capacity(objects.len());
-    for (row, object) in objects.iter().enumerate() {
-        if row % ROWS_PER_LOOK == ROWS_PER_LOOK - 1 {
-            texts.py().check_signals()?;
+    let objects;
+    let (texts, may_be_null) = if let Some(column) = string_column(texts)? {
+        (Texts::Column(column), true)
+    } else {
+        objects = convert::items(texts, "texts", "an iterable of texts")?.collect::<PyResult<Vec<_>>>()?;
+        let mut read = Vec::with_capacity(objects.len());
+        for (row, object) in objects.iter().enumerate() {
+            look(py, row)?;
+            read.push(PyText::new(object, surrogates, Some(row))?);
         }
-        py_texts.push(PyText::new(object, surrogates, Some(row))?);
-    }
-    let rows: Vec<Text<'_>> = py_texts.iter().map(PyText::as_text).collect();
+        (Texts::Read(read), false)
+    };
+    let rows = texts.rows(py)?;
     // A row counts for something even when it is empty.
-    let size = rows.iter().map(|row| row.as_bytes().len() + 1).sum();
-    run(texts.py(), size, |watch| {
-        work(&rows, &special, threads, watch).map_err(|error| locate_in_rows(&py_texts, error))
-    })
+    let size = rows.iter().flatten().map(|row| row.as_bytes().len()).sum::<usize>() + rows.len();
+    let result =
+        run(py, size, |watch| work(&rows, &special, threads, watch).map_err(|error| texts.locate(error)))?;
+    let nulls = may_be_null.then(|| rows.iter().map(Option::is_none).collect());
+    Ok(OfTexts { result, nulls })
 }

@@ -1,7 +1,7 @@
 //! Arguments from Python.
 use std::convert::Infallible;
 
-use pyo3::buffer::{Element, PyBuffer};
+use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyList, PyMapping, PyMemoryView, PyString};
@@ -12,7 +12,7 @@ use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known;
 use tokenmill_io::Format;
 
-use crate::buffer::Surrogates;
+use crate::buffer::{Surrogates, ids_in_list};
 use crate::errors::raise;
 
 /// An argument as it was given, or nothing where its default holds. What is wrong with it is said
@@ -271,14 +271,7 @@ pub(crate) fn ids(object: &Bound<'_, PyAny>, row: Option<usize>) -> PyResult<Vec
         id_at(&item?, i, row)
     };
     if let Ok(list) = object.cast::<PyList>() {
-        let mut ids = Vec::with_capacity(list.len());
-        for (i, item) in list.iter().enumerate() {
-            if i % IDS_PER_LOOK == IDS_PER_LOOK - 1 {
-                py.check_signals()?;
-            }
-            ids.push(id_at(&item, i, row)?);
-        }
-        return Ok(ids);
+        return ids_in_list(list, |i, item| odd_id_at(item, i, row));
     }
     let is_text = object.cast::<PyString>().is_ok()
         || object.cast::<PyBytes>().is_ok()
@@ -290,11 +283,8 @@ pub(crate) fn ids(object: &Bound<'_, PyAny>, row: Option<usize>) -> PyResult<Vec
             "{name} must be a sequence of integers, not text or bytes"
         )));
     }
-    if let Some(ids) = from_buffer::<u32>(object, row)
-        .or_else(|| from_buffer::<i64>(object, row))
-        .or_else(|| from_buffer::<i32>(object, row))
-        .or_else(|| from_buffer::<u16>(object, row))
-        .or_else(|| from_buffer::<u64>(object, row))
+    if let Ok(buffer) = PyUntypedBuffer::get(object)
+        && let Some(ids) = ids_in_buffer(py, &buffer, row)
     {
         return ids;
     }
@@ -306,10 +296,49 @@ pub(crate) fn ids(object: &Bound<'_, PyAny>, row: Option<usize>) -> PyResult<Vec
     items(object, &name, "a sequence of integers")?.enumerate().map(id).collect()
 }
 
+/// Rows of ids, one behind the other.
+pub(crate) struct Rows {
+    ids: Vec<TokenId>,
+    /// Where each row ends.
+    ends: Vec<usize>,
+}
+
+impl Rows {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[TokenId]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.ids[start..end])
+    }
+}
+
 /// The rows of a batch of ids.
-pub(crate) fn rows_of_ids(batch: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<TokenId>>> {
-    let rows = items(batch, "batch", "an iterable of rows of ids")?;
-    rows.enumerate().map(|(i, row)| ids(&row?, Some(i))).collect()
+pub(crate) fn rows_of_ids(batch: &Bound<'_, PyAny>) -> PyResult<Rows> {
+    match rows_of_ragged(batch) {
+        Ok(Some(rows)) => return Ok(rows),
+        Ok(None) => {}
+        // What is wrong with an id is said below, with its row.
+        Err(error) if error.is_instance_of::<PyValueError>(batch.py()) => {}
+        Err(error) => return Err(error),
+    }
+    let mut rows = Rows { ids: Vec::new(), ends: Vec::new() };
+    for (i, row) in items(batch, "batch", "an iterable of rows of ids")?.enumerate() {
+        rows.ids.extend(ids(&row?, Some(i))?);
+        rows.ends.push(rows.ids.len());
+    }
+    Ok(rows)
+}
+
+/// The rows of a `Ragged`, whose arrays are read at once; `None` for what is none.
+fn rows_of_ragged(batch: &Bound<'_, PyAny>) -> PyResult<Option<Rows>> {
+    let py = batch.py();
+    if batch.cast::<PyList>().is_ok()
+        || !batch.is_instance(&py.import("tokenmill.ragged")?.getattr("Ragged")?)?
+    {
+        return Ok(None);
+    }
+    let ids = ids(&batch.getattr("ids")?, None)?;
+    let row_offsets = PyBuffer::<i64>::get(&batch.getattr("row_offsets")?)?.to_vec(py)?;
+    let ends = row_offsets.iter().skip(1).map(|&end| usize::try_from(end));
+    Ok(Some(Rows { ids, ends: ends.collect::<Result<_, _>>()? }))
 }
 
 /// The items of anything that yields them.
@@ -329,25 +358,49 @@ pub(crate) fn items<'py>(
     })
 }
 
-fn from_buffer<T>(object: &Bound<'_, PyAny>, row: Option<usize>) -> Option<PyResult<Vec<TokenId>>>
-where
-    T: Element + Copy + Into<i128>,
-{
-    let buffer = PyBuffer::<T>::get(object).ok()?;
-    // The types above do not tell byte orders apart; what is foreign is read item by item.
+/// The ids in an array of one dimension; `None` for one that is to be read item by item.
+fn ids_in_buffer(
+    py: Python<'_>,
+    buffer: &PyUntypedBuffer,
+    row: Option<usize>,
+) -> Option<PyResult<Vec<TokenId>>> {
+    // The types below do not tell byte orders apart.
     let foreign = if cfg!(target_endian = "little") { [b'>', b'!'] } else { [b'<', b'<'] };
     if buffer.dimensions() != 1
         || buffer.format().to_bytes().first().is_some_and(|first| foreign.contains(first))
     {
         return None;
     }
-    let values = match buffer.to_vec(object.py()) {
-        Ok(values) => values,
-        Err(error) => return Some(Err(error)),
-    };
-    let id = |(i, value): (usize, T)| {
-        let value: i128 = value.into();
-        TokenId::try_from(value).map_err(|_| no_id(object.py(), value, Some(i), row))
-    };
-    Some(values.into_iter().enumerate().map(id).collect())
+    // Bytes are text, unless an array holds them.
+    let is_array = || buffer.obj(py).is_some_and(|object| object.hasattr("dtype").unwrap_or(false));
+    ids_of_type::<u32>(py, buffer, row)
+        .or_else(|| ids_of_type::<i64>(py, buffer, row))
+        .or_else(|| ids_of_type::<i32>(py, buffer, row))
+        .or_else(|| ids_of_type::<u16>(py, buffer, row))
+        .or_else(|| ids_of_type::<u64>(py, buffer, row))
+        .or_else(|| ids_of_type::<i16>(py, buffer, row))
+        .or_else(|| is_array().then(|| ids_of_type::<u8>(py, buffer, row)).flatten())
+        .or_else(|| is_array().then(|| ids_of_type::<i8>(py, buffer, row)).flatten())
+}
+
+fn ids_of_type<T>(
+    py: Python<'_>,
+    buffer: &PyUntypedBuffer,
+    row: Option<usize>,
+) -> Option<PyResult<Vec<TokenId>>>
+where
+    T: Element + Copy + Into<i128>,
+    TokenId: TryFrom<T>,
+{
+    let buffer = buffer.as_typed::<T>().ok()?;
+    Some(buffer.to_vec(py).and_then(|values| {
+        let id = |value| TokenId::try_from(value).ok();
+        // Without a way out of the loop many are converted at once; of `u32` nothing is left to do.
+        let all_fit = values.iter().fold(true, |all_fit, &value| all_fit & id(value).is_some());
+        let unfit = if all_fit { None } else { values.iter().position(|&value| id(value).is_none()) };
+        match unfit {
+            Some(at) => Err(no_id(py, values[at].into(), Some(at), row)),
+            None => Ok(values.into_iter().map(|value| id(value).unwrap_or_default()).collect()),
+        }
+    }))
 }

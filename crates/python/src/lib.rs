@@ -15,6 +15,7 @@ mod limits;
 mod load;
 mod load_report;
 mod output;
+mod ready_ids;
 mod sequences;
 mod stream;
 mod text;
@@ -39,6 +40,8 @@ mod _core {
     use super::load::{from_state, from_tokenizer_json, load_file};
     #[pymodule_export]
     use super::load_report::{LoadFinding, LoadReport};
+    #[pymodule_export]
+    use super::ready_ids::ReadyIds;
     #[pymodule_export]
     use super::stream::DecodeStream;
     #[pymodule_export]

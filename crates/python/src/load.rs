@@ -35,7 +35,8 @@ pub(crate) fn load_file(
     };
     let (engine, report) = run_long(py, None, |_| tokenmill_io::load(&path, &options))?;
     let hooks = known.named_by(py, engine.description());
-    Ok(Tokenizer::new(engine, None).with_hooks(hooks).with_load_report(Py::new(py, LoadReport::new(report))?))
+    let tokenizer = Tokenizer::new(py, engine, None)?.with_hooks(hooks);
+    Ok(tokenizer.with_load_report(Py::new(py, LoadReport::new(report))?))
 }
 
 /// The tokenizer of a tokenizer.json that is in memory. `scores` are those of a Unigram vocabulary, by id,
@@ -49,7 +50,7 @@ pub(crate) fn from_tokenizer_json(
 ) -> PyResult<Tokenizer> {
     let load = |_: &dyn Watch| tokenmill_io::load_tokenizer_json(json, scores.as_deref());
     let (engine, report) = run_long(py, None, load)?;
-    Ok(Tokenizer::new(engine, None).with_load_report(Py::new(py, LoadReport::new(report))?))
+    Ok(Tokenizer::new(py, engine, None)?.with_load_report(Py::new(py, LoadReport::new(report))?))
 }
 
 /// The tokenizer of a pickle's bytes.
@@ -60,5 +61,5 @@ pub(crate) fn from_state(py: Python<'_>, state: &[u8]) -> PyResult<Tokenizer> {
     let table = known.table(py)?;
     let engine = run_long(py, None, |_| compile_with(tokenmill_io::state::parse(state)?, &table))?;
     let hooks = known.named_by(py, engine.description());
-    Ok(Tokenizer::new(engine, None).with_hooks(hooks))
+    Ok(Tokenizer::new(py, engine, None)?.with_hooks(hooks))
 }

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 use tokenmill_core::ids::TokenId;
 
+use crate::buffer::string;
 use crate::convert::wrong_type;
 use crate::errors::in_row;
 
@@ -109,13 +110,17 @@ fn import_numpy(py: Python<'_>) -> PyResult<()> {
 }
 
 /// A new array of ids.
-pub(crate) fn array(py: Python<'_>, ids: Vec<TokenId>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn array(py: Python<'_>, mut ids: Vec<TokenId>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
     fn of<T: Element>(py: Python<'_>, ids: Vec<T>) -> Bound<'_, PyAny> {
         PyArray1::from_vec(py, ids).into_any()
     }
     import_numpy(py)?;
     Ok(match dtype {
-        Dtype::U32 => of(py, ids),
+        Dtype::U32 => {
+            // The array keeps the whole of the room, and there may be a lot that was never used.
+            ids.shrink_to_fit();
+            of(py, ids)
+        }
         Dtype::U16 => of(py, ids.into_iter().map(|id| id as u16).collect()),
         Dtype::I32 => of(py, ids.into_iter().map(|id| id as i32).collect()),
         Dtype::I64 => of(py, ids.into_iter().map(i64::from).collect()),
@@ -125,6 +130,12 @@ pub(crate) fn array(py: Python<'_>, ids: Vec<TokenId>, dtype: Dtype) -> PyResult
 
 /// A new array of 64-bit numbers.
 pub(crate) fn int64_array(py: Python<'_>, values: Vec<i64>) -> PyResult<Bound<'_, PyAny>> {
+    import_numpy(py)?;
+    Ok(PyArray1::from_vec(py, values).into_any())
+}
+
+/// A new array of truth values.
+pub(crate) fn bool_array(py: Python<'_>, values: Vec<bool>) -> PyResult<Bound<'_, PyAny>> {
     import_numpy(py)?;
     Ok(PyArray1::from_vec(py, values).into_any())
 }
@@ -192,7 +203,7 @@ fn fill_as<T: Element>(
 /// Decoded bytes as text, under Python's own error policies.
 pub(crate) fn text<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult<Bound<'py, PyString>> {
     match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(PyString::new(py, text)),
+        Ok(text) => string(py, text),
         // Rare: Python's decoder has the policies.
         Err(_) => Ok(PyBytes::new(py, bytes).call_method1("decode", ("utf-8", errors))?.cast_into()?),
     }

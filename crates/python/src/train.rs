@@ -219,7 +219,7 @@ fn feed_to(trainer: &mut Trainer, documents: &[&str], watch: &dyn Watch) -> Resu
 
 fn finish(py: Python<'_>, (engine, report): (tokenmill_core::engine::Engine, Report)) -> PyResult<Tokenizer> {
     let report = Py::new(py, TrainingReport::new(report, engine.description()))?;
-    Ok(Tokenizer::new(engine, Some(report)))
+    Tokenizer::new(py, engine, Some(report))
 }
 
 fn trainer(options: &Bound<'_, PyDict>) -> PyResult<Trainer> {

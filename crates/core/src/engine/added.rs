@@ -80,6 +80,11 @@ impl AddedSet {
         self.tokens.is_empty()
     }
 
+    /// Is none of them looked for where special tokens are plain text?
+    pub(super) fn is_passed_over(&self) -> bool {
+        self.is_empty() || self.is_special
+    }
+
     /// Does none of them mind its neighbours?
     pub(super) fn is_plain(&self) -> bool {
         self.matcher.is_plain()
@@ -121,7 +126,7 @@ impl<'a> Recognised<'a> {
         ticker: &mut Ticker<'_>,
         mut emit: impl FnMut(Segment<TokenId>, &mut Ticker<'_>) -> Result<()>,
     ) -> Result<()> {
-        if set.is_empty() || (self.passes_special && set.is_special) {
+        if set.is_empty() || (self.passes_special && set.is_passed_over()) {
             let whole = Segment::Ordinary(Span::new(0, text.len()));
             return if text.is_empty() { Ok(()) } else { emit(whole, ticker) };
         }

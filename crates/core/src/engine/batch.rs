@@ -12,13 +12,13 @@ const UNIT_BYTES: usize = 64 << 10;
 
 impl Engine {
     /// Encodes every text, with what a post-processor puts around it where `adds_special`; row `i`
-    /// is `ids[row_offsets[i]..row_offsets[i + 1]]`.
+    /// is `ids[row_offsets[i]..row_offsets[i + 1]]`. Where there is no text the row is empty.
     ///
     /// # Errors
     /// As [`Engine::encode`], with the row at fault as the field.
     pub fn encode_batch(
         &self,
-        texts: &[Text<'_>],
+        texts: &[Option<Text<'_>>],
         special: &Special,
         adds_special: bool,
         threads: usize,
@@ -28,9 +28,11 @@ impl Engine {
             let mut ids = Vec::new();
             let mut ends = Vec::with_capacity(rows.len());
             for row in rows {
-                let start = ids.len();
-                self.encode_into(texts[row], special, watch, &mut ids).map_err(|e| in_row(e, row))?;
-                self.surround(&mut ids, start, adds_special);
+                if let Some(text) = texts[row] {
+                    let start = ids.len();
+                    self.encode_into(text, special, watch, &mut ids).map_err(|e| in_row(e, row))?;
+                    self.surround(&mut ids, start, adds_special);
+                }
                 ends.push(ids.len());
             }
             Ok((ids, ends))
@@ -45,13 +47,13 @@ impl Engine {
         Ok((all, row_offsets))
     }
 
-    /// The number of ids of every text.
+    /// The number of ids of every text; 0 where there is none.
     ///
     /// # Errors
     /// As [`Engine::encode_batch`].
     pub fn count_batch(
         &self,
-        texts: &[Text<'_>],
+        texts: &[Option<Text<'_>>],
         special: &Special,
         adds_special: bool,
         threads: usize,
@@ -59,8 +61,9 @@ impl Engine {
     ) -> Result<Vec<i64>> {
         let parts = for_rows(texts, threads, watch, |rows, watch| {
             rows.map(|row| {
+                let Some(text) = texts[row] else { return Ok(0) };
                 let mut counter = Counter::default();
-                self.encode_into(texts[row], special, watch, &mut counter).map_err(|e| in_row(e, row))?;
+                self.encode_into(text, special, watch, &mut counter).map_err(|e| in_row(e, row))?;
                 Ok(self.surrounded_count(counter.0, adds_special) as i64)
             })
             .collect::<Result<Vec<_>>>()
@@ -105,7 +108,7 @@ fn in_row(error: Error, row: usize) -> Error {
 
 /// Runs `work` over consecutive rows of about [`UNIT_BYTES`] of text, in order.
 fn for_rows<T: Send>(
-    texts: &[Text<'_>],
+    texts: &[Option<Text<'_>>],
     threads: usize,
     watch: &dyn Watch,
     work: impl Fn(std::ops::Range<usize>, &dyn Watch) -> Result<T> + Sync,
@@ -114,7 +117,7 @@ fn for_rows<T: Send>(
     let (mut start, mut bytes, mut total) = (0, 0, 0);
     for (row, text) in texts.iter().enumerate() {
         // A row counts for something even when it is empty: many rows are work, too.
-        bytes += text.as_bytes().len() + 16;
+        bytes += text.map_or(0, |text| text.as_bytes().len()) + 16;
         if bytes >= UNIT_BYTES {
             units.push(start..row + 1);
             total += bytes;

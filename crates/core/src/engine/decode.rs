@@ -1,6 +1,7 @@
 //! Ids to bytes: a slice of the arena for each, or their tokens through the steps of a decoder.
 use std::borrow::Cow;
 
+use crate::decoded::DecodedSize;
 use crate::error::{Error, Kind, Result};
 use crate::ids::TokenId;
 use crate::watch::{Ticker, Watch};
@@ -30,6 +31,21 @@ pub struct DecodeOptions {
 
 const REPLACEMENT: &str = "\u{fffd}";
 
+impl DecodeOptions {
+    /// What stands for an id that does not exist.
+    #[cold]
+    fn undefined_at(self, slice_of_ids: &[TokenId], slice: usize, position: usize) -> Result<&'static str> {
+        match self.undefined {
+            Undefined::Skip => Ok(""),
+            Undefined::Replace => Ok(REPLACEMENT),
+            Undefined::Error => Err(undefined(slice_of_ids[position], slice * SLICE + position)),
+        }
+    }
+}
+
+/// So many ids are decoded before the watch is asked.
+const SLICE: usize = 8192;
+
 impl Engine {
     /// The bytes that `ids` stand for; they need not be UTF-8 where each id stands for its own, and
     /// are the UTF-8 of the text where tokens go through steps.
@@ -38,16 +54,15 @@ impl Engine {
     /// A vocabulary error naming the id and its position, under [`Undefined::Error`]; a pattern
     /// error where a step exceeds its limit.
     pub fn decode(&self, ids: &[TokenId], options: DecodeOptions, watch: &dyn Watch) -> Result<Vec<u8>> {
+        if let Some(size) = self.decoded_size(ids, options, watch)? {
+            let mut bytes = vec![0; size.bytes];
+            self.decode_to(ids, options, watch, &mut bytes)?;
+            return Ok(bytes);
+        }
         let mut bytes = Vec::with_capacity(ids.len() * 4);
         let mut ticker = Ticker::new(watch);
         let Some(chain) = &self.parts.chain else {
-            for (slice, part) in ids.chunks(8192).enumerate() {
-                for (i, &id) in part.iter().enumerate() {
-                    self.append_bytes(id, slice * 8192 + i, options, &mut bytes)?;
-                }
-                ticker.spend(part.len())?;
-            }
-            return Ok(bytes);
+            return Err(Error::internal("ids with neither a size nor steps"));
         };
         let mut row = chain.start();
         for (position, &id) in ids.iter().enumerate() {
@@ -57,6 +72,60 @@ impl Engine {
         }
         row.finish(&mut bytes, &mut ticker)?;
         Ok(bytes)
+    }
+
+    /// How many bytes [`Self::decode`] gives; `None` where tokens go through steps, and only decoding
+    /// can tell.
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    pub fn decoded_size(
+        &self,
+        ids: &[TokenId],
+        options: DecodeOptions,
+        watch: &dyn Watch,
+    ) -> Result<Option<DecodedSize>> {
+        if self.parts.chain.is_some() {
+            return Ok(None);
+        }
+        let mut all = DecodedSize { bytes: 0, is_ascii: true };
+        let mut ticker = Ticker::new(watch);
+        for (slice, part) in ids.chunks(SLICE).enumerate() {
+            let undefined = |position| options.undefined_at(part, slice, position);
+            let size =
+                self.parts.vocabulary.decoded_tokens().measure(part, options.skip_special, undefined)?;
+            all.bytes += size.bytes;
+            all.is_ascii &= size.is_ascii;
+            ticker.spend(part.len())?;
+        }
+        Ok(Some(all))
+    }
+
+    /// Writes what [`Self::decode`] gives to `bytes`, which are as many as [`Self::decoded_size`] says.
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    pub fn decode_to(
+        &self,
+        ids: &[TokenId],
+        options: DecodeOptions,
+        watch: &dyn Watch,
+        bytes: &mut [u8],
+    ) -> Result<()> {
+        let mut rest = bytes;
+        let mut ticker = Ticker::new(watch);
+        for (slice, part) in ids.chunks(SLICE).enumerate() {
+            let undefined = |position| options.undefined_at(part, slice, position);
+            let tokens = self.parts.vocabulary.decoded_tokens();
+            let written = tokens.copy(part, options.skip_special, undefined, rest)?;
+            rest = &mut rest[written..];
+            ticker.spend(part.len())?;
+        }
+        if rest.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::internal("decoded bytes are fewer than was measured"))
+        }
     }
 
     /// The bytes of the id at a position go behind `bytes`.

@@ -409,7 +409,7 @@ impl Engine {
 
     /// May a text be cut and its parts be encoded apart? Only where nothing but a split looks at
     /// more than one pretoken.
-    fn may_be_cut(&self) -> bool {
+    pub(super) fn may_be_cut(&self) -> bool {
         self.splitter().is_some() && self.parts.first.is_plain()
     }
 

@@ -6,6 +6,7 @@
 mod added;
 mod arranged;
 mod batch;
+mod blocks;
 mod cache;
 mod chunk;
 mod decode;
@@ -19,8 +20,10 @@ mod paths;
 mod stream;
 mod worker;
 
+pub use crate::decoded::DecodedSize;
 pub(crate) use added::AddedSet;
 pub use arranged::{Arranged, Sequence};
+pub use blocks::More;
 pub use decode::{DecodeOptions, Undefined};
 pub use dropout::Dropout;
 pub use encode::{Special, Text};

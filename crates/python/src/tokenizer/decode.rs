@@ -2,26 +2,44 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 use std::sync::Arc;
+use tokenmill_core::engine::{DecodeOptions, DecodedSize, Engine};
 use tokenmill_core::error::Error;
 use tokenmill_core::ids::TokenId;
 
 use super::Tokenizer;
+use crate::buffer::ascii_string;
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::output;
 use crate::stream::DecodeStream;
 use crate::watch::run;
 
-impl Tokenizer {
-    fn decode_to_bytes(
-        &self,
-        py: Python<'_>,
-        ids: &Bound<'_, PyAny>,
-        skip_special_tokens: bool,
-        undefined: &str,
-    ) -> PyResult<Vec<u8>> {
+/// Ids as they were given, and how to decode them.
+struct Ids {
+    ids: Vec<TokenId>,
+    options: DecodeOptions,
+}
+
+impl Ids {
+    fn new(ids: &Bound<'_, PyAny>, skip_special_tokens: bool, undefined: &str) -> PyResult<Self> {
         let options = convert::decode_options(skip_special_tokens, undefined)?;
-        let ids = convert::ids(ids, None)?;
-        run(py, ids.len() * 4, |watch| self.engine.decode(&ids, options, watch))
+        Ok(Self { ids: convert::ids(ids, None)?, options })
+    }
+
+    /// What the work on them amounts to, in bytes of text.
+    fn work(&self) -> usize {
+        self.ids.len() * 4
+    }
+
+    fn size(&self, py: Python<'_>, engine: &Engine) -> PyResult<Option<DecodedSize>> {
+        run(py, self.work(), |watch| engine.decoded_size(&self.ids, self.options, watch))
+    }
+
+    fn decode_to(&self, py: Python<'_>, engine: &Engine, bytes: &mut [u8]) -> PyResult<()> {
+        run(py, self.work(), |watch| engine.decode_to(&self.ids, self.options, watch, bytes))
+    }
+
+    fn decode(&self, py: Python<'_>, engine: &Engine) -> PyResult<Vec<u8>> {
+        run(py, self.work(), |watch| engine.decode(&self.ids, self.options, watch))
     }
 }
 
@@ -44,7 +62,13 @@ impl Tokenizer {
         undefined: &str,
     ) -> PyResult<Bound<'py, PyString>> {
         output::check_errors(errors)?;
-        output::text(py, &self.decode_to_bytes(py, ids, skip_special_tokens, undefined)?, errors)
+        let ids = Ids::new(ids, skip_special_tokens, undefined)?;
+        match ids.size(py, &self.engine)? {
+            Some(size) if size.is_ascii => {
+                ascii_string(py, size.bytes, |bytes| ids.decode_to(py, &self.engine, bytes))
+            }
+            _ => output::text(py, &ids.decode(py, &self.engine)?, errors),
+        }
     }
 
     /// The bytes that ids stand for, which need not be UTF-8.
@@ -56,7 +80,11 @@ impl Tokenizer {
         skip_special_tokens: bool,
         undefined: &str,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.decode_to_bytes(py, ids, skip_special_tokens, undefined)?))
+        let ids = Ids::new(ids, skip_special_tokens, undefined)?;
+        match ids.size(py, &self.engine)? {
+            Some(size) => PyBytes::new_with(py, size.bytes, |bytes| ids.decode_to(py, &self.engine, bytes)),
+            None => Ok(PyBytes::new(py, &ids.decode(py, &self.engine)?)),
+        }
     }
 
     /// The text of every row of ids: a `Ragged`, or an iterable of what `decode` takes.
@@ -75,8 +103,8 @@ impl Tokenizer {
         let threads = convert::threads(&num_threads, Error::argument::<String>)?;
         let options = convert::decode_options(skip_special_tokens, undefined)?;
         let rows = convert::rows_of_ids(batch)?;
-        let views: Vec<&[TokenId]> = rows.iter().map(Vec::as_slice).collect();
-        let size = rows.iter().map(|row| row.len() * 4 + 1).sum();
+        let views: Vec<&[TokenId]> = rows.iter().collect();
+        let size = views.iter().map(|row| row.len() * 4 + 1).sum();
         let decoded = run(py, size, |watch| self.engine.decode_batch(&views, options, threads, watch))?;
         output::texts(py, &decoded, errors)
     }

@@ -4,7 +4,7 @@ use pyo3::types::PyList;
 use tokenmill_core::ids::TokenId;
 
 use super::Tokenizer;
-use crate::call::{Options, with_text, with_texts};
+use crate::call::{OfTexts, Options, in_blocks, with_text, with_texts};
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::encoding::Encoding;
 use crate::output::{self, Dtype};
@@ -17,10 +17,30 @@ impl Tokenizer {
         add_special_tokens: bool,
         options: &Options<'_, 'py>,
     ) -> PyResult<Vec<TokenId>> {
+        // Seldom too few; what is never written to costs nothing.
+        let room = text.len().unwrap_or(0) / 3 + 8;
+        let blocks = in_blocks(text, options, &self.engine, |more, watch| {
+            let mut ids = Vec::with_capacity(room);
+            self.engine.encode_blocks(more, watch, &mut ids)?;
+            Ok(ids)
+        });
+        let mut ids = match blocks? {
+            Some(ids) => ids,
+            None => self.encode_whole(text, options, room)?,
+        };
+        self.engine.surround(&mut ids, 0, add_special_tokens);
+        Ok(ids)
+    }
+
+    fn encode_whole<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+        options: &Options<'_, 'py>,
+        room: usize,
+    ) -> PyResult<Vec<TokenId>> {
         let (ids, _) = with_text(text, options, |text, special, threads, watch| {
-            let mut ids = Vec::new();
+            let mut ids = Vec::with_capacity(room);
             self.engine.encode(text, special, threads, watch, &mut ids)?;
-            self.engine.surround(&mut ids, 0, add_special_tokens);
             Ok(ids)
         })?;
         Ok(ids)
@@ -48,10 +68,8 @@ impl Tokenizer {
         surrogates: &str,
         num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyList>> {
-        output::list(
-            py,
-            self.encode_ids(text, add_special_tokens, &Options { special, surrogates, num_threads })?,
-        )
+        let ids = self.encode_ids(text, add_special_tokens, &Options { special, surrogates, num_threads })?;
+        self.list(py, &ids)
     }
 
     /// As `encode`, into a numpy array.
@@ -88,7 +106,9 @@ impl Tokenizer {
 
     /// The ids of many texts, as a `Ragged`: flat ids and the offset of each row.
     ///
-    /// Rows are the same as from `encode`, whatever `num_threads` is.
+    /// Rows are the same as from `encode`, whatever `num_threads` is. `texts` is an iterable of texts, or
+    /// an Arrow array of strings (string, large_string or string_view), of which no Python strings are
+    /// made: a null gives an empty row, and stays null in `Ragged.to_arrow()`.
     #[pyo3(signature = (texts, *, dtype = None, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, dtype='uint32', add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     #[allow(clippy::too_many_arguments)]
     fn encode_batch<'py>(
@@ -103,11 +123,16 @@ impl Tokenizer {
     ) -> PyResult<Bound<'py, PyAny>> {
         let dtype = Dtype::new(dtype, self.engine.vocabulary().max_id())?;
         let options = Options { special, surrogates, num_threads };
-        let (ids, row_offsets) = with_texts(texts, &options, |texts, special, threads, watch| {
+        let OfTexts { result, nulls } = with_texts(texts, &options, |texts, special, threads, watch| {
             self.engine.encode_batch(texts, special, add_special_tokens, threads, watch)
         })?;
+        let (ids, row_offsets) = result;
         let (ids, row_offsets) = (output::array(py, ids, dtype)?, output::int64_array(py, row_offsets)?);
-        py.import("tokenmill.ragged")?.getattr("Ragged")?.call_method1("_of", (ids, row_offsets))
+        let nulls = nulls.filter(|nulls| nulls.contains(&true));
+        let nulls = nulls.map(|nulls| output::bool_array(py, nulls)).transpose()?;
+        py.import("tokenmill.ragged")?
+            .getattr("Ragged")?
+            .call_method1("_of", (ids, row_offsets, &self.ready_ids, nulls))
     }
 
     /// The ids of a text with the part of it that each stands for, as an `Encoding`.
@@ -148,13 +173,20 @@ impl Tokenizer {
         num_threads: Given<'py>,
     ) -> PyResult<usize> {
         let options = Options { special, surrogates, num_threads };
-        let (count, _) = with_text(text, &options, |text, special, threads, watch| {
-            self.engine.count(text, special, threads, watch)
-        })?;
+        let blocks =
+            in_blocks(text, &options, &self.engine, |more, watch| self.engine.count_blocks(more, watch));
+        let count = if let Some(count) = blocks? {
+            count
+        } else {
+            let count = with_text(text, &options, |text, special, threads, watch| {
+                self.engine.count(text, special, threads, watch)
+            });
+            count?.0
+        };
         Ok(self.engine.surrounded_count(count, add_special_tokens))
     }
 
-    /// The number of ids of each of many texts, as an int64 array.
+    /// The number of ids of each of many texts, as an int64 array. A null of an Arrow array has none.
     #[pyo3(signature = (texts, *, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     fn count_batch<'py>(
         &self,
@@ -169,6 +201,6 @@ impl Tokenizer {
         let counts = with_texts(texts, &options, |texts, special, threads, watch| {
             self.engine.count_batch(texts, special, add_special_tokens, threads, watch)
         })?;
-        output::int64_array(py, counts)
+        output::int64_array(py, counts.result)
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyTuple};
 use tokenmill_core::compile::compile_with;
 use tokenmill_core::description::Description;
 use tokenmill_core::engine::Engine;
@@ -23,6 +23,7 @@ use crate::convert;
 use crate::errors::raise;
 use crate::hooks::PyHooks;
 use crate::load_report::LoadReport;
+use crate::ready_ids::ReadyIds;
 use crate::train::TrainingReport;
 
 /// A tokenizer: text to ids and back.
@@ -33,6 +34,8 @@ use crate::train::TrainingReport;
 #[pyclass(frozen, module = "tokenmill")]
 pub(crate) struct Tokenizer {
     engine: Arc<Engine>,
+    /// Its ids as Python objects. They refer to nothing, so that no cycle goes through them.
+    ready_ids: Py<ReadyIds>,
     report: Option<Py<TrainingReport>>,
     load_report: Option<Py<LoadReport>>,
     /// The functions that the engine calls.
@@ -42,14 +45,15 @@ pub(crate) struct Tokenizer {
 }
 
 impl Tokenizer {
-    pub(crate) fn new(engine: Engine, report: Option<Py<TrainingReport>>) -> Self {
-        Self {
+    pub(crate) fn new(py: Python<'_>, engine: Engine, report: Option<Py<TrainingReport>>) -> PyResult<Self> {
+        Ok(Self {
+            ready_ids: ReadyIds::new(py, engine.vocabulary())?,
             engine: Arc::new(engine),
             report,
             load_report: None,
             hooks: PyHooks::default(),
             identity: OnceLock::new(),
-        }
+        })
     }
 
     pub(crate) fn with_hooks(self, hooks: PyHooks) -> Self {
@@ -62,6 +66,11 @@ impl Tokenizer {
 
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.engine
+    }
+
+    /// A new list of ids.
+    fn list<'py>(&self, py: Python<'py>, ids: &[TokenId]) -> PyResult<Bound<'py, PyList>> {
+        self.ready_ids.get().list(py, ids)
     }
 
     fn identity(&self, py: Python<'_>) -> &[u8] {
@@ -85,7 +94,7 @@ impl Tokenizer {
             })
             .map_err(|error| raise(py, error))?;
         let hooks = hooks.named_by(py, engine.description());
-        Ok(Self::new(engine, None).with_hooks(hooks))
+        Ok(Self::new(py, engine, None)?.with_hooks(hooks))
     }
 }
 

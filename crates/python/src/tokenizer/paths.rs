@@ -9,7 +9,6 @@ use super::Tokenizer;
 use crate::call::{Options, with_text};
 use crate::convert::{self, NOT_GIVEN};
 use crate::errors::raise;
-use crate::output;
 
 #[pymethods]
 impl Tokenizer {
@@ -32,7 +31,7 @@ impl Tokenizer {
         let options = Options { special, surrogates, num_threads: NOT_GIVEN };
         let (ways, _) =
             with_text(text, &options, |text, special, _, watch| self.engine.n_best(text, n, special, watch))?;
-        let ways = ways.into_iter().map(|(ids, score)| Ok((output::list(py, ids)?, score)));
+        let ways = ways.into_iter().map(|(ids, score)| Ok((self.list(py, &ids)?, score)));
         PyList::new(py, ways.collect::<PyResult<Vec<_>>>()?)
     }
 
@@ -86,7 +85,7 @@ impl Tokenizer {
             let (ids, _) = with_text(text, &options, |text, special, _, watch| {
                 self.engine.encode_with_dropout(text, how, special, watch)
             })?;
-            return output::list(py, ids);
+            return self.list(py, &ids);
         }
         let n_best = match nbest_size {
             Some(size) => convert::number(size, || "nbest_size".to_owned())?,
@@ -104,6 +103,6 @@ impl Tokenizer {
         let (ids, _) = with_text(text, &options, |text, special, _, watch| {
             self.engine.draw(text, Draw { alpha, n_best, seed }, special, watch)
         })?;
-        output::list(py, ids)
+        self.list(py, &ids)
     }
 }

@@ -1,0 +1,296 @@
+//! What each id decodes to: all bytes in one arena, addressed by `u32` offsets.
+//!
+//! Ids may have holes; a vocabulary with a few huge ids costs a search instead of a huge table. Many
+//! ids are decoded in two passes: one over a byte for each token that says how much room they need
+//! and whether all is ASCII, and one that copies, sixteen bytes at once whatever the length.
+use crate::error::{Error, Result};
+use crate::ids::{NO_ID, TokenId, narrow};
+
+/// Bytes that are copied at once. So many zeros stand behind the last token in the arena.
+const COPIED: usize = 16;
+
+/// A token's shape in a byte: its length, or [`LONG`] where that has no room, and two flags.
+const LONG: u8 = 63;
+const NOT_ASCII: u8 = 64;
+const SPECIAL: u8 = 128;
+
+/// What each id decodes to.
+#[derive(Debug)]
+pub(crate) struct DecodedTokens {
+    slots: Slots,
+    /// The bytes of each slot: `arena[offsets[slot]..offsets[slot + 1]]`.
+    arena: Vec<u8>,
+    offsets: Vec<u32>,
+    shapes: Vec<u8>,
+}
+
+/// How much room the bytes of some ids take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DecodedSize {
+    /// How many bytes.
+    pub bytes: usize,
+    /// Are all of them ASCII?
+    pub is_ascii: bool,
+}
+
+/// Takes tokens in the order of their ids.
+#[derive(Debug)]
+pub(crate) struct DecodedTokensBuilder {
+    ids: Vec<TokenId>,
+    tokens: DecodedTokens,
+}
+
+/// Where an id stands in the tables.
+#[derive(Debug)]
+enum Slots {
+    /// Ids are 0, 1, 2, ...: the slot is the id.
+    Identity(u32),
+    /// Slot by id, `NO_ID` in the holes.
+    Dense(Vec<u32>),
+    /// Ids ascending; the slot is the place.
+    Sparse(Vec<TokenId>),
+}
+
+impl Slots {
+    fn new(ids: &[TokenId]) -> Self {
+        let count = narrow(ids.len());
+        match ids.last() {
+            None => Self::Identity(0),
+            Some(&last) if last + 1 == count => Self::Identity(count),
+            Some(&last) if last as usize <= 4 * ids.len() + 65_536 => {
+                let mut dense = vec![NO_ID; last as usize + 1];
+                for (slot, &id) in ids.iter().enumerate() {
+                    dense[id as usize] = narrow(slot);
+                }
+                Self::Dense(dense)
+            }
+            Some(_) => Self::Sparse(ids.to_vec()),
+        }
+    }
+
+    #[inline]
+    fn get(&self, id: TokenId) -> Option<usize> {
+        match self {
+            Self::Identity(count) => (id < *count).then_some(id as usize),
+            Self::Dense(slots) => {
+                slots.get(id as usize).filter(|&&slot| slot != NO_ID).map(|&slot| slot as usize)
+            }
+            Self::Sparse(ids) => ids.binary_search(&id).ok(),
+        }
+    }
+}
+
+impl DecodedTokens {
+    /// A table of no more than so many tokens.
+    pub(crate) fn with_capacity(tokens: usize) -> DecodedTokensBuilder {
+        let mut offsets = Vec::with_capacity(tokens + 1);
+        offsets.push(0);
+        DecodedTokensBuilder {
+            ids: Vec::with_capacity(tokens),
+            tokens: Self {
+                slots: Slots::Identity(0),
+                arena: Vec::new(),
+                offsets,
+                shapes: Vec::with_capacity(tokens),
+            },
+        }
+    }
+
+    /// How many ids there are.
+    pub(crate) fn len(&self) -> usize {
+        self.shapes.len()
+    }
+
+    /// Heap bytes held.
+    pub(crate) fn memory(&self) -> usize {
+        let slots = match &self.slots {
+            Slots::Identity(_) => 0,
+            Slots::Dense(ids) | Slots::Sparse(ids) => 4 * ids.capacity(),
+        };
+        slots + self.arena.capacity() + 4 * self.offsets.capacity() + self.shapes.capacity()
+    }
+
+    /// Is this id one of them?
+    #[inline]
+    pub(crate) fn contains(&self, id: TokenId) -> bool {
+        self.slots.get(id).is_some()
+    }
+
+    /// The bytes of an id.
+    #[inline]
+    pub(crate) fn get(&self, id: TokenId) -> Option<&[u8]> {
+        let (start, end) = self.bounds(self.slots.get(id)?);
+        Some(&self.arena[start..end])
+    }
+
+    #[inline]
+    fn bounds(&self, slot: usize) -> (usize, usize) {
+        (self.offsets[slot] as usize, self.offsets[slot + 1] as usize)
+    }
+
+    /// The room for the bytes of `ids`, without those of special tokens where these are skipped.
+    /// `undefined` says what stands for the id at a position that does not exist.
+    ///
+    /// # Errors
+    /// Those of `undefined`.
+    pub(crate) fn measure(
+        &self,
+        ids: &[TokenId],
+        skip_special: bool,
+        undefined: impl Fn(usize) -> Result<&'static str>,
+    ) -> Result<DecodedSize> {
+        let mut bytes = 0;
+        let mut all = 0;
+        for (position, &id) in ids.iter().enumerate() {
+            let Some(slot) = self.slots.get(id) else {
+                let text = undefined(position)?;
+                bytes += text.len();
+                all |= if text.is_ascii() { 0 } else { NOT_ASCII };
+                continue;
+            };
+            let shape = self.shapes[slot];
+            if skip_special && shape & SPECIAL != 0 {
+                continue;
+            }
+            all |= shape;
+            bytes += match shape & LONG {
+                LONG => {
+                    let (start, end) = self.bounds(slot);
+                    end - start
+                }
+                length => length.into(),
+            };
+        }
+        Ok(DecodedSize { bytes, is_ascii: all & NOT_ASCII == 0 })
+    }
+
+    /// Copies the bytes of `ids` to the front of `bytes`, which has room for what [`Self::measure`]
+    /// says of the same arguments; how many they are. What lies behind them may be overwritten.
+    ///
+    /// # Errors
+    /// Those of `undefined`.
+    pub(crate) fn copy(
+        &self,
+        ids: &[TokenId],
+        skip_special: bool,
+        undefined: impl Fn(usize) -> Result<&'static str>,
+        bytes: &mut [u8],
+    ) -> Result<usize> {
+        let mut at = 0;
+        for (position, &id) in ids.iter().enumerate() {
+            let Some(slot) = self.slots.get(id) else {
+                let text = undefined(position)?.as_bytes();
+                copy_exactly(text, bytes, at)?;
+                at += text.len();
+                continue;
+            };
+            if skip_special && self.shapes[slot] & SPECIAL != 0 {
+                continue;
+            }
+            let (start, end) = self.bounds(slot);
+            let length = end - start;
+            if length <= COPIED
+                && let Some(from) = self.arena.get(start..start + COPIED)
+                && let Some(to) = bytes.get_mut(at..at + COPIED)
+            {
+                to.copy_from_slice(from);
+            } else {
+                copy_exactly(&self.arena[start..end], bytes, at)?;
+            }
+            at += length;
+        }
+        Ok(at)
+    }
+}
+
+fn copy_exactly(from: &[u8], to: &mut [u8], at: usize) -> Result<()> {
+    match to.get_mut(at..at + from.len()) {
+        Some(to) => to.copy_from_slice(from),
+        None => return Err(Error::internal("decoded bytes are more than was measured")),
+    }
+    Ok(())
+}
+
+impl DecodedTokensBuilder {
+    /// The next id, above all before it, and its bytes.
+    pub(crate) fn push(&mut self, id: TokenId, bytes: &[u8], is_special: bool) {
+        let length = u8::try_from(bytes.len()).map_or(LONG, |length| length.min(LONG));
+        let not_ascii = if bytes.is_ascii() { 0 } else { NOT_ASCII };
+        let special = if is_special { SPECIAL } else { 0 };
+        self.ids.push(id);
+        self.tokens.shapes.push(length | not_ascii | special);
+        self.tokens.arena.extend_from_slice(bytes);
+        self.tokens.offsets.push(narrow(self.tokens.arena.len()));
+    }
+
+    /// All ids are in.
+    pub(crate) fn finish(mut self) -> DecodedTokens {
+        self.tokens.arena.extend_from_slice(&[0; COPIED]);
+        self.tokens.slots = Slots::new(&self.ids);
+        self.tokens
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const REPLACEMENT: &str = "\u{fffd}";
+
+    /// The plain twin.
+    fn joined(tokens: &[(TokenId, Vec<u8>, bool)], ids: &[TokenId], skip_special: bool) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for &id in ids {
+            match tokens.iter().find(|token| token.0 == id) {
+                Some(token) if skip_special && token.2 => {}
+                Some(token) => bytes.extend_from_slice(&token.1),
+                None => bytes.extend_from_slice(REPLACEMENT.as_bytes()),
+            }
+        }
+        bytes
+    }
+
+    fn token() -> impl Strategy<Value = (Vec<u8>, bool)> {
+        let bytes = prop_oneof![
+            4 => proptest::collection::vec(0..0x80_u8, 0..18),
+            2 => proptest::collection::vec(any::<u8>(), 0..18),
+            1 => proptest::collection::vec(any::<u8>(), 60..70),
+            1 => proptest::collection::vec(any::<u8>(), 250..260),
+        ];
+        (bytes, proptest::bool::weighted(0.2))
+    }
+
+    proptest! {
+        #[test]
+        fn two_passes_give_what_joining_gives(
+            tokens in proptest::collection::vec(token(), 0..20),
+            gap in prop_oneof![Just(1_u32), Just(3), Just(100_000)],
+            picks in proptest::collection::vec(0..25_u32, 0..60),
+            skip_special: bool,
+        ) {
+            let tokens: Vec<(TokenId, Vec<u8>, bool)> =
+                (0..).step_by(gap as usize).zip(tokens).map(|(id, (bytes, special))| (id, bytes, special)).collect();
+            let mut table = DecodedTokens::with_capacity(tokens.len());
+            for (id, bytes, is_special) in &tokens {
+                table.push(*id, bytes, *is_special);
+            }
+            let table = table.finish();
+            let ids: Vec<TokenId> = picks.iter().map(|pick| pick * gap).collect();
+            let plain = joined(&tokens, &ids, skip_special);
+            let size = table.measure(&ids, skip_special, |_| Ok(REPLACEMENT)).unwrap();
+            prop_assert_eq!(size, DecodedSize { bytes: plain.len(), is_ascii: plain.is_ascii() });
+            let mut bytes = vec![0; size.bytes];
+            prop_assert_eq!(table.copy(&ids, skip_special, |_| Ok(REPLACEMENT), &mut bytes).unwrap(), plain.len());
+            prop_assert_eq!(&bytes, &plain);
+            // Less room is an error, never a panic.
+            if let Some(less) = bytes.len().checked_sub(1) {
+                prop_assert!(table.copy(&ids, skip_special, |_| Ok(REPLACEMENT), &mut bytes[..less]).is_err());
+            }
+            for (id, bytes, _) in &tokens {
+                prop_assert_eq!(table.get(*id), Some(&bytes[..]));
+            }
+            prop_assert_eq!(table.len(), tokens.len());
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Ids as Python has them: one `int` object for each, made once and shared by every list.
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyList};
+use tokenmill_core::ids::TokenId;
+use tokenmill_core::vocabulary::Vocabulary;
+
+use crate::buffer::list_of_ids;
+use crate::convert;
+
+/// Signals are looked for after so many rows.
+const ROWS_PER_LOOK: usize = 1 << 12;
+
+/// The `int` objects of the ids 0, 1, 2, ... of a tokenizer, which lists of its ids are made of: a
+/// fifth of the time that new objects take.
+#[pyclass(frozen, module = "tokenmill._core")]
+pub(crate) struct ReadyIds(Vec<Py<PyInt>>);
+
+impl ReadyIds {
+    /// Those of a vocabulary. Where a few ids are far above how many there are, these are left out.
+    pub(crate) fn new(py: Python<'_>, vocabulary: &Vocabulary) -> PyResult<Py<Self>> {
+        let count = vocabulary.max_id().map_or(0, |id| id as usize + 1).min(4 * vocabulary.len() + 1024);
+        let int = |id: usize| Ok(id.into_pyobject(py)?.unbind());
+        Py::new(py, Self((0..count).map(int).collect::<PyResult<_>>()?))
+    }
+
+    /// A new list of ids.
+    pub(crate) fn list<'py>(&self, py: Python<'py>, ids: &[TokenId]) -> PyResult<Bound<'py, PyList>> {
+        list_of_ids(py, ids, &self.0)
+    }
+}
+
+#[pymethods]
+impl ReadyIds {
+    /// A list for each row of ids: `row_offsets` says where rows begin in `ids`, and where the last
+    /// one ends.
+    #[pyo3(signature = (ids, row_offsets, /))]
+    fn rows<'py>(
+        &self,
+        ids: &Bound<'py, PyAny>,
+        row_offsets: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = ids.py();
+        let ids = convert::ids(ids, None)?;
+        let bounds = PyBuffer::<i64>::get(row_offsets)?.to_vec(py)?;
+        let rows = PyList::empty(py);
+        for (row, bounds) in bounds.windows(2).enumerate() {
+            if row % ROWS_PER_LOOK == ROWS_PER_LOOK - 1 {
+                py.check_signals()?;
+            }
+            let (start, end) = (usize::try_from(bounds[0])?, usize::try_from(bounds[1])?);
+            let outside = || PyValueError::new_err(format!("row {row} is not within the {} ids", ids.len()));
+            rows.append(self.list(py, ids.get(start..end).ok_or_else(outside)?)?)?;
+        }
+        Ok(rows)
+    }
+}
