@@ -19,6 +19,7 @@ def load(
     special_tokens: Sequence[str] | Mapping[str, int] | None = None,
     strict: bool = False,
     hooks: Mapping[str, Callable[[str], Any]] | None = None,
+    cache_bytes: int | None = None,
     revision: str | None = None,
     offline: bool = False,
     cache_dir: str | os.PathLike[str] | None = None,
@@ -60,6 +61,9 @@ def load(
     ``hooks`` has the functions that a file names as normalizer or splitter, by name; what is not there is
     looked for among those of ``tokenmill.register_hook``. A file never causes an import.
 
+    ``cache_bytes`` bounds what the tokenizer may learn of the texts it meets, to be faster with the next ones, in
+    all threads together; ``None`` is 32 MiB. It changes no result; a tokenizer made from this one has its own.
+
     Raises ``FormatError`` with file, field and reason for what is broken or cannot be told apart, and
     ``OSError`` for a file that is missing or cannot be read: ``FileNotFoundError`` also for a name that
     stands for nothing and for what is not in the cache offline, ``ConnectionError`` for a server that
@@ -73,6 +77,11 @@ def load(
         found = hub.find(path, revision=revision, offline=offline, cache_dir=cache_dir)
         path, own = found.path, found.special_tokens
     tokenizer = _core.load_file(
-        path, split=split, special_tokens=own or special_tokens, strict=strict, hooks=hooks
+        path,
+        split=split,
+        special_tokens=own or special_tokens,
+        strict=strict,
+        hooks=hooks,
+        cache_bytes=cache_bytes,
     )
     return tokenizer.with_special_tokens(special_tokens) if own and special_tokens else tokenizer

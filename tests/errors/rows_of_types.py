@@ -175,6 +175,11 @@ TABLES = rows(
     ("a pair of text", made("from_pairs", [(97, 98), ("a", 98)]), "pairs[1][0] must be an integer, not str"),
     ("a number as pairs", made("from_pairs", 3), "pairs must be a sequence of tuples of two ids, not int"),
     (
+        "a cache of bytes in words",
+        load("r.tiktoken", "YQ== 0\n", split="none", cache_bytes="1 MB"),
+        "cache_bytes must be an integer, not str",
+    ),
+    (
         "a str of special tokens to load",
         load("r.tiktoken", "YQ== 0\n", split="none", special_tokens="x"),
         "special_tokens must be a list of str or a dict of ids, not str",
@@ -220,6 +225,11 @@ TYPES = [*CALLS, *TABLES, *TRAINING]
 
 LENGTHS = rows(
     ValueError,
+    (
+        "a cache of fewer than no bytes",
+        load("r.tiktoken", "YQ== 0\n", split="none", cache_bytes=-1),
+        "cache_bytes=-1",
+    ),
     (
         "a merge of three tokens",
         made("from_merges", {"a": 0}, [("a", "a", "a")]),

@@ -14,7 +14,7 @@ use crate::watch::run_long;
 
 /// Loads a tokenizer file or folder; see `tokenmill.load`.
 #[pyfunction]
-#[pyo3(signature = (path, *, split = None, special_tokens = None, strict = false, hooks = None))]
+#[pyo3(signature = (path, *, split = None, special_tokens = None, strict = false, hooks = None, cache_bytes = None))]
 pub(crate) fn load_file(
     py: Python<'_>,
     path: PathBuf,
@@ -22,7 +22,9 @@ pub(crate) fn load_file(
     special_tokens: Option<&Bound<'_, PyAny>>,
     strict: bool,
     hooks: Option<&Bound<'_, PyAny>>,
+    cache_bytes: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Tokenizer> {
+    let cache_bytes = convert::length(cache_bytes, "cache_bytes")?;
     let mut known = PyHooks::registered(py)?;
     if let Some(hooks) = hooks {
         known.add_all(hooks)?;
@@ -34,6 +36,7 @@ pub(crate) fn load_file(
         hooks: known.table(py)?,
     };
     let (engine, report) = run_long(py, None, |_| tokenmill_io::load(&path, &options))?;
+    let engine = engine.with_cache_bytes(cache_bytes);
     let hooks = known.named_by(py, engine.description());
     let tokenizer = Tokenizer::new(py, engine, None)?.with_hooks(hooks);
     Ok(tokenizer.with_load_report(Py::new(py, LoadReport::new(report))?))

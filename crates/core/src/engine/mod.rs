@@ -17,7 +17,9 @@ pub mod explain;
 mod memory;
 mod offsets;
 mod paths;
+mod plan;
 mod stream;
+mod threads;
 mod worker;
 
 pub use crate::decoded::DecodedSize;
@@ -30,6 +32,7 @@ pub use encode::{Special, Text};
 pub use memory::MemoryUsage;
 pub use offsets::{Encoding, char_offsets};
 pub use paths::Draw;
+pub use plan::Step;
 pub use stream::DecodeStream;
 
 use crate::decode::Chain;

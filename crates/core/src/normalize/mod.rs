@@ -165,6 +165,11 @@ impl Normalizers {
         Ok(Self { steps })
     }
 
+    /// What people call the steps.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().map(Step::name)
+    }
+
     /// Can no text be an error? A pattern has limits, and a function of the caller's may do anything.
     pub fn never_fails(&self) -> bool {
         !self.steps.iter().any(|step| matches!(step, Step::Hook(_) | Step::Replace(_)))

@@ -6,6 +6,7 @@ mod explain;
 mod make;
 mod paths;
 mod tables;
+mod usage;
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};

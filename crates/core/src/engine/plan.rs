@@ -1,0 +1,94 @@
+//! Which way each stage goes, and why.
+use super::Engine;
+use crate::description::{Alphabet, Merges, Model as Description};
+use crate::model::Model;
+use crate::pattern::Plan;
+
+/// One stage on the way from text to ids.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What it does.
+    pub stage: &'static str,
+    /// Which way it does that here.
+    pub path: String,
+    /// What about this tokenizer decides that.
+    pub reason: String,
+}
+
+fn step(stage: &'static str, path: impl Into<String>, reason: impl Into<String>) -> Step {
+    Step { stage, path: path.into(), reason: reason.into() }
+}
+
+impl Engine {
+    /// The stages in the order in which a text meets them.
+    pub fn plan(&self) -> Vec<Step> {
+        let mut steps = vec![self.plan_of_added_tokens()];
+        let names: Vec<&str> = self.parts.normalizers.names().collect();
+        steps.push(if names.is_empty() {
+            step("normalization", "none", "the tokenizer has no normalizer")
+        } else {
+            let reason = "what these leave as it is, is read where it lies; else a text is written";
+            step("normalization", names.join(", "), reason)
+        });
+        steps.push(self.plan_of_split());
+        let usage = self.memory_usage();
+        steps.push(if usage.cache_bytes == 0 {
+            step("look-up of pretokens", "known ones only", "cache_bytes is 0")
+        } else {
+            let reason = format!("workers may hold {} bytes together (cache_bytes)", usage.cache_bytes);
+            step("look-up of pretokens", "known ones, and those that were met", reason)
+        });
+        steps.push(self.plan_of_model());
+        steps.push(match &self.parts.chain {
+            None => step("decoding", "copied bytes", "each id stands for its own bytes"),
+            Some(_) => step("decoding", "steps of a machine", "the decoder changes what tokens say"),
+        });
+        steps
+    }
+
+    fn plan_of_added_tokens(&self) -> Step {
+        let (path, reason) = match (self.parts.first.is_empty(), self.parts.second.is_empty()) {
+            (true, true) => ("none", "there are none"),
+            (false, true) => ("one search", "all of them are looked for in the text as it comes"),
+            (true, false) => ("one search", "all of them are looked for in normalized text"),
+            (false, false) => {
+                ("two searches", "some are looked for in the text as it comes, some in normalized text")
+            }
+        };
+        step("added tokens", path, reason)
+    }
+
+    fn plan_of_split(&self) -> Step {
+        let Some(splitter) = &self.parts.splitter else {
+            let reason = "pre-tokenization is more than one split by a pattern";
+            return step("pre-tokenization", "step by step", reason);
+        };
+        let reason = match splitter.plan() {
+            Plan::Whole => "there is no pattern",
+            Plan::Scanner => "each alternative of the pattern has a form that a scanner knows",
+            Plan::Linear => "an alternative of the pattern has a form that no scanner knows",
+            Plan::Backtracking => {
+                "the pattern has a form that no scanner knows, and look-around, references or possessive quantifiers"
+            }
+        };
+        step("pre-tokenization", splitter.plan().to_string(), reason)
+    }
+
+    fn plan_of_model(&self) -> Step {
+        let (path, reason) = match (&self.parts.model, &self.description.model) {
+            (Model::Bpe(_), Description::Bpe(bpe)) => match (&bpe.merges, &bpe.alphabet) {
+                (Merges::ByScore { .. }, _) => {
+                    ("BPE by score", "any two neighbours that are a piece together merge")
+                }
+                (_, Alphabet::Bytes) => ("BPE over bytes", "the vocabulary has its tokens as bytes"),
+                (_, Alphabet::Chars { .. }) => {
+                    ("BPE over characters", "the vocabulary has its tokens as characters")
+                }
+            },
+            (Model::WordPiece(_), _) => ("longest match first", "the model is WordPiece"),
+            (Model::WordLevel(_), _) => ("whole pretokens", "the model is WordLevel"),
+            _ => ("best path", "the model is Unigram"),
+        };
+        step("model", path, reason)
+    }
+}

@@ -1,0 +1,89 @@
+//! One long text on several threads.
+use crate::error::Result;
+use crate::parallel;
+use crate::span::Span;
+use crate::special::Segment;
+use crate::watch::{Ticker, Watch};
+
+use super::Engine;
+use super::added::Recognised;
+use super::encode::{Run, Sink, Special};
+
+impl Engine {
+    /// May a text be cut and its parts be encoded apart? Only where nothing but a split looks at
+    /// more than one pretoken.
+    pub(super) fn may_be_cut(&self) -> bool {
+        self.splitter().is_some() && self.parts.first.is_plain()
+    }
+
+    /// One long text on several threads: its ordinary segments are cut where the split certainly
+    /// cuts them, and the parts come back in order.
+    pub(super) fn encode_on_threads<S: Sink + Send>(
+        &self,
+        text: &str,
+        special: &Special,
+        threads: usize,
+        watch: &dyn Watch,
+        sink: impl Fn() -> S + Sync,
+    ) -> Result<Vec<S>> {
+        self.refuse_special(text.as_bytes(), special, watch)?;
+        let recognised = Recognised::new(&self.parts, special)?;
+        // Several units a thread, so that none waits long for another.
+        let size = (text.len() / (threads * 4)).max(parallel::BYTES_PER_THREAD / 2);
+        let units = self.units(text, &recognised, size, watch)?;
+        parallel::run(units.len(), threads, watch, |unit, watch| {
+            let mut sink = sink();
+            let mut ticker = Ticker::new(watch);
+            let span = units[unit];
+            self.workers.with(|worker| {
+                worker.scratch.wants_ends = S::WANTS_ENDS;
+                let mut run = Run { recognised: &recognised, worker, ticker: &mut ticker };
+                self.encode_text(&text[span.start..span.end], span.start, &mut run, &mut sink)
+            })?;
+            Ok(sink)
+        })
+    }
+
+    /// Spans of about `size` bytes that may be encoded apart: they tile the text.
+    fn units(
+        &self,
+        text: &str,
+        recognised: &Recognised<'_>,
+        size: usize,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Span>> {
+        let Some(splitter) = self.splitter() else { return Ok(vec![Span::new(0, text.len())]) };
+        let mut units = Vec::new();
+        let mut start = 0;
+        let ticker = &mut Ticker::new(watch);
+        recognised.for_each_segment(&recognised.first, text, ticker, |segment, ticker| {
+            match segment {
+                // A literal may always begin a unit, and one that is long enough ends here.
+                Segment::Literal(_, span) => {
+                    if span.start - start >= size {
+                        units.push(Span::new(start, span.start));
+                        start = span.start;
+                    }
+                }
+                Segment::Ordinary(span) => {
+                    let ordinary = &text[span.start..span.end];
+                    let mut from = span.start.max(start + size);
+                    while from < span.end {
+                        let Some(cut) = splitter.safe_cut(ordinary, from - span.start) else {
+                            break;
+                        };
+                        units.push(Span::new(start, span.start + cut));
+                        start = span.start + cut;
+                        from = start + size;
+                        ticker.spend(1 << 10)?;
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        if start < text.len() {
+            units.push(Span::new(start, text.len()));
+        }
+        Ok(units)
+    }
+}
