@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Literal, final, overload
+from typing import Any, Literal, Protocol, final, overload, type_check_only
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,13 @@ __version__: str
 
 _Bytes = bytes  # for the class that has a property of this name
 _Text = str | bytes | bytearray | memoryview
+
+@type_check_only
+class _ArrowStrings(Protocol):
+    """A column of strings that any Arrow library has made."""
+
+    def __arrow_c_array__(self, requested_schema: object | None = None, /) -> tuple[object, object]: ...
+
 _Special = Literal["text", "parse", "raise"] | AbstractSet[str]
 _Surrogates = Literal["replace", "error"]
 _Truncation = Literal["longest_first", "only_first", "only_second"] | bool | None
@@ -180,7 +187,7 @@ class Tokenizer:
     ) -> npt.NDArray[Any]: ...
     def encode_batch(
         self,
-        texts: Iterable[_Text],
+        texts: Iterable[_Text] | _ArrowStrings,
         *,
         dtype: npt.DTypeLike = "uint32",
         add_special_tokens: bool = False,
@@ -297,7 +304,7 @@ class Tokenizer:
     ) -> int: ...
     def count_batch(
         self,
-        texts: Iterable[_Text],
+        texts: Iterable[_Text] | _ArrowStrings,
         *,
         add_special_tokens: bool = False,
         special: _Special = "text",

@@ -199,6 +199,22 @@ def array(values: list[Any]) -> Any:
     return np.array(values)
 
 
+def column(values: list[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(values)
+
+
+@dataclass(frozen=True)
+class Exports:
+    """An object that gives this for an Arrow array."""
+
+    pair: Any
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+        return self.pair
+
+
 def rows(error: type[BaseException], *entries: tuple[Any, ...]) -> Iterator[Row]:
     for name, run, says, *facts in entries:
         yield Row(name, run, error, says, facts[0] if facts else {})

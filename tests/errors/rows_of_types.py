@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from errors.making import Run, array, forcing, load, rows, train, with_tok
+from errors.making import Exports, Run, array, column, forcing, load, rows, train, with_tok
 
 
 def made(name: str, *tables: Any, **options: Any) -> Run:
@@ -28,6 +28,26 @@ CALLS = rows(
         "a batch of numbers to count",
         with_tok(lambda tok, _: tok.count_batch(["a", "b", None])),
         "texts[2] must be str, bytes, bytearray or memoryview, not NoneType",
+    ),
+    (
+        "an Arrow array of numbers as a batch",
+        with_tok(lambda tok, _: tok.encode_batch(column([1]))),
+        'texts is an Arrow array of type "l" (its format), but must be of string, large_string or',
+    ),
+    (
+        "an Arrow array of bytes to count",
+        with_tok(lambda tok, _: tok.count_batch(column([b"low"]))),
+        'type "z"',
+    ),
+    (
+        "an Arrow array with a dictionary",
+        with_tok(lambda tok, _: tok.encode_batch(column(["low"]).dictionary_encode())),
+        "cast it, or pass a list of texts",
+    ),
+    (
+        "an export that is none",
+        with_tok(lambda tok, _: tok.encode_batch(Exports((1, 2)))),
+        "what texts.__arrow_c_array__() gives must be the capsules of a schema and of an array, not tuple",
     ),
     ("text as ids", with_tok(lambda tok, _: tok.decode("low")), "not text"),
     ("bytes as ids", with_tok(lambda tok, _: tok.decode(b"low")), "not text"),

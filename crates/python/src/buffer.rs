@@ -14,6 +14,7 @@ use tokenmill_core::ids::TokenId;
 use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
 use tokenmill_kernels::{CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
 
+use crate::convert::wrong_type;
 use crate::errors::raise;
 
 /// What to do with surrogates, which have no UTF-8.
@@ -300,7 +301,11 @@ unsafe fn plain_id(item: *mut ffi::PyObject) -> Option<TokenId> {
 /// The column of strings that an object hands over by Arrow's C data interface, if it has one.
 pub(crate) fn string_column(object: &Bound<'_, PyAny>) -> PyResult<Option<StringColumn>> {
     let Some(export) = object.getattr_opt("__arrow_c_array__")? else { return Ok(None) };
-    let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = export.call0()?.extract()?;
+    let pair = export.call0()?;
+    let Ok((schema, array)) = pair.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>() else {
+        let expected = "the capsules of a schema and of an array";
+        return Err(wrong_type("what texts.__arrow_c_array__() gives", expected, &pair));
+    };
     let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<ArrowSchema>();
     let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<ArrowArray>();
     // SAFETY: capsules of these names hold these structures, as the interface asks for, and both live to

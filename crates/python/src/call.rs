@@ -41,8 +41,8 @@ pub(crate) fn with_text<'a, 'py, T: Send>(
 /// Strings with fewer characters are copied whole.
 const LONG: usize = 1 << 17;
 
-/// Runs `work(more, watch)` on a long string that is not ASCII, in blocks: a copy of the whole would cost as
-/// much as a tenth of encoding it, for memory that was never touched before. `None` where the text is taken as a whole.
+/// Runs `work(more, watch)` on a long string that is not ASCII, in blocks, so that the whole of it is
+/// never copied. `None` where the text is taken as a whole.
 pub(crate) fn in_blocks<'py, T: Send>(
     text: &Bound<'py, PyAny>,
     options: &Options<'_, 'py>,
