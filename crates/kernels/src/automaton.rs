@@ -6,17 +6,13 @@
 //! stands at `base ^ byte` and names its parent, so that a step is one look at 16 bytes. A text
 //! costs at most two steps a byte, whatever the strings.
 
+use crate::double_array::{BLOCK, Bases, Places, Sorted};
+
 /// No string.
 pub const NO_KEY: u32 = u32::MAX;
 
 /// In no use, or nobody's child.
 const NOBODY: u32 = u32::MAX;
-
-/// Where children may stand: all children of a node lie in one block.
-const BLOCK: usize = 256;
-
-/// Blocks that a node with several children tries before it opens a new one.
-const OPEN_BLOCKS: usize = 4;
 
 /// A place in the automaton: what was read last, as far as any string goes on with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,101 +156,24 @@ impl Automaton {
     }
 }
 
-/// The strings in order, their bytes side by side.
-struct Sorted {
-    bytes: Vec<u8>,
-    offsets: Vec<usize>,
-    numbers: Vec<u32>,
-}
-
-impl Sorted {
-    fn new<'a>(keys: impl IntoIterator<Item = (u32, &'a [u8])>) -> Self {
-        // Most comparisons are settled by the first bytes, without a look at the string.
-        let head = |key: &[u8]| {
-            let mut head = [0; 16];
-            let length = key.len().min(16);
-            head[..length].copy_from_slice(&key[..length]);
-            u128::from_be_bytes(head)
-        };
-        let keys = keys.into_iter().filter(|(_, key)| !key.is_empty());
-        let mut keys: Vec<(u128, &[u8], u32)> = keys.map(|(number, key)| (head(key), key, number)).collect();
-        // Stable, so that equal strings stay in order.
-        keys.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)));
-        let mut sorted = Self {
-            bytes: Vec::with_capacity(keys.iter().map(|(_, key, _)| key.len()).sum()),
-            offsets: Vec::with_capacity(keys.len() + 1),
-            numbers: keys.iter().map(|&(_, _, number)| number).collect(),
-        };
-        sorted.offsets.push(0);
-        for (_, key, _) in keys {
-            sorted.bytes.extend_from_slice(key);
-            sorted.offsets.push(sorted.bytes.len());
-        }
-        sorted
-    }
-
-    fn get(&self, index: usize) -> &[u8] {
-        &self.bytes[self.offsets[index]..self.offsets[index + 1]]
-    }
-}
-
 struct Builder {
     units: Vec<Unit>,
-    /// A bit for each place of a block: is it free?
-    free: Vec<[u64; 4]>,
-    /// The first block that may have a free place.
-    first_free: usize,
+    places: Places,
 }
 
 impl Builder {
     fn new(bytes: usize) -> Self {
         // About half of the bytes of a vocabulary are nodes of their own.
-        let mut builder =
-            Self { units: Vec::with_capacity(bytes / 2 + BLOCK), free: Vec::new(), first_free: 0 };
-        builder.open_block();
-        builder.free[0][0] &= !1;
-        builder
-    }
-
-    fn open_block(&mut self) {
-        self.units.resize(self.units.len() + BLOCK, FREE);
-        self.free.push([u64::MAX; 4]);
+        let mut units = Vec::with_capacity(bytes / 2 + BLOCK);
+        units.resize(BLOCK, FREE);
+        Self { units, places: Places::new(Bases::Shared) }
     }
 
     /// Takes places for the children of a node; the result is the node's base.
     fn place(&mut self, labels: &[u8]) -> u32 {
-        let place = if let &[label] = labels {
-            // One child fills the first gap there is.
-            while self.first_free < self.free.len() && self.free[self.first_free] == [0; 4] {
-                self.first_free += 1;
-            }
-            let block = self.first_free;
-            self.free.get(block).and_then(first_bit).map(|bit| (block, bit ^ label))
-        } else {
-            let from = self.free.len().saturating_sub(OPEN_BLOCKS);
-            (from..self.free.len()).find_map(|block| {
-                let mut bases = [u64::MAX; 4];
-                for &label in labels {
-                    let moved = moved_by(&self.free[block], label);
-                    for (base, moved) in bases.iter_mut().zip(moved) {
-                        *base &= moved;
-                    }
-                    if bases == [0; 4] {
-                        return None;
-                    }
-                }
-                Some((block, first_bit(&bases)?))
-            })
-        };
-        let (block, base) = place.unwrap_or_else(|| {
-            self.open_block();
-            (self.free.len() - 1, 0)
-        });
-        for label in labels {
-            let at = base ^ label;
-            self.free[block][usize::from(at >> 6)] &= !(1 << (at & 63));
-        }
-        (block * BLOCK) as u32 | u32::from(base)
+        let base = self.places.take(labels);
+        self.units.resize(self.places.len(), FREE);
+        base
     }
 
     /// The node of the longest proper suffix of `node` followed by `label`.
@@ -276,33 +195,6 @@ impl Builder {
         self.units.shrink_to_fit();
         self.units
     }
-}
-
-fn first_bit(bits: &[u64; 4]) -> Option<u8> {
-    let word = bits.iter().position(|&word| word != 0)?;
-    Some((word as u32 * 64 + bits[word].trailing_zeros()) as u8)
-}
-
-/// The set {x ^ label} of a set of bytes.
-fn moved_by(bits: &[u64; 4], label: u8) -> [u64; 4] {
-    const SWAPS: [u64; 6] = [
-        0x5555_5555_5555_5555,
-        0x3333_3333_3333_3333,
-        0x0f0f_0f0f_0f0f_0f0f,
-        0x00ff_00ff_00ff_00ff,
-        0x0000_ffff_0000_ffff,
-        0x0000_0000_ffff_ffff,
-    ];
-    std::array::from_fn(|word| {
-        let mut word = bits[word ^ usize::from(label >> 6)];
-        for (bit, mask) in SWAPS.into_iter().enumerate() {
-            if label >> bit & 1 == 1 {
-                let by = 1 << bit;
-                word = (word & mask) << by | word >> by & mask;
-            }
-        }
-        word
-    })
 }
 
 #[cfg(test)]
@@ -356,15 +248,6 @@ mod tests {
         ) {
             let text: Vec<u8> = keys.concat();
             check(&keys, &text[..text.len().min(40)]);
-        }
-
-        #[test]
-        fn moving_a_set_moves_its_members(bits: [u64; 4], label: u8) {
-            let moved = moved_by(&bits, label);
-            for x in 0..=255u8 {
-                let y = x ^ label;
-                prop_assert_eq!(bits[usize::from(x >> 6)] >> (x & 63) & 1, moved[usize::from(y >> 6)] >> (y & 63) & 1);
-            }
         }
     }
 }

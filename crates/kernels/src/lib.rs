@@ -6,12 +6,17 @@ mod arrow;
 mod automaton;
 mod code_units;
 pub mod cpu;
+mod double_array;
+mod merge_table;
 mod pair_table;
 pub mod planes;
 mod prefetch;
 pub mod short_table;
+mod trie;
 
 pub use arrow::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
 pub use automaton::{Automaton, NO_KEY, State};
 pub use code_units::{CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
+pub use merge_table::{MergeTable, NO_MERGE};
 pub use pair_table::{Entry, PairTable};
+pub use trie::Trie;

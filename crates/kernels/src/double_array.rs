@@ -1,0 +1,206 @@
+//! How the nodes of a trie are laid out as a double array: the child of a node by a byte stands at
+//! `base ^ byte`, where each node has its base, so that a step is one look-up.
+
+/// Where children may stand: all children of a node lie in one block.
+pub(crate) const BLOCK: usize = 256;
+
+/// Blocks that a node with several children tries before it opens a new one.
+const OPEN_BLOCKS: usize = 4;
+
+/// For up to so many children bases are tried one after the other.
+const FEW: usize = 4;
+
+/// The strings in order, their bytes side by side.
+pub(crate) struct Sorted {
+    pub(crate) bytes: Vec<u8>,
+    offsets: Vec<usize>,
+    pub(crate) numbers: Vec<u32>,
+}
+
+impl Sorted {
+    pub(crate) fn new<'a>(keys: impl IntoIterator<Item = (u32, &'a [u8])>) -> Self {
+        // Most comparisons are settled by the first bytes, without a look at the string.
+        let head = |key: &[u8]| {
+            let mut head = [0; 8];
+            let length = key.len().min(8);
+            head[..length].copy_from_slice(&key[..length]);
+            u64::from_be_bytes(head)
+        };
+        let keys: Vec<(u32, &[u8])> = keys.into_iter().filter(|(_, key)| !key.is_empty()).collect();
+        let mut order: Vec<(u64, usize)> = (0..keys.len()).map(|i| (head(keys[i].1), i)).collect();
+        // Equal strings stay in order.
+        order.sort_unstable_by(|a, b| {
+            a.0.cmp(&b.0).then_with(|| keys[a.1].1.cmp(keys[b.1].1)).then_with(|| a.1.cmp(&b.1))
+        });
+        let mut sorted = Self {
+            bytes: Vec::with_capacity(keys.iter().map(|(_, key)| key.len()).sum()),
+            offsets: Vec::with_capacity(keys.len() + 1),
+            numbers: order.iter().map(|&(_, i)| keys[i].0).collect(),
+        };
+        sorted.offsets.push(0);
+        for (_, i) in order {
+            sorted.bytes.extend_from_slice(keys[i].1);
+            sorted.offsets.push(sorted.bytes.len());
+        }
+        sorted
+    }
+
+    pub(crate) fn get(&self, index: usize) -> &[u8] {
+        &self.bytes[self.offsets[index]..self.offsets[index + 1]]
+    }
+}
+
+/// May two nodes have the same base?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bases {
+    /// Yes: children name their parent.
+    Shared,
+    /// No: that a child has the right byte says that it is one. 0 is nobody's.
+    Distinct,
+}
+
+/// What is taken of the array.
+pub(crate) struct Places {
+    bases: Bases,
+    /// A bit for each place of a block: is it free?
+    free: Vec<[u64; 4]>,
+    /// A bit for each place: may it be a base?
+    open: Vec<[u64; 4]>,
+    /// The first block that may have a free place.
+    first_free: usize,
+}
+
+impl Places {
+    /// The first block, whose place 0 is taken by the root.
+    pub(crate) fn new(bases: Bases) -> Self {
+        let mut places = Self { bases, free: Vec::new(), open: Vec::new(), first_free: 0 };
+        places.open_block();
+        places.free[0][0] &= !1;
+        if bases == Bases::Distinct {
+            places.open[0][0] &= !1;
+        }
+        places
+    }
+
+    /// Places in all blocks.
+    pub(crate) fn len(&self) -> usize {
+        self.free.len() * BLOCK
+    }
+
+    fn open_block(&mut self) {
+        self.free.push([u64::MAX; 4]);
+        self.open.push([u64::MAX; 4]);
+    }
+
+    /// A base in this block from which the places for these labels are free. The first that fits is
+    /// taken: there are few labels, or the block has much room.
+    fn base_of_few(&self, block: usize, labels: &[u8]) -> Option<u8> {
+        let has = |bits: &[u64; 4], at: u8| bits[usize::from(at >> 6)] >> (at & 63) & 1 == 1;
+        let (free, open) = (&self.free[block], &self.open[block]);
+        let (&label, others) = labels.split_first()?;
+        for (word, &bits) in free.iter().enumerate() {
+            let mut bits = bits;
+            while bits != 0 {
+                let base = (word as u32 * 64 + bits.trailing_zeros()) as u8 ^ label;
+                if has(open, base) && others.iter().all(|other| has(free, base ^ other)) {
+                    return Some(base);
+                }
+                bits &= bits - 1;
+            }
+        }
+        None
+    }
+
+    /// The same, looking at all bases at once.
+    fn base_of_many(&self, block: usize, labels: &[u8]) -> Option<u8> {
+        let free: u32 = self.free[block].iter().map(|word| word.count_ones()).sum();
+        if (free as usize) < labels.len() {
+            return None;
+        }
+        let mut bases = self.open[block];
+        for &label in labels {
+            let moved = moved_by(&self.free[block], label);
+            for (base, moved) in bases.iter_mut().zip(moved) {
+                *base &= moved;
+            }
+            if bases == [0; 4] {
+                return None;
+            }
+        }
+        first_bit(&bases)
+    }
+
+    /// Takes places for the children of a node; the result is the node's base.
+    pub(crate) fn take(&mut self, labels: &[u8]) -> u32 {
+        let last = self.free.len().saturating_sub(OPEN_BLOCKS);
+        // One child fills the first gap there is.
+        while self.first_free < self.free.len() && self.free[self.first_free] == [0; 4] {
+            self.first_free += 1;
+        }
+        let gap = (labels.len() == 1 && self.first_free < last).then_some(self.first_free);
+        let found = gap.into_iter().chain(last..self.free.len()).find_map(|block| {
+            let base = if labels.len() <= FEW {
+                self.base_of_few(block, labels)
+            } else {
+                self.base_of_many(block, labels)
+            };
+            Some((block, base?))
+        });
+        let (block, base) = found.unwrap_or_else(|| {
+            self.open_block();
+            (self.free.len() - 1, 0)
+        });
+        for label in labels {
+            let at = base ^ label;
+            self.free[block][usize::from(at >> 6)] &= !(1 << (at & 63));
+        }
+        if self.bases == Bases::Distinct {
+            self.open[block][usize::from(base >> 6)] &= !(1 << (base & 63));
+        }
+        (block * BLOCK) as u32 | u32::from(base)
+    }
+}
+
+fn first_bit(bits: &[u64; 4]) -> Option<u8> {
+    let word = bits.iter().position(|&word| word != 0)?;
+    Some((word as u32 * 64 + bits[word].trailing_zeros()) as u8)
+}
+
+/// The set {x ^ label} of a set of bytes.
+fn moved_by(bits: &[u64; 4], label: u8) -> [u64; 4] {
+    const SWAPS: [u64; 6] = [
+        0x5555_5555_5555_5555,
+        0x3333_3333_3333_3333,
+        0x0f0f_0f0f_0f0f_0f0f,
+        0x00ff_00ff_00ff_00ff,
+        0x0000_ffff_0000_ffff,
+        0x0000_0000_ffff_ffff,
+    ];
+    std::array::from_fn(|word| {
+        let mut word = bits[word ^ usize::from(label >> 6)];
+        for (bit, mask) in SWAPS.into_iter().enumerate() {
+            if label >> bit & 1 == 1 {
+                let by = 1 << bit;
+                word = (word & mask) << by | word >> by & mask;
+            }
+        }
+        word
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn moving_a_set_moves_its_members(bits: [u64; 4], label: u8) {
+            let moved = moved_by(&bits, label);
+            for x in 0..=255u8 {
+                let y = x ^ label;
+                prop_assert_eq!(bits[usize::from(x >> 6)] >> (x & 63) & 1, moved[usize::from(y >> 6)] >> (y & 63) & 1);
+            }
+        }
+    }
+}

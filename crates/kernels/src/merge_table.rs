@@ -1,0 +1,243 @@
+//! A map from pairs of small numbers to small numbers, one word an entry: which symbols merge.
+//!
+//! Numbers below 256 stand for bytes. Pairs of these have a grid of their own, since every text
+//! begins with them; the others stand in buckets of four, which are compared without a branch: it
+//! cannot be foretold which one it is.
+
+const BITS: u32 = 21;
+
+/// In place of a number: the pair is not there. Numbers are below this.
+pub const NO_MERGE: u32 = (1 << BITS) - 1;
+
+/// No entry has its highest bit set.
+const EMPTY: u64 = u64::MAX;
+
+/// A bucket has two to the power of this bits in the filter.
+const FILTER_BITS: u32 = 4;
+
+/// Entries in a bucket.
+const BUCKET: usize = 4;
+
+/// A look-up probes at most this many buckets: when an entry finds no place the table is built
+/// again with another seed, so that no crafted set of keys can make look-ups slow.
+const MAX_PROBE: usize = 8;
+
+/// A map (u32, u32) -> u32 that grows; keys and values are below [`NO_MERGE`].
+#[derive(Debug, Clone)]
+pub struct MergeTable {
+    /// By left and right byte.
+    grid: Vec<u32>,
+    /// Key and value in one word; at most half full. A bucket is filled from the front, and then the
+    /// next one.
+    buckets: Vec<[u64; BUCKET]>,
+    /// Sixteen bits for each bucket: is there an entry whose hash begins like this? Most pairs that
+    /// somebody asks for are not there, and this fits a cache that the buckets do not fit.
+    filter: Vec<u64>,
+    shift: u32,
+    seed: u64,
+    len: usize,
+}
+
+#[inline]
+fn key(left: u32, right: u32) -> u64 {
+    u64::from(left) << BITS | u64::from(right)
+}
+
+impl MergeTable {
+    /// An empty table with room for so many entries.
+    pub fn with_capacity(entries: usize) -> Self {
+        let slots = (entries * 2).max(64).next_power_of_two();
+        let bits = (slots / BUCKET).trailing_zeros();
+        Self {
+            grid: vec![NO_MERGE; 1 << 16],
+            buckets: vec![[EMPTY; BUCKET]; 1 << bits],
+            filter: vec![0; 1 << (bits + FILTER_BITS - 6)],
+            shift: 64 - bits,
+            seed: 0x9e37_79b9_7f4a_7c15,
+            len: 0,
+        }
+    }
+
+    /// Puts an entry, unless its key is there; says whether it was put. Nothing is put beyond
+    /// [`NO_MERGE`].
+    pub fn insert(&mut self, left: u32, right: u32, value: u32) -> bool {
+        if left.max(right).max(value) >= NO_MERGE || self.get(left, right) != NO_MERGE {
+            return false;
+        }
+        self.len += 1;
+        if left | right < 256 {
+            self.grid[(left << 8 | right) as usize] = value;
+            return true;
+        }
+        let entry = key(left, right) << BITS | u64::from(value);
+        if self.is_crowded() || !put(&mut self.buckets, entry, self.seed, self.shift) {
+            self.rebuild(entry);
+        } else {
+            self.add_to_filter(entry >> BITS);
+        }
+        true
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.len * 2 > self.buckets.len() * BUCKET
+    }
+
+    fn add_to_filter(&mut self, key: u64) {
+        let bit = home(key, self.seed, self.shift - FILTER_BITS);
+        self.filter[bit / 64] |= 1 << (bit % 64);
+    }
+
+    /// Finds another seed, and more room where it is needed.
+    fn rebuild(&mut self, added: u64) {
+        let mut bits = 64 - self.shift + u32::from(self.is_crowded());
+        let old = std::mem::take(&mut self.buckets);
+        let entries = old.iter().flatten().copied().filter(|&slot| slot != EMPTY).chain([added]);
+        loop {
+            self.shift = 64 - bits;
+            for _ in 0..8 {
+                self.seed = self.seed.wrapping_mul(0x2545_f491_4f6c_dd1d).rotate_left(23) | 1;
+                self.buckets = vec![[EMPTY; BUCKET]; 1 << bits];
+                if entries.clone().all(|entry| put(&mut self.buckets, entry, self.seed, self.shift)) {
+                    self.filter = vec![0; 1 << (bits + FILTER_BITS - 6)];
+                    entries.clone().for_each(|entry| self.add_to_filter(entry >> BITS));
+                    return;
+                }
+            }
+            bits += 1;
+        }
+    }
+
+    /// What two bytes merge to, or [`NO_MERGE`].
+    #[inline]
+    pub fn get_bytes(&self, left: u8, right: u8) -> u32 {
+        self.grid.get(usize::from(left) << 8 | usize::from(right)).copied().unwrap_or(NO_MERGE)
+    }
+
+    /// What a pair merges to, or [`NO_MERGE`].
+    #[inline]
+    pub fn get(&self, left: u32, right: u32) -> u32 {
+        if left | right < 256 {
+            return self.grid[(left << 8 | right) as usize];
+        }
+        self.get_product(left, right)
+    }
+
+    /// As [`Self::get`], for pairs that are not both bytes.
+    #[inline]
+    pub fn get_product(&self, left: u32, right: u32) -> u32 {
+        let key = key(left, right);
+        let mask = self.buckets.len() - 1;
+        let mut at = home(key, self.seed, self.shift);
+        loop {
+            let bucket = &self.buckets[at & mask];
+            let mut value = NO_MERGE;
+            for &slot in bucket {
+                value = if slot >> BITS == key { slot as u32 & NO_MERGE } else { value };
+            }
+            let (is_found, has_room) = (value != NO_MERGE, bucket[BUCKET - 1] == EMPTY);
+            if is_found || has_room {
+                return value;
+            }
+            at += 1;
+        }
+    }
+
+    /// As [`Self::get`], faster for pairs that are not there and slower for those that are.
+    #[inline]
+    pub fn get_rare(&self, left: u32, right: u32) -> u32 {
+        if left | right < 256 {
+            return self.grid[(left << 8 | right) as usize];
+        }
+        let bit = home(key(left, right), self.seed, self.shift - FILTER_BITS);
+        if self.filter[bit / 64] >> (bit % 64) & 1 == 0 {
+            return NO_MERGE;
+        }
+        self.get_product(left, right)
+    }
+
+    /// How many entries.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// No entries?
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Heap bytes held.
+    pub fn memory(&self) -> usize {
+        4 * self.grid.capacity() + 8 * (BUCKET * self.buckets.capacity() + self.filter.capacity())
+    }
+}
+
+/// The high bits of a product depend on all bits of the key.
+#[inline]
+fn home(key: u64, seed: u64, shift: u32) -> usize {
+    (key.wrapping_mul(seed) >> shift) as usize
+}
+
+fn put(buckets: &mut [[u64; BUCKET]], entry: u64, seed: u64, shift: u32) -> bool {
+    let home = home(entry >> BITS, seed, shift);
+    let mask = buckets.len() - 1;
+    for at in home..home + MAX_PROBE {
+        if let Some(slot) = buckets[at & mask].iter_mut().find(|slot| **slot == EMPTY) {
+            *slot = entry;
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    proptest! {
+        #[test]
+        fn it_is_a_map(
+            entries in prop::collection::vec(((0u32..600, 0u32..600), 0..NO_MERGE), 0..400),
+            others in prop::collection::vec((0..NO_MERGE, 0..NO_MERGE), 0..50),
+        ) {
+            let mut map = HashMap::new();
+            let mut table = MergeTable::with_capacity(3);
+            for (pair, value) in entries {
+                let is_new = !map.contains_key(&pair);
+                prop_assert_eq!(table.insert(pair.0, pair.1, value), is_new);
+                map.entry(pair).or_insert(value);
+            }
+            prop_assert_eq!(table.len(), map.len());
+            for pair in map.keys().copied().chain(others) {
+                let want = map.get(&pair).copied().unwrap_or(NO_MERGE);
+                prop_assert_eq!(table.get(pair.0, pair.1), want);
+                prop_assert_eq!(table.get_rare(pair.0, pair.1), want);
+                if let (Ok(left), Ok(right)) = (u8::try_from(pair.0), u8::try_from(pair.1)) {
+                    prop_assert_eq!(table.get_bytes(left, right), want);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_beyond_the_limit_are_not_put() {
+        let mut table = MergeTable::with_capacity(0);
+        for (left, right, value) in [(NO_MERGE, 0, 0), (0, NO_MERGE, 0), (300, 300, NO_MERGE)] {
+            assert!(!table.insert(left, right, value));
+        }
+        assert!(table.is_empty());
+        assert!(table.insert(NO_MERGE - 1, NO_MERGE - 1, NO_MERGE - 1));
+        assert_eq!(table.get(NO_MERGE - 1, NO_MERGE - 1), NO_MERGE - 1);
+    }
+
+    #[test]
+    fn many_regular_keys_stay_within_the_probe_limit() {
+        let mut table = MergeTable::with_capacity(100);
+        for i in 0..200_000u32 {
+            assert!(table.insert(i / 447 + 256, i % 447, i));
+        }
+        assert!((0..200_000).all(|i| table.get(i / 447 + 256, i % 447) == i));
+        assert_eq!(table.get(256 + 447, 447), NO_MERGE);
+    }
+}
