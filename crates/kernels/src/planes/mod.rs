@@ -162,7 +162,9 @@ mod tests {
             foreign in prop::option::of((0..5_usize, 0..BLOCK)),
         ) {
             for block in &mut blocks {
-                block.iter_mut().for_each(|byte| *byte &= 0x7F);
+                for byte in block.iter_mut() {
+                    *byte &= 0x7F;
+                }
             }
             if let Some((block, place)) = foreign && let Some(block) = blocks.get_mut(block) {
                 block[place] |= 0x80;
