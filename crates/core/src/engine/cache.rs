@@ -15,6 +15,10 @@ use crate::vocabulary::Vocabulary;
 /// Longer pretokens hardly repeat and are not kept.
 const LONGEST: usize = 128;
 
+/// Nor do those that begin with a character of three bytes and more: most of the scripts that have
+/// these write whole sentences without a space.
+const FEW_SPACES: u8 = 0xE0;
+
 /// A worker starts with `2^FIRST_BITS` buckets.
 const FIRST_BITS: u32 = 8;
 
@@ -103,12 +107,12 @@ impl Budget {
     }
 }
 
-/// A pretoken as it is looked up; 0 for one that is too long to be kept.
+/// A pretoken as it is looked up; 0 for one that is not kept.
 #[inline]
 pub(super) fn key_at(text: &[u8], start: usize, length: usize) -> Key {
     if length <= SHORT {
         short_table::key_at(text, start, length)
-    } else if length <= LONGEST {
+    } else if length <= LONGEST && text[start] < FEW_SPACES {
         long_key(&text[start..start + length])
     } else {
         0
