@@ -12,9 +12,9 @@ pub enum Level {
     Portable = 1,
     /// 128 bits, on every 64-bit ARM.
     Neon = 2,
-    /// 256 bits.
+    /// 256 bits, and the bit instructions (BMI1, BMI2) that came with them.
     Avx2 = 3,
-    /// 512 bits with masks: the F, BW and VL parts.
+    /// 512 bits with masks: the F, BW and VL parts, and all of the level before.
     Avx512 = 4,
 }
 
@@ -43,10 +43,15 @@ impl Level {
             Self::Portable => true,
             Self::Neon => cfg!(target_arch = "aarch64"),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => is_x86_feature_detected!("avx2"),
+            Self::Avx2 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("bmi1")
+                    && is_x86_feature_detected!("bmi2")
+            }
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {
-                is_x86_feature_detected!("avx512f")
+                Self::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512vl")
             }

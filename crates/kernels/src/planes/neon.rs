@@ -4,7 +4,7 @@ use std::arch::aarch64::{
     vpaddq_u8, vqtbl1q_u8, vreinterpretq_s8_u8, vreinterpretq_u64_u8, vshlq_n_u8, vshrq_n_u8, vtstq_u8,
 };
 
-use super::{BLOCK, Columns, PLANES, Planes};
+use super::{BLOCK, Columns, PLANES, Planes, WINDOW};
 
 /// For each high half of an ASCII byte, its bit in a column.
 const ROWS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -69,7 +69,8 @@ pub(super) fn classes(classes: &[u8; BLOCK]) -> Planes {
     planes
 }
 
-pub(super) fn leads(block: &[u8; BLOCK]) -> u64 {
+pub(super) fn leads(window: &[u8; WINDOW]) -> u64 {
+    let block = window.first_chunk().unwrap_or(&[0; BLOCK]);
     // SAFETY: arithmetic on values; every aarch64 machine has these instructions.
     unsafe {
         // As signed numbers continuation bytes are the lowest.

@@ -1,5 +1,5 @@
 //! Planes by words of 8 bytes: the twin of every vector routine, and the way of machines without.
-use super::{BLOCK, PLANES, Planes};
+use super::{BLOCK, PLANES, Planes, WINDOW};
 
 pub(super) fn ascii(bytes: &[u8; 128], blocks: &[[u8; BLOCK]], out: &mut [Planes]) -> usize {
     for (done, (block, planes)) in blocks.iter().zip(out.iter_mut()).enumerate() {
@@ -30,8 +30,8 @@ fn planes_of(characters: &[u8; BLOCK], class: impl Fn(u8) -> u8) -> Planes {
 }
 
 /// The bytes that are no continuation bytes of UTF-8.
-pub(super) fn leads(block: &[u8; BLOCK]) -> u64 {
-    let words = block.as_chunks::<8>().0;
+pub(super) fn leads(window: &[u8; WINDOW]) -> u64 {
+    let words = window[..BLOCK].as_chunks::<8>().0;
     words.iter().rev().fold(0, |leads, eight| {
         let word = u64::from_le_bytes(*eight);
         let leading = (!word | word << 1) >> 7 & (u64::MAX / 255);
@@ -49,4 +49,28 @@ fn transposed(rows: u64) -> u64 {
     let rows = exchange(rows, 7, 0x00AA_00AA_00AA_00AA);
     let rows = exchange(rows, 14, 0x0000_CCCC_0000_CCCC);
     exchange(rows, 28, 0x0000_0000_F0F0_F0F0)
+}
+
+/// Without a branch on how many bytes a character has: that is hard to predict in scripts of two
+/// bytes with ASCII between the words.
+pub(super) fn code_points(window: &[u8; WINDOW], mut leads: u64, out: &mut [u32; BLOCK]) {
+    /// For the high half of a first byte: how many bits are not the character's own, and the mask of those
+    /// that are.
+    const WIDTHS: [(u32, u32); 16] = {
+        let mut widths = [(18, 0x7F); 16];
+        widths[0xC] = (12, 0x7FF);
+        widths[0xD] = (12, 0x7FF);
+        widths[0xE] = (6, 0xFFFF);
+        widths[0xF] = (0, 0x1F_FFFF);
+        widths
+    };
+    for code_point in out.iter_mut().take(leads.count_ones() as usize) {
+        // Where characters begin is known, so none waits for the width of the one before it.
+        let at = leads.trailing_zeros() as usize & (BLOCK - 1);
+        leads &= leads.wrapping_sub(1);
+        let word = u32::from_be_bytes([window[at], window[at + 1], window[at + 2], window[at + 3]]);
+        let (foreign, own) = WIDTHS[(word >> 28) as usize];
+        let (second, third) = (word >> 4 & 0x3F << 12, word >> 2 & 0x3F << 6);
+        *code_point = (word >> 24 << 18 | second | third | word & 0x3F) >> foreign & own;
+    }
 }

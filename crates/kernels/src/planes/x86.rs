@@ -5,9 +5,10 @@ use std::arch::x86_64::{
     _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_shuffle_epi8, _mm256_srli_epi16,
     _mm512_add_epi8, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_cmpgt_epi8_mask, _mm512_loadu_si512,
     _mm512_movepi8_mask, _mm512_set1_epi8, _mm512_shuffle_epi8, _mm512_srli_epi16, _mm512_test_epi8_mask,
+    _pext_u32,
 };
 
-use super::{BLOCK, Columns, PLANES, Planes};
+use super::{BLOCK, Columns, PLANES, Planes, WINDOW};
 
 /// For each high half of an ASCII byte, its bit in a column.
 const ROWS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -103,17 +104,42 @@ pub(super) fn classes_avx512(classes: &[u8; BLOCK]) -> Planes {
     planes
 }
 
+#[inline]
+fn block(window: &[u8; WINDOW]) -> &[u8; BLOCK] {
+    window.first_chunk().unwrap_or(&[0; BLOCK])
+}
+
 /// As signed numbers continuation bytes are the lowest, up to this.
 const LAST_CONTINUATION: i8 = -65;
 
 #[target_feature(enable = "avx2")]
-pub(super) fn leads_avx2(block: &[u8; BLOCK]) -> u64 {
-    let (low, high) = halves(block);
+pub(super) fn leads_avx2(window: &[u8; WINDOW]) -> u64 {
+    let (low, high) = halves(block(window));
     let last = _mm256_set1_epi8(LAST_CONTINUATION);
     signs(_mm256_cmpgt_epi8(low, last), _mm256_cmpgt_epi8(high, last))
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-pub(super) fn leads_avx512(block: &[u8; BLOCK]) -> u64 {
-    _mm512_cmpgt_epi8_mask(whole(block), _mm512_set1_epi8(LAST_CONTINUATION))
+pub(super) fn leads_avx512(window: &[u8; WINDOW]) -> u64 {
+    _mm512_cmpgt_epi8_mask(whole(block(window)), _mm512_set1_epi8(LAST_CONTINUATION))
+}
+
+/// The bits of a character stand in its bytes apart; one instruction takes them out.
+#[target_feature(enable = "bmi1,bmi2")]
+pub(super) fn code_points(window: &[u8; WINDOW], mut leads: u64, out: &mut [u32; BLOCK]) {
+    /// For the high half of a first byte, where the bits of the character are.
+    const BITS: [u32; 16] = {
+        let mut bits = [0x7F00_0000; 16];
+        bits[0xC] = 0x1F3F_0000;
+        bits[0xD] = 0x1F3F_0000;
+        bits[0xE] = 0x0F3F_3F00;
+        bits[0xF] = 0x073F_3F3F;
+        bits
+    };
+    for code_point in out.iter_mut().take(leads.count_ones() as usize) {
+        let at = leads.trailing_zeros() as usize & (BLOCK - 1);
+        leads &= leads.wrapping_sub(1);
+        let word = u32::from_be_bytes([window[at], window[at + 1], window[at + 2], window[at + 3]]);
+        *code_point = _pext_u32(word, BITS[(word >> 28) as usize]);
+    }
 }

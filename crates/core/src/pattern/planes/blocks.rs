@@ -3,13 +3,13 @@
 //! In ASCII a character is a byte, and vector routines make the planes of several blocks at a time. In a block
 //! with others each character is decoded and looked up, and its place in the text kept.
 use tokenmill_kernels::cpu::{self, Level};
-use tokenmill_kernels::planes::{self, BLOCK, PLANES, Planes as Words};
+use tokenmill_kernels::planes::{self, BLOCK, PLANES, Planes as Words, WINDOW};
 
 use super::{Planes, algebra};
 use crate::pattern::atoms::Atoms;
 
 /// ASCII blocks that are classified at a time.
-const BATCH: usize = 16;
+const BATCH: usize = 8;
 
 /// Up to 64 characters of a text; fewer only at its end.
 #[derive(Debug)]
@@ -103,9 +103,12 @@ pub(super) struct Blocks<'a, A> {
     batch: [Words; BATCH],
     taken: usize,
     made: usize,
+    /// Room for the characters of a window.
+    code_points: [u32; BLOCK],
 }
 
 impl<'a, A: Atoms> Blocks<'a, A> {
+    #[inline]
     pub(super) fn new(planes: &'a Planes, atoms: &'a A, text: &'a str) -> Self {
         let text = text.as_bytes();
         Self {
@@ -117,6 +120,7 @@ impl<'a, A: Atoms> Blocks<'a, A> {
             batch: [[0; PLANES]; BATCH],
             taken: 0,
             made: 0,
+            code_points: [0; BLOCK],
         }
     }
 
@@ -124,7 +128,11 @@ impl<'a, A: Atoms> Blocks<'a, A> {
     #[inline]
     pub(super) fn next_into(&mut self, block: &mut Block) {
         if self.taken == self.made {
-            let blocks = self.text[self.at..].as_chunks::<BLOCK>().0;
+            let rest = &self.text[self.at..];
+            let blocks = rest.as_chunks::<BLOCK>().0;
+            if blocks.is_empty() {
+                return if rest.is_empty() { *block = Block::empty() } else { self.other_into(block) };
+            }
             self.taken = 0;
             self.made = self.planes.ascii.planes(self.level, blocks, &mut self.batch);
             if self.made == 0 {
@@ -174,63 +182,24 @@ impl<'a, A: Atoms> Blocks<'a, A> {
                 padded[..rest.len()].copy_from_slice(rest);
                 &padded
             });
-            let (bytes, _) = window.split_first_chunk().unwrap_or((&[0; BLOCK], &[]));
-            let mut leads = planes::leads(self.level, bytes);
+            let mut leads = planes::leads(self.level, window);
             if rest.len() < BLOCK {
                 leads &= (1 << rest.len()) - 1;
             }
+            planes::code_points(self.level, window, leads, &mut self.code_points);
             let from = (self.at - start) as u8;
             let room = classes[count..].iter_mut().zip(&mut offsets[count..]);
-            for (class, offset) in room.take(leads.count_ones() as usize) {
-                // Where characters begin is known, so none waits for the width of the one before it.
-                let at = leads.trailing_zeros() as usize & (BLOCK - 1);
+            let some = room.zip(&self.code_points).take(leads.count_ones() as usize);
+            for ((class, offset), &code_point) in some {
+                *offset = from + leads.trailing_zeros() as u8;
                 leads &= leads.wrapping_sub(1);
-                *offset = from + at as u8;
-                let code_point = code_point([window[at], window[at + 1], window[at + 2], window[at + 3]]);
                 *class = self.planes.classes[usize::from(self.atoms.of(code_point))];
                 count += 1;
             }
+            // With a block full of characters their last one may go on behind it; what is no
+            // first byte is passed over then.
             self.at += if leads == 0 { rest.len().min(BLOCK) } else { leads.trailing_zeros() as usize };
         }
         count
-    }
-}
-
-/// Bytes that a block is decoded from: its last character may begin at the last of its 64.
-const WINDOW: usize = BLOCK + 3;
-
-/// The character that begins with these bytes, without a branch on how many of them are its own: that is
-/// hard to predict in scripts of two bytes with ASCII between the words.
-#[inline]
-fn code_point(bytes: [u8; 4]) -> u32 {
-    /// For the high half of a first byte: how many bits are not the character's own, and the mask of those
-    /// that are.
-    const WIDTHS: [(u32, u32); 16] = {
-        let mut widths = [(18, 0x7F); 16];
-        widths[0xC] = (12, 0x7FF);
-        widths[0xD] = (12, 0x7FF);
-        widths[0xE] = (6, 0xFFFF);
-        widths[0xF] = (0, 0x1F_FFFF);
-        widths
-    };
-    let word = u32::from_be_bytes(bytes);
-    let (foreign, own) = WIDTHS[(word >> 28) as usize];
-    let (second, third) = (word >> 4 & 0x3F << 12, word >> 2 & 0x3F << 6);
-    (word >> 24 << 18 | second | third | word & 0x3F) >> foreign & own
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn decoding_without_branches_agrees_with_char() {
-        for c in (0..=0x10_FFFF).filter_map(char::from_u32) {
-            for behind in [0, 0x41, 0xBF, 0xFF] {
-                let mut bytes = [behind; 4];
-                c.encode_utf8(&mut bytes);
-                assert_eq!(code_point(bytes), u32::from(c), "{c:?}");
-            }
-        }
     }
 }

@@ -7,8 +7,9 @@ use super::blocks::{Block, Blocks};
 use crate::pattern::atoms::Atoms;
 use crate::pattern::scanner::{Scanner, White};
 
-/// Positions that are given out at a time, and those of one block more.
-const ENDS: usize = 256 + ROOM;
+/// Positions that are given out at a time, and those of one block more. All of a walk is little, as it is
+/// made anew for each text, however short.
+const ENDS: usize = BLOCK + ROOM;
 /// A step gives at most the characters of a block and a boundary that was open.
 const ROOM: usize = BLOCK + 1;
 
@@ -38,6 +39,7 @@ pub(super) struct Walk<'a, A> {
 }
 
 impl<'a, A: Atoms> Walk<'a, A> {
+    #[inline]
     pub(super) fn new(planes: &'a Planes, scanner: &'a Scanner<A>, text: &'a str) -> Self {
         let mut walk = Self {
             planes,
