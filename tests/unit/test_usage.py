@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 TEXT = "the lower the lowest the newest " * 50
-SIZES = ["vocabulary", "model", "seed", "workers", "cache_bytes"]
+SIZES = ["vocabulary", "model", "lists", "seed", "workers", "cache_bytes"]
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_memory_usage_counts_what_is_looked_up(native: Any, saved: Path) -> None
     assert list(before) == [*SIZES, "hits", "misses"]
     assert before["cache_bytes"] == 32 * 2**20
     assert (before["hits"], before["misses"], before["workers"]) == (0, 0, 0)
-    assert all(before[name] > 0 for name in ("vocabulary", "model", "seed"))
+    assert all(before[name] > 0 for name in ("vocabulary", "model", "lists", "seed"))
     tok.encode(TEXT + "unheard-of")
     once = tok.memory_usage()
     assert once["hits"] + once["misses"] > 300

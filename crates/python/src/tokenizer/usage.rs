@@ -9,7 +9,7 @@ use crate::output;
 impl Tokenizer {
     /// What the tokenizer holds in memory and what its cache did, in a dict of ints.
     ///
-    /// In bytes: `vocabulary`, `model`, `seed` (pretokens that are known from the start), `workers` (what
+    /// In bytes: `vocabulary`, `model`, `lists` (an `int` for each id), `seed` (pretokens that are known from the start), `workers` (what
     /// was learnt since; never more than `cache_bytes`). In pretokens, over all calls that have ended:
     /// `hits` and `misses` of the look-up.
     fn memory_usage<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -18,6 +18,7 @@ impl Tokenizer {
         for (name, bytes) in [
             ("vocabulary", usage.vocabulary),
             ("model", usage.model),
+            ("lists", self.ready_ids.get().memory()),
             ("seed", usage.seed),
             ("workers", usage.learnt),
             ("cache_bytes", usage.cache_bytes),
