@@ -1,5 +1,6 @@
 //! Another segmentation of the same text each time, by passing over merges at random.
 use crate::aligned::{Origins, Piece};
+use crate::description::Bpe as Description;
 use crate::error::{Defect, Error, Result};
 use crate::ids::TokenId;
 use crate::model::bpe::Bpe;
@@ -47,7 +48,8 @@ impl Engine {
             self.encode(text, special, 1, watch, &mut ids)?;
             return Ok(ids);
         }
-        let mut sink = Sampled { model, probability, random: Random::new(how.seed), ids };
+        let mut sink =
+            Sampled { model, description: self.bpe()?, probability, random: Random::new(how.seed), ids };
         self.encode_into(text, special, watch, &mut sink)?;
         Ok(sink.ids)
     }
@@ -56,6 +58,7 @@ impl Engine {
 /// Spells each pretoken by chance.
 struct Sampled<'a> {
     model: &'a Bpe,
+    description: &'a Description,
     probability: f64,
     random: Random,
     ids: Vec<TokenId>,
@@ -67,12 +70,13 @@ impl Sink for Sampled<'_> {
     fn spell(
         &mut self,
         pretoken: &[u8],
-        _parts: &Parts,
+        parts: &Parts,
         scratch: &mut Scratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         let chance = (self.probability, &mut self.random);
-        self.model.sample(pretoken, &mut scratch.bpe, chance, &mut self.ids, None, ticker)
+        let tables = (self.description, &parts.vocabulary);
+        self.model.sample(pretoken, tables, &mut scratch.bpe, chance, (&mut self.ids, None), ticker)
     }
 
     fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) {}

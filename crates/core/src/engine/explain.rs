@@ -138,7 +138,8 @@ impl Sink for Stages<'_> {
         self.spelled = match &parts.model {
             Model::Bpe(model) => {
                 let Scratch { ids, bpe, .. } = scratch;
-                Spelled::Bpe(model.steps(pretoken, ids, &parts.vocabulary, bpe, ticker)?)
+                let tables = (self.engine.bpe()?, &parts.vocabulary);
+                Spelled::Bpe(model.steps(pretoken, ids, tables, bpe, ticker)?)
             }
             Model::WordPiece(_) => Spelled::WordPiece,
             Model::WordLevel(_) => Spelled::WordLevel,

@@ -166,7 +166,7 @@ impl Engine {
                 model.merges = Merges::Listed(merges);
             }
             model.whole_pretokens &=
-                !self.parts.model.as_bpe().is_some_and(|model| model.builds_every_token(self.vocabulary()));
+                !self.parts.model.as_bpe().is_some_and(crate::model::bpe::Bpe::builds_every_token);
         }
         description
     }

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use tokenmill_kernels::PairTable;
+use tokenmill_kernels::{MergeTable, NO_MERGE, PairTable};
 
 use crate::error::Result;
 use crate::ids::{TokenId, narrow};
@@ -20,8 +20,31 @@ use super::pieces::Splits;
 /// and heap: 16 symbols 28 and 40, 64 symbols 36 and 40, 96 symbols 42 and 41, 256 symbols 75 and 44.
 const SCAN_LIMIT: usize = 80;
 
-/// What [`PairTable::get_packed`] gives for a pair that does not merge.
+/// What [`Pairs::get_packed`] gives for a pair that does not merge.
 pub(super) const NO_PAIR: u64 = u64::MAX;
+
+/// Which pairs merge: as `rank << 32 | result`, or [`NO_PAIR`].
+pub(super) trait Pairs {
+    fn get_packed(&self, left: u32, right: u32) -> u64;
+}
+
+impl Pairs for PairTable {
+    #[inline]
+    fn get_packed(&self, left: u32, right: u32) -> u64 {
+        Self::get_packed(self, left, right)
+    }
+}
+
+/// Its symbols are ranks as well.
+impl Pairs for MergeTable {
+    #[inline]
+    fn get_packed(&self, left: u32, right: u32) -> u64 {
+        match self.get(left, right) {
+            NO_MERGE => NO_PAIR,
+            product => u64::from(product) << 32 | u64::from(product),
+        }
+    }
+}
 
 /// The mutable state of merging, reused from pretoken to pretoken.
 #[derive(Debug, Default)]
@@ -35,6 +58,8 @@ pub struct Scratch {
     pub(super) next: Vec<u32>,
     pub(super) previous: Vec<u32>,
     heap: Vec<Reverse<u64>>,
+    /// A bit for each place of a long pretoken from which a search does not go on.
+    pub(super) dead: Vec<u64>,
     /// Merged symbols that are no ids yet, and where each ends.
     pub(super) merged: Vec<u32>,
     pub(super) merged_ends: Vec<u32>,
@@ -54,7 +79,7 @@ impl Scratch {
             + self.merged.capacity()
             + self.merged_ends.capacity()
             + self.parts.capacity())
-            + 8 * (self.pairs.capacity() + self.heap.capacity())
+            + 8 * (self.pairs.capacity() + self.heap.capacity() + self.dead.capacity())
             + 16 * self.splits.capacity()
     }
 }
@@ -96,6 +121,17 @@ pub(super) fn collect(scratch: &Scratch, ids: &mut Vec<TokenId>, ends: Option<&m
     if let Some(ends) = ends {
         ends_of(places, &scratch.bounds, ends);
     }
+}
+
+/// As [`collect`], in front of `scratch.symbols` and nothing else there.
+pub(super) fn collect_into_first(scratch: &mut Scratch) {
+    let (mut length, mut at) = (0, 0);
+    while (at as usize) < scratch.symbols.len() {
+        scratch.symbols[length] = scratch.symbols[at as usize];
+        length += 1;
+        at = scratch.next[at as usize];
+    }
+    scratch.symbols.truncate(length);
 }
 
 /// Where the part of each symbol ends, from the first symbols that they start with.
@@ -155,7 +191,11 @@ fn merge_by_scan<const TIES: bool>(table: &PairTable, scratch: &mut Scratch) {
 /// The end of the list of symbols.
 pub(super) const END: u32 = u32::MAX;
 
-fn merge_by_heap(table: &PairTable, scratch: &mut Scratch, ticker: &mut Ticker<'_>) -> Result<()> {
+pub(super) fn merge_by_heap<P: Pairs>(
+    table: &P,
+    scratch: &mut Scratch,
+    ticker: &mut Ticker<'_>,
+) -> Result<()> {
     let Scratch { symbols, pairs, next, previous, heap, .. } = scratch;
     let length = narrow(symbols.len());
     pairs.clear();
@@ -216,8 +256,8 @@ fn entry(pair: u64, at: u32) -> Reverse<u64> {
 }
 
 #[inline]
-fn renew(
-    table: &PairTable,
+fn renew<P: Pairs>(
+    table: &P,
     symbols: &[TokenId],
     pairs: &mut [u64],
     queue: &mut BinaryHeap<Reverse<u64>>,

@@ -5,13 +5,19 @@
 //! length alone: a pretoken that is a token needs one look-up, short ones a scan for the lowest
 //! rank, long ones a heap, which keeps the cost at n log n for every text.
 mod agenda;
+mod canonical;
+mod cuts;
+mod long;
 mod merge;
 mod pairs;
 mod pieces;
+mod short;
 mod steps;
 mod symbols;
 #[cfg(test)]
 mod tests;
+
+use std::sync::OnceLock;
 
 use tokenmill_kernels::PairTable;
 
@@ -23,6 +29,7 @@ use crate::watch::Ticker;
 
 use super::random::Random;
 use agenda::Chance;
+use canonical::Canonical;
 use pieces::{Out, Pieces};
 use symbols::{Chars, Row, Unknown};
 
@@ -34,11 +41,17 @@ pub use steps::{MOST_SYMBOLS, Step, Steps};
 #[derive(Debug)]
 pub struct Bpe {
     symbols: Symbols,
-    pairs: PairTable,
+    /// What merges bytes, where that is enough to spell every text.
+    canonical: Option<Box<Canonical>>,
+    /// All pairs that merge. With canonical merges only chance and people ask for the others, and
+    /// they are made when that happens.
+    pairs: OnceLock<PairTable>,
     unknown: Unknown,
-    /// By index in the vocabulary's token list: may a pretoken with these bytes become this
-    /// token at once? True where merging gives the same, or where whole pretokens win.
-    at_once: Vec<bool>,
+    /// By index in the vocabulary's token list: does merging these bytes give this token?
+    builds: Vec<bool>,
+    /// May a pretoken with these bytes become this token at once? Only where that says more:
+    /// whole pretokens win over merging, and some are not what it gives.
+    wins: Option<Vec<bool>>,
 }
 
 /// How a pretoken is broken up.
@@ -63,44 +76,53 @@ impl Bpe {
         }
         let is_special: &dyn Fn(TokenId) -> bool = &|id| vocabulary.is_special(id);
         let prefix = description.continuing_prefix.as_deref();
-        let (symbols, pairs) = match (&description.alphabet, &description.merges) {
+        let (mut canonical, pairs) = (None, OnceLock::new());
+        let symbols = match (&description.alphabet, &description.merges) {
             (Alphabet::Chars { end_of_word: None }, Merges::ByScore { scores, kinds })
                 if prefix.is_none() =>
             {
-                let (pieces, pairs) = Pieces::new(scores, kinds, vocabulary, is_special)?;
-                (Symbols::Pieces(Box::new(pieces)), pairs)
+                let (pieces, by_score) = Pieces::new(scores, kinds, vocabulary, is_special)?;
+                pairs.get_or_init(|| by_score);
+                Symbols::Pieces(Box::new(pieces))
             }
             (_, Merges::ByScore { .. }) => {
                 let reason = "merges go by score only over plain characters";
                 return Err(Error::format(Defect::Inconsistent, reason).at("merges").at("model"));
             }
-            (alphabet, merges) => {
-                let symbols = match alphabet {
-                    Alphabet::Bytes => Symbols::Bytes(symbols::byte_symbols(vocabulary, is_special)),
-                    Alphabet::Chars { end_of_word } => {
-                        let mark = end_of_word.as_ref();
-                        Symbols::Chars(Box::new(Chars::new(prefix, mark, vocabulary, is_special)))
-                    }
-                };
-                let pairs = match merges {
-                    Merges::Listed(merges) => pairs::listed(merges, is_special)?,
-                    _ => pairs::by_id(vocabulary, prefix, is_special)?,
-                };
-                (symbols, pairs)
+            (Alphabet::Bytes, merges) => {
+                let table = symbols::byte_symbols(vocabulary, is_special);
+                if prefix.is_none_or(str::is_empty) {
+                    let tokens = vocabulary.tokens();
+                    canonical = match merges {
+                        Merges::Listed(merges) => Canonical::listed(merges, tokens, &table, is_special),
+                        _ => Canonical::by_id(tokens, &table, is_special),
+                    };
+                }
+                Symbols::Bytes(table)
+            }
+            (Alphabet::Chars { end_of_word }, _) => {
+                let mark = end_of_word.as_ref();
+                Symbols::Chars(Box::new(Chars::new(prefix, mark, vocabulary, is_special)))
             }
         };
+        if canonical.is_none() && pairs.get().is_none() {
+            let all = pairs::all(description, vocabulary)?;
+            pairs.get_or_init(|| all);
+        }
         let BpeDescription { unk, fuse_unk, byte_fallback, .. } = *description;
         let unknown = Unknown::new(unk, fuse_unk, byte_fallback, vocabulary, is_special);
-        let mut model = Self { symbols, pairs, unknown, at_once: Vec::new() };
-        model.at_once = if description.whole_pretokens {
+        let (canonical, builds) =
+            canonical.map_or((None, None), |(merges, builds)| (Some(Box::new(merges)), Some(builds)));
+        let mut model = Self { symbols, canonical, pairs, unknown, builds: Vec::new(), wins: None };
+        model.builds = builds.unwrap_or_else(|| model.self_building(vocabulary).collect());
+        if description.whole_pretokens {
             let may_come_out = |index| match &model.symbols {
                 Symbols::Pieces(pieces) => pieces.may_come_out(index),
                 _ => !is_special(vocabulary.tokens().id(index)),
             };
-            (0..vocabulary.tokens().len()).map(may_come_out).collect()
-        } else {
-            model.self_building(vocabulary).collect()
-        };
+            let wins: Vec<bool> = (0..vocabulary.tokens().len()).map(may_come_out).collect();
+            model.wins = Some(wins).filter(|wins| *wins != model.builds);
+        }
         Ok(model)
     }
 
@@ -114,7 +136,6 @@ impl Bpe {
             let merged = self.merge_pretoken(
                 bytes,
                 &mut scratch,
-                Chance::Never,
                 Out { ids: &mut ids, ends: None },
                 &mut Ticker::new(&watch),
             );
@@ -124,13 +145,29 @@ impl Bpe {
 
     /// May a pretoken with the bytes of the token at this index become it at once?
     pub fn may_become(&self, index: usize) -> bool {
-        self.at_once.get(index) == Some(&true)
+        self.at_once().get(index) == Some(&true)
+    }
+
+    /// Of each token: does a pretoken with its bytes become it?
+    #[inline]
+    fn at_once(&self) -> &[bool] {
+        self.wins.as_ref().unwrap_or(&self.builds)
     }
 
     /// Does merging build every token that a text may become from its bytes, so that the rule for
     /// whole pretokens says nothing new?
-    pub fn builds_every_token(&self, vocabulary: &Vocabulary) -> bool {
-        self.self_building(vocabulary).zip(&self.at_once).all(|(builds, &asked)| builds || !asked)
+    pub fn builds_every_token(&self) -> bool {
+        let wins = self.wins.iter().flatten();
+        wins.zip(&self.builds).all(|(&wins, &builds)| builds || !wins)
+    }
+
+    /// All pairs that merge.
+    fn pairs(&self, description: &BpeDescription, vocabulary: &Vocabulary) -> Result<&PairTable> {
+        if let Some(pairs) = self.pairs.get() {
+            return Ok(pairs);
+        }
+        let all = pairs::all(description, vocabulary)?;
+        Ok(self.pairs.get_or_init(|| all))
     }
 
     /// Puts the ids of a pretoken behind `ids`, and where the part of each ends behind `ends`.
@@ -147,16 +184,67 @@ impl Bpe {
         ends: Option<&mut Vec<u32>>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
+        let out = Out { ids, ends };
+        self.encode_whole(pretoken, self.at_once(), vocabulary, scratch, out, ticker)
+    }
+
+    /// As [`Self::encode`], for a segment of a pretoken between two places that
+    /// [`Self::next_cut`] gives: no rule for whole pretokens.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    #[inline]
+    pub fn encode_segment(
+        &self,
+        segment: &[u8],
+        vocabulary: &Vocabulary,
+        scratch: &mut Scratch,
+        ids: &mut Vec<TokenId>,
+        ends: Option<&mut Vec<u32>>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        self.encode_whole(segment, &self.builds, vocabulary, scratch, Out { ids, ends }, ticker)
+    }
+
+    /// Where the next segment of a pretoken ends: the first place behind `from` that nothing is
+    /// merged across, or the end. `from` is such a place, too, or the start. The ids of a pretoken
+    /// that is no token by the rule for whole pretokens are those of its segments joined.
+    ///
+    /// Cost: linear in the distance.
+    #[inline]
+    pub fn next_cut(&self, pretoken: &[u8], from: usize) -> usize {
+        match &self.canonical {
+            Some(merges) => merges.cuts.next(pretoken, from),
+            None => pretoken.len(),
+        }
+    }
+
+    /// Does a segment always have the ids that it has as a pretoken, so that one cache may hold
+    /// both?
+    pub fn segments_are_pretokens(&self) -> bool {
+        self.wins.is_none()
+    }
+
+    #[inline]
+    fn encode_whole(
+        &self,
+        pretoken: &[u8],
+        at_once: &[bool],
+        vocabulary: &Vocabulary,
+        scratch: &mut Scratch,
+        out: Out<'_>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
         if let Some(index) = vocabulary.find_index(pretoken)
-            && self.at_once.get(index) == Some(&true)
+            && at_once.get(index) == Some(&true)
         {
-            ids.push(vocabulary.tokens().id(index));
-            if let Some(ends) = ends {
+            out.ids.push(vocabulary.tokens().id(index));
+            if let Some(ends) = out.ends {
                 ends.push(narrow(pretoken.len()));
             }
             return Ok(());
         }
-        self.merge_pretoken(pretoken, scratch, Chance::Never, Out { ids, ends }, ticker)
+        self.merge_pretoken(pretoken, scratch, out, ticker)
     }
 
     /// As [`Self::encode`], with merges passed over by chance and no rule for whole pretokens.
@@ -169,25 +257,30 @@ impl Bpe {
     pub fn sample(
         &self,
         pretoken: &[u8],
+        (description, vocabulary): (&BpeDescription, &Vocabulary),
         scratch: &mut Scratch,
         (probability, random): (f64, &mut Random),
-        ids: &mut Vec<TokenId>,
-        ends: Option<&mut Vec<u32>>,
+        (ids, ends): (&mut Vec<TokenId>, Option<&mut Vec<u32>>),
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        let chance = match self.symbols {
-            Symbols::Pieces(_) => Chance::Dropped(probability, random),
-            _ => Chance::Delayed(probability, random),
-        };
-        self.merge_pretoken(pretoken, scratch, chance, Out { ids, ends }, ticker)
+        let pairs = self.pairs(description, vocabulary)?;
+        if let Symbols::Pieces(pieces) = &self.symbols {
+            let chance = Chance::Dropped(probability, random);
+            let tables = (pairs, &self.unknown);
+            return pieces.spell(tables, text(pretoken)?, scratch, chance, Out { ids, ends }, ticker);
+        }
+        self.break_up(pretoken, ends.is_some(), scratch)?;
+        let chance = Chance::Delayed(probability, random);
+        agenda::merge(pairs, scratch, chance, |_, _, _| {}, ticker)?;
+        merge::collect(scratch, ids, ends);
+        Ok(())
     }
 
     fn merge_pretoken(
         &self,
         pretoken: &[u8],
         scratch: &mut Scratch,
-        chance: Chance<'_>,
-        mut out: Out<'_>,
+        out: Out<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         // Places and ends are counted in 32 bits.
@@ -197,25 +290,32 @@ impl Bpe {
                 pretoken.len()
             )));
         }
+        if let Some(merges) = &self.canonical {
+            return merges.encode(pretoken, scratch, out, ticker);
+        }
+        let Some(pairs) = self.pairs.get() else {
+            return Err(Error::internal("a model has no merges"));
+        };
+        if let Symbols::Pieces(pieces) = &self.symbols {
+            let tables = (pairs, &self.unknown);
+            return pieces.spell(tables, text(pretoken)?, scratch, Chance::Never, out, ticker);
+        }
+        self.break_up(pretoken, out.ends.is_some(), scratch)?;
+        merge::merge::<false>(pairs, scratch, out.ids, out.ends, ticker)
+    }
+
+    /// Breaks a pretoken up into symbols that are ids.
+    fn break_up(&self, pretoken: &[u8], wants_ends: bool, scratch: &mut Scratch) -> Result<()> {
         scratch.symbols.clear();
         scratch.bounds.clear();
         match &self.symbols {
-            Symbols::Bytes(table) => self.break_up_bytes(pretoken, table, scratch, out.ends.is_some())?,
+            Symbols::Bytes(table) => self.break_up_bytes(pretoken, table, scratch, wants_ends),
             Symbols::Chars(chars) => {
                 let Scratch { symbols, bounds, .. } = scratch;
-                chars.break_up(text(pretoken)?, &self.unknown, Row::new(symbols, bounds))?;
+                chars.break_up(text(pretoken)?, &self.unknown, Row::new(symbols, bounds))
             }
-            Symbols::Pieces(pieces) => {
-                let tables = (&self.pairs, &self.unknown);
-                return pieces.spell(tables, text(pretoken)?, scratch, chance, out, ticker);
-            }
+            Symbols::Pieces(_) => Err(Error::internal("pieces have symbols of their own")),
         }
-        if matches!(chance, Chance::Never) {
-            return merge::merge::<false>(&self.pairs, scratch, out.ids, out.ends, ticker);
-        }
-        agenda::merge(&self.pairs, scratch, chance, |_, _, _| {}, ticker)?;
-        merge::collect(scratch, out.ids, out.ends.take());
-        Ok(())
     }
 
     fn break_up_bytes(
@@ -253,7 +353,11 @@ impl Bpe {
             Symbols::Chars(chars) => chars.memory(),
             Symbols::Pieces(pieces) => pieces.memory(),
         };
-        self.pairs.memory() + self.at_once.capacity() + symbols
+        self.pairs.get().map_or(0, PairTable::memory)
+            + self.canonical.as_ref().map_or(0, |merges| merges.memory())
+            + self.builds.capacity()
+            + self.wins.as_ref().map_or(0, Vec::capacity)
+            + symbols
     }
 }
 

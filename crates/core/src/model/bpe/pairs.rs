@@ -1,7 +1,7 @@
 //! Which neighbours merge, as a table from pairs to what they become.
 use tokenmill_kernels::PairTable;
 
-use crate::description::{Lengths, Merge};
+use crate::description::{Bpe, Lengths, Merge, Merges};
 use crate::error::{Defect, Error, Result};
 use crate::ids::{NO_ID, TokenId, narrow};
 use crate::vocabulary::Vocabulary;
@@ -9,9 +9,18 @@ use crate::vocabulary::Vocabulary;
 use super::merge;
 use super::symbols::byte_symbols;
 
+/// All pairs that merge, for a model whose merges do not go by score.
+pub(super) fn all(description: &Bpe, vocabulary: &Vocabulary) -> Result<PairTable> {
+    let is_special: &dyn Fn(TokenId) -> bool = &|id| vocabulary.is_special(id);
+    match &description.merges {
+        Merges::Listed(merges) => listed(merges, is_special),
+        _ => by_id(vocabulary, description.continuing_prefix.as_deref(), is_special),
+    }
+}
+
 /// The merges of a list, at their place in it. What a special token would come out of is left out:
 /// text never becomes one.
-pub(super) fn listed(merges: &[Merge], is_special: &dyn Fn(TokenId) -> bool) -> Result<PairTable> {
+fn listed(merges: &[Merge], is_special: &dyn Fn(TokenId) -> bool) -> Result<PairTable> {
     let ranked = merges.iter().enumerate().filter(|(_, merge)| !is_special(merge.result));
     let entries: Vec<_> =
         ranked.map(|(rank, merge)| ((merge.left, merge.right), (narrow(rank), merge.result))).collect();
@@ -24,7 +33,7 @@ pub(super) fn listed(merges: &[Merge], is_special: &dyn Fn(TokenId) -> bool) -> 
 
 /// Every way to split a token in two tokens, at the rank of its id. With a prefix the right one is
 /// written with it.
-pub(super) fn by_id(
+fn by_id(
     vocabulary: &Vocabulary,
     prefix: Option<&str>,
     is_special: &dyn Fn(TokenId) -> bool,

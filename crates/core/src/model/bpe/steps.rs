@@ -2,13 +2,16 @@
 //!
 //! The naive rule, written once more: of all pairs the one with the lowest rank, of equal ones the
 //! leftmost. Fast paths do not keep what this tells.
+use tokenmill_kernels::PairTable;
+
+use crate::description::Bpe as Description;
 use crate::error::{Kind, Result};
 use crate::ids::TokenId;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
 use super::merge::NO_PAIR;
-use super::{Bpe, Row, Scratch, Symbols, text};
+use super::{Bpe, Scratch, Symbols, text};
 
 /// Pretokens of more symbols have no steps: the rule is quadratic, and nobody reads so many.
 pub const MOST_SYMBOLS: usize = 1000;
@@ -53,13 +56,18 @@ impl Bpe {
         &self,
         pretoken: &[u8],
         ids: &[TokenId],
-        vocabulary: &Vocabulary,
+        (description, vocabulary): (&Description, &Vocabulary),
         scratch: &mut Scratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<Steps> {
+        let pairs = self.pairs(description, vocabulary)?;
         let index = vocabulary.find_index(pretoken);
-        let at_once = index.is_some_and(|index| self.at_once.get(index) == Some(&true));
-        match self.break_up(pretoken, scratch, ticker) {
+        let at_once = index.is_some_and(|index| self.may_become(index));
+        let broken = match &self.symbols {
+            Symbols::Pieces(pieces) => pieces.break_up(text(pretoken)?, scratch, ticker),
+            _ => self.break_up(pretoken, true, scratch),
+        };
+        match broken {
             // What is a token as it stands need not be made of symbols.
             Err(error) if at_once && matches!(error.kind, Kind::UnknownToken { .. }) => {
                 return Ok(Steps::Whole);
@@ -85,56 +93,42 @@ impl Bpe {
             start = end;
         }
         let symbols = written.clone();
-        let merges = self.merge_step_by_step(&mut scratch.symbols, written, is_pieces, vocabulary, ticker)?;
+        let merges = merge_step_by_step(pairs, &mut scratch.symbols, written, is_pieces, vocabulary, ticker)?;
         let is_one = scratch.symbols.len() == 1 && (is_pieces || scratch.symbols == ids);
         Ok(if at_once && !is_one { Steps::Whole } else { Steps::Merged { symbols, merges } })
     }
+}
 
-    fn break_up(&self, pretoken: &[u8], scratch: &mut Scratch, ticker: &mut Ticker<'_>) -> Result<()> {
-        scratch.symbols.clear();
-        scratch.bounds.clear();
-        match &self.symbols {
-            Symbols::Bytes(table) => self.break_up_bytes(pretoken, table, scratch, true),
-            Symbols::Chars(chars) => {
-                let Scratch { symbols, bounds, .. } = scratch;
-                chars.break_up(text(pretoken)?, &self.unknown, Row::new(symbols, bounds))
-            }
-            Symbols::Pieces(pieces) => pieces.break_up(text(pretoken)?, scratch, ticker),
-        }
-    }
-
-    fn merge_step_by_step(
-        &self,
-        row: &mut Vec<u32>,
-        mut written: Vec<String>,
-        is_pieces: bool,
-        vocabulary: &Vocabulary,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<Vec<Step>> {
-        let mut merges = Vec::new();
-        let mut pairs: Vec<u64> =
-            row.windows(2).map(|pair| self.pairs.get_packed(pair[0], pair[1])).collect();
-        loop {
-            ticker.spend(row.len())?;
-            let lowest = pairs.iter().enumerate().filter(|&(_, &pair)| pair != NO_PAIR);
-            let Some((at, &pair)) = lowest.min_by_key(|&(at, &pair)| (pair >> 32, at)) else {
-                return Ok(merges);
-            };
-            let right = written.remove(at + 1);
-            let result = if is_pieces {
-                format!("{}{right}", written[at])
-            } else {
-                vocabulary.written(pair as u32).unwrap_or_default()
-            };
-            let left = std::mem::replace(&mut written[at], result.clone());
-            merges.push(Step { at, left, right, result, rank: (pair >> 32) as u32 });
-            row[at] = pair as u32;
-            row.remove(at + 1);
-            pairs.remove(at);
-            for place in at.saturating_sub(1)..=at {
-                if let (Some(pair), Some(&next)) = (pairs.get_mut(place), row.get(place + 1)) {
-                    *pair = self.pairs.get_packed(row[place], next);
-                }
+fn merge_step_by_step(
+    table: &PairTable,
+    row: &mut Vec<u32>,
+    mut written: Vec<String>,
+    is_pieces: bool,
+    vocabulary: &Vocabulary,
+    ticker: &mut Ticker<'_>,
+) -> Result<Vec<Step>> {
+    let mut merges = Vec::new();
+    let mut pairs: Vec<u64> = row.windows(2).map(|pair| table.get_packed(pair[0], pair[1])).collect();
+    loop {
+        ticker.spend(row.len())?;
+        let lowest = pairs.iter().enumerate().filter(|&(_, &pair)| pair != NO_PAIR);
+        let Some((at, &pair)) = lowest.min_by_key(|&(at, &pair)| (pair >> 32, at)) else {
+            return Ok(merges);
+        };
+        let right = written.remove(at + 1);
+        let result = if is_pieces {
+            format!("{}{right}", written[at])
+        } else {
+            vocabulary.written(pair as u32).unwrap_or_default()
+        };
+        let left = std::mem::replace(&mut written[at], result.clone());
+        merges.push(Step { at, left, right, result, rank: (pair >> 32) as u32 });
+        row[at] = pair as u32;
+        row.remove(at + 1);
+        pairs.remove(at);
+        for place in at.saturating_sub(1)..=at {
+            if let (Some(pair), Some(&next)) = (pairs.get_mut(place), row.get(place + 1)) {
+                *pair = table.get_packed(row[place], next);
             }
         }
     }

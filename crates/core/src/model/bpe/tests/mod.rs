@@ -1,4 +1,5 @@
 //! The model beside its twins in `tokenmill-reference`, which are slow and obvious.
+mod canonical;
 mod chance;
 mod fields;
 mod scores;
@@ -19,6 +20,7 @@ fn token_list<T: AsRef<str>>(tokens: &[T]) -> TokenList {
 
 /// A compiled model and its tokens.
 struct Compiled {
+    description: Description,
     vocabulary: Vocabulary,
     model: Bpe,
 }
@@ -34,7 +36,7 @@ impl Compiled {
         description.validate().unwrap();
         let vocabulary = Vocabulary::new(&description);
         let model = Bpe::new(description.model.as_bpe().unwrap(), &vocabulary).unwrap();
-        Self { vocabulary, model }
+        Self { description, vocabulary, model }
     }
 
     /// The ids, and where the part of each ends.
@@ -58,7 +60,9 @@ impl Compiled {
         let mut ticker = Ticker::new(&Unwatched);
         let chance = (probability, random);
         let pretoken = text.as_bytes();
-        self.model.sample(pretoken, &mut scratch, chance, &mut ids, Some(&mut ends), &mut ticker).unwrap();
+        let tables = (self.description.model.as_bpe().unwrap(), &self.vocabulary);
+        let out = (&mut ids, Some(&mut ends));
+        self.model.sample(pretoken, tables, &mut scratch, chance, out, &mut ticker).unwrap();
         (ids, ends)
     }
 

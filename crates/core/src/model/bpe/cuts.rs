@@ -1,0 +1,157 @@
+//! Places where a pretoken may be cut before it is merged: no token holds what stands on both sides.
+//!
+//! Whatever merging makes is a token with the bytes that it stands for. So where no token has the
+//! character before a place and the one behind it side by side, nothing is ever merged across.
+//! `docs/merging.md` has the proof. Pretokens of Chinese and Thai fall into segments of about two
+//! characters, which repeat as whole pretokens do not.
+
+/// The characters that stand side by side in some token.
+#[derive(Debug)]
+pub(super) struct Cuts {
+    /// A bit for two bytes that stand beside each other in a token: where both are characters, and
+    /// where the token has only a part of a character there.
+    bytes: Vec<u64>,
+    /// Two bits for each pair of whole characters. A place that has both by accident is not cut.
+    chars: Vec<u64>,
+    shift: u32,
+}
+
+/// A character, as far as bytes look like one: a byte that begins one, and of those that continue
+/// one as many as the first asks for. A text that is cut need not be UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Unit {
+    bytes: u32,
+    length: usize,
+}
+
+#[inline]
+fn continues(byte: u8) -> bool {
+    byte & 0xc0 == 0x80
+}
+
+impl Unit {
+    /// The one that begins here, and whether the text ended before it did.
+    #[inline]
+    fn first(text: &[u8]) -> (Self, bool) {
+        let Some(&first) = text.first() else { return (Self { bytes: 0, length: 0 }, true) };
+        let length = match first {
+            0..0xc0 => 1,
+            0xc0..0xe0 => 2,
+            0xe0..0xf0 => 3,
+            0xf0.. => 4,
+        };
+        let mut unit = Self { bytes: u32::from(first), length: 1 };
+        while unit.length < length {
+            match text.get(unit.length) {
+                Some(&byte) if continues(byte) => {
+                    unit.bytes = unit.bytes << 8 | u32::from(byte);
+                    unit.length += 1;
+                }
+                Some(_) => break,
+                None => return (unit, true),
+            }
+        }
+        (unit, false)
+    }
+}
+
+impl Cuts {
+    /// What is cut where none of these tokens has to stay whole.
+    pub(super) fn new<'a>(tokens: impl Iterator<Item = &'a [u8]> + Clone) -> Self {
+        let mut bytes = vec![0; 1 << 10];
+        let mut pairs = Vec::new();
+        for token in tokens {
+            for_each_border(token, |place, around| match around {
+                Some((left, right)) if left.length.max(right.length) > 1 => pairs.push(key(left, right)),
+                _ => {
+                    let (word, bit) = bit_of(token[place - 1], token[place]);
+                    bytes[word] |= 1 << bit;
+                }
+            });
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        let bits = (pairs.len() * 16).next_power_of_two().trailing_zeros().max(6);
+        let mut cuts = Self { bytes, chars: vec![0; 1 << (bits - 6)], shift: 64 - bits };
+        for pair in pairs {
+            for bit in cuts.bits_of(pair) {
+                cuts.chars[bit / 64] |= 1 << (bit % 64);
+            }
+        }
+        cuts
+    }
+
+    /// The first place behind `from` at which the text may be cut, or its end. `from` is one, too,
+    /// or the start.
+    #[inline]
+    pub(super) fn next(&self, text: &[u8], from: usize) -> usize {
+        let rest = text.get(from..).unwrap_or_default();
+        let (mut left, _) = Unit::first(rest);
+        let mut at = left.length;
+        while at < rest.len() {
+            if continues(rest[at]) {
+                // No character ends here: one begins again with the next byte that can.
+                at += rest[at..].iter().take_while(|&&byte| continues(byte)).count();
+                left = Unit { bytes: 0, length: 0 };
+                continue;
+            }
+            let (right, _) = Unit::first(&rest[at..]);
+            if left.length > 0 && self.may_cut(left, right, rest[at - 1], rest[at]) {
+                return from + at;
+            }
+            at += right.length;
+            left = right;
+        }
+        text.len()
+    }
+
+    #[inline]
+    fn may_cut(&self, left: Unit, right: Unit, before: u8, after: u8) -> bool {
+        let (word, bit) = bit_of(before, after);
+        if self.bytes[word] >> bit & 1 == 1 {
+            return false;
+        }
+        // Of characters of one byte all is known.
+        left.length.max(right.length) == 1
+            || !self.bits_of(key(left, right)).iter().all(|bit| self.chars[bit / 64] >> (bit % 64) & 1 == 1)
+    }
+
+    #[inline]
+    fn bits_of(&self, pair: u64) -> [usize; 2] {
+        let mixed = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = mixed ^ mixed >> 29;
+        let first = mixed.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        [(first >> self.shift) as usize, (first.rotate_left(27) >> self.shift) as usize]
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        8 * (self.bytes.capacity() + self.chars.capacity())
+    }
+}
+
+/// Tells of every place inside a token that a text may be cut at, but for this token: the two
+/// characters around it, or nothing where one of them may go on outside the token.
+fn for_each_border(token: &[u8], mut tell: impl FnMut(usize, Option<(Unit, Unit)>)) {
+    let is_border = |place: &usize| !continues(token[*place]);
+    for place in (1..token.len()).filter(is_border) {
+        let (right, is_open) = Unit::first(&token[place..]);
+        let start = token[..place].iter().rposition(|&byte| !continues(byte));
+        let left = start.map(|start| Unit::first(&token[start..place]).0);
+        match left {
+            // More bytes that continue than the first one asks for: no text is cut behind them.
+            Some(left) if start.is_some_and(|start| start + left.length < place) => {}
+            Some(left) if !is_open => tell(place, Some((left, right))),
+            _ => tell(place, None),
+        }
+    }
+}
+
+#[inline]
+fn key(left: Unit, right: Unit) -> u64 {
+    u64::from(left.bytes) << 32 | u64::from(right.bytes)
+}
+
+#[inline]
+fn bit_of(before: u8, after: u8) -> (usize, u32) {
+    (usize::from(before) << 2 | usize::from(after >> 6), u32::from(after & 63))
+}

@@ -1,0 +1,133 @@
+//! Merging the bytes of a long pretoken in linear time.
+//!
+//! The symbols that are left are the only row in which every two neighbours stay apart when they are
+//! merged alone. It is searched from the left, the longest symbol first; a place from which it does
+//! not go on is never come back to. `docs/merging.md` has the proof.
+use tokenmill_kernels::{MergeTable, NO_MERGE};
+
+use crate::error::Result;
+use crate::watch::Ticker;
+
+use super::Scratch;
+use super::canonical::{BYTES, Canonical};
+
+/// Look-ups for each byte before the search is given up. Texts take two or three; vocabularies
+/// can be made for which it is as many as the longest token has prefixes and parts.
+const WORK: usize = 128;
+
+/// Work between two looks at the watch.
+const SLICE: usize = 4096;
+
+/// Finds what is left of a pretoken and puts it into `scratch.symbols`; false where that would take
+/// more than so much work for each byte.
+pub(super) fn backtrack(
+    merges: &Canonical,
+    pretoken: &[u8],
+    scratch: &mut Scratch,
+    ticker: &mut Ticker<'_>,
+) -> Result<bool> {
+    let Scratch { symbols, dead, .. } = scratch;
+    symbols.clear();
+    dead.clear();
+    dead.resize(pretoken.len() / 64 + 1, 0);
+    let mut at = 0;
+    let mut work = 0;
+    let mut watched = SLICE;
+    let limit = pretoken.len().saturating_mul(WORK);
+    let mut last = NO_MERGE;
+    // What starts with a symbol that was the longest does not merge with it.
+    let mut was_longest = true;
+    let mut is_longest = true;
+    let mut next = merges.longest(pretoken);
+    loop {
+        if work >= watched {
+            if work > limit {
+                return Ok(false);
+            }
+            ticker.spend(SLICE)?;
+            watched = work + SLICE;
+        }
+        // The longest symbol that may stand here.
+        while next != NO_MERGE {
+            let end = at + merges.lengths[next as usize] as usize;
+            work += 1;
+            let is_dead = dead[end / 64] >> (end % 64) & 1 == 1;
+            if !is_dead && (at == 0 || merges.stay_apart(last, next, was_longest, &mut work)) {
+                break;
+            }
+            next = merges.shorter[next as usize];
+            is_longest = false;
+        }
+        if next != NO_MERGE {
+            symbols.push(next);
+            at += merges.lengths[next as usize] as usize;
+            if at == pretoken.len() {
+                return Ok(true);
+            }
+            last = next;
+            was_longest = is_longest;
+            is_longest = true;
+            next = merges.longest(&pretoken[at..]);
+            continue;
+        }
+        // Nothing goes on from here.
+        dead[at / 64] |= 1 << (at % 64);
+        let Some(gone) = symbols.pop() else { return Ok(false) };
+        at -= merges.lengths[gone as usize] as usize;
+        last = symbols.last().copied().unwrap_or(NO_MERGE);
+        was_longest = false;
+        is_longest = false;
+        next = merges.shorter[gone as usize];
+    }
+}
+
+impl Canonical {
+    #[inline]
+    fn longest(&self, text: &[u8]) -> u32 {
+        self.trie.longest(text).unwrap_or(NO_MERGE)
+    }
+
+    /// Does merging the bytes of both leave these two symbols?
+    ///
+    /// Both are taken apart from the last merge on: as long as two symbols stood at the border, what
+    /// they merge to must rank behind the merge that ended that. `are_known` says that the two
+    /// themselves do not merge.
+    #[inline]
+    fn stay_apart(&self, mut left: u32, mut right: u32, are_known: bool, work: &mut usize) -> bool {
+        let mut bound = NO_MERGE;
+        let mut is_known = are_known;
+        loop {
+            *work += 1;
+            if !is_known && self.table.get_rare(left, right) < bound {
+                return false;
+            }
+            is_known = false;
+            // Of equal merges the left one came first.
+            if left > right {
+                let Some((_, part)) = self.parts(left) else { return true };
+                (bound, left) = (left, part);
+            } else {
+                let Some((part, _)) = self.parts(right) else { return true };
+                (bound, right) = (right + 1, part);
+            }
+        }
+    }
+}
+
+/// Merges bytes by the naive rule until two symbols are left, or nothing merges.
+pub(super) fn merge_to_two(table: &MergeTable, bytes: &[u8]) -> Vec<u32> {
+    let mut row: Vec<u32> = bytes.iter().copied().map(u32::from).collect();
+    while row.len() > 2 {
+        let merges = row.windows(2).map(|pair| table.get(pair[0], pair[1])).enumerate();
+        match merges.min_by_key(|&(place, product)| (product, place)) {
+            Some((place, product)) if product != NO_MERGE => {
+                row[place] = product;
+                row.remove(place + 1);
+            }
+            _ => break,
+        }
+    }
+    row
+}
+
+const _: () = assert!(BYTES == 256);

@@ -1,0 +1,254 @@
+//! Canonical merges, each way to apply them, and cuts, beside the naive rule over all pairs.
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use super::Compiled;
+use crate::description::{Alphabet, Bpe as BpeDescription, Merge, Merges, TokenList};
+use crate::ids::{NO_ID, TokenId, narrow};
+use crate::model::bpe::canonical::Canonical;
+use crate::model::bpe::{Bpe, Scratch, Symbols, long, merge, pairs, short};
+use crate::watch::{Ticker, Unwatched};
+
+/// Bytes of letters, of characters, and one that nothing begins or continues.
+const ATOMS: [&[u8]; 10] =
+    [b"a", b"b", b"c", "中".as_bytes(), "文".as_bytes(), "é".as_bytes(), b"\xb8", b"\xe4", b"\x96", b"\xff"];
+
+/// How the tokens of a vocabulary are made from random numbers.
+#[derive(Debug, Clone)]
+struct Recipe {
+    /// Two tokens that were made before, joined.
+    joined: Vec<(Index, Index)>,
+    /// Tokens that change places, so that some rank before their parts.
+    swapped: Vec<(Index, Index)>,
+    is_listed: bool,
+    /// Which tokens are listed again, from other parts.
+    again: Vec<(Index, Index)>,
+    whole_pretokens: bool,
+}
+
+fn recipes(swaps: usize) -> impl Strategy<Value = Recipe> {
+    let two = || any::<(Index, Index)>();
+    let many = |most| prop::collection::vec(two(), 0..most);
+    (many(40), prop::collection::vec(two(), 0..=swaps), any::<bool>(), many(4), any::<bool>()).prop_map(
+        |(joined, swapped, is_listed, again, whole_pretokens)| Recipe {
+            joined,
+            swapped,
+            is_listed,
+            again,
+            whole_pretokens,
+        },
+    )
+}
+
+fn compiled(recipe: &Recipe) -> Compiled {
+    let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
+    let mut used: Vec<Vec<u8>> = ATOMS.concat().into_iter().map(|byte| vec![byte]).collect();
+    let mut merges: Vec<[Vec<u8>; 2]> = Vec::new();
+    for (left, right) in &recipe.joined {
+        let parts = [left.get(&used).clone(), right.get(&used).clone()];
+        let joined = parts.concat();
+        if joined.len() <= 12 && !used.contains(&joined) {
+            used.push(joined.clone());
+            tokens.push(joined);
+            merges.push(parts);
+        }
+    }
+    for (a, b) in &recipe.swapped {
+        if tokens.len() > 256 {
+            let (a, b) = (a.index(tokens.len() - 256), b.index(tokens.len() - 256));
+            tokens.swap(256 + a, 256 + b);
+            merges.swap(a, b);
+        }
+    }
+    for (token, cut) in &recipe.again {
+        let token = token.get(&tokens);
+        if token.len() > 1 {
+            let (left, right) = token.split_at(1 + cut.index(token.len() - 1));
+            let parts = [left.to_vec(), right.to_vec()];
+            if parts.iter().all(|part| tokens.contains(part)) && !merges.contains(&parts) {
+                merges.push(parts);
+            }
+        }
+    }
+    let id = |bytes: &[u8]| narrow(tokens.iter().position(|token| token == bytes).unwrap());
+    let listed = merges.iter().map(|[left, right]| Merge {
+        left: id(left),
+        right: id(right),
+        result: id(&[left.as_slice(), right].concat()),
+    });
+    let merges = if recipe.is_listed { Merges::Listed(listed.collect()) } else { Merges::ById };
+    let list = TokenList::from_entries((0..).zip(tokens.iter().cloned()).collect());
+    let plain = BpeDescription::plain(Alphabet::Bytes, list, merges);
+    Compiled::new(BpeDescription { whole_pretokens: recipe.whole_pretokens, ..plain })
+}
+
+/// Texts whose lengths meet every row on the stack and what is beyond.
+fn texts() -> impl Strategy<Value = Vec<u8>> {
+    let lengths = prop_oneof![1..=20usize, 60..=70usize, 100..=300usize];
+    (lengths, 1..=ATOMS.len()).prop_flat_map(|(length, kinds)| {
+        prop::collection::vec(0..kinds, length).prop_map(move |picks| {
+            let mut text: Vec<u8> = picks.into_iter().flat_map(|i| ATOMS[i]).copied().collect();
+            text.truncate(length);
+            text
+        })
+    })
+}
+
+impl Compiled {
+    fn naive(&self, text: &[u8]) -> Vec<TokenId> {
+        let table = pairs::all(self.description.model.as_bpe().unwrap(), &self.vocabulary).unwrap();
+        let Symbols::Bytes(symbols) = &self.model.symbols else { unreachable!() };
+        let mut row = text.iter().map(|&byte| symbols[usize::from(byte)]).collect();
+        merge::merge_below(&table, &mut row, NO_ID).to_vec()
+    }
+
+    fn ids(&self, merges: &Canonical, row: &[u32]) -> Vec<TokenId> {
+        let ids: Vec<TokenId> = row.iter().map(|&symbol| merges.ids[symbol as usize]).collect();
+        assert!(ids.iter().all(|&id| self.vocabulary.contains(id)));
+        ids
+    }
+}
+
+type Encode = fn(
+    &Bpe,
+    &[u8],
+    &crate::vocabulary::Vocabulary,
+    &mut Scratch,
+    &mut Vec<TokenId>,
+    Option<&mut Vec<u32>>,
+    &mut Ticker<'_>,
+) -> crate::error::Result<()>;
+
+fn encode(compiled: &Compiled, text: &[u8], way: Encode) -> (Vec<TokenId>, Vec<u32>) {
+    let (mut ids, mut ends) = (Vec::new(), Vec::new());
+    let mut ticker = Ticker::new(&Unwatched);
+    let (vocabulary, scratch) = (&compiled.vocabulary, &mut Scratch::default());
+    way(&compiled.model, text, vocabulary, scratch, &mut ids, Some(&mut ends), &mut ticker).unwrap();
+    (ids, ends)
+}
+
+fn short_row<const N: usize>(merges: &Canonical, text: &[u8]) -> Option<Vec<u32>> {
+    let mut row = [0; N];
+    (text.len() <= N).then(|| {
+        let length = short::merge(&merges.table, text, &mut row);
+        row[..length].to_vec()
+    })
+}
+
+fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), TestCaseError> {
+    let want = compiled.naive(text);
+    let (ids, ends) = encode(compiled, text, Bpe::encode_segment);
+    prop_assert_eq!(&ids, &want);
+    let bytes: Vec<u8> =
+        ids.iter().flat_map(|&id| compiled.vocabulary.decoded(id).unwrap()).copied().collect();
+    prop_assert_eq!(&bytes, text);
+    let widths = ids.iter().map(|&id| compiled.vocabulary.decoded(id).unwrap().len());
+    prop_assert_eq!(ends, super::ends_of(widths));
+    let whole = compiled
+        .vocabulary
+        .find(text)
+        .filter(|_| compiled.description.model.as_bpe().unwrap().whole_pretokens);
+    let (ids, _) = encode(compiled, text, Bpe::encode);
+    prop_assert_eq!(&ids, &whole.map_or_else(|| want.clone(), |id| vec![id]));
+    if compiled.model.segments_are_pretokens() {
+        prop_assert_eq!(&ids, &want);
+    }
+    // The ids of segments are those of the whole.
+    let (mut joined, mut at) = (Vec::new(), 0);
+    while at < text.len() {
+        let cut = compiled.model.next_cut(text, at);
+        prop_assert!(cut > at && cut <= text.len());
+        joined.extend(encode(compiled, &text[at..cut], Bpe::encode_segment).0);
+        at = cut;
+    }
+    prop_assert_eq!(&joined, &want);
+    let Some(merges) = &compiled.model.canonical else { return Ok(()) };
+    let rows = [short_row::<8>(merges, text), short_row::<16>(merges, text)];
+    for row in rows.into_iter().flatten() {
+        prop_assert_eq!(compiled.ids(merges, &row), want.clone());
+    }
+    let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
+    prop_assert!(long::backtrack(merges, text, scratch, ticker).unwrap());
+    prop_assert_eq!(compiled.ids(merges, &scratch.symbols), want.clone());
+    scratch.symbols = text.iter().copied().map(u32::from).collect();
+    merge::merge_by_heap(&merges.table, scratch, ticker).unwrap();
+    merge::collect_into_first(scratch);
+    prop_assert_eq!(compiled.ids(merges, &scratch.symbols), want);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn every_way_equals_the_naive_rule(recipe in recipes(0), texts in prop::collection::vec(texts(), 1..8)) {
+        let compiled = compiled(&recipe);
+        for text in &texts {
+            check_every_way(&compiled, text)?;
+        }
+    }
+
+    #[test]
+    fn ranks_in_any_order_are_merged_by_the_naive_rule(
+        recipe in recipes(6),
+        texts in prop::collection::vec(texts(), 1..8),
+    ) {
+        let compiled = compiled(&recipe);
+        for text in &texts {
+            check_every_way(&compiled, text)?;
+        }
+    }
+}
+
+fn by_id(products: &[&str]) -> Compiled {
+    let bytes = (0..=255u8).map(|byte| vec![byte]);
+    let tokens = bytes.chain(products.iter().map(|token| token.as_bytes().to_vec()));
+    let list = TokenList::from_entries((0..).zip(tokens).collect());
+    Compiled::new(BpeDescription::plain(Alphabet::Bytes, list, Merges::ById))
+}
+
+#[test]
+fn a_token_that_merging_does_not_build_is_left_out() {
+    // abc would be a and bc, but ab comes first; abd is built.
+    let compiled = by_id(&["ab", "bc", "abc", "bcd"]);
+    let merges = compiled.model.canonical.as_ref().unwrap();
+    assert_eq!(merges.table.len(), 4);
+    let compiled = by_id(&["ab", "bcd", "abx", "cd", "abcd"]);
+    assert!(compiled.model.canonical.is_none(), "cd ranks above bcd, which is made of it");
+    let compiled = by_id(&["ab", "bcde"]);
+    assert_eq!(compiled.model.canonical.as_ref().unwrap().table.len(), 1);
+    assert!(!compiled.model.builds[257] && compiled.model.builds[256]);
+}
+
+#[test]
+fn a_vocabulary_made_to_take_long_is_merged_by_the_heap() {
+    // Every run of a is a token, and none but the shortest stays apart from what follows.
+    let mut products: Vec<String> = (2..=600).map(|length| "a".repeat(length)).collect();
+    products.push("ab".to_owned());
+    let products: Vec<&str> = products.iter().map(String::as_str).collect();
+    let compiled = by_id(&products);
+    let text = format!("{}b", "a".repeat(2_000)).repeat(2);
+    let merges = compiled.model.canonical.as_ref().unwrap();
+    let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
+    assert!(!long::backtrack(merges, text.as_bytes(), scratch, ticker).unwrap());
+    let (ids, _) = encode(&compiled, text.as_bytes(), Bpe::encode);
+    assert_eq!(ids, compiled.naive(text.as_bytes()));
+}
+
+#[test]
+fn texts_are_cut_where_no_token_goes_on() {
+    let compiled = by_id(&["ab", "ж", "д", "жд", "дa", "é", "éx", "中文"]);
+    let cuts = |text: &str| {
+        let mut cuts = vec![];
+        while *cuts.last().unwrap_or(&0) < text.len() {
+            cuts.push(compiled.model.next_cut(text.as_bytes(), *cuts.last().unwrap_or(&0)));
+        }
+        cuts
+    };
+    assert_eq!(cuts("abba"), [2, 3, 4]);
+    assert_eq!(cuts("дждaж"), [2, 7, 9]);
+    // No text is ever merged to a token whose characters nothing builds.
+    assert_eq!(cuts("中文"), [3, 6]);
+    assert_eq!(cuts("\u{e9}x\u{e9}"), [3, 5]);
+    assert_eq!(cuts(""), [0usize; 0]);
+}
