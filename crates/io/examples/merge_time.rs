@@ -5,6 +5,7 @@
 //! of all ids.
 #![allow(clippy::cast_precision_loss)]
 use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
@@ -95,13 +96,13 @@ fn main() -> Result<(), Failure> {
         let each = timed.run(&cold, 5)? * 1e9 / cold.len().max(1) as f64;
         let size: usize = cold.iter().map(|pretoken| pretoken.len()).sum();
         let width = size as f64 / cold.len().max(1) as f64;
-        line += &format!("{:8} cold of {width:6.1} B: {each:8.0} ns each", cold.len());
+        let _ = write!(line, "{:8} cold of {width:6.1} B: {each:8.0} ns each", cold.len());
         let speed = |seconds: f64| text.len() as f64 / seconds / 1e6;
-        line += &format!(", split {:7.1} MB/s", speed(timed.run(&pretokens, 2)?));
+        let _ = write!(line, ", split {:7.1} MB/s", speed(timed.run(&pretokens, 2)?));
         let split = timed.digest;
         let whole = &text[..text.floor_boundary(1_000_000)];
         let seconds = timed.run(&[whole.as_bytes()], 2)?;
-        line += &format!(", one {:7.1} MB/s", whole.len() as f64 / seconds / 1e6);
+        let _ = write!(line, ", one {:7.1} MB/s", whole.len() as f64 / seconds / 1e6);
         let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
         println!("{name:18} {line}, ids {:08x} {:08x}", split as u32, timed.digest as u32);
     }
