@@ -61,8 +61,9 @@ def load(
     ``hooks`` has the functions that a file names as normalizer or splitter, by name; what is not there is
     looked for among those of ``tokenmill.register_hook``. A file never causes an import.
 
-    ``cache_bytes`` bounds what the tokenizer may learn of the texts it meets, to be faster with the next ones, in
-    all threads together; ``None`` is 32 MiB. It changes no result; a tokenizer made from this one has its own.
+    ``cache_bytes`` bounds what the tokenizer may learn of the texts it meets, to be faster with the next
+    ones, in all threads together; ``None`` is 32 MiB. It changes no result; a tokenizer made from this one
+    has its own.
 
     Raises ``FormatError`` with file, field and reason for what is broken or cannot be told apart, and
     ``OSError`` for a file that is missing or cannot be read: ``FileNotFoundError`` also for a name that

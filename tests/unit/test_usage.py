@@ -79,12 +79,9 @@ def test_plan_has_a_row_for_each_stage(native: Any, saved: Path) -> None:
     assert stages["model"][0] == "BPE over bytes"
     assert stages["decoding"][0] == "copied bytes"
     assert all(reason for _, reason in stages.values())
-    assert (
-        dict((stage, path) for stage, path, _ in native.load(saved, cache_bytes=0).plan())[
-            "look-up of pretokens"
-        ]
-        == "known ones only"
-    )
+    assert {stage: path for stage, path, _ in native.load(saved, cache_bytes=0).plan()}[
+        "look-up of pretokens"
+    ] == "known ones only"
 
 
 def test_plan_says_why_a_pattern_is_slower(native: Any) -> None:
