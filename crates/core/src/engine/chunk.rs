@@ -1,6 +1,6 @@
 //! Pretokens by chunks: first the split finds some hundred of them and asks for what is known of
 //! each, then that is taken, when it has had time to come near.
-use tokenmill_kernels::short_table::{self, INLINE, Key};
+use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
 
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
@@ -117,9 +117,7 @@ impl Engine {
             }
             misses += 1;
             let pretoken = chunk.spans[at].of(text);
-            self.parts
-                .model
-                .encode(pretoken, &self.parts.vocabulary, &mut worker.scratch, run.ticker)
+            self.spell(pretoken, &mut worker.learnt, &mut worker.scratch, run.ticker)
                 .map_err(|error| placed(error, origins.slice(chunk.spans[at])))?;
             worker.learnt.learn(key, hash, pretoken, &worker.scratch.ids);
             waiting = give_out(sink, &mut chunk.ids, waiting, &worker.scratch.ids);
@@ -159,13 +157,57 @@ impl Engine {
             learnt.note(1, 0);
             return Ok(());
         }
-        self.parts
-            .model
-            .encode(text, &self.parts.vocabulary, scratch, ticker)
-            .map_err(|error| placed(error, pretoken.origins))?;
+        self.spell(text, learnt, scratch, ticker).map_err(|error| placed(error, pretoken.origins))?;
         learnt.learn(key, hash, text, &scratch.ids);
         learnt.note(1, 1);
         give(sink, &scratch.ids);
+        Ok(())
+    }
+}
+
+/// In the key of a segment, where a pretoken with the same bytes may have other ids.
+const IS_SEGMENT: Key = 0x40 << 120;
+
+impl Engine {
+    /// Spells a pretoken that is not known into `scratch.ids`. Of a long one the segments are looked
+    /// up: they repeat where whole pretokens do not.
+    fn spell(
+        &self,
+        pretoken: &[u8],
+        learnt: &mut Learnt,
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        let vocabulary = &self.parts.vocabulary;
+        let bpe = self.parts.model.as_bpe().filter(|_| pretoken.len() > SHORT);
+        let Some(bpe) = bpe.filter(|bpe| bpe.goes_by_segments(pretoken, vocabulary)) else {
+            return self.parts.model.encode(pretoken, vocabulary, scratch, ticker);
+        };
+        let mark = if bpe.segments_are_pretokens() { 0 } else { IS_SEGMENT };
+        let Scratch { ids, bpe: merging, .. } = scratch;
+        ids.clear();
+        let mut from = 0;
+        while from < pretoken.len() {
+            let to = bpe.next_cut(pretoken, from);
+            let segment = &pretoken[from..to];
+            if segment.len() > SHORT {
+                bpe.encode_segment(segment, vocabulary, merging, ids, None, ticker)?;
+                from = to;
+                continue;
+            }
+            let key = short_table::key_at(pretoken, from, to - from) | mark;
+            let hash = short_table::hash(key);
+            from = to;
+            if let Some(value) = self.seed.get(key, hash).or_else(|| learnt.get(key, hash))
+                && let Some(known) = learnt.ids_of(value, segment)
+            {
+                ids.extend_from_slice(known);
+                continue;
+            }
+            let start = ids.len();
+            bpe.encode_segment(segment, vocabulary, merging, ids, None, ticker)?;
+            learnt.learn(key, hash, segment, &ids[start..]);
+        }
         Ok(())
     }
 }
@@ -212,14 +254,27 @@ mod tests {
     }
 
     /// Bytes, and tokens of two to twenty letters, of which some cannot be merged from others.
-    fn engine(pattern: &str, cache_bytes: usize) -> Engine {
+    fn engine(pattern: &str, cache_bytes: usize, whole_pretokens: bool) -> Engine {
         let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
-        for token in ["ab", "abc", "bc", " a", "abab", "zzzz", "abababab", "cccccccccccccccccccc", "  "] {
+        for token in [
+            "ab",
+            "abc",
+            "bc",
+            " a",
+            "abab",
+            "zzzz",
+            "abababab",
+            "cccccccccccccccccccc",
+            "  ",
+            "中",
+            "中文",
+            "文字中文字中",
+        ] {
             tokens.push(token.as_bytes().to_vec());
         }
         let tokens =
             TokenList::from_entries(tokens.into_iter().enumerate().map(|(id, t)| (id as u32, t)).collect());
-        let plain = Bpe::plain(Alphabet::Bytes, tokens, Merges::ById);
+        let plain = Bpe { whole_pretokens, ..Bpe::plain(Alphabet::Bytes, tokens, Merges::ById) };
         let mut description = Description::of_bpe(&Split::Pattern(pattern.to_owned()), plain);
         description.added_tokens = vec![AddedToken::special(300, "<s>")];
         compile(description).unwrap().with_cache_bytes(Some(cache_bytes))
@@ -242,6 +297,7 @@ mod tests {
         let piece = prop_oneof![
             6 => "[ab c]{1,4}",
             2 => "[abc]{1,40}",
+            2 => "[ab中文字é]{1,30}",
             1 => "[a-z ]{1,6}",
             1 => prop::sample::select(vec!["<s>", "é中", "\u{1F600}", "\n", "cccccccccccccccccccc", "zzzzz"]).prop_map(str::to_owned),
             1 => (prop::sample::select(vec!["a", "ab", "c", " "]), 10..300_usize).prop_map(|(part, n)| part.repeat(n)),
@@ -254,8 +310,9 @@ mod tests {
         let engines: Vec<Engine> = [0, 1000, 30_000, 200_000, 32 << 20]
             .into_iter()
             .flat_map(|bytes| {
-                [r"\S+|\s+", r" ?\S+|\s", "[a-z]+", r"(?=c)|\s"].map(|pattern| engine(pattern, bytes))
+                [r"\S+|\s+", r" ?\S+|\s", "[a-z]+", r"(?=c)|\s"].map(|pattern| (pattern, bytes))
             })
+            .flat_map(|(pattern, bytes)| [false, true].map(|whole| engine(pattern, bytes, whole)))
             .collect();
         let config = ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() };
         proptest!(config, |(text in texts())| {
@@ -271,7 +328,7 @@ mod tests {
 
     #[test]
     fn what_is_learnt_stays_within_its_bytes_and_is_found_again() {
-        let engine = engine(r"\S+|\s", 1 << 20);
+        let engine = engine(r"\S+|\s", 1 << 20, false);
         let words: Vec<String> = (0..200_000).map(|n| format!("{n} q{n}{}", "x".repeat(27))).collect();
         let words = words.join(" ");
         agree(&engine, &words);

@@ -219,6 +219,16 @@ impl Bpe {
         }
     }
 
+    /// Is a pretoken its segments joined? Not where nothing is known of cuts, nor where it is a
+    /// token by the rule for whole pretokens.
+    #[inline]
+    pub fn goes_by_segments(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> bool {
+        let wins = |wins: &Vec<bool>| {
+            vocabulary.find_index(pretoken).is_some_and(|index| wins.get(index) == Some(&true))
+        };
+        self.canonical.is_some() && !self.wins.as_ref().is_some_and(wins)
+    }
+
     /// Does a segment always have the ids that it has as a pretoken, so that one cache may hold
     /// both?
     pub fn segments_are_pretokens(&self) -> bool {
