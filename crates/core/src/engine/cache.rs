@@ -196,6 +196,11 @@ impl Learnt {
         self.table.get(key, hash)
     }
 
+    #[inline]
+    pub(super) fn prefetch(&self, hash: u64) {
+        self.table.prefetch(hash);
+    }
+
     /// The ids of an entry; `None` where it is another pretoken's.
     #[inline]
     pub(super) fn ids_of<'a>(&'a self, value: &'a Value, pretoken: &[u8]) -> Option<&'a [TokenId]> {

@@ -51,10 +51,11 @@ impl Default for Chunk {
 impl Chunk {
     /// Puts a pretoken of `text`. True if the chunk should be taken now.
     #[inline]
-    fn push(&mut self, text: &[u8], span: Span, work: usize, seed: &Seed) -> bool {
+    fn push(&mut self, text: &[u8], span: Span, work: usize, (seed, learnt): (&Seed, &Learnt)) -> bool {
         let key = key_at(text, span.start, span.len());
         let hash = short_table::hash(key);
         seed.prefetch(hash);
+        learnt.prefetch(hash);
         let at = self.length % LENGTH;
         self.spans[at] = span;
         self.keys[at] = key;
@@ -77,7 +78,9 @@ impl Engine {
     ) -> Result<()> {
         let text = piece.text.as_bytes();
         let split = splitter.for_each(piece.text, |span| {
-            let is_full = run.worker.chunk.push(text, span, splitter.work(span.len()), &self.seed);
+            let worker = &mut *run.worker;
+            let tables = (&self.seed, &worker.learnt);
+            let is_full = worker.chunk.push(text, span, splitter.work(span.len()), tables);
             if is_full { self.take_chunk(text, piece.origins, run, sink) } else { Ok(()) }
         });
         // What was found before a split failed has its error first.
