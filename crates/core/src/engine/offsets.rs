@@ -136,7 +136,8 @@ impl Engine {
 }
 
 /// Character offsets of byte spans: the character that holds the first byte, and one past the
-/// character that holds the last. Tokens that split a character both get the whole of it.
+/// character that holds the last. Tokens that split a character both get the whole of it, and so
+/// does one that stands for nothing between two bytes of it: offsets never go back.
 /// `text` is read twice at most, as long as neither starts nor ends of the spans go back. Bytes that are
 /// not UTF-8 count as one character each.
 ///
@@ -154,8 +155,9 @@ pub fn char_offsets(text: &[u8], spans: &[Span], watch: &dyn Watch) -> Result<Ve
             first = last;
         }
         ticker.spend(8 + span.start.abs_diff(first.at) + span.end.abs_diff(last.at))?;
-        let start = first.advance(text, span.start) - usize::from(inside(span.start));
-        let end = if span.is_empty() { start } else { last.advance(text, span.end) };
+        let is_inside = inside(span.start);
+        let start = first.advance(text, span.start) - usize::from(is_inside);
+        let end = if span.is_empty() && !is_inside { start } else { last.advance(text, span.end) };
         offsets.push((start, end));
     }
     Ok(offsets)
