@@ -194,7 +194,7 @@ impl Engine {
             let to = bpe.next_cut(pretoken, from);
             let segment = &pretoken[from..to];
             if segment.len() > SHORT {
-                bpe.encode_segment(segment, vocabulary, merging, ids, None, ticker)?;
+                bpe.encode_segment(segment, vocabulary, merging, ids, ticker)?;
                 from = to;
                 continue;
             }
@@ -208,7 +208,7 @@ impl Engine {
                 continue;
             }
             let start = ids.len();
-            bpe.encode_segment(segment, vocabulary, merging, ids, None, ticker)?;
+            bpe.encode_segment(segment, vocabulary, merging, ids, ticker)?;
             learnt.learn(key, hash, segment, &ids[start..]);
         }
         Ok(())

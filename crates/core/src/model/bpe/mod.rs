@@ -1,9 +1,11 @@
 //! Byte-pair encoding: a pretoken becomes symbols, neighbours merge by rank until none can.
 //!
 //! Comes in: one pretoken. Goes out: its ids. What the symbols are and which of them merge is in
-//! `symbols` and `pairs`, or in `pieces` for the model of SentencePiece. The path depends on the
-//! length alone: a pretoken that is a token needs one look-up, short ones a scan for the lowest
-//! rank, long ones a heap, which keeps the cost at n log n for every text.
+//! `symbols` and `pairs`, or in `pieces` for the model of SentencePiece. A pretoken that is a token
+//! needs one look-up. Others go by what the vocabulary is and by their length: over all 256 bytes,
+//! and with ranks that agree with one another, short ones are scanned for the lowest rank (`short`)
+//! and long ones searched in linear time (`long`); else the lowest rank is found by a scan or, in
+//! long ones, by a heap, at n log n (`merge`).
 mod agenda;
 mod canonical;
 mod cuts;
@@ -200,10 +202,9 @@ impl Bpe {
         vocabulary: &Vocabulary,
         scratch: &mut Scratch,
         ids: &mut Vec<TokenId>,
-        ends: Option<&mut Vec<u32>>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        self.encode_whole(segment, &self.builds, vocabulary, scratch, Out { ids, ends }, ticker)
+        self.encode_whole(segment, &self.builds, vocabulary, scratch, Out { ids, ends: None }, ticker)
     }
 
     /// Where the next segment of a pretoken ends: the first place behind `from` that nothing is

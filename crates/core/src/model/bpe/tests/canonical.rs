@@ -6,7 +6,7 @@ use super::Compiled;
 use crate::description::{Alphabet, Bpe as BpeDescription, Merge, Merges, TokenList};
 use crate::ids::{NO_ID, TokenId, narrow};
 use crate::model::bpe::canonical::Canonical;
-use crate::model::bpe::{Bpe, Scratch, Symbols, long, merge, pairs, short};
+use crate::model::bpe::{Scratch, Symbols, long, merge, pairs, short};
 use crate::watch::{Ticker, Unwatched};
 
 /// Bytes of letters, of characters, and one that nothing begins or continues.
@@ -109,22 +109,20 @@ impl Compiled {
     }
 }
 
-type Encode = fn(
-    &Bpe,
-    &[u8],
-    &crate::vocabulary::Vocabulary,
-    &mut Scratch,
-    &mut Vec<TokenId>,
-    Option<&mut Vec<u32>>,
-    &mut Ticker<'_>,
-) -> crate::error::Result<()>;
-
-fn encode(compiled: &Compiled, text: &[u8], way: Encode) -> (Vec<TokenId>, Vec<u32>) {
+fn encode(compiled: &Compiled, text: &[u8]) -> (Vec<TokenId>, Vec<u32>) {
     let (mut ids, mut ends) = (Vec::new(), Vec::new());
     let mut ticker = Ticker::new(&Unwatched);
     let (vocabulary, scratch) = (&compiled.vocabulary, &mut Scratch::default());
-    way(&compiled.model, text, vocabulary, scratch, &mut ids, Some(&mut ends), &mut ticker).unwrap();
+    compiled.model.encode(text, vocabulary, scratch, &mut ids, Some(&mut ends), &mut ticker).unwrap();
     (ids, ends)
+}
+
+fn encode_segment(compiled: &Compiled, text: &[u8]) -> Vec<TokenId> {
+    let mut ids = Vec::new();
+    let mut ticker = Ticker::new(&Unwatched);
+    let (vocabulary, scratch) = (&compiled.vocabulary, &mut Scratch::default());
+    compiled.model.encode_segment(text, vocabulary, scratch, &mut ids, &mut ticker).unwrap();
+    ids
 }
 
 fn short_row<const N: usize>(merges: &Canonical, text: &[u8]) -> Option<Vec<u32>> {
@@ -137,18 +135,17 @@ fn short_row<const N: usize>(merges: &Canonical, text: &[u8]) -> Option<Vec<u32>
 
 fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), TestCaseError> {
     let want = compiled.naive(text);
-    let (ids, ends) = encode(compiled, text, Bpe::encode_segment);
-    prop_assert_eq!(&ids, &want);
+    prop_assert_eq!(&encode_segment(compiled, text), &want);
     let bytes: Vec<u8> =
-        ids.iter().flat_map(|&id| compiled.vocabulary.decoded(id).unwrap()).copied().collect();
+        want.iter().flat_map(|&id| compiled.vocabulary.decoded(id).unwrap()).copied().collect();
     prop_assert_eq!(&bytes, text);
-    let widths = ids.iter().map(|&id| compiled.vocabulary.decoded(id).unwrap().len());
-    prop_assert_eq!(ends, super::ends_of(widths));
     let whole = compiled
         .vocabulary
         .find(text)
         .filter(|_| compiled.description.model.as_bpe().unwrap().whole_pretokens);
-    let (ids, _) = encode(compiled, text, Bpe::encode);
+    let (ids, ends) = encode(compiled, text);
+    let widths = ids.iter().map(|&id| compiled.vocabulary.decoded(id).unwrap().len());
+    prop_assert_eq!(ends, super::ends_of(widths));
     prop_assert_eq!(&ids, &whole.map_or_else(|| want.clone(), |id| vec![id]));
     if compiled.model.segments_are_pretokens() {
         prop_assert_eq!(&ids, &want);
@@ -158,7 +155,7 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
     while at < text.len() {
         let cut = compiled.model.next_cut(text, at);
         prop_assert!(cut > at && cut <= text.len());
-        joined.extend(encode(compiled, &text[at..cut], Bpe::encode_segment).0);
+        joined.extend(encode_segment(compiled, &text[at..cut]));
         at = cut;
     }
     prop_assert_eq!(&joined, &want);
@@ -231,7 +228,7 @@ fn a_vocabulary_made_to_take_long_is_merged_by_the_heap() {
     let merges = compiled.model.canonical.as_ref().unwrap();
     let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
     assert!(!long::backtrack(merges, text.as_bytes(), scratch, ticker).unwrap());
-    let (ids, _) = encode(&compiled, text.as_bytes(), Bpe::encode);
+    let (ids, _) = encode(&compiled, text.as_bytes());
     assert_eq!(ids, compiled.naive(text.as_bytes()));
 }
 
