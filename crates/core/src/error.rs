@@ -329,15 +329,11 @@ impl Error {
         self
     }
 
-    /// The same error of a split, which counts from the start of the part that it was given:
-    /// `base` bytes lie before that in the text, if this is known.
+    /// The same error of a pattern, without the place in a text that the caller has never seen.
     #[must_use]
-    pub fn of_split_at(mut self, base: Option<usize>) -> Self {
+    pub fn without_place(mut self) -> Self {
         if let Kind::Pattern { searched_from, .. } = &mut self.kind {
-            *searched_from = match (*searched_from, base) {
-                (Some(Place::Byte(at)), Some(base)) => Some(Place::Byte(base + at)),
-                _ => None,
-            };
+            *searched_from = None;
         }
         self
     }

@@ -214,7 +214,7 @@ pub(crate) fn train_texts(
 
 /// Counts documents. A place in one of them is no place in what the caller gave.
 fn feed_to(trainer: &mut Trainer, documents: &[&str], watch: &dyn Watch) -> Result<()> {
-    trainer.feed(documents, watch).map_err(|error| error.of_split_at(None))
+    trainer.feed(documents, watch).map_err(Error::without_place)
 }
 
 fn finish(py: Python<'_>, (engine, report): (tokenmill_core::engine::Engine, Report)) -> PyResult<Tokenizer> {

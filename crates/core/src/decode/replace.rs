@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::literal::{Found, Literal};
 use super::{Machine, Rest, Step};
 use crate::description::{Pattern, Split};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::pattern::Splitter;
 
 /// The machine for a pattern.
@@ -101,7 +101,7 @@ impl Step for Regex {
                 to.ticker.spend(splitter.work(span.len()))?;
                 to.part(if is_match { content } else { &element[span.start..span.end] })
             });
-            replaced.map_err(|error| error.of_split_at(None))?;
+            replaced.map_err(Error::without_place)?;
         }
         element.clear();
         to.end()
