@@ -54,9 +54,8 @@ pub fn compile_with(description: Description, hooks: &Hooks) -> Result<Engine> {
     let special = added.iter().filter(|token| token.is_special).map(|token| token.content.as_str());
     let special = LiteralMatcher::new(special)?;
     let split = Split::of_stages(&description.pre_tokenizer);
-    let splitter = split.as_ref().map(Splitter::compile).transpose();
-    let splitter = splitter
-        .map_err(|e| if description.normalizer.is_empty() { e } else { e.at_index(0).at("pre_tokenizer") })?;
+    // The pattern of the only split says which one it is.
+    let splitter = split.as_ref().map(Splitter::compile).transpose()?;
     let pre_tokenizers = if splitter.is_some() {
         PreTokenizers::default()
     } else {
