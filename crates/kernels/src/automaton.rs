@@ -6,7 +6,7 @@
 //! stands at `base ^ byte` and names its parent, so that a step is one look at 16 bytes. A text
 //! costs at most two steps a byte, whatever the strings.
 
-use crate::double_array::{BLOCK, Bases, Places, Sorted};
+use crate::double_array::{BLOCK, Bases, Branches, Places, Sorted};
 
 /// No string.
 pub const NO_KEY: u32 = u32::MAX;
@@ -58,30 +58,17 @@ impl Automaton {
         let mut level = vec![(State::START.0, 0, keys.numbers.len())];
         let mut below = Vec::new();
         let mut depth = 0;
-        let mut labels = Vec::new();
-        let mut ends = Vec::new();
+        let mut branches = Branches::default();
         while !level.is_empty() {
-            for &(node, mut from, to) in &level {
-                while from < to && keys.get(from).len() == depth {
-                    from += 1;
-                }
-                labels.clear();
-                ends.clear();
-                let mut at = from;
-                while at < to {
-                    let label = keys.get(at)[depth];
-                    while at < to && keys.get(at)[depth] == label {
-                        at += 1;
-                    }
-                    labels.push(label);
-                    ends.push(at);
-                }
+            for &(node, from, to) in &level {
+                let mut from = keys.branch((from, to), depth, &mut branches);
+                let Branches { labels, ends } = &branches;
                 if labels.is_empty() {
                     continue;
                 }
-                let base = builder.place(&labels);
+                let base = builder.place(labels);
                 builder.units[node as usize].base = base;
-                for (&label, &end) in labels.iter().zip(&ends) {
+                for (&label, &end) in labels.iter().zip(ends) {
                     let child = base ^ u32::from(label);
                     let suffix = if depth == 0 { 0 } else { builder.suffix_of_child(node, label) };
                     let mut longest = builder.units[suffix as usize].longest;

@@ -48,6 +48,38 @@ impl Sorted {
     pub(crate) fn get(&self, index: usize) -> &[u8] {
         &self.bytes[self.offsets[index]..self.offsets[index + 1]]
     }
+
+    /// How strings `from..to`, which agree in their first `depth` bytes, go on: what of them goes on
+    /// at all is the result, `branches` gets the byte that each group goes on with, and its end.
+    pub(crate) fn branch(
+        &self,
+        (mut from, to): (usize, usize),
+        depth: usize,
+        branches: &mut Branches,
+    ) -> usize {
+        branches.labels.clear();
+        branches.ends.clear();
+        while from < to && self.get(from).len() == depth {
+            from += 1;
+        }
+        let mut at = from;
+        while at < to {
+            let label = self.get(at)[depth];
+            while at < to && self.get(at)[depth] == label {
+                at += 1;
+            }
+            branches.labels.push(label);
+            branches.ends.push(at);
+        }
+        from
+    }
+}
+
+/// How a group of strings goes on.
+#[derive(Default)]
+pub(crate) struct Branches {
+    pub(crate) labels: Vec<u8>,
+    pub(crate) ends: Vec<usize>,
 }
 
 /// May two nodes have the same base?

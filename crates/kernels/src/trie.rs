@@ -4,7 +4,7 @@
 //! holds that byte. No two nodes have the same base, so the byte says that it is the child. Where
 //! only one string goes on, its last bytes stand together, and take one node.
 
-use crate::double_array::{BLOCK, Bases, Places, Sorted};
+use crate::double_array::{BLOCK, Bases, Branches, Places, Sorted};
 
 /// Numbers are below this.
 const NONE: u64 = (1 << 22) - 1;
@@ -54,30 +54,18 @@ impl Trie {
         let mut level = vec![(0u32, 0, keys.numbers.len())];
         let mut below = Vec::new();
         let mut depth = 0;
-        let (mut labels, mut ends) = (Vec::new(), Vec::new());
+        let mut branches = Branches::default();
         while !level.is_empty() {
-            for &(node, mut from, to) in &level {
-                while from < to && keys.get(from).len() == depth {
-                    from += 1;
-                }
-                labels.clear();
-                ends.clear();
-                let mut at = from;
-                while at < to {
-                    let label = keys.get(at)[depth];
-                    while at < to && keys.get(at)[depth] == label {
-                        at += 1;
-                    }
-                    labels.push(label);
-                    ends.push(at);
-                }
+            for &(node, from, to) in &level {
+                let mut from = keys.branch((from, to), depth, &mut branches);
+                let Branches { labels, ends } = &branches;
                 if labels.is_empty() {
                     continue;
                 }
-                let base = places.take(&labels);
+                let base = places.take(labels);
                 nodes.resize(places.len(), free);
                 nodes[node as usize] |= u64::from(base) << BASE_SHIFT;
-                for (&label, &end) in labels.iter().zip(&ends) {
+                for (&label, &end) in labels.iter().zip(ends) {
                     let child = base ^ u32::from(label);
                     let ended = (from..end).take_while(|&key| keys.get(key).len() == depth + 1).last();
                     let number = ended.map_or(NONE, |key| u64::from(keys.numbers[key]));
