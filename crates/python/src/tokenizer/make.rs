@@ -1,6 +1,6 @@
 //! Tokenizers from tables, and from one another.
 use pyo3::prelude::*;
-use tokenmill_core::description::{Normalizer, PreTokenizer};
+use tokenmill_core::description::{Description, HookName, Normalizer, PreTokenizer};
 use tokenmill_core::error::Error;
 
 use super::Tokenizer;
@@ -129,11 +129,9 @@ impl Tokenizer {
         function: &Bound<'_, PyAny>,
         name: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let mut description = self.engine.description().clone();
-        let mut known = self.hooks.named_by(py, &description);
-        let hook = known.add_given(function, name)?;
-        description.normalizer = hook.map(Normalizer::Hook).into_iter().collect();
-        Self::build(py, description, &[], &known)
+        self.with_hook(py, function, name, |description, hook| {
+            description.normalizer = hook.map(Normalizer::Hook).into_iter().collect();
+        })
     }
 
     /// The same tokenizer with a function of yours in place of its pre-tokenizer; `None`: text between
@@ -149,10 +147,24 @@ impl Tokenizer {
         function: &Bound<'_, PyAny>,
         name: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        self.with_hook(py, function, name, |description, hook| {
+            description.pre_tokenizer = hook.map(PreTokenizer::Hook).into_iter().collect();
+        })
+    }
+}
+
+impl Tokenizer {
+    /// The same tokenizer with a function of the caller's where `put` puts it in the description.
+    fn with_hook(
+        &self,
+        py: Python<'_>,
+        function: &Bound<'_, PyAny>,
+        name: Option<&Bound<'_, PyAny>>,
+        put: impl FnOnce(&mut Description, Option<HookName>),
+    ) -> PyResult<Self> {
         let mut description = self.engine.description().clone();
         let mut known = self.hooks.named_by(py, &description);
-        let hook = known.add_given(function, name)?;
-        description.pre_tokenizer = hook.map(PreTokenizer::Hook).into_iter().collect();
+        put(&mut description, known.add_given(function, name)?);
         Self::build(py, description, &[], &known)
     }
 }
