@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .making import Content, Source
+from .messages import Model, fields
 
 KEPT = 3000
 """Tokens of a cut vocabulary."""
@@ -85,35 +86,9 @@ PRECOMPILED_CHARSMAP = 2
 
 def charsmap(model: bytes) -> str:
     """The table of a model's normalizer, in base64."""
-    table = message_field(message_field(model, NORMALIZER_SPEC), PRECOMPILED_CHARSMAP)
+    rules = Model.of(model).part(NORMALIZER_SPEC)
+    table = next(value for number, _, value in fields(rules) if number == PRECOMPILED_CHARSMAP)
     return base64.b64encode(table).decode()
-
-
-def message_field(message: bytes, wanted: int) -> bytes:
-    """The bytes of one field of a protobuf message that has numbers, bytes and 32-bit values."""
-    at = 0
-
-    def varint() -> int:
-        nonlocal at
-        number = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            number |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return number
-
-    while at < len(message):
-        tag = varint()
-        size = {0: 0, 2: 0, 5: 4}[tag & 7]
-        if tag & 7 != 5:
-            value = varint()
-            size = value if tag & 7 == 2 else 0
-        if tag >> 3 == wanted:
-            return message[at : at + size]
-        at += size
-    raise LookupError(wanted)
 
 
 def cut(document: Any) -> Any:
