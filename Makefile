@@ -34,7 +34,7 @@ test: $(BUILT) $(TOOLS)  ## tests of Rust and Python, but for the slow ones
 
 test-slow: $(BUILT) $(TOOLS)  ## every test, the slow ones too
 	TOKENMILL_SLOW=1 PYO3_PYTHON=$(abspath $(BIN)/python) cargo test --locked
-	TOKENMILL_SLOW=1 $(BIN)/python -m pytest -W error --slow
+	TOKENMILL_SLOW=1 $(BIN)/python -m pytest -W error --slow -n auto --maxprocesses=4
 
 check: $(BUILT) $(TOOLS)  ## formatting, lints, types, stubs
 	cargo fmt --all --check
