@@ -38,7 +38,17 @@ impl Level {
     }
 
     /// Does this machine have it?
+    #[inline]
     pub fn is_available(self) -> bool {
+        let known = match AVAILABLE.load(Ordering::Relaxed) {
+            0 => find_available(),
+            known => known,
+        };
+        known >> self as u8 & 1 == 1
+    }
+
+    /// Asks the processor.
+    fn is_found(self) -> bool {
         match self {
             Self::Portable => true,
             Self::Neon => cfg!(target_arch = "aarch64"),
@@ -50,7 +60,7 @@ impl Level {
             }
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {
-                Self::Avx2.is_available()
+                Self::Avx2.is_found()
                     && is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512vl")
@@ -59,6 +69,17 @@ impl Level {
             Self::Avx2 | Self::Avx512 => false,
         }
     }
+}
+
+/// A bit for each level that the machine has; 0 until the processor has been asked.
+static AVAILABLE: AtomicU8 = AtomicU8::new(0);
+
+#[cold]
+fn find_available() -> u8 {
+    let found = Level::ALL.into_iter().filter(|level| level.is_found());
+    let found = found.fold(0, |bits, level| bits | 1 << level as u8);
+    AVAILABLE.store(found, Ordering::Relaxed);
+    found
 }
 
 impl fmt::Display for Level {

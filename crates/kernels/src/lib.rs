@@ -7,10 +7,12 @@ mod automaton;
 mod code_units;
 pub mod cpu;
 mod double_array;
+pub mod huge;
 mod merge_table;
 mod pair_table;
 pub mod planes;
 mod prefetch;
+pub mod rows;
 pub mod short_table;
 mod trie;
 

@@ -4,6 +4,8 @@
 //! begins with them; the others stand in buckets of four, which are compared without a branch: it
 //! cannot be foretold which one it is.
 
+use crate::huge;
+
 const BITS: u32 = 21;
 
 /// In place of a number: the pair is not there. Numbers are below this.
@@ -18,6 +20,11 @@ const FILTER_BITS: u32 = 4;
 /// Entries in a bucket.
 const BUCKET: usize = 4;
 
+/// Entries that are looked at together, in one line of memory.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
+struct Bucket([u64; BUCKET]);
+
 /// A look-up probes at most this many buckets: when an entry finds no place the table is built
 /// again with another seed, so that no crafted set of keys can make look-ups slow.
 const MAX_PROBE: usize = 8;
@@ -29,7 +36,7 @@ pub struct MergeTable {
     grid: Vec<u32>,
     /// Key and value in one word; at most half full. A bucket is filled from the front, and then the
     /// next one.
-    buckets: Vec<[u64; BUCKET]>,
+    buckets: Vec<Bucket>,
     /// Sixteen bits for each bucket: is there an entry whose hash begins like this? Most pairs that
     /// somebody asks for are not there, and this fits a cache that the buckets do not fit.
     filter: Vec<u64>,
@@ -37,6 +44,10 @@ pub struct MergeTable {
     seed: u64,
     len: usize,
 }
+
+/// A pair that was asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Asked(u64);
 
 #[inline]
 fn key(left: u32, right: u32) -> u64 {
@@ -50,7 +61,7 @@ impl MergeTable {
         let bits = (slots / BUCKET).trailing_zeros();
         Self {
             grid: vec![NO_MERGE; 1 << 16],
-            buckets: vec![[EMPTY; BUCKET]; 1 << bits],
+            buckets: huge::filled(Bucket([EMPTY; BUCKET]), 1 << bits),
             filter: vec![0; 1 << (bits + FILTER_BITS - 6)],
             shift: 64 - bits,
             seed: 0x9e37_79b9_7f4a_7c15,
@@ -91,12 +102,12 @@ impl MergeTable {
     fn rebuild(&mut self, added: u64) {
         let mut bits = 64 - self.shift + u32::from(self.is_crowded());
         let old = std::mem::take(&mut self.buckets);
-        let entries = old.iter().flatten().copied().filter(|&slot| slot != EMPTY).chain([added]);
+        let entries = old.iter().flat_map(|bucket| bucket.0).filter(|&slot| slot != EMPTY).chain([added]);
         loop {
             self.shift = 64 - bits;
             for _ in 0..8 {
                 self.seed = self.seed.wrapping_mul(0x2545_f491_4f6c_dd1d).rotate_left(23) | 1;
-                self.buckets = vec![[EMPTY; BUCKET]; 1 << bits];
+                self.buckets = huge::filled(Bucket([EMPTY; BUCKET]), 1 << bits);
                 if entries.clone().all(|entry| put(&mut self.buckets, entry, self.seed, self.shift)) {
                     self.filter = vec![0; 1 << (bits + FILTER_BITS - 6)];
                     entries.clone().for_each(|entry| self.add_to_filter(entry >> BITS));
@@ -125,11 +136,31 @@ impl MergeTable {
     /// As [`Self::get`], for pairs that are not both bytes.
     #[inline]
     pub fn get_product(&self, left: u32, right: u32) -> u32 {
-        let key = key(left, right);
+        self.get_key(key(left, right))
+    }
+
+    /// What to ask [`Self::get_asked`] for the same as [`Self::get_product`]. A number may be [`NO_MERGE`], which
+    /// merges with nothing. Asks for the memory that will be looked at.
+    #[inline]
+    pub(crate) fn ask(&self, left: u32, right: u32) -> Asked {
+        // No entry has the key 0, that of two bytes, and its bucket is always near.
+        let asked = Asked(if left.max(right) == NO_MERGE { 0 } else { key(left, right) });
+        crate::prefetch::prefetch(&self.buckets, home(asked.0, self.seed, self.shift));
+        asked
+    }
+
+    /// What the pair that was asked for merges to, or [`NO_MERGE`].
+    #[inline]
+    pub(crate) fn get_asked(&self, asked: Asked) -> u32 {
+        self.get_key(asked.0)
+    }
+
+    #[inline]
+    fn get_key(&self, key: u64) -> u32 {
         let mask = self.buckets.len() - 1;
         let mut at = home(key, self.seed, self.shift);
         loop {
-            let bucket = &self.buckets[at & mask];
+            let bucket = &self.buckets[at & mask].0;
             let mut value = NO_MERGE;
             for &slot in bucket {
                 value = if slot >> BITS == key { slot as u32 & NO_MERGE } else { value };
@@ -177,11 +208,11 @@ fn home(key: u64, seed: u64, shift: u32) -> usize {
     (key.wrapping_mul(seed) >> shift) as usize
 }
 
-fn put(buckets: &mut [[u64; BUCKET]], entry: u64, seed: u64, shift: u32) -> bool {
+fn put(buckets: &mut [Bucket], entry: u64, seed: u64, shift: u32) -> bool {
     let home = home(entry >> BITS, seed, shift);
     let mask = buckets.len() - 1;
     for at in home..home + MAX_PROBE {
-        if let Some(slot) = buckets[at & mask].iter_mut().find(|slot| **slot == EMPTY) {
+        if let Some(slot) = buckets[at & mask].0.iter_mut().find(|slot| **slot == EMPTY) {
             *slot = entry;
             return true;
         }
@@ -213,6 +244,11 @@ mod tests {
                 let want = map.get(&pair).copied().unwrap_or(NO_MERGE);
                 prop_assert_eq!(table.get(pair.0, pair.1), want);
                 prop_assert_eq!(table.get_rare(pair.0, pair.1), want);
+                prop_assert_eq!(table.get_asked(table.ask(pair.0, NO_MERGE)), NO_MERGE);
+                prop_assert_eq!(table.get_asked(table.ask(NO_MERGE, pair.1)), NO_MERGE);
+                if pair.0 | pair.1 >= 256 {
+                    prop_assert_eq!(table.get_asked(table.ask(pair.0, pair.1)), want);
+                }
                 if let (Ok(left), Ok(right)) = (u8::try_from(pair.0), u8::try_from(pair.1)) {
                     prop_assert_eq!(table.get_bytes(left, right), want);
                 }

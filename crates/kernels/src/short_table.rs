@@ -4,6 +4,8 @@
 //! pretokens never have the same key and comparing keys is comparing texts. An entry holds up to
 //! three ids beside its key; two entries share a line of 64 bytes.
 
+use crate::huge;
+
 /// So long may a pretoken be.
 pub const SHORT: usize = 15;
 
@@ -62,7 +64,7 @@ pub fn hash(key: Key) -> u64 {
 pub struct Value {
     /// The first `count` are ids. Where there are more than fit, what the owner put there.
     pub words: [u32; INLINE],
-    /// How many ids.
+    /// How many ids. Its highest bit is not the owner's.
     pub count: u32,
 }
 
@@ -74,6 +76,23 @@ struct Entry {
 }
 
 const EMPTY: Entry = Entry { key: 0, value: Value { words: [0; INLINE], count: 0 } };
+
+/// In the count of a bucket's last entry: a key that would have stood in this bucket stands in one behind it.
+/// Without it a key that is not here is nowhere.
+const OVERFLOWS: u32 = 1 << 31;
+
+impl Entry {
+    #[inline]
+    fn value(&self) -> Value {
+        Value { count: self.value.count & !OVERFLOWS, ..self.value }
+    }
+
+    /// Takes another key and value.
+    fn put(&mut self, key: Key, value: Value) {
+        let mark = self.value.count & OVERFLOWS;
+        *self = Self { key, value: Value { count: value.count | mark, ..value } };
+    }
+}
 
 /// Entries that are looked at together.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +113,7 @@ impl ShortTable {
     pub fn new(bits: u32) -> Self {
         // A shift of all 64 bits is none.
         let bits = bits.clamp(1, 40);
-        Self { buckets: vec![Bucket([EMPTY; 2]); 1 << bits], shift: 64 - bits, len: 0 }
+        Self { buckets: huge::filled(Bucket([EMPTY; 2]), 1 << bits), shift: 64 - bits, len: 0 }
     }
 
     /// Heap bytes of a table of `2^bits` buckets.
@@ -129,44 +148,44 @@ impl ShortTable {
 
     /// The value of a key with this hash.
     #[inline]
-    pub fn get(&self, key: Key, hash: u64) -> Option<&Value> {
+    pub fn get(&self, key: Key, hash: u64) -> Option<Value> {
         let home = self.home(hash);
-        let [one, other] = &self.buckets[home].0;
-        if one.key == key {
-            return Some(&one.value);
+        let bucket = &self.buckets[home].0;
+        // Which of the two it is cannot be foretold, so there is no branch for it.
+        let is_other = bucket[1].key == key;
+        if (bucket[0].key == key) | is_other {
+            return Some(bucket[usize::from(is_other)].value());
         }
-        if other.key == key {
-            return Some(&other.value);
-        }
-        // Places are filled in order, so behind an empty one there is nothing.
-        if other.key == 0 { None } else { self.get_behind(key, home) }
+        if bucket[1].value.count & OVERFLOWS == 0 { None } else { self.get_behind(key, home) }
     }
 
     #[cold]
-    fn get_behind(&self, key: Key, home: usize) -> Option<&Value> {
-        for step in 1..PROBES {
-            let bucket = &self.buckets[(home + step) & (self.buckets.len() - 1)].0;
-            for entry in bucket {
-                if entry.key == key {
-                    return Some(&entry.value);
-                }
-            }
-            if bucket[1].key == 0 {
-                return None;
-            }
-        }
-        None
+    fn get_behind(&self, key: Key, home: usize) -> Option<Value> {
+        let (bucket, entry) = self.place_behind(key, home)?;
+        Some(self.buckets[bucket].0[entry].value())
     }
 
-    /// As [`Self::get`], to change the value.
-    pub fn get_mut(&mut self, key: Key, hash: u64) -> Option<&mut Value> {
-        let home = self.home(hash);
-        let mask = self.buckets.len() - 1;
-        let place = (0..PROBES).map(|step| (home + step) & mask).find_map(|bucket| {
+    /// Where a key stands that does not stand in its own bucket.
+    fn place_behind(&self, key: Key, home: usize) -> Option<(usize, usize)> {
+        if self.buckets[home].0[1].value.count & OVERFLOWS == 0 {
+            return None;
+        }
+        (1..PROBES).find_map(|step| {
+            let bucket = (home + step) & (self.buckets.len() - 1);
             let entry = self.buckets[bucket].0.iter().position(|entry| entry.key == key)?;
             Some((bucket, entry))
-        });
-        place.map(|(bucket, entry)| &mut self.buckets[bucket].0[entry].value)
+        })
+    }
+
+    /// Changes the value of a key that is there; says whether it is.
+    pub fn set(&mut self, key: Key, hash: u64, value: Value) -> bool {
+        let home = self.home(hash);
+        let own = self.buckets[home].0.iter().position(|entry| entry.key == key);
+        let place = own.map(|entry| (home, entry)).or_else(|| self.place_behind(key, home));
+        if let Some((bucket, entry)) = place {
+            self.buckets[bucket].0[entry].put(key, value);
+        }
+        place.is_some()
     }
 
     /// Puts a key that is not there. False where all its places are taken.
@@ -176,7 +195,10 @@ impl ShortTable {
         for step in 0..PROBES {
             for entry in &mut self.buckets[(home + step) & mask].0 {
                 if entry.key == 0 {
-                    *entry = Entry { key, value };
+                    entry.put(key, value);
+                    if step > 0 {
+                        self.buckets[home].0[1].value.count |= OVERFLOWS;
+                    }
                     self.len += 1;
                     return true;
                 }
@@ -188,17 +210,17 @@ impl ShortTable {
     /// Puts a key that is not there in the place of another one.
     pub fn replace(&mut self, key: Key, hash: u64, value: Value) {
         let home = self.home(hash);
-        self.buckets[home].0[(hash & 1) as usize] = Entry { key, value };
+        self.buckets[home].0[(hash & 1) as usize].put(key, value);
     }
 
-    /// A table twice as large with the same entries; one that has no place there is left out.
+    /// A table of `2^bits` buckets with the same entries; one that has no place there is left out.
     #[must_use]
-    pub fn doubled(&self) -> Self {
-        let mut doubled = Self::new(self.bits() + 1);
+    pub fn grown(&self, bits: u32) -> Self {
+        let mut grown = Self::new(bits);
         for entry in self.buckets.iter().flat_map(|bucket| &bucket.0).filter(|entry| entry.key != 0) {
-            doubled.insert(entry.key, hash(entry.key), entry.value);
+            grown.insert(entry.key, hash(entry.key), entry.value());
         }
-        doubled
+        grown
     }
 
     /// Forgets everything.
@@ -248,7 +270,7 @@ mod tests {
             let mut map: HashMap<Key, Value> = HashMap::new();
             for (i, pretoken) in pretokens.iter().enumerate() {
                 let key = key_at(pretoken, 0, pretoken.len());
-                prop_assert_eq!(table.get(key, hash(key)), map.get(&key));
+                prop_assert_eq!(table.get(key, hash(key)), map.get(&key).copied());
                 if map.contains_key(&key) {
                     continue;
                 }
@@ -256,14 +278,17 @@ mod tests {
                 if table.insert(key, hash(key), new) {
                     map.insert(key, new);
                 } else {
-                    table = table.doubled();
+                    table = table.grown(table.bits() + 1);
                     map.retain(|&key, _| table.get(key, hash(key)).is_some());
                 }
                 prop_assert_eq!(table.len(), map.len());
             }
-            for (&key, value) in &map {
-                prop_assert_eq!(table.get(key, hash(key)), Some(value));
+            for (&key, &old) in &map {
+                prop_assert_eq!(table.get(key, hash(key)), Some(old));
+                prop_assert!(table.set(key, hash(key), value(7)));
+                prop_assert_eq!(table.get(key, hash(key)), Some(value(7)));
             }
+            prop_assert!(!table.set(key_at(b"absent", 0, 6), hash(key_at(b"absent", 0, 6)), value(7)));
         }
     }
 
@@ -275,7 +300,7 @@ mod tests {
         assert_eq!((taken, table.len()), (4, 4));
         let key = keys[99];
         table.replace(key, hash(key), value(8));
-        assert_eq!(table.get(key, hash(key)), Some(&value(8)));
+        assert_eq!(table.get(key, hash(key)), Some(value(8)));
         assert_eq!(table.len(), 4);
         table.clear();
         assert!(table.is_empty());

@@ -1,8 +1,8 @@
 //! What pretokens become, looked up in place of asking the model.
 //!
-//! Two parts. The [`Seed`] holds every token that a pretoken may become at once; it is made with the
-//! engine, shared, and never changes. [`Learnt`] holds what one worker met; together they keep to
-//! the bytes of a [`Budget`]. Neither ever changes a result.
+//! Two parts. [`Learnt`] holds what one worker met, and is asked first; together the workers keep to the bytes of a
+//! [`Budget`]. The [`Seed`] holds every token that a pretoken may become at once; it is made with the engine,
+//! shared, and never changes. Neither ever changes a result.
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -22,12 +22,18 @@ const FEW_SPACES: u8 = 0xE0;
 /// A worker starts with `2^FIRST_BITS` buckets.
 const FIRST_BITS: u32 = 8;
 
+/// It has few where they are fewer than `2^FEW_BITS`.
+const FEW_BITS: u32 = 14;
+
 /// What all workers of a tokenizer may learn, in bytes.
 pub(super) const DEFAULT_CACHE_BYTES: usize = 32 << 20;
 
 /// The tokens that a pretoken may become at once.
 #[derive(Debug)]
-pub(super) struct Seed(ShortTable);
+pub(super) struct Seed {
+    table: ShortTable,
+    is_whole: bool,
+}
 
 impl Seed {
     /// Those of a model for which that can be said beforehand.
@@ -42,33 +48,35 @@ impl Seed {
         // Two places a bucket, at most four in five of them taken.
         let buckets = (tokens().count() * 5 / 8).max(2).next_power_of_two();
         let mut table = ShortTable::new(buckets.trailing_zeros());
+        let mut is_whole = true;
         for (id, bytes) in tokens() {
             let key = short_table::key_at(bytes, 0, bytes.len());
             let hash = short_table::hash(key);
             let value = Value { words: [id, 0, 0], count: 1 };
-            match table.get_mut(key, hash) {
-                // Of tokens with the same bytes the last counts, as in the vocabulary.
-                Some(place) => *place = value,
-                // Where there is no place for it, the model is asked.
-                None => _ = table.insert(key, hash, value),
-            }
+            // Of tokens with the same bytes the last counts, as in the vocabulary.
+            is_whole &= table.set(key, hash, value) || table.insert(key, hash, value);
         }
-        Self(table)
+        Self { table, is_whole }
     }
 
     #[inline]
-    pub(super) fn get(&self, key: Key, hash: u64) -> Option<&Value> {
-        self.0.get(key, hash)
+    pub(super) fn get(&self, key: Key, hash: u64) -> Option<Value> {
+        self.table.get(key, hash)
+    }
+
+    /// Is what a pretoken may become at once always found? If not, the model is asked.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     #[inline]
     pub(super) fn prefetch(&self, hash: u64) {
-        self.0.prefetch(hash);
+        self.table.prefetch(hash);
     }
 
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
-        self.0.memory()
+        self.table.memory()
     }
 }
 
@@ -107,15 +115,18 @@ impl Budget {
     }
 }
 
-/// A pretoken as it is looked up; 0 for one that is not kept.
-#[inline]
-pub(super) fn key_at(text: &[u8], start: usize, length: usize) -> Key {
-    if length <= SHORT {
-        short_table::key_at(text, start, length)
-    } else if length <= LONGEST && text[start] < FEW_SPACES {
-        long_key(&text[start..start + length])
-    } else {
-        0
+/// A pretoken that is longer than a key as it is looked up; 0 for one that is not kept.
+pub(super) fn key_of_long(pretoken: &[u8]) -> Key {
+    let is_kept = pretoken.len() <= LONGEST && pretoken.first().is_some_and(|&first| first < FEW_SPACES);
+    if is_kept { long_key(pretoken) } else { 0 }
+}
+
+/// A pretoken of any length as it is looked up; 0 for one that is not kept.
+pub(super) fn key_of(pretoken: &[u8]) -> Key {
+    match pretoken.len() {
+        0 => 0,
+        1..=SHORT => short_table::key_at(pretoken, 0, pretoken.len()),
+        _ => key_of_long(pretoken),
     }
 }
 
@@ -141,7 +152,7 @@ fn mix(word: u64, factor: u64) -> u64 {
 
 /// In the count of a value: its words say where the bytes start, where the ids start, and how long
 /// the pretoken is.
-const IS_LONG: u32 = 1 << 31;
+const IS_LONG: u32 = 1 << 30;
 
 /// What one worker met.
 #[derive(Debug)]
@@ -154,6 +165,7 @@ pub(super) struct Learnt {
     budget: Arc<Budget>,
     /// Bytes of the budget that this worker has.
     held: usize,
+    times_forgotten: u64,
     lookups: u64,
     misses: u64,
 }
@@ -176,6 +188,7 @@ impl Learnt {
             ids: Vec::new(),
             budget: Arc::clone(budget),
             held: 0,
+            times_forgotten: 0,
             lookups: 0,
             misses: 0,
         };
@@ -192,7 +205,7 @@ impl Learnt {
     }
 
     #[inline]
-    pub(super) fn get(&self, key: Key, hash: u64) -> Option<&Value> {
+    pub(super) fn get(&self, key: Key, hash: u64) -> Option<Value> {
         self.table.get(key, hash)
     }
 
@@ -201,16 +214,8 @@ impl Learnt {
         self.table.prefetch(hash);
     }
 
-    /// The ids of an entry; `None` where it is another pretoken's.
-    #[inline]
-    pub(super) fn ids_of<'a>(&'a self, value: &'a Value, pretoken: &[u8]) -> Option<&'a [TokenId]> {
-        match value.words.get(..value.count as usize) {
-            Some(ids) => Some(ids),
-            None => self.ids_apart(value, pretoken),
-        }
-    }
-
-    fn ids_apart(&self, value: &Value, pretoken: &[u8]) -> Option<&[TokenId]> {
+    /// The ids of a value that has more of them than stand in it; `None` where it is another pretoken's.
+    pub(super) fn ids_apart(&self, value: &Value, pretoken: &[u8]) -> Option<&[TokenId]> {
         let [first, second, length] = value.words.map(|word| word as usize);
         let count = (value.count & !IS_LONG) as usize;
         if value.count & IS_LONG == 0 {
@@ -220,17 +225,26 @@ impl Learnt {
         if is_same { self.ids.get(second..second + count) } else { None }
     }
 
+    /// How often everything was forgotten: what was found before that means nothing any more.
+    pub(super) fn times_forgotten(&self) -> u64 {
+        self.times_forgotten
+    }
+
     /// Keeps what a pretoken became that was not found.
     pub(super) fn learn(&mut self, key: Key, hash: u64, pretoken: &[u8], ids: &[TokenId]) {
         if self.held == 0 || key == 0 {
             return;
         }
+        // It may have come twice in a chunk.
+        if self.get(key, hash).is_some_and(|value| value.count & IS_LONG == 0) {
+            return;
+        }
         let apart = pretoken.len() > SHORT || ids.len() > INLINE;
         let bytes = if pretoken.len() > SHORT { pretoken } else { &[] };
-        // Three places in four, so that look-ups end soon.
+        // Seven places in eight, so that look-ups end soon.
         let is_full = |learnt: &Self| {
             let buckets = 1 << learnt.table.bits();
-            learnt.table.len() * 2 >= buckets * 3
+            learnt.table.len() * 4 >= buckets * 7
                 || learnt.bytes.len() + bytes.len() > buckets * BYTES
                 || (apart && learnt.ids.len() + ids.len() > buckets * IDS)
         };
@@ -253,24 +267,29 @@ impl Learnt {
         } else {
             value.words[..ids.len()].copy_from_slice(ids);
         }
-        if !self.table.insert(key, hash, value) {
+        // A long one with the same hash gives way.
+        let is_put = value.count & IS_LONG != 0 && self.table.set(key, hash, value);
+        if !is_put && !self.table.insert(key, hash, value) {
             self.table.replace(key, hash, value);
         }
     }
 
-    /// Doubles the tables; where the budget does not allow that, forgets what is in them. What is
-    /// met often is soon learnt again.
+    /// Doubles the tables, small ones twice; where the budget does not allow that, forgets what is in them. What
+    /// is met often is soon learnt again.
     #[cold]
     fn make_room(&mut self) {
         let bits = self.table.bits();
-        if self.take(room(bits)) {
-            self.table = self.table.doubled();
-            self.bytes.reserve_exact((BYTES << (bits + 1)) - self.bytes.len());
-            self.ids.reserve_exact((IDS << (bits + 1)) - self.ids.len());
+        let steps: &[u32] = if bits < FEW_BITS { &[2, 1] } else { &[1] };
+        let grown = steps.iter().map(|step| bits + step).find(|&grown| self.take(room(grown) - room(bits)));
+        if let Some(grown) = grown {
+            self.table = self.table.grown(grown);
+            self.bytes.reserve_exact((BYTES << grown) - self.bytes.len());
+            self.ids.reserve_exact((IDS << grown) - self.ids.len());
         } else {
             self.table.clear();
             self.bytes.clear();
             self.ids.clear();
+            self.times_forgotten += 1;
         }
     }
 

@@ -1,68 +1,182 @@
 //! Pretokens by chunks: first the split finds some hundred of them and asks for what is known of
-//! each, then that is taken, when it has had time to come near.
-use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
+//! each, then that is taken, when it has had time to come near. What is not known of a chunk is found out
+//! together.
+use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT, Value};
 
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
 use crate::ids::TokenId;
 use crate::model::Scratch;
+use crate::model::bpe::{Bpe, TOGETHER, TOGETHER_BYTES};
 use crate::pattern::Splitter;
 use crate::span::Span;
 use crate::watch::Ticker;
 
 use super::Engine;
-use super::cache::{Learnt, Seed, key_at};
+use super::cache::{Learnt, key_of, key_of_long};
 use super::encode::{Run, Sink, Wants, placed};
+use super::worker::Worker;
 
-/// Pretokens of a chunk.
+/// Parts of a chunk.
 const LENGTH: usize = 256;
 /// A chunk whose pretokens took this much work to find is taken at once, so that a wish to stop is
 /// heard in time.
 const WORK: usize = 1 << 15;
 /// Ids that may wait when others than those of an entry are put behind them.
 const ROOM: usize = 256;
-/// Ids that may wait for a sink: these, and an entry for each pretoken.
+/// Ids that may wait for a sink: these, and an entry for each part.
 const IDS: usize = LENGTH * INLINE + ROOM;
 
-/// Pretokens that were found, and ids that were not yet given out.
+/// In the key of a segment of a long pretoken, where a pretoken with the same bytes may have other ids.
+const IS_SEGMENT: Key = 0x40 << 120;
+/// The key of a segment that is not kept.
+const SOME_SEGMENT: Key = IS_SEGMENT;
+
+/// Is it the key of a segment that is no pretoken?
+fn is_segment(key: Key) -> bool {
+    (key >> 124) == (IS_SEGMENT >> 124)
+}
+
+/// A pretoken, or a segment of one that is too long to be kept: segments repeat where whole
+/// pretokens do not.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    /// What it is looked up by; 0 for a pretoken that is not kept.
+    key: Key,
+    hash: u64,
+    /// It begins where the one before it ends.
+    end: usize,
+}
+
+/// Parts of a text that were found, and ids that were not yet given out.
 #[derive(Debug)]
 pub(super) struct Chunk {
-    spans: [Span; LENGTH],
-    keys: [Key; LENGTH],
-    hashes: [u64; LENGTH],
+    parts: [Part; LENGTH],
     length: usize,
+    /// Where the first part begins, and where the last one ends.
+    start: usize,
+    end: usize,
     work: usize,
+    /// Of each part what is known of it; no ids for the others.
+    values: [Value; LENGTH],
+    others: Others,
     ids: [TokenId; IDS],
 }
+
+/// In place of a value that is not known.
+const UNKNOWN: Value = Value { words: [0; INLINE], count: 0 };
 
 impl Default for Chunk {
     fn default() -> Self {
         Self {
-            spans: [Span::new(0, 0); LENGTH],
-            keys: [0; LENGTH],
-            hashes: [0; LENGTH],
+            parts: [Part { key: 0, hash: 0, end: 0 }; LENGTH],
             length: 0,
+            start: 0,
+            end: 0,
             work: 0,
+            values: [UNKNOWN; LENGTH],
+            others: Others::default(),
             ids: [0; IDS],
         }
     }
 }
 
 impl Chunk {
-    /// Puts a pretoken of `text`. True if the chunk should be taken now.
+    fn is_full(&self) -> bool {
+        self.length == LENGTH
+    }
+
+    fn begin(&mut self, at: usize) {
+        (self.length, self.start, self.end, self.work) = (0, at, at, 0);
+    }
+
+    /// Puts the pretokens with these ends, up to the first long one and as many as there is room for; says
+    /// how many.
     #[inline]
-    fn push(&mut self, text: &[u8], span: Span, work: usize, (seed, learnt): (&Seed, &Learnt)) -> bool {
-        let key = key_at(text, span.start, span.len());
+    fn put_short(&mut self, text: &[u8], ends: &[usize], learnt: &Learnt) -> usize {
+        let mut start = self.end;
+        let mut count = 0;
+        for (part, &end) in self.parts[self.length..].iter_mut().zip(ends) {
+            let length = end - start;
+            if length > SHORT {
+                break;
+            }
+            let key = short_table::key_at(text, start, length);
+            let hash = short_table::hash(key);
+            learnt.prefetch(hash);
+            *part = Part { key, hash, end };
+            start = end;
+            count += 1;
+        }
+        self.length += count;
+        self.end = start;
+        count
+    }
+
+    /// Puts one more. There is room for it.
+    fn put(&mut self, key: Key, end: usize, learnt: &Learnt) {
         let hash = short_table::hash(key);
-        seed.prefetch(hash);
         learnt.prefetch(hash);
-        let at = self.length % LENGTH;
-        self.spans[at] = span;
-        self.keys[at] = key;
-        self.hashes[at] = hash;
-        self.length = at + 1;
-        self.work += work;
-        self.length == LENGTH || self.work >= WORK
+        self.parts[self.length % LENGTH] = Part { key, hash, end };
+        self.length += 1;
+        self.end = end;
+    }
+
+    #[inline]
+    fn span(&self, at: usize) -> Span {
+        let start = if at == 0 { self.start } else { self.parts[at - 1].end };
+        Span::new(start, self.parts[at].end)
+    }
+}
+
+/// The parts of a chunk that nothing is known of, in order, and what they become.
+#[derive(Debug, Default)]
+struct Others {
+    found: Vec<Found>,
+    ids: Vec<TokenId>,
+}
+
+impl Others {
+    fn clear(&mut self) {
+        self.found.clear();
+        self.ids.clear();
+    }
+}
+
+/// The ids of one of them.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    part: usize,
+    start: usize,
+    count: usize,
+}
+
+impl Found {
+    fn ids(self, ids: &[TokenId]) -> &[TokenId] {
+        ids.get(self.start..self.start + self.count).unwrap_or_default()
+    }
+}
+
+/// Unknown parts that are to be merged side by side.
+#[derive(Debug, Default)]
+struct Group {
+    indices: [usize; TOGETHER],
+    count: usize,
+}
+
+impl Group {
+    fn merge(&mut self, bpe: &Bpe, text: &[u8], chunk: &mut Chunk) {
+        let indices = &self.indices[..std::mem::take(&mut self.count)];
+        let mut segments: [&[u8]; TOGETHER] = [&[]; TOGETHER];
+        for (segment, &index) in segments.iter_mut().zip(indices) {
+            *segment = chunk.span(chunk.others.found[index].part).of(text);
+        }
+        let Others { found, ids } = &mut chunk.others;
+        let mut start = ids.len();
+        for (&index, count) in indices.iter().zip(bpe.encode_together(segments, ids)) {
+            found[index] = Found { start, count, ..found[index] };
+            start += count;
+        }
     }
 }
 
@@ -77,15 +191,68 @@ impl Engine {
         sink: &mut S,
     ) -> Result<()> {
         let text = piece.text.as_bytes();
-        let split = splitter.for_each(piece.text, |span| {
-            let worker = &mut *run.worker;
-            let tables = (&self.seed, &worker.learnt);
-            let is_full = worker.chunk.push(text, span, splitter.work(span.len()), tables);
-            if is_full { self.take_chunk(text, piece.origins, run, sink) } else { Ok(()) }
+        run.worker.chunk.begin(0);
+        let split = splitter.for_each_ends(piece.text, |mut ends| {
+            while let Some(&next) = ends.first() {
+                let chunk = &mut run.worker.chunk;
+                let (start, before) = (chunk.end, chunk.length);
+                let count = chunk.put_short(text, ends, &run.worker.learnt);
+                chunk.work += splitter.work_of(chunk.length - before, chunk.end - start);
+                ends = &ends[count..];
+                if chunk.is_full() || chunk.work >= WORK {
+                    self.take_chunk(text, piece.origins, run, sink)?;
+                } else if count == 0 {
+                    self.put_long(text, piece.origins, (splitter, next), run, sink)?;
+                    ends = &ends[1..];
+                }
+            }
+            Ok(())
         });
         // What was found before a split failed has its error first.
         self.take_chunk(text, piece.origins, run, sink)?;
         split
+    }
+
+    /// Puts the pretoken that ends at `end`, or the segments of it.
+    fn put_long<S: Sink>(
+        &self,
+        text: &[u8],
+        origins: Origins<'_>,
+        (splitter, end): (&Splitter, usize),
+        run: &mut Run<'_, '_>,
+        sink: &mut S,
+    ) -> Result<()> {
+        let worker = &mut *run.worker;
+        let start = worker.chunk.end;
+        let pretoken = &text[start..end];
+        worker.chunk.work += splitter.work(pretoken.len());
+        let key = key_of_long(pretoken);
+        let Some(bpe) = self.goes_by_segments(pretoken).filter(|_| key == 0) else {
+            worker.chunk.put(key, end, &worker.learnt);
+            return Ok(());
+        };
+        let mark = if bpe.segments_are_pretokens() { 0 } else { IS_SEGMENT };
+        let mut from = 0;
+        while from < pretoken.len() {
+            let to = bpe.next_cut(pretoken, from);
+            let worker = &mut *run.worker;
+            let key = match to - from {
+                length @ 0..=SHORT => short_table::key_at(text, start + from, length) | mark,
+                _ => SOME_SEGMENT,
+            };
+            worker.chunk.put(key, start + to, &worker.learnt);
+            if worker.chunk.is_full() {
+                self.take_chunk(text, origins, run, sink)?;
+            }
+            from = to;
+        }
+        Ok(())
+    }
+
+    /// The model, where a pretoken is its segments joined.
+    fn goes_by_segments(&self, pretoken: &[u8]) -> Option<&Bpe> {
+        let bpe = self.parts.model.as_bpe().filter(|_| pretoken.len() > SHORT)?;
+        bpe.goes_by_segments(pretoken, &self.parts.vocabulary).then_some(bpe)
     }
 
     fn take_chunk<S: Sink>(
@@ -95,43 +262,122 @@ impl Engine {
         run: &mut Run<'_, '_>,
         sink: &mut S,
     ) -> Result<()> {
-        let worker = &mut *run.worker;
-        let chunk = &mut worker.chunk;
-        let length = std::mem::take(&mut chunk.length);
-        run.ticker.spend(std::mem::take(&mut chunk.work))?;
-        let (mut waiting, mut misses) = (0, 0);
-        for at in 0..length {
-            let (key, hash) = (chunk.keys[at], chunk.hashes[at]);
-            if key != 0
-                && let Some(value) = self.seed.get(key, hash).or_else(|| worker.learnt.get(key, hash))
-            {
-                let count = value.count as usize;
-                if count <= INLINE {
-                    if matches!(S::WANTS, Wants::Ids) {
-                        chunk.ids[waiting..waiting + INLINE].copy_from_slice(&value.words);
-                    }
-                    waiting += count;
-                    continue;
-                }
-                if let Some(ids) = worker.learnt.ids_of(value, chunk.spans[at].of(text)) {
-                    waiting = give_out(sink, &mut chunk.ids, waiting, ids);
-                    continue;
-                }
+        run.ticker.spend(run.worker.chunk.work)?;
+        let length = run.worker.chunk.length;
+        let Worker { chunk, learnt, .. } = &mut *run.worker;
+        let times = learnt.times_forgotten();
+        chunk.others.clear();
+        for (at, (part, value)) in chunk.parts[..length].iter().zip(&mut chunk.values).enumerate() {
+            *value = learnt.get(part.key, part.hash).unwrap_or(UNKNOWN);
+            if value.count == 0 {
+                self.seed.prefetch(part.hash);
+                chunk.others.found.push(Found { part: at, start: 0, count: 0 });
             }
-            misses += 1;
-            let pretoken = chunk.spans[at].of(text);
-            self.spell(pretoken, &mut worker.learnt, &mut worker.scratch, run.ticker)
-                .map_err(|error| placed(error, origins.slice(chunk.spans[at])))?;
-            worker.learnt.learn(key, hash, pretoken, &worker.scratch.ids);
-            waiting = give_out(sink, &mut chunk.ids, waiting, &worker.scratch.ids);
         }
+        let misses = if chunk.others.found.is_empty() { 0 } else { self.find_out(text, origins, run)? };
+        let is_forgotten = run.worker.learnt.times_forgotten() != times;
+        let (mut waiting, mut next) = (0, 0);
+        for at in 0..length {
+            let Worker { chunk, learnt, .. } = &mut *run.worker;
+            let value = chunk.values[at];
+            let count = value.count as usize;
+            if count.wrapping_sub(1) < INLINE {
+                if matches!(S::WANTS, Wants::Ids) {
+                    chunk.ids[waiting..waiting + INLINE].copy_from_slice(&value.words);
+                }
+                waiting += count;
+                continue;
+            }
+            let others = &chunk.others;
+            let known = if count == 0 {
+                next += 1;
+                others.found.get(next - 1).map(|found| found.ids(&others.ids))
+            } else {
+                // What has been forgotten since then stands for something else now.
+                learnt.ids_apart(&value, chunk.span(at).of(text)).filter(|_| !is_forgotten)
+            };
+            if let Some(ids) = known {
+                waiting = give_out(sink, &mut chunk.ids, waiting, ids);
+                continue;
+            }
+            let found = self.find_out_one(at, text, origins, run)?;
+            let Chunk { ids, others, .. } = &mut run.worker.chunk;
+            waiting = give_out(sink, ids, waiting, found.ids(&others.ids));
+        }
+        let Worker { chunk, learnt, .. } = &mut *run.worker;
         if matches!(S::WANTS, Wants::Ids) {
             sink.extend(&chunk.ids[..waiting]);
         } else {
             sink.count(waiting);
         }
-        worker.learnt.note(length, misses);
+        for found in &chunk.others.found {
+            let (part, span) = (&chunk.parts[found.part], chunk.span(found.part));
+            learnt.learn(part.key, part.hash, span.of(text), found.ids(&chunk.others.ids));
+        }
+        learnt.note(length, misses);
+        chunk.begin(chunk.end);
         Ok(())
+    }
+
+    /// Finds out what those parts of the chunk become that nothing is known of; says for how many the model
+    /// was asked.
+    #[cold]
+    fn find_out(&self, text: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<usize> {
+        let together = self.parts.model.as_bpe().filter(|bpe| bpe.encodes_together() && self.seed.is_whole());
+        let mut group = Group::default();
+        let mut asked = 0;
+        for index in 0..run.worker.chunk.others.found.len() {
+            let chunk = &mut run.worker.chunk;
+            let at = chunk.others.found[index].part;
+            let (part, span) = (chunk.parts[at], chunk.span(at));
+            let Others { found, ids } = &mut chunk.others;
+            if let Some(value) = self.seed.get(part.key, part.hash) {
+                found[index] = Found { part: at, start: ids.len(), count: 1 };
+                ids.push(value.words[0]);
+                continue;
+            }
+            asked += 1;
+            if let Some(bpe) = together.filter(|_| span.len() <= TOGETHER_BYTES) {
+                group.indices[group.count % TOGETHER] = index;
+                group.count += 1;
+                if group.count == TOGETHER {
+                    group.merge(bpe, text, chunk);
+                }
+            } else {
+                let found = self.find_out_one(at, text, origins, run)?;
+                run.worker.chunk.others.found[index] = found;
+            }
+        }
+        if let Some(bpe) = together {
+            group.merge(bpe, text, &mut run.worker.chunk);
+        }
+        Ok(asked)
+    }
+
+    /// Asks the model what one part becomes.
+    fn find_out_one(
+        &self,
+        at: usize,
+        text: &[u8],
+        origins: Origins<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<Found> {
+        let Worker { chunk, learnt, scratch, .. } = &mut *run.worker;
+        let (part, span) = (chunk.parts[at], chunk.span(at));
+        let pretoken = span.of(text);
+        let ids = &mut chunk.others.ids;
+        let start = ids.len();
+        if is_segment(part.key)
+            && let Some(bpe) = self.parts.model.as_bpe()
+        {
+            let vocabulary = &self.parts.vocabulary;
+            bpe.encode_segment(pretoken, vocabulary, &mut scratch.bpe, ids, run.ticker)?;
+        } else {
+            self.spell(pretoken, learnt, scratch, run.ticker)
+                .map_err(|error| placed(error, origins.slice(span)))?;
+            ids.extend_from_slice(&scratch.ids);
+        }
+        Ok(Found { part: at, start, count: ids.len() - start })
     }
 }
 
@@ -150,12 +396,9 @@ impl Engine {
             _ => sink.extend(ids),
         };
         let text = pretoken.text.as_bytes();
-        let key = if text.is_empty() { 0 } else { key_at(text, 0, text.len()) };
+        let key = key_of(text);
         let hash = short_table::hash(key);
-        if key != 0
-            && let Some(value) = self.seed.get(key, hash).or_else(|| learnt.get(key, hash))
-            && let Some(ids) = learnt.ids_of(value, text)
-        {
+        if let Some(ids) = self.known(key, hash, text, learnt, &mut [0; INLINE]) {
             give(sink, ids);
             learnt.note(1, 0);
             return Ok(());
@@ -166,14 +409,25 @@ impl Engine {
         give(sink, &scratch.ids);
         Ok(())
     }
-}
 
-/// In the key of a segment, where a pretoken with the same bytes may have other ids.
-const IS_SEGMENT: Key = 0x40 << 120;
+    /// What is known of a pretoken, perhaps in `room`.
+    fn known<'a>(
+        &self,
+        key: Key,
+        hash: u64,
+        pretoken: &[u8],
+        learnt: &'a Learnt,
+        room: &'a mut [TokenId; INLINE],
+    ) -> Option<&'a [TokenId]> {
+        let value = learnt.get(key, hash).or_else(|| self.seed.get(key, hash))?;
+        if value.count as usize > INLINE {
+            return learnt.ids_apart(&value, pretoken);
+        }
+        *room = value.words;
+        room.get(..value.count as usize)
+    }
 
-impl Engine {
-    /// Spells a pretoken that is not known into `scratch.ids`. Of a long one the segments are looked
-    /// up: they repeat where whole pretokens do not.
+    /// Spells a pretoken that is not known into `scratch.ids`, a long one by its segments.
     fn spell(
         &self,
         pretoken: &[u8],
@@ -182,8 +436,7 @@ impl Engine {
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         let vocabulary = &self.parts.vocabulary;
-        let bpe = self.parts.model.as_bpe().filter(|_| pretoken.len() > SHORT);
-        let Some(bpe) = bpe.filter(|bpe| bpe.goes_by_segments(pretoken, vocabulary)) else {
+        let Some(bpe) = self.goes_by_segments(pretoken) else {
             return self.parts.model.encode(pretoken, vocabulary, scratch, ticker);
         };
         let mark = if bpe.segments_are_pretokens() { 0 } else { IS_SEGMENT };
@@ -201,9 +454,7 @@ impl Engine {
             let key = short_table::key_at(pretoken, from, to - from) | mark;
             let hash = short_table::hash(key);
             from = to;
-            if let Some(value) = self.seed.get(key, hash).or_else(|| learnt.get(key, hash))
-                && let Some(known) = learnt.ids_of(value, segment)
-            {
+            if let Some(known) = self.known(key, hash, segment, learnt, &mut [0; INLINE]) {
                 ids.extend_from_slice(known);
                 continue;
             }

@@ -101,6 +101,9 @@ impl fmt::Display for Plan {
     }
 }
 
+/// Ends that are given out at a time where they are found one by one.
+const ENDS: usize = 64;
+
 impl Splitter {
     /// Makes a split ready.
     ///
@@ -155,9 +158,15 @@ impl Splitter {
     /// may look at much more text than it matches.
     #[inline]
     pub fn work(&self, length: usize) -> usize {
+        self.work_of(1, length)
+    }
+
+    /// As [`Self::work`], of several pretokens with so many bytes together.
+    #[inline]
+    pub fn work_of(&self, pretokens: usize, bytes: usize) -> usize {
         match self.plan() {
-            Plan::Whole | Plan::Scanner => length,
-            Plan::Linear | Plan::Backtracking => length + SEARCH,
+            Plan::Whole | Plan::Scanner => bytes,
+            Plan::Linear | Plan::Backtracking => bytes + pretokens * SEARCH,
         }
     }
 
@@ -183,6 +192,42 @@ impl Splitter {
     #[inline]
     pub fn for_each<F: FnMut(Span) -> Result<()>>(&self, text: &str, mut emit: F) -> Result<()> {
         self.for_each_match(text, |span, _| if span.is_empty() { Ok(()) } else { emit(span) })
+    }
+
+    /// As [`Self::for_each`], several at a time: `emit` gets the ends of the next pretokens, in order. What comes
+    /// before an error has been given to it.
+    ///
+    /// # Errors
+    /// As [`Self::for_each`].
+    #[inline]
+    pub fn for_each_ends<F: FnMut(&[usize]) -> Result<()>>(&self, text: &str, mut emit: F) -> Result<()> {
+        if let Some(done) = self.for_each_ends_by_planes(text, &mut emit) {
+            return done;
+        }
+        let (mut ends, mut count) = ([0; ENDS], 0);
+        let split = self.for_each(text, |span| {
+            ends[count] = span.end;
+            count += 1;
+            if count < ENDS {
+                return Ok(());
+            }
+            count = 0;
+            emit(&ends)
+        });
+        emit(&ends[..count])?;
+        split
+    }
+
+    #[inline]
+    fn for_each_ends_by_planes<F>(&self, text: &str, emit: &mut F) -> Option<Result<()>>
+    where
+        F: FnMut(&[usize]) -> Result<()>,
+    {
+        match &self.engine {
+            Engine::Scanner(scanner) => scanner.for_each_ends(text, emit),
+            Engine::OwnScanner(scanner) => scanner.for_each_ends(text, emit),
+            _ => None,
+        }
     }
 
     /// Calls `emit` for every match of `text` and for every gap between two, in order, and says

@@ -78,6 +78,16 @@ impl<A: Atoms> Scanner<A> {
         }
     }
 
+    /// The ends of all matches, which leave nothing out, several at a time. `None` where planes do not find them.
+    #[inline]
+    pub(super) fn for_each_ends<F>(&self, text: &str, emit: &mut F) -> Option<Result<()>>
+    where
+        F: FnMut(&[usize]) -> Result<()>,
+    {
+        let planes = self.planes.as_ref().filter(|_| Planes::pays(text))?;
+        Some(planes.for_each_ends(self, text, emit))
+    }
+
     /// By planes even where the text is short.
     #[cfg(test)]
     pub(super) fn for_each_by_planes<F>(&self, text: &str, mut emit: F) -> Result<()>

@@ -2,6 +2,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use tokenmill_core::ids::TokenId;
+use tokenmill_kernels::huge;
 
 use super::Tokenizer;
 use crate::call::{OfTexts, Options, in_blocks, with_text, with_texts};
@@ -20,7 +21,7 @@ impl Tokenizer {
         // Seldom too few; what is never written to costs nothing.
         let room = text.len().unwrap_or(0) / 3 + 8;
         let blocks = in_blocks(text, options, &self.engine, |more, watch| {
-            let mut ids = Vec::with_capacity(room);
+            let mut ids = huge::with_capacity(room);
             self.engine.encode_blocks(more, watch, &mut ids)?;
             Ok(ids)
         });
@@ -39,7 +40,7 @@ impl Tokenizer {
         room: usize,
     ) -> PyResult<Vec<TokenId>> {
         let (ids, _) = with_text(text, options, |text, special, threads, watch| {
-            let mut ids = Vec::with_capacity(room);
+            let mut ids = huge::with_capacity(room);
             self.engine.encode(text, special, threads, watch, &mut ids)?;
             Ok(ids)
         })?;

@@ -4,7 +4,8 @@
 //! bytes are merged alone. Tokens that their own bytes do not merge to never come up at all.
 //! `docs/merging.md` has the proof. So symbols are numbered anew, bytes as they are and then
 //! products by rank: a number says which of two merges comes first and what it makes.
-use tokenmill_kernels::{MergeTable, NO_MERGE, Trie};
+use tokenmill_kernels::rows::{self, merge_rows};
+use tokenmill_kernels::{MergeTable, NO_MERGE, Trie, cpu};
 
 use crate::description::{Merge, TokenList};
 use crate::error::Result;
@@ -13,7 +14,7 @@ use crate::watch::Ticker;
 
 use super::cuts::Cuts;
 use super::pieces::Out;
-use super::{Scratch, long, merge, short};
+use super::{Scratch, long, merge};
 
 /// The number of symbols that are bytes: products come behind.
 pub(super) const BYTES: u32 = 256;
@@ -23,7 +24,10 @@ pub(super) const BYTES: u32 = 256;
 ///
 /// Chinese pretokens of 26 bytes take 1.7 times as long by the first way, random words of 8 bytes
 /// 1.4 times as long by the second; between 8 and 16 bytes they differ little.
-const SHORT: usize = 16;
+pub const SHORT: usize = rows::LONGEST;
+
+/// Short pretokens that are merged side by side.
+pub const TOGETHER: usize = 8;
 
 /// The canonical merges.
 #[derive(Debug)]
@@ -153,8 +157,7 @@ impl Canonical {
     ) -> Result<()> {
         match pretoken.len() {
             0 => {}
-            1..=8 => self.encode_short::<8>(pretoken, out),
-            9..=SHORT => self.encode_short::<SHORT>(pretoken, out),
+            1..=SHORT => self.encode_short(pretoken, out),
             _ => {
                 if !long::backtrack(self, pretoken, scratch, ticker)? {
                     merge::merge_by_heap(&self.table, start(pretoken, scratch), ticker)?;
@@ -166,10 +169,22 @@ impl Canonical {
         Ok(())
     }
 
-    fn encode_short<const N: usize>(&self, pretoken: &[u8], out: Out<'_>) {
-        let mut row = [0; N];
-        let length = short::merge(&self.table, pretoken, &mut row);
+    fn encode_short(&self, pretoken: &[u8], out: Out<'_>) {
+        let [(row, length)] = merge_rows(cpu::level(), &self.table, [pretoken]);
         self.put(&row[..length], out);
+    }
+
+    /// Puts the ids of pretokens of at most [`SHORT`] bytes behind what is there, one pretoken after the other;
+    /// how many of each. Several cost little more than one: they wait for memory together.
+    pub(super) fn encode_together(
+        &self,
+        pretokens: [&[u8]; TOGETHER],
+        ids: &mut Vec<TokenId>,
+    ) -> [usize; TOGETHER] {
+        merge_rows(cpu::level(), &self.table, pretokens).map(|(row, length)| {
+            self.put(&row[..length], Out { ids, ends: None });
+            length
+        })
     }
 
     #[inline]
@@ -215,14 +230,11 @@ fn start<'a>(pretoken: &[u8], scratch: &'a mut Scratch) -> &'a mut Scratch {
 
 /// What is left when all has merged.
 fn merge_bytes<'a>(table: &MergeTable, bytes: &[u8], scratch: &'a mut Scratch) -> &'a [u32] {
-    scratch.symbols.resize(SHORT, 0);
-    let length = match bytes.len() {
-        0..=8 => scratch.symbols.first_chunk_mut::<8>().map(|row| short::merge(table, bytes, row)),
-        9..=SHORT => scratch.symbols.first_chunk_mut::<SHORT>().map(|row| short::merge(table, bytes, row)),
-        _ => None,
-    };
-    if let Some(length) = length {
-        return &scratch.symbols[..length];
+    if bytes.len() <= SHORT {
+        let [(row, length)] = merge_rows(cpu::level(), table, [bytes]);
+        scratch.symbols.clear();
+        scratch.symbols.extend_from_slice(&row[..length]);
+        return &scratch.symbols;
     }
     let watch = crate::watch::Unwatched;
     let scratch = start(bytes, scratch);

@@ -3,7 +3,7 @@
 //! Comes in: one pretoken. Goes out: its ids. What the symbols are and which of them merge is in
 //! `symbols` and `pairs`, or in `pieces` for the model of SentencePiece. A pretoken that is a token
 //! needs one look-up. Others go by what the vocabulary is and by their length: over all 256 bytes,
-//! and with ranks that agree with one another, short ones are scanned for the lowest rank (`short`)
+//! and with ranks that agree with one another, short ones are scanned for the lowest rank (the rows of the kernels)
 //! and long ones searched in linear time (`long`); else the lowest rank is found by a scan or, in
 //! long ones, by a heap, at n log n (`merge`).
 mod agenda;
@@ -13,7 +13,6 @@ mod long;
 mod merge;
 mod pairs;
 mod pieces;
-mod short;
 mod steps;
 mod symbols;
 #[cfg(test)]
@@ -35,6 +34,7 @@ use canonical::Canonical;
 use pieces::{Out, Pieces};
 use symbols::{Chars, Row, Unknown};
 
+pub use canonical::{SHORT as TOGETHER_BYTES, TOGETHER};
 pub use merge::Scratch;
 pub use pairs::listed_merges;
 pub use steps::{MOST_SYMBOLS, Step, Steps};
@@ -204,7 +204,24 @@ impl Bpe {
         ids: &mut Vec<TokenId>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        self.encode_whole(segment, &self.builds, vocabulary, scratch, Out { ids, ends: None }, ticker)
+        let out = Out { ids, ends: None };
+        if self.canonical.is_some() {
+            // Of what merges give, the rule for whole pretokens would say the same.
+            return self.merge_pretoken(segment, scratch, out, ticker);
+        }
+        self.encode_whole(segment, &self.builds, vocabulary, scratch, out, ticker)
+    }
+
+    /// Can [`Self::encode_together`] be asked?
+    pub fn encodes_together(&self) -> bool {
+        self.canonical.is_some()
+    }
+
+    /// As [`Self::encode_segment`], of several that have at most [`TOGETHER_BYTES`] each; how many ids each has.
+    /// Nothing where [`Self::encodes_together`] says no.
+    #[inline]
+    pub fn encode_together(&self, segments: [&[u8]; TOGETHER], ids: &mut Vec<TokenId>) -> [usize; TOGETHER] {
+        self.canonical.as_ref().map_or([0; TOGETHER], |merges| merges.encode_together(segments, ids))
     }
 
     /// Where the next segment of a pretoken ends: the first place behind `from` that nothing is

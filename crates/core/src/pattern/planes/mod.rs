@@ -85,17 +85,30 @@ impl Planes {
         A: Atoms,
         F: FnMut(Span) -> Result<()>,
     {
-        let mut walk = Walk::new(self, scanner, text);
         let mut start = 0;
+        self.for_each_ends(scanner, text, &mut |ends: &[usize]| {
+            for &end in ends {
+                emit(Span::new(start, end))?;
+                start = end;
+            }
+            Ok(())
+        })
+    }
+
+    /// As [`Self::for_each`], several at a time: where the next pretokens end.
+    #[inline]
+    pub(super) fn for_each_ends<A, F>(&self, scanner: &Scanner<A>, text: &str, emit: &mut F) -> Result<()>
+    where
+        A: Atoms,
+        F: FnMut(&[usize]) -> Result<()>,
+    {
+        let mut walk = Walk::new(self, scanner, text);
         loop {
             let ends = walk.next_ends();
             if ends.is_empty() {
                 return Ok(());
             }
-            for &end in ends {
-                emit(Span::new(start, end))?;
-                start = end;
-            }
+            emit(ends)?;
         }
     }
 }

@@ -6,7 +6,7 @@ use super::Compiled;
 use crate::description::{Alphabet, Bpe as BpeDescription, Merge, Merges, TokenList};
 use crate::ids::{NO_ID, TokenId, narrow};
 use crate::model::bpe::canonical::Canonical;
-use crate::model::bpe::{Scratch, Symbols, long, merge, pairs, short};
+use crate::model::bpe::{Scratch, Symbols, TOGETHER_BYTES, long, merge, pairs};
 use crate::watch::{Ticker, Unwatched};
 
 /// Bytes of letters, of characters, and one that nothing begins or continues.
@@ -125,14 +125,6 @@ fn encode_segment(compiled: &Compiled, text: &[u8]) -> Vec<TokenId> {
     ids
 }
 
-fn short_row<const N: usize>(merges: &Canonical, text: &[u8]) -> Option<Vec<u32>> {
-    let mut row = [0; N];
-    (text.len() <= N).then(|| {
-        let length = short::merge(&merges.table, text, &mut row);
-        row[..length].to_vec()
-    })
-}
-
 fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), TestCaseError> {
     let want = compiled.naive(text);
     prop_assert_eq!(&encode_segment(compiled, text), &want);
@@ -160,9 +152,28 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
     }
     prop_assert_eq!(&joined, &want);
     let Some(merges) = &compiled.model.canonical else { return Ok(()) };
-    let rows = [short_row::<8>(merges, text), short_row::<16>(merges, text)];
-    for row in rows.into_iter().flatten() {
-        prop_assert_eq!(compiled.ids(merges, &row), want.clone());
+    if text.len() <= TOGETHER_BYTES {
+        // Beside others, shorter and longer ones, and none.
+        let (half, third, sixth) = (text.len() / 2, text.len() / 3, text.len() / 6);
+        let others = [
+            &text[..half],
+            text,
+            &[],
+            &text[third..],
+            &text[..third],
+            text,
+            &text[sixth..half],
+            &text[half..],
+        ];
+        let mut ids = vec![7];
+        let counts = compiled.model.encode_together(others, &mut ids);
+        let mut rest = &ids[1..];
+        for (other, count) in others.iter().zip(counts) {
+            let (own, behind) = rest.split_at(count);
+            prop_assert_eq!(own, compiled.naive(other));
+            rest = behind;
+        }
+        prop_assert!(rest.is_empty());
     }
     let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
     prop_assert!(long::backtrack(merges, text, scratch, ticker).unwrap());
