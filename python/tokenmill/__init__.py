@@ -39,8 +39,10 @@ from .errors import (
 )
 from .explain import Explanation
 from .ragged import Ragged
+from .stages import Audit, Plan
 
 __all__ = [
+    "Audit",
     "DecodeStream",
     "Encoding",
     "Explanation",
@@ -52,6 +54,7 @@ __all__ = [
     "ManifestError",
     "MissingExtraError",
     "PatternError",
+    "Plan",
     "Ragged",
     "SpecialTokenError",
     "Tokenizer",

@@ -19,10 +19,11 @@ token     low            id 257  0-3         0-3
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, final
+
+from ._table import quoted, shortened, shown, table, visible
 
 __all__ = ["Added", "Explanation", "How", "Merge", "Ordinary", "Pretoken", "Step", "Token"]
 
@@ -35,8 +36,6 @@ whole, whatever merging would give; ``long``: by merges that are not listed, as 
 probable row of tokens; ``added``: it is an added token that was found in normalized text.
 """
 
-_CELL = 60
-"""Characters of a cell, about: a text may be long."""
 _HEADER = ("stage", "what", "number", "characters", "bytes")
 
 _Span = tuple[int, int]
@@ -148,12 +147,7 @@ class Explanation:
 
     def __str__(self) -> str:
         rows = [_HEADER, *(row for segment in self.segments for row in _rows(segment))]
-        widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
-        lines = (
-            "  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True))
-            for row in rows
-        )
-        return "\n".join(line.rstrip() for line in lines)
+        return table(rows)
 
 
 # ---- from the compiled part -------------------------------------------------------------------
@@ -201,12 +195,12 @@ def _plain(value: object) -> object:
 def _rows(segment: Added | Ordinary) -> Iterator[_Row]:
     if isinstance(segment, Added):
         token = segment.token
-        yield ("added", _shown(token.token), f"id {token.id}", *_places(segment))
+        yield ("added", shown(token.token), f"id {token.id}", *_places(segment))
         return
-    yield ("text", _quoted(segment.text), "", *_places(segment))
+    yield ("text", quoted(segment.text), "", *_places(segment))
     for step in segment.normalized:
         # Normal forms look alike; their lengths tell them apart.
-        yield (step.name, _quoted(step.text), f"{len(step.text)} chars", "", "")
+        yield (step.name, quoted(step.text), f"{len(step.text)} chars", "", "")
     for pretoken in segment.pretokens:
         yield from _pretoken_rows(pretoken)
 
@@ -214,54 +208,21 @@ def _rows(segment: Added | Ordinary) -> Iterator[_Row]:
 def _pretoken_rows(pretoken: Pretoken) -> Iterator[_Row]:
     if pretoken.how == "added":
         for token in pretoken.tokens:
-            yield ("added", _shown(token.token), f"id {token.id}", *_places(token))
+            yield ("added", shown(token.token), f"id {token.id}", *_places(token))
         return
-    yield ("pretoken", _quoted(pretoken.text), "", *_places(pretoken))
+    yield ("pretoken", quoted(pretoken.text), "", *_places(pretoken))
     if pretoken.how == "whole":
         yield ("whole", "is a token as it stands", "", "", "")
     elif pretoken.how == "long":
         yield ("long", "too many symbols to list the merges", "", "", "")
     if pretoken.symbols and pretoken.merges:
-        yield ("symbols", _shortened(list(map(_visible, pretoken.symbols)), " "), "", "", "")
+        yield ("symbols", shortened(list(map(visible, pretoken.symbols)), " "), "", "", "")
         for merge in pretoken.merges:
-            what = f"{_shown(merge.left)} + {_shown(merge.right)} -> {_shown(merge.result)}"
+            what = f"{shown(merge.left)} + {shown(merge.right)} -> {shown(merge.result)}"
             yield ("merge", what, f"rank {merge.rank}", "", "")
     for token in pretoken.tokens:
-        yield ("token", _shown(token.token), f"id {token.id}", *_places(token))
+        yield ("token", shown(token.token), f"id {token.id}", *_places(token))
 
 
 def _places(part: Token | Pretoken | Added | Ordinary) -> tuple[str, str]:
     return ("{}-{}".format(*part.offsets), "{}-{}".format(*part.byte_offsets))
-
-
-def _visible(text: str) -> str:
-    """``text`` with what would not be seen, or move the cursor, written as an escape."""
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
-
-
-def _shown(token: str) -> str:
-    return _shortened([_visible(char) for char in token[: _CELL + 1]], "")
-
-
-def _quoted(text: str) -> str:
-    return f'"{_shown(text)}"'
-
-
-def _shortened(parts: Sequence[str], between: str) -> str:
-    whole = between.join(parts)
-    if len(whole) <= _CELL:
-        return whole
-    kept = parts[0]
-    for part in parts[1:]:
-        if len(kept) + len(between) + len(part) >= _CELL:
-            break
-        kept += between + part
-    return kept + between + "…"
-
-
-def _width(text: str) -> int:
-    """Columns that ``text`` takes on a terminal."""
-    if text.isascii():
-        return len(text)
-    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
-    return len(text) + wide - sum(unicodedata.combining(char) != 0 for char in text)

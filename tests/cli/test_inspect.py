@@ -114,3 +114,23 @@ def test_stages_show_what_explain_says(run: Run, folder: Path) -> None:
     assert run(*arguments, "--json").json == explanation.to_dict()
     assert run(*arguments[:-2], "--special", "raise").code != 0
     assert run("inspect", "-t", folder, "--stages", "").err == "no tokens\n"
+
+
+def test_the_plan_and_the_audit_of_a_tokenizer_need_no_text(run: Run, folder: Path) -> None:
+    plan = tokenmill.load(folder).plan()
+    assert run("inspect", "-t", folder, "--plan").out.decode() == f"{plan}\n"
+    assert run("inspect", "-t", folder, "--plan", "--json").json == plan.to_dict()
+    audit = run("inspect", "-t", folder, "--audit", "--json").json
+    assert [stage["name"] for stage in audit["stages"]] == [stage.name for stage in plan]
+    page = run("inspect", "-t", folder, "--audit").out.decode().splitlines()
+    assert page[0].split() == ["stage", "guarantee", "slope", "ns/byte", "worst", "text", "found"]
+    assert page[len(plan) + 2].startswith("added tokens: ")
+
+
+@pytest.mark.parametrize("option", ["--plan", "--audit"])
+def test_what_needs_no_text_takes_none(run: Run, folder: Path, option: str) -> None:
+    for text in (["low"], ["--file", "-"]):
+        result = run("inspect", "-t", folder, option, *text)
+        assert (result.code, result.out) == (2, b"")
+        assert f"{option} takes no text" in result.err
+    assert run("inspect", "-t", folder, option, "--stages").code == 2

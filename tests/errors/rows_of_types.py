@@ -18,6 +18,12 @@ def trained_on(files: Any) -> Run:
 
 CALLS = rows(
     TypeError,
+    ("text as seconds", with_tok(lambda tok, _: tok.audit(seconds="3")), "must be real number, not str"),
+    (
+        "half a byte",
+        with_tok(lambda tok, _: tok.audit(max_bytes=0.5)),
+        "max_bytes must be an integer, not float",
+    ),
     ("a number as text", with_tok(lambda tok, _: tok.encode(3)), "text must be str, bytes, bytearray or"),
     ("None as text", with_tok(lambda tok, _: tok.count(None)), "not NoneType"),
     ("one text as a batch", with_tok(lambda tok, _: tok.encode_batch("low")), "wrap it in a list"),

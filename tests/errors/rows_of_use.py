@@ -23,6 +23,10 @@ def refusing(text: str) -> Run:
     return with_tok(lambda tok, _: tok.encode(text, special="raise"))
 
 
+def auditing(**options: object) -> Run:
+    return with_tok(lambda tok, _: tok.audit(**options))
+
+
 FOREIGN = "avx2" if platform.machine() in {"aarch64", "arm64"} else "neon"
 """Instructions of other machines."""
 
@@ -296,6 +300,13 @@ ARGUMENTS = [
             with_tok(lambda tok, _: tok.encode("a", num_threads=2**70)),
             "num_threads",
         ),
+        ("an audit of no time", auditing(seconds=0), "seconds is 0; it must be a number above 0"),
+        ("an audit of negative time", auditing(seconds=-1.5), "seconds is -1.5"),
+        ("an audit of no number of seconds", auditing(seconds=float("nan")), "seconds is NaN"),
+        ("an audit for ever", auditing(seconds=float("inf")), "seconds is inf"),
+        ("an audit of short texts", auditing(max_bytes=100), "max_bytes is 100; it must be from 4096 to"),
+        ("an audit of endless texts", auditing(max_bytes=2**40), "max_bytes is 1099511627776"),
+        ("an audit of negative texts", auditing(max_bytes=-1), "max_bytes"),
         (
             "a small dtype",
             lambda native, _: longer_than(native, "uint16"),

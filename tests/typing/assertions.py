@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import tokenmill
-from tokenmill import DecodeStream, Encoding, Explanation, Ragged, Tokenizer, TrainingReport, reference
+from tokenmill import (
+    Audit,
+    DecodeStream,
+    Encoding,
+    Explanation,
+    Plan,
+    Ragged,
+    Tokenizer,
+    TrainingReport,
+    reference,
+)
+from tokenmill.stages import Guarantee, Stage, StageAudit, Worst
 from typing_extensions import assert_type
 
 
@@ -41,6 +52,13 @@ def encoding(tok: Tokenizer, text: str, rows: Sequence[str], out: npt.NDArray[np
     assert_type(tok.explain(text, special="parse"), Explanation)
     assert_type(tok.explain(b"low").ids, list[int])
     assert_type(tok.explain(text).to_dict(), dict[str, Any])
+    assert_type(tok.plan(), Plan)
+    assert_type(tok.plan()["model"], Stage)
+    assert_type(tok.plan().to_dict(), dict[str, Any])
+    assert_type(tok.audit(seconds=0.1, max_bytes=4096), Audit)
+    assert_type(tok.audit()["model"], StageAudit)
+    assert_type([stage.guarantee for stage in tok.audit()], list[Guarantee])
+    assert_type(tok.audit()["model"].worst, Worst | None)
     assert_type(tok.sample(text, alpha=0.1, seed=0), list[int])
     encoding = tok.encode_with_offsets(text, special="parse")
     assert_type(encoding, Encoding)

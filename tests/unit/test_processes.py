@@ -237,6 +237,12 @@ STOPPED = {
         result = tok.decode_batch(rows)
         open(save, "w").write(str(len(result)))
     """,
+    "an audit": """
+        tok = tokenmill.train(texts=["low lower lowest"], num_merges=5, special_tokens=["<s>"])
+        print("started", flush=True)
+        audit = tok.audit(seconds=100, max_bytes=2**24)
+        open(save, "w").write(str(audit))
+    """,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -63,32 +64,55 @@ def test_a_cache_of_any_size_gives_the_same_ids_and_keeps_to_it(
     assert usage["workers"] <= usage["cache_bytes"] == (32 * 2**20 if cache_bytes is None else cache_bytes)
 
 
-def test_plan_has_a_row_for_each_stage(native: Any, saved: Path) -> None:
-    tok = native.load(saved)
-    stages = {stage: (path, reason) for stage, path, reason in tok.plan()}
-    assert list(stages) == [
-        "added tokens",
-        "normalization",
-        "pre-tokenization",
-        "look-up of pretokens",
-        "model",
-        "decoding",
-    ]
-    assert stages["added tokens"][0] == "one search"
-    assert stages["pre-tokenization"][0] == "scanner"
-    assert stages["model"][0] == "BPE over bytes"
-    assert stages["decoding"][0] == "copied bytes"
-    assert all(reason for _, reason in stages.values())
-    assert {stage: path for stage, path, _ in native.load(saved, cache_bytes=0).plan()}[
-        "look-up of pretokens"
-    ] == "known ones only"
+STAGES = [
+    "added tokens",
+    "normalization",
+    "pre-tokenization",
+    "look-up of pretokens",
+    "model",
+    "decoding",
+]
+
+
+def test_plan_has_a_part_for_each_stage(native: Any, saved: Path) -> None:
+    plan = native.load(saved).plan()
+    assert [stage.name for stage in plan] == STAGES
+    assert len(plan) == len(STAGES)
+    assert plan["added tokens"].path == "one search"
+    assert plan["pre-tokenization"].path == "scanner"
+    assert plan["model"].path == "BPE over bytes"
+    assert plan["decoding"].path == "copied bytes"
+    assert all(stage.reason for stage in plan)
+    assert native.load(saved, cache_bytes=0).plan()["look-up of pretokens"].path == "known ones only"
+    with pytest.raises(KeyError, match="encoding"):
+        plan["encoding"]
+    with pytest.raises(AttributeError):
+        plan["model"].path = "another"
+    assert plan == native.load(saved).plan()
+
+
+def test_plan_is_a_table_and_a_dict(native: Any, saved: Path) -> None:
+    plan = native.load(saved).plan()
+    header, *lines = str(plan).splitlines()
+    assert header.split() == ["stage", "path", "reason"]
+    assert len(lines) == len(STAGES)
+    for line, stage in zip(lines, plan, strict=True):
+        assert line.startswith(stage.name)
+        assert line.endswith(stage.reason)
+    whole = plan.to_dict()
+    assert json.loads(json.dumps(whole)) == whole
+    assert whole["stages"][0] == {
+        "name": "added tokens",
+        "path": "one search",
+        "reason": plan["added tokens"].reason,
+    }
 
 
 def test_plan_says_why_a_pattern_is_slower(native: Any) -> None:
     def split(pattern: str) -> str:
-        rows = native.Tokenizer.from_tokens([bytes([byte]) for byte in range(256)], split=pattern).plan()
-        paths: dict[str, str] = {stage: path for stage, path, _ in rows}
-        return paths["pre-tokenization"]
+        tok = native.Tokenizer.from_tokens([bytes([byte]) for byte in range(256)], split=pattern)
+        path: str = tok.plan()["pre-tokenization"].path
+        return path
 
     assert split("cl100k") == "scanner"
     assert split(r"\w+\b") == "linear regex engine"
@@ -101,9 +125,8 @@ def test_plan_of_other_pipelines(native: Any, data: Path) -> None:
         name: native.load(data / "vocab" / name).plan()
         for name in ("bert-base-uncased", "t5-small", "qwen2.5")
     }
-    paths = {name: {stage: path for stage, path, _ in rows} for name, rows in plan.items()}
-    assert paths["bert-base-uncased"]["model"] == "longest match first"
-    assert paths["bert-base-uncased"]["pre-tokenization"] == "step by step"
-    assert paths["t5-small"]["model"] == "best path"
-    assert paths["qwen2.5"]["normalization"] == "NFC"
-    assert paths["qwen2.5"]["pre-tokenization"] == "scanner"
+    assert plan["bert-base-uncased"]["model"].path == "longest match first"
+    assert plan["bert-base-uncased"]["pre-tokenization"].path == "step by step"
+    assert plan["t5-small"]["model"].path == "best path"
+    assert plan["qwen2.5"]["normalization"].path == "NFC"
+    assert plan["qwen2.5"]["pre-tokenization"].path == "scanner"

@@ -85,6 +85,7 @@ impl LiteralMatcher {
                 return Ok(Some((index, span)));
             }
             if end == text.len() {
+                ticker.spend((end - from) / 4)?;
                 return Ok(None);
             }
             ticker.spend((sure + 1 - from) / 4)?;
@@ -180,11 +181,13 @@ impl AddedMatcher {
                 continue;
             }
             let mut literal = found;
+            // White space is looked at once, however many literals are in it: what was taken ends at
+            // `start`, and white space that a literal there takes ends at the same place.
             if minds.lstrip {
-                literal.start = before.trim_end().len().max(start);
+                literal.start = start + text.get(start..found.start).map_or(0, |free| free.trim_end().len());
             }
             if minds.rstrip {
-                literal.end = text.len() - after.trim_start().len();
+                literal.end = if found.end <= start { start } else { text.len() - after.trim_start().len() };
             }
             // White space that the literal before took into itself is gone.
             if literal.start >= literal.end {
@@ -312,6 +315,48 @@ mod tests {
         let left = Surroundings { lstrip: true, ..Surroundings::default() };
         for mark in [left, both] {
             assert_eq!(added(&[("<m>", right), (" ", mark)], "<m>   b"), [(Some(0), (0, 6)), (None, (6, 7))]);
+        }
+    }
+
+    /// The segments, with all white space beside each literal looked at anew.
+    fn added_plainly(literals: &[(&str, Surroundings)], text: &str) -> Vec<(Option<usize>, (usize, usize))> {
+        let matcher = LiteralMatcher::new(literals.iter().map(|literal| literal.0)).unwrap();
+        let (mut found, mut start, mut from) = (vec![], 0, 0);
+        while let Some((index, span)) = matcher.find(text.as_bytes(), from) {
+            from = span.end;
+            let (mut literal, minds) = (span, literals[index].1);
+            if minds.lstrip {
+                literal.start = text[..span.start].trim_end().len().max(start);
+            }
+            if minds.rstrip {
+                literal.end = text.len() - text[span.end..].trim_start().len();
+            }
+            if literal.start < literal.end {
+                if start < literal.start {
+                    found.push((None, (start, literal.start)));
+                }
+                found.push((Some(index), (literal.start, literal.end)));
+                start = literal.end;
+            }
+        }
+        if start < text.len() {
+            found.push((None, (start, text.len())));
+        }
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn white_space_is_taken_as_if_it_was_looked_at_anew(
+            text in "[ab \n\u{a0}]{0,30}",
+            minds in prop::collection::vec((any::<bool>(), any::<bool>()), 6),
+        ) {
+            let contents = ["\n", " ", "a", " b", "\n\n", "\u{a0} "];
+            let surroundings = minds
+                .into_iter()
+                .map(|(lstrip, rstrip)| Surroundings { lstrip, rstrip, ..Surroundings::default() });
+            let literals: Vec<_> = contents.into_iter().zip(surroundings).collect();
+            prop_assert_eq!(added(&literals, &text), added_plainly(&literals, &text));
         }
     }
 

@@ -36,6 +36,8 @@ pub fn cancelled() -> Error {
 pub struct Ticker<'a> {
     watch: &'a dyn Watch,
     left: usize,
+    /// What was spent before this slice.
+    before: usize,
 }
 
 const SLICE: usize = 1 << 15;
@@ -43,7 +45,7 @@ const SLICE: usize = 1 << 15;
 impl<'a> Ticker<'a> {
     /// A ticker for this watch.
     pub fn new(watch: &'a dyn Watch) -> Self {
-        Self { watch, left: SLICE }
+        Self { watch, left: SLICE, before: 0 }
     }
 
     /// `work` units were done.
@@ -53,12 +55,34 @@ impl<'a> Ticker<'a> {
             self.left -= work;
             return Ok(());
         }
+        self.before = self.spent().saturating_add(work);
         self.left = SLICE;
         self.watch.poll()
+    }
+
+    /// All work that was done.
+    pub fn spent(&self) -> usize {
+        self.before + (SLICE - self.left)
     }
 
     /// The watch behind it.
     pub fn watch(&self) -> &'a dyn Watch {
         self.watch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_adds_up_across_slices() {
+        let mut ticker = Ticker::new(&Unwatched);
+        let mut sum = 0;
+        for work in [0, 1, SLICE - 2, 1, 1, SLICE, SLICE - 1, 3 * SLICE + 5, 7] {
+            ticker.spend(work).unwrap();
+            sum += work;
+            assert_eq!(ticker.spent(), sum);
+        }
     }
 }

@@ -14,6 +14,7 @@ pub mod planes;
 mod prefetch;
 pub mod rows;
 pub mod short_table;
+mod thread_time;
 mod trie;
 
 pub use arrow::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
@@ -21,4 +22,5 @@ pub use automaton::{Automaton, NO_KEY, State};
 pub use code_units::{CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
 pub use merge_table::{MergeTable, NO_MERGE};
 pub use pair_table::{Entry, PairTable};
+pub use thread_time::thread_time;
 pub use trie::Trie;

@@ -54,23 +54,32 @@ impl Engine {
     /// A vocabulary error naming the id and its position, under [`Undefined::Error`]; a pattern
     /// error where a step exceeds its limit.
     pub fn decode(&self, ids: &[TokenId], options: DecodeOptions, watch: &dyn Watch) -> Result<Vec<u8>> {
-        if let Some(size) = self.decoded_size(ids, options, watch)? {
+        self.decode_counted(ids, options, &mut Ticker::new(watch))
+    }
+
+    /// As [`Self::decode`], with the work counted by the caller's ticker.
+    pub(super) fn decode_counted(
+        &self,
+        ids: &[TokenId],
+        options: DecodeOptions,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Vec<u8>> {
+        if let Some(size) = self.measure_decoded(ids, options, ticker)? {
             let mut bytes = vec![0; size.bytes];
-            self.decode_to(ids, options, watch, &mut bytes)?;
+            self.copy_decoded(ids, options, ticker, &mut bytes)?;
             return Ok(bytes);
         }
         let mut bytes = Vec::with_capacity(ids.len() * 4);
-        let mut ticker = Ticker::new(watch);
         let Some(chain) = &self.parts.chain else {
             return Err(Error::internal("ids with neither a size nor steps"));
         };
         let mut row = chain.start();
         for (position, &id) in ids.iter().enumerate() {
             if let Some(token) = self.token_to_decode(id, position, options)? {
-                row.token(&token, &mut bytes, &mut ticker)?;
+                row.token(&token, &mut bytes, ticker)?;
             }
         }
-        row.finish(&mut bytes, &mut ticker)?;
+        row.finish(&mut bytes, ticker)?;
         Ok(bytes)
     }
 
@@ -85,11 +94,19 @@ impl Engine {
         options: DecodeOptions,
         watch: &dyn Watch,
     ) -> Result<Option<DecodedSize>> {
+        self.measure_decoded(ids, options, &mut Ticker::new(watch))
+    }
+
+    fn measure_decoded(
+        &self,
+        ids: &[TokenId],
+        options: DecodeOptions,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Option<DecodedSize>> {
         if self.parts.chain.is_some() {
             return Ok(None);
         }
         let mut all = DecodedSize { bytes: 0, is_ascii: true };
-        let mut ticker = Ticker::new(watch);
         for (slice, part) in ids.chunks(SLICE).enumerate() {
             let undefined = |position| options.undefined_at(part, slice, position);
             let size =
@@ -112,8 +129,17 @@ impl Engine {
         watch: &dyn Watch,
         bytes: &mut [u8],
     ) -> Result<()> {
+        self.copy_decoded(ids, options, &mut Ticker::new(watch), bytes)
+    }
+
+    fn copy_decoded(
+        &self,
+        ids: &[TokenId],
+        options: DecodeOptions,
+        ticker: &mut Ticker<'_>,
+        bytes: &mut [u8],
+    ) -> Result<()> {
         let mut rest = bytes;
-        let mut ticker = Ticker::new(watch);
         for (slice, part) in ids.chunks(SLICE).enumerate() {
             let undefined = |position| options.undefined_at(part, slice, position);
             let tokens = self.parts.vocabulary.decoded_tokens();

@@ -5,6 +5,7 @@
 //! worker (see `worker`), which one call holds alone.
 mod added;
 mod arranged;
+pub mod audit;
 mod batch;
 mod blocks;
 mod cache;

@@ -144,8 +144,8 @@ const LIMITS: [usize; 7] = [1 << 6, 1 << 9, 1 << 12, 1 << 15, 1 << 18, 1 << 21, 
 /// What a text may be charged: this, and so much for each of its bytes. The sum of it takes
 /// about a second for a hostile megabyte; text whose matches are far apart is charged at most
 /// ten for each byte.
-const BUDGET: usize = 1 << 26;
-const BUDGET_PER_BYTE: usize = 16;
+pub(super) const BUDGET: usize = 1 << 26;
+pub(super) const BUDGET_PER_BYTE: usize = 16;
 
 impl Backtracking {
     pub(super) fn compile(pattern: &str) -> Result<Self> {

@@ -77,6 +77,9 @@ enum Engine {
     Backtracking(Box<Backtracking>),
 }
 
+/// What the backtracking plan may take back for one text: so many steps, and so many for each byte.
+pub const BACKTRACKING_LIMIT: (usize, usize) = (engines::BUDGET, engines::BUDGET_PER_BYTE);
+
 /// How a split runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plan {

@@ -1,9 +1,26 @@
 //! How a tokenizer works and what it holds, for those who ask.
+use std::time::Duration;
+
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
+use tokenmill_core::engine::audit::{AuditOptions, Measure};
+use tokenmill_core::error::Error;
 
 use super::Tokenizer;
+use crate::convert;
+use crate::errors::raise;
 use crate::output;
+use crate::watch::run_long;
+
+/// A class of `tokenmill.stages`, made of the plain rows of its stages.
+fn made_of<'py, T: IntoPyObject<'py>>(
+    py: Python<'py>,
+    class: &str,
+    rows: impl ExactSizeIterator<Item = T>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let rows = output::list(py, rows)?;
+    py.import("tokenmill.stages")?.getattr(class)?.call_method1("_of", (rows,))
+}
 
 #[pymethods]
 impl Tokenizer {
@@ -31,9 +48,48 @@ impl Tokenizer {
         Ok(dict)
     }
 
-    /// Which way each stage goes from text to ids and back, and why: rows of stage, path and reason.
-    fn plan<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    /// Which way each stage goes from text to ids and back, and why, as a `Plan`: print it, or ask it for
+    /// a stage by its name.
+    fn plan<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let steps = self.engine.plan();
-        output::list(py, steps.into_iter().map(|step| (step.stage, step.path, step.reason)))
+        made_of(py, "Plan", steps.into_iter().map(|step| (step.stage, step.path, step.reason)))
+    }
+
+    /// How the time of each stage grows with the length of a text, as an `Audit`: what is promised, why,
+    /// and the worst text that was found, with its measured slope. Print it, or ask it for a stage by
+    /// its name.
+    ///
+    /// Texts that slow programs down, among them some of the tokenizer's own tokens, go through every
+    /// stage at lengths that double up to `max_bytes`, for about so many `seconds`. A slope is
+    /// d log cost / d log length. Its cost is counted work, which is the same in every run; where time
+    /// grows clearly faster than that, it is time. What a text makes go wrong is part of the finding;
+    /// functions of yours (hooks) are called with these texts.
+    #[pyo3(signature = (*, seconds = 3.0, max_bytes = None), text_signature = "($self, *, seconds=3.0, max_bytes=65536)")]
+    fn audit<'py>(
+        &self,
+        py: Python<'py>,
+        seconds: f64,
+        max_bytes: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+        let time = time.ok_or_else(|| {
+            raise(py, Error::argument(format!("seconds is {seconds}; it must be a number above 0")))
+        })?;
+        let default = AuditOptions::default().max_bytes;
+        let max_bytes = convert::length(max_bytes, "max_bytes")?.unwrap_or(default);
+        let options = AuditOptions { time, max_bytes };
+        let findings = run_long(py, None, |watch| self.engine.audit(options, watch))?;
+        let rows = findings.into_iter().map(|finding| {
+            let worst = finding.worst.map(|worst| {
+                let measure = worst.measure.map(|measure| match measure {
+                    Measure::Work => "work",
+                    Measure::Time => "time",
+                });
+                (worst.kind, worst.text, worst.slope, measure, worst.nanoseconds_per_byte, worst.error)
+            });
+            let guarantee = finding.guarantee.to_string();
+            (finding.stage, finding.path, guarantee, finding.reason, finding.texts, worst)
+        });
+        made_of(py, "Audit", rows)
     }
 }

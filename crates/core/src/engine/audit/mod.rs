@@ -1,0 +1,249 @@
+//! An audit: what is promised of each stage, and the text that comes closest to breaking the promise.
+//!
+//! Texts that slow programs down (`texts`) go through the stages at doubling lengths, and the code
+//! of each stage is measured at its work (`measure`). What is told of a stage is the text with the
+//! steepest growth (`series`), beside what its structure promises (`guarantee`).
+//!
+//! What surprises: a slope is one of counted work where that can be had, and the same on every
+//! machine then; where time grows clearly faster than what is counted, twice, time is believed.
+mod guarantee;
+mod measure;
+mod series;
+#[cfg(test)]
+mod tests;
+mod texts;
+
+use std::ops::RangeInclusive;
+use std::time::{Duration, Instant};
+
+pub use self::guarantee::Guarantee;
+use self::measure::{Care, Costs, Limited, Pass, STAGES};
+pub use self::series::Measure;
+use self::series::{Series, breaks};
+use self::texts::Hostile;
+use super::Engine;
+use crate::error::{Error, Result};
+use crate::watch::Watch;
+
+/// How long to look.
+#[derive(Debug, Clone, Copy)]
+pub struct AuditOptions {
+    /// For about so much time. What is under way is ended at its next look at the watch.
+    pub time: Duration,
+    /// Texts have at most so many bytes.
+    pub max_bytes: usize,
+}
+
+impl Default for AuditOptions {
+    fn default() -> Self {
+        Self { time: Duration::from_secs(3), max_bytes: 64 << 10 }
+    }
+}
+
+/// What was found out about one stage.
+#[derive(Debug)]
+pub struct Finding {
+    /// What the stage does.
+    pub stage: &'static str,
+    /// Which way it does that here, as [`Engine::plan`] says.
+    pub path: String,
+    /// How its time grows at worst.
+    pub guarantee: Guarantee,
+    /// What about this tokenizer decides that.
+    pub reason: String,
+    /// How many texts were tried on it; none where there is nothing to do.
+    pub texts: usize,
+    /// The worst of them.
+    pub worst: Option<Worst>,
+}
+
+/// The text with the steepest growth.
+#[derive(Debug)]
+pub struct Worst {
+    /// What kind of text it is.
+    pub kind: &'static str,
+    /// The text at the greatest length that was tried.
+    pub text: String,
+    /// d log cost / d log length over the last two doublings; `None` where it failed before it could
+    /// be measured.
+    pub slope: Option<f64>,
+    /// What the slope is one of.
+    pub measure: Option<Measure>,
+    /// Time for each byte of the longest text that was measured.
+    pub nanoseconds_per_byte: Option<f64>,
+    /// What the stage says of it, where that is an error.
+    pub error: Option<String>,
+}
+
+/// Shorter texts say nothing about growth.
+const SHORTEST: usize = 256;
+
+/// What may be asked for as the length of the longest.
+const MAX_BYTES: RangeInclusive<usize> = 16 * SHORTEST..=1 << 30;
+
+/// Enough to compare kinds of text.
+const QUICK: Care = Care { enough: Duration::from_millis(2), runs: 3 };
+/// Enough to believe a time.
+const CAREFUL: Care = Care { enough: Duration::from_millis(20), runs: 9 };
+/// So many kinds are measured again for a stage, at most.
+const AGAIN: usize = 32;
+
+/// One kind of text, and what it did to each stage.
+struct Tried {
+    hostile: Hostile,
+    series: [Series; STAGES],
+    /// The greatest length that was tried.
+    bytes: usize,
+}
+
+impl Engine {
+    /// The guarantee of each stage, in the order of [`Engine::plan`], and the worst text that was
+    /// found for it.
+    ///
+    /// # Errors
+    /// An argument error for options under which nothing can be measured; the wish to stop of the
+    /// watch. What a text does is a finding. Cost: about the time that the options say.
+    pub fn audit(&self, options: AuditOptions, watch: &dyn Watch) -> Result<Vec<Finding>> {
+        let AuditOptions { time, max_bytes } = options;
+        if !MAX_BYTES.contains(&max_bytes) {
+            let (least, most) = MAX_BYTES.into_inner();
+            return Err(Error::argument(format!(
+                "max_bytes is {max_bytes}; it must be from {least} to {most}, so that growth can be seen"
+            )));
+        }
+        let start = Instant::now();
+        let until = start.checked_add(time).ok_or_else(|| Error::argument("seconds are too many"))?;
+        let lengths = Lengths { all: lengths(max_bytes), share: time / 24 };
+        let mut all = Vec::new();
+        for hostile in texts::all(self) {
+            // A third is left for what is to be measured again.
+            if start.elapsed() > time / 3 * 2 {
+                break;
+            }
+            all.push(self.try_text(hostile, &lengths, until, watch)?);
+        }
+        let mut findings = Vec::with_capacity(STAGES);
+        let promises = self.promises()?;
+        for (stage, (step, (guarantee, reason))) in self.plan().into_iter().zip(promises).enumerate() {
+            self.make_sure(stage, &mut all, lengths.share, until, watch)?;
+            let tried = || all.iter().filter(|tried| tried.series[stage].says_something());
+            let worst = |doubtful: bool| {
+                let tried = tried().filter(|tried| doubtful || !tried.series[stage].is_doubtful());
+                tried.max_by(|a, b| a.series[stage].compare(&b.series[stage]))
+            };
+            let worst = worst(false).or_else(|| worst(true)).map(|tried| tried.worst(stage));
+            let texts = tried().count();
+            let (stage, path) = (step.stage, step.path);
+            findings.push(Finding { stage, path, guarantee, reason, texts, worst });
+        }
+        Ok(findings)
+    }
+
+    fn try_text(
+        &self,
+        hostile: Hostile,
+        lengths: &Lengths,
+        until: Instant,
+        watch: &dyn Watch,
+    ) -> Result<Tried> {
+        let mut tried = Tried { hostile, series: Default::default(), bytes: 0 };
+        tried.grow(lengths, until, watch, |text, limited| Pass::run(self, text, limited, QUICK, None))?;
+        Ok(tried)
+    }
+
+    /// Measures the worst kind of a stage again, as long as its slope is one of time that nothing but
+    /// one measurement speaks for.
+    fn make_sure(
+        &self,
+        stage: usize,
+        all: &mut [Tried],
+        share: Duration,
+        until: Instant,
+        watch: &dyn Watch,
+    ) -> Result<()> {
+        for _ in 0..AGAIN {
+            let worst = all.iter_mut().max_by(|a, b| a.series[stage].compare(&b.series[stage]));
+            let Some(worst) = worst.filter(|worst| worst.series[stage].is_doubtful()) else { break };
+            if Instant::now() >= until {
+                break;
+            }
+            // These are known to fit in; many runs of them take longer.
+            let lengths = Lengths { all: worst.series[stage].lengths(), share: share * 16 };
+            let mut again = Tried { hostile: worst.hostile.clone(), series: Default::default(), bytes: 0 };
+            again.grow(&lengths, until, watch, |text, limited| {
+                Pass::run(self, text, limited, CAREFUL, Some(stage))
+            })?;
+            let [.., series] = &mut again.series[..=stage] else { break };
+            worst.series[stage].refine(std::mem::take(series));
+        }
+        Ok(())
+    }
+}
+
+/// The lengths at which a kind of text is tried, and how long one kind may take.
+struct Lengths {
+    all: Vec<usize>,
+    share: Duration,
+}
+
+/// Doubling lengths up to the greatest.
+fn lengths(max_bytes: usize) -> Vec<usize> {
+    let halves = std::iter::successors(Some(max_bytes), |&bytes| Some(bytes / 2));
+    let mut lengths: Vec<usize> = halves.take_while(|&bytes| bytes >= SHORTEST).collect();
+    lengths.reverse();
+    lengths
+}
+
+impl Tried {
+    /// Tries a kind of text at growing lengths, as long as it has time and nothing breaks.
+    fn grow(
+        &mut self,
+        lengths: &Lengths,
+        until: Instant,
+        watch: &dyn Watch,
+        mut pass: impl FnMut(&str, &Limited<'_>) -> Result<Costs>,
+    ) -> Result<()> {
+        let limited = Limited::new(watch, until.min(Instant::now() + lengths.share));
+        let start = Instant::now();
+        for &bytes in &lengths.all {
+            watch.poll()?;
+            // What grows with the square takes four times as long as what was before.
+            if start.elapsed() > lengths.share / 4 {
+                break;
+            }
+            let text = self.hostile.text(bytes);
+            self.bytes = bytes;
+            let costs = pass(&text, &limited)?;
+            let mut is_broken = false;
+            for (series, cost) in self.series.iter_mut().zip(costs) {
+                match cost {
+                    Some(Ok(cost)) => series.costs.push(cost),
+                    Some(Err(error)) => {
+                        is_broken |= breaks(&error);
+                        series.error = Some(error);
+                    }
+                    None => {}
+                }
+            }
+            if is_broken || limited.is_late() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn worst(&self, stage: usize) -> Worst {
+        let series = &self.series[stage];
+        let (slope, measure) = series.slope().unzip();
+        let longest = series.costs.last().map_or(0, |cost| cost.bytes);
+        let bytes = if series.error.is_some() { self.bytes } else { longest };
+        Worst {
+            kind: self.hostile.kind,
+            text: self.hostile.text(bytes),
+            slope,
+            measure,
+            nanoseconds_per_byte: series.nanoseconds(),
+            error: series.error.as_ref().map(Error::to_string),
+        }
+    }
+}
