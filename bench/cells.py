@@ -62,7 +62,7 @@ CELLS = {
     ),
     "count": Cell("count", ("count",), "text", against=("list", "array")),
     "hostile": Cell(
-        "hostile texts, once, to an array (a list where there is none)",
+        "hostile texts, once, to an array or else a list",
         ("array", "list"),
         "text",
         "hostile",

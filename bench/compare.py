@@ -69,24 +69,26 @@ def main() -> int:
 def merged(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """One record of several: what a later one has measured takes the place of the same in an earlier one."""
 
+    result = records[0]
+    for later in records[1:]:
+        versions = result["machine"]["versions"] | later["machine"]["versions"]
+        sizes = result["settings"]["sizes"] | later["settings"]["sizes"]
+        result = {
+            **later,
+            "machine": {**later["machine"], "versions": versions},
+            "settings": {**later["settings"], "sizes": sizes},
+            "verdicts": _replaced(result["verdicts"], later["verdicts"]),
+            "samples": _replaced(result["samples"], later["samples"]),
+        }
+    return result
+
+
+def _replaced(earlier: list[dict[str, Any]], later: list[dict[str, Any]]) -> list[dict[str, Any]]:
     def task(entry: Mapping[str, Any]) -> tuple[str, str, str]:
         return (entry["vocabulary"], entry["cell"], entry["text"])
 
-    result = records[0]
-    for later in records[1:]:
-        result = {
-            **later,
-            "machine": {
-                **later["machine"],
-                "versions": result["machine"]["versions"] | later["machine"]["versions"],
-            },
-            **{
-                kind: [entry for entry in result[kind] if task(entry) not in set(map(task, later[kind]))]
-                + later[kind]
-                for kind in ("verdicts", "samples")
-            },
-        }
-    return result
+    again = set(map(task, later))
+    return [entry for entry in earlier if task(entry) not in again] + later
 
 
 def _arguments() -> argparse.Namespace:

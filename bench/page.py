@@ -7,7 +7,7 @@ from typing import Any
 
 from cells import CELLS, PLAN
 from exactness import Verdict
-from report import Row, Spread, columns, grouped, marks, short, why
+from report import Row, Spread, columns, goodness, grouped, marks, short, why
 
 START = "<!-- results: written by bench/compare.py --write-docs -->"
 END = "<!-- end of results -->"
@@ -46,12 +46,22 @@ def results(
 
 def _facts(record: Mapping[str, Any], ours: str) -> list[str]:
     machine, settings = record["machine"], record["settings"]
+    few = " Fewer than three rounds: nothing is claimed from these." if settings["rounds"] < 3 else ""
     versions = [f"{name} {number}" for name, number in machine["versions"].items() if name != ours]
     return [
         f"Machine: {machine['cpus']} CPUs ({machine['cpu']}), {machine['system']}, {machine['python']}.",
         f"{ours} {machine['versions'].get(ours, '')} against {', '.join(versions)}.",
-        f"Rounds: {settings['rounds']}. Date: {record['date']}.",
+        f"Rounds: {settings['rounds']}. {_sizes(settings['sizes'])} Date: {record['date']}.{few}",
     ]
+
+
+def _sizes(sizes: Mapping[str, int]) -> str:
+    """Which cells had how much text."""
+    cells: dict[int, list[str]] = {}
+    for cell, size in sizes.items():
+        cells.setdefault(size, []).append(f"`{cell}`")
+    parts = [f"{size / 1e6:g} MB in {', '.join(names)}" for size, names in sorted(cells.items())]
+    return f"Text: {'; '.join(parts)}."
 
 
 def _summary(table: Sequence[Row]) -> list[str]:
@@ -106,9 +116,8 @@ def _table(own: Sequence[Row], ours: str) -> list[str]:
     ]
     most = max((spread.rounds for row in own for spread in row.reached.values()), default=1)
     for row in own:
-        best = row.best
-        if row.ratio is not None and row.ratio.median >= 1:
-            best = ours
+        exact = [peer for peer in row.reached if peer not in row.not_exact]
+        best = max(exact, key=lambda peer: goodness(row.reached[peer].median, row.unit), default="")
         cells = []
         for peer in peers:
             spread = row.reached.get(peer)

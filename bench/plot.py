@@ -38,7 +38,7 @@ def draw(table: Sequence[Row], file: Path) -> None:
     axes.set_yticks(range(len(compared)), [f"{CELLS[cell].title} ({name})" for name, cell in compared])
     axes.invert_yaxis()
     axes.grid(axis="x", linewidth=0.4, alpha=0.6)
-    axes.legend(loc="lower right", frameon=True)
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
     figure.savefig(file, format="svg", metadata={"Date": None})
     pyplot.close(figure)
 

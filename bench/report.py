@@ -69,7 +69,7 @@ def rows(samples: Sequence[Sample], verdicts: Iterable[Verdict], ours: str) -> l
             row.errors = {sample["peer"]: sample["error"] for sample in own if "error" in sample}
             rivals = [peer for peer in by_peer if peer != ours and peer not in row.not_exact]
             if rivals and ours in by_peer and ours not in row.not_exact:
-                row.best = max(rivals, key=lambda peer: _goodness(row.reached[peer].median, unit))
+                row.best = max(rivals, key=lambda peer: goodness(row.reached[peer].median, unit))
                 row.ratio = _inside_rounds(by_peer[ours], by_peer[row.best], unit)
             for other in CELLS[cell].against:
                 theirs = _by_figure(tasks.get((vocabulary, other, text), [])).get((what, unit), {})
@@ -89,7 +89,8 @@ def _by_figure(samples: Iterable[Sample]) -> dict[tuple[str, str], dict[str, dic
     return found
 
 
-def _goodness(value: float, unit: str) -> float:
+def goodness(value: float, unit: str) -> float:
+    """More of it is better, whatever the unit."""
     return times_as_good(value, 1.0, unit)
 
 

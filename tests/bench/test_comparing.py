@@ -21,7 +21,7 @@ RECORD: dict[str, Any] = {
         "python": "CPython 3.11.7",
         "versions": {"ours": "1", "quick": "2", "slow": "3"},
     },
-    "settings": {"rounds": 3},
+    "settings": {"rounds": 3, "sizes": {"array": 10_000_000, "list": 10_000_000, "short": 2_000_000}},
 }
 
 
@@ -210,6 +210,7 @@ def test_the_page_says_where_we_lose() -> None:
     assert "  - array, english: 5 where reference has 6" in lines
     assert "| english | fresh, MB/s | 5.00 | **10.0** | 1.11!† | 0.50 (0.50 to 0.50) quick |" in lines
     assert "ours 1 against quick 2, slow 3." in lines
+    assert any("Text: 2 MB in `short`; 10 MB in `array`, `list`." in line for line in lines)
     assert any("picture.svg" in line for line in lines)
 
 
@@ -226,11 +227,13 @@ def test_a_later_record_takes_the_place_of_the_same_tasks() -> None:
     again = {
         "date": "2026-01-02",
         "machine": versions,
-        "settings": {"rounds": 1},
+        "settings": {"rounds": 1, "sizes": {"array": 1_000}},
         "verdicts": [{**entry, "peer": "quick"}],
         "samples": [{**entry, "peer": "quick"}],
     }
     found = merged([first, again])
     assert found["samples"] == [{**other, "peer": "ours"}, {**entry, "peer": "quick"}]
     assert found["verdicts"] == found["samples"]
+    assert found["settings"]["sizes"]["array"] == 1_000
+    assert found["settings"]["sizes"]["short"] == 2_000_000
     assert found["machine"]["versions"] == {"ours": "2", "quick": "2", "slow": "3"}
