@@ -16,6 +16,7 @@ import data
 import vocabularies
 
 DOCUMENT = 4_096
+DECODING = ("ids", "id-array")
 HIGHER_IS_BETTER = ("MB/s",)
 
 
@@ -68,9 +69,9 @@ CELLS = {
         "hostile",
         once=True,
     ),
-    "long": Cell("one text of 40 MB to an array", ("array",), "text", "prose", size=40 * data.MB),
+    "long": Cell("one long text to an array", ("array",), "text", "prose", size=40 * data.MB),
     "long-2": Cell(
-        "one text of 40 MB to an array, two threads",
+        "one long text to an array, two threads",
         ("array",),
         "text",
         "prose",
@@ -96,12 +97,12 @@ CELLS = {
         threads=2,
         against=("documents-list",),
     ),
-    "decode": Cell("decode a million ids of a list to str", ("decode",), "ids", "prose", "ms"),
+    "decode": Cell("decode ids of a list to str", ("decode",), "ids", "prose", "ms a million ids"),
     "decode-bytes": Cell(
-        "decode a million ids of an array to bytes", ("decode-bytes",), "id-array", "prose", "ms"
+        "decode ids of an array to bytes", ("decode-bytes",), "id-array", "prose", "ms a million ids"
     ),
     "decode-array": Cell(
-        "decode a million ids of an array to str", ("decode-array",), "id-array", "prose", "ms"
+        "decode ids of an array to str", ("decode-array",), "id-array", "prose", "ms a million ids"
     ),
     "load": Cell("load a file, to first ids", ("list",), "load", "prose"),
     "slices-10": _slices(10),
@@ -207,7 +208,9 @@ def figures(sample: Mapping[str, Any]) -> dict[tuple[str, str], float]:
     def in_unit(wall: float) -> float:
         if cell.unit == "MB/s":
             return float(sample["bytes"]) / data.MB / wall
-        return wall * 1e3 if cell.unit == "ms" else wall * 1e6 / int(sample["calls"])
+        if cell.inputs in DECODING:
+            return wall * 1e3 * data.MB / int(sample["items"])
+        return wall * 1e6 / int(sample["items"])
 
     return {(what, cell.unit): in_unit(wall) for what, wall in seconds.items()}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import data
-from cells import CELLS, Cell, Task
+from cells import CELLS, DECODING, Cell, Task
 from measure import ids_to_decode, pieces
 from peers import PEERS, Peer, flat
 from vocabularies import find
@@ -76,9 +76,6 @@ def answer(
             result |= {kind + what: value for what, value in known[key].items()}
         results.append(result)
     return {"results": results}
-
-
-DECODING = ("ids", "id-array")
 
 
 def _result(cell: Cell, peer: Peer, name: str, content: bytes) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import data
-from cells import CELLS, Cell
+from cells import CELLS, DECODING, Cell
 from peers import PEERS, Form, Peer
 from vocabularies import find
 
@@ -35,7 +35,7 @@ def measure(peer_name: str, vocabulary: str, cell_name: str, text: str, size: in
         return {"absent": True}
     call = _looped(form) if cell.inputs == "strings" else form
     content = data.text(text, size)
-    make, calls = _maker(cell, peer, content)
+    make, items = _maker(cell, peer, content)
     before = b"Hello world" if cell.once else data.warm_up_text()
     started, _ = _timed(call, _maker(cell, peer, before)[0]())
     walls: list[float] = []
@@ -46,7 +46,7 @@ def measure(peer_name: str, vocabulary: str, cell_name: str, text: str, size: in
         wall, cpu = _timed(call, make())
         walls.append(wall)
         cpus.append(cpu)
-    return {"bytes": len(content), "calls": calls, "wall": walls, "cpu": cpus, "warm_up": started}
+    return {"bytes": len(content), "items": items, "wall": walls, "cpu": cpus, "warm_up": started}
 
 
 def pieces(cell: Cell, content: bytes) -> list[str]:
@@ -61,16 +61,16 @@ def ids_to_decode(peer: Peer, content: bytes) -> list[int]:
 
 
 def _maker(cell: Cell, peer: Peer, content: bytes) -> tuple[Callable[[], Any], int]:
-    """What builds the input of one pass, new each time, and how many calls that is."""
+    """What builds the input of one pass, new each time, and how many calls or ids that is."""
     if cell.inputs == "text":
         return content.decode, 1
-    if cell.inputs in ("ids", "id-array"):
+    if cell.inputs in DECODING:
         ids = ids_to_decode(peer, content)
         if cell.inputs == "ids":
-            return lambda: list(ids), 1
+            return lambda: list(ids), len(ids)
         import numpy as np
 
-        return lambda: np.asarray(ids, dtype=np.uint32), 1
+        return lambda: np.asarray(ids, dtype=np.uint32), len(ids)
     return lambda: pieces(cell, content), len(pieces(cell, content)) if cell.inputs == "strings" else 1
 
 

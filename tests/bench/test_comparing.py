@@ -27,7 +27,7 @@ RECORD: dict[str, Any] = {
 
 def sample(peer: str, number: int, walls: list[float], cell: str = "array", **more: Any) -> dict[str, Any]:
     place = {"vocabulary": "cl100k", "cell": cell, "text": "english", "round": number, "peer": peer}
-    return {**place, "bytes": 10_000_000, "calls": 1, "wall": walls, "cpu": walls, **more}
+    return {**place, "bytes": 10_000_000, "items": 1, "wall": walls, "cpu": walls, **more}
 
 
 def verdict(peer: str, cell: str = "array", difference: str = "") -> Verdict:
@@ -91,8 +91,9 @@ def test_the_first_pass_is_fresh_and_the_median_of_the_others_is_repeated() -> N
 
 
 def test_a_cell_has_its_own_unit() -> None:
-    assert figures(sample("any", 0, [0.5], "decode")) == {("fresh", "ms"): 500.0}
-    short = sample("any", 0, [0.5], "short", calls=1_000)
+    decode = sample("any", 0, [0.5], "decode") | {"items": 500_000}
+    assert figures(decode) == {("fresh", "ms a million ids"): 1_000.0}
+    short = sample("any", 0, [0.5], "short") | {"items": 1_000}
     assert figures(short)["fresh", "µs a call"] == pytest.approx(500.0)
     assert figures(sample("any", 0, [0.5], "hostile")) == {("once", "MB/s"): 20.0}
 
