@@ -32,7 +32,7 @@ import runner
 import vocabularies
 from cells import CELLS, Task, far_behind, tasks
 from exactness import Verdict, compare
-from peers import PEERS, installed
+from peers import PEERS, TOKENIZER_JSON, installed
 from report import exactness_lines, figure_lines, rows
 
 OURS = "tokenmill"
@@ -170,7 +170,10 @@ def _measure(args: argparse.Namespace) -> dict[str, Any] | None:
         hostile_size=args.hostile_size,
     )
     for name in dict.fromkeys(task.vocabulary for task in work):
-        vocabularies.find(name).tokenizer_json()  # made once, outside every clock
+        vocabulary = vocabularies.find(name)
+        readers = [PEERS[peer] for peer in versions if PEERS[peer].has(vocabulary)]
+        if any(peer.reads(vocabulary) == TOKENIZER_JSON for peer in readers):
+            vocabulary.tokenizer_json()  # made once, outside every clock
     run = _Run(pythons)
     verdicts = compare(list(versions), work, run, _say, OURS)
     print("\n".join(exactness_lines(verdicts)), file=sys.stderr if args.table else sys.stdout, flush=True)
@@ -200,8 +203,8 @@ def _installed(args: argparse.Namespace) -> tuple[dict[str, str], dict[str, str]
     for given in args.python:
         peer, named, path = given.rpartition("=")
         found = runner.run("versions", python=path)
-        if "error" in found:
-            raise SystemExit(f"bench: --python {given}: {found['error']}")
+        if "error" in found or (named and peer not in found):
+            raise SystemExit(f"bench: --python {given}: {found.get('error', f'it has no {peer}')}")
         for name, version in found.items():
             if name == peer or (not named and name not in versions):
                 versions[name], pythons[name] = version, path
@@ -230,21 +233,14 @@ def _round(
 ) -> None:
     """A sample of every task from every peer that is not known to be far behind; they take turns at each."""
     samples: list[dict[str, Any]] = record["samples"]
-    exact = [
-        (verdict["peer"], verdict["vocabulary"], verdict["text"], verdict["cell"])
-        for verdict in record["verdicts"]
-        if not verdict["difference"]
-    ]
     turn = [*peers[number % len(peers) :], *peers[: number % len(peers)]]
     for task in work:
         here = {"vocabulary": task.vocabulary, "cell": task.cell, "text": task.text}
         so_far = [sample for sample in samples if sample.items() >= here.items()]
-        having = {verdict["peer"] for verdict in record["verdicts"] if verdict.items() >= here.items()}
-        exact_here = [peer for peer, *rest in exact if rest == [task.vocabulary, task.text, task.cell]]
-        behind = far_behind(so_far, exact_here, OURS)
-        for peer in turn:
-            if peer not in having or peer in behind:
-                continue
+        verdicts = [verdict for verdict in record["verdicts"] if verdict.items() >= here.items()]
+        exact = [verdict["peer"] for verdict in verdicts if not verdict["difference"]]
+        wanted = {verdict["peer"] for verdict in verdicts} - far_behind(so_far, exact, OURS)
+        for peer in [peer for peer in turn if peer in wanted]:
             _say(f"round {number + 1} of {args.rounds}: {task.vocabulary}, {task.cell}, {task.text}, {peer}")
             samples.append({"round": number, **here, "peer": peer, **_sample(args, peer, task, run)})
 
