@@ -118,7 +118,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--hostile-size", type=int, metavar="BYTES", help="of each (default: 1 MB)")
     parser.add_argument("--rounds", type=int, help="processes for each sample (default: 3; quick: 2)")
     parser.add_argument("--passes", type=int, help="passes in a process, the first is fresh (default: 4)")
-    parser.add_argument("--out", type=Path, help="record samples and machine in this file after each round")
+    parser.add_argument("--out", type=Path, help="record samples and machine in this file, while they come")
     parser.add_argument(
         "--from",
         dest="recorded",
@@ -192,9 +192,13 @@ def _measure(args: argparse.Namespace) -> dict[str, Any] | None:
     if not args.check_only:
         for number in range(args.rounds):
             _round(args, number, list(versions), work, record, run)
-            if args.out:
-                args.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    _save(args, record)
     return record
+
+
+def _save(args: argparse.Namespace, record: Mapping[str, Any]) -> None:
+    if args.out:
+        args.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def _installed(args: argparse.Namespace) -> tuple[dict[str, str], dict[str, str]]:
@@ -243,6 +247,7 @@ def _round(
         for peer in [peer for peer in turn if peer in wanted]:
             _say(f"round {number + 1} of {args.rounds}: {task.vocabulary}, {task.cell}, {task.text}, {peer}")
             samples.append({"round": number, **here, "peer": peer, **_sample(args, peer, task, run)})
+        _save(args, record)
 
 
 def _sample(args: argparse.Namespace, peer: str, task: Task, run: _Run) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def draw(table: Sequence[Row], file: Path) -> None:
     axes.invert_yaxis()
     axes.grid(axis="x", linewidth=0.4, alpha=0.6)
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
-    figure.savefig(file, format="svg", metadata={"Date": None})
+    figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     pyplot.close(figure)
 
 
