@@ -9,10 +9,12 @@ MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin dev
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# Stamps say what is done: the environment made, the extension built, the tools installed.
+# Stamps say what is done: the environment made, the extension built, the tools and the libraries of the
+# benchmark installed.
 MADE := $(VENV)/.made
 BUILT := $(VENV)/.built
 TOOLS := $(VENV)/.tools
+PEERS := $(VENV)/.peers
 SOURCES := $(shell find crates -type f 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
@@ -44,7 +46,7 @@ check: $(BUILT) $(TOOLS)  ## formatting, lints, types, stubs
 	$(BIN)/mypy --strict python/tokenmill tests bench fuzz
 	$(BIN)/python -m mypy.stubtest tokenmill._core
 
-bench: $(BUILT) $(TOOLS)  ## speed beside the other libraries: the short form, about 3 minutes
+bench: $(BUILT) $(TOOLS) $(PEERS)  ## speed beside the other libraries: the short form, about 3 minutes
 	$(BIN)/python bench/compare.py --quick
 
 # For all targets together.
@@ -70,4 +72,9 @@ $(BUILT): $(MADE) $(SOURCES)
 
 $(TOOLS): pyproject.toml | $(BUILT)
 	$(MATURIN) --extras cli,arrow,test,lint
+	touch $@
+
+# Not every one of these is there for every machine; the benchmark leaves out what is not installed.
+$(PEERS): pyproject.toml | $(TOOLS)
+	-$(MATURIN) --extras bench
 	touch $@

@@ -1,14 +1,17 @@
-"""Encoding, counting and decoding against the other libraries that are installed: ids first, then time.
+"""Encoding, counting, decoding, loading, against other libraries that are installed: ids first, then time.
 
-    python bench/compare.py                       all cells, 10 MB of each corpus, cl100k
-    python bench/compare.py --quick               the short form, about three minutes
-    python bench/compare.py --cells list,short --corpora english --peers tokenmill,tiktoken
+    python bench/compare.py --out results.json         all cells: some hours
+    python bench/compare.py --quick                    the short form, about three minutes
+    python bench/compare.py --cells list,short --corpora english --peers tiktoken,gigatoken
+    python bench/compare.py --python ENV/bin/python    peers that are installed elsewhere
+    python bench/compare.py --from results.json --write-docs
 
-A peer whose ids differ from the reference (tiktoken, where it is installed) is *not exact* there and is never
-the best. Each sample has a process of its own, bound to one CPU and warmed up on other text; it gives two
-figures: *fresh*, the first pass over text that the process never saw, and *repeated*, the median of later
-passes, which says how well a library remembers. Peers take turns inside a round; ratios are taken inside
-rounds, and the median of them is the result. Exit code 1 if tokenmill is not exact.
+A peer whose results differ from the reference (the library that the vocabulary's file comes from) is *not
+exact* there and is never the best. Each sample has a process of its own, bound to its CPUs and warmed up on
+other text; it gives two figures: *fresh*, the first pass over text that the process never saw, and
+*repeated*, the median of later passes, which says how well a library remembers. Peers take turns inside a
+round; ratios are taken inside rounds, and the median of them is the result. Exit code 1 if tokenmill is not
+exact.
 """
 
 from __future__ import annotations
@@ -16,61 +19,76 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import data
+import page
+import plot
 import runner
 import vocabularies
-from cells import CELLS
-from peers import installed
-from report import exactness_lines, figure_lines
+from cells import CELLS, Task, far_behind, tasks
+from exactness import Verdict, compare
+from peers import PEERS, TOKENIZER_JSON, installed
+from report import exactness_lines, figure_lines, rows
 
 OURS = "tokenmill"
-QUICK_CELLS = ("array", "list", "documents", "short", "count", "decode", "hostile")
-QUICK_CORPORA = ("english", "multilingual", data.STDLIB)
-QUICK_HOSTILE = ("a", "letters")
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
 
 def main() -> int:
-    """Compare, time, print, record."""
+    """Measure or read what was measured; print, draw, record."""
     args = _arguments()
-    versions = {name: version for name, version in installed().items() if name in args.peers}
-    vocabulary = vocabularies.find(args.vocab)
-    _say(f"peers: {', '.join(f'{name} {version}' for name, version in versions.items())}")
-    if data.shared() is None:
-        _say(f"no shared data: the text is Python's own source, the vocabulary {vocabulary.name}")
-    if OURS not in versions:
-        _say("tokenmill is not installed")
-        return 2
-    if any(name in versions for name in ("tokenizers", "gigatoken", "fastokens")):
-        vocabulary.tokenizer_json()  # derived once, outside every clock
+    if args.recorded:
+        record = merged([json.loads(file.read_text(encoding="utf-8")) for file in args.recorded])
+    else:
+        measured = _measure(args)
+        if measured is None:
+            return 2
+        record = measured
+    verdicts = [Verdict(**verdict) for verdict in record["verdicts"]]
+    table = page.order(rows(record["samples"], verdicts, OURS))
+    if args.table:
+        print("\n".join(page.results(table, verdicts, record, OURS, None)))
+    else:
+        lines = exactness_lines(verdicts) if args.recorded else []  # else they were told before the clocks
+        print("\n".join([*lines, *figure_lines(table, OURS)]))
+    if args.plot:
+        plot.draw(table, args.plot)
+    if args.write_docs:
+        picture = PAGE.with_suffix(".svg")
+        plot.draw(table, picture)
+        written = page.results(table, verdicts, record, OURS, picture.name)
+        PAGE.write_text(page.filled(PAGE.read_text(encoding="utf-8"), written), encoding="utf-8")
+    return 1 if any(verdict.peer == OURS and verdict.difference for verdict in verdicts) else 0
 
-    work = _work(args)
-    exactness = _compare_ids(args, list(versions), sorted({corpus for _, corpus in work}))
-    print("\n".join(exactness_lines(exactness)), flush=True)
-    samples = [] if args.check_only else _time(args, list(versions), work)
-    print("\n".join(figure_lines(samples, exactness, OURS)))
-    if args.json:
-        record = {
-            "machine": runner.machine(versions),
-            "settings": {
-                "vocabulary": vocabulary.name,
-                "bytes": args.size,
-                "short_bytes": _size(args, "short", ""),
-                "hostile_bytes": args.hostile_size,
-                "rounds": args.rounds,
-                "passes": args.passes,
-                "threads": 1,
-                "warm_up": f"{data.WARM_UP} bytes of other text through the same call",
-            },
-            "exactness": exactness,
-            "samples": samples,
+
+def merged(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """One record of several: what a later one has measured takes the place of the same in an earlier one."""
+
+    result = records[0]
+    for later in records[1:]:
+        versions = result["machine"]["versions"] | later["machine"]["versions"]
+        sizes = result["settings"]["sizes"] | later["settings"]["sizes"]
+        result = {
+            **later,
+            "machine": {**later["machine"], "versions": versions},
+            "settings": {**later["settings"], "sizes": sizes},
+            "verdicts": _replaced(result["verdicts"], later["verdicts"]),
+            "samples": _replaced(result["samples"], later["samples"]),
         }
-        Path(args.json).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    ours = [row for row in exactness if row["peer"] == OURS]
-    return 0 if all(row["exact"] for row in ours) else 1
+    return result
+
+
+def _replaced(earlier: list[dict[str, Any]], later: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def task(entry: Mapping[str, Any]) -> tuple[str, str, str]:
+        return (entry["vocabulary"], entry["cell"], entry["text"])
+
+    again = set(map(task, later))
+    return [entry for entry in earlier if task(entry) not in again] + later
 
 
 def _arguments() -> argparse.Namespace:
@@ -83,126 +101,172 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="1 MB, fewer cells, corpora and hostile texts")
     parser.add_argument("--check-only", action="store_true", help="compare ids and time nothing")
     parser.add_argument("--cells", type=names, help=f"of {','.join(CELLS)}")
+    parser.add_argument("--vocabs", type=names, help=f"of {','.join(vocabularies.NAMES)}")
     parser.add_argument("--corpora", type=names, help=f"of {','.join(data.corpora())}")
-    parser.add_argument("--hostile", type=names, help=f"of {','.join(data.HOSTILE)}")
-    parser.add_argument("--peers", type=names, help=f"of {','.join(installed())}; tokenmill always")
-    parser.add_argument("--vocab", choices=vocabularies.NAMES, default="cl100k")
-    parser.add_argument("--size", type=int, metavar="BYTES", help="of each corpus (default: 10 MB)")
+    parser.add_argument("--hostile", type=names, help="kinds, and names of adversarial files")
+    parser.add_argument("--peers", type=names, help=f"of {','.join(PEERS)}; tokenmill always")
+    parser.add_argument(
+        "--python",
+        action="append",
+        default=[],
+        metavar="[PEER=]PATH",
+        help="an interpreter that has a peer, or all that this one has not",
+    )
+    parser.add_argument(
+        "--size", type=int, metavar="BYTES", help="no text is longer (default: 10 MB or more)"
+    )
     parser.add_argument("--hostile-size", type=int, metavar="BYTES", help="of each (default: 1 MB)")
-    parser.add_argument("--rounds", type=int, default=3, help="processes for each sample (default: 3)")
+    parser.add_argument("--rounds", type=int, help="processes for each sample (default: 3; quick: 2)")
     parser.add_argument("--passes", type=int, help="passes in a process, the first is fresh (default: 4)")
-    parser.add_argument("--json", metavar="OUT", help="record figures and machine facts in this file")
+    parser.add_argument("--out", type=Path, help="record samples and machine in this file, while they come")
+    parser.add_argument(
+        "--from",
+        dest="recorded",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="show records, measure nothing",
+    )
+    parser.add_argument("--table", action="store_true", help="print Markdown")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the ratios")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="fill docs/benchmarks.md with table and plot"
+    )
     args = parser.parse_args()
-    quick = args.quick
-    here = data.corpora()
-    args.cells = args.cells or list(QUICK_CELLS if quick else CELLS)
-    args.corpora = args.corpora or [name for name in here if not quick or name in QUICK_CORPORA]
-    args.hostile = args.hostile or list(QUICK_HOSTILE if quick else data.HOSTILE)
-    args.size = args.size or (data.MB if quick else 10 * data.MB)
-    args.hostile_size = args.hostile_size or (data.MB // 4 if quick else data.MB)
-    args.passes = args.passes or (2 if quick else 4)
-    args.peers = {OURS, *(args.peers or installed())}
-    for given, known in ((args.cells, CELLS), (args.corpora, here), (args.hostile, data.HOSTILE)):
-        for name in given:
+    args.rounds = args.rounds or (2 if args.quick else 3)
+    args.passes = args.passes or (2 if args.quick else 4)
+    for given, known in (
+        (args.cells, list(CELLS)),
+        (args.vocabs, vocabularies.NAMES),
+        (args.corpora, data.corpora()),
+        (args.hostile, data.hostile_texts()),
+        (args.peers, list(PEERS)),
+    ):
+        for name in given or ():
             if name not in known:
                 parser.error(f"{name!r} is none of {', '.join(known)}")
     return args
 
 
-def _work(args: argparse.Namespace) -> list[tuple[str, str]]:
-    """Every (cell, text)."""
-    return [
-        (cell, corpus)
-        for cell in args.cells
-        for corpus in (args.hostile if CELLS[cell].hostile else args.corpora)
-    ]
-
-
-def _size(args: argparse.Namespace, cell: str, corpus: str) -> int:
-    if corpus in data.HOSTILE:
-        return int(args.hostile_size)
-    return int(min(args.size, 2 * data.MB) if cell == "short" else args.size)
-
-
-def _compare_ids(args: argparse.Namespace, peers: list[str], corpora: list[str]) -> list[dict[str, Any]]:
-    """One row for each peer and text: exact, or how it differs from the reference."""
-    import numpy as np
-
-    reference = next(name for name in ("tiktoken", "tokenizers", OURS) if name in peers)
-    order = sorted(peers, key=lambda name: name != reference)
-    rows: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory(dir=data.scratch()) as folder:
-        for corpus in corpora:
-            truth: dict[str, Any] = {}
-            for peer in order:
-                _say(f"ids: {peer}, {corpus}")
-                size = _size(args, "list", corpus)
-                found = runner.run(
-                    "check", peer_name=peer, vocabulary=args.vocab, corpus=corpus, size=size, folder=folder
-                )
-                row: dict[str, Any] = {"peer": peer, "corpus": corpus, "reference": reference, "bytes": size}
-                kept = {name: np.load(path) for name, path in found.pop("kept", {}).items()}
-                truth = truth or kept
-                row |= found
-                row["differs"] = {
-                    name: _difference(truth[name], ids)
-                    for name, ids in kept.items()
-                    if name in truth and not np.array_equal(truth[name], ids)
-                }
-                row["exact"] = not (row.get("error") or row["differs"] or row.get("inconsistent"))
-                rows.append(row)
-    return rows
-
-
-def _difference(expected: Any, found: Any) -> dict[str, Any]:
-    """Where two rows of ids part, and what stands there."""
-    import numpy as np
-
-    shorter = min(len(expected), len(found))
-    unequal = np.flatnonzero(expected[:shorter] != found[:shorter])
-    at = int(unequal[0]) if len(unequal) else shorter
-    return {
-        "at": at,
-        "expected": expected[at : at + 4].tolist(),
-        "found": found[at : at + 4].tolist(),
-        "lengths": [len(expected), len(found)],
+def _measure(args: argparse.Namespace) -> dict[str, Any] | None:
+    versions, pythons = _installed(args)
+    if OURS not in versions:
+        _say("tokenmill is not installed")
+        return None
+    _say(f"peers: {', '.join(f'{name} {version}' for name, version in versions.items())}")
+    for absent in args.peers or PEERS:
+        if absent not in versions:
+            _say(f"not installed, left out: {absent}")
+    if data.shared() is None:
+        _say(f"no shared data: the text is Python's own source, the vocabulary {vocabularies.LEARNED}")
+    work = tasks(
+        quick=args.quick,
+        shared=data.shared() is not None,
+        vocabularies_asked=args.vocabs,
+        cells=args.cells,
+        corpora=args.corpora,
+        hostile=args.hostile,
+        size=args.size,
+        hostile_size=args.hostile_size,
+    )
+    for name in dict.fromkeys(task.vocabulary for task in work):
+        vocabulary = vocabularies.find(name)
+        readers = [PEERS[peer] for peer in versions if PEERS[peer].has(vocabulary)]
+        if any(peer.reads(vocabulary) == TOKENIZER_JSON for peer in readers):
+            vocabulary.tokenizer_json()  # made once, outside every clock
+    run = _Run(pythons)
+    verdicts = compare(list(versions), work, run, _say, OURS)
+    print("\n".join(exactness_lines(verdicts)), file=sys.stderr if args.table else sys.stdout, flush=True)
+    record: dict[str, Any] = {
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": runner.machine(versions),
+        "settings": {
+            "rounds": args.rounds,
+            "passes": args.passes,
+            "sizes": {task.cell: task.size for task in work},
+            "warm_up": f"{data.WARM_UP} bytes of other text through the same call",
+        },
+        "verdicts": [asdict(verdict) for verdict in verdicts],
+        "samples": [],
     }
+    if not args.check_only:
+        for number in range(args.rounds):
+            _round(args, number, list(versions), work, record, run)
+    _save(args, record)
+    return record
 
 
-def _time(args: argparse.Namespace, peers: list[str], work: list[tuple[str, str]]) -> list[dict[str, Any]]:
-    """All samples. In each round every peer has its turn at a cell before the next cell comes."""
-    samples: list[dict[str, Any]] = []
-    absent: set[tuple[str, str]] = set()
-    for number in range(args.rounds):
-        turn = peers[number % len(peers) :] + peers[: number % len(peers)]
-        for cell, corpus in work:
-            for peer in turn:
-                if (peer, cell) in absent:
-                    continue
-                _say(f"round {number + 1} of {args.rounds}: {cell}, {corpus}, {peer}")
-                found = _sample(args, peer, cell, corpus)
-                if found.get("absent"):
-                    absent.add((peer, cell))
-                else:
-                    samples.append({"round": number, "cell": cell, "corpus": corpus, "peer": peer, **found})
-    return samples
+def _save(args: argparse.Namespace, record: Mapping[str, Any]) -> None:
+    if args.out:
+        args.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
-def _sample(args: argparse.Namespace, peer: str, cell: str, corpus: str) -> dict[str, Any]:
+def _installed(args: argparse.Namespace) -> tuple[dict[str, str], dict[str, str]]:
+    """Versions of the peers, and the interpreters of those that are elsewhere."""
+    versions, pythons = installed(), {}
+    for given in args.python:
+        peer, named, path = given.rpartition("=")
+        found = runner.run("versions", python=path)
+        if "error" in found or (named and peer not in found):
+            raise SystemExit(f"bench: --python {given}: {found.get('error', f'it has no {peer}')}")
+        for name, version in found.items():
+            if name == peer or (not named and name not in versions):
+                versions[name], pythons[name] = version, path
+    order = [name for name in PEERS if name in versions and name in {OURS, *(args.peers or PEERS)}]
+    return {name: versions[name] for name in order}, pythons
+
+
+class _Run:
+    """Runs a task of a peer with the interpreter that has it."""
+
+    def __init__(self, pythons: Mapping[str, str]) -> None:
+        self.pythons = pythons
+
+    def __call__(self, task: str, *, peer_name: str, **order: Any) -> dict[str, Any]:
+        python = self.pythons.get(peer_name, sys.executable)
+        return runner.run(task, python=python, peer_name=peer_name, **order)
+
+
+def _round(
+    args: argparse.Namespace,
+    number: int,
+    peers: Sequence[str],
+    work: Sequence[Task],
+    record: dict[str, Any],
+    run: _Run,
+) -> None:
+    """A sample of every task from every peer that is not known to be far behind; they take turns at each."""
+    samples: list[dict[str, Any]] = record["samples"]
+    turn = [*peers[number % len(peers) :], *peers[: number % len(peers)]]
+    for task in work:
+        here = {"vocabulary": task.vocabulary, "cell": task.cell, "text": task.text}
+        so_far = [sample for sample in samples if sample.items() >= here.items()]
+        verdicts = [verdict for verdict in record["verdicts"] if verdict.items() >= here.items()]
+        exact = [verdict["peer"] for verdict in verdicts if not verdict["difference"]]
+        wanted = {verdict["peer"] for verdict in verdicts} - far_behind(so_far, exact, OURS)
+        for peer in [peer for peer in turn if peer in wanted]:
+            _say(f"round {number + 1} of {args.rounds}: {task.vocabulary}, {task.cell}, {task.text}, {peer}")
+            samples.append({"round": number, **here, "peer": peer, **_sample(args, peer, task, run)})
+        _save(args, record)
+
+
+def _sample(args: argparse.Namespace, peer: str, task: Task, run: _Run) -> dict[str, Any]:
     """One process; once more if something else ran beside it."""
     for _ in range(2):
-        found = runner.run(
+        found = run(
             "measure",
             peer_name=peer,
-            vocabulary=args.vocab,
-            cell_name=cell,
-            corpus=corpus,
-            size=_size(args, cell, corpus),
+            on_threads=task.threads,
+            vocabulary=task.vocabulary,
+            cell_name=task.cell,
+            text=task.text,
+            size=task.size,
             passes=args.passes,
         )
         if "wall" not in found:
             return found
-        found["disturbed"] = any(map(runner.disturbed, found["wall"], found["cpu"]))
+        pairs = zip(found["wall"], found["cpu"], strict=True)
+        found["disturbed"] = any(runner.disturbed(wall, cpu, task.threads) for wall, cpu in pairs)
         if not found["disturbed"]:
             break
     return found

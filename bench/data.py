@@ -14,7 +14,7 @@ from pathlib import Path
 
 MB = 1_000_000
 CORPORA = ("english", "code", "multilingual", "cjk")
-HOSTILE = ("a", "spaces", "letters", "base64", "punctuation", "digits", "hanzi")
+HOSTILE = ("a", "spaces", "newlines", "letters", "base64", "punctuation", "digits", "hanzi", "words")
 STDLIB = "stdlib"
 WARM_UP = 256_000
 
@@ -49,11 +49,21 @@ def corpora() -> tuple[str, ...]:
     return CORPORA if shared() is not None else (STDLIB,)
 
 
+def hostile_texts() -> tuple[str, ...]:
+    """The hostile kinds, and the adversarial files of the shared data (their names end in ``.txt``)."""
+    folder = shared()
+    if folder is None:
+        return HOSTILE
+    return (*HOSTILE, *sorted(path.name for path in (folder / "adversarial").glob("*.txt")))
+
+
 def text(name: str, size: int) -> bytes:
-    """About ``size`` bytes of a corpus, or of a hostile kind: whole lines, valid UTF-8."""
+    """About ``size`` bytes of a corpus, a hostile kind or an adversarial file: whole lines, valid UTF-8."""
     if name in HOSTILE:
         return hostile(name, size)
     folder = shared()
+    if folder is not None and name.endswith(".txt"):
+        return _whole_lines(folder / "adversarial" / name, size)
     if name == STDLIB:
         return _library(0, size)
     if folder is None:
@@ -122,6 +132,8 @@ def hostile(kind: str, size: int) -> bytes:
         made = b"a" * size
     elif kind == "spaces":
         made = b" " * size
+    elif kind == "newlines":
+        made = b"\n" * size
     elif kind == "letters":
         made = bytes(chance.choices(range(ord("a"), ord("z") + 1), k=size))
     elif kind == "base64":
@@ -132,6 +144,10 @@ def hostile(kind: str, size: int) -> bytes:
         made = bytes(chance.choices(b"0123456789", k=size))
     elif kind == "hanzi":
         made = "".join(map(chr, chance.choices(range(0x4E00, 0x9FA5), k=size // 3))).encode()
+    elif kind == "words":
+        letters = range(ord("a"), ord("z") + 1)
+        words = (bytes(chance.choices(letters, k=chance.randint(3, 10))) for _ in range(size // 4 + 1))
+        made = b" ".join(words)[:size]
     else:
         raise SystemExit(f"bench: no hostile text {kind!r}; there are {', '.join(HOSTILE)}")
     return made

@@ -10,79 +10,129 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from vocabularies import Vocabulary, tiktoken_pattern
 
 Form = Callable[[Any], Any]
-FORMS = ("list", "array", "batch-lists", "batch-array", "count", "decode")
+FORMS = ("list", "array", "batch-lists", "batch-array", "count", "decode", "decode-bytes", "decode-array")
 """
-========== =================== ==========================
-form       in                  out
-========== =================== ==========================
-list       one ``str``         ``list[int]``
-array      one ``str``         one array of ids
-batch-...  ``list[str]``       list of lists, flat array
-count      one ``str``         ``int``
-decode     ``list[int]``       ``str``
-========== =================== ==========================
+============ =================== ==========================
+form         in                  out
+============ =================== ==========================
+list         one ``str``         ``list[int]``
+array        one ``str``         one array (or buffer) of ids
+batch-...    ``list[str]``       list of lists, flat array
+count        one ``str``         ``int``
+decode       ``list[int]``       ``str``
+decode-bytes array of ids        ``bytes``
+decode-array array of ids        ``str``
+============ =================== ==========================
 """
+
+TOKENIZER_JSON, RANK_FILE, BUILT_IN = "tokenizer.json", "rank file", "built-in vocabulary"
 
 
 class Peer:
-    """A library with a vocabulary loaded."""
+    """A library with a vocabulary loaded, for one or more threads."""
 
     name: ClassVar[str]
     module: ClassVar[str]
+    distribution: ClassVar[str]
+    major: ClassVar[str] = ""
+    """The version begins so, where two of one library are compared."""
     forms: dict[str, Form]
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
         raise NotImplementedError
+
+    @classmethod
+    def has(cls, vocabulary: Vocabulary) -> bool:
+        """Whether the library can have this vocabulary at all."""
+        return True
+
+    @classmethod
+    def reads(cls, vocabulary: Vocabulary) -> str:
+        """What it has a vocabulary from: times of loading are compared where this is the same."""
+        return TOKENIZER_JSON
+
+    @classmethod
+    def installed_version(cls) -> str | None:
+        """The version that can be imported here."""
+        try:
+            found = version(cls.distribution)
+        except PackageNotFoundError:
+            return None
+        return found if find_spec(cls.module) is not None and found.startswith(cls.major) else None
 
 
 class Tokenmill(Peer):
-    name = module = "tokenmill"
+    name = module = distribution = "tokenmill"
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
         import tokenmill
 
-        known = vocabulary.name == vocabulary.split  # by the hash of its file
-        tokenizer = tokenmill.load(vocabulary.rank_file, split=None if known else vocabulary.split)
-        self.forms = {
-            "list": tokenizer.encode,
-            "array": tokenizer.encode_to_numpy,
-            "batch-lists": lambda texts: tokenizer.encode_batch(texts).to_lists(),
-            "batch-array": lambda texts: tokenizer.encode_batch(texts).ids,
-            "count": tokenizer.count,
-            "decode": tokenizer.decode,
+        tokenizer = tokenmill.load(vocabulary.file, split=vocabulary.split_to_give)
+        options: dict[str, Any] = {
+            # As the library that the file comes from does.
+            "special": "text" if vocabulary.json_file is None else "parse",
+            "num_threads": threads,
         }
+        self.forms = {
+            "list": functools.partial(tokenizer.encode, **options),
+            "array": functools.partial(tokenizer.encode_to_numpy, **options),
+            "batch-lists": lambda texts: tokenizer.encode_batch(texts, **options).to_lists(),
+            "batch-array": lambda texts: tokenizer.encode_batch(texts, **options).ids,
+            "count": functools.partial(tokenizer.count, **options),
+            "decode": tokenizer.decode,
+            "decode-bytes": tokenizer.decode_bytes,
+            "decode-array": tokenizer.decode,
+        }
+
+    @classmethod
+    def reads(cls, vocabulary: Vocabulary) -> str:
+        return RANK_FILE if vocabulary.json_file is None else TOKENIZER_JSON
 
 
 class Tiktoken(Peer):
-    name = module = "tiktoken"
+    name = module = distribution = "tiktoken"
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
         import tiktoken
 
         ranks = vocabulary.ranks()
-        pattern = tiktoken_pattern(vocabulary.published, ranks)
+        pattern = vocabulary.pattern or ""
+        if vocabulary.published is not None:
+            pattern = tiktoken_pattern(vocabulary.published, ranks)
         encoding = tiktoken.Encoding(
             vocabulary.name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={}
         )
+        if vocabulary.split == "none":
+            self.forms = {"list": encoding._encode_single_piece}
+            return
         self.forms = {
             "list": encoding.encode_ordinary,
             "array": functools.partial(encoding.encode_to_numpy, disallowed_special=()),
-            "batch-lists": functools.partial(encoding.encode_ordinary_batch, num_threads=1),
+            "batch-lists": functools.partial(encoding.encode_ordinary_batch, num_threads=threads),
             "decode": encoding.decode,
         }
 
+    @classmethod
+    def has(cls, vocabulary: Vocabulary) -> bool:
+        return vocabulary.rank_file is not None
+
+    @classmethod
+    def reads(cls, vocabulary: Vocabulary) -> str:
+        return RANK_FILE
+
 
 class Tokenizers(Peer):
-    name = module = "tokenizers"
+    name = module = distribution = "tokenizers"
+    major = "0."
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
         import tokenizers
 
         tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary.tokenizer_json()))
@@ -95,24 +145,64 @@ class Tokenizers(Peer):
         }
 
 
-class Gigatoken(Peer):
-    name = module = "gigatoken"
+class Tokenizers1(Peer):
+    """The release candidate of the next major version."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    name, module, distribution, major = "tokenizers-1", "tokenizers", "tokenizers", "1."
+
+    def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
+        tokenizers: Any = import_module("tokenizers")
+        tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary.tokenizer_json()))
+        plain = {"add_special_tokens": False}
+
+        def joined(texts: list[str]) -> Any:
+            import numpy as np
+
+            return np.concatenate([row.ids_array for row in tokenizer.encode_batch(texts, **plain)])
+
+        self.forms = {
+            "list": lambda text: tokenizer.encode(text, **plain).ids,
+            "array": lambda text: tokenizer.encode(text, **plain).ids_array,
+            "batch-lists": lambda texts: [row.ids for row in tokenizer.encode_batch(texts, **plain)],
+            "batch-array": joined,
+            "decode": functools.partial(tokenizer.decode, skip_special_tokens=False),
+        }
+
+
+class Gigatoken(Peer):
+    name = module = distribution = "gigatoken"
+
+    def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
         gigatoken = import_module("gigatoken")
-        tokenizer = gigatoken.Tokenizer(str(vocabulary.tokenizer_json()))
+        if vocabulary.json_file is None:
+            tokenizer = gigatoken.Tokenizer.from_tiktoken(
+                vocabulary.rank_file, pretokenizer=vocabulary.split, special_tokens={}
+            )
+        else:
+            tokenizer = gigatoken.Tokenizer(str(vocabulary.tokenizer_json()))
         self.forms = {
             "list": lambda text: tokenizer.encode(text).tolist(),
             "array": tokenizer.encode,
             "batch-lists": tokenizer.encode_batch_list,
+            "batch-array": tokenizer.encode_batch,
             "decode": lambda ids: tokenizer.decode(ids).decode(),
+            "decode-bytes": tokenizer.decode,
+            "decode-array": lambda ids: tokenizer.decode(ids).decode(),
         }
+
+    @classmethod
+    def has(cls, vocabulary: Vocabulary) -> bool:
+        return vocabulary.split != "none"  # it refuses such a file
+
+    @classmethod
+    def reads(cls, vocabulary: Vocabulary) -> str:
+        return RANK_FILE if vocabulary.json_file is None else TOKENIZER_JSON
 
 
 class Fastokens(Peer):
-    name = module = "fastokens"
+    name = module = distribution = "fastokens"
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
         native = import_module("fastokens._native")
         tokenizer = native.Tokenizer.from_file(str(vocabulary.tokenizer_json()))
         self.forms = {
@@ -124,11 +214,106 @@ class Fastokens(Peer):
         }
 
 
+class Quicktok(Peer):
+    name, module, distribution = "quicktok", "quicktok", "quicktok-v1"
+    _ENCODINGS: ClassVar = {
+        "cl100k": "cl100k_base",
+        "o200k": "o200k_base",
+        "llama3": "llama3",
+        "qwen2.5": "qwen3",
+    }
+
+    def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
+        tokenizer = import_module("quicktok").get_encoding(self._ENCODINGS[vocabulary.name])
+        self.forms = {
+            "list": tokenizer.encode_ordinary,
+            "array": lambda text: tokenizer.encode_batch([text], threads)[0],
+            "batch-array": lambda texts: tokenizer.encode_batch(texts, threads)[0],
+            "count": tokenizer.count,
+            "decode": tokenizer.decode,
+        }
+
+    @classmethod
+    def has(cls, vocabulary: Vocabulary) -> bool:
+        return vocabulary.name in cls._ENCODINGS
+
+    @classmethod
+    def reads(cls, vocabulary: Vocabulary) -> str:
+        return BUILT_IN
+
+
+class Splintr(Peer):
+    name, module, distribution = "splintr", "splintr", "splintr-rs"
+
+    def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
+        tokenizer = import_module("splintr").from_json(str(vocabulary.tokenizer_json()))
+        self.forms = {
+            "list": tokenizer.encode_raw,
+            "array": tokenizer.encode_flat,
+            "batch-lists": tokenizer.encode_batch,
+            "batch-array": lambda texts: tokenizer.encode_batch_flat(texts)[0],
+            "decode": tokenizer.decode_with_special,
+        }
+
+
+class RsBpe(Peer):
+    name, module, distribution = "rs-bpe", "rs_bpe", "rs-bpe"
+    _ENCODINGS: ClassVar = {"cl100k": "cl100k_base", "o200k": "o200k_base", "o200k-unsplit": "o200k_base"}
+
+    def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
+        openai: Any = import_module("rs_bpe").openai
+        tokenizer = getattr(openai, self._ENCODINGS[vocabulary.name])()
+        if vocabulary.split == "none":
+            merges = tokenizer.bpe()
+            self.forms = {"list": lambda text: merges.encode_via_backtracking(text.encode())}
+            return
+        self.forms = {
+            "list": tokenizer.encode,
+            "batch-lists": lambda texts: tokenizer.encode_batch(texts)[0],
+            "count": tokenizer.count,
+            "decode": tokenizer.decode,
+        }
+
+    @classmethod
+    def has(cls, vocabulary: Vocabulary) -> bool:
+        return vocabulary.name in cls._ENCODINGS
+
+    @classmethod
+    def reads(cls, vocabulary: Vocabulary) -> str:
+        return BUILT_IN
+
+
 PEERS: dict[str, type[Peer]] = {
-    peer.name: peer for peer in (Tokenmill, Tiktoken, Tokenizers, Gigatoken, Fastokens)
+    peer.name: peer
+    for peer in (
+        Tokenmill,
+        Gigatoken,
+        Fastokens,
+        Quicktok,
+        Splintr,
+        Tokenizers1,
+        Tokenizers,
+        Tiktoken,
+        RsBpe,
+    )
 }
 
 
 def installed() -> dict[str, str]:
     """The peers that can be imported here, with their versions."""
-    return {name: version(name) for name, peer in PEERS.items() if find_spec(peer.module) is not None}
+    found = {name: peer.installed_version() for name, peer in PEERS.items()}
+    return {name: number for name, number in found.items() if number is not None}
+
+
+def flat(result: Any) -> Any:
+    """The ids that a form gave, in one array: for comparing, never inside a clock."""
+    import numpy as np
+
+    if isinstance(result, bytes | bytearray):
+        return np.frombuffer(result, dtype="<u4")
+    if type(result).__module__.partition(".")[0] == "awkward":
+        awkward = import_module("awkward")
+        return np.asarray(awkward.to_numpy(awkward.flatten(result)), dtype=np.uint32)
+    if isinstance(result, list) and result and isinstance(result[0], list):
+        return np.concatenate([np.asarray(row, dtype=np.uint32) for row in result])
+    return np.asarray(result, dtype=np.uint32)

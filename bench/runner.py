@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ DISTURBED = 1.1
 """Wall time over CPU time from which on something else ran, or more threads did than were meant."""
 
 
-def run(task: str, *, on_threads: int = 1, **order: Any) -> dict[str, Any]:
+def run(task: str, *, on_threads: int = 1, python: str = sys.executable, **order: Any) -> dict[str, Any]:
     """What the worker printed, or ``{"error": ...}``."""
     cpus = available()[-on_threads:]
     environment = {
@@ -35,7 +36,7 @@ def run(task: str, *, on_threads: int = 1, **order: Any) -> dict[str, Any]:
     with _alone():
         try:
             done = subprocess.run(
-                [sys.executable, str(worker), message],
+                [python, str(worker), message],
                 env=environment,
                 capture_output=True,
                 text=True,
@@ -44,10 +45,16 @@ def run(task: str, *, on_threads: int = 1, **order: Any) -> dict[str, Any]:
         except subprocess.TimeoutExpired:
             return {"error": f"stopped after {TIME_LIMIT} s"}
     if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
-        return {"error": last[:300]}
+        return {"error": _reason(done.stderr) or f"exit {done.returncode}"}
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
+
+
+def _reason(stderr: str) -> str:
+    """The exception at the end of a traceback, else the last line."""
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    named = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Exit)\b", line)]
+    return (named or lines or [""])[-1][:300]
 
 
 def available() -> list[int]:
@@ -67,9 +74,9 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def disturbed(wall: float, cpu: float) -> bool:
-    """Whether a sample was not alone on its CPU, or used more than one."""
-    return wall > 0.005 and not 1 / DISTURBED <= wall / max(cpu, 1e-9) <= DISTURBED
+def disturbed(wall: float, cpu: float, threads: int = 1) -> bool:
+    """Whether a sample was not alone on its CPUs, or used more than were meant for it."""
+    return wall > 0.005 and not 1 / (DISTURBED * threads) <= wall / max(cpu, 1e-9) <= DISTURBED
 
 
 def machine(versions: dict[str, str]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The vocabularies that are measured, in the form that each peer takes.
 
-A vocabulary is a file of ranks. What reads a ``tokenizer.json`` gets one that is derived from the ranks with
-the library tokenizers, never with ours: a fault of our own could not show otherwise.
+A vocabulary is published as a file of ranks or as a ``tokenizer.json``. Where it is ranks, what reads a
+``tokenizer.json`` gets one that is made of them with the library tokenizers, never with ours: a fault of our
+own could not show otherwise.
 """
 
 from __future__ import annotations
@@ -32,39 +33,53 @@ _O200K = (
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Ranks in a file, and how text is cut before them."""
+    """Files that say the same, and how text is cut before merging."""
 
     name: str
-    rank_file: Path
+    rank_file: Path | None
+    json_file: Path | None
+    """Its ``tokenizer.json``, where it is published as one: then that library is the reference."""
     split: str
-    """Our name of the split."""
-    published: str
+    """The split's name."""
+    published: str | None
     """The encoding of tiktoken that has this split."""
-    pattern: str
+    pattern: str | None
     """The split without possessive quantifiers, which the regex engine of tokenizers reads otherwise."""
+    split_to_give: str | None = None
+    """What is said besides the file, which is not known by its hash."""
+
+    @property
+    def file(self) -> Path:
+        """As it is published."""
+        file = self.json_file or self.rank_file
+        assert file is not None
+        return file
+
+    @property
+    def reference(self) -> str:
+        """The library whose ids are right."""
+        return "tiktoken" if self.json_file is None else "tokenizers"
 
     def ranks(self) -> dict[bytes, int]:
         """Token bytes to rank."""
+        assert self.rank_file is not None
         lines = (line.split() for line in self.rank_file.read_bytes().splitlines())
         return {base64.b64decode(token): int(rank) for token, rank in lines}
 
     def tokenizer_json(self) -> Path:
-        """The same as a ``tokenizer.json``, made once."""
+        """The published file, or one that is made from the ranks, once."""
+        if self.json_file is not None:
+            return self.json_file
         target = data.scratch() / f"{self.name}.tokenizer.json"
-        if not target.exists() or target.stat().st_mtime < self.rank_file.stat().st_mtime:
+        if not target.exists() or target.stat().st_mtime < self.file.stat().st_mtime:
             partial = target.with_suffix(".partial")
             partial.write_text(_as_tokenizer_json(self), encoding="utf-8")
             partial.replace(target)
         return target
 
 
-_KNOWN = {
-    "cl100k": ("cl100k_base", "cl100k", "cl100k_base", _CL100K),
-    "o200k": ("o200k_base", "o200k", "o200k_base", _O200K),
-    "gpt2": ("r50k_base", "gpt2", "r50k_base", _GPT2),
-}
-NAMES = tuple(_KNOWN)
 LEARNED = "stdlib-8k"
+NAMES = ("cl100k", "o200k", "llama3", "qwen2.5", "gpt2", "o200k-unsplit")
 
 
 def find(name: str) -> Vocabulary:
@@ -72,8 +87,28 @@ def find(name: str) -> Vocabulary:
     folder = data.shared()
     if folder is None or name == LEARNED:
         return _learned()
-    file, split, published, pattern = _KNOWN[name]
-    return Vocabulary(name, folder / "vocab" / file / f"{file}.tiktoken", split, published, pattern)
+    files = folder / "vocab"
+    cl100k, o200k, r50k = (files / f"{base}/{base}.tiktoken" for base in _RANKS)
+    known = {
+        "cl100k": Vocabulary(name, cl100k, None, "cl100k", "cl100k_base", _CL100K),
+        "o200k": Vocabulary(name, o200k, None, "o200k", "o200k_base", _O200K),
+        "llama3": Vocabulary(
+            name,
+            files / "llama3/tokenizer.model",
+            files / "llama3.1/tokenizer.json",
+            "llama3",
+            None,
+            _CL100K,
+        ),
+        # Its normal form is no part of a rank file.
+        "qwen2.5": Vocabulary(name, None, files / "qwen2.5/tokenizer.json", "qwen2", None, None),
+        "gpt2": Vocabulary(name, r50k, files / "gpt2/tokenizer.json", "gpt2", "r50k_base", _GPT2),
+        "o200k-unsplit": Vocabulary(name, o200k, None, "none", None, None, split_to_give="none"),
+    }
+    return known[name]
+
+
+_RANKS = ("cl100k_base", "o200k_base", "r50k_base")
 
 
 def _learned() -> Vocabulary:
@@ -86,7 +121,7 @@ def _learned() -> Vocabulary:
             base64.b64encode(tokenizer.token_bytes(rank)) + b" %d\n" % rank for rank in range(len(tokenizer))
         )
         target.write_bytes(b"".join(rows))
-    return Vocabulary(LEARNED, target, "cl100k", "cl100k_base", _CL100K)
+    return Vocabulary(LEARNED, target, None, "cl100k", "cl100k_base", _CL100K, split_to_give="cl100k")
 
 
 def tiktoken_pattern(published: str, ranks: Mapping[bytes, int]) -> str:
@@ -125,12 +160,10 @@ def _as_tokenizer_json(vocabulary: Vocabulary) -> str:
                 merges.append((written(parts[0]), written(parts[1])))
     model = models.BPE(vocab={written(token): rank for token, rank in ranks.items()}, merges=merges)
     tokenizer = Tokenizer(model)
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(vocabulary.pattern), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
+    stages: list[Any] = [pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    if vocabulary.pattern is not None:
+        stages.insert(0, pre_tokenizers.Split(Regex(vocabulary.pattern), "isolated"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(stages)
     tokenizer.decoder = decoders.ByteLevel()
     written_out: dict[str, Any] = json.loads(tokenizer.to_str())
     return json.dumps(written_out, ensure_ascii=False)

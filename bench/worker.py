@@ -19,14 +19,19 @@ def main() -> None:
     cpus = order.pop("cpus")
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cpus)
+    result: Any
     if task == "measure":
-        from cells import measure
+        from measure import measure
 
         result = measure(**order)
-    elif task == "check":
-        from cells import check
+    elif task == "answer":
+        from exactness import answer
 
-        result = check(**{**order, "folder": Path(order["folder"])})
+        result = answer(**{**order, "folder": Path(order["folder"])})
+    elif task == "versions":
+        from peers import installed
+
+        result = installed()
     else:
         from training import learn
 
