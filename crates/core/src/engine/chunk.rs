@@ -331,7 +331,9 @@ impl Engine {
             let at = chunk.others.found[index].part;
             let (part, span) = (chunk.parts[at], chunk.span(at));
             let Others { found, ids } = &mut chunk.others;
-            if let Some(value) = self.seed.get(part.key, part.hash) {
+            if part.key != 0
+                && let Some(value) = self.seed.get(part.key, part.hash)
+            {
                 found[index] = Found { part: at, start: ids.len(), count: 1 };
                 ids.push(value.words[0]);
                 continue;
@@ -411,7 +413,7 @@ impl Engine {
     }
 
     /// What is known of a pretoken, perhaps in `room`.
-    fn known<'a>(
+    pub(super) fn known<'a>(
         &self,
         key: Key,
         hash: u64,
@@ -419,6 +421,9 @@ impl Engine {
         learnt: &'a Learnt,
         room: &'a mut [TokenId; INLINE],
     ) -> Option<&'a [TokenId]> {
+        if key == 0 {
+            return None;
+        }
         let value = learnt.get(key, hash).or_else(|| self.seed.get(key, hash))?;
         if value.count as usize > INLINE {
             return learnt.ids_apart(&value, pretoken);
@@ -577,6 +582,25 @@ mod tests {
         for engine in &engines {
             let usage = engine.memory_usage();
             assert!(usage.learnt <= usage.cache_bytes && usage.misses <= usage.lookups, "{usage:?}");
+        }
+    }
+
+    #[test]
+    fn pretokens_that_are_not_kept_are_asked_for_each_time() {
+        // Some bytes are no tokens, so that nothing is known of cuts, and long pretokens come whole.
+        let tokens = (0..250).map(|byte| (byte, vec![byte as u8])).collect();
+        let plain = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::ById);
+        for pattern in [r"\S+|\s", r"(?=b)|\s"] {
+            let split = Split::Pattern(pattern.to_owned());
+            for bytes in [0, 1 << 20] {
+                let once = Description::of_bpe(&split, plain.clone());
+                let mut twice = once.clone();
+                twice.pre_tokenizer.extend(once.pre_tokenizer.clone());
+                for description in [once, twice] {
+                    let engine = compile(description).unwrap().with_cache_bytes(Some(bytes));
+                    agree(&engine, &format!("a {} b {} 中文", "x".repeat(200), "中".repeat(20)));
+                }
+            }
         }
     }
 

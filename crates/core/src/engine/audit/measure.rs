@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use tokenmill_kernels::{short_table, thread_time};
+use tokenmill_kernels::short_table::{self, INLINE};
+use tokenmill_kernels::thread_time;
 
 use crate::aligned::{Piece, Rewritten};
 use crate::error::{Error, Kind, Result};
@@ -15,7 +16,7 @@ use crate::special::Segment;
 use crate::watch::{Ticker, Watch, cancelled};
 
 use super::super::added::Recognised;
-use super::super::cache::{Budget, Learnt, key_at};
+use super::super::cache::{Budget, Learnt, key_of};
 use super::super::{AddedSet, DecodeOptions, Engine, Parts, Special};
 
 /// The stages, in the order of a plan.
@@ -291,12 +292,11 @@ impl<'a> Pass<'a> {
             let mut learnt = Learnt::new(&Arc::new(Budget::new(limit)));
             for (pretoken, ids) in pretokens.iter().zip(ids.iter()) {
                 ticker.spend(1)?;
-                let key = if pretoken.is_empty() { 0 } else { key_at(pretoken, 0, pretoken.len()) };
+                let key = key_of(pretoken);
                 let hash = short_table::hash(key);
-                let value = engine.seed.get(key, hash).or_else(|| learnt.get(key, hash));
-                match value.and_then(|value| learnt.ids_of(value, pretoken)) {
-                    Some(known) if key != 0 => _ = black_box(known),
-                    _ => learnt.learn(key, hash, pretoken, ids),
+                match engine.known(key, hash, pretoken, &learnt, &mut [0; INLINE]) {
+                    Some(known) => _ = black_box(known),
+                    None => learnt.learn(key, hash, pretoken, ids),
                 }
             }
             Ok(())
