@@ -1,0 +1,241 @@
+//! Pretokens by chunks: first the split finds some hundred of them and asks for what is known of
+//! each, then that is taken, when it has had time to come near. What is not known of a chunk is found out
+//! together.
+mod parts;
+mod single;
+#[cfg(test)]
+mod tests;
+
+use tokenmill_kernels::short_table::{self, INLINE, SHORT};
+
+use super::Engine;
+use super::cache::key_of_long;
+use super::encode::{Run, Sink, Wants, placed};
+use super::worker::Worker;
+use crate::aligned::{Origins, Piece};
+use crate::error::Result;
+use crate::ids::TokenId;
+use crate::model::bpe::{Bpe, TOGETHER, TOGETHER_BYTES};
+use crate::pattern::Splitter;
+
+pub(super) use self::parts::Chunk;
+use self::parts::{Found, Group, IDS, IS_SEGMENT, Others, ROOM, SOME_SEGMENT, UNKNOWN, WORK, is_segment};
+
+impl Engine {
+    /// Splits a text in which no added tokens are and encodes its pretokens, for a sink that asks
+    /// for ids or their number alone.
+    pub(super) fn encode_by_chunks<S: Sink>(
+        &self,
+        splitter: &Splitter,
+        piece: Piece<'_>,
+        run: &mut Run<'_, '_>,
+        sink: &mut S,
+    ) -> Result<()> {
+        let text = piece.text.as_bytes();
+        run.worker.chunk.begin(0);
+        let split = splitter.for_each_ends(piece.text, |mut ends| {
+            while let Some(&next) = ends.first() {
+                let chunk = &mut run.worker.chunk;
+                let (start, before) = (chunk.end, chunk.length);
+                let count = chunk.put_short(text, ends, &run.worker.learnt);
+                chunk.work += splitter.work_of(chunk.length - before, chunk.end - start);
+                ends = &ends[count..];
+                if chunk.is_full() || chunk.work >= WORK {
+                    self.take_chunk(text, piece.origins, run, sink)?;
+                } else if count == 0 {
+                    self.put_long(text, piece.origins, (splitter, next), run, sink)?;
+                    ends = &ends[1..];
+                }
+            }
+            Ok(())
+        });
+        // What was found before a split failed has its error first.
+        self.take_chunk(text, piece.origins, run, sink)?;
+        split
+    }
+
+    /// Puts the pretoken that ends at `end`, or the segments of it.
+    fn put_long<S: Sink>(
+        &self,
+        text: &[u8],
+        origins: Origins<'_>,
+        (splitter, end): (&Splitter, usize),
+        run: &mut Run<'_, '_>,
+        sink: &mut S,
+    ) -> Result<()> {
+        let worker = &mut *run.worker;
+        let start = worker.chunk.end;
+        let pretoken = &text[start..end];
+        worker.chunk.work += splitter.work(pretoken.len());
+        let key = key_of_long(pretoken);
+        let Some(bpe) = self.goes_by_segments(pretoken).filter(|_| key == 0) else {
+            worker.chunk.put(key, end, &worker.learnt);
+            return Ok(());
+        };
+        let mark = if bpe.segments_are_pretokens() { 0 } else { IS_SEGMENT };
+        let mut from = 0;
+        while from < pretoken.len() {
+            let to = bpe.next_cut(pretoken, from);
+            let worker = &mut *run.worker;
+            let key = match to - from {
+                length @ 0..=SHORT => short_table::key_at(text, start + from, length) | mark,
+                _ => SOME_SEGMENT,
+            };
+            worker.chunk.put(key, start + to, &worker.learnt);
+            if worker.chunk.is_full() {
+                self.take_chunk(text, origins, run, sink)?;
+            }
+            from = to;
+        }
+        Ok(())
+    }
+
+    /// The model, where a pretoken is its segments joined.
+    fn goes_by_segments(&self, pretoken: &[u8]) -> Option<&Bpe> {
+        let bpe = self.parts.model.as_bpe().filter(|_| pretoken.len() > SHORT)?;
+        bpe.goes_by_segments(pretoken, &self.parts.vocabulary).then_some(bpe)
+    }
+
+    fn take_chunk<S: Sink>(
+        &self,
+        text: &[u8],
+        origins: Origins<'_>,
+        run: &mut Run<'_, '_>,
+        sink: &mut S,
+    ) -> Result<()> {
+        run.ticker.spend(run.worker.chunk.work)?;
+        let length = run.worker.chunk.length;
+        let Worker { chunk, learnt, .. } = &mut *run.worker;
+        let times = learnt.times_forgotten();
+        chunk.others.clear();
+        for (at, (part, value)) in chunk.parts[..length].iter().zip(&mut chunk.values).enumerate() {
+            *value = learnt.get(part.key, part.hash).unwrap_or(UNKNOWN);
+            if value.count == 0 {
+                self.seed.prefetch(part.hash);
+                chunk.others.found.push(Found { part: at, start: 0, count: 0 });
+            }
+        }
+        let misses = if chunk.others.found.is_empty() { 0 } else { self.find_out(text, origins, run)? };
+        let is_forgotten = run.worker.learnt.times_forgotten() != times;
+        let (mut waiting, mut next) = (0, 0);
+        for at in 0..length {
+            let Worker { chunk, learnt, .. } = &mut *run.worker;
+            let value = chunk.values[at];
+            let count = value.count as usize;
+            if count.wrapping_sub(1) < INLINE {
+                if matches!(S::WANTS, Wants::Ids) {
+                    chunk.ids[waiting..waiting + INLINE].copy_from_slice(&value.words);
+                }
+                waiting += count;
+                continue;
+            }
+            let others = &chunk.others;
+            let known = if count == 0 {
+                next += 1;
+                others.found.get(next - 1).map(|found| found.ids(&others.ids))
+            } else {
+                // What has been forgotten since then stands for something else now.
+                learnt.ids_apart(&value, chunk.span(at).of(text)).filter(|_| !is_forgotten)
+            };
+            if let Some(ids) = known {
+                waiting = give_out(sink, &mut chunk.ids, waiting, ids);
+                continue;
+            }
+            let found = self.find_out_one(at, text, origins, run)?;
+            let Chunk { ids, others, .. } = &mut run.worker.chunk;
+            waiting = give_out(sink, ids, waiting, found.ids(&others.ids));
+        }
+        let Worker { chunk, learnt, .. } = &mut *run.worker;
+        if matches!(S::WANTS, Wants::Ids) {
+            sink.extend(&chunk.ids[..waiting]);
+        } else {
+            sink.count(waiting);
+        }
+        for found in &chunk.others.found {
+            let (part, span) = (&chunk.parts[found.part], chunk.span(found.part));
+            learnt.learn(part.key, part.hash, span.of(text), found.ids(&chunk.others.ids));
+        }
+        learnt.note(length, misses);
+        chunk.begin(chunk.end);
+        Ok(())
+    }
+
+    /// Finds out what those parts of the chunk become that nothing is known of; says for how many the model
+    /// was asked.
+    #[cold]
+    fn find_out(&self, text: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<usize> {
+        let together = self.parts.model.as_bpe().filter(|bpe| bpe.encodes_together() && self.seed.is_whole());
+        let mut group = Group::default();
+        let mut asked = 0;
+        for index in 0..run.worker.chunk.others.found.len() {
+            let chunk = &mut run.worker.chunk;
+            let at = chunk.others.found[index].part;
+            let (part, span) = (chunk.parts[at], chunk.span(at));
+            let Others { found, ids } = &mut chunk.others;
+            if part.key != 0
+                && let Some(value) = self.seed.get(part.key, part.hash)
+            {
+                found[index] = Found { part: at, start: ids.len(), count: 1 };
+                ids.push(value.words[0]);
+                continue;
+            }
+            asked += 1;
+            if let Some(bpe) = together.filter(|_| span.len() <= TOGETHER_BYTES) {
+                group.indices[group.count % TOGETHER] = index;
+                group.count += 1;
+                if group.count == TOGETHER {
+                    group.merge(bpe, text, chunk);
+                }
+            } else {
+                let found = self.find_out_one(at, text, origins, run)?;
+                run.worker.chunk.others.found[index] = found;
+            }
+        }
+        if let Some(bpe) = together {
+            group.merge(bpe, text, &mut run.worker.chunk);
+        }
+        Ok(asked)
+    }
+
+    /// Asks the model what one part becomes.
+    fn find_out_one(
+        &self,
+        at: usize,
+        text: &[u8],
+        origins: Origins<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<Found> {
+        let Worker { chunk, learnt, scratch, .. } = &mut *run.worker;
+        let (part, span) = (chunk.parts[at], chunk.span(at));
+        let pretoken = span.of(text);
+        let ids = &mut chunk.others.ids;
+        let start = ids.len();
+        if is_segment(part.key)
+            && let Some(bpe) = self.parts.model.as_bpe()
+        {
+            let vocabulary = &self.parts.vocabulary;
+            bpe.encode_segment(pretoken, vocabulary, &mut scratch.bpe, ids, run.ticker)?;
+        } else {
+            self.spell(pretoken, learnt, scratch, run.ticker)
+                .map_err(|error| placed(error, origins.slice(span)))?;
+            ids.extend_from_slice(&scratch.ids);
+        }
+        Ok(Found { part: at, start, count: ids.len() - start })
+    }
+}
+
+/// Puts ids behind those that wait, or gives all of them out; how many wait then.
+#[inline]
+fn give_out<S: Sink>(sink: &mut S, buffer: &mut [TokenId; IDS], waiting: usize, ids: &[TokenId]) -> usize {
+    let together = waiting + ids.len();
+    if !matches!(S::WANTS, Wants::Ids) {
+        return together;
+    }
+    if ids.len() <= INLINE || together <= ROOM {
+        buffer[waiting..together].copy_from_slice(ids);
+        return together;
+    }
+    sink.extend(&buffer[..waiting]);
+    sink.extend(ids);
+    0
+}

@@ -1,0 +1,100 @@
+//! One pretoken: what is known of it, and how it is spelled.
+use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
+
+use super::parts::IS_SEGMENT;
+use crate::aligned::Piece;
+use crate::engine::Engine;
+use crate::engine::cache::{Learnt, key_of};
+use crate::engine::encode::{Sink, Wants, placed};
+use crate::error::Result;
+use crate::ids::TokenId;
+use crate::model::Scratch;
+use crate::watch::Ticker;
+
+impl Engine {
+    /// Encodes one pretoken, for a sink that asks for ids or their number alone.
+    pub(in super::super) fn encode_known<S: Sink>(
+        &self,
+        pretoken: Piece<'_>,
+        learnt: &mut Learnt,
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+        sink: &mut S,
+    ) -> Result<()> {
+        let give = |sink: &mut S, ids: &[TokenId]| match S::WANTS {
+            Wants::Count => sink.count(ids.len()),
+            _ => sink.extend(ids),
+        };
+        let text = pretoken.text.as_bytes();
+        let key = key_of(text);
+        let hash = short_table::hash(key);
+        if let Some(ids) = self.known(key, hash, text, learnt, &mut [0; INLINE]) {
+            give(sink, ids);
+            learnt.note(1, 0);
+            return Ok(());
+        }
+        self.spell(text, learnt, scratch, ticker).map_err(|error| placed(error, pretoken.origins))?;
+        learnt.learn(key, hash, text, &scratch.ids);
+        learnt.note(1, 1);
+        give(sink, &scratch.ids);
+        Ok(())
+    }
+
+    /// What is known of a pretoken, perhaps in `room`.
+    pub(in super::super) fn known<'a>(
+        &self,
+        key: Key,
+        hash: u64,
+        pretoken: &[u8],
+        learnt: &'a Learnt,
+        room: &'a mut [TokenId; INLINE],
+    ) -> Option<&'a [TokenId]> {
+        if key == 0 {
+            return None;
+        }
+        let value = learnt.get(key, hash).or_else(|| self.seed.get(key, hash))?;
+        if value.count as usize > INLINE {
+            return learnt.ids_apart(&value, pretoken);
+        }
+        *room = value.words;
+        room.get(..value.count as usize)
+    }
+
+    /// Spells a pretoken that is not known into `scratch.ids`, a long one by its segments.
+    pub(super) fn spell(
+        &self,
+        pretoken: &[u8],
+        learnt: &mut Learnt,
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        let vocabulary = &self.parts.vocabulary;
+        let Some(bpe) = self.goes_by_segments(pretoken) else {
+            return self.parts.model.encode(pretoken, vocabulary, scratch, ticker);
+        };
+        let mark = if bpe.segments_are_pretokens() { 0 } else { IS_SEGMENT };
+        let Scratch { ids, bpe: merging, .. } = scratch;
+        ids.clear();
+        let mut from = 0;
+        while from < pretoken.len() {
+            let to = bpe.next_cut(pretoken, from);
+            let segment = &pretoken[from..to];
+            if segment.len() > SHORT {
+                bpe.encode_segment(segment, vocabulary, merging, ids, ticker)?;
+                from = to;
+                continue;
+            }
+            let key = short_table::key_at(pretoken, from, to - from) | mark;
+            let hash = short_table::hash(key);
+            from = to;
+            if let Some(known) = self.known(key, hash, segment, learnt, &mut [0; INLINE]) {
+                ids.extend_from_slice(known);
+                continue;
+            }
+            let start = ids.len();
+            bpe.encode_segment(segment, vocabulary, merging, ids, ticker)?;
+            learnt.learn(key, hash, segment, &ids[start..]);
+        }
+        Ok(())
+    }
+}

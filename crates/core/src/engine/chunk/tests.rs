@@ -1,0 +1,146 @@
+//! Chunks against pretoken by pretoken, with caches of all sizes.
+use proptest::prelude::*;
+
+use crate::aligned::{Origins, Piece};
+use crate::compile::compile;
+use crate::description::{AddedToken, Alphabet, Bpe, Description, Merges, Split, TokenList};
+use crate::engine::Engine;
+use crate::engine::encode::Sink;
+use crate::engine::{Special, Text};
+use crate::ids::TokenId;
+use crate::watch::Unwatched;
+
+/// A sink that takes pretoken by pretoken, and so never meets the cache.
+struct OneByOne(Vec<TokenId>);
+
+impl Sink for OneByOne {
+    const WANTS_ENDS: bool = false;
+
+    fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, ids: &[TokenId], _ends: &[u32]) {
+        self.0.extend_from_slice(ids);
+    }
+
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) {
+        self.0.push(id);
+    }
+}
+
+/// Bytes, and tokens of two to twenty letters, of which some cannot be merged from others.
+fn engine(pattern: &str, cache_bytes: usize, whole_pretokens: bool) -> Engine {
+    let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
+    for token in [
+        "ab",
+        "abc",
+        "bc",
+        " a",
+        "abab",
+        "zzzz",
+        "abababab",
+        "cccccccccccccccccccc",
+        "  ",
+        "中",
+        "中文",
+        "文字中文字中",
+    ] {
+        tokens.push(token.as_bytes().to_vec());
+    }
+    let tokens =
+        TokenList::from_entries(tokens.into_iter().enumerate().map(|(id, t)| (id as u32, t)).collect());
+    let plain = Bpe { whole_pretokens, ..Bpe::plain(Alphabet::Bytes, tokens, Merges::ById) };
+    let mut description = Description::of_bpe(&Split::Pattern(pattern.to_owned()), plain);
+    description.added_tokens = vec![AddedToken::special(300, "<s>")];
+    compile(description).unwrap().with_cache_bytes(Some(cache_bytes))
+}
+
+fn agree(engine: &Engine, text: &str) {
+    let (text, special) = (Text::Str(text), &Special::Parse);
+    let mut want = OneByOne(vec![]);
+    engine.encode_into(text, special, &Unwatched, &mut want).unwrap();
+    // What was learnt the first time is looked up the second time.
+    for _ in 0..2 {
+        let mut ids = vec![];
+        engine.encode(text, special, 1, &Unwatched, &mut ids).unwrap();
+        assert_eq!(ids, want.0);
+        assert_eq!(engine.count(text, special, 1, &Unwatched).unwrap(), want.0.len());
+    }
+}
+
+fn texts() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        6 => "[ab c]{1,4}",
+        2 => "[abc]{1,40}",
+        2 => "[ab中文字é]{1,30}",
+        1 => "[a-z ]{1,6}",
+        1 => prop::sample::select(vec!["<s>", "é中", "\u{1F600}", "\n", "cccccccccccccccccccc", "zzzzz"]).prop_map(str::to_owned),
+        1 => (prop::sample::select(vec!["a", "ab", "c", " "]), 10..300_usize).prop_map(|(part, n)| part.repeat(n)),
+    ];
+    prop::collection::vec(piece, 0..600).prop_map(|pieces| pieces.concat())
+}
+
+#[test]
+fn a_cache_of_any_size_changes_nothing() {
+    let engines: Vec<Engine> = [0, 1000, 30_000, 200_000, 32 << 20]
+        .into_iter()
+        .flat_map(|bytes| [r"\S+|\s+", r" ?\S+|\s", "[a-z]+", r"(?=c)|\s"].map(|pattern| (pattern, bytes)))
+        .flat_map(|(pattern, bytes)| [false, true].map(|whole| engine(pattern, bytes, whole)))
+        .collect();
+    let config = ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() };
+    proptest!(config, |(text in texts())| {
+        for engine in &engines {
+            agree(engine, &text);
+        }
+    });
+    for engine in &engines {
+        let usage = engine.memory_usage();
+        assert!(usage.learnt <= usage.cache_bytes && usage.misses <= usage.lookups, "{usage:?}");
+    }
+}
+
+#[test]
+fn pretokens_that_are_not_kept_are_asked_for_each_time() {
+    // Some bytes are no tokens, so that nothing is known of cuts, and long pretokens come whole.
+    let tokens = (0..250).map(|byte| (byte, vec![byte as u8])).collect();
+    let plain = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::ById);
+    for pattern in [r"\S+|\s", r"(?=b)|\s"] {
+        let split = Split::Pattern(pattern.to_owned());
+        for bytes in [0, 1 << 20] {
+            let once = Description::of_bpe(&split, plain.clone());
+            let mut twice = once.clone();
+            twice.pre_tokenizer.extend(once.pre_tokenizer.clone());
+            for description in [once, twice] {
+                let engine = compile(description).unwrap().with_cache_bytes(Some(bytes));
+                agree(&engine, &format!("a {} b {} 中文", "x".repeat(200), "中".repeat(20)));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_learnt_stays_within_its_bytes_and_is_found_again() {
+    let engine = engine(r"\S+|\s", 1 << 20, false);
+    let words: Vec<String> = (0..200_000).map(|n| format!("{n} q{n}{}", "x".repeat(27))).collect();
+    let words = words.join(" ");
+    agree(&engine, &words);
+    let usage = engine.memory_usage();
+    assert!(usage.learnt > 500_000 && usage.learnt <= 1 << 20, "{usage:?}");
+    let few = "one two three four five six seven eight nine ten eleven-twelve-thirteen ".repeat(100);
+    agree(&engine, &few);
+    let before = engine.memory_usage();
+    agree(&engine, &few);
+    let after = engine.memory_usage();
+    assert!(after.lookups > before.lookups);
+    assert_eq!(after.misses, before.misses);
+}
+
+#[test]
+fn an_error_before_a_split_fails_comes_first() {
+    let byte_tokens = (0..128).map(|byte| (byte, vec![byte as u8])).collect();
+    let plain = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(byte_tokens), Merges::ById);
+    let split = Split::Pattern(r"(?:a+)+$(?!b)|.".to_owned());
+    let engine = compile(Description::of_bpe(&split, plain)).unwrap();
+    let text = format!("xx\u{FF}{}c", "a".repeat(5_000));
+    let error = engine.count(Text::Str(&text), &Special::Text, 1, &Unwatched).unwrap_err();
+    assert!(matches!(error.kind, crate::error::Kind::UnknownToken { .. }), "{error:?}");
+    // Nothing of it is left for the next text.
+    assert_eq!(engine.count(Text::Str("xx"), &Special::Text, 1, &Unwatched).unwrap(), 2);
+}
