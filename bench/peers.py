@@ -214,7 +214,21 @@ class Fastokens(Peer):
         }
 
 
-class Quicktok(Peer):
+class OfItsOwn(Peer):
+    """A library that has its vocabularies inside."""
+
+    _ENCODINGS: ClassVar[dict[str, str]]
+
+    @classmethod
+    def has(cls, vocabulary: Vocabulary) -> bool:
+        return vocabulary.name in cls._ENCODINGS
+
+    @classmethod
+    def reads(cls, vocabulary: Vocabulary) -> str:
+        return BUILT_IN
+
+
+class Quicktok(OfItsOwn):
     name, module, distribution = "quicktok", "quicktok", "quicktok-v1"
     _ENCODINGS: ClassVar = {
         "cl100k": "cl100k_base",
@@ -233,14 +247,6 @@ class Quicktok(Peer):
             "decode": tokenizer.decode,
         }
 
-    @classmethod
-    def has(cls, vocabulary: Vocabulary) -> bool:
-        return vocabulary.name in cls._ENCODINGS
-
-    @classmethod
-    def reads(cls, vocabulary: Vocabulary) -> str:
-        return BUILT_IN
-
 
 class Splintr(Peer):
     name, module, distribution = "splintr", "splintr", "splintr-rs"
@@ -256,7 +262,7 @@ class Splintr(Peer):
         }
 
 
-class RsBpe(Peer):
+class RsBpe(OfItsOwn):
     name, module, distribution = "rs-bpe", "rs_bpe", "rs-bpe"
     _ENCODINGS: ClassVar = {"cl100k": "cl100k_base", "o200k": "o200k_base", "o200k-unsplit": "o200k_base"}
 
@@ -273,14 +279,6 @@ class RsBpe(Peer):
             "count": tokenizer.count,
             "decode": tokenizer.decode,
         }
-
-    @classmethod
-    def has(cls, vocabulary: Vocabulary) -> bool:
-        return vocabulary.name in cls._ENCODINGS
-
-    @classmethod
-    def reads(cls, vocabulary: Vocabulary) -> str:
-        return BUILT_IN
 
 
 PEERS: dict[str, type[Peer]] = {
