@@ -5,7 +5,7 @@ use crate::aligned::Rewritten;
 use crate::model::Scratch;
 
 use super::cache::{Budget, Learnt};
-use super::chunk::Chunk;
+use super::chunk::{Chunk, Others};
 
 /// What one call holds alone while it encodes.
 #[derive(Debug)]
@@ -31,9 +31,10 @@ impl Worker {
     }
 
     /// Heap bytes of what a text may make large.
-    fn memory(&self) -> usize {
+    pub(super) fn memory(&self) -> usize {
         let texts = self.normalized.iter().chain(&self.pretokenized);
-        self.scratch.memory() + texts.map(Rewritten::memory).sum::<usize>()
+        let texts: usize = texts.map(Rewritten::memory).sum();
+        self.scratch.memory() + texts + self.chunk.others.memory()
     }
 }
 
@@ -68,6 +69,7 @@ impl Workers {
             worker.scratch = Scratch::default();
             worker.normalized = Default::default();
             worker.pretokenized = Vec::new();
+            worker.chunk.others = Others::default();
         }
         worker.learnt.report();
         self.put_back(worker);

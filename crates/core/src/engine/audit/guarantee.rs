@@ -151,9 +151,7 @@ impl Engine {
 
     fn promise_of_model(&self) -> Promise {
         match (&self.parts.model, &self.description.model) {
-            // No token is empty, so this asks whether segments are known at all, which they are where
-            // the merges are those of the linear search.
-            (Model::Bpe(bpe), _) if bpe.goes_by_segments(b"", self.vocabulary()) => promise(
+            (Model::Bpe(bpe), _) if bpe.is_canonical() => promise(
                 Guarantee::LinearTimesLog,
                 "a search over longest tokens, which is linear; where it takes over 128 look-ups for a byte, a queue of \
                  merges goes on",

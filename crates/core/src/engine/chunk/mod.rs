@@ -6,7 +6,7 @@ mod single;
 #[cfg(test)]
 mod tests;
 
-use tokenmill_kernels::short_table::{self, INLINE, SHORT};
+use tokenmill_kernels::short_table::{INLINE, SHORT};
 
 use super::Engine;
 use super::cache::key_of_long;
@@ -15,11 +15,11 @@ use super::worker::Worker;
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
 use crate::ids::TokenId;
-use crate::model::bpe::{Bpe, TOGETHER, TOGETHER_BYTES};
+use crate::model::bpe::{TOGETHER, TOGETHER_BYTES};
 use crate::pattern::Splitter;
 
-pub(super) use self::parts::Chunk;
-use self::parts::{Found, Group, IDS, IS_SEGMENT, Others, ROOM, SOME_SEGMENT, UNKNOWN, WORK, is_segment};
+pub(super) use self::parts::{Chunk, Others};
+use self::parts::{Found, Group, IDS, ROOM, Segments, UNKNOWN, is_kept, is_segment};
 
 impl Engine {
     /// Splits a text in which no added tokens are and encodes its pretokens, for a sink that asks
@@ -40,7 +40,7 @@ impl Engine {
                 let count = chunk.put_short(text, ends, &run.worker.learnt);
                 chunk.work += splitter.work_of(chunk.length - before, chunk.end - start);
                 ends = &ends[count..];
-                if chunk.is_full() || chunk.work >= WORK {
+                if chunk.is_ripe() {
                     self.take_chunk(text, piece.origins, run, sink)?;
                 } else if count == 0 {
                     self.put_long(text, piece.origins, (splitter, next), run, sink)?;
@@ -66,37 +66,48 @@ impl Engine {
         let worker = &mut *run.worker;
         let start = worker.chunk.end;
         let pretoken = &text[start..end];
-        worker.chunk.work += splitter.work(pretoken.len());
         let key = key_of_long(pretoken);
-        let Some(bpe) = self.goes_by_segments(pretoken).filter(|_| key == 0) else {
+        let segments = if key == 0 { self.segments(pretoken) } else { None };
+        let Some(segments) = segments else {
+            worker.chunk.work += splitter.work(pretoken.len());
             worker.chunk.put(key, end, &worker.learnt);
             return Ok(());
         };
-        let mark = if bpe.segments_are_pretokens() { 0 } else { IS_SEGMENT };
-        let mut from = 0;
-        while from < pretoken.len() {
-            let to = bpe.next_cut(pretoken, from);
+        worker.chunk.work += splitter.work(0);
+        for (key, span) in segments {
             let worker = &mut *run.worker;
-            let key = match to - from {
-                length @ 0..=SHORT => short_table::key_at(text, start + from, length) | mark,
-                _ => SOME_SEGMENT,
-            };
-            worker.chunk.put(key, start + to, &worker.learnt);
-            if worker.chunk.is_full() {
+            worker.chunk.work += span.len();
+            worker.chunk.put(key, start + span.end, &worker.learnt);
+            if worker.chunk.is_ripe() {
                 self.take_chunk(text, origins, run, sink)?;
             }
-            from = to;
         }
         Ok(())
     }
 
-    /// The model, where a pretoken is its segments joined.
-    fn goes_by_segments(&self, pretoken: &[u8]) -> Option<&Bpe> {
+    /// The segments of a pretoken, where it is these joined.
+    fn segments<'a>(&'a self, pretoken: &'a [u8]) -> Option<Segments<'a>> {
         let bpe = self.parts.model.as_bpe().filter(|_| pretoken.len() > SHORT)?;
-        bpe.goes_by_segments(pretoken, &self.parts.vocabulary).then_some(bpe)
+        bpe.goes_by_segments(pretoken, &self.parts.vocabulary).then(|| Segments::new(bpe, pretoken))
     }
 
+    /// Takes the parts of the chunk, and begins the next one; also where that fails, so that no part is
+    /// taken twice.
     fn take_chunk<S: Sink>(
+        &self,
+        text: &[u8],
+        origins: Origins<'_>,
+        run: &mut Run<'_, '_>,
+        sink: &mut S,
+    ) -> Result<()> {
+        let taken = self.take_parts(text, origins, run, sink);
+        let chunk = &mut run.worker.chunk;
+        chunk.begin(chunk.end);
+        taken
+    }
+
+    #[inline]
+    fn take_parts<S: Sink>(
         &self,
         text: &[u8],
         origins: Origins<'_>,
@@ -153,10 +164,11 @@ impl Engine {
         }
         for found in &chunk.others.found {
             let (part, span) = (&chunk.parts[found.part], chunk.span(found.part));
-            learnt.learn(part.key, part.hash, span.of(text), found.ids(&chunk.others.ids));
+            if is_kept(part.key) {
+                learnt.learn(part.key, part.hash, span.of(text), found.ids(&chunk.others.ids));
+            }
         }
         learnt.note(length, misses);
-        chunk.begin(chunk.end);
         Ok(())
     }
 
@@ -164,7 +176,7 @@ impl Engine {
     /// was asked.
     #[cold]
     fn find_out(&self, text: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<usize> {
-        let together = self.parts.model.as_bpe().filter(|bpe| bpe.encodes_together() && self.seed.is_whole());
+        let together = self.parts.model.as_bpe().filter(|bpe| bpe.is_canonical() && self.seed.is_whole());
         let mut group = Group::default();
         let mut asked = 0;
         for index in 0..run.worker.chunk.others.found.len() {
@@ -172,7 +184,7 @@ impl Engine {
             let at = chunk.others.found[index].part;
             let (part, span) = (chunk.parts[at], chunk.span(at));
             let Others { found, ids } = &mut chunk.others;
-            if part.key != 0
+            if is_kept(part.key)
                 && let Some(value) = self.seed.get(part.key, part.hash)
             {
                 found[index] = Found { part: at, start: ids.len(), count: 1 };

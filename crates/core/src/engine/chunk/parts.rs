@@ -10,27 +10,66 @@ use crate::span::Span;
 pub(super) const LENGTH: usize = 256;
 /// A chunk whose pretokens took this much work to find is taken at once, so that a wish to stop is
 /// heard in time.
-pub(super) const WORK: usize = 1 << 15;
+const WORK: usize = 1 << 15;
 /// Ids that may wait when others than those of an entry are put behind them.
 pub(super) const ROOM: usize = 256;
 /// Ids that may wait for a sink: these, and an entry for each part.
 pub(super) const IDS: usize = LENGTH * INLINE + ROOM;
 
 /// In the key of a segment of a long pretoken, where a pretoken with the same bytes may have other ids.
-pub(super) const IS_SEGMENT: Key = 0x40 << 120;
-/// The key of a segment that is not kept.
-pub(super) const SOME_SEGMENT: Key = IS_SEGMENT;
+const IS_SEGMENT: Key = 0x40 << 120;
 
 /// Is it the key of a segment that is no pretoken?
 pub(super) fn is_segment(key: Key) -> bool {
     (key >> 124) == (IS_SEGMENT >> 124)
 }
 
+/// Is what has this key kept? Only a mark stands for a segment that is not.
+#[inline]
+pub(super) fn is_kept(key: Key) -> bool {
+    key & !IS_SEGMENT != 0
+}
+
+/// The segments of a long pretoken: the key of each, and where in the pretoken it stands. One that is too
+/// long for a key is not kept.
+#[derive(Debug)]
+pub(super) struct Segments<'a> {
+    bpe: &'a Bpe,
+    pretoken: &'a [u8],
+    mark: Key,
+    from: usize,
+}
+
+impl<'a> Segments<'a> {
+    pub(super) fn new(bpe: &'a Bpe, pretoken: &'a [u8]) -> Self {
+        let mark = if bpe.segments_are_pretokens() { 0 } else { IS_SEGMENT };
+        Self { bpe, pretoken, mark, from: 0 }
+    }
+}
+
+impl Iterator for Segments<'_> {
+    type Item = (Key, Span);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let from = self.from;
+        if from >= self.pretoken.len() {
+            return None;
+        }
+        self.from = self.bpe.next_cut(self.pretoken, from);
+        let key = match self.from - from {
+            length @ 0..=SHORT => short_table::key_at(self.pretoken, from, length) | self.mark,
+            _ => IS_SEGMENT,
+        };
+        Some((key, Span::new(from, self.from)))
+    }
+}
+
 /// A pretoken, or a segment of one that is too long to be kept: segments repeat where whole
 /// pretokens do not.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
-    /// What it is looked up by; 0 for a pretoken that is not kept.
+    /// What it is looked up by, if it [is kept](is_kept).
     pub(super) key: Key,
     pub(super) hash: u64,
     /// It begins where the one before it ends.
@@ -48,7 +87,7 @@ pub(in super::super) struct Chunk {
     pub(super) work: usize,
     /// Of each part what is known of it; no ids for the others.
     pub(super) values: [Value; LENGTH],
-    pub(super) others: Others,
+    pub(in super::super) others: Others,
     pub(super) ids: [TokenId; IDS],
 }
 
@@ -71,8 +110,9 @@ impl Default for Chunk {
 }
 
 impl Chunk {
-    pub(super) fn is_full(&self) -> bool {
-        self.length == LENGTH
+    /// Should it be taken before more is put?
+    pub(super) fn is_ripe(&self) -> bool {
+        self.length == LENGTH || self.work >= WORK
     }
 
     pub(super) fn begin(&mut self, at: usize) {
@@ -120,12 +160,17 @@ impl Chunk {
 
 /// The parts of a chunk that nothing is known of, in order, and what they become.
 #[derive(Debug, Default)]
-pub(super) struct Others {
+pub(in super::super) struct Others {
     pub(super) found: Vec<Found>,
     pub(super) ids: Vec<TokenId>,
 }
 
 impl Others {
+    /// Heap bytes held.
+    pub(in super::super) fn memory(&self) -> usize {
+        self.found.capacity() * size_of::<Found>() + self.ids.capacity() * size_of::<TokenId>()
+    }
+
     pub(super) fn clear(&mut self) {
         self.found.clear();
         self.ids.clear();

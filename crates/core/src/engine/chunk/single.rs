@@ -1,7 +1,7 @@
 //! One pretoken: what is known of it, and how it is spelled.
-use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
+use tokenmill_kernels::short_table::{self, INLINE, Key};
 
-use super::parts::IS_SEGMENT;
+use super::parts::is_kept;
 use crate::aligned::Piece;
 use crate::engine::Engine;
 use crate::engine::cache::{Learnt, key_of};
@@ -49,7 +49,7 @@ impl Engine {
         learnt: &'a Learnt,
         room: &'a mut [TokenId; INLINE],
     ) -> Option<&'a [TokenId]> {
-        if key == 0 {
+        if !is_kept(key) {
             return None;
         }
         let value = learnt.get(key, hash).or_else(|| self.seed.get(key, hash))?;
@@ -69,31 +69,24 @@ impl Engine {
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         let vocabulary = &self.parts.vocabulary;
-        let Some(bpe) = self.goes_by_segments(pretoken) else {
+        let (Some(bpe), Some(segments)) = (self.parts.model.as_bpe(), self.segments(pretoken)) else {
             return self.parts.model.encode(pretoken, vocabulary, scratch, ticker);
         };
-        let mark = if bpe.segments_are_pretokens() { 0 } else { IS_SEGMENT };
         let Scratch { ids, bpe: merging, .. } = scratch;
         ids.clear();
-        let mut from = 0;
-        while from < pretoken.len() {
-            let to = bpe.next_cut(pretoken, from);
-            let segment = &pretoken[from..to];
-            if segment.len() > SHORT {
-                bpe.encode_segment(segment, vocabulary, merging, ids, ticker)?;
-                from = to;
-                continue;
-            }
-            let key = short_table::key_at(pretoken, from, to - from) | mark;
-            let hash = short_table::hash(key);
-            from = to;
-            if let Some(known) = self.known(key, hash, segment, learnt, &mut [0; INLINE]) {
+        for (key, span) in segments {
+            let segment = span.of(pretoken);
+            let (hash, mut room) = (short_table::hash(key), [0; INLINE]);
+            let known = self.known(key, hash, segment, learnt, &mut room);
+            if let Some(known) = known {
                 ids.extend_from_slice(known);
                 continue;
             }
             let start = ids.len();
             bpe.encode_segment(segment, vocabulary, merging, ids, ticker)?;
-            learnt.learn(key, hash, segment, &ids[start..]);
+            if is_kept(key) {
+                learnt.learn(key, hash, segment, &ids[start..]);
+            }
         }
         Ok(())
     }

@@ -1,4 +1,6 @@
 //! Chunks against pretoken by pretoken, with caches of all sizes.
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use proptest::prelude::*;
 
 use crate::aligned::{Origins, Piece};
@@ -7,8 +9,9 @@ use crate::description::{AddedToken, Alphabet, Bpe, Description, Merges, Split, 
 use crate::engine::Engine;
 use crate::engine::encode::Sink;
 use crate::engine::{Special, Text};
+use crate::error::Result;
 use crate::ids::TokenId;
-use crate::watch::Unwatched;
+use crate::watch::{Unwatched, Watch, cancelled};
 
 /// A sink that takes pretoken by pretoken, and so never meets the cache.
 struct OneByOne(Vec<TokenId>);
@@ -143,4 +146,49 @@ fn an_error_before_a_split_fails_comes_first() {
     assert!(matches!(error.kind, crate::error::Kind::UnknownToken { .. }), "{error:?}");
     // Nothing of it is left for the next text.
     assert_eq!(engine.count(Text::Str("xx"), &Special::Text, 1, &Unwatched).unwrap(), 2);
+}
+
+/// Wishes to stop once.
+struct Once(AtomicUsize);
+
+impl Watch for Once {
+    fn poll(&self) -> Result<()> {
+        if self.0.fetch_add(1, Relaxed) == 4 { Err(cancelled()) } else { Ok(()) }
+    }
+
+    fn progress(&self, _phase: &'static str, _done: u64, _total: u64) {}
+}
+
+#[test]
+fn a_wish_to_stop_ends_the_call_at_once() {
+    let once = Once(AtomicUsize::new(0));
+    // A pretoken of many segments, and then one of a single one.
+    let long = ["abcbacab".repeat(100_000), "ab".repeat(400_000)];
+    let text = "abcab zzz ".repeat(1000) + &long.join(" ");
+    for pattern in [r"\S+|\s", r"(?=c)|\s"] {
+        let engine = engine(pattern, 1 << 20, false);
+        once.0.store(0, Relaxed);
+        assert!(engine.count(Text::Str(&text), &Special::Text, 1, &once).is_err());
+        assert_eq!(once.0.load(Relaxed), 5, "work went on after the wish");
+        assert!(engine.count(Text::Str("abc"), &Special::Text, 1, &Unwatched).is_ok());
+    }
+}
+
+#[test]
+fn long_segments_take_no_room_from_what_repeats() {
+    let engine = engine(r"\S+|\s", 1 << 20, false);
+    engine.count(Text::Str("abc abc"), &Special::Text, 1, &Unwatched).unwrap();
+    let before = engine.memory_usage();
+    // There is no cut within `abab..`, and the whole is not kept, as it begins with a character of three bytes.
+    let text: Vec<String> = (4..1000).map(|n| format!("中{}", "ab".repeat(n))).collect();
+    agree(&engine, &text.join(" "));
+    assert_eq!(engine.memory_usage().learnt, before.learnt);
+}
+
+#[test]
+fn a_worker_at_rest_gives_back_what_a_text_made_large() {
+    let engine = engine(r"\S+|\s", 1 << 20, false);
+    engine.count(Text::Str(&"ab".repeat(4 << 20)), &Special::Text, 1, &Unwatched).unwrap();
+    let held = engine.workers.with(|worker| worker.memory());
+    assert!(held < 1 << 20, "{held}");
 }

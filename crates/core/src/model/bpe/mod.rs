@@ -54,6 +54,8 @@ pub struct Bpe {
     /// May a pretoken with these bytes become this token at once? Only where that says more:
     /// whole pretokens win over merging, and some are not what it gives.
     wins: Option<Vec<bool>>,
+    /// Bytes of the longest token that is none by merging; 0 where there are none.
+    longest_exception: usize,
 }
 
 /// How a pretoken is broken up.
@@ -115,7 +117,8 @@ impl Bpe {
         let unknown = Unknown::new(unk, fuse_unk, byte_fallback, vocabulary, is_special);
         let (canonical, builds) =
             canonical.map_or((None, None), |(merges, builds)| (Some(Box::new(merges)), Some(builds)));
-        let mut model = Self { symbols, canonical, pairs, unknown, builds: Vec::new(), wins: None };
+        let mut model =
+            Self { symbols, canonical, pairs, unknown, builds: Vec::new(), wins: None, longest_exception: 0 };
         model.builds = builds.unwrap_or_else(|| model.self_building(vocabulary).collect());
         if description.whole_pretokens {
             let may_come_out = |index| match &model.symbols {
@@ -124,6 +127,9 @@ impl Bpe {
             };
             let wins: Vec<bool> = (0..vocabulary.tokens().len()).map(may_come_out).collect();
             model.wins = Some(wins).filter(|wins| *wins != model.builds);
+            let tokens = vocabulary.tokens().iter().enumerate();
+            let exceptions = tokens.filter(|&(index, _)| model.is_exception(index));
+            model.longest_exception = exceptions.map(|(_, (_, bytes))| bytes.len()).max().unwrap_or(0);
         }
         Ok(model)
     }
@@ -159,8 +165,7 @@ impl Bpe {
     /// Does merging build every token that a text may become from its bytes, so that the rule for
     /// whole pretokens says nothing new?
     pub fn builds_every_token(&self) -> bool {
-        let wins = self.wins.iter().flatten();
-        wins.zip(&self.builds).all(|(&wins, &builds)| builds || !wins)
+        self.longest_exception == 0
     }
 
     /// All pairs that merge.
@@ -212,13 +217,13 @@ impl Bpe {
         self.encode_whole(segment, &self.builds, vocabulary, scratch, out, ticker)
     }
 
-    /// Can [`Self::encode_together`] be asked?
-    pub fn encodes_together(&self) -> bool {
+    /// Are its merges [canonical](Canonical), so that texts have cuts and segments can be merged side by side?
+    pub fn is_canonical(&self) -> bool {
         self.canonical.is_some()
     }
 
     /// As [`Self::encode_segment`], of several that have at most [`TOGETHER_BYTES`] each; how many ids each has.
-    /// Nothing where [`Self::encodes_together`] says no.
+    /// Nothing where the merges are not [canonical](Self::is_canonical).
     #[inline]
     pub fn encode_together(&self, segments: [&[u8]; TOGETHER], ids: &mut Vec<TokenId>) -> [usize; TOGETHER] {
         self.canonical.as_ref().map_or([0; TOGETHER], |merges| merges.encode_together(segments, ids))
@@ -241,10 +246,13 @@ impl Bpe {
     /// token by the rule for whole pretokens.
     #[inline]
     pub fn goes_by_segments(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> bool {
-        let wins = |wins: &Vec<bool>| {
-            vocabulary.find_index(pretoken).is_some_and(|index| wins.get(index) == Some(&true))
-        };
-        self.canonical.is_some() && !self.wins.as_ref().is_some_and(wins)
+        let is_exception = || vocabulary.find_index(pretoken).is_some_and(|index| self.is_exception(index));
+        self.canonical.is_some() && (pretoken.len() > self.longest_exception || !is_exception())
+    }
+
+    /// Is it a token by the rule for whole pretokens alone?
+    fn is_exception(&self, index: usize) -> bool {
+        self.may_become(index) && self.builds.get(index) == Some(&false)
     }
 
     /// Does a segment always have the ids that it has as a pretoken, so that one cache may hold
