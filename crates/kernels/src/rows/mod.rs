@@ -55,7 +55,7 @@ macro_rules! define {
     ($(#[$attribute:meta])* $name:ident, $merges:ty) => {
         $(#[$attribute])*
         pub(super) fn $name<const K: usize>(table: &MergeTable, rows: [&[u8]; K]) -> [Merged; K] {
-            // Rows that are done are not looked at again.
+            // A bit of `going` for each row.
             const { assert!(K <= 32) };
             let mut symbols = [[NO_MERGE; 32]; K];
             let mut places = [1u32 << (LONGEST + 1) | 1; K];
@@ -86,16 +86,14 @@ macro_rules! define {
                         continue;
                     }
                     let product = lowest >> PLACE;
-                    let at = 2 << (lowest % LONGEST as u32);
-                    // The lowest bit above another is what adding it carries to, where those between are set.
-                    let behind = |bit: u32, places: u32| places & (bit << 1).wrapping_neg();
-                    let above = behind(at, places[row]);
-                    let gone = above & above.wrapping_neg();
+                    let at = 2u32 << (lowest % LONGEST as u32);
+                    // `x & -x` is the lowest bit of `x`, and `-x` has all bits from it upwards.
+                    let behind = places[row] & (at << 1).wrapping_neg();
+                    let gone = behind & behind.wrapping_neg();
                     places[row] &= !gone;
-                    let above = behind(at, places[row]);
-                    let after = above & above.wrapping_neg();
-                    let below = places[row] & (at - 1);
-                    let before = 1u32 << (below | 1).ilog2();
+                    let behind = behind & !gone;
+                    let after = behind & behind.wrapping_neg();
+                    let before = 1u32 << (places[row] & (at - 1) | 1).ilog2();
                     let symbols = &mut symbols[row];
                     symbols[at.trailing_zeros() as usize % 32] = product;
                     let left = symbols[before.trailing_zeros() as usize % 32];
