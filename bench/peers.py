@@ -8,6 +8,7 @@ fill a table. Each library is used as its own users would.
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -35,7 +36,7 @@ decode-array array of ids        ``str``
 TOKENIZER_JSON, RANK_FILE, BUILT_IN = "tokenizer.json", "rank file", "built-in vocabulary"
 
 
-class Peer:
+class Peer(ABC):
     """A library with a vocabulary loaded, for one or more threads."""
 
     name: ClassVar[str]
@@ -45,8 +46,8 @@ class Peer:
     """The version begins so, where two of one library are compared."""
     forms: dict[str, Form]
 
-    def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None: ...
 
     @classmethod
     def has(cls, vocabulary: Vocabulary) -> bool:
