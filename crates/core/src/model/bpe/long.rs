@@ -32,7 +32,7 @@ pub(super) fn backtrack(
     dead.resize(pretoken.len() / 64 + 1, 0);
     let mut at = 0;
     let mut work = 0;
-    let mut watched = SLICE;
+    let mut told = 0;
     let limit = pretoken.len().saturating_mul(WORK);
     let mut last = NO_MERGE;
     // What starts with a symbol that was the longest does not merge with it.
@@ -40,12 +40,12 @@ pub(super) fn backtrack(
     let mut is_longest = true;
     let mut next = merges.longest(pretoken);
     loop {
-        if work >= watched {
+        if work >= told + SLICE {
+            ticker.spend(work - told)?;
+            told = work;
             if work > limit {
                 return Ok(false);
             }
-            ticker.spend(SLICE)?;
-            watched = work + SLICE;
         }
         // The longest symbol that may stand here.
         while next != NO_MERGE {
@@ -62,6 +62,7 @@ pub(super) fn backtrack(
             symbols.push(next);
             at += merges.lengths[next as usize] as usize;
             if at == pretoken.len() {
+                ticker.spend(work - told)?;
                 return Ok(true);
             }
             last = next;

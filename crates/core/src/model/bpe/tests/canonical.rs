@@ -244,6 +244,22 @@ fn a_vocabulary_made_to_take_long_is_merged_by_the_heap() {
 }
 
 #[test]
+fn all_work_of_the_search_is_told() {
+    let compiled = by_id(&["ab", "abc", "ca"]);
+    let merges = compiled.model.canonical.as_ref().unwrap();
+    let work = |times: usize| {
+        let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
+        assert!(long::backtrack(merges, "abcabx".repeat(times).as_bytes(), scratch, ticker).unwrap());
+        ticker.spent()
+    };
+    let one = work(2) - work(1);
+    assert!(one > 0);
+    for times in [3, 100, 1000, 5000] {
+        assert_eq!(work(times), work(1) + (times - 1) * one);
+    }
+}
+
+#[test]
 fn texts_are_cut_where_no_token_goes_on() {
     let compiled = by_id(&["ab", "ж", "д", "жд", "дa", "é", "éx", "中文"]);
     let cuts = |text: &str| {
