@@ -1,5 +1,10 @@
 //! Memory by the large page: the first touch of each page costs a microsecond, and large pages are few.
 
+use std::alloc::Layout;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
 /// What large pages are here, where there are any.
 const PAGE: usize = 2 << 20;
 
@@ -14,11 +19,97 @@ pub fn with_capacity<T>(capacity: usize) -> Vec<T> {
     vec
 }
 
-/// As `vec![item; count]`.
-pub fn filled<T: Copy>(item: T, count: usize) -> Vec<T> {
-    let mut vec = with_capacity(count);
-    vec.resize(count, item);
-    vec
+/// Items that stay as many as they are. Whole large pages of them stand in large pages, where the system has them:
+/// what is read here and there costs a look at the page tables with each of many small ones.
+pub struct Table<T> {
+    items: NonNull<T>,
+    len: usize,
+}
+
+// SAFETY: a table owns its items, and is to them what a boxed slice is.
+unsafe impl<T: Send> Send for Table<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Table<T> {}
+
+impl<T: Copy> Table<T> {
+    /// `count` times the same item.
+    ///
+    /// # Panics
+    /// Where they would take more than half of all addresses.
+    pub fn filled(item: T, count: usize) -> Self {
+        let Some(layout) = Self::layout(count) else {
+            return Self { items: NonNull::dangling(), len: count };
+        };
+        // SAFETY: the layout has a size above zero.
+        let start = unsafe { std::alloc::alloc(layout) }.cast::<T>();
+        let Some(items) = NonNull::new(start) else { std::alloc::handle_alloc_error(layout) };
+        if layout.align() == PAGE {
+            advise(start.addr(), layout.size());
+        }
+        for place in 0..count {
+            // SAFETY: the allocation has room for `count` items and is aligned for them.
+            unsafe { start.add(place).write(item) };
+        }
+        Self { items, len: count }
+    }
+}
+
+impl<T> Table<T> {
+    /// `None` where no memory is needed.
+    fn layout(count: usize) -> Option<Layout> {
+        let layout = Layout::array::<T>(count).expect("a table of this size has no place in memory");
+        let is_whole = layout.size().is_multiple_of(PAGE);
+        let align = if is_whole { layout.align().max(PAGE) } else { layout.align() };
+        layout.align_to(align).ok().filter(|layout| layout.size() > 0)
+    }
+
+    /// Heap bytes held.
+    pub fn memory(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+}
+
+impl<T> Drop for Table<T> {
+    fn drop(&mut self) {
+        const { assert!(!std::mem::needs_drop::<T>()) };
+        if let Some(layout) = Self::layout(self.len) {
+            // SAFETY: the items were allocated with the layout for so many, and nothing borrows them any more.
+            unsafe { std::alloc::dealloc(self.items.as_ptr().cast(), layout) }
+        }
+    }
+}
+
+impl<T> Deref for Table<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: there are so many items, all of them written, and they live as long as this borrow.
+        unsafe { std::slice::from_raw_parts(self.items.as_ptr(), self.len) }
+    }
+}
+
+impl<T> DerefMut for Table<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, and the borrow is the only one.
+        unsafe { std::slice::from_raw_parts_mut(self.items.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Copy> Clone for Table<T> {
+    fn clone(&self) -> Self {
+        let Some(&first) = self.first() else { return Self { items: NonNull::dangling(), len: 0 } };
+        let mut table = Self::filled(first, self.len);
+        table.copy_from_slice(self);
+        table
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Table<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
 }
 
 /// Asks for large pages inside a range of addresses. It is a wish: whether it is granted changes nothing but time.
@@ -41,9 +132,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vectors_are_what_they_are_elsewhere() {
+    fn tables_are_slices() {
         for count in [0, 1, 1000, PAGE / 4, PAGE, 3 * PAGE + 17] {
-            assert_eq!(filled(0x0101_0101_u32, count), vec![0x0101_0101_u32; count]);
+            let mut table = Table::filled(0x0101_0101_u32, count);
+            assert_eq!(*table, vec![0x0101_0101_u32; count]);
+            assert_eq!(table.memory(), 4 * count);
+            table.iter_mut().zip(0..).for_each(|(item, number)| *item = number);
+            let copy = table.clone();
+            table.fill(7);
+            assert!(copy.iter().copied().eq(0..count as u32));
+            assert!(table.iter().all(|&item| item == 7));
+        }
+        assert!(Table::filled((), 1000).iter().count() == 1000);
+        assert_eq!(Table::filled([1_u64; 8], 1 << 15).as_ptr().addr() % PAGE, 0);
+    }
+
+    #[test]
+    fn vectors_have_the_room_that_they_were_asked_for() {
+        for count in [0, 1, 1000, PAGE / 4, PAGE, 3 * PAGE + 17] {
             let room = with_capacity::<u64>(count);
             assert!(room.is_empty() && room.capacity() >= count);
         }

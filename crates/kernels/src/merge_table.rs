@@ -1,29 +1,33 @@
 //! A map from pairs of small numbers to small numbers, one word an entry: which symbols merge.
 //!
 //! Numbers below 256 stand for bytes. Pairs of these have a grid of their own, since every text
-//! begins with them; the others stand in buckets of four, which are compared without a branch: it
+//! begins with them; the others stand in buckets of eight, which are compared without a branch: it
 //! cannot be foretold which one it is.
 
-use crate::huge;
+use crate::huge::Table;
 
-const BITS: u32 = 21;
+/// Bits of a number, and so of a value: above it a slot has its key.
+pub(crate) const KEY: u32 = 21;
 
 /// In place of a number: the pair is not there. Numbers are below this.
-pub const NO_MERGE: u32 = (1 << BITS) - 1;
+pub const NO_MERGE: u32 = (1 << KEY) - 1;
 
 /// No entry has its highest bit set.
-const EMPTY: u64 = u64::MAX;
+pub(crate) const EMPTY: u64 = u64::MAX;
 
 /// A bucket has two to the power of this bits in the filter.
-const FILTER_BITS: u32 = 4;
+const FILTER_BITS: u32 = 5;
 
-/// Entries in a bucket.
-const BUCKET: usize = 4;
+/// Slots of a bucket.
+pub(crate) const SLOTS: usize = 8;
 
 /// Entries that are looked at together, in one line of memory.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(32))]
-struct Bucket([u64; BUCKET]);
+#[repr(align(64))]
+struct Bucket([u64; SLOTS]);
+
+/// A number for each two bytes.
+pub(crate) type Grid = [u32; 1 << 16];
 
 /// A look-up probes at most this many buckets: when an entry finds no place the table is built
 /// again with another seed, so that no crafted set of keys can make look-ups slow.
@@ -33,11 +37,11 @@ const MAX_PROBE: usize = 8;
 #[derive(Debug, Clone)]
 pub struct MergeTable {
     /// By left and right byte.
-    grid: Vec<u32>,
+    grid: Box<Grid>,
     /// Key and value in one word; at most half full. A bucket is filled from the front, and then the
     /// next one.
-    buckets: Vec<Bucket>,
-    /// Sixteen bits for each bucket: is there an entry whose hash begins like this? Most pairs that
+    buckets: Table<Bucket>,
+    /// Thirty-two bits for each bucket: is there an entry whose hash begins like this? Most pairs that
     /// somebody asks for are not there, and this fits a cache that the buckets do not fit.
     filter: Vec<u64>,
     shift: u32,
@@ -47,21 +51,24 @@ pub struct MergeTable {
 
 /// A pair that was asked for.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Asked(u64);
+pub(crate) struct Asked {
+    pub(crate) key: u64,
+    home: usize,
+}
 
 #[inline]
 fn key(left: u32, right: u32) -> u64 {
-    u64::from(left) << BITS | u64::from(right)
+    u64::from(left) << KEY | u64::from(right)
 }
 
 impl MergeTable {
     /// An empty table with room for so many entries.
     pub fn with_capacity(entries: usize) -> Self {
         let slots = (entries * 2).max(64).next_power_of_two();
-        let bits = (slots / BUCKET).trailing_zeros();
+        let bits = (slots / SLOTS).trailing_zeros();
         Self {
-            grid: vec![NO_MERGE; 1 << 16],
-            buckets: huge::filled(Bucket([EMPTY; BUCKET]), 1 << bits),
+            grid: vec![NO_MERGE; 1 << 16].into_boxed_slice().try_into().expect("a grid has as many"),
+            buckets: Table::filled(Bucket([EMPTY; SLOTS]), 1 << bits),
             filter: vec![0; 1 << (bits + FILTER_BITS - 6)],
             shift: 64 - bits,
             seed: 0x9e37_79b9_7f4a_7c15,
@@ -80,17 +87,17 @@ impl MergeTable {
             self.grid[(left << 8 | right) as usize] = value;
             return true;
         }
-        let entry = key(left, right) << BITS | u64::from(value);
+        let entry = key(left, right) << KEY | u64::from(value);
         if self.is_crowded() || !put(&mut self.buckets, entry, self.seed, self.shift) {
             self.rebuild(entry);
         } else {
-            self.add_to_filter(entry >> BITS);
+            self.add_to_filter(entry >> KEY);
         }
         true
     }
 
     fn is_crowded(&self) -> bool {
-        self.len * 2 > self.buckets.len() * BUCKET
+        self.len * 2 > self.buckets.len() * SLOTS
     }
 
     fn add_to_filter(&mut self, key: u64) {
@@ -101,16 +108,16 @@ impl MergeTable {
     /// Finds another seed, and more room where it is needed.
     fn rebuild(&mut self, added: u64) {
         let mut bits = 64 - self.shift + u32::from(self.is_crowded());
-        let old = std::mem::take(&mut self.buckets);
+        let old = std::mem::replace(&mut self.buckets, Table::filled(Bucket([EMPTY; SLOTS]), 0));
         let entries = old.iter().flat_map(|bucket| bucket.0).filter(|&slot| slot != EMPTY).chain([added]);
         loop {
             self.shift = 64 - bits;
             for _ in 0..8 {
                 self.seed = self.seed.wrapping_mul(0x2545_f491_4f6c_dd1d).rotate_left(23) | 1;
-                self.buckets = huge::filled(Bucket([EMPTY; BUCKET]), 1 << bits);
+                self.buckets = Table::filled(Bucket([EMPTY; SLOTS]), 1 << bits);
                 if entries.clone().all(|entry| put(&mut self.buckets, entry, self.seed, self.shift)) {
                     self.filter = vec![0; 1 << (bits + FILTER_BITS - 6)];
-                    entries.clone().for_each(|entry| self.add_to_filter(entry >> BITS));
+                    entries.clone().for_each(|entry| self.add_to_filter(entry >> KEY));
                     return;
                 }
             }
@@ -118,10 +125,10 @@ impl MergeTable {
         }
     }
 
-    /// What two bytes merge to, or [`NO_MERGE`].
+    /// What two bytes merge to, or [`NO_MERGE`], at `left << 8 | right`.
     #[inline]
-    pub fn get_bytes(&self, left: u8, right: u8) -> u32 {
-        self.grid.get(usize::from(left) << 8 | usize::from(right)).copied().unwrap_or(NO_MERGE)
+    pub(crate) fn grid(&self) -> &Grid {
+        &self.grid
     }
 
     /// What a pair merges to, or [`NO_MERGE`].
@@ -139,33 +146,45 @@ impl MergeTable {
         self.get_key(key(left, right))
     }
 
-    /// What to ask [`Self::get_asked`] for the same as [`Self::get_product`]. A number may be [`NO_MERGE`], which
-    /// merges with nothing. Asks for the memory that will be looked at.
+    /// What to ask [`Self::slots`] for a pair that is not two bytes. A number may be [`NO_MERGE`], which merges
+    /// with nothing. Asks for the memory that will be looked at.
     #[inline]
     pub(crate) fn ask(&self, left: u32, right: u32) -> Asked {
         // No entry has the key 0, that of two bytes, and its bucket is always near.
-        let asked = Asked(if left.max(right) == NO_MERGE { 0 } else { key(left, right) });
-        crate::prefetch::prefetch(&self.buckets, home(asked.0, self.seed, self.shift));
-        asked
+        let key = if left.max(right) == NO_MERGE { 0 } else { key(left, right) };
+        let home = home(key, self.seed, self.shift);
+        crate::prefetch::prefetch(&self.buckets, home);
+        Asked { key, home }
     }
 
-    /// What the pair that was asked for merges to, or [`NO_MERGE`].
+    /// Where the pair that was asked for stands, if it is there. Where it is not and the last slot is taken, it may
+    /// stand [behind](Self::get_behind) these.
     #[inline]
-    pub(crate) fn get_asked(&self, asked: Asked) -> u32 {
-        self.get_key(asked.0)
+    pub(crate) fn slots(&self, asked: Asked) -> &[u64; SLOTS] {
+        &self.buckets[asked.home & (self.buckets.len() - 1)].0
+    }
+
+    /// What a pair merges to that does not stand in its own bucket, which is full.
+    #[cold]
+    pub(crate) fn get_behind(&self, asked: Asked) -> u32 {
+        self.get_from(asked.key, asked.home + 1)
     }
 
     #[inline]
     fn get_key(&self, key: u64) -> u32 {
+        self.get_from(key, home(key, self.seed, self.shift))
+    }
+
+    #[inline]
+    fn get_from(&self, key: u64, mut at: usize) -> u32 {
         let mask = self.buckets.len() - 1;
-        let mut at = home(key, self.seed, self.shift);
         loop {
             let bucket = &self.buckets[at & mask].0;
             let mut value = NO_MERGE;
             for &slot in bucket {
-                value = if slot >> BITS == key { slot as u32 & NO_MERGE } else { value };
+                value = if slot >> KEY == key { slot as u32 & NO_MERGE } else { value };
             }
-            let (is_found, has_room) = (value != NO_MERGE, bucket[BUCKET - 1] == EMPTY);
+            let (is_found, has_room) = (value != NO_MERGE, bucket[SLOTS - 1] == EMPTY);
             if is_found || has_room {
                 return value;
             }
@@ -198,7 +217,7 @@ impl MergeTable {
 
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
-        4 * self.grid.capacity() + 8 * (BUCKET * self.buckets.capacity() + self.filter.capacity())
+        size_of::<Grid>() + self.buckets.memory() + 8 * self.filter.capacity()
     }
 }
 
@@ -209,7 +228,7 @@ fn home(key: u64, seed: u64, shift: u32) -> usize {
 }
 
 fn put(buckets: &mut [Bucket], entry: u64, seed: u64, shift: u32) -> bool {
-    let home = home(entry >> BITS, seed, shift);
+    let home = home(entry >> KEY, seed, shift);
     let mask = buckets.len() - 1;
     for at in home..home + MAX_PROBE {
         if let Some(slot) = buckets[at & mask].0.iter_mut().find(|slot| **slot == EMPTY) {
@@ -244,13 +263,19 @@ mod tests {
                 let want = map.get(&pair).copied().unwrap_or(NO_MERGE);
                 prop_assert_eq!(table.get(pair.0, pair.1), want);
                 prop_assert_eq!(table.get_rare(pair.0, pair.1), want);
-                prop_assert_eq!(table.get_asked(table.ask(pair.0, NO_MERGE)), NO_MERGE);
-                prop_assert_eq!(table.get_asked(table.ask(NO_MERGE, pair.1)), NO_MERGE);
-                if pair.0 | pair.1 >= 256 {
-                    prop_assert_eq!(table.get_asked(table.ask(pair.0, pair.1)), want);
+                for (left, right) in [pair, (pair.0, NO_MERGE), (NO_MERGE, pair.1)] {
+                    let asked = table.ask(left, right);
+                    let slots = table.slots(asked);
+                    let own = slots.iter().find(|&&slot| slot >> KEY == asked.key);
+                    let got = match own {
+                        Some(&slot) => slot as u32 & NO_MERGE,
+                        None if slots[SLOTS - 1] == EMPTY => NO_MERGE,
+                        None => table.get_behind(asked),
+                    };
+                    prop_assert!(left | right < 256 || got == table.get(left, right));
                 }
-                if let (Ok(left), Ok(right)) = (u8::try_from(pair.0), u8::try_from(pair.1)) {
-                    prop_assert_eq!(table.get_bytes(left, right), want);
+                if pair.0 | pair.1 < 256 {
+                    prop_assert_eq!(table.grid()[(pair.0 << 8 | pair.1) as usize], want);
                 }
             }
         }

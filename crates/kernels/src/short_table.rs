@@ -4,7 +4,7 @@
 //! pretokens never have the same key and comparing keys is comparing texts. An entry holds up to
 //! three ids beside its key; two entries share a line of 64 bytes.
 
-use crate::huge;
+use crate::huge::Table;
 
 /// So long may a pretoken be.
 pub const SHORT: usize = 15;
@@ -102,7 +102,7 @@ struct Bucket([Entry; 2]);
 /// A map from keys to values that grows only when it is told to.
 #[derive(Debug, Clone)]
 pub struct ShortTable {
-    buckets: Vec<Bucket>,
+    buckets: Table<Bucket>,
     /// The bucket of a hash is what is left of it when it is shifted by this.
     shift: u32,
     len: usize,
@@ -113,7 +113,7 @@ impl ShortTable {
     pub fn new(bits: u32) -> Self {
         // A shift of all 64 bits is none.
         let bits = bits.clamp(1, 40);
-        Self { buckets: huge::filled(Bucket([EMPTY; 2]), 1 << bits), shift: 64 - bits, len: 0 }
+        Self { buckets: Table::filled(Bucket([EMPTY; 2]), 1 << bits), shift: 64 - bits, len: 0 }
     }
 
     /// Heap bytes of a table of `2^bits` buckets.
@@ -123,7 +123,7 @@ impl ShortTable {
 
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
-        self.buckets.capacity() * size_of::<Bucket>()
+        self.buckets.memory()
     }
 
     /// How many entries there are.
@@ -188,7 +188,13 @@ impl ShortTable {
         place.is_some()
     }
 
-    /// Puts a key that is not there. False where all its places are taken.
+    /// Is there a key without a place in the bucket of this hash, which [may](Self::insert) have none at all?
+    #[inline]
+    pub fn overflows(&self, hash: u64) -> bool {
+        self.buckets[self.home(hash)].0[1].value.count & OVERFLOWS != 0
+    }
+
+    /// Puts a key that is not there. False where all its places are taken; then its bucket [overflows](Self::overflows).
     pub fn insert(&mut self, key: Key, hash: u64, value: Value) -> bool {
         let home = self.home(hash);
         let mask = self.buckets.len() - 1;
@@ -196,13 +202,11 @@ impl ShortTable {
             for entry in &mut self.buckets[(home + step) & mask].0 {
                 if entry.key == 0 {
                     entry.put(key, value);
-                    if step > 0 {
-                        self.buckets[home].0[1].value.count |= OVERFLOWS;
-                    }
                     self.len += 1;
                     return true;
                 }
             }
+            self.buckets[home].0[1].value.count |= OVERFLOWS;
         }
         false
     }
@@ -275,7 +279,9 @@ mod tests {
                     continue;
                 }
                 let new = value(i as u32);
-                if table.insert(key, hash(key), new) {
+                let is_put = table.insert(key, hash(key), new);
+                prop_assert!(is_put || table.overflows(hash(key)));
+                if is_put {
                     map.insert(key, new);
                 } else {
                     table = table.grown(table.bits() + 1);

@@ -28,55 +28,57 @@ const FEW_BITS: u32 = 14;
 /// What all workers of a tokenizer may learn, in bytes.
 pub(super) const DEFAULT_CACHE_BYTES: usize = 32 << 20;
 
-/// The tokens that a pretoken may become at once.
+/// The tokens that a pretoken may become at once: all of those that are short.
 #[derive(Debug)]
 pub(super) struct Seed {
-    table: ShortTable,
-    is_whole: bool,
+    /// Each holds what there was no place for in the one before.
+    tables: Vec<ShortTable>,
 }
 
 impl Seed {
     /// Those of a model for which that can be said beforehand.
     pub(super) fn new(model: &Model, vocabulary: &Vocabulary) -> Self {
         let is_short = |bytes: &[u8]| (1..=SHORT).contains(&bytes.len());
-        let tokens = || {
-            let bpe = model.as_bpe();
-            vocabulary.tokens().iter().enumerate().filter_map(move |(index, (id, bytes))| {
-                (is_short(bytes) && bpe?.may_become(index)).then_some((id, bytes))
-            })
-        };
-        // Two places a bucket, at most four in five of them taken.
-        let buckets = (tokens().count() * 5 / 8).max(2).next_power_of_two();
-        let mut table = ShortTable::new(buckets.trailing_zeros());
-        let mut is_whole = true;
-        for (id, bytes) in tokens() {
-            let key = short_table::key_at(bytes, 0, bytes.len());
-            let hash = short_table::hash(key);
-            let value = Value { words: [id, 0, 0], count: 1 };
-            // Of tokens with the same bytes the last counts, as in the vocabulary.
-            is_whole &= table.set(key, hash, value) || table.insert(key, hash, value);
+        let tokens = vocabulary.tokens().iter().enumerate();
+        let tokens = tokens.filter(|&(index, (_, bytes))| {
+            is_short(bytes) && model.as_bpe().is_some_and(|bpe| bpe.may_become(index))
+        });
+        let mut left: Vec<(Key, TokenId)> =
+            tokens.map(|(_, (id, bytes))| (short_table::key_at(bytes, 0, bytes.len()), id)).collect();
+        let mut tables = Vec::new();
+        while tables.is_empty() || !left.is_empty() {
+            // Two places a bucket, at most four in five of them taken.
+            let buckets = (left.len() * 5 / 8).max(2).next_power_of_two();
+            let mut table = ShortTable::new(buckets.trailing_zeros());
+            left.retain(|&(key, id)| {
+                let (hash, value) = (short_table::hash(key), Value { words: [id, 0, 0], count: 1 });
+                // Of tokens with the same bytes the last counts, as in the vocabulary.
+                !(table.set(key, hash, value) || table.insert(key, hash, value))
+            });
+            tables.push(table);
         }
-        Self { table, is_whole }
+        Self { tables }
     }
 
     #[inline]
     pub(super) fn get(&self, key: Key, hash: u64) -> Option<Value> {
-        self.table.get(key, hash)
-    }
-
-    /// Is what a pretoken may become at once always found? If not, the model is asked.
-    pub(super) fn is_whole(&self) -> bool {
-        self.is_whole
+        for table in &self.tables {
+            let found = table.get(key, hash);
+            if found.is_some() || !table.overflows(hash) {
+                return found;
+            }
+        }
+        None
     }
 
     #[inline]
     pub(super) fn prefetch(&self, hash: u64) {
-        self.table.prefetch(hash);
+        self.tables[0].prefetch(hash);
     }
 
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
-        self.table.memory()
+        self.tables.iter().map(ShortTable::memory).sum()
     }
 }
 
@@ -168,7 +170,23 @@ pub(super) struct Learnt {
     times_forgotten: u64,
     lookups: u64,
     misses: u64,
+    /// The share of look-ups for which the model was asked, less those for which it need not be asked again, in
+    /// [`ALL`]; a mean over the last [`RECENT`] or so.
+    novelty: usize,
+    /// Pretokens that were not kept because of it.
+    passed_over: usize,
 }
+
+/// Look-ups that novelty goes back to.
+const RECENT: usize = 1 << 12;
+const ALL: usize = 1 << 16;
+
+/// Where that is more than a fifth, and there are `2^NOVEL_BITS` buckets, one pretoken in [`KEPT`] is kept: a text of
+/// random letters never comes back, and writing it down takes as long as spelling it. One that does come back is kept
+/// in the end.
+const NOVEL: usize = ALL / 5;
+const NOVEL_BITS: u32 = 13;
+const KEPT: usize = 8;
 
 /// Bytes and ids that may be kept apart for each bucket of the table.
 const BYTES: usize = 16;
@@ -191,6 +209,8 @@ impl Learnt {
             times_forgotten: 0,
             lookups: 0,
             misses: 0,
+            novelty: 0,
+            passed_over: 0,
         };
         if learnt.take(room(FIRST_BITS)) {
             learnt.table = ShortTable::new(FIRST_BITS);
@@ -234,6 +254,12 @@ impl Learnt {
     pub(super) fn learn(&mut self, key: Key, hash: u64, pretoken: &[u8], ids: &[TokenId]) {
         if self.held == 0 || key == 0 {
             return;
+        }
+        if self.novelty > NOVEL && self.table.bits() >= NOVEL_BITS {
+            self.passed_over += 1;
+            if !self.passed_over.is_multiple_of(KEPT) {
+                return;
+            }
         }
         // It may have come twice in a chunk.
         if self.get(key, hash).is_some_and(|value| value.count & IS_LONG == 0) {
@@ -293,11 +319,15 @@ impl Learnt {
         }
     }
 
-    /// So many pretokens were looked up, and so many of them were not known.
+    /// So many pretokens were looked up. For so many of them the model was asked, and for so many it was not, as what it
+    /// said was known.
     #[inline]
-    pub(super) fn note(&mut self, lookups: usize, misses: usize) {
+    pub(super) fn note(&mut self, lookups: usize, misses: usize, saved: usize) {
         self.lookups += lookups as u64;
         self.misses += misses as u64;
+        self.novelty -= self.novelty * lookups.min(RECENT) / RECENT;
+        let weight = |lookups: usize| lookups.min(RECENT) * (ALL / RECENT);
+        self.novelty = (self.novelty + weight(misses)).saturating_sub(weight(saved));
     }
 
     /// Tells the others what was noted.

@@ -5,30 +5,42 @@
 //! are left is a word of bits.
 //!
 //! A merge waits for the look-ups of the one before, and these go to memory that need not be near. So several
-//! rows are merged side by side: all of them ask, and then all of them look.
+//! rows are merged side by side: all of them ask, and then all of them look. They go on together until the
+//! last is done: when a row is done cannot be foretold, and a branch that is foretold wrongly costs more than steps
+//! that change nothing.
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use crate::cpu::Level;
 use crate::merge_table::{MergeTable, NO_MERGE};
+use crate::short_table::{Key, SHORT};
 
-/// Bits for a place.
-const PLACE: u32 = 4;
+/// The most bytes of a row.
+pub const LONGEST: usize = SHORT;
 
-/// The most numbers of a row.
-pub const LONGEST: usize = 1 << PLACE;
+/// Numbers in a vector, or in two.
+const LANES: usize = LONGEST + 1;
 
 /// What is left of a row: in front, and how much.
-pub type Merged = ([u32; LONGEST], usize);
+pub type Merged = ([u32; LANES], usize);
 
-/// In place of a merge where there is none; it is above all of them.
+/// Bits for a place. The first byte of a row is at place 1. At place 0 is what is before it, and what is behind it
+/// is at [`BEHIND`]: there nothing merges.
+const PLACE: u32 = 5;
+const PLACES: usize = 1 << PLACE;
+const BEHIND: u32 = LONGEST as u32 + 2;
+
+/// Merges are below this; the number of their place is in the lowest bits.
 const NONE: u32 = NO_MERGE << PLACE;
 
-/// Merges rows of at most [`LONGEST`] bytes each, by a table in which every product is above its parts.
-/// Numbers of longer rows are left out.
+/// The numbers at all places.
+type Symbols = [u32; PLACES];
+
+/// Merges rows of bytes, as [`short_table::key_at`](crate::short_table::key_at) gives them, by a table in which
+/// every product is above its parts. Only the lowest four bits of a key's highest byte are its length.
 #[inline]
-pub fn merge_rows<const K: usize>(level: Level, table: &MergeTable, rows: [&[u8]; K]) -> [Merged; K] {
+pub fn merge_rows<const K: usize>(level: Level, table: &MergeTable, rows: [Key; K]) -> [Merged; K] {
     match level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 if Level::Avx512.is_available() => {
@@ -45,86 +57,78 @@ pub fn merge_rows<const K: usize>(level: Level, table: &MergeTable, rows: [&[u8]
 }
 
 /// The same for all levels, with the merges in vectors of the type `$merges`:
-/// - `load`: from an array, one for each place;
+/// - `begin`: the merges of the bytes of a row, which become its symbols; a place without one has [`NONE`] or more;
 /// - `lowest`: the lowest of them;
-/// - `set`: another one at the place of a bit, at none for the lowest bit.
-///
-/// A place is a bit. The first one stands for what is before a row and the last one for what is behind:
-/// there nothing merges. Whether a merge is at an edge cannot be foretold, so there is no branch for it.
+/// - `set`: another one at a place; at none where the place is that of no byte;
+/// - `find`: what a pair of the table merges to, if it stands in these slots;
+/// - `left`: the symbols at the places that are left.
 macro_rules! define {
     ($(#[$attribute:meta])* $name:ident, $merges:ty) => {
         $(#[$attribute])*
-        pub(super) fn $name<const K: usize>(table: &MergeTable, rows: [&[u8]; K]) -> [Merged; K] {
-            // A bit of `going` for each row.
-            const { assert!(K <= 32) };
-            let mut symbols = [[NO_MERGE; 32]; K];
-            let mut places = [1u32 << (LONGEST + 1) | 1; K];
-            let mut merges = [<$merges>::load(&[NONE; LONGEST]); K];
+        pub(super) fn $name<const K: usize>(table: &MergeTable, rows: [Key; K]) -> [Merged; K] {
+            let mut symbols = [[NO_MERGE; PLACES]; K];
+            let mut places = [0; K];
+            let mut merges = [<$merges>::default(); K];
             let mut asked = [(0, 0, [Asked::default(); 2]); K];
-            let mut going = 0u32;
             for row in 0..K {
-                let bytes = &rows[row][..rows[row].len().min(LONGEST)];
-                places[row] |= ((1 << bytes.len()) - 1) << 1;
-                for (symbol, &byte) in symbols[row][1..].iter_mut().zip(bytes) {
-                    *symbol = u32::from(byte);
-                }
-                let mut first = [NONE; LONGEST];
-                for ((place, merge), pair) in (0..).zip(&mut first).zip(bytes.windows(2)) {
-                    *merge = table.get_bytes(pair[0], pair[1]) << PLACE | place;
-                }
-                merges[row] = <$merges>::load(&first);
-                going |= 1 << row;
+                let length = (rows[row] >> 120) as u32 % LANES as u32;
+                places[row] = 1u32 << BEHIND | (2 << length) - 1;
+                merges[row] = <$merges>::begin(table.grid(), rows[row], length, &mut symbols[row]);
             }
-            while going != 0 {
+            loop {
+                let mut lowest_of_all = NONE;
                 for row in 0..K {
-                    if going >> row & 1 == 0 {
-                        continue;
-                    }
                     let lowest = merges[row].lowest();
-                    if lowest >= NONE {
-                        going &= !(1 << row);
-                        continue;
-                    }
+                    lowest_of_all = lowest_of_all.min(lowest);
+                    // A row that is done has its steps behind all places.
+                    let at = if lowest < NONE { lowest % PLACES as u32 } else { PLACES as u32 - 1 };
                     let product = lowest >> PLACE;
-                    let at = 2u32 << (lowest % LONGEST as u32);
-                    // `x & -x` is the lowest bit of `x`, and `-x` has all bits from it upwards.
-                    let behind = places[row] & (at << 1).wrapping_neg();
+                    let up_to = 1 << at ^ (1 << at) - 1;
+                    // `x & -x` is the lowest bit of `x`.
+                    let behind = places[row] & !up_to;
                     let gone = behind & behind.wrapping_neg();
-                    places[row] &= !gone;
-                    let behind = behind & !gone;
-                    let after = behind & behind.wrapping_neg();
-                    let before = 1u32 << (places[row] & (at - 1) | 1).ilog2();
+                    places[row] ^= gone;
+                    let after = (behind ^ gone).trailing_zeros();
+                    let before = (places[row] & up_to >> 1 | 1).ilog2();
                     let symbols = &mut symbols[row];
-                    symbols[at.trailing_zeros() as usize % 32] = product;
-                    let left = symbols[before.trailing_zeros() as usize % 32];
-                    let right = symbols[after.trailing_zeros() as usize % 32];
-                    merges[row].set(gone, NONE);
+                    symbols[at as usize % PLACES] = product;
+                    let left = symbols[before as usize % PLACES];
+                    let right = symbols[after as usize % PLACES];
+                    merges[row].set(gone.trailing_zeros(), NONE);
                     asked[row] = (at, before, [table.ask(product, right), table.ask(left, product)]);
                 }
+                if lowest_of_all == NONE {
+                    break;
+                }
                 for row in 0..K {
-                    if going >> row & 1 == 0 {
-                        continue;
-                    }
-                    let (at, before, [right, left]) = asked[row];
-                    let place = |bit: u32| (bit >> 1).trailing_zeros() % 32;
-                    merges[row].set(at, table.get_asked(right) << PLACE | place(at));
-                    merges[row].set(before, table.get_asked(left) << PLACE | place(before));
+                    let (at, before, pairs) = asked[row];
+                    let [right, left] = pairs.map(|pair| {
+                        let slots = table.slots(pair);
+                        let found = <$merges>::find(slots, pair.key);
+                        // No branch for each of both: most pairs are not there, and nearly all buckets have room.
+                        let may_be_behind = (found == NO_MERGE) & (slots[SLOTS - 1] != EMPTY);
+                        if may_be_behind { table.get_behind(pair) } else { found }
+                    });
+                    merges[row].set(at, right << PLACE | at);
+                    merges[row].set(before, left << PLACE | before);
                 }
             }
-            std::array::from_fn(|row| {
-                let (mut merged, mut length) = ([0; LONGEST], 0);
-                let mut left = places[row] & ((1 << LONGEST) - 1) << 1;
-                while left != 0 {
-                    merged[length % LONGEST] = symbols[row][left.trailing_zeros() as usize % 32];
-                    length += 1;
-                    left &= left - 1;
-                }
-                (merged, length)
-            })
+            std::array::from_fn(|row| <$merges>::left(&symbols[row], places[row]))
         }
     };
 }
 use define;
+
+/// The symbols at the places that are left, without a branch at each.
+#[inline]
+fn one_by_one(symbols: &Symbols, places: u32) -> Merged {
+    let (mut merged, mut length) = ([0; LANES], 0);
+    for (place, &symbol) in (1..=LONGEST).zip(&symbols[1..]) {
+        merged[length % LANES] = symbol;
+        length += (places >> place & 1) as usize;
+    }
+    (merged, length)
+}
 
 #[cfg(test)]
 mod tests {
@@ -132,6 +136,7 @@ mod tests {
 
     use super::*;
     use crate::cpu;
+    use crate::short_table::key_at;
 
     /// As the rule is written.
     fn plain(table: &MergeTable, bytes: &[u8]) -> Vec<u32> {
@@ -148,9 +153,10 @@ mod tests {
         }
     }
 
-    fn check<const K: usize>(table: &MergeTable, rows: [&[u8]; K]) {
+    fn check<const K: usize>(table: &MergeTable, rows: [&[u8]; K], mark: Key) {
         for level in cpu::available() {
-            for (row, (merged, length)) in rows.iter().zip(merge_rows(level, table, rows)) {
+            let keys = rows.map(|row| if row.is_empty() { 0 } else { key_at(row, 0, row.len()) | mark });
+            for (row, (merged, length)) in rows.iter().zip(merge_rows(level, table, keys)) {
                 assert_eq!(merged[..length], plain(table, row), "{level}: {row:?}");
             }
         }
@@ -161,9 +167,10 @@ mod tests {
         fn rows_merge_as_the_rule_says(
             merges in prop::collection::vec((0..40_usize, 0..40_usize), 0..120),
             rows in prop::collection::vec(prop::collection::vec(0..6_u8, 0..=LONGEST), 8),
+            mark in 0..16_u8,
         ) {
             // Bytes 0 to 5, and then products.
-            let mut table = MergeTable::with_capacity(merges.len());
+            let mut table = MergeTable::with_capacity(0);
             let mut symbols: Vec<u32> = (0..6).collect();
             let mut product = 300;
             for (left, right) in merges {
@@ -172,10 +179,18 @@ mod tests {
                     product += 7;
                 }
             }
+            let mark = Key::from(mark) << 124;
             let rows: [&[u8]; 8] = std::array::from_fn(|row| &rows[row][..]);
-            check(&table, rows);
-            check(&table, [rows[0]]);
-            check(&table, [rows[1], rows[2]]);
+            check(&table, rows, mark);
+            check(&table, [rows[0]], mark);
+            check(&table, [rows[1], rows[2]], mark);
         }
+    }
+
+    #[test]
+    fn the_highest_numbers_merge_too() {
+        let mut table = MergeTable::with_capacity(2);
+        assert!(table.insert(255, 255, NO_MERGE - 2) && table.insert(NO_MERGE - 2, 254, NO_MERGE - 1));
+        check(&table, [&[255; LONGEST], &[255, 255, 254], &[254, 255, 255], &[0]], 0);
     }
 }

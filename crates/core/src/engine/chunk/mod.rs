@@ -6,7 +6,7 @@ mod single;
 #[cfg(test)]
 mod tests;
 
-use tokenmill_kernels::short_table::{INLINE, SHORT};
+use tokenmill_kernels::short_table::{INLINE, SHORT, Value};
 
 use super::Engine;
 use super::cache::key_of_long;
@@ -168,7 +168,13 @@ impl Engine {
                 learnt.learn(part.key, part.hash, span.of(text), found.ids(&chunk.others.ids));
             }
         }
-        learnt.note(length, misses);
+        let is_from_model = |value: &&Value| value.count > 1;
+        let saved = if misses > length / 8 {
+            chunk.values[..length].iter().filter(is_from_model).count()
+        } else {
+            misses
+        };
+        learnt.note(length, misses, saved);
         Ok(())
     }
 
@@ -176,7 +182,7 @@ impl Engine {
     /// was asked.
     #[cold]
     fn find_out(&self, text: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<usize> {
-        let together = self.parts.model.as_bpe().filter(|bpe| bpe.is_canonical() && self.seed.is_whole());
+        let together = self.parts.model.as_bpe().filter(|bpe| bpe.is_canonical());
         let mut group = Group::default();
         let mut asked = 0;
         for index in 0..run.worker.chunk.others.found.len() {
@@ -196,7 +202,7 @@ impl Engine {
                 group.indices[group.count % TOGETHER] = index;
                 group.count += 1;
                 if group.count == TOGETHER {
-                    group.merge(bpe, text, chunk);
+                    group.merge(bpe, chunk);
                 }
             } else {
                 let found = self.find_out_one(at, text, origins, run)?;
@@ -204,7 +210,7 @@ impl Engine {
             }
         }
         if let Some(bpe) = together {
-            group.merge(bpe, text, &mut run.worker.chunk);
+            group.merge(bpe, &mut run.worker.chunk);
         }
         Ok(asked)
     }

@@ -199,15 +199,15 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub(super) fn merge(&mut self, bpe: &Bpe, text: &[u8], chunk: &mut Chunk) {
+    pub(super) fn merge(&mut self, bpe: &Bpe, chunk: &mut Chunk) {
         let indices = &self.indices[..std::mem::take(&mut self.count)];
-        let mut segments: [&[u8]; TOGETHER] = [&[]; TOGETHER];
-        for (segment, &index) in segments.iter_mut().zip(indices) {
-            *segment = chunk.span(chunk.others.found[index].part).of(text);
-        }
         let Others { found, ids } = &mut chunk.others;
+        let mut keys = [0; TOGETHER];
+        for (key, &index) in keys.iter_mut().zip(indices) {
+            *key = chunk.parts[found[index].part].key;
+        }
         let mut start = ids.len();
-        for (&index, count) in indices.iter().zip(bpe.encode_together(segments, ids)) {
+        for (&index, count) in indices.iter().zip(bpe.encode_together(&keys[..indices.len()], ids)) {
             found[index] = Found { start, count, ..found[index] };
             start += count;
         }

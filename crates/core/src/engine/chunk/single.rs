@@ -30,12 +30,13 @@ impl Engine {
         let hash = short_table::hash(key);
         if let Some(ids) = self.known(key, hash, text, learnt, &mut [0; INLINE]) {
             give(sink, ids);
-            learnt.note(1, 0);
+            let saved = usize::from(ids.len() > 1);
+            learnt.note(1, 0, saved);
             return Ok(());
         }
         self.spell(text, learnt, scratch, ticker).map_err(|error| placed(error, pretoken.origins))?;
         learnt.learn(key, hash, text, &scratch.ids);
-        learnt.note(1, 1);
+        learnt.note(1, 1, 0);
         give(sink, &scratch.ids);
         Ok(())
     }

@@ -2,6 +2,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use proptest::prelude::*;
+use tokenmill_kernels::short_table::{hash, key_at};
 
 use crate::aligned::{Origins, Piece};
 use crate::compile::compile;
@@ -191,4 +192,24 @@ fn a_worker_at_rest_gives_back_what_a_text_made_large() {
     engine.count(Text::Str(&"ab".repeat(4 << 20)), &Special::Text, 1, &Unwatched).unwrap();
     let held = engine.workers.with(|worker| worker.memory());
     assert!(held < 1 << 20, "{held}");
+}
+
+#[test]
+fn every_short_token_of_a_large_vocabulary_is_known_beforehand() {
+    let letters = || (b'a'..=b'z').map(char::from);
+    let two: Vec<String> = letters().flat_map(|a| letters().map(move |b| format!("{a}{b}"))).collect();
+    let three = two.iter().flat_map(|two| letters().map(move |c| format!("{two}{c}")));
+    let tokens = (0..=255).map(|byte| vec![byte]);
+    let tokens: Vec<Vec<u8>> =
+        tokens.chain(two.iter().cloned().chain(three).map(String::into_bytes)).collect();
+    let list = TokenList::from_entries((0..).zip(tokens.iter().cloned()).collect());
+    let plain = Bpe { whole_pretokens: true, ..Bpe::plain(Alphabet::Bytes, list, Merges::ById) };
+    let engine = compile(Description::of_bpe(&Split::Pattern(r"\S+|\s".to_owned()), plain)).unwrap();
+    for (token, id) in tokens.iter().zip(0..) {
+        let key = key_at(token, 0, token.len());
+        let value = engine.seed.get(key, hash(key)).unwrap();
+        assert_eq!((value.words[0], value.count), (id, 1));
+    }
+    let absent = key_at(b"abcd", 0, 4);
+    assert!(engine.seed.get(absent, hash(absent)).is_none());
 }

@@ -5,6 +5,7 @@
 //! `docs/merging.md` has the proof. So symbols are numbered anew, bytes as they are and then
 //! products by rank: a number says which of two merges comes first and what it makes.
 use tokenmill_kernels::rows::{self, merge_rows};
+use tokenmill_kernels::short_table::{Key, key_at};
 use tokenmill_kernels::{MergeTable, NO_MERGE, Trie, cpu};
 
 use crate::description::{Merge, TokenList};
@@ -37,6 +38,8 @@ pub(super) struct Canonical {
     parts: Vec<(u32, u32)>,
     pub(super) ids: Vec<TokenId>,
     pub(super) lengths: Vec<u32>,
+    /// The length of the longest.
+    pub(super) longest_symbol: usize,
     /// The longest symbol that a text begins with.
     pub(super) trie: Trie,
     /// The longest other symbol that each begins with, [`NO_MERGE`] where there is none.
@@ -143,7 +146,8 @@ impl Canonical {
             |(_, symbol): (u32, &[u8])| trie.longest(&symbol[..symbol.len() - 1]).unwrap_or(NO_MERGE);
         let shorter = symbols().map(shorter).collect();
         let cuts = Cuts::new(products.clone());
-        Some((Self { table, parts, ids, lengths, trie, shorter, cuts }, builds))
+        let longest_symbol = lengths.iter().max().map_or(1, |&length| length as usize);
+        Some((Self { table, parts, ids, lengths, longest_symbol, trie, shorter, cuts }, builds))
     }
 
     /// Puts the ids of a pretoken behind what is there.
@@ -170,21 +174,34 @@ impl Canonical {
     }
 
     fn encode_short(&self, pretoken: &[u8], out: Out<'_>) {
-        let [(row, length)] = merge_rows(cpu::level(), &self.table, [pretoken]);
+        let [(row, length)] = self.merge([key_at(pretoken, 0, pretoken.len())]);
         self.put(&row[..length], out);
     }
 
-    /// Puts the ids of pretokens of at most [`SHORT`] bytes behind what is there, one pretoken after the other;
-    /// how many of each. Several cost little more than one: they wait for memory together.
-    pub(super) fn encode_together(
-        &self,
-        pretokens: [&[u8]; TOGETHER],
-        ids: &mut Vec<TokenId>,
-    ) -> [usize; TOGETHER] {
-        merge_rows(cpu::level(), &self.table, pretokens).map(|(row, length)| {
-            self.put(&row[..length], Out { ids, ends: None });
-            length
-        })
+    /// Puts the ids of up to [`TOGETHER`] pretokens of at most [`SHORT`] bytes, given by their keys, behind what is
+    /// there, one pretoken after the other; how many of each. Several cost little more than one: they wait for
+    /// memory together.
+    pub(super) fn encode_together(&self, keys: &[Key], ids: &mut Vec<TokenId>) -> [usize; TOGETHER] {
+        let mut counts = [0; TOGETHER];
+        let mut put = |merged: &[rows::Merged]| {
+            for (count, (row, length)) in counts.iter_mut().zip(merged) {
+                self.put(&row[..*length], Out { ids, ends: None });
+                *count = *length;
+            }
+        };
+        let some = |at: usize| keys.get(at).copied().unwrap_or_default();
+        match keys.len() {
+            0 => {}
+            1 => put(&self.merge([some(0)])),
+            2..=4 => put(&self.merge::<4>(std::array::from_fn(some))),
+            _ => put(&self.merge::<TOGETHER>(std::array::from_fn(some))),
+        }
+        counts
+    }
+
+    #[inline]
+    fn merge<const K: usize>(&self, rows: [Key; K]) -> [rows::Merged; K] {
+        merge_rows(cpu::level(), &self.table, rows)
     }
 
     #[inline]
@@ -231,7 +248,7 @@ fn start<'a>(pretoken: &[u8], scratch: &'a mut Scratch) -> &'a mut Scratch {
 /// What is left when all has merged.
 fn merge_bytes<'a>(table: &MergeTable, bytes: &[u8], scratch: &'a mut Scratch) -> &'a [u32] {
     if bytes.len() <= SHORT {
-        let [(row, length)] = merge_rows(cpu::level(), table, [bytes]);
+        let [(row, length)] = merge_rows(cpu::level(), table, [key_at(bytes, 0, bytes.len())]);
         scratch.symbols.clear();
         scratch.symbols.extend_from_slice(&row[..length]);
         return &scratch.symbols;

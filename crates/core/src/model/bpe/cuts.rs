@@ -4,6 +4,7 @@
 //! character before a place and the one behind it side by side, nothing is ever merged across.
 //! `docs/merging.md` has the proof. Pretokens of Chinese and Thai fall into segments of about two
 //! characters, which repeat as whole pretokens do not.
+use super::long::end_of_repeat;
 
 /// The characters that stand side by side in some token.
 #[derive(Debug)]
@@ -86,8 +87,18 @@ impl Cuts {
     #[inline]
     pub(super) fn next(&self, text: &[u8], from: usize) -> usize {
         let rest = text.get(from..).unwrap_or_default();
-        let (mut left, _) = Unit::first(rest);
-        let mut at = left.length;
+        // As long as all is ASCII a character is a byte.
+        let mut at = 1;
+        while let Some(&[before, after]) = rest.get(at - 1..).and_then(<[u8]>::first_chunk)
+            && (before | after).is_ascii()
+        {
+            if !self.is_joined(before, after) {
+                return from + at;
+            }
+            at = if before == after { end_of_repeat(rest, at, 1) } else { at + 1 };
+        }
+        let (mut left, _) = Unit::first(rest.get(at - 1..).unwrap_or_default());
+        at = at - 1 + left.length;
         while at < rest.len() {
             if continues(rest[at]) {
                 // No character ends here: one begins again with the next byte that can.
@@ -107,13 +118,18 @@ impl Cuts {
 
     #[inline]
     fn may_cut(&self, left: Unit, right: Unit, before: u8, after: u8) -> bool {
-        let (word, bit) = bit_of(before, after);
-        if self.bytes[word] >> bit & 1 == 1 {
+        if self.is_joined(before, after) {
             return false;
         }
         // Of characters of one byte all is known.
         left.length.max(right.length) == 1
             || !self.bits_of(key(left, right)).iter().all(|bit| self.chars[bit / 64] >> (bit % 64) & 1 == 1)
+    }
+
+    #[inline]
+    fn is_joined(&self, before: u8, after: u8) -> bool {
+        let (word, bit) = bit_of(before, after);
+        self.bytes[word] >> bit & 1 == 1
     }
 
     #[inline]

@@ -39,6 +39,8 @@ pub(super) fn backtrack(
     let mut was_longest = true;
     let mut is_longest = true;
     let mut next = merges.longest(pretoken);
+    // Up to here it is known whether the text repeats what is before it; no place behind `died` is dead.
+    let (mut seen, mut died) = (0, 0);
     loop {
         if work >= told + SLICE {
             ticker.spend(work - told)?;
@@ -60,7 +62,16 @@ pub(super) fn backtrack(
         }
         if next != NO_MERGE {
             symbols.push(next);
-            at += merges.lengths[next as usize] as usize;
+            let length = merges.lengths[next as usize] as usize;
+            at += length;
+            if next == last && is_longest && was_longest && at >= seen.max(died) {
+                // The same decision again, as long as the text repeats far enough ahead.
+                seen = end_of_repeat(pretoken, at, length);
+                let times = (seen + length).saturating_sub(at + merges.longest_symbol) / length;
+                symbols.extend(std::iter::repeat_n(next, times));
+                at += times * length;
+                work += times;
+            }
             if at == pretoken.len() {
                 ticker.spend(work - told)?;
                 return Ok(true);
@@ -73,6 +84,7 @@ pub(super) fn backtrack(
         }
         // Nothing goes on from here.
         dead[at / 64] |= 1 << (at % 64);
+        died = died.max(at);
         let Some(gone) = symbols.pop() else { return Ok(false) };
         at -= merges.lengths[gone as usize] as usize;
         last = symbols.last().copied().unwrap_or(NO_MERGE);
@@ -80,6 +92,16 @@ pub(super) fn backtrack(
         is_longest = false;
         next = merges.shorter[gone as usize];
     }
+}
+
+/// The end of the bytes from `at` on that are as those `distance` before them.
+pub(super) fn end_of_repeat(text: &[u8], at: usize, distance: usize) -> usize {
+    let (ahead, behind) = (&text[at..], &text[at - distance..]);
+    // Whole vectors of them first.
+    let same = ahead.as_chunks::<32>().0.iter().zip(behind.as_chunks::<32>().0);
+    let from = 32 * same.take_while(|(ahead, behind)| ahead == behind).count();
+    let rest = ahead[from..].iter().zip(&behind[from..]);
+    at + from + rest.take_while(|(ahead, behind)| ahead == behind).count()
 }
 
 impl Canonical {

@@ -21,6 +21,7 @@ mod tests;
 use std::sync::OnceLock;
 
 use tokenmill_kernels::PairTable;
+use tokenmill_kernels::short_table::Key;
 
 use crate::description::{Alphabet, Bpe as BpeDescription, Merges};
 use crate::error::{Defect, Error, Result};
@@ -54,8 +55,13 @@ pub struct Bpe {
     /// May a pretoken with these bytes become this token at once? Only where that says more:
     /// whole pretokens win over merging, and some are not what it gives.
     wins: Option<Vec<bool>>,
-    /// Bytes of the longest token that is none by merging; 0 where there are none.
-    longest_exception: usize,
+    /// The lengths of tokens that are none by merging: bit `n` is that of `n` bytes, the highest that of more.
+    exceptions: u128,
+}
+
+/// A bit for the length of a token.
+fn length_bit(bytes: &[u8]) -> u128 {
+    1 << bytes.len().min(127)
 }
 
 /// How a pretoken is broken up.
@@ -118,7 +124,7 @@ impl Bpe {
         let (canonical, builds) =
             canonical.map_or((None, None), |(merges, builds)| (Some(Box::new(merges)), Some(builds)));
         let mut model =
-            Self { symbols, canonical, pairs, unknown, builds: Vec::new(), wins: None, longest_exception: 0 };
+            Self { symbols, canonical, pairs, unknown, builds: Vec::new(), wins: None, exceptions: 0 };
         model.builds = builds.unwrap_or_else(|| model.self_building(vocabulary).collect());
         if description.whole_pretokens {
             let may_come_out = |index| match &model.symbols {
@@ -129,7 +135,7 @@ impl Bpe {
             model.wins = Some(wins).filter(|wins| *wins != model.builds);
             let tokens = vocabulary.tokens().iter().enumerate();
             let exceptions = tokens.filter(|&(index, _)| model.is_exception(index));
-            model.longest_exception = exceptions.map(|(_, (_, bytes))| bytes.len()).max().unwrap_or(0);
+            model.exceptions = exceptions.fold(0, |all, (_, (_, bytes))| all | length_bit(bytes));
         }
         Ok(model)
     }
@@ -165,7 +171,7 @@ impl Bpe {
     /// Does merging build every token that a text may become from its bytes, so that the rule for
     /// whole pretokens says nothing new?
     pub fn builds_every_token(&self) -> bool {
-        self.longest_exception == 0
+        self.exceptions == 0
     }
 
     /// All pairs that merge.
@@ -222,10 +228,10 @@ impl Bpe {
         self.canonical.is_some()
     }
 
-    /// As [`Self::encode_segment`], of several that have at most [`TOGETHER_BYTES`] each; how many ids each has.
-    /// Nothing where the merges are not [canonical](Self::is_canonical).
+    /// As [`Self::encode_segment`], of up to [`TOGETHER`] that have at most [`TOGETHER_BYTES`] each, by their keys; how many
+    /// ids each has. Nothing where the merges are not [canonical](Self::is_canonical).
     #[inline]
-    pub fn encode_together(&self, segments: [&[u8]; TOGETHER], ids: &mut Vec<TokenId>) -> [usize; TOGETHER] {
+    pub fn encode_together(&self, segments: &[Key], ids: &mut Vec<TokenId>) -> [usize; TOGETHER] {
         self.canonical.as_ref().map_or([0; TOGETHER], |merges| merges.encode_together(segments, ids))
     }
 
@@ -247,7 +253,7 @@ impl Bpe {
     #[inline]
     pub fn goes_by_segments(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> bool {
         let is_exception = || vocabulary.find_index(pretoken).is_some_and(|index| self.is_exception(index));
-        self.canonical.is_some() && (pretoken.len() > self.longest_exception || !is_exception())
+        self.canonical.is_some() && (self.exceptions & length_bit(pretoken) == 0 || !is_exception())
     }
 
     /// Is it a token by the rule for whole pretokens alone?

@@ -1,6 +1,7 @@
 //! Canonical merges, each way to apply them, and cuts, beside the naive rule over all pairs.
 use proptest::prelude::*;
 use proptest::sample::Index;
+use tokenmill_kernels::short_table::key_at;
 
 use super::Compiled;
 use crate::description::{Alphabet, Bpe as BpeDescription, Merge, Merges, TokenList};
@@ -165,8 +166,9 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
             &text[sixth..half],
             &text[half..],
         ];
+        let keys = others.map(|other| key_at(other, 0, other.len()));
         let mut ids = vec![7];
-        let counts = compiled.model.encode_together(others, &mut ids);
+        let counts = compiled.model.encode_together(&keys, &mut ids);
         let mut rest = &ids[1..];
         for (other, count) in others.iter().zip(counts) {
             let (own, behind) = rest.split_at(count);
@@ -205,6 +207,19 @@ proptest! {
         for text in &texts {
             check_every_way(&compiled, text)?;
         }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_repeats_is_merged_by_the_naive_rule(
+        recipe in recipes(3),
+        parts in [prop::collection::vec(0..ATOMS.len(), 0..4), prop::collection::vec(0..ATOMS.len(), 1..4), prop::collection::vec(0..ATOMS.len(), 0..9)],
+        times in 0..120_usize,
+    ) {
+        let [before, unit, behind]: [Vec<u8>; 3] = parts.map(|atoms| atoms.iter().flat_map(|&atom| ATOMS[atom]).copied().collect());
+        let text: Vec<u8> = [before, unit.repeat(times), behind].concat();
+        check_every_way(&compiled(&recipe), &text)?;
     }
 }
 
