@@ -1,4 +1,8 @@
 //! Many texts at once: flat ids and the offset of each row.
+use std::ops::Range;
+
+use tokenmill_kernels::huge;
+
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
 use crate::parallel;
@@ -24,27 +28,40 @@ impl Engine {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<(Vec<TokenId>, Vec<i64>)> {
-        let parts = for_rows(texts, threads, watch, |rows, watch| {
-            let mut ids = Vec::new();
-            let mut ends = Vec::with_capacity(rows.len());
-            for row in rows {
+        let (units, bytes) = units(texts);
+        let threads = parallel::threads_for(bytes, threads);
+        let encode = |rows: &mut Rows, unit: Range<usize>, watch: &dyn Watch| -> Result<()> {
+            // Short rows alone would never make up a slice.
+            watch.poll()?;
+            for row in unit {
                 if let Some(text) = texts[row] {
-                    let start = ids.len();
-                    self.encode_into(text, special, watch, &mut ids).map_err(|e| in_row(e, row))?;
-                    self.surround(&mut ids, start, adds_special);
+                    let start = rows.ids.len();
+                    self.encode_into(text, special, watch, &mut rows.ids).map_err(|e| in_row(e, row))?;
+                    self.surround(&mut rows.ids, start, adds_special);
                 }
-                ends.push(ids.len());
+                rows.offsets.push(rows.ids.len() as i64);
             }
-            Ok((ids, ends))
+            Ok(())
+        };
+        if threads == 1 {
+            let mut rows = Rows::with_room(bytes, texts.len());
+            rows.offsets.push(0);
+            units.into_iter().try_for_each(|unit| encode(&mut rows, unit, watch))?;
+            return Ok((rows.ids, rows.offsets));
+        }
+        let parts = parallel::run(units.len(), threads, watch, |unit, watch| {
+            let mut rows = Rows::with_room(2 * UNIT_BYTES, units[unit].len());
+            encode(&mut rows, units[unit].clone(), watch)?;
+            Ok(rows)
         })?;
-        let mut all = Vec::with_capacity(parts.iter().map(|(ids, _)| ids.len()).sum());
+        let mut ids = huge::with_capacity(parts.iter().map(|part| part.ids.len()).sum());
         let mut row_offsets = Vec::with_capacity(texts.len() + 1);
         row_offsets.push(0);
-        for (ids, ends) in parts {
-            row_offsets.extend(ends.iter().map(|end| (all.len() + end) as i64));
-            all.extend_from_slice(&ids);
+        for part in parts {
+            row_offsets.extend(part.offsets.iter().map(|end| ids.len() as i64 + end));
+            ids.extend_from_slice(&part.ids);
         }
-        Ok((all, row_offsets))
+        Ok((ids, row_offsets))
     }
 
     /// The number of ids of every text; 0 where there is none.
@@ -59,14 +76,17 @@ impl Engine {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<i64>> {
-        let parts = for_rows(texts, threads, watch, |rows, watch| {
-            rows.map(|row| {
+        let (units, bytes) = units(texts);
+        let threads = parallel::threads_for(bytes, threads);
+        let parts = parallel::run(units.len(), threads, watch, |unit, watch| {
+            watch.poll()?;
+            let rows = units[unit].clone().map(|row| {
                 let Some(text) = texts[row] else { return Ok(0) };
                 let mut counter = Counter::default();
                 self.encode_into(text, special, watch, &mut counter).map_err(|e| in_row(e, row))?;
                 Ok(self.surrounded_count(counter.0, adds_special) as i64)
-            })
-            .collect::<Result<Vec<_>>>()
+            });
+            rows.collect::<Result<Vec<_>>>()
         })?;
         Ok(parts.concat())
     }
@@ -106,13 +126,8 @@ fn in_row(error: Error, row: usize) -> Error {
     error.at_index(row).at("texts")
 }
 
-/// Runs `work` over consecutive rows of about [`UNIT_BYTES`] of text, in order.
-fn for_rows<T: Send>(
-    texts: &[Option<Text<'_>>],
-    threads: usize,
-    watch: &dyn Watch,
-    work: impl Fn(std::ops::Range<usize>, &dyn Watch) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
+/// Consecutive rows with about [`UNIT_BYTES`] of text in each range, and what all are worth in bytes.
+fn units(texts: &[Option<Text<'_>>]) -> (Vec<Range<usize>>, usize) {
     let mut units = Vec::new();
     let (mut start, mut bytes, mut total) = (0, 0, 0);
     for (row, text) in texts.iter().enumerate() {
@@ -125,10 +140,18 @@ fn for_rows<T: Send>(
         }
     }
     units.push(start..texts.len());
-    let threads = parallel::threads_for(total + bytes, threads);
-    parallel::run(units.len(), threads, watch, |unit, watch| {
-        // Short rows alone would never make up a slice.
-        watch.poll()?;
-        work(units[unit].clone(), watch)
-    })
+    (units, total + bytes)
+}
+
+/// The ids of some rows, and where each ends.
+struct Rows {
+    ids: Vec<TokenId>,
+    offsets: Vec<i64>,
+}
+
+impl Rows {
+    /// There is room for what so many bytes usually become; what is never written to takes no memory.
+    fn with_room(bytes: usize, rows: usize) -> Self {
+        Self { ids: huge::with_capacity(bytes / 3), offsets: Vec::with_capacity(rows + 1) }
+    }
 }
