@@ -41,6 +41,7 @@ test-slow: $(BUILT) $(TOOLS)  ## every test, the slow ones too
 check: $(BUILT) $(TOOLS)  ## formatting, lints, types, stubs
 	cargo fmt --all --check
 	PYO3_PYTHON=$(abspath $(BIN)/python) cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo check --locked --manifest-path fuzz/Cargo.toml --lib --no-default-features
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict python/tokenmill tests bench fuzz

@@ -39,7 +39,7 @@ pub fn encode(engine: &Engine, text: &str) {
         let encoded_bytes = engine.encode(bytes, &special, 1, &Patience::default(), &mut of_bytes);
         let spans = engine.encode_with_offsets(Text::Str(text), &special, &Patience::default());
         let explained = engine.explain(Text::Str(text), &special, &Patience::default());
-        let batch = engine.encode_batch(&[Text::Str(text), bytes], &special, true, 1, &Patience::default());
+        let batch = engine.encode_batch(&[Some(Text::Str(text)), Some(bytes)], &special, true, 1, &Patience::default());
         assert!(is_alike(&encoded, &encoded_again), "encoding twice: {encoded:?} {encoded_again:?}");
         assert!(is_alike(&encoded, &counted), "count: {encoded:?} {counted:?}");
         assert!(is_alike(&encoded, &encoded_bytes), "bytes: {encoded:?} {encoded_bytes:?}");
