@@ -8,6 +8,7 @@ use super::Outcome;
 use super::edit::each_char;
 use crate::aligned::{Piece, Rewritten};
 use crate::error::Result;
+use crate::span::Span;
 use crate::watch::Ticker;
 
 /// Controls go, white space becomes spaces.
@@ -38,9 +39,11 @@ pub(super) fn space_ideographs(
         |byte| byte >= 0xe3,
         |edit, c, range| {
             if is_ideograph(c) {
-                edit.insert(range.start, " ", range);
+                // For its first and its last byte, so that offsets do not go back where it is spelled byte
+                // by byte.
+                edit.insert(range.start, " ", Span::new(range.start, range.start + 1));
                 edit.keep_until(range.end);
-                edit.insert(range.end, " ", range);
+                edit.insert(range.end, " ", Span::new(range.end - 1, range.end));
             }
         },
     )

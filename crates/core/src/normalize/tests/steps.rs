@@ -111,6 +111,18 @@ fn text_is_cleaned_as_bert_does() {
 }
 
 #[test]
+fn bytes_of_an_ideograph_stay_in_order_between_its_spaces() {
+    let normalizers = compiled(&[bert(false)]).unwrap();
+    let mut buffers = Default::default();
+    let piece = Piece::original("a中b", 0);
+    let piece = normalizers.apply(piece, &mut buffers, &mut Ticker::new(&Unwatched)).unwrap();
+    assert_eq!(piece.text, "a 中 b");
+    let spans = (0..piece.text.len()).map(|at| piece.origins.span(Span::new(at, at + 1)));
+    let spans: Vec<_> = spans.map(|span| (span.start, span.end)).collect();
+    assert_eq!(spans, [(0, 1), (1, 2), (1, 2), (2, 3), (3, 4), (3, 4), (4, 5)]);
+}
+
+#[test]
 fn text_that_no_step_changes_is_not_rewritten() {
     let steps = [
         NFC,
