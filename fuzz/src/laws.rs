@@ -101,11 +101,12 @@ fn offsets(engine: &Engine, text: &str, encoding: &Encoding) {
     assert!(offsets.iter().all(|&(start, end)| start <= end && end <= characters), "characters: {offsets:?}");
 }
 
-/// Nothing is done to the text but cutting it, and every byte has a token.
+/// Nothing is done to the text but cutting it, and every byte has a token and every token an id of its own.
 fn is_plain(engine: &Engine) -> bool {
     let description = engine.description();
     description.split().is_some()
         && engine.is_byte_complete()
+        && engine.vocabulary().tokens().first_shared_id().is_none()
         && description.model.alphabet() == Some(&Alphabet::Bytes)
         && !engine.post_processors().trims_offsets()
         && description.added_tokens.iter().all(|token| !token.lstrip && !token.rstrip)
