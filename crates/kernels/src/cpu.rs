@@ -12,7 +12,7 @@ pub enum Level {
     Portable = 1,
     /// 128 bits, on every 64-bit ARM.
     Neon = 2,
-    /// 256 bits, and the bit instructions (BMI1, BMI2) that came with them.
+    /// 256 bits, and the bit instructions (BMI1, BMI2, LZCNT, POPCNT) that came with them.
     Avx2 = 3,
     /// 512 bits with masks: the F, BW and VL parts, and all of the level before.
     Avx512 = 4,

@@ -167,18 +167,19 @@ impl MergeTable {
     /// What a pair merges to that does not stand in its own bucket, which is full.
     #[cold]
     pub(crate) fn get_behind(&self, asked: Asked) -> u32 {
-        self.get_from(asked.key, asked.home + 1)
+        self.get_from(asked.key, asked.home, 1)
     }
 
     #[inline]
     fn get_key(&self, key: u64) -> u32 {
-        self.get_from(key, home(key, self.seed, self.shift))
+        self.get_from(key, home(key, self.seed, self.shift), 0)
     }
 
+    /// Looks where [`put`] puts, from so many buckets behind the first one on.
     #[inline]
-    fn get_from(&self, key: u64, mut at: usize) -> u32 {
+    fn get_from(&self, key: u64, home: usize, first: usize) -> u32 {
         let mask = self.buckets.len() - 1;
-        loop {
+        for at in home + first..home + MAX_PROBE {
             let bucket = &self.buckets[at & mask].0;
             let mut value = NO_MERGE;
             for &slot in bucket {
@@ -188,8 +189,8 @@ impl MergeTable {
             if is_found || has_room {
                 return value;
             }
-            at += 1;
         }
+        NO_MERGE
     }
 
     /// As [`Self::get`], faster for pairs that are not there and slower for those that are.
@@ -290,6 +291,33 @@ mod tests {
         assert!(table.is_empty());
         assert!(table.insert(NO_MERGE - 1, NO_MERGE - 1, NO_MERGE - 1));
         assert_eq!(table.get(NO_MERGE - 1, NO_MERGE - 1), NO_MERGE - 1);
+    }
+
+    #[test]
+    fn full_buckets_in_a_row_are_not_all_looked_at() {
+        let mut table = MergeTable::with_capacity(1 << 10);
+        let (buckets, seed, shift) = (table.buckets.len(), table.seed, table.shift);
+        let mut taken = vec![0; buckets / 2];
+        // As many keys as go into the first half of the buckets, none of them beside its own.
+        let pairs: Vec<(u32, u32)> = (256..2000)
+            .flat_map(|left| (256..300).map(move |right| (left, right)))
+            .filter(|&(left, right)| {
+                let place =
+                    taken.get_mut(home(key(left, right), seed, shift)).filter(|count| **count < SLOTS);
+                place.map(|count| *count += 1).is_some()
+            })
+            .collect();
+        assert_eq!(pairs.len(), buckets / 2 * SLOTS);
+        for &(left, right) in &pairs {
+            assert!(table.insert(left, right, left));
+        }
+        assert_eq!((table.buckets.len(), table.seed), (buckets, seed));
+        assert!(pairs.iter().all(|&(left, right)| table.get(left, right) == left));
+        assert_eq!(table.get_from(0, 0, 0), NO_MERGE);
+        // Beyond the last place where it could be put nothing is found.
+        let far = table.buckets[MAX_PROBE].0[0] >> KEY;
+        assert_eq!(table.get_from(far, 0, 0), NO_MERGE);
+        assert_ne!(table.get_from(far, 1, 0), NO_MERGE);
     }
 
     #[test]

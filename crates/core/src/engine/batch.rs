@@ -50,7 +50,7 @@ impl Engine {
             return Ok((rows.ids, rows.offsets));
         }
         let parts = parallel::run(units.len(), threads, watch, |unit, watch| {
-            let mut rows = Rows::with_room(2 * UNIT_BYTES, units[unit].len());
+            let mut rows = Rows::with_room(UNIT_BYTES, units[unit].len());
             encode(&mut rows, units[unit].clone(), watch)?;
             Ok(rows)
         })?;

@@ -182,8 +182,8 @@ const RECENT: usize = 1 << 12;
 const ALL: usize = 1 << 16;
 
 /// Where that is more than a fifth, and there are `2^NOVEL_BITS` buckets, one pretoken in [`KEPT`] is kept: a text of
-/// random letters never comes back, and writing it down takes as long as spelling it. One that does come back is kept
-/// in the end.
+/// random letters never comes back, and writing it down takes as long as spelling it. What comes back often is
+/// kept in the end.
 const NOVEL: usize = ALL / 5;
 const NOVEL_BITS: u32 = 13;
 const KEPT: usize = 8;

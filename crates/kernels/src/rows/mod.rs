@@ -38,7 +38,7 @@ const NONE: u32 = NO_MERGE << PLACE;
 type Symbols = [u32; PLACES];
 
 /// Merges rows of bytes, as [`short_table::key_at`](crate::short_table::key_at) gives them, by a table in which
-/// every product is above its parts. Only the lowest four bits of a key's highest byte are its length.
+/// every product is above its parts and above all bytes. Only the lowest four bits of a key's highest byte are its length.
 #[inline]
 pub fn merge_rows<const K: usize>(level: Level, table: &MergeTable, rows: [Key; K]) -> [Merged; K] {
     match level {

@@ -127,7 +127,6 @@ impl Engine {
             }
         }
         let misses = if chunk.others.found.is_empty() { 0 } else { self.find_out(text, origins, run)? };
-        let is_forgotten = run.worker.learnt.times_forgotten() != times;
         let (mut waiting, mut next) = (0, 0);
         for at in 0..length {
             let Worker { chunk, learnt, .. } = &mut *run.worker;
@@ -146,7 +145,9 @@ impl Engine {
                 others.found.get(next - 1).map(|found| found.ids(&others.ids))
             } else {
                 // What has been forgotten since then stands for something else now.
-                learnt.ids_apart(&value, chunk.span(at).of(text)).filter(|_| !is_forgotten)
+                learnt
+                    .ids_apart(&value, chunk.span(at).of(text))
+                    .filter(|_| learnt.times_forgotten() == times)
             };
             if let Some(ids) = known {
                 waiting = give_out(sink, &mut chunk.ids, waiting, ids);

@@ -18,6 +18,10 @@ const WORK: usize = 128;
 /// Work between two looks at the watch.
 const SLICE: usize = 4096;
 
+/// Bytes of a repeat that are taken at once, and those whose comparison is work of one look-up.
+const REPEAT: usize = 1 << 20;
+const BESIDE: usize = 64;
+
 /// Finds what is left of a pretoken and puts it into `scratch.symbols`; false where that would take
 /// more than so much work for each byte.
 pub(super) fn backtrack(
@@ -65,12 +69,14 @@ pub(super) fn backtrack(
             let length = merges.lengths[next as usize] as usize;
             at += length;
             if next == last && is_longest && was_longest && at >= seen.max(died) {
-                // The same decision again, as long as the text repeats far enough ahead.
-                seen = end_of_repeat(pretoken, at, length);
+                // The same decision again, as long as the text repeats far enough ahead. Not all of it at
+                // once, so that a wish to stop is heard.
+                let end = pretoken.len().min(at + REPEAT);
+                seen = end_of_repeat(&pretoken[..end], at, length);
                 let times = (seen + length).saturating_sub(at + merges.longest_symbol) / length;
                 symbols.extend(std::iter::repeat_n(next, times));
+                work += times + (seen - at) / BESIDE;
                 at += times * length;
-                work += times;
             }
             if at == pretoken.len() {
                 ticker.spend(work - told)?;

@@ -55,7 +55,7 @@ pub struct Bpe {
     /// May a pretoken with these bytes become this token at once? Only where that says more:
     /// whole pretokens win over merging, and some are not what it gives.
     wins: Option<Vec<bool>>,
-    /// The lengths of tokens that are none by merging: bit `n` is that of `n` bytes, the highest that of more.
+    /// The lengths of tokens that are none by merging: bit `n` is that of `n` bytes, the highest that of more, too.
     exceptions: u128,
 }
 
