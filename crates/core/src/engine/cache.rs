@@ -343,3 +343,50 @@ impl Drop for Learnt {
         self.budget.give_back(self.held);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Meets a pretoken of several ids; was it known?
+    fn meet(learnt: &mut Learnt, number: u32) -> bool {
+        let pretoken = number.to_le_bytes();
+        let key = key_of(&pretoken);
+        let hash = short_table::hash(key);
+        let is_known = learnt.get(key, hash).is_some();
+        if !is_known {
+            learnt.learn(key, hash, &pretoken, &[7, 8]);
+        }
+        learnt.note(1, usize::from(!is_known), usize::from(is_known));
+        is_known
+    }
+
+    #[test]
+    fn what_stays_new_takes_little_room_and_what_comes_back_is_kept() {
+        let budget = Arc::new(Budget::new(DEFAULT_CACHE_BYTES));
+        let mut learnt = Learnt::new(&budget);
+        assert!((0..200_000).all(|number| !meet(&mut learnt, number)));
+        // All of them would need four times as many buckets.
+        assert_eq!(learnt.table.bits(), 15);
+        let mut known = 0;
+        for _ in 0..10 {
+            known = (200_000..205_000).filter(|&number| meet(&mut learnt, number)).count();
+        }
+        assert!(known > 4_800, "{known}");
+    }
+
+    #[test]
+    fn what_mostly_comes_back_is_kept_at_once() {
+        let budget = Arc::new(Budget::new(DEFAULT_CACHE_BYTES));
+        let mut learnt = Learnt::new(&budget);
+        // Three in four have come before.
+        for number in 0..100_000 {
+            for earlier in [1, 2, 3, 4] {
+                meet(&mut learnt, number / earlier);
+            }
+        }
+        // But for those that gave way to others in full buckets.
+        let known = (0..100_000).filter(|&number| meet(&mut learnt, number)).count();
+        assert!(known > 85_000, "{known}");
+    }
+}

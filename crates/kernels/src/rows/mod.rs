@@ -57,6 +57,7 @@ pub fn merge_rows<const K: usize>(level: Level, table: &MergeTable, rows: [Key; 
 }
 
 /// The same for all levels, with the merges in vectors of the type `$merges`:
+/// - `default`: of no row yet;
 /// - `begin`: the merges of the bytes of a row, which become its symbols; a place without one has [`NONE`] or more;
 /// - `lowest`: the lowest of them;
 /// - `set`: another one at a place; at none where the place is that of no byte;

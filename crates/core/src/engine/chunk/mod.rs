@@ -91,8 +91,8 @@ impl Engine {
         bpe.goes_by_segments(pretoken, &self.parts.vocabulary).then(|| Segments::new(bpe, pretoken))
     }
 
-    /// Takes the parts of the chunk, and begins the next one; also where that fails, so that no part is
-    /// taken twice.
+    /// Takes the parts of the chunk, and begins the next one. Where that fails the chunk has none any more, so
+    /// that no part is taken twice.
     fn take_chunk<S: Sink>(
         &self,
         text: &[u8],
@@ -100,22 +100,9 @@ impl Engine {
         run: &mut Run<'_, '_>,
         sink: &mut S,
     ) -> Result<()> {
-        let taken = self.take_parts(text, origins, run, sink);
-        let chunk = &mut run.worker.chunk;
-        chunk.begin(chunk.end);
-        taken
-    }
-
-    #[inline]
-    fn take_parts<S: Sink>(
-        &self,
-        text: &[u8],
-        origins: Origins<'_>,
-        run: &mut Run<'_, '_>,
-        sink: &mut S,
-    ) -> Result<()> {
-        run.ticker.spend(run.worker.chunk.work)?;
-        let length = run.worker.chunk.length;
+        let Chunk { length, work, .. } = &mut run.worker.chunk;
+        let (length, work) = (std::mem::take(length), std::mem::take(work));
+        run.ticker.spend(work)?;
         let Worker { chunk, learnt, .. } = &mut *run.worker;
         let times = learnt.times_forgotten();
         chunk.others.clear();
@@ -176,6 +163,7 @@ impl Engine {
             misses
         };
         learnt.note(length, misses, saved);
+        chunk.begin(chunk.end);
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 //! character before a place and the one behind it side by side, nothing is ever merged across.
 //! `docs/merging.md` has the proof. Pretokens of Chinese and Thai fall into segments of about two
 //! characters, which repeat as whole pretokens do not.
-use super::long::end_of_repeat;
+use tokenmill_kernels::end_of_repeat;
 
 /// The characters that stand side by side in some token.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! The symbols that are left are the only row in which every two neighbours stay apart when they are
 //! merged alone. It is searched from the left, the longest symbol first; a place from which it does
 //! not go on is never come back to. `docs/merging.md` has the proof.
-use tokenmill_kernels::{MergeTable, NO_MERGE};
+use tokenmill_kernels::{MergeTable, NO_MERGE, end_of_repeat};
 
 use crate::error::Result;
 use crate::watch::Ticker;
@@ -18,9 +18,9 @@ const WORK: usize = 128;
 /// Work between two looks at the watch.
 const SLICE: usize = 4096;
 
-/// Bytes of a repeat that are taken at once, and those whose comparison is work of one look-up.
+/// Bytes of a repeat that are taken at once, and bytes that are compared in the time of a look-up.
 const REPEAT: usize = 1 << 20;
-const BESIDE: usize = 64;
+const COMPARED: usize = 64;
 
 /// Finds what is left of a pretoken and puts it into `scratch.symbols`; false where that would take
 /// more than so much work for each byte.
@@ -75,7 +75,7 @@ pub(super) fn backtrack(
                 seen = end_of_repeat(&pretoken[..end], at, length);
                 let times = (seen + length).saturating_sub(at + merges.longest_symbol) / length;
                 symbols.extend(std::iter::repeat_n(next, times));
-                work += times + (seen - at) / BESIDE;
+                work += times + (seen - at) / COMPARED;
                 at += times * length;
             }
             if at == pretoken.len() {
@@ -98,16 +98,6 @@ pub(super) fn backtrack(
         is_longest = false;
         next = merges.shorter[gone as usize];
     }
-}
-
-/// The end of the bytes from `at` on that are as those `distance` before them.
-pub(super) fn end_of_repeat(text: &[u8], at: usize, distance: usize) -> usize {
-    let (ahead, behind) = (&text[at..], &text[at - distance..]);
-    // Whole vectors of them first.
-    let same = ahead.as_chunks::<32>().0.iter().zip(behind.as_chunks::<32>().0);
-    let from = 32 * same.take_while(|(ahead, behind)| ahead == behind).count();
-    let rest = ahead[from..].iter().zip(&behind[from..]);
-    at + from + rest.take_while(|(ahead, behind)| ahead == behind).count()
 }
 
 impl Canonical {
