@@ -51,7 +51,7 @@ impl Seed {
             let buckets = (left.len() * 5 / 8).max(2).next_power_of_two();
             let mut table = ShortTable::new(buckets.trailing_zeros());
             left.retain(|&(key, id)| {
-                let (hash, value) = (short_table::hash(key), Value { words: [id, 0, 0], count: 1 });
+                let (hash, value) = (short_table::hash(key), Value::of(&[id]));
                 // Of tokens with the same bytes the last counts, as in the vocabulary.
                 !(table.set(key, hash, value) || table.insert(key, hash, value))
             });
@@ -152,14 +152,16 @@ fn mix(word: u64, factor: u64) -> u64 {
     (wide >> 64) as u64 ^ wide as u64
 }
 
-/// In the count of a value: its words say where the bytes start, where the ids start, and how long
-/// the pretoken is.
-const IS_LONG: u32 = 1 << 30;
+/// In what a value says of ids that stand apart, which is how many they are: its words say where the bytes start,
+/// where the ids start, and how long the pretoken is. Without it the first word says where the ids start.
+const IS_LONG: u16 = 1 << 15;
 
 /// What one worker met.
 #[derive(Debug)]
 pub(super) struct Learnt {
     table: ShortTable,
+    /// So many entries are enough for it.
+    full: usize,
     /// The bytes of pretokens that are longer than a key.
     bytes: Vec<u8>,
     /// The ids of these, and of pretokens that have more of them than fit into an entry.
@@ -167,7 +169,6 @@ pub(super) struct Learnt {
     budget: Arc<Budget>,
     /// Bytes of the budget that this worker has.
     held: usize,
-    times_forgotten: u64,
     lookups: u64,
     misses: u64,
     /// The share of look-ups for which the model was asked, less those for which it need not be asked again, in
@@ -188,6 +189,11 @@ const NOVEL: usize = ALL / 5;
 const NOVEL_BITS: u32 = 13;
 const KEPT: usize = 8;
 
+/// Entries for eight buckets, of sixteen places: where they are more, some stand behind their own buckets and are found
+/// late; where they are many more, look-ups take long to end.
+const ROOMY: usize = 10;
+const FULL: usize = 14;
+
 /// Bytes and ids that may be kept apart for each bucket of the table.
 const BYTES: usize = 16;
 const IDS: usize = 4;
@@ -206,7 +212,7 @@ impl Learnt {
             ids: Vec::new(),
             budget: Arc::clone(budget),
             held: 0,
-            times_forgotten: 0,
+            full: 0,
             lookups: 0,
             misses: 0,
             novelty: 0,
@@ -214,6 +220,7 @@ impl Learnt {
         };
         if learnt.take(room(FIRST_BITS)) {
             learnt.table = ShortTable::new(FIRST_BITS);
+            learnt.full = ROOMY << FIRST_BITS >> 3;
         }
         learnt
     }
@@ -234,25 +241,36 @@ impl Learnt {
         self.table.prefetch(hash);
     }
 
-    /// The ids of a value that has more of them than stand in it; `None` where it is another pretoken's.
+    /// What is looked up in it.
+    #[inline]
+    pub(super) fn table(&self) -> &ShortTable {
+        &self.table
+    }
+
+    /// The ids of a value, `None` where it is another pretoken's or that of an empty place.
+    #[inline]
+    pub(super) fn ids_of<'a>(&'a self, value: &'a Value, pretoken: &[u8]) -> Option<&'a [TokenId]> {
+        if value.here == 0 { self.ids_apart(value, pretoken) } else { Some(value.ids()) }
+    }
+
+    /// Those of a value in which none stand.
     pub(super) fn ids_apart(&self, value: &Value, pretoken: &[u8]) -> Option<&[TokenId]> {
         let [first, second, length] = value.words.map(|word| word as usize);
-        let count = (value.count & !IS_LONG) as usize;
-        if value.count & IS_LONG == 0 {
+        let count = usize::from(value.apart & !IS_LONG);
+        if count == 0 {
+            return None;
+        }
+        if value.apart & IS_LONG == 0 {
             return self.ids.get(first..first + count);
         }
         let is_same = self.bytes.get(first..first + length) == Some(pretoken);
         if is_same { self.ids.get(second..second + count) } else { None }
     }
 
-    /// How often everything was forgotten: what was found before that means nothing any more.
-    pub(super) fn times_forgotten(&self) -> u64 {
-        self.times_forgotten
-    }
-
     /// Keeps what a pretoken became that was not found.
     pub(super) fn learn(&mut self, key: Key, hash: u64, pretoken: &[u8], ids: &[TokenId]) {
-        if self.held == 0 || key == 0 {
+        // As a pretoken is short, so are its ids.
+        if self.held == 0 || key == 0 || ids.is_empty() || ids.len() >= usize::from(IS_LONG) {
             return;
         }
         if self.novelty > NOVEL && self.table.bits() >= NOVEL_BITS {
@@ -262,15 +280,14 @@ impl Learnt {
             }
         }
         // It may have come twice in a chunk.
-        if self.get(key, hash).is_some_and(|value| value.count & IS_LONG == 0) {
+        if self.get(key, hash).is_some_and(|value| value.apart & IS_LONG == 0) {
             return;
         }
         let apart = pretoken.len() > SHORT || ids.len() > INLINE;
         let bytes = if pretoken.len() > SHORT { pretoken } else { &[] };
-        // Seven places in eight, so that look-ups end soon.
         let is_full = |learnt: &Self| {
             let buckets = 1 << learnt.table.bits();
-            learnt.table.len() * 4 >= buckets * 7
+            learnt.table.len() >= learnt.full
                 || learnt.bytes.len() + bytes.len() > buckets * BYTES
                 || (apart && learnt.ids.len() + ids.len() > buckets * IDS)
         };
@@ -280,28 +297,29 @@ impl Learnt {
                 return;
             }
         }
-        let mut value = Value { words: [0; INLINE], count: narrow(ids.len()) };
-        if apart {
+        let value = if apart {
             let place = narrow(self.ids.len());
             self.ids.extend_from_slice(ids);
-            value.words[0] = place;
-            if !bytes.is_empty() {
-                value.words = [narrow(self.bytes.len()), place, narrow(bytes.len())];
-                value.count |= IS_LONG;
-                self.bytes.extend_from_slice(bytes);
+            let start = narrow(self.bytes.len());
+            self.bytes.extend_from_slice(bytes);
+            let count = ids.len() as u16;
+            if bytes.is_empty() {
+                Value { words: [place, 0, 0], here: 0, apart: count }
+            } else {
+                Value { words: [start, place, narrow(bytes.len())], here: 0, apart: count | IS_LONG }
             }
         } else {
-            value.words[..ids.len()].copy_from_slice(ids);
-        }
+            Value::of(ids)
+        };
         // A long one with the same hash gives way.
-        let is_put = value.count & IS_LONG != 0 && self.table.set(key, hash, value);
+        let is_put = value.apart & IS_LONG != 0 && self.table.set(key, hash, value);
         if !is_put && !self.table.insert(key, hash, value) {
             self.table.replace(key, hash, value);
         }
     }
 
-    /// Doubles the tables, small ones twice; where the budget does not allow that, forgets what is in them. What
-    /// is met often is soon learnt again.
+    /// Doubles the tables, small ones twice. Where the budget does not allow that, they become fuller than is good for
+    /// them, and in the end what is in them is forgotten: what is met often is soon learnt again.
     #[cold]
     fn make_room(&mut self) {
         let bits = self.table.bits();
@@ -309,13 +327,15 @@ impl Learnt {
         let grown = steps.iter().map(|step| bits + step).find(|&grown| self.take(room(grown) - room(bits)));
         if let Some(grown) = grown {
             self.table = self.table.grown(grown);
+            self.full = ROOMY << grown >> 3;
             self.bytes.reserve_exact((BYTES << grown) - self.bytes.len());
             self.ids.reserve_exact((IDS << grown) - self.ids.len());
+        } else if self.table.len() >= self.full && self.full < FULL << bits >> 3 {
+            self.full = FULL << bits >> 3;
         } else {
             self.table.clear();
             self.bytes.clear();
             self.ids.clear();
-            self.times_forgotten += 1;
         }
     }
 

@@ -88,6 +88,30 @@ pub fn planes_of_classes(level: Level, classes: &[u8; BLOCK]) -> Planes {
     }
 }
 
+/// The offsets of a block's characters where each is a byte.
+pub const IN_ORDER: [u8; BLOCK] = {
+    let (mut offsets, mut at) = ([0; BLOCK], 0);
+    while at < BLOCK {
+        offsets[at] = at as u8;
+        at += 1;
+    }
+    offsets
+};
+
+/// Puts the offset of each character of `bits`, behind `start`, into `out`, in order. What stands behind as many as
+/// there are bits means nothing.
+#[inline]
+pub fn places(level: Level, bits: u64, start: usize, offsets: &[u8; BLOCK], out: &mut [usize; BLOCK]) {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 if Level::Avx512.is_available() && is_x86_feature_detected!("avx512vbmi2") => {
+            // SAFETY: the features of the level, and the one beyond it, were found to be there in this very arm.
+            unsafe { x86::places_avx512(bits, start, offsets, out) }
+        }
+        _ => portable::places(bits, start, offsets, out),
+    }
+}
+
 /// A block of UTF-8 and what its last character may go on with.
 pub const WINDOW: usize = BLOCK + 3;
 
@@ -202,6 +226,18 @@ mod tests {
                 block[place] |= 0x80;
             }
             check(&table, &blocks);
+        }
+
+        #[test]
+        fn places_are_found_at_every_level(bits: u64, sparse: bool, few: u64, start in 0..usize::MAX >> 1, offsets: [u8; BLOCK]) {
+            let bits = if sparse { bits & few } else { bits };
+            let plain = (0..BLOCK).filter(|at| bits >> at & 1 == 1).map(|at| start + usize::from(offsets[at]));
+            let plain: Vec<usize> = plain.collect();
+            for level in cpu::available() {
+                let mut found = [0; BLOCK];
+                places(level, bits, start, &offsets, &mut found);
+                prop_assert_eq!(&found[..plain.len()], &plain, "{}", level);
+            }
         }
 
         #[test]

@@ -11,6 +11,20 @@ pub(super) fn ascii(bytes: &[u8; 128], blocks: &[[u8; BLOCK]], out: &mut [Planes
     blocks.len().min(out.len())
 }
 
+/// Eight at a time whether there are so many or not: a branch at each would be predicted wrongly once a block.
+#[inline]
+pub(super) fn places(mut bits: u64, start: usize, offsets: &[u8; BLOCK], out: &mut [usize; BLOCK]) {
+    for eight in out.as_chunks_mut::<8>().0 {
+        if bits == 0 {
+            return;
+        }
+        for place in eight {
+            *place = start + usize::from(offsets[bits.trailing_zeros() as usize & (BLOCK - 1)]);
+            bits &= bits.wrapping_sub(1);
+        }
+    }
+}
+
 pub(super) fn classes(classes: &[u8; BLOCK]) -> Planes {
     planes_of(classes, |class| class)
 }

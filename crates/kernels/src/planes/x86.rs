@@ -1,11 +1,12 @@
 //! Planes by vectors of 256 and of 512 bits.
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_loadu_si128, _mm256_add_epi8, _mm256_and_si256,
+    __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_unpackhi_epi64, _mm256_add_epi8, _mm256_and_si256,
     _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256,
     _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_shuffle_epi8, _mm256_srli_epi16,
-    _mm512_add_epi8, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_cmpgt_epi8_mask, _mm512_loadu_si512,
-    _mm512_movepi8_mask, _mm512_set1_epi8, _mm512_shuffle_epi8, _mm512_srli_epi16, _mm512_test_epi8_mask,
-    _pext_u32,
+    _mm512_add_epi8, _mm512_add_epi64, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128,
+    _mm512_cmpgt_epi8_mask, _mm512_cvtepu8_epi64, _mm512_extracti32x4_epi32, _mm512_loadu_si512,
+    _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_set1_epi8, _mm512_set1_epi64,
+    _mm512_shuffle_epi8, _mm512_srli_epi16, _mm512_storeu_si512, _mm512_test_epi8_mask, _pext_u32,
 };
 
 use super::{BLOCK, Columns, PLANES, Planes, WINDOW};
@@ -102,6 +103,41 @@ pub(super) fn classes_avx512(classes: &[u8; BLOCK]) -> Planes {
         bytes = _mm512_add_epi8(bytes, bytes);
     }
     planes
+}
+
+/// The offsets of the characters are moved together, and made wide eight at a time.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
+pub(super) fn places_avx512(bits: u64, start: usize, offsets: &[u8; BLOCK], out: &mut [usize; BLOCK]) {
+    let together = _mm512_maskz_compress_epi8(bits, whole(offsets));
+    let start = _mm512_set1_epi64((start as u64).cast_signed());
+    let mut eight = |places: __m128i, at: usize| {
+        if let Some(out) = out.get_mut(at..at + 8) {
+            let places = _mm512_add_epi64(_mm512_cvtepu8_epi64(places), start);
+            // SAFETY: writes the eight numbers of the slice, at any alignment.
+            unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), places) }
+        }
+    };
+    // Most blocks have nine to sixteen: those are written whether there are so many or not.
+    let first = _mm512_castsi512_si128(together);
+    eight(first, 0);
+    eight(_mm_unpackhi_epi64(first, first), 8);
+    let count = bits.count_ones();
+    if count <= 16 {
+        return;
+    }
+    let second = _mm512_extracti32x4_epi32::<1>(together);
+    eight(second, 16);
+    eight(_mm_unpackhi_epi64(second, second), 24);
+    if count <= 32 {
+        return;
+    }
+    let (third, fourth) =
+        (_mm512_extracti32x4_epi32::<2>(together), _mm512_extracti32x4_epi32::<3>(together));
+    eight(third, 32);
+    eight(_mm_unpackhi_epi64(third, third), 40);
+    eight(fourth, 48);
+    eight(_mm_unpackhi_epi64(fourth, fourth), 56);
 }
 
 #[inline]

@@ -6,7 +6,7 @@ mod single;
 #[cfg(test)]
 mod tests;
 
-use tokenmill_kernels::short_table::{INLINE, SHORT, Value};
+use tokenmill_kernels::short_table::SHORT;
 
 use super::Engine;
 use super::cache::key_of_long;
@@ -14,12 +14,11 @@ use super::encode::{Run, Sink, Wants, placed};
 use super::worker::Worker;
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
-use crate::ids::TokenId;
 use crate::model::bpe::{TOGETHER, TOGETHER_BYTES};
 use crate::pattern::Splitter;
 
 pub(super) use self::parts::{Chunk, Others};
-use self::parts::{Found, Group, IDS, ROOM, Segments, UNKNOWN, is_kept, is_segment};
+use self::parts::{Group, Segments, is_kept, is_segment};
 
 impl Engine {
     /// Splits a text in which no added tokens are and encodes its pretokens, for a sink that asks
@@ -32,7 +31,7 @@ impl Engine {
         sink: &mut S,
     ) -> Result<()> {
         let text = piece.text.as_bytes();
-        run.worker.chunk.begin(0);
+        run.worker.chunk.begin_text();
         let split = splitter.for_each_ends(piece.text, |mut ends| {
             while let Some(&next) = ends.first() {
                 let chunk = &mut run.worker.chunk;
@@ -104,65 +103,40 @@ impl Engine {
         let (length, work) = (std::mem::take(length), std::mem::take(work));
         run.ticker.spend(work)?;
         let Worker { chunk, learnt, .. } = &mut *run.worker;
-        let times = learnt.times_forgotten();
         chunk.others.clear();
-        for (at, (part, value)) in chunk.parts[..length].iter().zip(&mut chunk.values).enumerate() {
-            *value = learnt.get(part.key, part.hash).unwrap_or(UNKNOWN);
-            if value.count == 0 {
-                self.seed.prefetch(part.hash);
-                chunk.others.found.push(Found { part: at, start: 0, count: 0 });
+        let (mut from, mut waiting, mut alone) = (0, 0, 0);
+        while from < length {
+            let given = chunk.give(from, length, waiting, learnt);
+            (from, waiting, alone) = (from + given.parts, waiting + given.ids, alone + given.parts);
+            if from == length {
+                break;
             }
+            if let Some(hash) = chunk.give_other(from, length, &mut waiting, text, learnt) {
+                self.seed.prefetch(hash);
+            }
+            from += 1;
         }
-        let misses = if chunk.others.found.is_empty() { 0 } else { self.find_out(text, origins, run)? };
-        let (mut waiting, mut next) = (0, 0);
-        for at in 0..length {
+        if chunk.others.found.is_empty() {
+            match S::WANTS {
+                Wants::Ids => sink.extend(&chunk.ids[..waiting]),
+                _ => sink.count(waiting),
+            }
+            learnt.note(length, 0, 0);
+        } else {
+            let asked = self.find_out(text, origins, run)?;
             let Worker { chunk, learnt, .. } = &mut *run.worker;
-            let value = chunk.values[at];
-            let count = value.count as usize;
-            if count.wrapping_sub(1) < INLINE {
-                if matches!(S::WANTS, Wants::Ids) {
-                    chunk.ids[waiting..waiting + INLINE].copy_from_slice(&value.words);
+            chunk.others.give_out(&chunk.ids[..waiting], sink);
+            for found in &chunk.others.found {
+                let (part, span) = (&chunk.parts[found.part], chunk.span(found.part));
+                if found.is_new && is_kept(part.key) {
+                    learnt.learn(part.key, part.hash, span.of(text), found.ids(&chunk.others.ids));
                 }
-                waiting += count;
-                continue;
             }
-            let others = &chunk.others;
-            let known = if count == 0 {
-                next += 1;
-                others.found.get(next - 1).map(|found| found.ids(&others.ids))
-            } else {
-                // What has been forgotten since then stands for something else now.
-                learnt
-                    .ids_apart(&value, chunk.span(at).of(text))
-                    .filter(|_| learnt.times_forgotten() == times)
-            };
-            if let Some(ids) = known {
-                waiting = give_out(sink, &mut chunk.ids, waiting, ids);
-                continue;
-            }
-            let found = self.find_out_one(at, text, origins, run)?;
-            let Chunk { ids, others, .. } = &mut run.worker.chunk;
-            waiting = give_out(sink, ids, waiting, found.ids(&others.ids));
+            // Of what is known and has several ids the model need not be asked: two more in the mean.
+            let saved = if asked > length / 8 { (waiting - alone) / 2 } else { asked };
+            learnt.note(length, asked, saved);
         }
-        let Worker { chunk, learnt, .. } = &mut *run.worker;
-        if matches!(S::WANTS, Wants::Ids) {
-            sink.extend(&chunk.ids[..waiting]);
-        } else {
-            sink.count(waiting);
-        }
-        for found in &chunk.others.found {
-            let (part, span) = (&chunk.parts[found.part], chunk.span(found.part));
-            if is_kept(part.key) {
-                learnt.learn(part.key, part.hash, span.of(text), found.ids(&chunk.others.ids));
-            }
-        }
-        let is_from_model = |value: &&Value| value.count > 1;
-        let saved = if misses > length / 8 {
-            chunk.values[..length].iter().filter(is_from_model).count()
-        } else {
-            misses
-        };
-        learnt.note(length, misses, saved);
+        let chunk = &mut run.worker.chunk;
         chunk.begin(chunk.end);
         Ok(())
     }
@@ -179,10 +153,13 @@ impl Engine {
             let at = chunk.others.found[index].part;
             let (part, span) = (chunk.parts[at], chunk.span(at));
             let Others { found, ids } = &mut chunk.others;
+            if !found[index].is_new {
+                continue;
+            }
             if is_kept(part.key)
                 && let Some(value) = self.seed.get(part.key, part.hash)
             {
-                found[index] = Found { part: at, start: ids.len(), count: 1 };
+                found[index].becomes(ids.len(), 1);
                 ids.push(value.words[0]);
                 continue;
             }
@@ -194,8 +171,7 @@ impl Engine {
                     group.merge(bpe, chunk);
                 }
             } else {
-                let found = self.find_out_one(at, text, origins, run)?;
-                run.worker.chunk.others.found[index] = found;
+                self.find_out_one(index, text, origins, run)?;
             }
         }
         if let Some(bpe) = together {
@@ -207,15 +183,16 @@ impl Engine {
     /// Asks the model what one part becomes.
     fn find_out_one(
         &self,
-        at: usize,
+        index: usize,
         text: &[u8],
         origins: Origins<'_>,
         run: &mut Run<'_, '_>,
-    ) -> Result<Found> {
+    ) -> Result<()> {
         let Worker { chunk, learnt, scratch, .. } = &mut *run.worker;
+        let at = chunk.others.found[index].part;
         let (part, span) = (chunk.parts[at], chunk.span(at));
         let pretoken = span.of(text);
-        let ids = &mut chunk.others.ids;
+        let Others { found, ids } = &mut chunk.others;
         let start = ids.len();
         if is_segment(part.key)
             && let Some(bpe) = self.parts.model.as_bpe()
@@ -227,22 +204,7 @@ impl Engine {
                 .map_err(|error| placed(error, origins.slice(span)))?;
             ids.extend_from_slice(&scratch.ids);
         }
-        Ok(Found { part: at, start, count: ids.len() - start })
+        found[index].becomes(start, ids.len() - start);
+        Ok(())
     }
-}
-
-/// Puts ids behind those that wait, or gives all of them out; how many wait then.
-#[inline]
-fn give_out<S: Sink>(sink: &mut S, buffer: &mut [TokenId; IDS], waiting: usize, ids: &[TokenId]) -> usize {
-    let together = waiting + ids.len();
-    if !matches!(S::WANTS, Wants::Ids) {
-        return together;
-    }
-    if ids.len() <= INLINE || together <= ROOM {
-        buffer[waiting..together].copy_from_slice(ids);
-        return together;
-    }
-    sink.extend(&buffer[..waiting]);
-    sink.extend(ids);
-    0
 }

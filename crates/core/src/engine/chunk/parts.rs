@@ -1,7 +1,10 @@
 //! What a chunk holds: the parts of a text that were found, and what becomes of them.
-use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT, Value};
+use tokenmill_kernels::cpu::{self, Level};
+use tokenmill_kernels::short_table::parts::{Given, Part};
+use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
 
 use crate::engine::cache::Learnt;
+use crate::engine::encode::{Sink, Wants};
 use crate::ids::TokenId;
 use crate::model::bpe::{Bpe, TOGETHER};
 use crate::span::Span;
@@ -11,10 +14,8 @@ pub(super) const LENGTH: usize = 256;
 /// A chunk whose pretokens took this much work to find is taken at once, so that a wish to stop is
 /// heard in time.
 const WORK: usize = 1 << 15;
-/// Ids that may wait when others than those of an entry are put behind them.
-pub(super) const ROOM: usize = 256;
-/// Ids that may wait for a sink: these, and an entry for each part.
-pub(super) const IDS: usize = LENGTH * INLINE + ROOM;
+/// Ids of a chunk that wait for a sink: those of an entry for each part, and some that stand apart.
+pub(super) const IDS: usize = LENGTH * INLINE + 256;
 
 /// In the key of a segment of a long pretoken, where a pretoken with the same bytes may have other ids.
 const IS_SEGMENT: Key = 0x40 << 120;
@@ -65,44 +66,32 @@ impl Iterator for Segments<'_> {
     }
 }
 
-/// A pretoken, or a segment of one that is too long to be kept: segments repeat where whole
-/// pretokens do not.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
-    /// What it is looked up by, if it [is kept](is_kept).
-    pub(super) key: Key,
-    pub(super) hash: u64,
-    /// It begins where the one before it ends.
-    pub(super) end: usize,
-}
-
 /// Parts of a text that were found, and ids that were not yet given out.
+///
+/// A part is a pretoken, or a segment of one that is too long to be kept: segments repeat where whole
+/// pretokens do not.
 #[derive(Debug)]
 pub(in super::super) struct Chunk {
+    level: Level,
     pub(super) parts: [Part; LENGTH],
     pub(super) length: usize,
     /// Where the first part begins, and where the last one ends.
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) work: usize,
-    /// Of each part what is known of it; no ids for the others.
-    pub(super) values: [Value; LENGTH],
     pub(in super::super) others: Others,
     pub(super) ids: [TokenId; IDS],
 }
 
-/// In place of a value that is not known.
-pub(super) const UNKNOWN: Value = Value { words: [0; INLINE], count: 0 };
-
 impl Default for Chunk {
     fn default() -> Self {
         Self {
-            parts: [Part { key: 0, hash: 0, end: 0 }; LENGTH],
+            level: Level::Portable,
+            parts: [Part::default(); LENGTH],
             length: 0,
             start: 0,
             end: 0,
             work: 0,
-            values: [UNKNOWN; LENGTH],
             others: Others::default(),
             ids: [0; IDS],
         }
@@ -110,6 +99,12 @@ impl Default for Chunk {
 }
 
 impl Chunk {
+    /// Begins a text.
+    pub(super) fn begin_text(&mut self) {
+        self.level = cpu::level();
+        self.begin(0);
+    }
+
     /// Should it be taken before more is put?
     pub(super) fn is_ripe(&self) -> bool {
         self.length == LENGTH || self.work >= WORK
@@ -123,23 +118,48 @@ impl Chunk {
     /// how many.
     #[inline]
     pub(super) fn put_short(&mut self, text: &[u8], ends: &[usize], learnt: &Learnt) -> usize {
-        let mut start = self.end;
-        let mut count = 0;
-        for (part, &end) in self.parts[self.length..].iter_mut().zip(ends) {
-            let length = end - start;
-            if length > SHORT {
-                break;
-            }
-            let key = short_table::key_at(text, start, length);
-            let hash = short_table::hash(key);
-            learnt.prefetch(hash);
-            *part = Part { key, hash, end };
-            start = end;
-            count += 1;
+        let room = &mut self.parts[self.length..];
+        let count = learnt.table().ask(self.level, text, self.end, ends, room);
+        if let Some(last) = count.checked_sub(1) {
+            self.end = ends[last];
         }
         self.length += count;
-        self.end = start;
         count
+    }
+
+    /// Puts what is known of the parts from `from` to `length` behind the `waiting` ids of those before, up to the
+    /// first one whose ids do not stand in the table.
+    #[inline]
+    pub(super) fn give(&mut self, from: usize, length: usize, waiting: usize, learnt: &Learnt) -> Given {
+        learnt.table().give(self.level, &self.parts[from..length], &mut self.ids[waiting..])
+    }
+
+    /// Puts the ids of such a one behind those, or among the others; its hash where nothing is known of it.
+    pub(super) fn give_other(
+        &mut self,
+        at: usize,
+        length: usize,
+        waiting: &mut usize,
+        text: &[u8],
+        learnt: &Learnt,
+    ) -> Option<u64> {
+        let (part, span) = (self.parts[at], self.span(at));
+        let value = learnt.get(part.key, part.hash);
+        let known = value.as_ref().and_then(|value| learnt.ids_of(value, span.of(text)));
+        let mut found = Found { part: at, behind: *waiting, start: 0, count: 0, is_new: known.is_none() };
+        if let Some(ids) = known {
+            let together = *waiting + ids.len();
+            // Those behind it need their room.
+            if together + (length - at) * INLINE < IDS {
+                self.ids[*waiting..together].copy_from_slice(ids);
+                *waiting = together;
+                return None;
+            }
+            found = Found { start: self.others.ids.len(), count: ids.len(), ..found };
+            self.others.ids.extend_from_slice(ids);
+        }
+        self.others.found.push(found);
+        found.is_new.then_some(part.hash)
     }
 
     /// Puts one more. There is room for it.
@@ -158,7 +178,7 @@ impl Chunk {
     }
 }
 
-/// The parts of a chunk that nothing is known of, in order, and what they become.
+/// The parts of a chunk whose ids did not stand in the table, in order.
 #[derive(Debug, Default)]
 pub(in super::super) struct Others {
     pub(super) found: Vec<Found>,
@@ -175,17 +195,41 @@ impl Others {
         self.found.clear();
         self.ids.clear();
     }
+
+    /// Gives out all ids of the chunk: those that waited, and these between them.
+    pub(super) fn give_out<S: Sink>(&self, waiting: &[TokenId], sink: &mut S) {
+        if !matches!(S::WANTS, Wants::Ids) {
+            sink.count(waiting.len() + self.ids.len());
+            return;
+        }
+        let mut from = 0;
+        for found in &self.found {
+            sink.extend(&waiting[from..found.behind]);
+            sink.extend(found.ids(&self.ids));
+            from = found.behind;
+        }
+        sink.extend(&waiting[from..]);
+    }
 }
 
-/// The ids of one of them.
+/// One of them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
     pub(super) part: usize,
+    /// How many ids of the chunk are before those of this part.
+    pub(super) behind: usize,
+    /// Its own.
     pub(super) start: usize,
     pub(super) count: usize,
+    /// Nothing was known of it.
+    pub(super) is_new: bool,
 }
 
 impl Found {
+    pub(super) fn becomes(&mut self, start: usize, count: usize) {
+        *self = Self { start, count, ..*self };
+    }
+
     pub(super) fn ids(self, ids: &[TokenId]) -> &[TokenId] {
         ids.get(self.start..self.start + self.count).unwrap_or_default()
     }
@@ -208,7 +252,7 @@ impl Group {
         }
         let mut start = ids.len();
         for (&index, count) in indices.iter().zip(bpe.encode_together(&keys[..indices.len()], ids)) {
-            found[index] = Found { start, count, ..found[index] };
+            found[index].becomes(start, count);
             start += count;
         }
     }

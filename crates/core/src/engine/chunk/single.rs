@@ -54,11 +54,11 @@ impl Engine {
             return None;
         }
         let value = learnt.get(key, hash).or_else(|| self.seed.get(key, hash))?;
-        if value.count as usize > INLINE {
+        if value.here == 0 {
             return learnt.ids_apart(&value, pretoken);
         }
         *room = value.words;
-        room.get(..value.count as usize)
+        room.get(..usize::from(value.here))
     }
 
     /// Spells a pretoken that is not known into `scratch.ids`, a long one by its segments.

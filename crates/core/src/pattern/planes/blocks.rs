@@ -60,33 +60,10 @@ impl Block {
     /// Where the characters of `bits` begin in the text, in order; says how many they are. What
     /// stands behind them in `out` means nothing.
     #[inline]
-    pub(super) fn places(&self, mut bits: u64, out: &mut [usize; BLOCK]) -> usize {
-        let count = bits.count_ones() as usize;
-        // Eight at a time whether there are so many or not: a branch at each would be
-        // predicted wrongly once a block.
-        if self.is_ascii {
-            for eight in out.as_chunks_mut::<8>().0 {
-                if bits == 0 {
-                    break;
-                }
-                for place in eight {
-                    *place = self.start + bits.trailing_zeros() as usize;
-                    bits &= bits.wrapping_sub(1);
-                }
-            }
-        } else {
-            for eight in out.as_chunks_mut::<8>().0 {
-                if bits == 0 {
-                    break;
-                }
-                for place in eight {
-                    *place =
-                        self.start + usize::from(self.offsets[bits.trailing_zeros() as usize & (BLOCK - 1)]);
-                    bits &= bits.wrapping_sub(1);
-                }
-            }
-        }
-        count
+    pub(super) fn places(&self, level: Level, bits: u64, out: &mut [usize; BLOCK]) -> usize {
+        let offsets = if self.is_ascii { &planes::IN_ORDER } else { &self.offsets };
+        planes::places(level, bits, self.start, offsets, out);
+        bits.count_ones() as usize
     }
 }
 
@@ -122,6 +99,12 @@ impl<'a, A: Atoms> Blocks<'a, A> {
             made: 0,
             code_points: [0; BLOCK],
         }
+    }
+
+    /// What the vector routines may use for this text.
+    #[inline]
+    pub(super) fn level(&self) -> Level {
+        self.level
     }
 
     /// Makes `block` the next one; it is empty at the end of the text.

@@ -19,8 +19,9 @@ pub(super) struct Walk<'a, A> {
     scanner: &'a Scanner<A>,
     text: &'a [u8],
     blocks: Blocks<'a, A>,
-    block: Block,
-    next: Block,
+    /// The block that is walked and the one behind it, in turns: `turn` is the number of the first.
+    pair: [Block; 2],
+    turn: usize,
     carry: Carry,
     /// What is left of the block: boundaries, and where they are in doubt.
     starts: u64,
@@ -46,8 +47,8 @@ impl<'a, A: Atoms> Walk<'a, A> {
             scanner,
             text: text.as_bytes(),
             blocks: Blocks::new(planes, scanner.atoms(), text),
-            block: Block::empty(),
-            next: Block::empty(),
+            pair: [const { Block::empty() }; 2],
+            turn: 1,
             carry: Carry::default(),
             starts: 0,
             doubts: 0,
@@ -59,7 +60,7 @@ impl<'a, A: Atoms> Walk<'a, A> {
             ends: [0; ENDS],
             count: 0,
         };
-        walk.blocks.next_into(&mut walk.next);
+        walk.blocks.next_into(&mut walk.pair[0]);
         walk.advance();
         // The first boundary ends nothing.
         walk.starts &= !1;
@@ -80,7 +81,7 @@ impl<'a, A: Atoms> Walk<'a, A> {
                 }
                 self.ask();
             } else if self.is_asking {
-                if self.last < self.block.end() {
+                if self.last < self.block().end() {
                     self.ask();
                 } else {
                     self.advance();
@@ -100,22 +101,29 @@ impl<'a, A: Atoms> Walk<'a, A> {
         &self.ends[..self.count]
     }
 
+    #[inline]
+    fn block(&self) -> &Block {
+        &self.pair[self.turn & 1]
+    }
+
     /// Goes to the next block.
     #[inline]
     fn advance(&mut self) {
-        std::mem::swap(&mut self.block, &mut self.next);
-        if self.block.is_empty() {
+        let [first, second] = &mut self.pair;
+        self.turn ^= 1;
+        let (block, next) = if self.turn == 0 { (first, second) } else { (second, first) };
+        if block.is_empty() {
             self.is_over = true;
             return;
         }
-        self.blocks.next_into(&mut self.next);
-        let found = self.carry.boundaries(&self.planes.rules, self.block.words(), self.next.words());
+        self.blocks.next_into(next);
+        let found = self.carry.boundaries(&self.planes.rules, block.words(), next.words());
         if found.open == Open::Holds && self.open > self.last {
             self.push(self.open);
         }
         if found.opened != 0 {
             let mut places = [0; BLOCK];
-            self.block.places(found.opened, &mut places);
+            self.block().places(self.blocks.level(), found.opened, &mut places);
             self.open = places[0];
         }
         (self.starts, self.doubts) = (found.starts, found.doubts);
@@ -125,7 +133,7 @@ impl<'a, A: Atoms> Walk<'a, A> {
     #[inline]
     fn put(&mut self, starts: u64) {
         if let Some(room) = self.ends[self.count..].first_chunk_mut() {
-            self.count += self.block.places(starts, room);
+            self.count += self.pair[self.turn & 1].places(self.blocks.level(), starts, room);
             if starts != 0 {
                 self.last = self.ends[self.count - 1];
             }
@@ -146,10 +154,10 @@ impl<'a, A: Atoms> Walk<'a, A> {
 
     /// Is the last position a boundary of the block? Then what follows is taken from there again.
     fn meet(&mut self) {
-        if self.last >= self.block.end() {
+        if self.last >= self.block().end() {
             (self.starts, self.doubts) = (0, 0);
-        } else if self.last >= self.block.start() {
-            let character = 1 << self.block.character_at(self.last);
+        } else if self.last >= self.block().start() {
+            let character = 1 << self.block().character_at(self.last);
             let from = !(character - 1);
             self.is_asking = self.starts & character == 0;
             self.starts &= from & !character;

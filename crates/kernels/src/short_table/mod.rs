@@ -2,7 +2,9 @@
 //!
 //! A key is the pretoken itself, up to 15 bytes and its length in 16 bytes, so that two different
 //! pretokens never have the same key and comparing keys is comparing texts. An entry holds up to
-//! three ids beside its key; two entries share a line of 64 bytes.
+//! three ids beside its key; two entries share a line of 64 bytes. The parts of a text are looked up [many at a
+//! time](parts).
+pub mod parts;
 
 use crate::huge::Table;
 
@@ -18,86 +20,124 @@ const PROBES: usize = 4;
 /// A pretoken of 1 to [`SHORT`] bytes, its length in the highest byte.
 pub type Key = u128;
 
-/// The bytes of a key of each length.
-static MASKS: [u128; 16] = masks();
+/// For each length of a key the bits of its bytes, and its length where it stands in the key.
+static LENGTHS: [[u128; 2]; 16] = lengths();
 
-const fn masks() -> [u128; 16] {
-    let (mut masks, mut length) = ([0; 16], 1);
+const fn lengths() -> [[u128; 2]; 16] {
+    let (mut lengths, mut length) = ([[0; 2]; 16], 1);
     while length < 16 {
-        masks[length] = u128::MAX >> (128 - 8 * length);
+        lengths[length] = [u128::MAX >> (128 - 8 * length), (length as u128) << 120];
         length += 1;
     }
-    masks
+    lengths
 }
 
 /// The key of `text[start..start + length]`, which is 1 to [`SHORT`] bytes long.
 #[inline]
 pub fn key_at(text: &[u8], start: usize, length: usize) -> Key {
-    let bytes = match text.get(start..).and_then(<[u8]>::first_chunk::<16>) {
-        Some(bytes) => u128::from_le_bytes(*bytes) & MASKS[length & 15],
-        None => last_bytes(text, start, length),
-    };
-    bytes | (length as u128) << 120
+    match text.get(start..).and_then(<[u8]>::first_chunk) {
+        Some(bytes) => key_of(*bytes, length),
+        None => last_key(text, start, length),
+    }
+}
+
+/// The key of the first `length` of these bytes.
+#[inline]
+fn key_of(bytes: [u8; 16], length: usize) -> Key {
+    let [mask, length] = LENGTHS[length & 15];
+    u128::from_le_bytes(bytes) & mask | length
 }
 
 /// Fewer than 16 bytes are left.
 #[cold]
-fn last_bytes(text: &[u8], start: usize, length: usize) -> u128 {
+fn last_key(text: &[u8], start: usize, length: usize) -> Key {
     let mut bytes = [0; 16];
     if let Some(found) = text.get(start..start + length) {
         bytes[..length].copy_from_slice(found);
     }
-    u128::from_le_bytes(bytes)
+    key_of(bytes, length)
 }
 
-/// Every bit of the key reaches the high bits.
+/// Every bit of the key reaches the high bits, by which a bucket is chosen.
 #[inline]
 pub fn hash(key: Key) -> u64 {
-    let low = key as u64 ^ 0x2d35_8dcc_aa6c_78a5;
-    let high = (key >> 64) as u64 ^ 0x8bb8_4b93_962e_acc9;
-    let wide = u128::from(low) * u128::from(high);
-    (wide >> 64) as u64 ^ wide as u64
+    let (low, high) = (key as u64, (key >> 64) as u64);
+    (low ^ high.rotate_left(29)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 /// The ids of one pretoken, or what its owner keeps in place of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Value {
-    /// The first `count` are ids. Where there are more than fit, what the owner put there.
+    /// The first `here` are ids. Where there are none, what the owner put there.
     pub words: [u32; INLINE],
-    /// How many ids. Its highest bit is not the owner's.
-    pub count: u32,
+    /// How many ids stand here: [`INLINE`] at most.
+    pub here: u8,
+    /// The owner's.
+    pub apart: u16,
 }
 
-/// A key of 0 is an empty place.
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    key: Key,
-    value: Value,
-}
-
-const EMPTY: Entry = Entry { key: 0, value: Value { words: [0; INLINE], count: 0 } };
-
-/// In the count of a bucket's last entry: a key that would have stood in this bucket stands in one behind it.
-/// Without it a key that is not here is nowhere.
-const OVERFLOWS: u32 = 1 << 31;
-
-impl Entry {
+impl Value {
+    /// So many ids.
+    ///
+    /// # Panics
+    /// Where they are more than [`INLINE`].
     #[inline]
-    fn value(&self) -> Value {
-        Value { count: self.value.count & !OVERFLOWS, ..self.value }
+    pub fn of(ids: &[u32]) -> Self {
+        let mut words = [0; INLINE];
+        words[..ids.len()].copy_from_slice(ids);
+        Self { words, here: ids.len() as u8, apart: 0 }
     }
 
-    /// Takes another key and value.
-    fn put(&mut self, key: Key, value: Value) {
-        let mark = self.value.count & OVERFLOWS;
-        *self = Self { key, value: Value { count: value.count | mark, ..value } };
+    /// The ids that stand here.
+    #[inline]
+    pub fn ids(&self) -> &[u32] {
+        &self.words[..usize::from(self.here).min(INLINE)]
     }
 }
 
-/// Entries that are looked at together.
+/// The three words of a value, and in the last one how many of them are ids, the mark [`OVERFLOWS`], and what is apart.
+type Words = [u32; INLINE + 1];
+
+/// Entries that are looked at together: two keys, of which 0 is that of an empty place, and the values of both.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
-struct Bucket([Entry; 2]);
+#[repr(C, align(64))]
+struct Bucket {
+    keys: [Key; 2],
+    /// What a word of [`OVERFLOWS`] says stands in the second.
+    values: [Words; 2],
+}
+
+const EMPTY: Bucket = Bucket { keys: [0; 2], values: [[0; INLINE + 1]; 2] };
+
+/// In the last word of the last value of a bucket: a key that would have stood in this bucket stands in one
+/// behind it. Without it a key that is not here is nowhere.
+const OVERFLOWS: u32 = 1 << 8;
+
+impl Bucket {
+    #[inline]
+    fn overflows(&self) -> bool {
+        self.values[1][INLINE] & OVERFLOWS != 0
+    }
+
+    #[inline]
+    fn value(&self, entry: usize) -> Value {
+        let [first, second, third, last] = self.values[entry];
+        Value { words: [first, second, third], here: last as u8, apart: (last >> 16) as u16 }
+    }
+
+    fn entry_of(&self, key: Key) -> Option<usize> {
+        self.keys.iter().position(|&own| own == key)
+    }
+
+    /// An entry takes another key and value, of which no more than [`INLINE`] ids are here.
+    fn put(&mut self, entry: usize, key: Key, value: Value) {
+        let [first, second, third] = value.words;
+        let here = u32::from(value.here.min(INLINE as u8));
+        let last = here | self.values[entry][INLINE] & OVERFLOWS | u32::from(value.apart) << 16;
+        self.keys[entry] = key;
+        self.values[entry] = [first, second, third, last];
+    }
+}
 
 /// A map from keys to values that grows only when it is told to.
 #[derive(Debug, Clone)]
@@ -113,7 +153,7 @@ impl ShortTable {
     pub fn new(bits: u32) -> Self {
         // A shift of all 64 bits is none.
         let bits = bits.clamp(1, 40);
-        Self { buckets: Table::filled(Bucket([EMPTY; 2]), 1 << bits), shift: 64 - bits, len: 0 }
+        Self { buckets: Table::filled(EMPTY, 1 << bits), shift: 64 - bits, len: 0 }
     }
 
     /// Heap bytes of a table of `2^bits` buckets.
@@ -150,40 +190,41 @@ impl ShortTable {
     #[inline]
     pub fn get(&self, key: Key, hash: u64) -> Option<Value> {
         let home = self.home(hash);
-        let bucket = &self.buckets[home].0;
+        let bucket = &self.buckets[home];
         // Which of the two it is cannot be foretold, so there is no branch for it.
-        let is_other = bucket[1].key == key;
-        if (bucket[0].key == key) | is_other {
-            return Some(bucket[usize::from(is_other)].value());
+        let is_other = bucket.keys[1] == key;
+        if (bucket.keys[0] == key) | is_other {
+            return Some(bucket.value(usize::from(is_other)));
         }
-        if bucket[1].value.count & OVERFLOWS == 0 { None } else { self.get_behind(key, home) }
+        if bucket.overflows() { self.get_behind(key, home) } else { None }
     }
 
     #[cold]
     fn get_behind(&self, key: Key, home: usize) -> Option<Value> {
         let (bucket, entry) = self.place_behind(key, home)?;
-        Some(self.buckets[bucket].0[entry].value())
+        Some(self.buckets[bucket].value(entry))
     }
 
     /// Where a key stands that does not stand in its own bucket.
     fn place_behind(&self, key: Key, home: usize) -> Option<(usize, usize)> {
-        if self.buckets[home].0[1].value.count & OVERFLOWS == 0 {
+        if !self.buckets[home].overflows() {
             return None;
         }
         (1..PROBES).find_map(|step| {
             let bucket = (home + step) & (self.buckets.len() - 1);
-            let entry = self.buckets[bucket].0.iter().position(|entry| entry.key == key)?;
-            Some((bucket, entry))
+            Some((bucket, self.buckets[bucket].entry_of(key)?))
         })
     }
 
     /// Changes the value of a key that is there; says whether it is.
     pub fn set(&mut self, key: Key, hash: u64, value: Value) -> bool {
         let home = self.home(hash);
-        let own = self.buckets[home].0.iter().position(|entry| entry.key == key);
-        let place = own.map(|entry| (home, entry)).or_else(|| self.place_behind(key, home));
+        let place = self.buckets[home]
+            .entry_of(key)
+            .map(|entry| (home, entry))
+            .or_else(|| self.place_behind(key, home));
         if let Some((bucket, entry)) = place {
-            self.buckets[bucket].0[entry].put(key, value);
+            self.buckets[bucket].put(entry, key, value);
         }
         place.is_some()
     }
@@ -191,7 +232,7 @@ impl ShortTable {
     /// Is there a key without a place in the bucket of this hash, which [may](Self::insert) have none at all?
     #[inline]
     pub fn overflows(&self, hash: u64) -> bool {
-        self.buckets[self.home(hash)].0[1].value.count & OVERFLOWS != 0
+        self.buckets[self.home(hash)].overflows()
     }
 
     /// Puts a key that is not there. False where all its places are taken; then its bucket [overflows](Self::overflows).
@@ -199,14 +240,13 @@ impl ShortTable {
         let home = self.home(hash);
         let mask = self.buckets.len() - 1;
         for step in 0..PROBES {
-            for entry in &mut self.buckets[(home + step) & mask].0 {
-                if entry.key == 0 {
-                    entry.put(key, value);
-                    self.len += 1;
-                    return true;
-                }
+            let bucket = &mut self.buckets[(home + step) & mask];
+            if let Some(entry) = bucket.entry_of(0) {
+                bucket.put(entry, key, value);
+                self.len += 1;
+                return true;
             }
-            self.buckets[home].0[1].value.count |= OVERFLOWS;
+            self.buckets[home].values[1][INLINE] |= OVERFLOWS;
         }
         false
     }
@@ -214,22 +254,24 @@ impl ShortTable {
     /// Puts a key that is not there in the place of another one.
     pub fn replace(&mut self, key: Key, hash: u64, value: Value) {
         let home = self.home(hash);
-        self.buckets[home].0[(hash & 1) as usize].put(key, value);
+        self.buckets[home].put((hash >> 8 & 1) as usize, key, value);
     }
 
     /// A table of `2^bits` buckets with the same entries; one that has no place there is left out.
     #[must_use]
     pub fn grown(&self, bits: u32) -> Self {
         let mut grown = Self::new(bits);
-        for entry in self.buckets.iter().flat_map(|bucket| &bucket.0).filter(|entry| entry.key != 0) {
-            grown.insert(entry.key, hash(entry.key), entry.value());
+        for bucket in self.buckets.iter() {
+            for (entry, &key) in bucket.keys.iter().enumerate().filter(|&(_, &key)| key != 0) {
+                grown.insert(key, hash(key), bucket.value(entry));
+            }
         }
         grown
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.buckets.fill(Bucket([EMPTY; 2]));
+        self.buckets.fill(EMPTY);
         self.len = 0;
     }
 
@@ -264,7 +306,7 @@ mod tests {
     }
 
     fn value(word: u32) -> Value {
-        Value { words: [word, 0, 0], count: 1 }
+        Value::of(&[word])
     }
 
     proptest! {
