@@ -3,6 +3,7 @@
 //! Two parts. [`Learnt`] holds what one worker met, and is asked first; together the workers keep to the bytes of a
 //! [`Budget`]. The [`Seed`] holds every token that a pretoken may become at once; it is made with the engine,
 //! shared, and never changes. Neither ever changes a result.
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -16,7 +17,7 @@ use crate::vocabulary::Vocabulary;
 const LONGEST: usize = 128;
 
 /// Nor do those that begin with a character of three bytes and more: most of the scripts that have
-/// these write whole sentences without a space.
+/// these write whole sentences without a space, or words of many endings.
 const FEW_SPACES: u8 = 0xE0;
 
 /// A worker starts with `2^FIRST_BITS` buckets.
@@ -117,6 +118,12 @@ impl Budget {
     }
 }
 
+/// Does a pretoken that is longer than a key hardly repeat, as far as one can tell? One byte in front, such as that
+/// of a space, tells nothing.
+pub(super) fn hardly_repeats(pretoken: &[u8]) -> bool {
+    pretoken.len() > LONGEST || pretoken.iter().take(2).any(|&byte| byte >= FEW_SPACES)
+}
+
 /// A pretoken that is longer than a key as it is looked up; 0 for one that is not kept.
 pub(super) fn key_of_long(pretoken: &[u8]) -> Key {
     let is_kept = pretoken.len() <= LONGEST && pretoken.first().is_some_and(|&first| first < FEW_SPACES);
@@ -152,9 +159,32 @@ fn mix(word: u64, factor: u64) -> u64 {
     (wide >> 64) as u64 ^ wide as u64
 }
 
-/// In what a value says of ids that stand apart, which is how many they are: its words say where the bytes start,
-/// where the ids start, and how long the pretoken is. Without it the first word says where the ids start.
-const IS_LONG: u16 = 1 << 15;
+/// Where the bytes of a long pretoken and its ids stand. In its value they stand neither here nor, as far as that
+/// says, apart: what is found is confirmed first.
+#[derive(Debug, Clone, Copy)]
+struct LongPlace {
+    bytes: u32,
+    ids: u32,
+    length: u16,
+    count: u16,
+}
+
+impl LongPlace {
+    fn of(value: &Value) -> Self {
+        let [bytes, ids, sizes] = value.words;
+        Self { bytes, ids, length: (sizes >> 16) as u16, count: sizes as u16 }
+    }
+
+    fn value(self) -> Value {
+        let sizes = u32::from(self.length) << 16 | u32::from(self.count);
+        Value { words: [self.bytes, self.ids, sizes], here: 0, apart: 0 }
+    }
+
+    fn ranges(self) -> (Range<usize>, Range<usize>) {
+        let (bytes, ids) = (self.bytes as usize, self.ids as usize);
+        (bytes..bytes + usize::from(self.length), ids..ids + usize::from(self.count))
+    }
+}
 
 /// What one worker met.
 #[derive(Debug)]
@@ -241,10 +271,10 @@ impl Learnt {
         self.table.prefetch(hash);
     }
 
-    /// What is looked up in it.
+    /// What is looked up in it, and the ids that stand apart.
     #[inline]
-    pub(super) fn table(&self) -> &ShortTable {
-        &self.table
+    pub(super) fn table(&self) -> (&ShortTable, &[TokenId]) {
+        (&self.table, &self.ids)
     }
 
     /// The ids of a value, `None` where it is another pretoken's or that of an empty place.
@@ -255,22 +285,20 @@ impl Learnt {
 
     /// Those of a value in which none stand.
     pub(super) fn ids_apart(&self, value: &Value, pretoken: &[u8]) -> Option<&[TokenId]> {
-        let [first, second, length] = value.words.map(|word| word as usize);
-        let count = usize::from(value.apart & !IS_LONG);
-        if count == 0 {
-            return None;
+        let count = usize::from(value.apart);
+        if count > 0 {
+            let start = value.words[0] as usize;
+            return self.ids.get(start..start + count);
         }
-        if value.apart & IS_LONG == 0 {
-            return self.ids.get(first..first + count);
-        }
-        let is_same = self.bytes.get(first..first + length) == Some(pretoken);
-        if is_same { self.ids.get(second..second + count) } else { None }
+        let (start, ids) = LongPlace::of(value).ranges();
+        let is_same = !pretoken.is_empty() && self.bytes.get(start) == Some(pretoken);
+        if is_same { self.ids.get(ids) } else { None }
     }
 
     /// Keeps what a pretoken became that was not found.
     pub(super) fn learn(&mut self, key: Key, hash: u64, pretoken: &[u8], ids: &[TokenId]) {
-        // As a pretoken is short, so are its ids.
-        if self.held == 0 || key == 0 || ids.is_empty() || ids.len() >= usize::from(IS_LONG) {
+        let Ok(count) = u16::try_from(ids.len()) else { return };
+        if self.held == 0 || key == 0 || count == 0 {
             return;
         }
         if self.novelty > NOVEL && self.table.bits() >= NOVEL_BITS {
@@ -279,12 +307,13 @@ impl Learnt {
                 return;
             }
         }
+        let is_long = pretoken.len() > SHORT;
         // It may have come twice in a chunk.
-        if self.get(key, hash).is_some_and(|value| value.apart & IS_LONG == 0) {
+        if !is_long && self.get(key, hash).is_some() {
             return;
         }
-        let apart = pretoken.len() > SHORT || ids.len() > INLINE;
-        let bytes = if pretoken.len() > SHORT { pretoken } else { &[] };
+        let apart = is_long || ids.len() > INLINE;
+        let bytes = if is_long { pretoken } else { &[] };
         let is_full = |learnt: &Self| {
             let buckets = 1 << learnt.table.bits();
             learnt.table.len() >= learnt.full
@@ -302,17 +331,16 @@ impl Learnt {
             self.ids.extend_from_slice(ids);
             let start = narrow(self.bytes.len());
             self.bytes.extend_from_slice(bytes);
-            let count = ids.len() as u16;
-            if bytes.is_empty() {
-                Value { words: [place, 0, 0], here: 0, apart: count }
+            if is_long {
+                LongPlace { bytes: start, ids: place, length: pretoken.len() as u16, count }.value()
             } else {
-                Value { words: [start, place, narrow(bytes.len())], here: 0, apart: count | IS_LONG }
+                Value { words: [place, 0, 0], here: 0, apart: count }
             }
         } else {
             Value::of(ids)
         };
         // A long one with the same hash gives way.
-        let is_put = value.apart & IS_LONG != 0 && self.table.set(key, hash, value);
+        let is_put = is_long && self.table.set(key, hash, value);
         if !is_put && !self.table.insert(key, hash, value) {
             self.table.replace(key, hash, value);
         }

@@ -68,11 +68,12 @@ pub fn hash(key: Key) -> u64 {
 /// The ids of one pretoken, or what its owner keeps in place of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Value {
-    /// The first `here` are ids. Where there are none, what the owner put there.
+    /// The first `here` are ids, and where ids stand apart the first word is the place of their first. Where there
+    /// are neither, what the owner put there.
     pub words: [u32; INLINE],
     /// How many ids stand here: [`INLINE`] at most.
     pub here: u8,
-    /// The owner's.
+    /// How many stand apart, in a row of ids that the owner keeps. There are none here then.
     pub apart: u16,
 }
 

@@ -1,7 +1,7 @@
 //! The parts of a text, many at a time: first all of them are asked for, then all of them are looked up, when their
 //! lines have had time to come near. Nothing is done for each that a call, a copy or a foreseeable branch less
 //! would do without.
-use super::{Bucket, INLINE, Key, SHORT, ShortTable, hash, key_of, last_key};
+use super::{Bucket, INLINE, Key, SHORT, ShortTable, Words, hash, key_of, last_key};
 use crate::cpu::Level;
 use crate::prefetch::prefetch;
 
@@ -46,20 +46,20 @@ impl ShortTable {
         }
     }
 
-    /// Puts the ids of these parts into `out`, one part behind the other, up to the first whose ids do not stand
-    /// in the bucket of its hash.
+    /// Puts the ids of these parts into `out`, one part behind the other, up to the first whose ids stand neither in
+    /// the bucket of its hash nor, as that says, in `apart`, or for which there is not enough room.
     ///
     /// # Panics
     /// Where `out` has no room for [`INLINE`] ids of each, and one more.
     #[inline]
-    pub fn give(&self, level: Level, parts: &[Part], out: &mut [u32]) -> Given {
+    pub fn give(&self, level: Level, parts: &[Part], apart: &[u32], out: &mut [u32]) -> Given {
         match level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 | Level::Avx512 if level.is_available() => {
                 // SAFETY: the features of the level were found to be there in this very arm.
-                unsafe { give_x86(self, parts, out) }
+                unsafe { give_x86(self, parts, apart, out) }
             }
-            _ => give(self, parts, out, entries_with),
+            _ => give(self, parts, apart, out, entries_with),
         }
     }
 
@@ -103,8 +103,8 @@ fn ask_x86(table: &ShortTable, text: &[u8], start: usize, ends: &[usize], parts:
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn give_x86(table: &ShortTable, parts: &[Part], out: &mut [u32]) -> Given {
-    give(table, parts, out, |keys, key| entries_with_x86(keys, key))
+fn give_x86(table: &ShortTable, parts: &[Part], apart: &[u32], out: &mut [u32]) -> Given {
+    give(table, parts, apart, out, |keys, key| entries_with_x86(keys, key))
 }
 
 #[inline(always)]
@@ -137,6 +137,7 @@ fn ask(table: &ShortTable, text: &[u8], mut start: usize, ends: &[usize], parts:
 fn give(
     table: &ShortTable,
     parts: &[Part],
+    apart: &[u32],
     out: &mut [u32],
     entries_with: impl Fn(&[Key; 2], &Key) -> u32,
 ) -> Given {
@@ -148,16 +149,44 @@ fn give(
         // Which of the two it is cannot be foretold, so there is no branch for it.
         let words = &bucket.values[(entries >> 2) as usize];
         let here = usize::from(words[INLINE] as u8);
-        if entries == 0 || here == 0 {
+        if entries == 0 {
             return Given { parts: count, ids };
         }
+        if here == 0 {
+            let room = out.len() - (parts.len() - count) * INLINE;
+            let put = put_apart(words, apart, &mut out[ids..room]);
+            if put == 0 {
+                return Given { parts: count, ids };
+            }
+            ids += put;
+            continue;
+        }
         // All words, whether they are ids or not: the next part's stand over those that are not.
-        // SAFETY: no part before this one gave more than `INLINE` ids, as no more than those are here, so there is
-        // room for these and one word more.
+        // SAFETY: after the parts before this one there is room for `INLINE` ids of each that is left and one more: no
+        // part has more than those here, and one whose ids are apart takes only room beyond.
         unsafe { words.as_ptr().copy_to_nonoverlapping(out.as_mut_ptr().add(ids), INLINE + 1) };
         ids += here;
     }
     Given { parts: parts.len(), ids }
+}
+
+/// Ids that are copied whether there are so many or not.
+const TOGETHER: usize = 8;
+
+/// Puts the ids that stand apart into `room`; says how many they are. There are none where they have no room.
+#[inline]
+fn put_apart(words: &Words, apart: &[u32], room: &mut [u32]) -> usize {
+    let count = (words[INLINE] >> 16) as usize;
+    let Some(ids) = apart.get(words[0] as usize..) else { return 0 };
+    if count <= TOGETHER
+        && let (Some(ids), Some(room)) = (ids.first_chunk::<TOGETHER>(), room.first_chunk_mut())
+    {
+        *room = *ids;
+        return count;
+    }
+    let (Some(ids), Some(room)) = (ids.get(..count), room.get_mut(..count)) else { return 0 };
+    room.copy_from_slice(ids);
+    count
 }
 
 #[cfg(test)]
@@ -181,19 +210,32 @@ mod tests {
             letters in prop::collection::vec(0..2_u8, 300),
             behind in 0..20_usize,
             bits in 1..6_u32,
-            known in prop::collection::vec(0..=3_usize, 60),
+            known in prop::collection::vec(prop_oneof![4 => 0..=3_u16, 1 => 4..20_u16], 60),
             room in 0..70_usize,
+            more in 0..100_usize,
         ) {
             let ends: Vec<usize> = lengths.iter().scan(0, |end, length| { *end += length; Some(*end) }).collect();
             let text: Vec<u8> = letters.into_iter().cycle().take(ends.last().unwrap_or(&0) + behind).collect();
             let keys = keys_of(&text, &ends);
             let mut table = ShortTable::new(bits);
-            for (number, (&key, &ids)) in (0..).zip(keys.iter().zip(&known)) {
-                let value = Value { apart: number as u16, ..Value::of(&[number, number + 100, number + 200][..ids]) };
+            let mut apart = vec![];
+            for (number, (&key, &count)) in (0..).zip(keys.iter().zip(&known)) {
+                let ids: Vec<u32> = (0..u32::from(count)).map(|id| 100 * number + id).collect();
+                let value = if ids.len() > INLINE {
+                    apart.extend_from_slice(&ids);
+                    Value { words: [(apart.len() - ids.len()) as u32, 0, 0], here: 0, apart: count }
+                } else {
+                    Value::of(&ids)
+                };
                 if table.get(key, hash(key)).is_none() && !table.insert(key, hash(key), value) {
                     table.replace(key, hash(key), value);
                 }
             }
+            let ids_of = |key| {
+                let value = table.get(key, hash(key)).filter(|_| table.bucket(hash(key)).keys.contains(&key))?;
+                let (place, count) = (value.words[0] as usize, usize::from(value.apart));
+                Some(if count > 0 { apart[place..place + count].to_vec() } else { value.ids().to_vec() })
+            };
             for level in cpu::available() {
                 let mut parts = vec![Part::default(); room];
                 let count = table.ask(level, &text, 0, &ends, &mut parts);
@@ -201,17 +243,17 @@ mod tests {
                 for (part, (&key, &end)) in parts[..count].iter().zip(keys.iter().zip(&ends)) {
                     prop_assert_eq!((part.key, part.hash, part.end), (key, hash(key), end));
                 }
-                let mut out = vec![7; count * INLINE + 1];
-                let given = table.give(level, &parts[..count], &mut out);
+                let mut out = vec![7; count * INLINE + 1 + more];
+                let given = table.give(level, &parts[..count], &apart, &mut out);
                 let mut want = vec![];
                 for (number, &key) in keys[..count].iter().enumerate() {
-                    let value = table.get(key, hash(key)).unwrap_or(Value::of(&[]));
+                    let ids = ids_of(key).unwrap_or_default();
                     if number == given.parts {
-                        let is_own = table.bucket(hash(key)).keys.contains(&key);
-                        prop_assert!(value.here == 0 || !is_own);
+                        let room = out.len() - want.len() - (count - number) * INLINE;
+                        prop_assert!(ids.is_empty() || ids.len() > INLINE.max(room));
                         break;
                     }
-                    want.extend_from_slice(value.ids());
+                    want.extend_from_slice(&ids);
                 }
                 prop_assert_eq!(&out[..given.ids], &want, "{}", level);
             }
@@ -227,6 +269,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "out.len()")]
     fn ids_have_room() {
-        ShortTable::new(1).give(Level::Portable, &[Part::default(); 2], &mut [0; 6]);
+        ShortTable::new(1).give(Level::Portable, &[Part::default(); 2], &[], &mut [0; 6]);
     }
 }

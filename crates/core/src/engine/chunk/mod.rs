@@ -9,13 +9,14 @@ mod tests;
 use tokenmill_kernels::short_table::SHORT;
 
 use super::Engine;
-use super::cache::key_of_long;
+use super::cache::{hardly_repeats, key_of_long};
 use super::encode::{Run, Sink, Wants, placed};
 use super::worker::Worker;
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
 use crate::model::bpe::{TOGETHER, TOGETHER_BYTES};
 use crate::pattern::Splitter;
+use crate::span::Span;
 
 pub(super) use self::parts::{Chunk, Others};
 use self::parts::{Group, Segments, is_kept, is_segment};
@@ -64,19 +65,18 @@ impl Engine {
     ) -> Result<()> {
         let worker = &mut *run.worker;
         let start = worker.chunk.end;
-        let pretoken = &text[start..end];
-        let key = key_of_long(pretoken);
-        let segments = if key == 0 { self.segments(pretoken) } else { None };
-        let Some(segments) = segments else {
+        let pretoken = Span::new(start, end);
+        let goes_by_segments = hardly_repeats(pretoken.of(text));
+        let Some(segments) = goes_by_segments.then(|| self.segments(text, pretoken)).flatten() else {
             worker.chunk.work += splitter.work(pretoken.len());
-            worker.chunk.put(key, end, &worker.learnt);
+            worker.chunk.put(key_of_long(pretoken.of(text)), end, &worker.learnt);
             return Ok(());
         };
         worker.chunk.work += splitter.work(0);
         for (key, span) in segments {
             let worker = &mut *run.worker;
             worker.chunk.work += span.len();
-            worker.chunk.put(key, start + span.end, &worker.learnt);
+            worker.chunk.put(key, span.end, &worker.learnt);
             if worker.chunk.is_ripe() {
                 self.take_chunk(text, origins, run, sink)?;
             }
@@ -85,9 +85,10 @@ impl Engine {
     }
 
     /// The segments of a pretoken, where it is these joined.
-    fn segments<'a>(&'a self, pretoken: &'a [u8]) -> Option<Segments<'a>> {
+    fn segments<'a>(&'a self, text: &'a [u8], pretoken: Span) -> Option<Segments<'a>> {
         let bpe = self.parts.model.as_bpe().filter(|_| pretoken.len() > SHORT)?;
-        bpe.goes_by_segments(pretoken, &self.parts.vocabulary).then(|| Segments::new(bpe, pretoken))
+        let goes = bpe.goes_by_segments(pretoken.of(text), &self.parts.vocabulary);
+        goes.then(|| Segments::new(bpe, text, pretoken))
     }
 
     /// Takes the parts of the chunk, and begins the next one. Where that fails the chunk has none any more, so

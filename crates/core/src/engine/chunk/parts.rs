@@ -31,20 +31,22 @@ pub(super) fn is_kept(key: Key) -> bool {
     key & !IS_SEGMENT != 0
 }
 
-/// The segments of a long pretoken: the key of each, and where in the pretoken it stands. One that is too
+/// The segments of a long pretoken: the key of each, and where in the text it ends. One that is too
 /// long for a key is not kept.
 #[derive(Debug)]
 pub(super) struct Segments<'a> {
     bpe: &'a Bpe,
-    pretoken: &'a [u8],
+    /// The text up to the end of the pretoken, and beyond: a key is read faster where there is more behind it.
+    pretokens: &'a [u8],
+    text: &'a [u8],
     mark: Key,
     from: usize,
 }
 
 impl<'a> Segments<'a> {
-    pub(super) fn new(bpe: &'a Bpe, pretoken: &'a [u8]) -> Self {
+    pub(super) fn new(bpe: &'a Bpe, text: &'a [u8], pretoken: Span) -> Self {
         let mark = if bpe.segments_are_pretokens() { 0 } else { IS_SEGMENT };
-        Self { bpe, pretoken, mark, from: 0 }
+        Self { bpe, pretokens: &text[..pretoken.end], text, mark, from: pretoken.start }
     }
 }
 
@@ -54,12 +56,12 @@ impl Iterator for Segments<'_> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let from = self.from;
-        if from >= self.pretoken.len() {
+        if from >= self.pretokens.len() {
             return None;
         }
-        self.from = self.bpe.next_cut(self.pretoken, from);
+        self.from = self.bpe.next_cut(self.pretokens, from);
         let key = match self.from - from {
-            length @ 0..=SHORT => short_table::key_at(self.pretoken, from, length) | self.mark,
+            length @ 0..=SHORT => short_table::key_at(self.text, from, length) | self.mark,
             _ => IS_SEGMENT,
         };
         Some((key, Span::new(from, self.from)))
@@ -119,7 +121,7 @@ impl Chunk {
     #[inline]
     pub(super) fn put_short(&mut self, text: &[u8], ends: &[usize], learnt: &Learnt) -> usize {
         let room = &mut self.parts[self.length..];
-        let count = learnt.table().ask(self.level, text, self.end, ends, room);
+        let count = learnt.table().0.ask(self.level, text, self.end, ends, room);
         if let Some(last) = count.checked_sub(1) {
             self.end = ends[last];
         }
@@ -131,7 +133,8 @@ impl Chunk {
     /// first one whose ids do not stand in the table.
     #[inline]
     pub(super) fn give(&mut self, from: usize, length: usize, waiting: usize, learnt: &Learnt) -> Given {
-        learnt.table().give(self.level, &self.parts[from..length], &mut self.ids[waiting..])
+        let (table, apart) = learnt.table();
+        table.give(self.level, &self.parts[from..length], apart, &mut self.ids[waiting..])
     }
 
     /// Puts the ids of such a one behind those, or among the others; its hash where nothing is known of it.
@@ -144,7 +147,7 @@ impl Chunk {
         learnt: &Learnt,
     ) -> Option<u64> {
         let (part, span) = (self.parts[at], self.span(at));
-        let value = learnt.get(part.key, part.hash);
+        let value = if is_kept(part.key) { learnt.get(part.key, part.hash) } else { None };
         let known = value.as_ref().and_then(|value| learnt.ids_of(value, span.of(text)));
         let mut found = Found { part: at, behind: *waiting, start: 0, count: 0, is_new: known.is_none() };
         if let Some(ids) = known {

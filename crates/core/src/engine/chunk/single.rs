@@ -9,6 +9,7 @@ use crate::engine::encode::{Sink, Wants, placed};
 use crate::error::Result;
 use crate::ids::TokenId;
 use crate::model::Scratch;
+use crate::span::Span;
 use crate::watch::Ticker;
 
 impl Engine {
@@ -70,7 +71,9 @@ impl Engine {
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         let vocabulary = &self.parts.vocabulary;
-        let (Some(bpe), Some(segments)) = (self.parts.model.as_bpe(), self.segments(pretoken)) else {
+        let (Some(bpe), Some(segments)) =
+            (self.parts.model.as_bpe(), self.segments(pretoken, Span::new(0, pretoken.len())))
+        else {
             return self.parts.model.encode(pretoken, vocabulary, scratch, ticker);
         };
         let Scratch { ids, bpe: merging, .. } = scratch;

@@ -34,6 +34,20 @@ impl Unit {
     /// The one that begins here, and whether the text ended before it did.
     #[inline]
     fn first(text: &[u8]) -> (Self, bool) {
+        // Whole characters of two and three bytes by one look, where one more byte is behind them.
+        if let Some(&bytes) = text.first_chunk() {
+            let word = u32::from_le_bytes(bytes);
+            if word & 0xC0_C0F0 == 0x80_80E0 {
+                return (Self { bytes: word & 0xFF_FFFF, length: 3 }, false);
+            }
+            if word & 0xC0E0 == 0x80C0 {
+                return (Self { bytes: word & 0xFFFF, length: 2 }, false);
+            }
+        }
+        Self::first_by_bytes(text)
+    }
+
+    fn first_by_bytes(text: &[u8]) -> (Self, bool) {
         let Some(&first) = text.first() else { return (Self { bytes: 0, length: 0 }, true) };
         let length = match first {
             0..0xc0 => 1,
@@ -45,7 +59,7 @@ impl Unit {
         while unit.length < length {
             match text.get(unit.length) {
                 Some(&byte) if continues(byte) => {
-                    unit.bytes = unit.bytes << 8 | u32::from(byte);
+                    unit.bytes |= u32::from(byte) << (8 * unit.length);
                     unit.length += 1;
                 }
                 Some(_) => break,
@@ -170,4 +184,20 @@ fn key(left: Unit, right: Unit) -> u64 {
 #[inline]
 fn bit_of(before: u8, after: u8) -> (usize, u32) {
     (usize::from(before) << 2 | usize::from(after >> 6), u32::from(after & 63))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn characters_are_taken_at_once_as_byte_by_byte(
+            text in prop::collection::vec(prop_oneof![0..=255_u8, 0x80..=0xBF_u8, 0xE0..=0xF0_u8], 0..6),
+        ) {
+            prop_assert_eq!(Unit::first(&text), Unit::first_by_bytes(&text));
+        }
+    }
 }
