@@ -4,6 +4,7 @@
 //! Any assignment of classes to the 128 ASCII characters is a table of 16 columns (the low half of
 //! a byte) by 8 rows (the high half): for each class a shuffle by the low half finds which rows
 //! of that column are in it, and a test against the row of the byte says whether this one is.
+pub mod characters;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
@@ -117,7 +118,7 @@ pub const WINDOW: usize = BLOCK + 3;
 
 /// The bytes of a block at which a character of UTF-8 begins: all but the continuation bytes.
 #[inline]
-pub fn leads(level: Level, window: &[u8; WINDOW]) -> u64 {
+fn leads(level: Level, window: &[u8; WINDOW]) -> u64 {
     match level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 if Level::Avx512.is_available() => {
@@ -132,20 +133,6 @@ pub fn leads(level: Level, window: &[u8; WINDOW]) -> u64 {
         #[cfg(target_arch = "aarch64")]
         Level::Neon => neon::leads(window),
         _ => portable::leads(window),
-    }
-}
-
-/// The characters that begin at `leads`, in order, as code points. The window is valid UTF-8 from each of them on;
-/// else a number means nothing. They are below 2^21.
-#[inline]
-pub fn code_points(level: Level, window: &[u8; WINDOW], leads: u64, out: &mut [u32; BLOCK]) {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 | Level::Avx512 if level.is_available() => {
-            // SAFETY: the features of the level were found to be there in this very arm.
-            unsafe { x86::code_points(window, leads, out) }
-        }
-        _ => portable::code_points(window, leads, out),
     }
 }
 
@@ -178,21 +165,6 @@ mod tests {
                 for (block, planes) in blocks.iter().zip(&out[..done]) {
                     let expected = plain(&block.map(|byte| table[usize::from(byte)]));
                     assert_eq!(*planes, expected, "{level} on {block:?}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn every_character_is_decoded_at_every_level() {
-        for level in cpu::available() {
-            for c in (0..=0x10_FFFF).filter_map(char::from_u32) {
-                for behind in [0, b'A', 0xBF, 0xFF] {
-                    let mut window = [behind; WINDOW];
-                    c.encode_utf8(&mut window[BLOCK - 1..]);
-                    let mut found = [0; BLOCK];
-                    code_points(level, &window, 1 << 63, &mut found);
-                    assert_eq!(found[0], u32::from(c), "{level}: {c:?}");
                 }
             }
         }
@@ -247,22 +219,6 @@ mod tests {
             let plain = (0..BLOCK).fold(0, |leads, at| leads | u64::from(block[at] & 0xC0 != 0x80) << at);
             for level in cpu::available() {
                 prop_assert_eq!(leads(level, &window), plain, "{}", level);
-            }
-        }
-
-        #[test]
-        fn characters_are_decoded_at_every_level(text in "\\PC{0,67}|[a-zéüя中😀]{67}", skipped: u64) {
-            let mut window = [b'x'; WINDOW];
-            let end = text.floor_char_boundary(WINDOW);
-            window[..end].copy_from_slice(&text.as_bytes()[..end]);
-            let text = std::str::from_utf8(&window).unwrap();
-            for level in cpu::available() {
-                let leads = leads(level, &window) & !skipped;
-                let mut found = [u32::MAX; BLOCK];
-                code_points(level, &window, leads, &mut found);
-                let begins = text.char_indices().filter(|&(at, _)| at < BLOCK && leads >> at & 1 == 1);
-                let expected: Vec<u32> = begins.map(|(_, c)| u32::from(c)).collect();
-                prop_assert_eq!(&found[..expected.len()], &expected, "{}", level);
             }
         }
 

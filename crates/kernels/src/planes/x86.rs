@@ -1,15 +1,19 @@
 //! Planes by vectors of 256 and of 512 bits.
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_unpackhi_epi64, _mm256_add_epi8, _mm256_and_si256,
-    _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256,
+    __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm_unpackhi_epi64, _mm256_add_epi8,
+    _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256,
     _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_shuffle_epi8, _mm256_srli_epi16,
     _mm512_add_epi8, _mm512_add_epi64, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128,
-    _mm512_cmpgt_epi8_mask, _mm512_cvtepu8_epi64, _mm512_extracti32x4_epi32, _mm512_loadu_si512,
-    _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_set1_epi8, _mm512_set1_epi64,
-    _mm512_shuffle_epi8, _mm512_srli_epi16, _mm512_storeu_si512, _mm512_test_epi8_mask, _pext_u32,
+    _mm512_castsi512_si256, _mm512_cmpge_epu8_mask, _mm512_cmpgt_epi8_mask, _mm512_cvtepi32_epi8,
+    _mm512_cvtepu8_epi16, _mm512_cvtepu8_epi64, _mm512_cvtepu16_epi32, _mm512_extracti32x4_epi32,
+    _mm512_extracti64x4_epi64, _mm512_i32gather_epi32, _mm512_loadu_si512, _mm512_mask_blend_epi16,
+    _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi16,
+    _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_slli_epi16, _mm512_srli_epi16, _mm512_storeu_si512,
+    _mm512_test_epi8_mask, _pdep_u64, _pext_u32,
 };
 
-use super::{BLOCK, Columns, PLANES, Planes, WINDOW};
+use super::characters::{BEHIND, Characters, NEAR};
+use super::{BLOCK, Columns, IN_ORDER, PLANES, Planes, WINDOW};
 
 /// For each high half of an ASCII byte, its bit in a column.
 const ROWS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -158,6 +162,75 @@ pub(super) fn leads_avx2(window: &[u8; WINDOW]) -> u64 {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 pub(super) fn leads_avx512(window: &[u8; WINDOW]) -> u64 {
     _mm512_cmpgt_epi8_mask(whole(block(window)), _mm512_set1_epi8(LAST_CONTINUATION))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,bmi2,popcnt")]
+pub(super) fn characters_avx512(
+    window: &[u8; WINDOW],
+    valid: u64,
+    room: usize,
+    from: u8,
+    out: &mut [u8; BLOCK],
+) -> Characters {
+    let leads = leads_avx512(window) & valid;
+    let taken = if room < BLOCK { _pdep_u64((1 << room) - 1, leads) } else { leads };
+    let places = _mm512_add_epi8(whole(&IN_ORDER), _mm512_set1_epi8(from.cast_signed()));
+    let places = _mm512_maskz_compress_epi8(taken, places);
+    // SAFETY: writes the 64 bytes of the array, at any alignment.
+    unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), places) }
+    Characters { leads, taken }
+}
+
+/// The class bytes of the characters that begin at `leads`; says which of these have four bytes, and so none yet.
+///
+/// The first bytes of all characters are moved together, the second ones and the third ones; what stands there of the
+/// next character, where one has fewer, is not asked for.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
+pub(super) fn classify_avx512(near: &[u8], window: &[u8; WINDOW], leads: u64, out: &mut [u8; BLOCK]) -> u64 {
+    assert!(near.len() == NEAR + BEHIND);
+    let [second, third] = [1, 2].map(|distance| window[distance..].first_chunk().unwrap_or(&[0; BLOCK]));
+    let first = _mm512_maskz_compress_epi8(leads, whole(block(window)));
+    let second = _mm512_maskz_compress_epi8(leads, whole(second));
+    let third = _mm512_maskz_compress_epi8(leads, whole(third));
+    let is_wide = _mm512_cmpge_epu8_mask(first, _mm512_set1_epi8(0xC0_u8.cast_signed()));
+    let is_three = _mm512_cmpge_epu8_mask(first, _mm512_set1_epi8(0xE0_u8.cast_signed()));
+    let is_four = _mm512_cmpge_epu8_mask(first, _mm512_set1_epi8(0xF0_u8.cast_signed()));
+    let own = _mm512_set1_epi16(0x3F);
+    let count = leads.count_ones() as usize;
+    for half in 0..count.div_ceil(32) {
+        let part = |bytes: __m512i| {
+            let bytes =
+                if half == 0 { _mm512_castsi512_si256(bytes) } else { _mm512_extracti64x4_epi64::<1>(bytes) };
+            _mm512_cvtepu8_epi16(bytes)
+        };
+        let (first, second, third) = (part(first), part(second), part(third));
+        let second = _mm512_and_si512(second, own);
+        let two = _mm512_and_si512(_mm512_slli_epi16::<6>(first), _mm512_set1_epi16(0x7C0));
+        let two = _mm512_or_si512(two, second);
+        let three = _mm512_or_si512(_mm512_slli_epi16::<12>(first), _mm512_slli_epi16::<6>(second));
+        let three = _mm512_or_si512(three, _mm512_and_si512(third, own));
+        let (is_wide, is_three) = ((is_wide >> (32 * half)) as u32, (is_three >> (32 * half)) as u32);
+        let code_points = _mm512_mask_blend_epi16(is_wide, first, two);
+        let code_points = _mm512_mask_blend_epi16(is_three, code_points, three);
+        for (quarter, out) in out[32 * half..].as_chunks_mut::<16>().0.iter_mut().take(2).enumerate() {
+            if 32 * half + 16 * quarter >= count {
+                break;
+            }
+            let places = if quarter == 0 {
+                _mm512_castsi512_si256(code_points)
+            } else {
+                _mm512_extracti64x4_epi64::<1>(code_points)
+            };
+            let places = _mm512_cvtepu16_epi32(places);
+            // SAFETY: reads four bytes from each place, which are below 2^16; the table has three bytes more.
+            let classes = unsafe { _mm512_i32gather_epi32::<1>(places, near.as_ptr().cast()) };
+            // SAFETY: writes the sixteen bytes of the array, at any alignment.
+            unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(classes)) }
+        }
+    }
+    is_four
 }
 
 /// The bits of a character stand in its bytes apart; one instruction takes them out.

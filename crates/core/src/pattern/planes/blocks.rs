@@ -3,10 +3,14 @@
 //! In ASCII a character is a byte, and vector routines make the planes of several blocks at a time. In a block
 //! with others each character is decoded and looked up, and its place in the text kept.
 use tokenmill_kernels::cpu::{self, Level};
+use tokenmill_kernels::planes::characters::characters;
 use tokenmill_kernels::planes::{self, BLOCK, PLANES, Planes as Words, WINDOW};
 
 use super::{Planes, algebra};
 use crate::pattern::atoms::Atoms;
+
+/// Room for the characters of a block and for those of a window behind them, which are written together.
+const ROOM: usize = 2 * BLOCK;
 
 /// ASCII blocks that are classified at a time.
 const BATCH: usize = 8;
@@ -22,12 +26,12 @@ pub(super) struct Block {
     end: usize,
     is_ascii: bool,
     /// Where each character begins, from `start`; for ASCII it is known.
-    offsets: [u8; BLOCK],
+    offsets: [u8; ROOM],
 }
 
 impl Block {
     pub(super) const fn empty() -> Self {
-        Self { planes: [0; PLANES], valid: 0, start: 0, end: 0, is_ascii: true, offsets: [0; BLOCK] }
+        Self { planes: [0; PLANES], valid: 0, start: 0, end: 0, is_ascii: true, offsets: [0; ROOM] }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -61,7 +65,7 @@ impl Block {
     /// stands behind them in `out` means nothing.
     #[inline]
     pub(super) fn places(&self, level: Level, bits: u64, out: &mut [usize; BLOCK]) -> usize {
-        let offsets = if self.is_ascii { &planes::IN_ORDER } else { &self.offsets };
+        let offsets = if self.is_ascii { &planes::IN_ORDER } else { first_block(&self.offsets) };
         planes::places(level, bits, self.start, offsets, out);
         bits.count_ones() as usize
     }
@@ -80,8 +84,6 @@ pub(super) struct Blocks<'a, A> {
     batch: [Words; BATCH],
     taken: usize,
     made: usize,
-    /// Room for the characters of a window.
-    code_points: [u32; BLOCK],
 }
 
 impl<'a, A: Atoms> Blocks<'a, A> {
@@ -97,7 +99,6 @@ impl<'a, A: Atoms> Blocks<'a, A> {
             batch: [[0; PLANES]; BATCH],
             taken: 0,
             made: 0,
-            code_points: [0; BLOCK],
         }
     }
 
@@ -143,11 +144,11 @@ impl<'a, A: Atoms> Blocks<'a, A> {
             padded[..rest.len()].copy_from_slice(rest);
             self.planes.ascii.planes(self.level, &[padded], std::slice::from_mut(&mut block.planes));
         } else {
-            let mut classes = [0; BLOCK];
+            let mut classes = [0; ROOM];
             let count = self.decode(&mut classes, &mut block.offsets);
             block.valid = if count == BLOCK { u64::MAX } else { (1 << count) - 1 };
             block.is_ascii = false;
-            block.planes = planes::planes_of_classes(self.level, &classes);
+            block.planes = planes::planes_of_classes(self.level, first_block(&classes));
         }
         block.planes.iter_mut().for_each(|plane| *plane &= block.valid);
         block.end = self.at;
@@ -155,7 +156,7 @@ impl<'a, A: Atoms> Blocks<'a, A> {
 
     /// The class bytes of up to 64 characters and where they begin, from the next block's start;
     /// says how many they are.
-    fn decode(&mut self, classes: &mut [u8; BLOCK], offsets: &mut [u8; BLOCK]) -> usize {
+    fn decode(&mut self, classes: &mut [u8; ROOM], offsets: &mut [u8; ROOM]) -> usize {
         let start = self.at;
         let mut count = 0;
         while count < BLOCK && self.at < self.text.len() {
@@ -165,24 +166,26 @@ impl<'a, A: Atoms> Blocks<'a, A> {
                 padded[..rest.len()].copy_from_slice(rest);
                 &padded
             });
-            let mut leads = planes::leads(self.level, window);
-            if rest.len() < BLOCK {
-                leads &= (1 << rest.len()) - 1;
-            }
-            planes::code_points(self.level, window, leads, &mut self.code_points);
+            let valid = if rest.len() < BLOCK { (1 << rest.len()) - 1 } else { u64::MAX };
+            let (Some(classes), Some(offsets)) =
+                (classes[count..].first_chunk_mut(), offsets[count..].first_chunk_mut())
+            else {
+                break;
+            };
             let from = (self.at - start) as u8;
-            let room = classes[count..].iter_mut().zip(&mut offsets[count..]);
-            let some = room.zip(&self.code_points).take(leads.count_ones() as usize);
-            for ((class, offset), &code_point) in some {
-                *offset = from + leads.trailing_zeros() as u8;
-                leads &= leads.wrapping_sub(1);
-                *class = self.planes.classes[usize::from(self.atoms.of(code_point))];
-                count += 1;
-            }
+            let found = characters(self.level, window, valid, BLOCK - count, from, offsets);
+            let far = |code_point| self.planes.classes[usize::from(self.atoms.of(code_point))];
+            self.planes.characters.classify(self.level, window, found.taken, far, classes);
+            count += found.taken.count_ones() as usize;
             // With a block full of characters their last one may go on behind it; what is no
             // first byte is passed over then.
-            self.at += if leads == 0 { rest.len().min(BLOCK) } else { leads.trailing_zeros() as usize };
+            let left = found.leads & !found.taken;
+            self.at += if left == 0 { rest.len().min(BLOCK) } else { left.trailing_zeros() as usize };
         }
         count
     }
+}
+
+fn first_block(bytes: &[u8; ROOM]) -> &[u8; BLOCK] {
+    bytes.first_chunk().unwrap_or(&[0; BLOCK])
 }

@@ -17,6 +17,7 @@ mod rules;
 mod walk;
 
 use tokenmill_kernels::planes::AsciiClasses;
+use tokenmill_kernels::planes::characters::CharacterClasses;
 
 use self::rules::Rules;
 use self::walk::Walk;
@@ -50,6 +51,7 @@ pub(super) mod plane {
 pub(super) struct Planes {
     rules: Rules,
     ascii: AsciiClasses,
+    characters: CharacterClasses,
     /// The class byte of each atom; as many as a byte has values, so that none needs a check.
     classes: [u8; 256],
 }
@@ -68,7 +70,8 @@ impl Planes {
         }
         let ascii = std::array::from_fn(|byte| classes[usize::from(atoms.ascii()[byte])]);
         let ascii = AsciiClasses::new(ascii);
-        Some(Self { rules, ascii, classes })
+        let characters = CharacterClasses::new(|code_point| classes[usize::from(atoms.of(code_point))]);
+        Some(Self { rules, ascii, characters, classes })
     }
 
     /// Is `text` long enough?
