@@ -54,7 +54,7 @@ impl Seed {
             left.retain(|&(key, id)| {
                 let (hash, value) = (short_table::hash(key), Value::of(&[id]));
                 // Of tokens with the same bytes the last counts, as in the vocabulary.
-                !(table.set(key, hash, value) || table.insert(key, hash, value))
+                !table.insert(key, hash, value)
             });
             tables.push(table);
         }
@@ -308,11 +308,11 @@ impl Learnt {
             }
         }
         let is_long = pretoken.len() > SHORT;
+        let apart = is_long || ids.len() > INLINE;
         // It may have come twice in a chunk.
-        if !is_long && self.get(key, hash).is_some() {
+        if apart && !is_long && self.get(key, hash).is_some() {
             return;
         }
-        let apart = is_long || ids.len() > INLINE;
         let bytes = if is_long { pretoken } else { &[] };
         let is_full = |learnt: &Self| {
             let buckets = 1 << learnt.table.bits();
@@ -340,8 +340,7 @@ impl Learnt {
             Value::of(ids)
         };
         // A long one with the same hash gives way.
-        let is_put = is_long && self.table.set(key, hash, value);
-        if !is_put && !self.table.insert(key, hash, value) {
+        if !self.table.insert(key, hash, value) {
             self.table.replace(key, hash, value);
         }
     }

@@ -202,32 +202,17 @@ impl ShortTable {
 
     #[cold]
     fn get_behind(&self, key: Key, home: usize) -> Option<Value> {
-        let (bucket, entry) = self.place_behind(key, home)?;
-        Some(self.buckets[bucket].value(entry))
-    }
-
-    /// Where a key stands that does not stand in its own bucket.
-    fn place_behind(&self, key: Key, home: usize) -> Option<(usize, usize)> {
-        if !self.buckets[home].overflows() {
-            return None;
+        for step in 1..PROBES {
+            let bucket = &self.buckets[(home + step) & (self.buckets.len() - 1)];
+            if let Some(entry) = bucket.entry_of(key) {
+                return Some(bucket.value(entry));
+            }
+            // It would stand here, as no place is ever given up.
+            if bucket.entry_of(0).is_some() {
+                return None;
+            }
         }
-        (1..PROBES).find_map(|step| {
-            let bucket = (home + step) & (self.buckets.len() - 1);
-            Some((bucket, self.buckets[bucket].entry_of(key)?))
-        })
-    }
-
-    /// Changes the value of a key that is there; says whether it is.
-    pub fn set(&mut self, key: Key, hash: u64, value: Value) -> bool {
-        let home = self.home(hash);
-        let place = self.buckets[home]
-            .entry_of(key)
-            .map(|entry| (home, entry))
-            .or_else(|| self.place_behind(key, home));
-        if let Some((bucket, entry)) = place {
-            self.buckets[bucket].put(entry, key, value);
-        }
-        place.is_some()
+        None
     }
 
     /// Is there a key without a place in the bucket of this hash, which [may](Self::insert) have none at all?
@@ -236,15 +221,16 @@ impl ShortTable {
         self.buckets[self.home(hash)].overflows()
     }
 
-    /// Puts a key that is not there. False where all its places are taken; then its bucket [overflows](Self::overflows).
+    /// Puts a key, or changes its value. False where all its places are taken; then its bucket
+    /// [overflows](Self::overflows).
     pub fn insert(&mut self, key: Key, hash: u64, value: Value) -> bool {
         let home = self.home(hash);
         let mask = self.buckets.len() - 1;
         for step in 0..PROBES {
             let bucket = &mut self.buckets[(home + step) & mask];
-            if let Some(entry) = bucket.entry_of(0) {
+            if let Some(entry) = bucket.entry_of(key).or_else(|| bucket.entry_of(0)) {
+                self.len += usize::from(bucket.keys[entry] == 0);
                 bucket.put(entry, key, value);
-                self.len += 1;
                 return true;
             }
             self.buckets[home].values[1][INLINE] |= OVERFLOWS;
@@ -334,10 +320,12 @@ mod tests {
             }
             for (&key, &old) in &map {
                 prop_assert_eq!(table.get(key, hash(key)), Some(old));
-                prop_assert!(table.set(key, hash(key), value(7)));
+                prop_assert!(table.insert(key, hash(key), value(7)));
                 prop_assert_eq!(table.get(key, hash(key)), Some(value(7)));
             }
-            prop_assert!(!table.set(key_at(b"absent", 0, 6), hash(key_at(b"absent", 0, 6)), value(7)));
+            prop_assert_eq!(table.len(), map.len());
+            let absent = key_at(b"absent", 0, 6);
+            prop_assert_eq!(table.get(absent, hash(absent)), None);
         }
     }
 

@@ -171,7 +171,7 @@ fn give(
 }
 
 /// Ids that are copied whether there are so many or not.
-const TOGETHER: usize = 8;
+const TOGETHER: usize = 16;
 
 /// Puts the ids that stand apart into `room`; says how many they are. There are none where they have no room.
 #[inline]
