@@ -23,6 +23,7 @@ pub use automaton::{Automaton, NO_KEY, State};
 pub use code_units::{CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
 pub use merge_table::{MergeTable, NO_MERGE};
 pub use pair_table::{Entry, PairTable};
+pub use prefetch::Ahead;
 pub use repeat::end_of_repeat;
 pub use thread_time::thread_time;
 pub use trie::Trie;

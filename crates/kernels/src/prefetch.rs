@@ -1,5 +1,49 @@
 //! Asking for memory before it is needed.
 
+/// Memory that is read later, brought near a little at a time while other work goes on.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ahead {
+    at: usize,
+    end: usize,
+}
+
+/// Bytes that come together.
+const LINE: usize = 64;
+
+impl Ahead {
+    /// These items. They need not live until they are brought: nothing is read but by the machine, which asks nobody.
+    pub fn of<T>(items: &[T]) -> Self {
+        let at = items.as_ptr().addr();
+        Self { at, end: at + size_of_val(items) }
+    }
+
+    /// How many bytes of these come before `later` does, which is the rest of them.
+    pub fn bytes_before(self, later: Self) -> usize {
+        later.at.saturating_sub(self.at).min(self.end - self.at)
+    }
+
+    /// At most so many bytes of them.
+    #[must_use]
+    pub fn first(self, bytes: usize) -> Self {
+        Self { end: self.end.min(self.at.saturating_add(bytes)), ..self }
+    }
+
+    /// Brings the next `bytes` into the second-level cache.
+    #[inline]
+    pub fn bring(&mut self, bytes: usize) {
+        let end = self.end.min(self.at.saturating_add(bytes));
+        while self.at < end {
+            #[cfg(target_arch = "x86_64")]
+            {
+                use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+                // SAFETY: SSE is part of x86-64; the address is only a hint, and any may be given.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::without_provenance(self.at)) }
+            }
+            self.at += LINE;
+        }
+    }
+}
+
 /// Brings the line of `items[index]` near, where the machine knows how. Changes nothing else.
 #[inline]
 pub(crate) fn prefetch<T>(items: &[T], index: usize) {
@@ -11,4 +55,22 @@ pub(crate) fn prefetch<T>(items: &[T], index: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (items, index);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_ahead_comes_in_order_and_ends() {
+        let items = [0_u32; 100];
+        let mut ahead = Ahead::of(&items);
+        assert_eq!(ahead.bytes_before(Ahead::of(&items[30..])), 120);
+        assert_eq!(ahead.first(130).bytes_before(Ahead::of(&items[90..])), 130);
+        ahead.bring(1);
+        assert_eq!(Ahead::of(&items).bytes_before(ahead), LINE);
+        ahead.bring(usize::MAX);
+        assert_eq!(Ahead::of(&items).bytes_before(ahead), 400);
+        Ahead::default().bring(usize::MAX);
+    }
 }

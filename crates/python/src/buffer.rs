@@ -11,8 +11,8 @@ use pyo3::types::string::PyStringData;
 use pyo3::types::{PyCapsule, PyInt, PyList, PyString};
 use tokenmill_core::error::Error;
 use tokenmill_core::ids::TokenId;
+use tokenmill_kernels::{Ahead, CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
 use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
-use tokenmill_kernels::{CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
 
 use crate::convert::wrong_type;
 use crate::errors::raise;
@@ -96,6 +96,15 @@ impl Units<'_> {
             Self::Four(units) => append(units, at, end, surrogates, text, pairs),
         };
         all.then_some(true)
+    }
+
+    /// What is appended from `at` on.
+    pub(crate) fn ahead(&self, at: usize) -> Ahead {
+        match self {
+            Self::One(units) => Ahead::of(&units[at..]),
+            Self::Two(units) => Ahead::of(&units[at..]),
+            Self::Four(units) => Ahead::of(&units[at..]),
+        }
     }
 }
 

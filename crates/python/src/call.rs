@@ -62,7 +62,8 @@ pub(crate) fn in_blocks<'py, T: Send>(
     let mut at = 0;
     let mut more = |text: &mut String| {
         let more = units.append(&mut at, surrogates, text);
-        more.ok_or_else(|| Error::argument("the text has a surrogate"))
+        let more = more.ok_or_else(|| Error::argument("the text has a surrogate"))?;
+        Ok(more.then(|| units.ahead(at)))
     };
     match run(py, units.len(), |watch| work(&mut more, watch)) {
         Ok(result) => Ok(Some(result)),

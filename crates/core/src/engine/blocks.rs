@@ -1,4 +1,6 @@
 //! A long text that comes in blocks, each encoded while it is in the cache: the whole of it is never in memory.
+use tokenmill_kernels::Ahead;
+
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
 use crate::watch::Watch;
@@ -12,8 +14,9 @@ const BLOCK: usize = 64 << 10;
 /// A cut is looked for so far before the end of a block, then farther.
 const BACK: [usize; 3] = [1 << 8, 1 << 12, 1 << 16];
 
-/// Where the text comes from: appends more of it, any amount; `false` where it has ended.
-pub type More<'a> = dyn FnMut(&mut String) -> Result<bool> + 'a;
+/// Where the text comes from: appends more of it, any amount, and says where the rest will be read from; `None`
+/// where it has ended.
+pub type More<'a> = dyn FnMut(&mut String) -> Result<Option<Ahead>> + 'a;
 
 impl Engine {
     /// May a text come in blocks under this policy? Only where pretokens are all that is looked at.
@@ -57,16 +60,22 @@ impl Engine {
         };
         let mut text = String::with_capacity(4 * size);
         let mut enough = size;
+        let mut ahead = Ahead::default();
         loop {
+            let (before, length) = (ahead, text.len());
             while text.len() < enough {
-                if !more(&mut text)? {
+                let Some(rest) = more(&mut text)? else {
                     return self.encode_into(Text::Str(&text), &Special::Text, watch, sink);
-                }
+                };
+                ahead = rest;
             }
             let cut = |back: &usize| splitter.safe_cut(&text, text.len().saturating_sub(*back));
             match BACK.iter().find_map(cut) {
                 Some(cut) => {
-                    self.encode_into(Text::Str(&text[..cut]), &Special::Text, watch, sink)?;
+                    // The next block is brought near while this one is encoded.
+                    let bytes = before.bytes_before(ahead);
+                    let next = (ahead.first(bytes), bytes.div_ceil((text.len() - length).max(1)));
+                    self.encode_with(Text::Str(&text[..cut]), &Special::Text, next, watch, sink)?;
                     text.drain(..cut);
                     enough = size;
                 }
@@ -109,7 +118,10 @@ mod tests {
             engine.encode(Text::Str(&text), &Special::Text, 1, &Unwatched, &mut whole).unwrap();
             let mut parts = pieces.iter();
             let mut more = |text: &mut String| {
-                Ok(parts.next().map(|piece| text.push_str(piece)).is_some())
+                Ok(parts.next().map(|piece| {
+                    text.push_str(piece);
+                    Ahead::of(piece.as_bytes())
+                }))
             };
             let mut ids = Vec::new();
             engine.for_each_block(size, &mut more, &Unwatched, &mut ids).unwrap();

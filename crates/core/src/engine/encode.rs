@@ -1,4 +1,6 @@
 //! Text to ids: cut out added tokens, normalize and split what is between them, run the model.
+use tokenmill_kernels::Ahead;
+
 use crate::aligned::{Origins, Piece, Rewritten};
 use crate::error::{Error, Kind, Place, Result};
 use crate::ids::TokenId;
@@ -238,11 +240,24 @@ impl Engine {
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<()> {
+        self.encode_with(text, special, Default::default(), watch, sink)
+    }
+
+    /// The same; meanwhile memory is brought near, so many bytes for each of the text.
+    pub(super) fn encode_with<S: Sink>(
+        &self,
+        text: Text<'_>,
+        special: &Special,
+        ahead: (Ahead, usize),
+        watch: &dyn Watch,
+        sink: &mut S,
+    ) -> Result<()> {
         self.refuse_special(text.as_bytes(), special, watch)?;
         let recognised = Recognised::new(&self.parts, special)?;
         let mut ticker = Ticker::new(watch);
         self.workers.with(|worker| {
             worker.scratch.wants_ends = S::WANTS_ENDS;
+            worker.chunk.ahead = ahead;
             let mut run = Run { recognised: &recognised, worker, ticker: &mut ticker };
             match text.known() {
                 Text::Str(text) => self.encode_text(text, 0, &mut run, sink),

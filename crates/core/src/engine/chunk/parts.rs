@@ -1,4 +1,5 @@
 //! What a chunk holds: the parts of a text that were found, and what becomes of them.
+use tokenmill_kernels::Ahead;
 use tokenmill_kernels::cpu::{self, Level};
 use tokenmill_kernels::short_table::parts::{Given, Part};
 use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
@@ -81,6 +82,8 @@ pub(in super::super) struct Chunk {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) work: usize,
+    /// What is brought near while pretokens are put, and how many bytes of it for each of a text.
+    pub(in super::super) ahead: (Ahead, usize),
     pub(in super::super) others: Others,
     pub(super) ids: [TokenId; IDS],
 }
@@ -94,6 +97,7 @@ impl Default for Chunk {
             start: 0,
             end: 0,
             work: 0,
+            ahead: Default::default(),
             others: Others::default(),
             ids: [0; IDS],
         }
@@ -123,6 +127,8 @@ impl Chunk {
         let room = &mut self.parts[self.length..];
         let count = learnt.table().0.ask(self.level, text, self.end, ends, room);
         if let Some(last) = count.checked_sub(1) {
+            let (ahead, rate) = &mut self.ahead;
+            ahead.bring((ends[last] - self.end) * *rate);
             self.end = ends[last];
         }
         self.length += count;
