@@ -5,7 +5,12 @@
 //! length, so that nothing is mispredicted where scripts mix.
 #![allow(unsafe_code)]
 
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
 use std::mem::MaybeUninit;
+
+use crate::cpu::{self, Level};
 
 /// Units that one round reads; what they become waits in the first-level cache.
 const BLOCK: usize = 512;
@@ -60,12 +65,16 @@ pub enum Width {
 /// Appends code units to a text, up to the first that is no character (a surrogate, or above
 /// U+10FFFF); how many these are.
 pub fn append_code_units<U: CodeUnit>(text: &mut String, units: &[U]) -> usize {
+    append(cpu::level(), text, units)
+}
+
+fn append<U: CodeUnit>(level: Level, text: &mut String, units: &[U]) -> usize {
     // SAFETY: `encode` gives whole characters in UTF-8, and nothing else is appended.
     let bytes = unsafe { text.as_mut_vec() };
     let mut encoded = [0; 4 * BLOCK];
     let mut done = 0;
     for block in units.chunks(BLOCK) {
-        let (read, written) = encode(block, &mut encoded);
+        let (read, written) = encode(level, block, &mut encoded);
         bytes.extend_from_slice(&encoded[..written]);
         done += read;
         if read < block.len() {
@@ -88,7 +97,18 @@ pub fn guess_length<U: CodeUnit>(units: &[U]) -> usize {
 }
 
 /// UTF-8 of a block of units up to the first that is no character; units read and bytes written.
-fn encode<U: CodeUnit>(units: &[U], encoded: &mut [u8; 4 * BLOCK]) -> (usize, usize) {
+fn encode<U: CodeUnit>(level: Level, units: &[U], encoded: &mut [u8; 4 * BLOCK]) -> (usize, usize) {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 if Level::Avx512.is_available() && is_x86_feature_detected!("avx512vbmi2") => {
+            // SAFETY: the features of the level, and the one beyond it, were found to be there in this very arm.
+            unsafe { x86::encode(units, encoded) }
+        }
+        _ => encode_portable(units, encoded),
+    }
+}
+
+fn encode_portable<U: CodeUnit>(units: &[U], encoded: &mut [u8; 4 * BLOCK]) -> (usize, usize) {
     let (groups, rest) = units.as_chunks::<GROUP>();
     let mut at = 0;
     for (i, group) in groups.iter().enumerate() {
@@ -255,10 +275,14 @@ mod tests {
     }
 
     fn assert_twins_agree<U: CodeUnit>(units: &[U]) {
-        let (mut text, mut plain) = ("é".to_owned(), "é".to_owned());
-        assert_eq!(append_code_units(&mut text, units), append_one_by_one(&mut plain, units));
-        assert_eq!(text.as_bytes(), plain.as_bytes());
-        assert_measures_and_goes_back(&text);
+        let mut plain = "é".to_owned();
+        let count = append_one_by_one(&mut plain, units);
+        for level in cpu::available() {
+            let mut text = "é".to_owned();
+            assert_eq!(append(level, &mut text, units), count, "{level}");
+            assert_eq!(text.as_bytes(), plain.as_bytes(), "{level}");
+        }
+        assert_measures_and_goes_back(&plain);
     }
 
     fn units_of<U: CodeUnit>(text: &str, count: usize) -> Vec<u32> {
