@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from .files import both, file_of, special
 from .peer_tokenizers import CORPORA, cut, head
 
 Stage = dict[str, Any]
@@ -110,6 +111,15 @@ OTHERS: dict[str, Stage] = {
     "a chain of rewriters": sequence(
         byte_level(prefix=True, regex=False), metaspace("always"), byte_level(prefix=True, regex=True)
     ),
+    # All that stands for a byte of the first character is at the start.
+    "first behind bytes": sequence(
+        byte_level(prefix=False, regex=False),
+        {"type": "FixedLength", "length": 1},
+        metaspace("first", cuts=False),
+    ),
+    "first behind digits of bytes": sequence(
+        byte_level(prefix=True, regex=True), DIGITS, metaspace("first", cuts=False)
+    ),
     "scripts, words, first": sequence(SCRIPTS, WORDS, metaspace("first", cuts=False)),
 }
 
@@ -172,6 +182,18 @@ def test_texts_are_cut_alike(pair: Pair) -> None:
     signs = random.Random(1)
     nasty = ["".join(signs.choices(NASTY, k=signs.randint(1, 14))) for _ in range(60)]
     pair.compare([*TEXTS, *nasty])
+
+
+def test_all_bytes_of_the_first_character_are_at_the_start(native: Any, tmp_path: Path) -> None:
+    """Whichever stage wrote them, and each of them gets a mark in front where it is a piece of its own."""
+    steps = sequence({"type": "FixedLength", "length": 1}, metaspace("first"))
+    tokens = ["u", "Ã", "▁Ã", "©", "▁©", "<s>"]
+    added = [special(5, "<s>")]
+    normalizer = {"type": "ByteLevel"}
+    file = file_of(tokens, normalizer=normalizer, pre_tokenizer=steps, added_tokens=added)
+    ours, theirs = both(native, tmp_path, file)
+    for text, ids in {"éé": [2, 4, 1, 3], "<s>é": [5, 1, 3], "é<s>é": [2, 4, 5, 1, 3]}.items():
+        assert ours.encode(text, special="parse") == theirs.encode(text).ids == ids
 
 
 @given(texts=st.lists(st.text(st.sampled_from(NASTY), max_size=14) | st.text(max_size=8), max_size=20))

@@ -25,6 +25,9 @@ pub enum Origins<'a> {
         base: usize,
         /// One for each byte.
         each: &'a [Origin],
+        /// How many bytes the first character of the caller's text has; 0 where the segment starts
+        /// further behind.
+        first: usize,
     },
     /// Nobody asked.
     Untracked,
@@ -36,7 +39,9 @@ impl Origins<'_> {
     pub fn slice(self, range: Span) -> Self {
         match self {
             Self::Same(at) => Self::Same(at + range.start),
-            Self::Mapped { base, each } => Self::Mapped { base, each: &each[range.start..range.end] },
+            Self::Mapped { base, each, first } => {
+                Self::Mapped { base, each: &each[range.start..range.end], first }
+            }
             Self::Untracked => Self::Untracked,
         }
     }
@@ -48,7 +53,7 @@ impl Origins<'_> {
         match self {
             Self::Same(at) => Span::new(at + range.start, at + range.end),
             Self::Untracked => Span::new(0, 0),
-            Self::Mapped { base, each } => {
+            Self::Mapped { base, each, .. } => {
                 let start = each.get(range.start).map(|origin| origin.start as usize);
                 if range.is_empty() {
                     let before = || each.last().map_or(0, |origin| origin.end as usize);
@@ -90,6 +95,16 @@ impl<'a> Piece<'a> {
     pub fn span(self) -> Span {
         self.origins.span(Span::new(0, self.text.len()))
     }
+
+    /// Does it start within the first character of the caller's text? What stands for a single byte
+    /// of that character does, whichever byte it is.
+    pub fn is_at_start(self) -> bool {
+        let start = self.span().start;
+        match self.origins {
+            Origins::Mapped { first, .. } => start < first.max(1),
+            Origins::Same(_) | Origins::Untracked => start == 0,
+        }
+    }
 }
 
 /// A text that a stage has made, kept for the next one.
@@ -98,6 +113,8 @@ pub struct Rewritten {
     text: String,
     each: Vec<Origin>,
     base: usize,
+    /// As in [`Origins::Mapped`].
+    first: usize,
     tracks: bool,
 }
 
@@ -107,10 +124,12 @@ impl Rewritten {
         self.text.clear();
         self.each.clear();
         self.text.reserve(from.text.len());
-        (self.base, self.tracks) = match from.origins {
-            Origins::Same(at) => (at, true),
-            Origins::Mapped { base, .. } => (base, true),
-            Origins::Untracked => (0, false),
+        (self.base, self.first, self.tracks) = match from.origins {
+            // This is the caller's text itself.
+            Origins::Same(0) => (0, from.text.chars().next().map_or(0, char::len_utf8), true),
+            Origins::Same(at) => (at, 0, true),
+            Origins::Mapped { base, first, .. } => (base, first, true),
+            Origins::Untracked => (0, 0, false),
         };
         if self.tracks {
             self.each.reserve(from.text.len());
@@ -185,7 +204,7 @@ impl Rewritten {
     /// What was made.
     pub fn piece(&self) -> Piece<'_> {
         let origins = if self.tracks {
-            Origins::Mapped { base: self.base, each: &self.each }
+            Origins::Mapped { base: self.base, each: &self.each, first: self.first }
         } else {
             Origins::Untracked
         };
@@ -223,5 +242,26 @@ mod tests {
         assert_eq!(piece.slice(Span::new(0, 1)).span(), Span::new(10, 13));
         assert_eq!(piece.slice(Span::new(1, 2)).span(), Span::new(13, 14));
         assert_eq!(piece.origins.span(Span::new(2, 2)), Span::new(14, 14));
+    }
+
+    #[test]
+    fn all_that_stands_for_the_first_character_is_at_the_start() {
+        let starts = |at| {
+            let original = Piece::original("éb", at);
+            let (mut first, mut second) = (Rewritten::default(), Rewritten::default());
+            first.start(original);
+            first.put_char('Ã', original, Span::new(0, 1));
+            first.put_char('©', original, Span::new(1, 2));
+            first.put_char('b', original, Span::new(2, 3));
+            second.start(first.piece());
+            second.keep(first.piece(), Span::new(0, 5));
+            let found = |made: &Rewritten| {
+                [0, 2, 4].map(|start| made.piece().slice(Span::new(start, 5)).is_at_start())
+            };
+            assert_eq!(found(&first), found(&second));
+            found(&second)
+        };
+        assert_eq!(starts(0), [true, true, false]);
+        assert_eq!(starts(1), [false, false, false]);
     }
 }

@@ -35,7 +35,7 @@ impl Metaspace {
             && match self.prepend {
                 PrependScheme::Always => true,
                 // Of the caller's text: what a normalizer has cut off counts.
-                PrependScheme::First => piece.span().start == 0,
+                PrependScheme::First => piece.is_at_start(),
                 PrependScheme::Never => false,
             };
         if !self.split {
