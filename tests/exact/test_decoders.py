@@ -151,3 +151,20 @@ def test_a_chain_that_explodes_is_refused(native: Any, tmp_path: Path) -> None:
         native.load(path)
     assert error.value.kind == "limit"
     assert error.value.field.startswith("decoder")
+
+
+def test_an_added_token_that_is_a_byte_of_the_vocabulary_stands_for_that_byte(
+    native: Any, tmp_path: Path
+) -> None:
+    """The model gives its id for a part of a character, which would come apart otherwise."""
+    byte_level = {**BYTE_LEVEL, "add_prefix_space": False}
+    vocab = {token: number for number, token in enumerate(["æ", "¼", "¢", "Ġ", "a"])}
+    added = [special(2, "¢", special=False), special(3, "Ġ", special=False)]
+    model = {"type": "BPE", "vocab": vocab, "merges": []}
+    stages = {"pre_tokenizer": byte_level, "decoder": byte_level}
+    ours, theirs = both(native, tmp_path, file_of([""], model=model, added_tokens=added, **stages))
+    for text, decoded in {"漢 a": "漢 a", "¢": "\ufffd", "aĠa": "a a"}.items():
+        ids = ours.encode(text)
+        assert ids == theirs.encode(text).ids
+        assert ours.decode(ids) == theirs.decode(ids) == decoded
+        assert ours.decode(ids, skip_special_tokens=True) == decoded

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
+from .files import both, file_of, special
 from .peer_tokenizers import merges_of, peer_training, saved, written_merges
 from .test_splits import our_spans
 from .test_tiktoken import tiktoken_encoding
@@ -48,7 +49,7 @@ def test_the_page_names_tests_that_exist_and_versions_that_are_installed() -> No
 # ---- tokenizers: encoding and decoding ----------------------------------------------------------
 
 
-def test_a_special_token_outside_of_ascii_decodes_to_itself_here(native: Any, tmp_path: Path) -> None:
+def test_an_added_token_outside_of_ascii_decodes_to_itself_here(native: Any, tmp_path: Path) -> None:
     """The byte-level decoder reads characters of added tokens as bytes where it can."""
     from tokenizers import Tokenizer
 
@@ -59,6 +60,14 @@ def test_a_special_token_outside_of_ascii_decodes_to_itself_here(native: Any, tm
     assert [tok.decode([number]) for number in ids] == literals
     theirs = [peer.decode([number], skip_special_tokens=False) for number in ids]
     assert theirs == ["<\ufffd>", " q", "<日>", "<é日>"]
+    # So do those that are not special, where the vocabulary has no such token.
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+    model = {"type": "BPE", "vocab": {"a": 0}, "merges": []}
+    added = [special(1, "é", special=False)]
+    stages = {"pre_tokenizer": byte_level, "decoder": byte_level}
+    tok, peer = both(native, tmp_path, file_of([""], model=model, added_tokens=added, **stages))
+    assert tok.encode("aé") == peer.encode("aé").ids == [0, 1]
+    assert (tok.decode([0, 1]), peer.decode([0, 1])) == ("aé", "a\ufffd")
 
 
 def test_an_unknown_character_is_an_error_here_and_nothing_in_the_peer(native: Any, tmp_path: Path) -> None:

@@ -33,10 +33,11 @@ impl Vocabulary {
         let tokens = Arc::clone(description.model.tokens());
         let added = description.added_tokens.clone();
         let endings = Endings::of(description);
+        let is_byte_level = description.is_byte_level();
         let mut decoded = DecodedTokens::with_capacity(tokens.len() + added.len());
         let (mut next_token, mut next_added) = (0, 0);
-        // Both lists ascend: merge them by id. An id decodes to the added token that has it, else to
-        // the first ordinary one.
+        // Both lists ascend: merge them by id. An id decodes to the added token that has it, unless the
+        // model gives it too, else to the first ordinary one.
         while next_token < tokens.len() || next_added < added.len() {
             let token_id = tokens.ids().get(next_token).copied().unwrap_or(NO_ID);
             let added_id = added.get(next_added).map_or(NO_ID, |token| token.id);
@@ -45,7 +46,9 @@ impl Vocabulary {
             next_token += tokens.ids()[first..].iter().take_while(|&&other| other == id).count();
             if added_id == id {
                 let token = &added[next_added];
-                decoded.push(id, token.content.as_bytes(), token.is_special);
+                let ordinary = (first..next_token).map(|index| tokens.bytes(index));
+                let bytes = bytes_of_model(token, ordinary, is_byte_level);
+                decoded.push(id, bytes.unwrap_or(token.content.as_bytes()), token.is_special);
                 next_added += 1;
             } else {
                 let bytes = tokens.bytes(first);
@@ -65,7 +68,7 @@ impl Vocabulary {
             }
         }
         Self {
-            written_in_byte_alphabet: description.is_byte_level(),
+            written_in_byte_alphabet: is_byte_level,
             tokens,
             added,
             decoded: decoded.finish(),
@@ -235,6 +238,21 @@ impl Vocabulary {
     }
 }
 
+/// What an added token decodes to where it is one of the `ordinary` tokens of its id as well, written in
+/// the byte alphabet, and not special: the model gives the id for these bytes, which may be no more
+/// than a part of a character, and most texts with the id have it from the model.
+fn bytes_of_model<'a>(
+    token: &AddedToken,
+    mut ordinary: impl Iterator<Item = &'a [u8]>,
+    is_byte_level: bool,
+) -> Option<&'a [u8]> {
+    if token.is_special || !is_byte_level {
+        return None;
+    }
+    let read = byte_alphabet::read(&token.content)?;
+    ordinary.find(|&bytes| bytes == read)
+}
+
 /// How many bytes at the end of each ordinary token are an end-of-word mark, by index.
 ///
 /// The mark is known by how a token came to be, not by how it is spelled: text may hold the
@@ -301,6 +319,23 @@ mod tests {
         let description = Description { added_tokens, ..Description::of_bpe(&Split::Whole, model) };
         description.validate().unwrap();
         Vocabulary::new(&description)
+    }
+
+    #[test]
+    fn an_added_token_that_the_model_gives_too_decodes_to_the_bytes_of_the_model() {
+        let added = |content: &str, is_special| {
+            let token = AddedToken { is_special, ..AddedToken::special(0, content) };
+            let tokens = TokenList::from_entries(vec![(0, b"\xa2".to_vec()), (0, b"a".to_vec())]);
+            let model = Bpe::plain(Alphabet::Bytes, tokens, Merges::ById);
+            let description =
+                Description { added_tokens: vec![token], ..Description::of_bpe(&Split::Whole, model) };
+            Vocabulary::new(&description).decoded(0).unwrap().to_vec()
+        };
+        assert_eq!(added("¢", false), b"\xa2");
+        assert_eq!(added("¢", true), "¢".as_bytes());
+        // The byte of this one is no token.
+        assert_eq!(added("é", false), "é".as_bytes());
+        assert_eq!(added("漢", false), "漢".as_bytes());
     }
 
     #[test]
