@@ -228,6 +228,41 @@ def test_text_never_becomes_a_special_token_that_shares_the_id_of_another(
     assert (tok.encode("c"), tok.encode("b"), tok.encode("b", special="parse")) == ([0], [0], [2])
 
 
+@pytest.mark.parametrize("is_special", [False, True])
+def test_what_is_numbered_behind_a_lost_token_keeps_its_id_when_it_is_saved(
+    native: Any, tmp_path: Path, is_special: bool
+) -> None:
+    """`z` and `b` are both 5, and `b` counts. A file that the peer saves has no `z`, and `w` becomes 5."""
+    added = [special(0, content, special=is_special) for content in "xyzw"]
+    path = written(tmp_path, as_file(words({"a": 1, "b": 5}), [*added, token("b")]))
+    tok, peer = native.load(path), peer_of(path)
+    ids = {"x": 3, "y": 4, "z": 0, "w": 6, "b": 5, "a": 1}
+    saved, theirs = tmp_path / "saved.json", tmp_path / "theirs.json"
+    tok.save(saved)
+    peer.save(str(theirs))
+    again = native.load(saved)
+    assert again == tok
+    assert again.fingerprint == tok.fingerprint
+    for text, number in ids.items():
+        assert peer.encode(text).ids == peer_of(saved).encode(text).ids == [number]
+        assert tok.encode(text, special="parse") == again.encode(text, special="parse") == [number]
+    assert peer_of(theirs).encode("w").ids == [5]
+    # The name of the lost one is not kept.
+    assert (peer.token_to_id("z"), tok.token_to_id("z")) == (5, None)
+    assert sorted(again.vocab) == sorted(tok.vocab) == ["[UNK]", "a", "b", "w", "x", "y"]
+
+
+def test_what_takes_a_number_has_a_name_of_its_own(native: Any, tmp_path: Path) -> None:
+    model = words({"a": 1, "<number 5>": 2, "b": 5})
+    tok = native.load(written(tmp_path, as_file(model, [token(content) for content in "yzwb"])))
+    tok.save(tmp_path / "saved.json")
+    contents = [
+        entry["content"] for entry in json.loads((tmp_path / "saved.json").read_text())["added_tokens"]
+    ]
+    assert contents == ["y", "<number 5>>", "b", "w"]
+    assert native.load(tmp_path / "saved.json") == tok
+
+
 def test_a_pair_of_files_may_share_ids_too(native: Any, tmp_path: Path) -> None:
     from tokenizers import Tokenizer, models
 

@@ -114,20 +114,66 @@ pub(super) fn report_taken_ids(
     Ok(())
 }
 
-/// Which of the added tokens, ascending by id, may be left out of the model's vocabulary, which has
-/// `tokens` ordinary ones: the last ones, if the reference numbers them alike without that. The one
-/// at `needed` must stand there, and so must those before it.
-pub(super) fn numbered(
+/// How added tokens stand in a file so that the reference gives them their ids.
+pub(super) struct Numbering {
+    /// Which of them, ascending by id, may be left out of the model's vocabulary.
+    pub(super) is_numbered: Vec<bool>,
+    /// Which of them need an entry in front that takes their number and does nothing else.
+    pub(super) has_gap: Vec<bool>,
+}
+
+/// The numbering of added tokens, ascending by id, beside a model with `tokens` ordinary ones. The one at
+/// `needed` must stand in the model's vocabulary, and so must those before it.
+pub(super) fn numbering(
     added: &[AddedToken],
     is_ordinary: impl Fn(&AddedToken) -> bool,
     tokens: usize,
     needed: Option<usize>,
-) -> Vec<bool> {
+) -> Numbering {
     // Those that are ordinary tokens as well are there in any case.
     let own: Vec<bool> = added.iter().map(|token| !is_ordinary(token)).collect();
+    let first = needed.map_or(0, |needed| needed + 1);
+    numbered_in_a_row(added, &own, tokens, first).unwrap_or_else(|| Numbering {
+        is_numbered: numbered_at_the_end(added, &own, tokens, first),
+        has_gap: vec![false; added.len()],
+    })
+}
+
+/// All from the first one on whose id is no number of the model's vocabulary, if they are numbered so.
+///
+/// A number that an ordinary token has already, which is an added one as well, is given twice by the
+/// reference, and the added token that came to it first is none any more; what follows counts on.
+fn numbered_in_a_row(added: &[AddedToken], own: &[bool], tokens: usize, first: usize) -> Option<Numbering> {
+    let last = own.iter().rposition(|&own| own)?;
+    let mut numbering =
+        Numbering { is_numbered: vec![false; added.len()], has_gap: vec![false; added.len()] };
+    let mut next = tokens + own[..first].iter().filter(|&&own| own).count();
+    let mut are_listed = true;
+    for i in first..=last {
+        let id = added[i].id as usize;
+        if own[i] && are_listed && id < next {
+            next += 1;
+        } else if own[i] {
+            if id != next {
+                return None;
+            }
+            are_listed = false;
+            numbering.is_numbered[i] = true;
+            next += 1;
+        } else if id == next {
+            are_listed = false;
+            numbering.has_gap[i] = true;
+            next += 1;
+        }
+    }
+    Some(numbering)
+}
+
+/// The last ones, if the reference numbers them alike without the vocabulary.
+fn numbered_at_the_end(added: &[AddedToken], own: &[bool], tokens: usize, first: usize) -> Vec<bool> {
     let mut size = tokens + own.iter().filter(|&&own| own).count();
     let mut numbered = vec![false; added.len()];
-    for i in (needed.map_or(0, |needed| needed + 1)..added.len()).rev() {
+    for i in (first..added.len()).rev() {
         if own[i] && added[i].id as usize + 1 == size {
             numbered[i] = true;
             size -= 1;

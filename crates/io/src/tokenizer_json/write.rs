@@ -12,9 +12,10 @@ use tokenmill_core::engine::Engine;
 use tokenmill_core::error::Result;
 use tokenmill_core::ids::TokenId;
 
+use super::added::{self, Numbering};
 use super::fields::cannot;
 use super::numbers;
-use super::{added, decoders, limits, normalizers, post_processors, pre_tokenizers};
+use super::{decoders, limits, normalizers, post_processors, pre_tokenizers};
 
 /// A string as JSON has it.
 pub(crate) fn json_string(text: &str) -> String {
@@ -48,7 +49,7 @@ pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
     let _ = writeln!(text, "\"truncation\": {truncation},");
     let _ = writeln!(text, "\"padding\": {},", limits::write_padding(description.padding.as_ref()));
     text.push_str("\"added_tokens\": [");
-    for (i, token) in description.added_tokens.iter().enumerate() {
+    for (i, token) in added_entries(engine, &description).iter().enumerate() {
         let entry = json!({
             "id": token.id,
             "content": token.content,
@@ -67,6 +68,26 @@ pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
     let _ = writeln!(text, "\"decoder\": {decoder},");
     let _ = writeln!(text, "\"model\": {model}\n}}");
     Ok(text.into_bytes())
+}
+
+/// The added tokens as the file lists them: what takes a number and does nothing else stands in front of
+/// the token that has the id.
+fn added_entries<'a>(engine: &Engine, description: &'a Description) -> Vec<Cow<'a, AddedToken>> {
+    let vocabulary = engine.vocabulary();
+    let has_gap = numbering(engine, description).has_gap;
+    let mut entries = Vec::with_capacity(has_gap.len());
+    for (token, has_gap) in description.added_tokens.iter().zip(has_gap) {
+        if has_gap {
+            let mut content = format!("<number {}>", token.id);
+            while vocabulary.id_of_written(&content).is_some() {
+                content.push('>');
+            }
+            let taker = AddedToken { is_special: false, ..AddedToken::special(token.id, &content) };
+            entries.push(Cow::Owned(taker));
+        }
+        entries.push(Cow::Borrowed(token));
+    }
+    entries
 }
 
 /// Decoding in the steps of the file.
@@ -110,18 +131,23 @@ fn unk(engine: &Engine, id: Option<TokenId>) -> String {
     id.and_then(|id| engine.vocabulary().written(id)).unwrap_or_else(|| "<unk>".to_owned())
 }
 
-/// The tokens that stand in the model's vocabulary, as they are written: the ordinary ones, those
-/// added ones that must, and the unknown one.
-fn listed<'a>(engine: &'a Engine, description: &Description) -> Vec<(TokenId, Cow<'a, str>)> {
+/// How the reference comes to the ids of added tokens.
+fn numbering(engine: &Engine, description: &Description) -> Numbering {
     let vocabulary = engine.vocabulary();
     let added = vocabulary.added();
-    let tokens = vocabulary.tokens();
     let is_ordinary = |token: &AddedToken| vocabulary.holds_as_ordinary(token);
     let unk = description.model.unk().filter(|_| !matches!(description.model, Model::Unigram(_)));
     // The unknown token must be in the vocabulary: the reference looks it up there.
     let unk = unk.and_then(|unk| added.iter().rposition(|token| token.id == unk && !is_ordinary(token)));
-    let numbered = added::numbered(added, is_ordinary, tokens.len(), unk);
-    let later = added.iter().zip(numbered).filter(|(_, numbered)| *numbered);
+    added::numbering(added, is_ordinary, vocabulary.tokens().len(), unk)
+}
+
+/// The tokens that stand in the model's vocabulary, as they are written: the ordinary ones, those
+/// added ones that must, and the unknown one.
+fn listed<'a>(engine: &'a Engine, description: &Description) -> Vec<(TokenId, Cow<'a, str>)> {
+    let vocabulary = engine.vocabulary();
+    let later = vocabulary.added().iter().zip(numbering(engine, description).is_numbered);
+    let later = later.filter(|(_, is_numbered)| *is_numbered);
     let later: HashSet<&str> = later.map(|(token, _)| token.content.as_str()).collect();
     let is_listed = |(_, written): &(TokenId, Cow<'_, str>)| !later.contains(written.as_ref());
     vocabulary.entries().filter(is_listed).collect()
