@@ -15,7 +15,7 @@ pub const SHORT: usize = 15;
 pub const INLINE: usize = 3;
 
 /// A look-up sees at most so many buckets, so that no crafted keys can make look-ups slow.
-const PROBES: usize = 4;
+const PROBES: usize = 8;
 
 /// A pretoken of 1 to [`SHORT`] bytes, its length in the highest byte.
 pub type Key = u128;
