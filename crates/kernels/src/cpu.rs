@@ -93,6 +93,14 @@ impl fmt::Display for Level {
 /// The level in use, as a number; 0 until the processor has been asked.
 static CURRENT: AtomicU8 = AtomicU8::new(0);
 
+/// May vector routines of this level move the chosen bytes of 512 bits together (AVX-512 VBMI2)? Not all machines of the
+/// level have that; where one has not, the routines for the level before do the same.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn moves_bytes(level: Level) -> bool {
+    level == Level::Avx512 && level.is_available() && is_x86_feature_detected!("avx512vbmi2")
+}
+
 /// The levels of this machine, the widest last.
 pub fn available() -> Vec<Level> {
     Level::ALL.into_iter().filter(|level| level.is_available()).collect()

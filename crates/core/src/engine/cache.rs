@@ -251,6 +251,8 @@ impl Learnt {
         if learnt.take(room(FIRST_BITS)) {
             learnt.table = ShortTable::new(FIRST_BITS);
             learnt.full = ROOMY << FIRST_BITS >> 3;
+            learnt.bytes.reserve_exact(BYTES << FIRST_BITS);
+            learnt.ids.reserve_exact(IDS << FIRST_BITS);
         }
         learnt
     }
@@ -406,6 +408,22 @@ mod tests {
         }
         learnt.note(1, usize::from(!is_known), usize::from(is_known));
         is_known
+    }
+
+    #[test]
+    fn what_is_held_is_what_the_budget_says() {
+        for limit in [room(FIRST_BITS), room(FIRST_BITS + 2) - 1, 1 << 20] {
+            let budget = Arc::new(Budget::new(limit));
+            let mut learnt = Learnt::new(&budget);
+            for number in 0..20_000_u32 {
+                let pretoken = format!("a pretoken of {number:9}");
+                let key = key_of(pretoken.as_bytes());
+                learnt.learn(key, short_table::hash(key), pretoken.as_bytes(), &[number; 5]);
+                let apart = learnt.bytes.capacity() + size_of::<TokenId>() * learnt.ids.capacity();
+                assert_eq!(learnt.table.memory() + apart, learnt.held, "{number}");
+                assert_eq!(budget.bytes(), (limit, learnt.held));
+            }
+        }
     }
 
     #[test]

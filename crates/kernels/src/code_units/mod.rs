@@ -100,7 +100,7 @@ pub fn guess_length<U: CodeUnit>(units: &[U]) -> usize {
 fn encode<U: CodeUnit>(level: Level, units: &[U], encoded: &mut [u8; 4 * BLOCK]) -> (usize, usize) {
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if Level::Avx512.is_available() && is_x86_feature_detected!("avx512vbmi2") => {
+        _ if cpu::moves_bytes(level) => {
             // SAFETY: the features of the level, and the one beyond it, were found to be there in this very arm.
             unsafe { x86::encode(units, encoded) }
         }

@@ -18,6 +18,7 @@ pub(super) fn encode<U: CodeUnit>(units: &[U], encoded: &mut [u8; 4 * BLOCK]) ->
         // SAFETY: reads the sixteen numbers of the array, from any alignment.
         let characters = unsafe { _mm512_loadu_si512(characters.as_ptr().cast()) };
         let not_below = |limit: u32| _mm512_cmpge_epu32_mask(characters, number(limit));
+        // There always is, as no unit before has more than four bytes.
         let Some(room) = encoded.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<{ 4 * GROUP }>) else {
             let (read, at) = encode_one_by_one(group, encoded, at);
             return (i * GROUP + read, at);

@@ -37,7 +37,7 @@ impl CharacterClasses {
     ) {
         match level {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 if Level::Avx512.is_available() && is_x86_feature_detected!("avx512vbmi2") => {
+            _ if crate::cpu::moves_bytes(level) => {
                 // SAFETY: the features of the level, and the one beyond it, were found to be there in this very arm.
                 let mut others = unsafe { super::x86::classify_avx512(&self.near, window, leads, out) };
                 while others != 0 {
@@ -73,10 +73,12 @@ impl CharacterClasses {
 }
 
 /// The bits of a word but for so many of the lowest.
+#[cfg(target_arch = "x86_64")]
 fn lowest_but(bits: u64, count: u32) -> u64 {
     (0..count).fold(bits, |bits, _| bits & bits.wrapping_sub(1))
 }
 
+#[cfg(target_arch = "x86_64")]
 fn code_point(window: &[u8; WINDOW], at: usize) -> u32 {
     let mut code_points = [0; BLOCK];
     super::portable::code_points(window, 1 << at, &mut code_points);
@@ -105,7 +107,7 @@ pub fn characters(
 ) -> Characters {
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if Level::Avx512.is_available() && is_x86_feature_detected!("avx512vbmi2") => {
+        _ if crate::cpu::moves_bytes(level) => {
             // SAFETY: the features of the level, and the one beyond it, were found to be there in this very arm.
             unsafe { super::x86::characters_avx512(window, valid, room, from, out) }
         }

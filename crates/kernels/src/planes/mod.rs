@@ -105,7 +105,7 @@ pub const IN_ORDER: [u8; BLOCK] = {
 pub fn places(level: Level, bits: u64, start: usize, offsets: &[u8; BLOCK], out: &mut [usize; BLOCK]) {
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if Level::Avx512.is_available() && is_x86_feature_detected!("avx512vbmi2") => {
+        _ if crate::cpu::moves_bytes(level) => {
             // SAFETY: the features of the level, and the one beyond it, were found to be there in this very arm.
             unsafe { x86::places_avx512(bits, start, offsets, out) }
         }

@@ -122,6 +122,7 @@ fn ask(table: &ShortTable, text: &[u8], mut start: usize, ends: &[usize], parts:
             // SAFETY: `READ` bytes of the text begin here, and bytes may stand anywhere.
             key_of(unsafe { text.as_ptr().add(start).cast::<[u8; READ]>().read() }, length)
         } else {
+            assert!(end <= text.len(), "parts end within the text");
             last_key(text, start, length)
         };
         let hash = hash(key);
@@ -264,6 +265,12 @@ mod tests {
     #[should_panic(expected = "behind each other")]
     fn parts_that_go_back_are_none() {
         ShortTable::new(1).ask(Level::Portable, &[0; 40], 8, &[10, 9], &mut [Part::default(); 2]);
+    }
+
+    #[test]
+    #[should_panic(expected = "within the text")]
+    fn parts_beyond_the_text_are_none() {
+        ShortTable::new(1).ask(Level::Portable, &[0; 9], 0, &[4, 10], &mut [Part::default(); 2]);
     }
 
     #[test]
