@@ -37,8 +37,9 @@ pub(super) fn is_kept(key: Key) -> bool {
 #[derive(Debug)]
 pub(super) struct Segments<'a> {
     bpe: &'a Bpe,
-    /// The text up to the end of the pretoken, and beyond: a key is read faster where there is more behind it.
+    /// The text up to the end of the pretoken.
     pretokens: &'a [u8],
+    /// All of it: a key is read faster where there is more behind it.
     text: &'a [u8],
     mark: Key,
     from: usize,
