@@ -5,6 +5,8 @@
 pub struct Ahead {
     at: usize,
     end: usize,
+    /// Bytes for each unit of the other work.
+    rate: usize,
 }
 
 /// Bytes that come together.
@@ -14,7 +16,7 @@ impl Ahead {
     /// These items. They need not live until they are brought: nothing is read but by the machine, which asks nobody.
     pub fn of<T>(items: &[T]) -> Self {
         let at = items.as_ptr().addr();
-        Self { at, end: at + size_of_val(items) }
+        Self { at, end: at + size_of_val(items), rate: 0 }
     }
 
     /// How many bytes of these come before `later` does, which is the rest of them.
@@ -22,16 +24,17 @@ impl Ahead {
         later.at.saturating_sub(self.at).min(self.end.saturating_sub(self.at))
     }
 
-    /// At most so many bytes of them.
+    /// At most so many bytes of them, to be brought while so much other work goes on.
     #[must_use]
-    pub fn first(self, bytes: usize) -> Self {
-        Self { end: self.end.min(self.at.saturating_add(bytes)), ..self }
+    pub fn first(self, bytes: usize, work: usize) -> Self {
+        let end = self.end.min(self.at.saturating_add(bytes));
+        Self { at: self.at, end, rate: bytes.div_ceil(work.max(1)) }
     }
 
-    /// Brings the next `bytes` into the second-level cache.
+    /// Brings the next of them into the second-level cache, as many as go with this part of the work.
     #[inline]
-    pub fn bring(&mut self, bytes: usize) {
-        let end = self.end.min(self.at.saturating_add(bytes));
+    pub fn bring(&mut self, work: usize) {
+        let end = self.end.min(self.at.saturating_add(work.saturating_mul(self.rate)));
         while self.at < end {
             #[cfg(target_arch = "x86_64")]
             {
@@ -64,13 +67,16 @@ mod tests {
     #[test]
     fn what_is_ahead_comes_in_order_and_ends() {
         let items = [0_u32; 100];
-        let mut ahead = Ahead::of(&items);
-        assert_eq!(ahead.bytes_before(Ahead::of(&items[30..])), 120);
-        assert_eq!(ahead.first(130).bytes_before(Ahead::of(&items[90..])), 130);
+        let all = Ahead::of(&items);
+        assert_eq!(all.bytes_before(Ahead::of(&items[30..])), 120);
+        assert_eq!(all.first(130, 1).bytes_before(Ahead::of(&items[90..])), 130);
+        let mut ahead = all.first(400, 40);
         ahead.bring(1);
-        assert_eq!(Ahead::of(&items).bytes_before(ahead), LINE);
+        assert_eq!(all.bytes_before(ahead), LINE);
+        ahead.bring(5);
+        assert_eq!(all.bytes_before(ahead), 2 * LINE);
         ahead.bring(usize::MAX);
-        assert_eq!((Ahead::of(&items).bytes_before(ahead), ahead.bytes_before(ahead)), (400, 0));
+        assert_eq!((all.bytes_before(ahead), ahead.bytes_before(ahead)), (400, 0));
         Ahead::default().bring(usize::MAX);
     }
 }

@@ -74,7 +74,7 @@ impl Engine {
                 Some(cut) => {
                     // The next block is brought near while this one is encoded.
                     let bytes = before.bytes_before(ahead);
-                    let next = (ahead.first(bytes), bytes.div_ceil((text.len() - length).max(1)));
+                    let next = ahead.first(bytes, text.len() - length);
                     self.encode_with(Text::Str(&text[..cut]), &Special::Text, next, watch, sink)?;
                     text.drain(..cut);
                     enough = size;

@@ -273,10 +273,16 @@ impl Learnt {
         self.table.prefetch(hash);
     }
 
-    /// What is looked up in it, and the ids that stand apart.
+    /// Where many pretokens are looked up together.
     #[inline]
-    pub(super) fn table(&self) -> (&ShortTable, &[TokenId]) {
-        (&self.table, &self.ids)
+    pub(super) fn table(&self) -> &ShortTable {
+        &self.table
+    }
+
+    /// The ids that stand apart from the table.
+    #[inline]
+    pub(super) fn apart(&self) -> &[TokenId] {
+        &self.ids
     }
 
     /// The ids of a value, `None` where it is another pretoken's or that of an empty place.

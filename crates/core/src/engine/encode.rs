@@ -240,15 +240,15 @@ impl Engine {
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<()> {
-        self.encode_with(text, special, Default::default(), watch, sink)
+        self.encode_with(text, special, Ahead::default(), watch, sink)
     }
 
-    /// The same; meanwhile memory is brought near, so many bytes for each of the text.
+    /// The same; what is ahead is brought near meanwhile, as each byte of the text is worked on.
     pub(super) fn encode_with<S: Sink>(
         &self,
         text: Text<'_>,
         special: &Special,
-        ahead: (Ahead, usize),
+        ahead: Ahead,
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<()> {
@@ -259,10 +259,13 @@ impl Engine {
             worker.scratch.wants_ends = S::WANTS_ENDS;
             worker.chunk.ahead = ahead;
             let mut run = Run { recognised: &recognised, worker, ticker: &mut ticker };
-            match text.known() {
+            let done = match text.known() {
                 Text::Str(text) => self.encode_text(text, 0, &mut run, sink),
                 Text::Bytes(bytes) => self.encode_bytes(bytes, &mut run, sink),
-            }
+            };
+            // It belongs to this call.
+            worker.chunk.ahead = Ahead::default();
+            done
         })
     }
 

@@ -83,8 +83,8 @@ pub(in super::super) struct Chunk {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) work: usize,
-    /// What is brought near while pretokens are put, and how many bytes of it for each of a text.
-    pub(in super::super) ahead: (Ahead, usize),
+    /// What is brought near while pretokens are put.
+    pub(in super::super) ahead: Ahead,
     pub(in super::super) others: Others,
     pub(super) ids: [TokenId; IDS],
 }
@@ -98,7 +98,7 @@ impl Default for Chunk {
             start: 0,
             end: 0,
             work: 0,
-            ahead: Default::default(),
+            ahead: Ahead::default(),
             others: Others::default(),
             ids: [0; IDS],
         }
@@ -126,10 +126,9 @@ impl Chunk {
     #[inline]
     pub(super) fn put_short(&mut self, text: &[u8], ends: &[usize], learnt: &Learnt) -> usize {
         let room = &mut self.parts[self.length..];
-        let count = learnt.table().0.ask(self.level, text, self.end, ends, room);
+        let count = learnt.table().ask(self.level, text, self.end, ends, room);
         if let Some(last) = count.checked_sub(1) {
-            let (ahead, rate) = &mut self.ahead;
-            ahead.bring((ends[last] - self.end) * *rate);
+            self.ahead.bring(ends[last] - self.end);
             self.end = ends[last];
         }
         self.length += count;
@@ -140,8 +139,8 @@ impl Chunk {
     /// first one whose ids do not stand in the table.
     #[inline]
     pub(super) fn give(&mut self, from: usize, length: usize, waiting: usize, learnt: &Learnt) -> Given {
-        let (table, apart) = learnt.table();
-        table.give(self.level, &self.parts[from..length], apart, &mut self.ids[waiting..])
+        let (parts, room) = (&self.parts[from..length], &mut self.ids[waiting..]);
+        learnt.table().give(self.level, parts, learnt.apart(), room)
     }
 
     /// Puts the ids of such a one behind those, or among the others; its hash where nothing is known of it.
