@@ -1,16 +1,20 @@
 //! Merges in an array.
-use super::{BEHIND, Key, LANES, LONGEST, Merged, NONE, PLACE, PLACES, Symbols, define, one_by_one};
+use super::{NONE, PLACE, define, narrow, one_by_one, wide};
 use crate::merge_table::{Asked, EMPTY, Grid, KEY, MergeTable, NO_MERGE, SLOTS};
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Merges([u32; LANES]);
+#[derive(Debug, Clone, Copy)]
+struct Merges<const LANES: usize>([u32; LANES]);
 
-impl Merges {
+impl<const LANES: usize> Merges<LANES> {
     #[inline]
-    fn begin(grid: &Grid, row: Key, length: u32, symbols: &mut Symbols) -> Self {
-        let bytes = row.to_le_bytes();
+    fn default() -> Self {
+        Self([NONE; LANES])
+    }
+
+    #[inline]
+    fn of(grid: &Grid, bytes: &[u8; LANES], length: u32, symbols: &mut [u32]) -> Self {
         let mut merges = [NONE; LANES];
-        for (place, &byte) in (1..).zip(&bytes[..LONGEST]) {
+        for (place, &byte) in (1..LANES).zip(bytes) {
             symbols[place] = u32::from(byte);
         }
         for (place, pair) in (1..length as usize).zip(bytes.windows(2)) {
@@ -43,13 +47,35 @@ impl Merges {
     }
 
     #[inline]
-    fn left(symbols: &Symbols, places: u32) -> Merged {
-        one_by_one(symbols, places)
+    fn left(symbols: &[u32], places: impl Into<u64>) -> ([u32; LANES], usize) {
+        one_by_one(symbols, places.into())
+    }
+}
+
+impl Merges<{ narrow::LANES }> {
+    #[inline]
+    fn begin(grid: &Grid, row: &narrow::Row, length: u32, symbols: &mut narrow::Symbols) -> Self {
+        Self::of(grid, &row.to_le_bytes(), length, symbols)
+    }
+}
+
+impl Merges<{ wide::LANES }> {
+    #[inline]
+    fn begin(grid: &Grid, row: &wide::Row, length: u32, symbols: &mut wide::Symbols) -> Self {
+        Self::of(grid, row, length, symbols)
     }
 }
 
 define!(
     #[inline]
-    merge_rows_portable,
-    Merges
+    merge_narrow_portable,
+    narrow,
+    Merges<{ narrow::LANES }>
+);
+
+define!(
+    #[inline]
+    merge_wide_portable,
+    wide,
+    Merges<{ wide::LANES }>
 );

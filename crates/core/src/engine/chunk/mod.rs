@@ -1,11 +1,12 @@
 //! Pretokens by chunks: first the split finds some hundred of them and asks for what is known of
-//! each, then that is taken, when it has had time to come near. What is not known of a chunk is found out
-//! together.
+//! each, then that is taken, when it has had time to come near. What is not known is found out together.
+mod others;
 mod parts;
 mod single;
 #[cfg(test)]
 mod tests;
 
+use tokenmill_kernels::rows::{Wide, Width};
 use tokenmill_kernels::short_table::SHORT;
 
 use super::Engine;
@@ -14,12 +15,14 @@ use super::encode::{Run, Sink, Wants, placed};
 use super::worker::Worker;
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
-use crate::model::bpe::{TOGETHER, TOGETHER_BYTES};
+use crate::model::bpe::Bpe;
 use crate::pattern::Splitter;
 use crate::span::Span;
 
-pub(super) use self::parts::{Chunk, Others};
-use self::parts::{Group, Segments, is_kept, is_segment};
+use self::others::Item;
+pub(super) use self::others::Others;
+pub(super) use self::parts::Chunk;
+use self::parts::{Segments, is_kept, is_segment};
 
 impl Engine {
     /// Splits a text in which no added tokens are and encodes its pretokens, for a sink that asks
@@ -41,7 +44,7 @@ impl Engine {
                 chunk.work += splitter.work_of(chunk.length - before, chunk.end - start);
                 ends = &ends[count..];
                 if chunk.is_ripe() {
-                    self.take_chunk(text, piece.origins, run, sink)?;
+                    self.take_chunk(text, piece.origins, run, sink, false)?;
                 } else if count == 0 {
                     self.put_long(text, piece.origins, (splitter, next), run, sink)?;
                     ends = &ends[1..];
@@ -50,7 +53,7 @@ impl Engine {
             Ok(())
         });
         // What was found before a split failed has its error first.
-        self.take_chunk(text, piece.origins, run, sink)?;
+        self.take_chunk(text, piece.origins, run, sink, true)?;
         split
     }
 
@@ -78,7 +81,7 @@ impl Engine {
             worker.chunk.work += span.len();
             worker.chunk.put(key, span.end, &worker.learnt);
             if worker.chunk.is_ripe() {
-                self.take_chunk(text, origins, run, sink)?;
+                self.take_chunk(text, origins, run, sink, false)?;
             }
         }
         Ok(())
@@ -91,92 +94,110 @@ impl Engine {
         goes.then(|| Segments::new(bpe, text, pretoken))
     }
 
-    /// Takes the parts of the chunk, and begins the next one. Where that fails the chunk has none any more, so
-    /// that no part is taken twice.
+    /// Takes the parts of the chunk, and begins the next one. After the last one, and where no more ids can wait,
+    /// all are given out.
     fn take_chunk<S: Sink>(
         &self,
         text: &[u8],
         origins: Origins<'_>,
         run: &mut Run<'_, '_>,
         sink: &mut S,
+        is_last: bool,
     ) -> Result<()> {
-        let Chunk { length, work, .. } = &mut run.worker.chunk;
-        let (length, work) = (std::mem::take(length), std::mem::take(work));
-        run.ticker.spend(work)?;
-        let Worker { chunk, learnt, .. } = &mut *run.worker;
-        chunk.others.clear();
-        let (mut from, mut waiting, mut alone) = (0, 0, 0);
-        while from < length {
-            let given = chunk.give(from, length, waiting, learnt);
-            (from, waiting, alone) = (from + given.parts, waiting + given.ids, alone + given.parts);
-            if from == length {
-                break;
-            }
-            if let Some(hash) = chunk.give_other(from, length, &mut waiting, text, learnt) {
-                self.seed.prefetch(hash);
-            }
-            from += 1;
-        }
-        if chunk.others.found.is_empty() {
-            match S::WANTS {
-                Wants::Ids => sink.extend(&chunk.ids[..waiting]),
-                _ => sink.count(waiting),
-            }
-            learnt.note(length, 0, 0);
-        } else {
-            let asked = self.find_out(text, origins, run)?;
-            let Worker { chunk, learnt, .. } = &mut *run.worker;
-            chunk.others.give_out(&chunk.ids[..waiting], sink);
-            for found in &chunk.others.found {
-                let (part, span) = (&chunk.parts[found.part], chunk.span(found.part));
-                if found.is_new && is_kept(part.key) {
-                    learnt.learn(part.key, part.hash, span.of(text), found.ids(&chunk.others.ids));
-                }
-            }
-            // Of what is known and has several ids the model need not be asked: two more in the mean.
-            let saved = if asked > length / 8 { (waiting - alone) / 2 } else { asked };
-            learnt.note(length, asked, saved);
+        if let Err(error) = self.take_parts(text, origins, run, is_last) {
+            // So that nothing is taken twice.
+            run.worker.chunk.forget();
+            return Err(error);
         }
         let chunk = &mut run.worker.chunk;
+        if chunk.others.len() == 0 {
+            match S::WANTS {
+                Wants::Ids => sink.extend(chunk.ids()),
+                _ => sink.count(chunk.waiting),
+            }
+            chunk.waiting = 0;
+        } else if chunk.others.is_settled() {
+            chunk.others.give_out(chunk.ids(), sink);
+            chunk.forget();
+        }
         chunk.begin(chunk.end);
         Ok(())
     }
 
-    /// Finds out what those parts of the chunk become that nothing is known of; says for how many the model
-    /// was asked.
+    /// Takes the parts of the chunk, which has none then.
+    fn take_parts(
+        &self,
+        text: &[u8],
+        origins: Origins<'_>,
+        run: &mut Run<'_, '_>,
+        is_last: bool,
+    ) -> Result<()> {
+        let Chunk { length, work, waiting: before, .. } = &mut run.worker.chunk;
+        let (length, work, before) = (std::mem::take(length), std::mem::take(work), *before);
+        run.ticker.spend(work)?;
+        let (mut from, mut alone, mut asked) = (0, 0, 0);
+        while from < length {
+            let Worker { chunk, learnt, .. } = &mut *run.worker;
+            let given = chunk.give(from, length, learnt);
+            (from, alone) = (from + given, alone + given);
+            if from == length {
+                break;
+            }
+            if let Some(hash) = chunk.give_other(from, length, text, learnt) {
+                self.seed.prefetch(hash);
+                if chunk.others.is_ripe() {
+                    asked += self.find_out(text, origins, run)?;
+                }
+            }
+            from += 1;
+        }
+        if is_last || !run.worker.chunk.has_room() {
+            asked += self.find_out(text, origins, run)?;
+            if let Some(bpe) = self.parts.model.as_bpe() {
+                let Worker { chunk, learnt, .. } = &mut *run.worker;
+                chunk.others.merge(bpe, text, learnt);
+            }
+        }
+        let Worker { chunk, learnt, .. } = &mut *run.worker;
+        // Of what is known and has several ids the model need not be asked: two more in the mean.
+        let saved = if asked > length / 8 { (chunk.waiting - before - alone) / 2 } else { asked };
+        learnt.note(length, asked, saved);
+        Ok(())
+    }
+
+    /// Looks into the seed for those parts that wait for it. What does not stand there the model is asked for, now or
+    /// together with others; says for how many.
     #[cold]
     fn find_out(&self, text: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<usize> {
         let together = self.parts.model.as_bpe().filter(|bpe| bpe.is_canonical());
-        let mut group = Group::default();
         let mut asked = 0;
-        for index in 0..run.worker.chunk.others.found.len() {
-            let chunk = &mut run.worker.chunk;
-            let at = chunk.others.found[index].part;
-            let (part, span) = (chunk.parts[at], chunk.span(at));
-            let Others { found, ids } = &mut chunk.others;
-            if !found[index].is_new {
+        while let Some((number, item)) = run.worker.chunk.others.next() {
+            if item.is_known() {
                 continue;
             }
-            if is_kept(part.key)
-                && let Some(value) = self.seed.get(part.key, part.hash)
+            let Worker { chunk, learnt, .. } = &mut *run.worker;
+            if is_kept(item.key)
+                && let Some(value) = self.seed.get(item.key, item.hash)
             {
-                found[index].becomes(ids.len(), 1);
+                let ids = chunk.others.ids();
+                let start = ids.len();
                 ids.push(value.words[0]);
+                chunk.others.becomes(number, start);
+                chunk.others.teach(number, text, learnt);
                 continue;
             }
             asked += 1;
-            if let Some(bpe) = together.filter(|_| span.len() <= TOGETHER_BYTES) {
-                group.indices[group.count % TOGETHER] = index;
-                group.count += 1;
-                if group.count == TOGETHER {
-                    group.merge(bpe, chunk);
-                }
+            let pretoken = item.span.of(text);
+            let may_wait = |bpe: &&Bpe| {
+                pretoken.len() <= SHORT
+                    || pretoken.len() <= Wide::LONGEST
+                        && (is_segment(item.key) || bpe.goes_by_segments(pretoken, &self.parts.vocabulary))
+            };
+            if let Some(bpe) = together.filter(may_wait) {
+                chunk.others.wait(number, bpe, text, learnt);
             } else {
-                self.find_out_one(index, text, origins, run)?;
+                self.find_out_one(number, item, text, origins, run)?;
             }
-        }
-        if let Some(bpe) = together {
-            group.merge(bpe, &mut run.worker.chunk);
         }
         Ok(asked)
     }
@@ -184,28 +205,28 @@ impl Engine {
     /// Asks the model what one part becomes.
     fn find_out_one(
         &self,
-        index: usize,
+        number: usize,
+        item: Item,
         text: &[u8],
         origins: Origins<'_>,
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
         let Worker { chunk, learnt, scratch, .. } = &mut *run.worker;
-        let at = chunk.others.found[index].part;
-        let (part, span) = (chunk.parts[at], chunk.span(at));
-        let pretoken = span.of(text);
-        let Others { found, ids } = &mut chunk.others;
+        let pretoken = item.span.of(text);
+        let ids = chunk.others.ids();
         let start = ids.len();
-        if is_segment(part.key)
+        if is_segment(item.key)
             && let Some(bpe) = self.parts.model.as_bpe()
         {
             let vocabulary = &self.parts.vocabulary;
             bpe.encode_segment(pretoken, vocabulary, &mut scratch.bpe, ids, run.ticker)?;
         } else {
             self.spell(pretoken, learnt, scratch, run.ticker)
-                .map_err(|error| placed(error, origins.slice(span)))?;
+                .map_err(|error| placed(error, origins.slice(item.span)))?;
             ids.extend_from_slice(&scratch.ids);
         }
-        found[index].becomes(start, ids.len() - start);
+        chunk.others.becomes(number, start);
+        chunk.others.teach(number, text, learnt);
         Ok(())
     }
 }

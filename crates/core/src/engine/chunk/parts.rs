@@ -1,13 +1,13 @@
-//! What a chunk holds: the parts of a text that were found, and what becomes of them.
+//! What a chunk holds: the parts of a text that were found, and the ids of those that are known.
 use tokenmill_kernels::Ahead;
 use tokenmill_kernels::cpu::{self, Level};
-use tokenmill_kernels::short_table::parts::{Given, Part};
+use tokenmill_kernels::short_table::parts::Part;
 use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
 
+use super::others::Others;
 use crate::engine::cache::Learnt;
-use crate::engine::encode::{Sink, Wants};
 use crate::ids::TokenId;
-use crate::model::bpe::{Bpe, TOGETHER};
+use crate::model::bpe::Bpe;
 use crate::span::Span;
 
 /// Parts of a chunk.
@@ -15,8 +15,9 @@ pub(super) const LENGTH: usize = 256;
 /// A chunk whose pretokens took this much work to find is taken at once, so that a wish to stop is
 /// heard in time.
 const WORK: usize = 1 << 15;
-/// Ids of a chunk that wait for a sink: those of an entry for each part, and some that stand apart.
-pub(super) const IDS: usize = LENGTH * INLINE + 256;
+/// Ids that wait for a sink. What is not known of one chunk may wait until the next ones have been taken; all parts
+/// of one have room for the ids of an entry.
+const IDS: usize = 3 * LENGTH * INLINE;
 
 /// In the key of a segment of a long pretoken, where a pretoken with the same bytes may have other ids.
 const IS_SEGMENT: Key = 0x40 << 120;
@@ -85,8 +86,10 @@ pub(in super::super) struct Chunk {
     pub(super) work: usize,
     /// What is brought near while pretokens are put.
     pub(in super::super) ahead: Ahead,
+    /// Ids that were not given out yet, and so many of them, and those that belong between these.
+    ids: [TokenId; IDS],
+    pub(super) waiting: usize,
     pub(in super::super) others: Others,
-    pub(super) ids: [TokenId; IDS],
 }
 
 impl Default for Chunk {
@@ -99,8 +102,9 @@ impl Default for Chunk {
             end: 0,
             work: 0,
             ahead: Ahead::default(),
-            others: Others::default(),
             ids: [0; IDS],
+            waiting: 0,
+            others: Others::default(),
         }
     }
 }
@@ -109,7 +113,24 @@ impl Chunk {
     /// Begins a text.
     pub(super) fn begin_text(&mut self) {
         self.level = cpu::level();
+        self.forget();
         self.begin(0);
+    }
+
+    /// Forgets what was not given out.
+    pub(super) fn forget(&mut self) {
+        self.waiting = 0;
+        self.others.clear();
+    }
+
+    /// The ids that were not given out.
+    pub(super) fn ids(&self) -> &[TokenId] {
+        &self.ids[..self.waiting]
+    }
+
+    /// May ids wait until the next chunk has been taken?
+    pub(super) fn has_room(&self) -> bool {
+        self.waiting + LENGTH * INLINE < IDS && self.others.len() < LENGTH
     }
 
     /// Should it be taken before more is put?
@@ -135,40 +156,39 @@ impl Chunk {
         count
     }
 
-    /// Puts what is known of the parts from `from` to `length` behind the `waiting` ids of those before, up to the
-    /// first one whose ids do not stand in the table.
+    /// Puts what is known of the parts from `from` to `length` behind the ids that wait, up to the first one whose ids
+    /// do not stand in the table; says how many these are.
     #[inline]
-    pub(super) fn give(&mut self, from: usize, length: usize, waiting: usize, learnt: &Learnt) -> Given {
-        let (parts, room) = (&self.parts[from..length], &mut self.ids[waiting..]);
-        learnt.table().give(self.level, parts, learnt.apart(), room)
+    pub(super) fn give(&mut self, from: usize, length: usize, learnt: &Learnt) -> usize {
+        let (parts, room) = (&self.parts[from..length], &mut self.ids[self.waiting..]);
+        let given = learnt.table().give(self.level, parts, learnt.apart(), room);
+        self.waiting += given.ids;
+        given.parts
     }
 
-    /// Puts the ids of such a one behind those, or among the others; its hash where nothing is known of it.
+    /// Puts the ids of such a one behind those, or puts it among the others; its hash where nothing is known of it.
     pub(super) fn give_other(
         &mut self,
         at: usize,
         length: usize,
-        waiting: &mut usize,
         text: &[u8],
         learnt: &Learnt,
     ) -> Option<u64> {
-        let (part, span) = (self.parts[at], self.span(at));
-        let value = if is_kept(part.key) { learnt.get(part.key, part.hash) } else { None };
-        let known = value.as_ref().and_then(|value| learnt.ids_of(value, span.of(text)));
-        let mut found = Found { part: at, behind: *waiting, start: 0, count: 0, is_new: known.is_none() };
-        if let Some(ids) = known {
-            let together = *waiting + ids.len();
-            // Those behind it need their room.
-            if together + (length - at) * INLINE < IDS {
-                self.ids[*waiting..together].copy_from_slice(ids);
-                *waiting = together;
-                return None;
-            }
-            found = Found { start: self.others.ids.len(), count: ids.len(), ..found };
-            self.others.ids.extend_from_slice(ids);
+        let (Part { key, hash, .. }, span) = (self.parts[at], self.span(at));
+        let value = if is_kept(key) { learnt.get(key, hash) } else { None };
+        let Some(ids) = value.as_ref().and_then(|value| learnt.ids_of(value, span.of(text))) else {
+            self.others.put(key, hash, span, self.waiting);
+            return Some(hash);
+        };
+        let together = self.waiting + ids.len();
+        // Those behind it need their room.
+        if together + (length - at) * INLINE < IDS {
+            self.ids[self.waiting..together].copy_from_slice(ids);
+            self.waiting = together;
+        } else {
+            self.others.put_known(span, self.waiting, ids);
         }
-        self.others.found.push(found);
-        found.is_new.then_some(part.hash)
+        None
     }
 
     /// Puts one more. There is room for it.
@@ -181,88 +201,8 @@ impl Chunk {
     }
 
     #[inline]
-    pub(super) fn span(&self, at: usize) -> Span {
+    fn span(&self, at: usize) -> Span {
         let start = if at == 0 { self.start } else { self.parts[at - 1].end };
         Span::new(start, self.parts[at].end)
-    }
-}
-
-/// The parts of a chunk whose ids did not stand in the table, in order.
-#[derive(Debug, Default)]
-pub(in super::super) struct Others {
-    pub(super) found: Vec<Found>,
-    pub(super) ids: Vec<TokenId>,
-}
-
-impl Others {
-    /// Heap bytes held.
-    pub(in super::super) fn memory(&self) -> usize {
-        self.found.capacity() * size_of::<Found>() + self.ids.capacity() * size_of::<TokenId>()
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.found.clear();
-        self.ids.clear();
-    }
-
-    /// Gives out all ids of the chunk: those that waited, and these between them.
-    pub(super) fn give_out<S: Sink>(&self, waiting: &[TokenId], sink: &mut S) {
-        if !matches!(S::WANTS, Wants::Ids) {
-            sink.count(waiting.len() + self.ids.len());
-            return;
-        }
-        let mut from = 0;
-        for found in &self.found {
-            sink.extend(&waiting[from..found.behind]);
-            sink.extend(found.ids(&self.ids));
-            from = found.behind;
-        }
-        sink.extend(&waiting[from..]);
-    }
-}
-
-/// One of them.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
-    pub(super) part: usize,
-    /// How many ids of the chunk are before those of this part.
-    pub(super) behind: usize,
-    /// Its own.
-    pub(super) start: usize,
-    pub(super) count: usize,
-    /// Nothing was known of it.
-    pub(super) is_new: bool,
-}
-
-impl Found {
-    pub(super) fn becomes(&mut self, start: usize, count: usize) {
-        *self = Self { start, count, ..*self };
-    }
-
-    pub(super) fn ids(self, ids: &[TokenId]) -> &[TokenId] {
-        ids.get(self.start..self.start + self.count).unwrap_or_default()
-    }
-}
-
-/// Unknown parts that are to be merged side by side.
-#[derive(Debug, Default)]
-pub(super) struct Group {
-    pub(super) indices: [usize; TOGETHER],
-    pub(super) count: usize,
-}
-
-impl Group {
-    pub(super) fn merge(&mut self, bpe: &Bpe, chunk: &mut Chunk) {
-        let indices = &self.indices[..std::mem::take(&mut self.count)];
-        let Others { found, ids } = &mut chunk.others;
-        let mut keys = [0; TOGETHER];
-        for (key, &index) in keys.iter_mut().zip(indices) {
-            *key = chunk.parts[found[index].part].key;
-        }
-        let mut start = ids.len();
-        for (&index, count) in indices.iter().zip(bpe.encode_together(&keys[..indices.len()], ids)) {
-            found[index].becomes(start, count);
-            start += count;
-        }
     }
 }

@@ -187,6 +187,17 @@ fn long_segments_take_no_room_from_what_repeats() {
 }
 
 #[test]
+fn what_waits_does_not_grow_with_the_text() {
+    let engine = engine(r"\S+|\s", 1 << 10, false);
+    // Hardly one is known, and some wait at the end of each chunk.
+    let words: Vec<String> = (0..8000).map(|n| format!("{n:x}")).collect();
+    agree(&engine, &words.join(""));
+    agree(&engine, &words.join(" "));
+    let held = engine.workers.with(|worker| worker.chunk.others.memory());
+    assert!((1..1 << 17).contains(&held), "{held}");
+}
+
+#[test]
 fn a_worker_at_rest_gives_back_what_a_text_made_large() {
     let engine = engine(r"\S+|\s", 1 << 20, false);
     engine.count(Text::Str(&"ab".repeat(4 << 20)), &Special::Text, 1, &Unwatched).unwrap();

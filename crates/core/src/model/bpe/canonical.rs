@@ -4,8 +4,8 @@
 //! bytes are merged alone. Tokens that their own bytes do not merge to never come up at all.
 //! `docs/merging.md` has the proof. So symbols are numbered anew, bytes as they are and then
 //! products by rank: a number says which of two merges comes first and what it makes.
-use tokenmill_kernels::rows::{self, merge_rows};
-use tokenmill_kernels::short_table::{Key, key_at};
+use tokenmill_kernels::rows::{Narrow, Width};
+use tokenmill_kernels::short_table::key_at;
 use tokenmill_kernels::{MergeTable, NO_MERGE, Trie, cpu};
 
 use crate::description::{Merge, TokenList};
@@ -25,7 +25,7 @@ pub(super) const BYTES: u32 = 256;
 ///
 /// Chinese pretokens of 26 bytes take 1.7 times as long by the first way, random words of 8 bytes
 /// 1.4 times as long by the second; between 8 and 16 bytes they differ little.
-pub const SHORT: usize = rows::LONGEST;
+const SHORT: usize = Narrow::LONGEST;
 
 /// Short pretokens that are merged side by side.
 pub const TOGETHER: usize = 8;
@@ -174,34 +174,34 @@ impl Canonical {
     }
 
     fn encode_short(&self, pretoken: &[u8], out: Out<'_>) {
-        let [(row, length)] = self.merge([key_at(pretoken, 0, pretoken.len())]);
-        self.put(&row[..length], out);
+        let [merged] = Narrow::merge(cpu::level(), &self.table, [key_at(pretoken, 0, pretoken.len())]);
+        self.put(Narrow::left(&merged), out);
     }
 
-    /// Puts the ids of up to [`TOGETHER`] pretokens of at most [`SHORT`] bytes, given by their keys, behind what is
-    /// there, one pretoken after the other; how many of each. Several cost little more than one: they wait for
-    /// memory together.
-    pub(super) fn encode_together(&self, keys: &[Key], ids: &mut Vec<TokenId>) -> [usize; TOGETHER] {
+    /// Puts the ids of up to [`TOGETHER`] pretokens behind what is there, one pretoken after the other; how many of
+    /// each. Several cost little more than one: they wait for memory together.
+    pub(super) fn encode_together<W: Width>(
+        &self,
+        rows: &[W::Row],
+        ids: &mut Vec<TokenId>,
+    ) -> [usize; TOGETHER] {
         let mut counts = [0; TOGETHER];
-        let mut put = |merged: &[rows::Merged]| {
-            for (count, (row, length)) in counts.iter_mut().zip(merged) {
-                self.put(&row[..*length], Out { ids, ends: None });
-                *count = *length;
+        let mut put = |merged: &[W::Merged]| {
+            for (count, merged) in counts.iter_mut().zip(merged) {
+                let row = W::left(merged);
+                self.put(row, Out { ids, ends: None });
+                *count = row.len();
             }
         };
-        let some = |at: usize| keys.get(at).copied().unwrap_or_default();
-        match keys.len() {
+        let (level, table) = (cpu::level(), &self.table);
+        let some = |at: usize| rows.get(at).copied().unwrap_or_default();
+        match rows.len() {
             0 => {}
-            1 => put(&self.merge([some(0)])),
-            2..=4 => put(&self.merge::<4>(std::array::from_fn(some))),
-            _ => put(&self.merge::<TOGETHER>(std::array::from_fn(some))),
+            1 => put(&W::merge(level, table, [some(0)])),
+            2..=4 => put(&W::merge::<4>(level, table, std::array::from_fn(some))),
+            _ => put(&W::merge::<TOGETHER>(level, table, std::array::from_fn(some))),
         }
         counts
-    }
-
-    #[inline]
-    fn merge<const K: usize>(&self, rows: [Key; K]) -> [rows::Merged; K] {
-        merge_rows(cpu::level(), &self.table, rows)
     }
 
     #[inline]
@@ -248,9 +248,9 @@ fn start<'a>(pretoken: &[u8], scratch: &'a mut Scratch) -> &'a mut Scratch {
 /// What is left when all has merged.
 fn merge_bytes<'a>(table: &MergeTable, bytes: &[u8], scratch: &'a mut Scratch) -> &'a [u32] {
     if bytes.len() <= SHORT {
-        let [(row, length)] = merge_rows(cpu::level(), table, [key_at(bytes, 0, bytes.len())]);
+        let [merged] = Narrow::merge(cpu::level(), table, [key_at(bytes, 0, bytes.len())]);
         scratch.symbols.clear();
-        scratch.symbols.extend_from_slice(&row[..length]);
+        scratch.symbols.extend_from_slice(Narrow::left(&merged));
         return &scratch.symbols;
     }
     let watch = crate::watch::Unwatched;

@@ -21,7 +21,7 @@ mod tests;
 use std::sync::OnceLock;
 
 use tokenmill_kernels::PairTable;
-use tokenmill_kernels::short_table::Key;
+use tokenmill_kernels::rows::Width;
 
 use crate::description::{Alphabet, Bpe as BpeDescription, Merges};
 use crate::error::{Defect, Error, Result};
@@ -35,7 +35,7 @@ use canonical::Canonical;
 use pieces::{Out, Pieces};
 use symbols::{Chars, Row, Unknown};
 
-pub use canonical::{SHORT as TOGETHER_BYTES, TOGETHER};
+pub use canonical::TOGETHER;
 pub use merge::Scratch;
 pub use pairs::listed_merges;
 pub use steps::{MOST_SYMBOLS, Step, Steps};
@@ -228,11 +228,15 @@ impl Bpe {
         self.canonical.is_some()
     }
 
-    /// As [`Self::encode_segment`], of up to [`TOGETHER`] that have at most [`TOGETHER_BYTES`] each, by their keys; how many
-    /// ids each has. Nothing where the merges are not [canonical](Self::is_canonical).
+    /// As [`Self::encode_segment`], of up to [`TOGETHER`] that are rows of a width; how many ids each has. Nothing where
+    /// the merges are not [canonical](Self::is_canonical).
     #[inline]
-    pub fn encode_together(&self, segments: &[Key], ids: &mut Vec<TokenId>) -> [usize; TOGETHER] {
-        self.canonical.as_ref().map_or([0; TOGETHER], |merges| merges.encode_together(segments, ids))
+    pub fn encode_together<W: Width>(
+        &self,
+        segments: &[W::Row],
+        ids: &mut Vec<TokenId>,
+    ) -> [usize; TOGETHER] {
+        self.canonical.as_ref().map_or([0; TOGETHER], |merges| merges.encode_together::<W>(segments, ids))
     }
 
     /// Where the next segment of a pretoken ends: the first place behind `from` that nothing is

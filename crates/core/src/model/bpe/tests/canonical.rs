@@ -1,13 +1,14 @@
 //! Canonical merges, each way to apply them, and cuts, beside the naive rule over all pairs.
 use proptest::prelude::*;
 use proptest::sample::Index;
+use tokenmill_kernels::rows::{Narrow, Wide, Width, wide_row};
 use tokenmill_kernels::short_table::key_at;
 
 use super::Compiled;
 use crate::description::{Alphabet, Bpe as BpeDescription, Merge, Merges, TokenList};
 use crate::ids::{NO_ID, TokenId, narrow};
 use crate::model::bpe::canonical::Canonical;
-use crate::model::bpe::{Scratch, Symbols, TOGETHER_BYTES, long, merge, pairs};
+use crate::model::bpe::{Scratch, Symbols, long, merge, pairs};
 use crate::watch::{Ticker, Unwatched};
 
 /// Bytes of letters, of characters, and one that nothing begins or continues.
@@ -153,29 +154,11 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
     }
     prop_assert_eq!(&joined, &want);
     let Some(merges) = &compiled.model.canonical else { return Ok(()) };
-    if text.len() <= TOGETHER_BYTES {
-        // Beside others, shorter and longer ones, and none.
-        let (half, third, sixth) = (text.len() / 2, text.len() / 3, text.len() / 6);
-        let others = [
-            &text[..half],
-            text,
-            &[],
-            &text[third..],
-            &text[..third],
-            text,
-            &text[sixth..half],
-            &text[half..],
-        ];
-        let keys = others.map(|other| key_at(other, 0, other.len()));
-        let mut ids = vec![7];
-        let counts = compiled.model.encode_together(&keys, &mut ids);
-        let mut rest = &ids[1..];
-        for (other, count) in others.iter().zip(counts) {
-            let (own, behind) = rest.split_at(count);
-            prop_assert_eq!(own, compiled.naive(other));
-            rest = behind;
-        }
-        prop_assert!(rest.is_empty());
+    if text.len() <= Narrow::LONGEST {
+        check_together::<Narrow>(compiled, text, |row| key_at(row, 0, row.len()))?;
+    }
+    if text.len() <= Wide::LONGEST {
+        check_together::<Wide>(compiled, text, wide_row)?;
     }
     let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
     prop_assert!(long::backtrack(merges, text, scratch, ticker).unwrap());
@@ -184,6 +167,27 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
     merge::merge_by_heap(&merges.table, scratch, ticker).unwrap();
     merge::collect_into_first(scratch);
     prop_assert_eq!(compiled.ids(merges, &scratch.symbols), want);
+    Ok(())
+}
+
+/// A text beside others, shorter and longer ones, and none.
+fn check_together<W: Width>(
+    compiled: &Compiled,
+    text: &[u8],
+    row: impl Fn(&[u8]) -> W::Row,
+) -> Result<(), TestCaseError> {
+    let (half, third, sixth) = (text.len() / 2, text.len() / 3, text.len() / 6);
+    let others =
+        [&text[..half], text, &[], &text[third..], &text[..third], text, &text[sixth..half], &text[half..]];
+    let mut ids = vec![7];
+    let counts = compiled.model.encode_together::<W>(&others.map(row), &mut ids);
+    let mut rest = &ids[1..];
+    for (other, count) in others.iter().zip(counts) {
+        let (own, behind) = rest.split_at(count);
+        prop_assert_eq!(own, compiled.naive(other));
+        rest = behind;
+    }
+    prop_assert!(rest.is_empty());
     Ok(())
 }
 
