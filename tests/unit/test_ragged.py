@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import sys
 from typing import Any
@@ -120,3 +121,11 @@ def test_arrow_that_is_not_installed_is_named(ragged: Ragged, monkeypatch: pytes
     with pytest.raises(tokenmill.MissingExtraError) as caught:
         ragged.to_arrow()
     assert caught.value.extra == "arrow"
+
+
+def test_lists_are_known_to_the_garbage_collector(native: Any) -> None:
+    tok = native.Tokenizer.from_pairs([(104, 101)])
+    lists = tok.encode_batch(["he", "", "hehe"] * 1000).to_lists()
+    assert gc.is_tracked(lists)
+    assert all(map(gc.is_tracked, lists))
+    assert lists[:3] == [[256], [], [256, 256]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import sys
 from random import Random
 from typing import Any
@@ -117,6 +118,40 @@ def test_surrogates_of_long_strings(tok: Any) -> None:
     random = Random(2)
     broken = "".join(random.choice(["\ud83e\udd8a", "he", "\udd8a"]) for _ in range(LONG))
     assert tok.encode(broken) == tok.encode(without_surrogates(broken).encode())
+
+
+@pytest.mark.parametrize("wide", ["é", "語", "🦊", "\ud83e\udd8a", "\udd8a"])
+def test_threads_share_long_strings(native: Any, wide: str) -> None:
+    tok = native.train(texts=WORDS, num_merges=20, split="gpt2")
+    random = Random(len(wide.encode("utf-8", "surrogatepass")))
+    text = "".join(random.choice([*WORDS[:-4], wide]) for _ in range(LONG * 2))
+    # A part in which nobody may begin.
+    text += wide + "x" * 200_000 + text
+    expected = tok.encode(without_surrogates(text).encode())
+    for threads in (2, 3):
+        assert tok.encode(text, num_threads=threads) == expected
+        assert tok.count(text, num_threads=threads) == len(expected)
+
+
+def test_rows_of_every_width_are_read_as_alone(tok: Any) -> None:
+    random = Random(3)
+    kinds = [CHARACTERS[:width] for width in (2, 3, 6, 13, 16)] + [[*CHARACTERS, *SURROGATES]]
+    rows = [mixed(random, random.randrange(300), random.choice(kinds)) for _ in range(3000)]
+    expected = [tok.encode(row) for row in rows]
+    assert sum(len(row.encode("utf-8", "surrogatepass")) for row in rows) > 2 * 256 << 10
+    for threads in (1, 2):
+        assert tok.encode_batch(rows, num_threads=threads).to_lists() == expected
+        assert tok.count_batch(rows, num_threads=threads).tolist() == [len(ids) for ids in expected]
+
+
+def test_errors_in_rows_have_their_place(native: Any) -> None:
+    spelled = [bytes([byte]) for byte in sorted(set(" ab語\N{FOX FACE}".encode()))]
+    tok = native.Tokenizer.from_tokens(spelled, split="gpt2")
+    rows = [" ab", "語", "a語b\ud83e\udd8abz"]
+    for use in (tok.encode_batch, tok.count_batch):
+        with pytest.raises(native.UnknownTokenError, match=re.escape("texts[2]")) as unknown:
+            use(rows)
+        assert unknown.value.position == len(rows[2]) - 1
 
 
 def test_errors_in_long_strings_have_their_place(native: Any) -> None:

@@ -1,6 +1,7 @@
 //! The only unsafe code of the binding: the code units of Python strings read and written where
 //! they lie, lists of ids filled and read item by item, columns of strings taken over.
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::slice;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -9,7 +10,8 @@ use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::string::PyStringData;
 use pyo3::types::{PyCapsule, PyInt, PyList, PyString};
-use tokenmill_core::error::Error;
+use tokenmill_core::engine::CodeUnits;
+use tokenmill_core::error::{Error, Result};
 use tokenmill_core::ids::TokenId;
 use tokenmill_kernels::{Ahead, CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
 use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
@@ -52,58 +54,91 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>, surrogates: Surrogates) ->
     }
 }
 
-/// The code units of a string, in their own width.
-pub(crate) enum Units<'a> {
+/// How many bytes a string has that is not longer is not looked at: it is taken to have as many as it can.
+const LONG: usize = 1 << 16;
+
+/// The code units of a string that is not all ASCII, and what surrogates among them become.
+pub(crate) struct WideUnits<'a> {
+    units: Units<'a>,
+    surrogates: Surrogates,
+}
+
+/// Code units in their own width.
+enum Units<'a> {
     One(&'a [u8]),
     Two(&'a [u16]),
     Four(&'a [u32]),
 }
 
-/// The code units of a string that is not all ASCII.
-pub(crate) fn wide_units<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Option<Units<'a>>> {
+/// Those of a string; `None` where it is all ASCII.
+pub(crate) fn wide_units<'a>(
+    text: &'a Bound<'_, PyString>,
+    surrogates: Surrogates,
+) -> PyResult<Option<WideUnits<'a>>> {
     // SAFETY: as in `utf8`.
-    Ok(match unsafe { text.data()? } {
-        PyStringData::Ucs1(units) if units.is_ascii() => None,
-        PyStringData::Ucs1(units) => Some(Units::One(units)),
-        PyStringData::Ucs2(units) => Some(Units::Two(units)),
-        PyStringData::Ucs4(units) => Some(Units::Four(units)),
-    })
+    let units = match unsafe { text.data()? } {
+        PyStringData::Ucs1(units) if units.is_ascii() => return Ok(None),
+        PyStringData::Ucs1(units) => Units::One(units),
+        PyStringData::Ucs2(units) => Units::Two(units),
+        PyStringData::Ucs4(units) => Units::Four(units),
+    };
+    Ok(Some(WideUnits { units, surrogates }))
 }
 
-/// Code units that are read at once when a text is read in parts.
-const PART: usize = 1 << 15;
-
-impl Units<'_> {
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::One(units) => units.len(),
-            Self::Two(units) => units.len(),
-            Self::Four(units) => units.len(),
-        }
+impl WideUnits<'_> {
+    /// All that can be read of them, and which of its characters are joined surrogate pairs.
+    pub(crate) fn text(&self) -> (String, Vec<usize>) {
+        let (mut text, mut pairs) = (String::new(), Vec::new());
+        // What is refused ends it.
+        let _ = self.append_telling(0..self.len(), &mut text, &mut pairs);
+        (text, pairs)
     }
 
-    /// Appends the next part, from `at` on, to a text; `None` for a surrogate that is refused, else
-    /// whether there was any.
-    pub(crate) fn append(&self, at: &mut usize, surrogates: Surrogates, text: &mut String) -> Option<bool> {
-        if *at >= self.len() {
-            return Some(false);
-        }
-        let end = self.len().min(*at + PART);
-        let pairs = &mut Vec::new();
-        let all = match self {
-            Self::One(units) => append(units, at, end, surrogates, text, pairs),
-            Self::Two(units) => append(units, at, end, surrogates, text, pairs),
-            Self::Four(units) => append(units, at, end, surrogates, text, pairs),
+    fn append_telling(
+        &self,
+        units: Range<usize>,
+        text: &mut String,
+        pairs: &mut Vec<usize>,
+    ) -> Result<usize> {
+        let (mut at, end) = (units.start, units.end);
+        let all = match self.units {
+            Units::One(units) => append(units, &mut at, end, self.surrogates, text, pairs),
+            Units::Two(units) => append(units, &mut at, end, self.surrogates, text, pairs),
+            Units::Four(units) => append(units, &mut at, end, self.surrogates, text, pairs),
         };
-        all.then_some(true)
+        if all { Ok(at) } else { Err(Error::argument("the text has a surrogate")) }
+    }
+}
+
+impl CodeUnits for WideUnits<'_> {
+    fn len(&self) -> usize {
+        match self.units {
+            Units::One(units) => units.len(),
+            Units::Two(units) => units.len(),
+            Units::Four(units) => units.len(),
+        }
     }
 
-    /// What is appended from `at` on.
-    pub(crate) fn ahead(&self, at: usize) -> Ahead {
-        match self {
-            Self::One(units) => Ahead::of(&units[at..]),
-            Self::Two(units) => Ahead::of(&units[at..]),
-            Self::Four(units) => Ahead::of(&units[at..]),
+    fn bytes(&self) -> usize {
+        match self.units {
+            Units::One(units) if units.len() < LONG => 2 * units.len(),
+            Units::Two(units) if units.len() < LONG => 3 * units.len(),
+            Units::Four(units) if units.len() < LONG => 4 * units.len(),
+            Units::One(units) => guess_length(units),
+            Units::Two(units) => guess_length(units),
+            Units::Four(units) => guess_length(units),
+        }
+    }
+
+    fn append(&self, units: Range<usize>, text: &mut String) -> Result<usize> {
+        self.append_telling(units, text, &mut Vec::new())
+    }
+
+    fn ahead(&self, from: usize) -> Ahead {
+        match self.units {
+            Units::One(units) => Ahead::of(&units[from..]),
+            Units::Two(units) => Ahead::of(&units[from..]),
+            Units::Four(units) => Ahead::of(&units[from..]),
         }
     }
 }
@@ -231,6 +266,48 @@ pub(crate) fn list_of_ids<'py>(
     ids: &[TokenId],
     ready: &[Py<PyInt>],
 ) -> PyResult<Bound<'py, PyList>> {
+    let list = untracked_list(py, ids, ready)?;
+    // SAFETY: the list is not tracked, and no place of it is empty.
+    unsafe { ffi::PyObject_GC_Track(list.as_ptr().cast()) };
+    Ok(list)
+}
+
+/// A new list of such lists.
+pub(crate) fn lists_of_ids<'a, 'py>(
+    py: Python<'py>,
+    rows: impl Iterator<Item = PyResult<&'a [TokenId]>>,
+    ready: &[Py<PyInt>],
+) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    let mut since_look = 0;
+    for row in rows {
+        let row = row?;
+        since_look += row.len() + 32;
+        if since_look >= ITEMS {
+            since_look = 0;
+            py.check_signals()?;
+        }
+        list.append(untracked_list(py, row, ready)?)?;
+    }
+    // Only now may the garbage collector look at them. It would do so again and again while they are made.
+    for row in list.iter() {
+        // SAFETY: only what was made above is in the list, unless somebody who found it among the objects of the
+        // garbage collector has put something else there. A list is tracked once.
+        unsafe {
+            if ffi::PyList_CheckExact(row.as_ptr()) != 0 && ffi::PyObject_GC_IsTracked(row.as_ptr()) == 0 {
+                ffi::PyObject_GC_Track(row.as_ptr().cast());
+            }
+        }
+    }
+    Ok(list)
+}
+
+/// A new list of ids that the garbage collector does not know of. No place of it is empty.
+fn untracked_list<'py>(
+    py: Python<'py>,
+    ids: &[TokenId],
+    ready: &[Py<PyInt>],
+) -> PyResult<Bound<'py, PyList>> {
     // SAFETY: a new reference, or null with an error set.
     let list = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(ids.len() as ffi::Py_ssize_t))? };
     // SAFETY: the list is new and tracked. While it has empty places nobody may find it, which
@@ -251,8 +328,6 @@ pub(crate) fn list_of_ids<'py>(
             }
         }
     }
-    // SAFETY: the list is not tracked, and no place is empty any more.
-    unsafe { ffi::PyObject_GC_Track(list.as_ptr().cast()) };
     Ok(list.cast_into()?)
 }
 

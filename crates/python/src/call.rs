@@ -2,14 +2,14 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use tokenmill_core::engine::{Engine, More, Special, Text};
+use tokenmill_core::engine::{CodeUnits, Engine, Source, Special, Text};
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::watch::Watch;
 use tokenmill_kernels::StringColumn;
 
-use crate::buffer::{column_error, string_column, wide_units};
+use crate::buffer::{Surrogates, WideUnits, column_error, string_column, wide_units};
 use crate::convert::{self, Given};
-use crate::text::{PyText, locate_in_rows};
+use crate::text::PyText;
 use crate::watch::run;
 
 /// Signals are looked for after so many rows were read.
@@ -41,31 +41,23 @@ pub(crate) fn with_text<'a, 'py, T: Send>(
 /// Strings with fewer characters are copied whole.
 const LONG: usize = 1 << 17;
 
-/// Runs `work(more, watch)` on a long string that is not ASCII, in blocks, so that the whole of it is
-/// never copied. `None` where the text is taken as a whole.
+/// Runs `work(units, threads, watch)` on a long string that is not ASCII, which is read where it is needed, so that the
+/// whole of it is never copied. `None` where the text is taken as a whole.
 pub(crate) fn in_blocks<'py, T: Send>(
     text: &Bound<'py, PyAny>,
     options: &Options<'_, 'py>,
     engine: &Engine,
-    work: impl FnOnce(&mut More<'_>, &dyn Watch) -> Result<T> + Send,
+    work: impl FnOnce(&dyn CodeUnits, usize, &dyn Watch) -> Result<T> + Send,
 ) -> PyResult<Option<T>> {
     let py = text.py();
     let Ok(string) = text.cast::<PyString>() else { return Ok(None) };
-    if string.len()? < LONG
-        || convert::threads(&options.num_threads, Error::argument::<String>)? > 1
-        || !engine.takes_blocks(&convert::special(options.special)?)
-    {
+    if string.len()? < LONG || !engine.takes_blocks(&convert::special(options.special)?) {
         return Ok(None);
     }
+    let threads = convert::threads(&options.num_threads, Error::argument::<String>)?;
     let surrogates = convert::surrogates(options.surrogates)?;
-    let Some(units) = wide_units(string)? else { return Ok(None) };
-    let mut at = 0;
-    let mut more = |text: &mut String| {
-        let more = units.append(&mut at, surrogates, text);
-        let more = more.ok_or_else(|| Error::argument("the text has a surrogate"))?;
-        Ok(more.then(|| units.ahead(at)))
-    };
-    match run(py, units.len(), |watch| work(&mut more, watch)) {
+    let Some(units) = wide_units(string, surrogates)? else { return Ok(None) };
+    match run(py, units.len(), |watch| work(&units, threads, watch)) {
         Ok(result) => Ok(Some(result)),
         // The whole text gives the same error, and its place.
         Err(error) if error.is_instance_of::<PyValueError>(py) => Ok(None),
@@ -73,24 +65,61 @@ pub(crate) fn in_blocks<'py, T: Send>(
     }
 }
 
-/// The texts of a batch: read from Python objects, or a column that needs none.
+/// The texts of a batch: of Python objects, or a column that needs none.
 enum Texts<'a> {
-    Read(Vec<PyText<'a>>),
+    Objects(Vec<Row<'a>>),
     Column(StringColumn),
+}
+
+/// A text of a Python object.
+enum Row<'a> {
+    Read(PyText<'a>),
+    /// A string that is read when its turn comes.
+    Unread(WideUnits<'a>),
+}
+
+impl<'a> Row<'a> {
+    fn new(object: &'a Bound<'_, PyAny>, surrogates: Surrogates, row: usize) -> PyResult<Self> {
+        // Where there may be surrogates that are refused, it is read at once, so that the error has its place.
+        if surrogates == Surrogates::Replace
+            && let Ok(string) = object.cast::<PyString>()
+            && let Some(units) = wide_units(string, surrogates)?
+        {
+            return Ok(Self::Unread(units));
+        }
+        Ok(Self::Read(PyText::new(object, surrogates, Some(row))?))
+    }
+
+    fn source(&self) -> Source<'_> {
+        match self {
+            Self::Read(text) => Source::Text(text.as_text()),
+            Self::Unread(units) => Source::Units(units),
+        }
+    }
+
+    fn locate(&self, error: Error) -> Error {
+        match self {
+            Self::Read(text) => text.locate(error),
+            Self::Unread(units) => {
+                let (text, pairs) = units.text();
+                PyText::Str { text: text.into(), pairs }.locate(error)
+            }
+        }
+    }
 }
 
 impl Texts<'_> {
     /// A text for each row; none for a null.
-    fn rows(&self, py: Python<'_>) -> PyResult<Vec<Option<Text<'_>>>> {
+    fn rows(&self, py: Python<'_>) -> PyResult<Vec<Option<Source<'_>>>> {
         match self {
-            Self::Read(texts) => Ok(texts.iter().map(|text| Some(text.as_text())).collect()),
+            Self::Objects(texts) => Ok(texts.iter().map(|text| Some(text.source())).collect()),
             Self::Column(column) => {
                 let mut rows = Vec::with_capacity(column.len());
                 for row in 0..column.len() {
                     look(py, row)?;
                     let bytes =
                         column.get(row).map_err(|error| column_error(&format!("texts[{row}]"), error))?;
-                    rows.push(bytes.map(Text::Bytes));
+                    rows.push(bytes.map(|bytes| Source::Text(Text::Bytes(bytes))));
                 }
                 Ok(rows)
             }
@@ -98,9 +127,9 @@ impl Texts<'_> {
     }
 
     fn locate(&self, error: Error) -> Error {
-        match self {
-            Self::Read(texts) => locate_in_rows(texts, error),
-            Self::Column(_) => error,
+        match (self, error.field.first_index()) {
+            (Self::Objects(texts), Some(row)) if row < texts.len() => texts[row].locate(error),
+            _ => error,
         }
     }
 }
@@ -121,7 +150,7 @@ pub(crate) struct OfTexts<T> {
 pub(crate) fn with_texts<'py, T: Send>(
     texts: &Bound<'py, PyAny>,
     options: &Options<'_, 'py>,
-    work: impl FnOnce(&[Option<Text<'_>>], &Special, usize, &dyn Watch) -> Result<T> + Send,
+    work: impl FnOnce(&[Option<Source<'_>>], &Special, usize, &dyn Watch) -> Result<T> + Send,
 ) -> PyResult<OfTexts<T>> {
     let py = texts.py();
     let special = convert::special(options.special)?;
@@ -140,13 +169,13 @@ pub(crate) fn with_texts<'py, T: Send>(
         let mut read = Vec::with_capacity(objects.len());
         for (row, object) in objects.iter().enumerate() {
             look(py, row)?;
-            read.push(PyText::new(object, surrogates, Some(row))?);
+            read.push(Row::new(object, surrogates, row)?);
         }
-        (Texts::Read(read), false)
+        (Texts::Objects(read), false)
     };
     let rows = texts.rows(py)?;
     // A row counts for something even when it is empty.
-    let size = rows.iter().flatten().map(|row| row.as_bytes().len()).sum::<usize>() + rows.len();
+    let size = rows.iter().flatten().map(Source::size).sum::<usize>() + rows.len();
     let result =
         run(py, size, |watch| work(&rows, &special, threads, watch).map_err(|error| texts.locate(error)))?;
     let nulls = may_be_null.then(|| rows.iter().map(Option::is_none).collect());

@@ -6,11 +6,8 @@ use pyo3::types::{PyInt, PyList};
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::vocabulary::Vocabulary;
 
-use crate::buffer::list_of_ids;
+use crate::buffer::{list_of_ids, lists_of_ids};
 use crate::convert;
-
-/// Signals are looked for after so many rows.
-const ROWS_PER_LOOK: usize = 1 << 12;
 
 /// What an `int` below 2^30 takes, rounded up as Python's allocator does.
 const INT: usize = 32;
@@ -52,15 +49,11 @@ impl ReadyIds {
         let py = ids.py();
         let ids = convert::ids(ids, None)?;
         let bounds = PyBuffer::<i64>::get(row_offsets)?.to_vec(py)?;
-        let rows = PyList::empty(py);
-        for (row, bounds) in bounds.windows(2).enumerate() {
-            if row % ROWS_PER_LOOK == ROWS_PER_LOOK - 1 {
-                py.check_signals()?;
-            }
+        let rows = bounds.windows(2).enumerate().map(|(row, bounds)| {
             let (start, end) = (usize::try_from(bounds[0])?, usize::try_from(bounds[1])?);
             let outside = || PyValueError::new_err(format!("row {row} is not within the {} ids", ids.len()));
-            rows.append(self.list(py, ids.get(start..end).ok_or_else(outside)?)?)?;
-        }
-        Ok(rows)
+            ids.get(start..end).ok_or_else(outside)
+        });
+        lists_of_ids(py, rows, &self.0)
     }
 }

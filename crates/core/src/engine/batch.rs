@@ -1,18 +1,22 @@
 //! Many texts at once: flat ids and the offset of each row.
 use std::ops::Range;
 
-use tokenmill_kernels::huge;
+use tokenmill_kernels::{InOrder, huge};
 
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
 use crate::parallel;
 use crate::watch::{Ticker, Watch};
 
-use super::encode::{Counter, Special, Text};
+use super::encode::{Counter, Special};
+use super::source::Source;
 use super::{DecodeOptions, Engine};
 
 /// Rows per unit of work are chosen so that a unit has about this much text, in bytes.
 const UNIT_BYTES: usize = 64 << 10;
+
+/// Room is taken for an id in so many bytes, which is seldom too few; what is never written to takes no memory.
+const IDS: usize = 3;
 
 impl Engine {
     /// Encodes every text, with what a post-processor puts around it where `adds_special`; row `i`
@@ -22,7 +26,7 @@ impl Engine {
     /// As [`Engine::encode`], with the row at fault as the field.
     pub fn encode_batch(
         &self,
-        texts: &[Option<Text<'_>>],
+        texts: &[Option<Source<'_>>],
         special: &Special,
         adds_special: bool,
         threads: usize,
@@ -33,10 +37,14 @@ impl Engine {
         let encode = |rows: &mut Rows, unit: Range<usize>, watch: &dyn Watch| -> Result<()> {
             // Short rows alone would never make up a slice.
             watch.poll()?;
+            let mut room = String::new();
             for row in unit {
                 if let Some(text) = texts[row] {
                     let start = rows.ids.len();
-                    self.encode_into(text, special, watch, &mut rows.ids).map_err(|e| in_row(e, row))?;
+                    let encoded = text.read(&mut room);
+                    let encoded =
+                        encoded.and_then(|text| self.encode_into(text, special, watch, &mut rows.ids));
+                    encoded.map_err(|e| in_row(e, row))?;
                     self.surround(&mut rows.ids, start, adds_special);
                 }
                 rows.offsets.push(rows.ids.len() as i64);
@@ -44,24 +52,26 @@ impl Engine {
             Ok(())
         };
         if threads == 1 {
-            let mut rows = Rows::with_room(bytes, texts.len());
+            let (ids, offsets) = (huge::with_capacity(bytes / IDS), Vec::with_capacity(texts.len() + 1));
+            let mut rows = Rows { ids, offsets };
             rows.offsets.push(0);
             units.into_iter().try_for_each(|unit| encode(&mut rows, unit, watch))?;
             return Ok((rows.ids, rows.offsets));
         }
+        let all = InOrder::behind(huge::with_capacity(bytes / IDS));
         let parts = parallel::run(units.len(), threads, watch, |unit, watch| {
-            let mut rows = Rows::with_room(UNIT_BYTES, units[unit].len());
+            let mut rows = Rows { ids: all.empty(), offsets: Vec::with_capacity(units[unit].len()) };
             encode(&mut rows, units[unit].clone(), watch)?;
-            Ok(rows)
+            all.put(unit, rows.ids);
+            Ok(rows.offsets)
         })?;
-        let mut ids = huge::with_capacity(parts.iter().map(|part| part.ids.len()).sum());
         let mut row_offsets = Vec::with_capacity(texts.len() + 1);
         row_offsets.push(0);
         for part in parts {
-            row_offsets.extend(part.offsets.iter().map(|end| ids.len() as i64 + end));
-            ids.extend_from_slice(&part.ids);
+            let start = row_offsets.last().copied().unwrap_or_default();
+            row_offsets.extend(part.iter().map(|end| start + end));
         }
-        Ok((ids, row_offsets))
+        Ok((all.finish(), row_offsets))
     }
 
     /// The number of ids of every text; 0 where there is none.
@@ -70,7 +80,7 @@ impl Engine {
     /// As [`Engine::encode_batch`].
     pub fn count_batch(
         &self,
-        texts: &[Option<Text<'_>>],
+        texts: &[Option<Source<'_>>],
         special: &Special,
         adds_special: bool,
         threads: usize,
@@ -80,10 +90,13 @@ impl Engine {
         let threads = parallel::threads_for(bytes, threads);
         let parts = parallel::run(units.len(), threads, watch, |unit, watch| {
             watch.poll()?;
+            let mut room = String::new();
             let rows = units[unit].clone().map(|row| {
                 let Some(text) = texts[row] else { return Ok(0) };
                 let mut counter = Counter::default();
-                self.encode_into(text, special, watch, &mut counter).map_err(|e| in_row(e, row))?;
+                let counted = text.read(&mut room);
+                let counted = counted.and_then(|text| self.encode_into(text, special, watch, &mut counter));
+                counted.map_err(|e| in_row(e, row))?;
                 Ok(self.surrounded_count(counter.0, adds_special) as i64)
             });
             rows.collect::<Result<Vec<_>>>()
@@ -127,12 +140,12 @@ fn in_row(error: Error, row: usize) -> Error {
 }
 
 /// Consecutive rows with about [`UNIT_BYTES`] of text in each range, and what all are worth in bytes.
-fn units(texts: &[Option<Text<'_>>]) -> (Vec<Range<usize>>, usize) {
+fn units(texts: &[Option<Source<'_>>]) -> (Vec<Range<usize>>, usize) {
     let mut units = Vec::new();
     let (mut start, mut bytes, mut total) = (0, 0, 0);
     for (row, text) in texts.iter().enumerate() {
         // A row counts for something even when it is empty: many rows are work, too.
-        bytes += text.map_or(0, |text| text.as_bytes().len()) + 16;
+        bytes += text.map_or(0, |text| text.size()) + 16;
         if bytes >= UNIT_BYTES {
             units.push(start..row + 1);
             total += bytes;
@@ -147,11 +160,4 @@ fn units(texts: &[Option<Text<'_>>]) -> (Vec<Range<usize>>, usize) {
 struct Rows {
     ids: Vec<TokenId>,
     offsets: Vec<i64>,
-}
-
-impl Rows {
-    /// There is room for what so many bytes usually become; what is never written to takes no memory.
-    fn with_room(bytes: usize, rows: usize) -> Self {
-        Self { ids: huge::with_capacity(bytes / 3), offsets: Vec::with_capacity(rows + 1) }
-    }
 }

@@ -1,22 +1,35 @@
-//! A long text that comes in blocks, each encoded while it is in the cache: the whole of it is never in memory.
-use tokenmill_kernels::Ahead;
+//! A long text in code units of its own, read in blocks of which each is encoded while it is in the cache: the whole of
+//! it is never in memory as UTF-8.
+use std::ops::Range;
+
+use tokenmill_kernels::{Ahead, InOrder, huge};
 
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
+use crate::parallel;
+use crate::pattern::Splitter;
 use crate::watch::Watch;
 
 use super::Engine;
 use super::encode::{Counter, Sink, Special, Text};
+use super::source::CodeUnits;
+use super::threads::size_of_units;
 
 /// A block has about so many bytes: it stays in the second-level cache beside the tables.
 const BLOCK: usize = 64 << 10;
 
+/// Room is taken for an id in so many bytes, which is too few for hardly any script; what is never written to takes no
+/// memory.
+const BYTES: usize = 2;
+
+/// Code units that are read at once.
+const PART: usize = 32 << 10;
+
 /// A cut is looked for so far before the end of a block, then farther.
 const BACK: [usize; 3] = [1 << 8, 1 << 12, 1 << 16];
 
-/// Where the text comes from: appends more of it, any amount, and says where the rest will be read from; `None`
-/// where it has ended.
-pub type More<'a> = dyn FnMut(&mut String) -> Result<Option<Ahead>> + 'a;
+/// Code units in which a cut is looked for where threads share a text.
+const WINDOW: usize = 1 << 10;
 
 impl Engine {
     /// May a text come in blocks under this policy? Only where pretokens are all that is looked at.
@@ -24,50 +37,86 @@ impl Engine {
         *special == Special::Text && self.may_be_cut() && self.parts.first.is_passed_over()
     }
 
-    /// As [`Engine::encode`] under [`Special::Text`], of a text that comes in parts, where
-    /// [`Self::takes_blocks`] says so. Places in errors are those in a block.
+    /// The ids of a text in code units, as of [`Engine::encode`] under [`Special::Text`], where [`Self::takes_blocks`] says so. Places in
+    /// errors are those in a block.
     ///
     /// # Errors
-    /// As [`Engine::encode`], and those of `more`.
-    pub fn encode_blocks(
+    /// As [`Engine::encode`], and [`CodeUnits::append`].
+    pub fn encode_units(
         &self,
-        more: &mut More<'_>,
+        units: &dyn CodeUnits,
+        threads: usize,
         watch: &dyn Watch,
-        ids: &mut Vec<TokenId>,
-    ) -> Result<()> {
-        self.for_each_block(BLOCK, more, watch, ids)
+    ) -> Result<Vec<TokenId>> {
+        let mut ids = huge::with_capacity(units.bytes() / BYTES + 8);
+        let threads = parallel::threads_for(units.len(), threads);
+        if threads == 1 {
+            self.for_each_block(BLOCK, units, 0..units.len(), watch, &mut ids)?;
+            return Ok(ids);
+        }
+        let rows = InOrder::behind(ids);
+        let (row, put) = (|| rows.empty(), |range, row| rows.put(range, row));
+        self.for_each_range(units, threads, watch, row, put)?;
+        Ok(rows.finish())
     }
 
-    /// As [`Engine::count`]; else as [`Self::encode_blocks`].
+    /// As [`Engine::count`]; else as [`Self::encode_units`].
     ///
     /// # Errors
-    /// As [`Self::encode_blocks`].
-    pub fn count_blocks(&self, more: &mut More<'_>, watch: &dyn Watch) -> Result<usize> {
-        let mut counter = Counter::default();
-        self.for_each_block(BLOCK, more, watch, &mut counter)?;
-        Ok(counter.0)
+    /// As [`Self::encode_units`].
+    pub fn count_units(&self, units: &dyn CodeUnits, threads: usize, watch: &dyn Watch) -> Result<usize> {
+        let threads = parallel::threads_for(units.len(), threads);
+        if threads == 1 {
+            let mut counter = Counter::default();
+            self.for_each_block(BLOCK, units, 0..units.len(), watch, &mut counter)?;
+            return Ok(counter.0);
+        }
+        let count = |_, counter: Counter| counter.0;
+        let counts = self.for_each_range(units, threads, watch, Counter::default, count)?;
+        Ok(counts.iter().sum())
+    }
+
+    /// On several threads, with a sink for each range; what `done` makes of each, and its number, comes back in order.
+    fn for_each_range<S: Sink, T: Send>(
+        &self,
+        units: &dyn CodeUnits,
+        threads: usize,
+        watch: &dyn Watch,
+        sink: impl Fn() -> S + Sync,
+        done: impl Fn(usize, S) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        let ranges = self.ranges(units, size_of_units(units.len(), threads))?;
+        parallel::run(ranges.len(), threads, watch, |number, watch| {
+            let mut sink = sink();
+            self.for_each_block(BLOCK, units, ranges[number].clone(), watch, &mut sink)?;
+            Ok(done(number, sink))
+        })
+    }
+
+    fn splitter_of_blocks(&self) -> Result<&Splitter> {
+        self.splitter().ok_or_else(|| Error::internal("a text in blocks for an engine that needs it whole"))
     }
 
     fn for_each_block<S: Sink>(
         &self,
         size: usize,
-        more: &mut More<'_>,
+        units: &dyn CodeUnits,
+        range: Range<usize>,
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<()> {
-        let Some(splitter) = self.splitter() else {
-            return Err(Error::internal("a text in blocks for an engine that needs it whole"));
-        };
+        let splitter = self.splitter_of_blocks()?;
         let mut text = String::with_capacity(4 * size);
         let mut enough = size;
-        let mut ahead = Ahead::default();
+        let (mut at, mut ahead) = (range.start, Ahead::default());
         loop {
             let (before, length) = (ahead, text.len());
             while text.len() < enough {
-                let Some(rest) = more(&mut text)? else {
+                if at >= range.end {
                     return self.encode_into(Text::Str(&text), &Special::Text, watch, sink);
-                };
-                ahead = rest;
+                }
+                at = units.append(at..range.end.min(at + PART.min(size)), &mut text)?;
+                ahead = units.ahead(at);
             }
             let cut = |back: &usize| splitter.safe_cut(&text, text.len().saturating_sub(*back));
             match BACK.iter().find_map(cut) {
@@ -83,6 +132,32 @@ impl Engine {
                 None => enough = 2 * text.len(),
             }
         }
+    }
+
+    /// Ranges of about `size` units that may be encoded apart: they tile the text.
+    fn ranges(&self, units: &dyn CodeUnits, size: usize) -> Result<Vec<Range<usize>>> {
+        let splitter = self.splitter_of_blocks()?;
+        let mut ranges = Vec::new();
+        let (mut start, mut at) = (0, size);
+        let mut window = String::new();
+        while at < units.len() {
+            window.clear();
+            let end = units.append(at..units.len().min(at + WINDOW), &mut window)?;
+            // Where it begins within a character, the first one is none.
+            let first = window.chars().next().map_or(0, char::len_utf8);
+            let cut = splitter.safe_cut(&window, first + 1).map(|cut| window[..cut].chars().count());
+            match cut {
+                // Elsewhere some character has several units, and it is not known where the cut is.
+                Some(cut) if window.chars().count() == end - at => {
+                    ranges.push(start..at + cut);
+                    start = at + cut;
+                    at = start + size;
+                }
+                _ => at = end,
+            }
+        }
+        ranges.push(start..units.len());
+        Ok(ranges)
     }
 }
 
@@ -104,9 +179,39 @@ mod tests {
         compile(Description::of_bpe(split, model)).unwrap()
     }
 
+    /// As some strings of Python are: a character above 16 bits has two units, and half of one is another character.
+    struct Sixteen(Vec<u16>);
+
+    impl CodeUnits for Sixteen {
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+
+        fn bytes(&self) -> usize {
+            3 * self.0.len()
+        }
+
+        fn append(&self, units: Range<usize>, text: &mut String) -> Result<usize> {
+            let mut end = units.start;
+            for unit in char::decode_utf16(self.0[units.start..].iter().copied()) {
+                if end >= units.end {
+                    break;
+                }
+                let char = unit.unwrap_or(char::REPLACEMENT_CHARACTER);
+                text.push(char);
+                end += char.len_utf16();
+            }
+            Ok(end)
+        }
+
+        fn ahead(&self, from: usize) -> Ahead {
+            Ahead::of(&self.0[from..])
+        }
+    }
+
     proptest! {
         #[test]
-        fn blocks_give_the_ids_of_the_whole(
+        fn blocks_and_ranges_give_the_ids_of_the_whole(
             pieces in proptest::collection::vec("the|'s| |\\n|\\r|[0-9]{1,4}|é|語|🦊|A|\\.|\\PC", 0..60),
             size in 1..40_usize,
             split in prop_oneof![Just("gpt2"), Just("cl100k"), Just("o200k"), Just("none")],
@@ -114,18 +219,34 @@ mod tests {
             let engine = engine(&known::split_from(split));
             prop_assert!(engine.takes_blocks(&Special::Text));
             let text = pieces.concat();
+            let units = Sixteen(text.encode_utf16().collect());
             let mut whole = Vec::new();
             engine.encode(Text::Str(&text), &Special::Text, 1, &Unwatched, &mut whole).unwrap();
-            let mut parts = pieces.iter();
-            let mut more = |text: &mut String| {
-                Ok(parts.next().map(|piece| {
-                    text.push_str(piece);
-                    Ahead::of(piece.as_bytes())
-                }))
-            };
             let mut ids = Vec::new();
-            engine.for_each_block(size, &mut more, &Unwatched, &mut ids).unwrap();
-            prop_assert_eq!(ids, whole);
+            engine.for_each_block(size, &units, 0..units.len(), &Unwatched, &mut ids).unwrap();
+            prop_assert_eq!(&ids, &whole);
+            ids.clear();
+            let ranges = engine.ranges(&units, size).unwrap();
+            prop_assert_eq!(ranges[0].start, 0);
+            prop_assert_eq!(ranges.last().unwrap().end, units.len());
+            prop_assert!(ranges.windows(2).all(|two| two[0].end == two[1].start));
+            for range in ranges {
+                engine.for_each_block(size, &units, range, &Unwatched, &mut ids).unwrap();
+            }
+            prop_assert_eq!(&ids, &whole);
+        }
+    }
+
+    #[test]
+    fn threads_share_a_long_text() {
+        let engine = engine(&known::split_from("cl100k"));
+        let text = "the 語 12345 🦊's\n\n  ".repeat(100_000);
+        let units = Sixteen(text.encode_utf16().collect());
+        let mut whole = Vec::new();
+        engine.encode(Text::Str(&text), &Special::Text, 1, &Unwatched, &mut whole).unwrap();
+        for threads in [1, 2, 3] {
+            assert_eq!(engine.encode_units(&units, threads, &Unwatched).unwrap(), whole);
+            assert_eq!(engine.count_units(&units, threads, &Unwatched).unwrap(), whole.len());
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Text to ids: cut out added tokens, normalize and split what is between them, run the model.
-use tokenmill_kernels::Ahead;
+use tokenmill_kernels::{Ahead, InOrder};
 
 use crate::aligned::{Origins, Piece, Rewritten};
 use crate::error::{Error, Kind, Place, Result};
@@ -197,12 +197,11 @@ impl Engine {
             && self.may_be_cut()
             && let Text::Str(text) = text
         {
-            let parts = self.encode_on_threads(text, special, threads, watch, Vec::new)?;
-            ids.reserve_exact(parts.iter().map(Vec::len).sum());
-            for part in &parts {
-                ids.extend_from_slice(part);
-            }
-            return Ok(());
+            let rows = InOrder::behind(std::mem::take(ids));
+            let (row, put) = (|| rows.empty(), |unit, row| rows.put(unit, row));
+            let done = self.encode_on_threads(text, special, threads, watch, row, put);
+            *ids = rows.finish();
+            return done.map(drop);
         }
         self.encode_into(text, special, watch, ids)
     }
@@ -224,8 +223,9 @@ impl Engine {
             && self.may_be_cut()
             && let Text::Str(text) = text
         {
-            let parts = self.encode_on_threads(text, special, threads, watch, Counter::default)?;
-            return Ok(parts.iter().map(|part| part.0).sum());
+            let count = |_, counter: Counter| counter.0;
+            let counts = self.encode_on_threads(text, special, threads, watch, Counter::default, count)?;
+            return Ok(counts.iter().sum());
         }
         let mut counter = Counter::default();
         self.encode_into(text, special, watch, &mut counter)?;

@@ -9,6 +9,12 @@ use super::Engine;
 use super::added::Recognised;
 use super::encode::{Run, Sink, Special};
 
+/// How much of so much text is encoded apart: several units a thread, so that none waits long for another, and not so
+/// much that the ids of one are far away when they are put to those of the others.
+pub(super) fn size_of_units(length: usize, threads: usize) -> usize {
+    (length / (threads * 4)).clamp(parallel::BYTES_PER_THREAD / 2, 2 * parallel::BYTES_PER_THREAD)
+}
+
 impl Engine {
     /// May a text be cut and its parts be encoded apart? Only where nothing but a split looks at
     /// more than one pretoken.
@@ -17,20 +23,19 @@ impl Engine {
     }
 
     /// One long text on several threads: its ordinary segments are cut where the split certainly
-    /// cuts them, and the parts come back in order.
-    pub(super) fn encode_on_threads<S: Sink + Send>(
+    /// cuts them. What `done` makes of each sink, and its number, comes back in order.
+    pub(super) fn encode_on_threads<S: Sink, T: Send>(
         &self,
         text: &str,
         special: &Special,
         threads: usize,
         watch: &dyn Watch,
         sink: impl Fn() -> S + Sync,
-    ) -> Result<Vec<S>> {
+        done: impl Fn(usize, S) -> T + Sync,
+    ) -> Result<Vec<T>> {
         self.refuse_special(text.as_bytes(), special, watch)?;
         let recognised = Recognised::new(&self.parts, special)?;
-        // Several units a thread, so that none waits long for another.
-        let size = (text.len() / (threads * 4)).max(parallel::BYTES_PER_THREAD / 2);
-        let units = self.units(text, &recognised, size, watch)?;
+        let units = self.units(text, &recognised, size_of_units(text.len(), threads), watch)?;
         parallel::run(units.len(), threads, watch, |unit, watch| {
             let mut sink = sink();
             let mut ticker = Ticker::new(watch);
@@ -40,7 +45,7 @@ impl Engine {
                 let mut run = Run { recognised: &recognised, worker, ticker: &mut ticker };
                 self.encode_text(&text[span.start..span.end], span.start, &mut run, &mut sink)
             })?;
-            Ok(sink)
+            Ok(done(unit, sink))
         })
     }
 

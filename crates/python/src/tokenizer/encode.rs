@@ -18,16 +18,12 @@ impl Tokenizer {
         add_special_tokens: bool,
         options: &Options<'_, 'py>,
     ) -> PyResult<Vec<TokenId>> {
-        // Seldom too few; what is never written to costs nothing.
-        let room = text.len().unwrap_or(0) / 3 + 8;
-        let blocks = in_blocks(text, options, &self.engine, |more, watch| {
-            let mut ids = huge::with_capacity(room);
-            self.engine.encode_blocks(more, watch, &mut ids)?;
-            Ok(ids)
+        let blocks = in_blocks(text, options, &self.engine, |units, threads, watch| {
+            self.engine.encode_units(units, threads, watch)
         });
         let mut ids = match blocks? {
             Some(ids) => ids,
-            None => self.encode_whole(text, options, room)?,
+            None => self.encode_whole(text, options)?,
         };
         self.engine.surround(&mut ids, 0, add_special_tokens);
         Ok(ids)
@@ -37,10 +33,10 @@ impl Tokenizer {
         &self,
         text: &Bound<'py, PyAny>,
         options: &Options<'_, 'py>,
-        room: usize,
     ) -> PyResult<Vec<TokenId>> {
         let (ids, _) = with_text(text, options, |text, special, threads, watch| {
-            let mut ids = huge::with_capacity(room);
+            // Seldom too few; what is never written to costs nothing.
+            let mut ids = huge::with_capacity(text.as_bytes().len() / 3 + 8);
             self.engine.encode(text, special, threads, watch, &mut ids)?;
             Ok(ids)
         })?;
@@ -174,8 +170,9 @@ impl Tokenizer {
         num_threads: Given<'py>,
     ) -> PyResult<usize> {
         let options = Options { special, surrogates, num_threads };
-        let blocks =
-            in_blocks(text, &options, &self.engine, |more, watch| self.engine.count_blocks(more, watch));
+        let blocks = in_blocks(text, &options, &self.engine, |units, threads, watch| {
+            self.engine.count_units(units, threads, watch)
+        });
         let count = if let Some(count) = blocks? {
             count
         } else {
