@@ -24,6 +24,7 @@ mod report;
 mod save;
 mod sentencepiece;
 pub mod state;
+mod tables;
 mod tekken;
 mod templates;
 mod tiktoken;

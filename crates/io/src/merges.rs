@@ -1,8 +1,9 @@
 //! The rule of the reference for merges that a file lists more than once.
-use std::collections::HashMap;
 
 use tokenmill_core::description::Merge;
 use tokenmill_core::ids::TokenId;
+
+use crate::tables::{Map, map_for};
 
 /// Places of merges that are listed before, each with the place before it.
 pub(crate) type Repeated = Vec<(usize, usize)>;
@@ -10,7 +11,7 @@ pub(crate) type Repeated = Vec<(usize, usize)>;
 /// Of a pair that is listed several times the last place counts. The places of the repeated ones are those in what
 /// was given.
 pub(crate) fn keep_last(mut merges: Vec<Merge>) -> (Vec<Merge>, Repeated) {
-    let mut last_place: HashMap<(TokenId, TokenId), usize> = HashMap::with_capacity(merges.len());
+    let mut last_place: Map<(TokenId, TokenId), usize> = map_for(merges.len());
     let mut repeated = Vec::new();
     for (place, merge) in merges.iter().enumerate() {
         if let Some(earlier) = last_place.insert((merge.left, merge.right), place) {

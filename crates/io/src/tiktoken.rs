@@ -2,11 +2,14 @@
 //! joined bytes are a token merge, lowest rank first, and a pretoken that is a token is taken
 //! whole. The file holds neither the split nor the special tokens.
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::hash::BuildHasher;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::compile::compile;
 use tokenmill_core::description::{Alphabet, Bpe, Description, Merges, Split, TokenList};
@@ -31,8 +34,44 @@ pub(crate) fn is_like(text: &str) -> bool {
         && fields.next().is_none()
 }
 
-/// The rank of each token, and the number of its line.
-type Ranks = HashMap<Vec<u8>, (TokenId, usize)>;
+/// Tokens in the order in which the file has them first, which is that of their ranks in all files that anybody
+/// publishes.
+#[derive(Default)]
+struct Ranks {
+    entries: Vec<(TokenId, Vec<u8>)>,
+    /// The line of each.
+    lines: Vec<usize>,
+    /// Their places, by their bytes.
+    by_token: HashTable<u32>,
+    hasher: RandomState,
+}
+
+impl Ranks {
+    /// Puts a token; where it is there already, this rank counts, and the line of the other one is returned.
+    fn insert(&mut self, token: Vec<u8>, rank: TokenId, line: usize) -> Option<usize> {
+        let Self { entries, lines, by_token, hasher } = self;
+        let is_same = |&other: &u32| entries[other as usize].1 == token;
+        let hash = |&place: &u32| hasher.hash_one(&entries[place as usize].1);
+        match by_token.entry(hasher.hash_one(&token), is_same, hash) {
+            Entry::Occupied(place) => {
+                let place = *place.get() as usize;
+                entries[place].0 = rank;
+                Some(std::mem::replace(&mut lines[place], line))
+            }
+            Entry::Vacant(slot) => {
+                slot.insert(entries.len() as u32);
+                entries.push((rank, token));
+                lines.push(line);
+                None
+            }
+        }
+    }
+
+    fn contains(&self, token: &[u8]) -> bool {
+        let is_same = |&other: &u32| self.entries[other as usize].1 == token;
+        self.by_token.find(self.hasher.hash_one(token), is_same).is_some()
+    }
+}
 
 /// Reads a file of ranks. `special` are the ids that special tokens beside it have.
 ///
@@ -46,7 +85,7 @@ pub(crate) fn parse(
 ) -> Result<Description> {
     let text = contents::text(bytes)?;
     check_count(text)?;
-    let mut ranks = Ranks::new();
+    let mut ranks = Ranks::default();
     for (i, line) in text.split('\n').enumerate() {
         let number = i + 1;
         let field = || format!("line {number}");
@@ -58,25 +97,23 @@ pub(crate) fn parse(
         if let Some(reason) = entry.padding {
             report.tolerate(Defect::Base64, field(), reason)?;
         }
-        if let Some((_, earlier)) = ranks.insert(entry.token, (entry.rank, number)) {
+        if let Some(earlier) = ranks.insert(entry.token, entry.rank, number) {
             let reason = format!("the token is on line {earlier} already; this one counts");
             report.tolerate(Defect::Duplicate, field(), reason)?;
         }
     }
     check_ranks(&ranks)?;
-    if let Some(byte) = (0..=255).find(|&byte: &u8| !ranks.contains_key([byte].as_slice())) {
+    if let Some(byte) = (0..=255).find(|&byte: &u8| !ranks.contains(&[byte])) {
         let reason = "no token is this byte alone; text that needs it is an error";
         report.tolerate(Defect::Missing, format!("byte 0x{byte:02X}"), reason)?;
     }
-    gaps::find(ranks.values().map(|&(rank, _)| rank).collect(), special, "rank", report)?;
+    gaps::find(ranks.entries.iter().map(|&(rank, _)| rank).collect(), special, "rank", report)?;
     if is_in_byte_alphabet(&ranks) {
         let reason = "the tokens are written in the byte alphabet (a space is Ġ) before they are base64, which is \
                       no .tiktoken file; load the tokenizer.json of this model";
         return Err(Error::format(Defect::WrongKind, reason));
     }
-    let entries: Vec<(TokenId, Vec<u8>)> =
-        ranks.into_iter().map(|(token, (rank, _))| (rank, token)).collect();
-    let tokens = TokenList::from_entries(entries);
+    let tokens = TokenList::from_entries(ranks.entries);
     let model = Bpe { whole_pretokens: true, ..Bpe::plain(Alphabet::Bytes, tokens, Merges::ById) };
     Ok(Description::of_bpe(split, model))
 }
@@ -94,7 +131,8 @@ fn check_count(text: &str) -> Result<()> {
 
 /// Two tokens with one rank are refused: it is the id of only one of them.
 fn check_ranks(ranks: &Ranks) -> Result<()> {
-    let mut sorted: Vec<(TokenId, usize)> = ranks.values().copied().collect();
+    let ids = ranks.entries.iter().map(|&(rank, _)| rank);
+    let mut sorted: Vec<(TokenId, usize)> = ids.zip(ranks.lines.iter().copied()).collect();
     sorted.sort_unstable();
     let Some(&[(rank, earlier), (_, line)]) = sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) else {
         return Ok(());
@@ -107,9 +145,9 @@ fn check_ranks(ranks: &Ranks) -> Result<()> {
 /// and none holds a byte that would be written in another way.
 fn is_in_byte_alphabet(tokens: &Ranks) -> bool {
     let is_written =
-        |token: &Vec<u8>| std::str::from_utf8(token).is_ok_and(|text| byte_alphabet::read(text).is_some());
-    (0..=255).all(|byte| tokens.contains_key(byte_alphabet::write(&[byte]).as_bytes()))
-        && tokens.keys().all(is_written)
+        |token: &[u8]| std::str::from_utf8(token).is_ok_and(|text| byte_alphabet::read(text).is_some());
+    (0..=255).all(|byte| tokens.contains(byte_alphabet::write(&[byte]).as_bytes()))
+        && tokens.entries.iter().all(|(_, token)| is_written(token))
 }
 
 /// What a line says.

@@ -1,6 +1,5 @@
 //! `vocab.json` and `merges.txt`, GPT-2's pair of files: ids by written token, and one merge a
 //! line. They hold neither the split nor which tokens are special.
-use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use tokenmill_core::byte_alphabet;
@@ -11,13 +10,14 @@ use tokenmill_core::ids::TokenId;
 
 use crate::merges::keep_last;
 use crate::report::Report;
+use crate::tables::{Map, Set};
 use crate::tokenizer_json::{
     VocabEntries, behind_the_end, check_written_forms, json_error, json_string, report_shared_ids,
 };
 use crate::{contents, gaps};
 
 /// Ids by written token, as they stand in the file.
-pub(crate) type Written = HashMap<String, TokenId>;
+pub(crate) type Written = Map<String, TokenId>;
 
 /// Does this text look like a `vocab.json`: an object of numbers?
 pub(crate) fn is_like_vocab(text: &str) -> bool {
@@ -108,7 +108,7 @@ pub(crate) fn describe(
     split: &Split,
     special: &[&str],
 ) -> Result<Description> {
-    let built: HashSet<TokenId> = merges.iter().flat_map(|m| [m.left, m.right, m.result]).collect();
+    let built: Set<TokenId> = merges.iter().flat_map(|m| [m.left, m.right, m.result]).collect();
     let mut tokens = Vec::with_capacity(written.len());
     let mut added_tokens = Vec::new();
     for (token, &id) in written {

@@ -1,5 +1,4 @@
 //! Added tokens of the file: their ids, and their place beside the model's vocabulary.
-use std::collections::HashMap;
 
 use tokenmill_core::description::AddedToken;
 use tokenmill_core::error::{Defect, Result};
@@ -8,6 +7,7 @@ use tokenmill_core::ids::TokenId;
 use super::file::AddedTokenEntry;
 use super::models::Vocabulary;
 use crate::report::Report;
+use crate::tables::{Map, map_for};
 
 /// Added tokens with the ids that the reference gives them, in the order of the file: the file's
 /// own are not used. A content in the vocabulary keeps that id; the others are numbered from the
@@ -20,7 +20,7 @@ pub(super) fn assign(
 ) -> Result<Vec<AddedToken>> {
     let ids = &vocabulary.ids;
     let mut added: Vec<AddedToken> = Vec::with_capacity(entries.len());
-    let mut places: HashMap<&str, usize> = HashMap::with_capacity(entries.len());
+    let mut places: Map<&str, usize> = map_for(entries.len());
     let mut next = TokenId::try_from(vocabulary.size).unwrap_or(TokenId::MAX);
     for (i, entry) in entries.iter().enumerate() {
         let field = || format!("added_tokens[{i}]");
@@ -55,7 +55,7 @@ pub(super) fn assign(
         places.insert(&entry.content, added.len());
         added.push(flags(id, entry.special));
     }
-    let last: HashMap<TokenId, usize> = added.iter().zip(0..).map(|(token, i)| (token.id, i)).collect();
+    let last: Map<TokenId, usize> = added.iter().zip(0..).map(|(token, i)| (token.id, i)).collect();
     if last.len() == added.len() {
         return Ok(added);
     }
@@ -78,7 +78,7 @@ pub(super) fn assign(
 }
 
 /// Where each content stands in the list, for the last time.
-fn places_of(entries: &[AddedTokenEntry]) -> HashMap<&str, usize> {
+fn places_of(entries: &[AddedTokenEntry]) -> Map<&str, usize> {
     entries.iter().map(|entry| entry.content.as_str()).zip(0..).collect()
 }
 
@@ -98,7 +98,7 @@ pub(super) fn report_taken_ids(
     }
     let in_file = places_of(entries);
     let numbered = added.iter().filter(|token| !vocabulary.ids.contains_key(&token.content));
-    let numbered: HashMap<TokenId, &AddedToken> = numbered.map(|token| (token.id, token)).collect();
+    let numbered: Map<TokenId, &AddedToken> = numbered.map(|token| (token.id, token)).collect();
     let taken = vocabulary.ids.iter().filter(|(_, id)| numbered.contains_key(id));
     let mut taken: Vec<(TokenId, &str)> = taken.map(|(token, &id)| (id, token.as_str())).collect();
     taken.sort_unstable();

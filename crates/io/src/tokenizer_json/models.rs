@@ -1,6 +1,5 @@
 //! The model of the file: tokens, merges and what else it needs.
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::description::{
@@ -14,6 +13,7 @@ use super::fields::unsupported;
 use super::file::{MergeEntry, Model as ModelEntry, VocabEntries};
 use crate::merges::{Repeated, keep_last};
 use crate::report::Report;
+use crate::tables::{Map, Set, map_for};
 
 /// Which model an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 /// The vocabulary of an entry.
 pub(super) struct Vocabulary {
     /// The id of each token as it is written; of repeated ones the last counts.
-    pub(super) ids: HashMap<String, TokenId>,
+    pub(super) ids: Map<String, TokenId>,
     /// How many tokens it has, as the reference counts them.
     pub(super) size: usize,
     /// The scores by id, where the vocabulary is a list.
@@ -83,7 +83,7 @@ impl Kind {
                         .at("vocab")
                         .at("model"));
                 }
-                let mut ids = HashMap::with_capacity(entries.len());
+                let mut ids = map_for(entries.len());
                 let mut scores = Vec::with_capacity(entries.len());
                 let mut repeated = Vec::new();
                 for ((token, score), id) in entries.into_iter().zip(0..) {
@@ -108,7 +108,7 @@ impl Kind {
             }
             (_, Some(VocabEntries::Object(entries))) => {
                 let count = entries.len();
-                let ids: HashMap<String, TokenId> = entries.into_iter().collect();
+                let ids: Map<String, TokenId> = entries.into_iter().collect();
                 if ids.len() < count {
                     let reason = format!("{} keys are there twice; the last counts", count - ids.len());
                     report.tolerate(Defect::Duplicate, "model.vocab", reason)?;
@@ -127,7 +127,7 @@ impl Kind {
 /// # Errors
 /// In strict loading.
 pub(crate) fn report_shared_ids(
-    ids: &HashMap<String, TokenId>,
+    ids: &Map<String, TokenId>,
     added: &[AddedToken],
     field: &str,
     report: &mut Report,
@@ -138,8 +138,7 @@ pub(crate) fn report_shared_ids(
     if shared.peek().is_none() {
         return Ok(());
     }
-    let added: HashMap<TokenId, &str> =
-        added.iter().map(|token| (token.id, token.content.as_str())).collect();
+    let added: Map<TokenId, &str> = added.iter().map(|token| (token.id, token.content.as_str())).collect();
     for tokens in shared {
         let ((id, first), (_, second)) = (tokens[0], tokens[1]);
         let more = if tokens.len() > 2 { format!(" and {} more", tokens.len() - 2) } else { String::new() };
@@ -214,7 +213,7 @@ impl Source<'_> {
     }
 
     /// Special tokens are not for the model to produce: text would become them (law 9).
-    fn special(&self) -> HashSet<&str> {
+    fn special(&self) -> Set<&str> {
         self.added.iter().filter(|token| token.is_special).map(|token| token.content.as_str()).collect()
     }
 
@@ -287,7 +286,7 @@ impl Source<'_> {
     ///
     /// A special token with a character that stands for another byte, as `Ġlow`, is found where the
     /// text holds that very literal; the model's entry means ` low`, and must not become it.
-    fn raw_tokens(&self, merges: &[MergeEntry]) -> Option<(TokenList, HashSet<&str>)> {
+    fn raw_tokens(&self, merges: &[MergeEntry]) -> Option<(TokenList, Set<&str>)> {
         let mut left_out = self.special();
         // No text becomes what cannot be read as bytes.
         let is_two_faced = |token: &&AddedToken| {
@@ -295,7 +294,7 @@ impl Source<'_> {
                 .is_none_or(|bytes| token.is_special && bytes != token.content.as_bytes())
         };
         let in_vocabulary = |token: &&AddedToken| self.vocabulary.ids.contains_key(&token.content);
-        let two_faced: HashSet<&str> = self
+        let two_faced: Set<&str> = self
             .added
             .iter()
             .filter(in_vocabulary)
@@ -333,7 +332,7 @@ impl Source<'_> {
         &self,
         entries: &[MergeEntry],
         prefix: &str,
-        left_out: &HashSet<&str>,
+        left_out: &Set<&str>,
     ) -> Result<(Vec<Merge>, Repeated)> {
         let ids = &self.vocabulary.ids;
         let mut places = Vec::with_capacity(entries.len());

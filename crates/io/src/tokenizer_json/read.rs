@@ -1,5 +1,4 @@
 //! What the file means.
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use tokenmill_core::description::{
@@ -16,6 +15,7 @@ use super::models::{Kind, Source, report_shared_ids};
 use super::{added, decoders, limits, normalizers, post_processors, pre_tokenizers, unknown_keys};
 use crate::contents;
 use crate::report::Report;
+use crate::tables::Map;
 
 /// Reads a file.
 ///
@@ -155,7 +155,7 @@ fn find_alike(tokens: &[AddedToken], normalizer: &[Normalizer], report: &mut Rep
         return Ok(());
     }
     let normalizers = Normalizers::compile(normalizer, &Hooks::default()).map_err(|e| e.at("normalizer"))?;
-    let mut seen: HashMap<String, &str> = HashMap::new();
+    let mut seen: Map<String, &str> = Map::default();
     for token in normalized {
         match seen.entry(normalizers.apply_to(&token.content)?) {
             Entry::Vacant(place) => {

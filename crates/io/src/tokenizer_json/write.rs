@@ -1,7 +1,6 @@
 //! Writing the file: one entry a line, so that two versions can be compared by eye, and the same
 //! bytes every time.
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -11,6 +10,8 @@ use tokenmill_core::description::{
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::Result;
 use tokenmill_core::ids::TokenId;
+
+use crate::tables::{Map, Set};
 
 use super::added::{self, Numbering};
 use super::fields::cannot;
@@ -148,7 +149,7 @@ fn listed<'a>(engine: &'a Engine, description: &Description) -> Vec<(TokenId, Co
     let vocabulary = engine.vocabulary();
     let later = vocabulary.added().iter().zip(numbering(engine, description).is_numbered);
     let later = later.filter(|(_, is_numbered)| *is_numbered);
-    let later: HashSet<&str> = later.map(|(token, _)| token.content.as_str()).collect();
+    let later: Set<&str> = later.map(|(token, _)| token.content.as_str()).collect();
     let is_listed = |(_, written): &(TokenId, Cow<'_, str>)| !later.contains(written.as_ref());
     vocabulary.entries().filter(is_listed).collect()
 }
@@ -246,7 +247,7 @@ pub(crate) fn check_written_forms(engine: &Engine) -> Result<()> {
     let vocabulary = engine.vocabulary();
     // Pieces of a list may be there twice: their places tell them apart.
     let is_list = matches!(engine.description().model, Model::Unigram(_));
-    let mut seen = std::collections::HashMap::new();
+    let mut seen = Map::default();
     for (id, bytes) in vocabulary.tokens().iter() {
         if seen.insert(vocabulary.write(bytes), id).is_some() && !is_list {
             let reason = format!("two tokens are written {:?}, one of them {id}", vocabulary.write(bytes));

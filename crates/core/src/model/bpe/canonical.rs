@@ -4,7 +4,7 @@
 //! bytes are merged alone. Tokens that their own bytes do not merge to never come up at all.
 //! `docs/merging.md` has the proof. So symbols are numbered anew, bytes as they are and then
 //! products by rank: a number says which of two merges comes first and what it makes.
-use tokenmill_kernels::rows::{Narrow, Width};
+use tokenmill_kernels::rows::{Narrow, Wide, Width, wide_row};
 use tokenmill_kernels::short_table::key_at;
 use tokenmill_kernels::{MergeTable, NO_MERGE, Trie, cpu};
 
@@ -70,7 +70,7 @@ impl Canonical {
             let index = tokens.index_of(merge.result)?;
             Some(Candidate { index, parts: Some((merge.left, merge.right)) })
         });
-        Self::new(candidates.collect::<Option<Vec<_>>>()?, tokens, bytes)
+        Self::new(&candidates.collect::<Option<Vec<_>>>()?, tokens, bytes)
     }
 
     /// Any two tokens that join to a third one, at the rank of its id. `None` as in [`Self::new`],
@@ -85,7 +85,8 @@ impl Canonical {
         }
         let candidates = tokens.iter().enumerate();
         let candidates = candidates.filter(|&(_, (id, bytes))| bytes.len() > 1 && !is_special(id));
-        Self::new(candidates.map(|(index, _)| Candidate { index, parts: None }).collect(), tokens, bytes)
+        let candidates = candidates.map(|(index, _)| Candidate { index, parts: None });
+        Self::new(&candidates.collect::<Vec<_>>(), tokens, bytes)
     }
 
     /// The canonical merges, and of each token whether its bytes merge to it. `None` where a byte is
@@ -93,59 +94,45 @@ impl Canonical {
     ///
     /// Cost: that of merging the bytes of each token.
     fn new(
-        candidates: Vec<Candidate>,
+        candidates: &[Candidate],
         tokens: &TokenList,
         bytes: &[TokenId; 256],
     ) -> Option<(Self, Vec<bool>)> {
         if bytes.contains(&NO_ID) || candidates.len() + BYTES as usize >= NO_MERGE as usize {
             return None;
         }
-        let mut builds = vec![false; tokens.len()];
-        let mut table = MergeTable::with_capacity(candidates.len());
-        let mut parts = Vec::with_capacity(candidates.len());
-        let mut ids = bytes.to_vec();
-        let mut lengths = vec![1; BYTES as usize];
-        let mut indices = Vec::with_capacity(candidates.len());
-        let mut odd = Vec::new();
-        let mut scratch = Scratch::default();
-        for candidate in candidates {
-            let row = merge_bytes(&table, tokens.bytes(candidate.index), &mut scratch);
-            match *row {
-                [left, right] if candidate.is_from(left, right, &ids) => {
-                    if !table.insert(left, right, narrow(ids.len())) {
-                        return None;
-                    }
-                    parts.push((left, right));
-                    ids.push(tokens.id(candidate.index));
-                    lengths.push(narrow(tokens.bytes(candidate.index).len()));
-                    indices.push(candidate.index);
-                    builds[candidate.index] = true;
-                }
-                _ => odd.push(candidate),
+        let mut building = Building::new(candidates, tokens, bytes);
+        // What a token is merged from is shorter, so all of one length are merged before any is put.
+        let mut places: Vec<usize> = (0..candidates.len()).collect();
+        let length = |&place: &usize| tokens.bytes(candidates[place].index).len();
+        places.sort_by_key(length);
+        for same in places.chunk_by(|a, b| length(a) == length(b)) {
+            let length = length(&same[0]);
+            if length <= Narrow::LONGEST {
+                building.merge_together::<Narrow>(same, |bytes| key_at(bytes, 0, bytes.len()));
+            } else if length <= Wide::LONGEST {
+                building.merge_together::<Wide>(same, wide_row);
+            } else {
+                building.merge_long(same);
             }
+            building.put()?;
         }
-        // What the lower ranks do not build is built by nothing, unless higher ones come to it.
-        for candidate in odd {
-            let row = long::merge_to_two(&table, tokens.bytes(candidate.index));
-            if let &[left, right] = row.as_slice()
-                && candidate.is_from(left, right, &ids)
-            {
-                return None;
-            }
-        }
-        for (index, (id, token)) in tokens.iter().enumerate() {
-            if let &[byte] = token {
-                builds[index] = bytes[usize::from(byte)] == id;
-            }
-        }
+        let Building { table, parts, ids, builds, .. } = building;
         let all_bytes: [u8; 256] = std::array::from_fn(|byte| byte as u8);
-        let products = indices.iter().map(|&index| tokens.bytes(index));
-        let symbols = || (0..).zip(all_bytes.chunks(1).chain(products.clone()));
+        let products = || {
+            let built = (BYTES..).zip(candidates).zip(&parts).filter(|&(_, &parts)| parts != NOT_BUILT);
+            built.map(|((number, candidate), _)| (number, tokens.bytes(candidate.index)))
+        };
+        let symbols = || (0..).zip(all_bytes.chunks(1)).chain(products());
         let trie = Trie::new(symbols())?;
-        let shorter =
-            |(_, symbol): (u32, &[u8])| trie.longest(&symbol[..symbol.len() - 1]).unwrap_or(NO_MERGE);
-        let shorter = symbols().map(shorter).collect();
-        let cuts = Cuts::new(products.clone());
+        let (mut lengths, mut shorter) = (vec![0; ids.len()], vec![NO_MERGE; ids.len()]);
+        for (number, symbol) in symbols() {
+            lengths[number as usize] = narrow(symbol.len());
+            if let Some(found) = trie.longest(&symbol[..symbol.len() - 1]) {
+                shorter[number as usize] = found;
+            }
+        }
+        let cuts = Cuts::new(products().map(|(_, bytes)| bytes));
         let longest_symbol = lengths.iter().max().map_or(1, |&length| length as usize);
         Some((Self { table, parts, ids, lengths, longest_symbol, trie, shorter, cuts }, builds))
     }
@@ -232,6 +219,87 @@ impl Canonical {
     }
 }
 
+/// In place of its parts: nothing is ever merged to this one.
+const NOT_BUILT: (u32, u32) = (NO_MERGE, NO_MERGE);
+
+/// Canonical merges while they are found. A candidate has the number of its rank, whether it is built or not.
+struct Building<'a> {
+    candidates: &'a [Candidate],
+    tokens: &'a TokenList,
+    table: MergeTable,
+    parts: Vec<(u32, u32)>,
+    ids: Vec<TokenId>,
+    builds: Vec<bool>,
+    /// Candidates whose bytes are merged to two symbols, and these.
+    found: Vec<(usize, [u32; 2])>,
+}
+
+impl<'a> Building<'a> {
+    fn new(candidates: &'a [Candidate], tokens: &'a TokenList, bytes: &[TokenId; 256]) -> Self {
+        let products = candidates.iter().map(|candidate| tokens.id(candidate.index));
+        let is_built =
+            |(id, token): (TokenId, &[u8])| matches!(*token, [byte] if bytes[usize::from(byte)] == id);
+        Self {
+            candidates,
+            tokens,
+            table: MergeTable::with_capacity(candidates.len()),
+            parts: vec![NOT_BUILT; candidates.len()],
+            ids: bytes.iter().copied().chain(products).collect(),
+            builds: tokens.iter().map(is_built).collect(),
+            found: Vec::new(),
+        }
+    }
+
+    fn bytes(&self, place: usize) -> &'a [u8] {
+        self.tokens.bytes(self.candidates[place].index)
+    }
+
+    /// Merges candidates that are no longer than rows of a width.
+    fn merge_together<W: Width>(&mut self, places: &[usize], row: impl Fn(&[u8]) -> W::Row) {
+        for group in places.chunks(TOGETHER) {
+            let some = |at: usize| group.get(at).map(|&place| row(self.bytes(place))).unwrap_or_default();
+            let merged = W::merge::<TOGETHER>(cpu::level(), &self.table, std::array::from_fn(some));
+            let found = group.iter().zip(&merged).filter_map(|(&place, merged)| {
+                let row = W::left(merged).first_chunk().filter(|_| W::left(merged).len() == 2);
+                row.map(|&row| (place, row))
+            });
+            self.found.extend(found);
+        }
+    }
+
+    fn merge_long(&mut self, places: &[usize]) {
+        let (scratch, watch) = (&mut Scratch::default(), crate::watch::Unwatched);
+        for &place in places {
+            let scratch = start(self.bytes(place), scratch);
+            // Nobody watches, so that nothing cancels.
+            if merge::merge_by_heap(&self.table, scratch, &mut Ticker::new(&watch)).is_ok() {
+                merge::collect_into_first(scratch);
+            }
+            if let &[left, right] = &scratch.symbols[..] {
+                self.found.push((place, [left, right]));
+            }
+        }
+    }
+
+    /// Puts the merges that were found. `None` where one of two parts ranks above what is made of them.
+    ///
+    /// That of what is in the table some may rank higher than a candidate changes nothing: the lowest comes first, so
+    /// those are made only when no lower one is left, and then one of the two parts is above the candidate.
+    fn put(&mut self) -> Option<()> {
+        for (place, [left, right]) in self.found.drain(..) {
+            let (candidate, number) = (&self.candidates[place], BYTES + narrow(place));
+            if candidate.is_from(left, right, &self.ids) {
+                if left.max(right) > number || !self.table.insert(left, right, number) {
+                    return None;
+                }
+                self.parts[place] = (left, right);
+                self.builds[candidate.index] = true;
+            }
+        }
+        Some(())
+    }
+}
+
 impl Candidate {
     fn is_from(&self, left: u32, right: u32, ids: &[TokenId]) -> bool {
         self.parts.is_none_or(|parts| parts == (ids[left as usize], ids[right as usize]))
@@ -243,21 +311,4 @@ fn start<'a>(pretoken: &[u8], scratch: &'a mut Scratch) -> &'a mut Scratch {
     scratch.symbols.clear();
     scratch.symbols.extend(pretoken.iter().copied().map(u32::from));
     scratch
-}
-
-/// What is left when all has merged.
-fn merge_bytes<'a>(table: &MergeTable, bytes: &[u8], scratch: &'a mut Scratch) -> &'a [u32] {
-    if bytes.len() <= SHORT {
-        let [merged] = Narrow::merge(cpu::level(), table, [key_at(bytes, 0, bytes.len())]);
-        scratch.symbols.clear();
-        scratch.symbols.extend_from_slice(Narrow::left(&merged));
-        return &scratch.symbols;
-    }
-    let watch = crate::watch::Unwatched;
-    let scratch = start(bytes, scratch);
-    // Nobody watches, so that nothing cancels.
-    if merge::merge_by_heap(table, scratch, &mut Ticker::new(&watch)).is_ok() {
-        merge::collect_into_first(scratch);
-    }
-    &scratch.symbols
 }

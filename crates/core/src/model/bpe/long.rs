@@ -3,7 +3,7 @@
 //! The symbols that are left are the only row in which every two neighbours stay apart when they are
 //! merged alone. It is searched from the left, the longest symbol first; a place from which it does
 //! not go on is never come back to. `docs/merging.md` has the proof.
-use tokenmill_kernels::{MergeTable, NO_MERGE, end_of_repeat};
+use tokenmill_kernels::{NO_MERGE, end_of_repeat};
 
 use crate::error::Result;
 use crate::watch::Ticker;
@@ -131,22 +131,6 @@ impl Canonical {
             }
         }
     }
-}
-
-/// Merges bytes by the naive rule until two symbols are left, or nothing merges.
-pub(super) fn merge_to_two(table: &MergeTable, bytes: &[u8]) -> Vec<u32> {
-    let mut row: Vec<u32> = bytes.iter().copied().map(u32::from).collect();
-    while row.len() > 2 {
-        let merges = row.windows(2).map(|pair| table.get(pair[0], pair[1])).enumerate();
-        match merges.min_by_key(|&(place, product)| (product, place)) {
-            Some((place, product)) if product != NO_MERGE => {
-                row[place] = product;
-                row.remove(place + 1);
-            }
-            _ => break,
-        }
-    }
-    row
 }
 
 const _: () = assert!(BYTES == 256);

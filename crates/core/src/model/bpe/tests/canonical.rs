@@ -86,7 +86,7 @@ fn compiled(recipe: &Recipe) -> Compiled {
 
 /// Texts whose lengths meet every row on the stack and what is beyond.
 fn texts() -> impl Strategy<Value = Vec<u8>> {
-    let lengths = prop_oneof![1..=20usize, 60..=70usize, 100..=300usize];
+    let lengths = prop_oneof![1..=20usize, 20..=40usize, 60..=70usize, 100..=300usize];
     (lengths, 1..=ATOMS.len()).prop_flat_map(|(length, kinds)| {
         prop::collection::vec(0..kinds, length).prop_map(move |picks| {
             let mut text: Vec<u8> = picks.into_iter().flat_map(|i| ATOMS[i]).copied().collect();
