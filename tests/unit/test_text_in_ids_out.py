@@ -120,6 +120,14 @@ def test_surrogates_of_long_strings(tok: Any) -> None:
     assert tok.encode(broken) == tok.encode(without_surrogates(broken).encode())
 
 
+def test_literals_of_special_tokens_may_come_from_an_iterator(tok: Any) -> None:
+    for text in ("he", "h" * LONG, "語" * LONG):
+        for threads in (1, 2):
+            parsed = tok.encode(text + "<s>", special=iter(["<s>"]), num_threads=threads)
+            assert parsed == [*tok.encode(text), tok.special_tokens["<s>"]]
+            assert tok.count(text + "<s>", special=iter(["<s>"]), num_threads=threads) == len(parsed)
+
+
 @pytest.mark.parametrize("wide", ["é", "語", "🦊", "\ud83e\udd8a", "\udd8a"])
 def test_threads_share_long_strings(native: Any, wide: str) -> None:
     tok = native.train(texts=WORDS, num_merges=20, split="gpt2")

@@ -85,15 +85,15 @@ impl InOrder {
     }
 
     /// The vector with all rows up to the first that was not put.
-    pub fn finish(self) -> Vec<u32> {
-        let mut whole = ManuallyDrop::new(self);
-        let turns = whole.turns.get_mut().unwrap_or_else(PoisonError::into_inner);
+    pub fn finish(mut self) -> Vec<u32> {
+        let turns = self.turns.get_mut().unwrap_or_else(PoisonError::into_inner);
         let (length, beyond) = (turns.length, std::mem::take(&mut turns.beyond));
-        turns.early.clear();
-        turns.idle = Vec::new();
-        // SAFETY: these are the parts of a vector that nobody owns any more. All items up to the length were written: by
-        // it, or by calls of `put`, which have returned, as this is the only reference.
-        let mut vec = unsafe { Vec::from_raw_parts(whole.start.as_ptr(), length, whole.capacity) };
+        let start = std::mem::replace(&mut self.start, NonNull::dangling());
+        let capacity = std::mem::take(&mut self.capacity);
+        // SAFETY: these are the parts of a vector, and nobody owns it any more: what is left is an empty one. All items
+        // up to the length were written: by that vector, or by calls of `put`, which have returned, as this is the only
+        // reference.
+        let mut vec = unsafe { Vec::from_raw_parts(start.as_ptr(), length, capacity) };
         vec.reserve_exact(beyond.iter().map(Vec::len).sum());
         for row in beyond {
             vec.extend_from_slice(&row);

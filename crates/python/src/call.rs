@@ -15,25 +15,38 @@ use crate::watch::run;
 /// Signals are looked for after so many rows were read.
 const ROWS_PER_LOOK: usize = 1 << 16;
 
-/// The arguments that all such calls share, as they come from Python.
-pub(crate) struct Options<'a, 'py> {
-    pub(crate) special: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) surrogates: &'a str,
-    pub(crate) num_threads: Given<'py>,
+/// The arguments that all such calls share.
+pub(crate) struct Options {
+    special: Special,
+    surrogates: Surrogates,
+    threads: usize,
+}
+
+impl Options {
+    /// As they come from Python. They are read once: literals of special tokens may come from an iterator.
+    pub(crate) fn new(
+        special: Option<&Bound<'_, PyAny>>,
+        surrogates: &str,
+        num_threads: &Given<'_>,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            special: convert::special(special)?,
+            threads: convert::threads(num_threads, Error::argument::<String>)?,
+            surrogates: convert::surrogates(surrogates)?,
+        })
+    }
 }
 
 /// Runs `work(text, special, threads, watch)` on one text.
-pub(crate) fn with_text<'a, 'py, T: Send>(
-    text: &'a Bound<'py, PyAny>,
-    options: &Options<'_, 'py>,
+pub(crate) fn with_text<'a, T: Send>(
+    text: &'a Bound<'_, PyAny>,
+    options: &Options,
     work: impl FnOnce(Text<'_>, &Special, usize, &dyn Watch) -> Result<T> + Send,
 ) -> PyResult<(T, PyText<'a>)> {
-    let special = convert::special(options.special)?;
-    let threads = convert::threads(&options.num_threads, Error::argument::<String>)?;
-    let py_text = PyText::new(text, convert::surrogates(options.surrogates)?, None)?;
+    let py_text = PyText::new(text, options.surrogates, None)?;
     let text_of = py_text.as_text();
     let result = run(text.py(), text_of.as_bytes().len(), |watch| {
-        work(text_of, &special, threads, watch).map_err(|error| py_text.locate(error))
+        work(text_of, &options.special, options.threads, watch).map_err(|error| py_text.locate(error))
     })?;
     Ok((result, py_text))
 }
@@ -43,21 +56,19 @@ const LONG: usize = 1 << 17;
 
 /// Runs `work(units, threads, watch)` on a long string that is not ASCII, which is read where it is needed, so that the
 /// whole of it is never copied. `None` where the text is taken as a whole.
-pub(crate) fn in_blocks<'py, T: Send>(
-    text: &Bound<'py, PyAny>,
-    options: &Options<'_, 'py>,
+pub(crate) fn in_blocks<T: Send>(
+    text: &Bound<'_, PyAny>,
+    options: &Options,
     engine: &Engine,
     work: impl FnOnce(&dyn CodeUnits, usize, &dyn Watch) -> Result<T> + Send,
 ) -> PyResult<Option<T>> {
     let py = text.py();
     let Ok(string) = text.cast::<PyString>() else { return Ok(None) };
-    if string.len()? < LONG || !engine.takes_blocks(&convert::special(options.special)?) {
+    if string.len()? < LONG || !engine.takes_blocks(&options.special) {
         return Ok(None);
     }
-    let threads = convert::threads(&options.num_threads, Error::argument::<String>)?;
-    let surrogates = convert::surrogates(options.surrogates)?;
-    let Some(units) = wide_units(string, surrogates)? else { return Ok(None) };
-    match run(py, units.len(), |watch| work(&units, threads, watch)) {
+    let Some(units) = wide_units(string, options.surrogates)? else { return Ok(None) };
+    match run(py, units.len(), |watch| work(&units, options.threads, watch)) {
         Ok(result) => Ok(Some(result)),
         // The whole text gives the same error, and its place.
         Err(error) if error.is_instance_of::<PyValueError>(py) => Ok(None),
@@ -147,15 +158,13 @@ pub(crate) struct OfTexts<T> {
 }
 
 /// Runs `work(texts, special, threads, watch)` on the texts of a batch; a null is none.
-pub(crate) fn with_texts<'py, T: Send>(
-    texts: &Bound<'py, PyAny>,
-    options: &Options<'_, 'py>,
+pub(crate) fn with_texts<T: Send>(
+    texts: &Bound<'_, PyAny>,
+    options: &Options,
     work: impl FnOnce(&[Option<Source<'_>>], &Special, usize, &dyn Watch) -> Result<T> + Send,
 ) -> PyResult<OfTexts<T>> {
     let py = texts.py();
-    let special = convert::special(options.special)?;
-    let threads = convert::threads(&options.num_threads, Error::argument::<String>)?;
-    let surrogates = convert::surrogates(options.surrogates)?;
+    let Options { special, surrogates, threads } = options;
     if texts.cast::<PyString>().is_ok() || texts.cast::<PyBytes>().is_ok() {
         return Err(PyTypeError::new_err(
             "texts must be an iterable of texts, not one text; wrap it in a list",
@@ -169,7 +178,7 @@ pub(crate) fn with_texts<'py, T: Send>(
         let mut read = Vec::with_capacity(objects.len());
         for (row, object) in objects.iter().enumerate() {
             look(py, row)?;
-            read.push(Row::new(object, surrogates, row)?);
+            read.push(Row::new(object, *surrogates, row)?);
         }
         (Texts::Objects(read), false)
     };
@@ -177,7 +186,7 @@ pub(crate) fn with_texts<'py, T: Send>(
     // A row counts for something even when it is empty.
     let size = rows.iter().flatten().map(Source::size).sum::<usize>() + rows.len();
     let result =
-        run(py, size, |watch| work(&rows, &special, threads, watch).map_err(|error| texts.locate(error)))?;
+        run(py, size, |watch| work(&rows, special, *threads, watch).map_err(|error| texts.locate(error)))?;
     let nulls = may_be_null.then(|| rows.iter().map(Option::is_none).collect());
     Ok(OfTexts { result, nulls })
 }

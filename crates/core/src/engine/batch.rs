@@ -41,7 +41,7 @@ impl Engine {
             for row in unit {
                 if let Some(text) = texts[row] {
                     let start = rows.ids.len();
-                    let encoded = text.read(&mut room);
+                    let encoded = text.read(&mut room, watch);
                     let encoded =
                         encoded.and_then(|text| self.encode_into(text, special, watch, &mut rows.ids));
                     encoded.map_err(|e| in_row(e, row))?;
@@ -94,7 +94,7 @@ impl Engine {
             let rows = units[unit].clone().map(|row| {
                 let Some(text) = texts[row] else { return Ok(0) };
                 let mut counter = Counter::default();
-                let counted = text.read(&mut room);
+                let counted = text.read(&mut room, watch);
                 let counted = counted.and_then(|text| self.encode_into(text, special, watch, &mut counter));
                 counted.map_err(|e| in_row(e, row))?;
                 Ok(self.surrounded_count(counter.0, adds_special) as i64)

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::ids::TokenId;
 use crate::parallel;
 use crate::pattern::Splitter;
-use crate::watch::Watch;
+use crate::watch::{Ticker, Watch};
 
 use super::Engine;
 use super::encode::{Counter, Sink, Special, Text};
@@ -28,8 +28,9 @@ const PART: usize = 32 << 10;
 /// A cut is looked for so far before the end of a block, then farther.
 const BACK: [usize; 3] = [1 << 8, 1 << 12, 1 << 16];
 
-/// Code units in which a cut is looked for where threads share a text.
+/// Code units in which a cut is looked for where threads share a text, and so many times in those behind.
 const WINDOW: usize = 1 << 10;
+const WINDOWS: usize = 1 << 10;
 
 impl Engine {
     /// May a text come in blocks under this policy? Only where pretokens are all that is looked at.
@@ -49,7 +50,7 @@ impl Engine {
         watch: &dyn Watch,
     ) -> Result<Vec<TokenId>> {
         let mut ids = huge::with_capacity(units.bytes() / BYTES + 8);
-        let threads = parallel::threads_for(units.len(), threads);
+        let threads = parallel::threads_for(units.bytes(), threads);
         if threads == 1 {
             self.for_each_block(BLOCK, units, 0..units.len(), watch, &mut ids)?;
             return Ok(ids);
@@ -65,7 +66,7 @@ impl Engine {
     /// # Errors
     /// As [`Self::encode_units`].
     pub fn count_units(&self, units: &dyn CodeUnits, threads: usize, watch: &dyn Watch) -> Result<usize> {
-        let threads = parallel::threads_for(units.len(), threads);
+        let threads = parallel::threads_for(units.bytes(), threads);
         if threads == 1 {
             let mut counter = Counter::default();
             self.for_each_block(BLOCK, units, 0..units.len(), watch, &mut counter)?;
@@ -85,7 +86,7 @@ impl Engine {
         sink: impl Fn() -> S + Sync,
         done: impl Fn(usize, S) -> T + Sync,
     ) -> Result<Vec<T>> {
-        let ranges = self.ranges(units, size_of_units(units.len(), threads))?;
+        let ranges = self.ranges(units, size_of_units(units.len(), threads), watch)?;
         parallel::run(ranges.len(), threads, watch, |number, watch| {
             let mut sink = sink();
             self.for_each_block(BLOCK, units, ranges[number].clone(), watch, &mut sink)?;
@@ -135,14 +136,16 @@ impl Engine {
     }
 
     /// Ranges of about `size` units that may be encoded apart: they tile the text.
-    fn ranges(&self, units: &dyn CodeUnits, size: usize) -> Result<Vec<Range<usize>>> {
+    fn ranges(&self, units: &dyn CodeUnits, size: usize, watch: &dyn Watch) -> Result<Vec<Range<usize>>> {
         let splitter = self.splitter_of_blocks()?;
         let mut ranges = Vec::new();
         let (mut start, mut at) = (0, size);
-        let mut window = String::new();
-        while at < units.len() {
+        let (mut window, mut ticker) = (String::new(), Ticker::new(watch));
+        // What has no cut for so long has hardly any.
+        while at < units.len() && at - start < size + WINDOWS * WINDOW {
             window.clear();
             let end = units.append(at..units.len().min(at + WINDOW), &mut window)?;
+            ticker.spend(window.len())?;
             // Where it begins within a character, the first one is none.
             let first = window.chars().next().map_or(0, char::len_utf8);
             let cut = splitter.safe_cut(&window, first + 1).map(|cut| window[..cut].chars().count());
@@ -226,7 +229,7 @@ mod tests {
             engine.for_each_block(size, &units, 0..units.len(), &Unwatched, &mut ids).unwrap();
             prop_assert_eq!(&ids, &whole);
             ids.clear();
-            let ranges = engine.ranges(&units, size).unwrap();
+            let ranges = engine.ranges(&units, size, &Unwatched).unwrap();
             prop_assert_eq!(ranges[0].start, 0);
             prop_assert_eq!(ranges.last().unwrap().end, units.len());
             prop_assert!(ranges.windows(2).all(|two| two[0].end == two[1].start));

@@ -5,6 +5,10 @@ use tokenmill_kernels::Ahead;
 
 use super::encode::Text;
 use crate::error::Result;
+use crate::watch::Watch;
+
+/// Units between two looks at the watch: some milliseconds of reading.
+const SLICE: usize = 1 << 22;
 
 /// A text in code units of its own, such as a string of Python.
 pub trait CodeUnits: Sync {
@@ -51,13 +55,20 @@ impl Source<'_> {
     /// The text, perhaps in `room`.
     ///
     /// # Errors
-    /// As [`CodeUnits::append`].
-    pub(super) fn read<'a>(&'a self, room: &'a mut String) -> Result<Text<'a>> {
+    /// As [`CodeUnits::append`]; cancellation.
+    pub(super) fn read<'a>(&'a self, room: &'a mut String, watch: &dyn Watch) -> Result<Text<'a>> {
         match self {
             Self::Text(text) => Ok(*text),
             Self::Units(units) => {
                 room.clear();
-                units.append(0..units.len(), room)?;
+                room.reserve(units.bytes());
+                let mut at = 0;
+                while at < units.len() {
+                    if at > 0 {
+                        watch.poll()?;
+                    }
+                    at = units.append(at..units.len().min(at + SLICE), room)?;
+                }
                 Ok(Text::Str(room))
             }
         }

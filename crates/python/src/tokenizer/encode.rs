@@ -12,11 +12,11 @@ use crate::output::{self, Dtype};
 use crate::sequences::{How, Sample};
 
 impl Tokenizer {
-    fn encode_ids<'py>(
+    fn encode_ids(
         &self,
-        text: &Bound<'py, PyAny>,
+        text: &Bound<'_, PyAny>,
         add_special_tokens: bool,
-        options: &Options<'_, 'py>,
+        options: &Options,
     ) -> PyResult<Vec<TokenId>> {
         let blocks = in_blocks(text, options, &self.engine, |units, threads, watch| {
             self.engine.encode_units(units, threads, watch)
@@ -29,11 +29,7 @@ impl Tokenizer {
         Ok(ids)
     }
 
-    fn encode_whole<'py>(
-        &self,
-        text: &Bound<'py, PyAny>,
-        options: &Options<'_, 'py>,
-    ) -> PyResult<Vec<TokenId>> {
+    fn encode_whole(&self, text: &Bound<'_, PyAny>, options: &Options) -> PyResult<Vec<TokenId>> {
         let (ids, _) = with_text(text, options, |text, special, threads, watch| {
             // Seldom too few; what is never written to costs nothing.
             let mut ids = huge::with_capacity(text.as_bytes().len() / 3 + 8);
@@ -65,7 +61,8 @@ impl Tokenizer {
         surrogates: &str,
         num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let ids = self.encode_ids(text, add_special_tokens, &Options { special, surrogates, num_threads })?;
+        let ids =
+            self.encode_ids(text, add_special_tokens, &Options::new(special, surrogates, &num_threads)?)?;
         self.list(py, &ids)
     }
 
@@ -94,7 +91,8 @@ impl Tokenizer {
         if let Some(out) = out {
             output::check_out(out, given.then_some(dtype), max_id)?;
         }
-        let ids = self.encode_ids(text, add_special_tokens, &Options { special, surrogates, num_threads })?;
+        let ids =
+            self.encode_ids(text, add_special_tokens, &Options::new(special, surrogates, &num_threads)?)?;
         match out {
             Some(out) => output::fill(out, &ids, max_id),
             None => output::array(py, ids, dtype),
@@ -119,7 +117,7 @@ impl Tokenizer {
         num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let dtype = Dtype::new(dtype, self.engine.vocabulary().max_id())?;
-        let options = Options { special, surrogates, num_threads };
+        let options = Options::new(special, surrogates, &num_threads)?;
         let OfTexts { result, nulls } = with_texts(texts, &options, |texts, special, threads, watch| {
             self.engine.encode_batch(texts, special, add_special_tokens, threads, watch)
         })?;
@@ -169,7 +167,7 @@ impl Tokenizer {
         surrogates: &str,
         num_threads: Given<'py>,
     ) -> PyResult<usize> {
-        let options = Options { special, surrogates, num_threads };
+        let options = Options::new(special, surrogates, &num_threads)?;
         let blocks = in_blocks(text, &options, &self.engine, |units, threads, watch| {
             self.engine.count_units(units, threads, watch)
         });
@@ -195,7 +193,7 @@ impl Tokenizer {
         surrogates: &str,
         num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let options = Options { special, surrogates, num_threads };
+        let options = Options::new(special, surrogates, &num_threads)?;
         let counts = with_texts(texts, &options, |texts, special, threads, watch| {
             self.engine.count_batch(texts, special, add_special_tokens, threads, watch)
         })?;

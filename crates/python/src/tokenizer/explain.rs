@@ -125,7 +125,7 @@ impl Tokenizer {
         special: Option<&Bound<'py, PyAny>>,
         surrogates: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let options = Options { special, surrogates, num_threads: NOT_GIVEN };
+        let options = Options::new(special, surrogates, &NOT_GIVEN)?;
         let (segments, py_text) =
             with_text(text, &options, |text, special, _, watch| self.engine.explain(text, special, watch))?;
         let content = py_text.as_text().as_bytes();

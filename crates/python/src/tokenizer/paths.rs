@@ -28,7 +28,7 @@ impl Tokenizer {
     ) -> PyResult<Bound<'py, PyList>> {
         // What is out of range stays so.
         let n = usize::try_from(convert::number(n, || "n".to_owned())?).unwrap_or(0);
-        let options = Options { special, surrogates, num_threads: NOT_GIVEN };
+        let options = Options::new(special, surrogates, &NOT_GIVEN)?;
         let (ways, _) =
             with_text(text, &options, |text, special, _, watch| self.engine.n_best(text, n, special, watch))?;
         let ways = ways.into_iter().map(|(ids, score)| Ok((self.list(py, &ids)?, score)));
@@ -45,7 +45,7 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
         surrogates: &str,
     ) -> PyResult<f64> {
-        let options = Options { special, surrogates, num_threads: NOT_GIVEN };
+        let options = Options::new(special, surrogates, &NOT_GIVEN)?;
         let (sum, _) = with_text(text, &options, |text, special, _, watch| {
             self.engine.log_probability(text, special, watch)
         })?;
@@ -79,7 +79,7 @@ impl Tokenizer {
         if dropout.is_some() && (alpha.is_some() || nbest_size.is_some()) {
             return Err(refuse("alpha and nbest_size are for Unigram, dropout is for byte-pair encoding"));
         }
-        let options = Options { special, surrogates, num_threads: NOT_GIVEN };
+        let options = Options::new(special, surrogates, &NOT_GIVEN)?;
         if dropout.is_some() || (is_bpe && alpha.is_none() && nbest_size.is_none()) {
             let how = Dropout { probability: dropout, seed };
             let (ids, _) = with_text(text, &options, |text, special, _, watch| {

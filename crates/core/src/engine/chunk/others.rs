@@ -3,8 +3,8 @@
 //!
 //! What is not known is found out together, so most parts wait for a few others: first until they have been looked
 //! for in the seed, which takes its time to come near, and then until there are so many that they are merged side
-//! by side. Ids that come behind wait with them, and may be those of several chunks. Not more of them wait than are
-//! merged together: what is not known may come a second time until it is.
+//! by side. Ids that come behind wait with them, and may be those of several chunks. Few wait: what is not known may come
+//! a second time until it is.
 use tokenmill_kernels::rows::{Narrow, Wide, Width, wide_row};
 use tokenmill_kernels::short_table::Key;
 
@@ -81,6 +81,11 @@ impl Others {
 
     pub(super) fn len(&self) -> usize {
         self.items.len()
+    }
+
+    /// How many ids are known of them.
+    pub(super) fn count_ids(&self) -> usize {
+        self.ids.len()
     }
 
     /// Is everything known of all of them?

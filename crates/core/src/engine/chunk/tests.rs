@@ -193,6 +193,9 @@ fn what_waits_does_not_grow_with_the_text() {
     let words: Vec<String> = (0..8000).map(|n| format!("{n:x}")).collect();
     agree(&engine, &words.join(""));
     agree(&engine, &words.join(" "));
+    // One waits, and what comes behind has many ids.
+    let long: Vec<String> = (0..60).map(|n| format!("{n:x}{}", "xyz".repeat(700))).collect();
+    agree(&engine, &format!("qq {}", long.join(" ")));
     let held = engine.workers.with(|worker| worker.chunk.others.memory());
     assert!((1..1 << 17).contains(&held), "{held}");
 }

@@ -34,7 +34,7 @@ pub const TOGETHER: usize = 8;
 #[derive(Debug)]
 pub(super) struct Canonical {
     pub(super) table: MergeTable,
-    /// The parts of each product, both with lower numbers than its own.
+    /// The parts of each product, both with lower numbers than its own, or [`NOT_BUILT`].
     parts: Vec<(u32, u32)>,
     pub(super) ids: Vec<TokenId>,
     pub(super) lengths: Vec<u32>,
@@ -90,7 +90,8 @@ impl Canonical {
     }
 
     /// The canonical merges, and of each token whether its bytes merge to it. `None` where a byte is
-    /// no token, where a token is merged from one of a higher rank, and for millions of tokens.
+    /// no token, where a token is merged from one of a higher rank, where two are merged from the same ones, and for
+    /// millions of tokens.
     ///
     /// Cost: that of merging the bytes of each token.
     fn new(
@@ -281,7 +282,8 @@ impl<'a> Building<'a> {
         }
     }
 
-    /// Puts the merges that were found. `None` where one of two parts ranks above what is made of them.
+    /// Puts the merges that were found. `None` where one of two parts ranks above what is made of them, or something
+    /// else is made of them already.
     ///
     /// That of what is in the table some may rank higher than a candidate changes nothing: the lowest comes first, so
     /// those are made only when no lower one is left, and then one of the two parts is above the candidate.
