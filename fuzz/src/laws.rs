@@ -4,7 +4,7 @@ use std::sync::Arc;
 use tokenmill_core::description::{Alphabet, Decoding};
 use tokenmill_core::engine::explain::Segment;
 use tokenmill_core::engine::{
-    DecodeOptions, DecodeStream, Encoding, Engine, Special, Text, Undefined, char_offsets,
+    DecodeOptions, DecodeStream, Encoding, Engine, Source, Special, Text, Undefined, char_offsets,
 };
 use tokenmill_core::error::{Kind, Result};
 use tokenmill_core::ids::TokenId;
@@ -39,7 +39,8 @@ pub fn encode(engine: &Engine, text: &str) {
         let encoded_bytes = engine.encode(bytes, &special, 1, &Patience::default(), &mut of_bytes);
         let spans = engine.encode_with_offsets(Text::Str(text), &special, &Patience::default());
         let explained = engine.explain(Text::Str(text), &special, &Patience::default());
-        let batch = engine.encode_batch(&[Some(Text::Str(text)), Some(bytes)], &special, true, 1, &Patience::default());
+        let rows = [Text::Str(text), bytes].map(|text| Some(Source::Text(text)));
+        let batch = engine.encode_batch(&rows, &special, true, 1, &Patience::default());
         assert!(is_alike(&encoded, &encoded_again), "encoding twice: {encoded:?} {encoded_again:?}");
         assert!(is_alike(&encoded, &counted), "count: {encoded:?} {counted:?}");
         assert!(is_alike(&encoded, &encoded_bytes), "bytes: {encoded:?} {encoded_bytes:?}");
