@@ -28,6 +28,8 @@ pub enum Origins<'a> {
         /// How many bytes the first character of the caller's text has; 0 where the segment starts
         /// further behind.
         first: usize,
+        /// Where the interval of the byte behind these begins, if there is one.
+        behind: Option<u32>,
     },
     /// Nobody asked.
     Untracked,
@@ -39,28 +41,33 @@ impl Origins<'_> {
     pub fn slice(self, range: Span) -> Self {
         match self {
             Self::Same(at) => Self::Same(at + range.start),
-            Self::Mapped { base, each, first } => {
-                Self::Mapped { base, each: &each[range.start..range.end], first }
-            }
+            Self::Mapped { base, each, first, behind } => Self::Mapped {
+                base,
+                each: &each[range.start..range.end],
+                first,
+                behind: each.get(range.end).map(|origin| origin.start).or(behind),
+            },
             Self::Untracked => Self::Untracked,
         }
     }
 
     /// The bytes of the caller's text that `range` of this text stands for: from the start of its
     /// first byte's interval to the end of its last byte's. An empty range is an empty interval
-    /// where its first byte would be.
+    /// where its first byte would be: behind the last one, but never behind where the next one
+    /// begins, as both may stand for the same.
     pub fn span(self, range: Span) -> Span {
         match self {
             Self::Same(at) => Span::new(at + range.start, at + range.end),
             Self::Untracked => Span::new(0, 0),
-            Self::Mapped { base, each, .. } => {
-                let start = each.get(range.start).map(|origin| origin.start as usize);
+            Self::Mapped { base, each, behind, .. } => {
+                let start = each.get(range.start).map(|origin| origin.start);
                 if range.is_empty() {
-                    let before = || each.last().map_or(0, |origin| origin.end as usize);
-                    let at = base + start.unwrap_or_else(before);
+                    let last = each.last().map(|origin| origin.end);
+                    let end = || last.into_iter().chain(behind).min().unwrap_or_default();
+                    let at = base + start.unwrap_or_else(end) as usize;
                     return Span::new(at, at);
                 }
-                let start = base + start.unwrap_or_default();
+                let start = base + start.unwrap_or_default() as usize;
                 Span::new(start, (base + each[range.end - 1].end as usize).max(start))
             }
         }
@@ -204,7 +211,7 @@ impl Rewritten {
     /// What was made.
     pub fn piece(&self) -> Piece<'_> {
         let origins = if self.tracks {
-            Origins::Mapped { base: self.base, each: &self.each, first: self.first }
+            Origins::Mapped { base: self.base, each: &self.each, first: self.first, behind: None }
         } else {
             Origins::Untracked
         };
@@ -234,6 +241,9 @@ mod tests {
         assert_eq!(piece.slice(Span::new(1, 2)).span(), Span::new(11, 13));
         assert_eq!(piece.slice(Span::new(2, 4)).span(), Span::new(11, 13));
         assert_eq!(piece.slice(Span::new(4, 5)).span(), Span::new(13, 14));
+        // What stands for nothing goes behind what is before it, and never behind what comes next.
+        let behind = |end: usize| piece.slice(Span::new(0, end)).origins.span(Span::new(end, end));
+        assert_eq!([1, 2, 4, 5].map(behind), [11, 11, 13, 14].map(|at| Span::new(at, at)));
         let mut second = Rewritten::default();
         second.start(piece);
         second.put_char('X', piece, Span::new(0, 4));

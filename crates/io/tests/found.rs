@@ -1,8 +1,8 @@
 //! What fuzzing has found (`fuzz/`), each as a case: the input made small, and what holds now.
 use tokenmill_core::compile::compile;
 use tokenmill_core::description::{
-    AddedToken, Alphabet, Bpe, Description, Merges, Model, Normalizer, Pattern, Split, TokenList, Unigram,
-    WordLevel, WordPiece,
+    AddedToken, Alphabet, Bpe, Description, EndOfWord, EndOfWordForm, Merges, Model, Normalizer, Pattern,
+    PreTokenizer, Split, TokenList, UnicodeTables, Unigram, WordLevel, WordPiece,
 };
 use tokenmill_core::engine::{Engine, Special, Text, char_offsets};
 use tokenmill_core::ids::TokenId;
@@ -87,6 +87,27 @@ fn what_is_inserted_behind_a_character_of_several_tokens_does_not_go_back() {
     assert_eq!(spans, [(0, 0), (0, 1), (1, 2), (1, 2), (2, 3), (2, 3)]);
     let characters = char_offsets("éa".as_bytes(), &encoding.byte_offsets, &Unwatched).unwrap();
     assert_eq!(characters, [(0, 0), (0, 1), (0, 1), (0, 1), (1, 2), (1, 2)]);
+}
+
+/// A pretoken that ends within a decomposed character: the mark behind it stood behind the whole of that character, of
+/// which the next pretoken is the other part.
+#[test]
+fn a_mark_within_a_decomposed_character_does_not_stand_behind_it() {
+    let end_of_word = Some(EndOfWord { symbol: "_".to_owned(), form: EndOfWordForm::Separate });
+    let model = Bpe::plain(
+        Alphabet::Chars { end_of_word },
+        tokens(&["_", "I", "\u{307}", "a"]),
+        Merges::Listed(vec![]),
+    );
+    let mut description = Description::of_bpe(&Split::Whole, model);
+    description.normalizer = vec![Normalizer::Nfkd(UnicodeTables::Current)];
+    description.pre_tokenizer = vec![PreTokenizer::FixedLength(1)];
+    let encoding = compile(description).unwrap();
+    let encoding = encoding.encode_with_offsets(Text::Str("İa"), &Special::Text, &Unwatched).unwrap();
+    assert_eq!(encoding.ids, [1, 0, 2, 0, 3, 0]);
+    let spans: Vec<(usize, usize)> =
+        encoding.byte_offsets.iter().map(|span| (span.start, span.end)).collect();
+    assert_eq!(spans, [(0, 2), (0, 0), (0, 2), (2, 2), (2, 3), (3, 3)]);
 }
 
 /// A Unigram model without tokens for all bytes: some unknown characters become bytes, some the unknown token.

@@ -54,8 +54,9 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>, surrogates: Surrogates) ->
     }
 }
 
-/// How many bytes a string has that is not longer is not looked at: it is taken to have as many as it can.
-const LONG: usize = 1 << 16;
+/// A string of fewer code units is taken to have as many bytes as it can have: a closer look takes longer than the room
+/// costs.
+const LOOKED_AT: usize = 1 << 16;
 
 /// The code units of a string that is not all ASCII, and what surrogates among them become.
 pub(crate) struct WideUnits<'a> {
@@ -121,9 +122,9 @@ impl CodeUnits for WideUnits<'_> {
 
     fn bytes(&self) -> usize {
         match self.units {
-            Units::One(units) if units.len() < LONG => 2 * units.len(),
-            Units::Two(units) if units.len() < LONG => 3 * units.len(),
-            Units::Four(units) if units.len() < LONG => 4 * units.len(),
+            Units::One(units) if units.len() < LOOKED_AT => 2 * units.len(),
+            Units::Two(units) if units.len() < LOOKED_AT => 3 * units.len(),
+            Units::Four(units) if units.len() < LOOKED_AT => 4 * units.len(),
             Units::One(units) => guess_length(units),
             Units::Two(units) => guess_length(units),
             Units::Four(units) => guess_length(units),

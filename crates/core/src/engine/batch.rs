@@ -1,10 +1,10 @@
 //! Many texts at once: flat ids and the offset of each row.
 use std::ops::Range;
 
-use tokenmill_kernels::{InOrder, huge};
+use tokenmill_kernels::InOrder;
 
 use crate::error::{Error, Result};
-use crate::ids::TokenId;
+use crate::ids::{TokenId, row_for};
 use crate::parallel;
 use crate::watch::{Ticker, Watch};
 
@@ -14,9 +14,6 @@ use super::{DecodeOptions, Engine};
 
 /// Rows per unit of work are chosen so that a unit has about this much text, in bytes.
 const UNIT_BYTES: usize = 64 << 10;
-
-/// Room is taken for an id in so many bytes, which is seldom too few; what is never written to takes no memory.
-const IDS: usize = 3;
 
 impl Engine {
     /// Encodes every text, with what a post-processor puts around it where `adds_special`; row `i`
@@ -52,13 +49,13 @@ impl Engine {
             Ok(())
         };
         if threads == 1 {
-            let (ids, offsets) = (huge::with_capacity(bytes / IDS), Vec::with_capacity(texts.len() + 1));
+            let (ids, offsets) = (row_for(bytes), Vec::with_capacity(texts.len() + 1));
             let mut rows = Rows { ids, offsets };
             rows.offsets.push(0);
             units.into_iter().try_for_each(|unit| encode(&mut rows, unit, watch))?;
             return Ok((rows.ids, rows.offsets));
         }
-        let all = InOrder::behind(huge::with_capacity(bytes / IDS));
+        let all = InOrder::behind(row_for(bytes));
         let parts = parallel::run(units.len(), threads, watch, |unit, watch| {
             let mut rows = Rows { ids: all.empty(), offsets: Vec::with_capacity(units[unit].len()) };
             encode(&mut rows, units[unit].clone(), watch)?;

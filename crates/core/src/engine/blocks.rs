@@ -2,10 +2,10 @@
 //! it is never in memory as UTF-8.
 use std::ops::Range;
 
-use tokenmill_kernels::{Ahead, InOrder, huge};
+use tokenmill_kernels::{Ahead, InOrder};
 
 use crate::error::{Error, Result};
-use crate::ids::TokenId;
+use crate::ids::{TokenId, row_for};
 use crate::parallel;
 use crate::pattern::Splitter;
 use crate::watch::{Ticker, Watch};
@@ -18,17 +18,14 @@ use super::threads::size_of_units;
 /// A block has about so many bytes: it stays in the second-level cache beside the tables.
 const BLOCK: usize = 64 << 10;
 
-/// Room is taken for an id in so many bytes, which is too few for hardly any script; what is never written to takes no
-/// memory.
-const BYTES: usize = 2;
-
 /// Code units that are read at once.
 const PART: usize = 32 << 10;
 
 /// A cut is looked for so far before the end of a block, then farther.
 const BACK: [usize; 3] = [1 << 8, 1 << 12, 1 << 16];
 
-/// Code units in which a cut is looked for where threads share a text, and so many times in those behind.
+/// Where threads share a text, a cut is looked for in so many code units, then in those behind them, and so on; what has
+/// none in so many such windows has hardly any.
 const WINDOW: usize = 1 << 10;
 const WINDOWS: usize = 1 << 10;
 
@@ -38,8 +35,8 @@ impl Engine {
         *special == Special::Text && self.may_be_cut() && self.parts.first.is_passed_over()
     }
 
-    /// The ids of a text in code units, as of [`Engine::encode`] under [`Special::Text`], where [`Self::takes_blocks`] says so. Places in
-    /// errors are those in a block.
+    /// The ids of a text in code units, as of [`Engine::encode`] under [`Special::Text`], where
+    /// [`Self::takes_blocks`] says so. Places in errors are those in a block.
     ///
     /// # Errors
     /// As [`Engine::encode`], and [`CodeUnits::append`].
@@ -49,7 +46,7 @@ impl Engine {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<TokenId>> {
-        let mut ids = huge::with_capacity(units.bytes() / BYTES + 8);
+        let mut ids = row_for(units.bytes());
         let threads = parallel::threads_for(units.bytes(), threads);
         if threads == 1 {
             self.for_each_block(BLOCK, units, 0..units.len(), watch, &mut ids)?;
@@ -141,7 +138,6 @@ impl Engine {
         let mut ranges = Vec::new();
         let (mut start, mut at) = (0, size);
         let (mut window, mut ticker) = (String::new(), Ticker::new(watch));
-        // What has no cut for so long has hardly any.
         while at < units.len() && at - start < size + WINDOWS * WINDOW {
             window.clear();
             let end = units.append(at..units.len().min(at + WINDOW), &mut window)?;

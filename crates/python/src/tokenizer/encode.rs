@@ -1,8 +1,7 @@
 //! Text to ids.
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use tokenmill_core::ids::TokenId;
-use tokenmill_kernels::huge;
+use tokenmill_core::ids::{TokenId, row_for};
 
 use super::Tokenizer;
 use crate::call::{OfTexts, Options, in_blocks, with_text, with_texts};
@@ -31,8 +30,7 @@ impl Tokenizer {
 
     fn encode_whole(&self, text: &Bound<'_, PyAny>, options: &Options) -> PyResult<Vec<TokenId>> {
         let (ids, _) = with_text(text, options, |text, special, threads, watch| {
-            // Seldom too few; what is never written to costs nothing.
-            let mut ids = huge::with_capacity(text.as_bytes().len() / 3 + 8);
+            let mut ids = row_for(text.as_bytes().len());
             self.engine.encode(text, special, threads, watch, &mut ids)?;
             Ok(ids)
         })?;

@@ -179,11 +179,10 @@ impl Engine {
             if is_kept(item.key)
                 && let Some(value) = self.seed.get(item.key, item.hash)
             {
-                let ids = chunk.others.ids();
-                let start = ids.len();
-                ids.push(value.words[0]);
-                chunk.others.becomes(number, start);
-                chunk.others.teach(number, text, learnt);
+                chunk.others.settle(number, text, learnt, |ids, _| {
+                    ids.push(value.words[0]);
+                    Ok(())
+                })?;
                 continue;
             }
             asked += 1;
@@ -213,20 +212,17 @@ impl Engine {
     ) -> Result<()> {
         let Worker { chunk, learnt, scratch, .. } = &mut *run.worker;
         let pretoken = item.span.of(text);
-        let ids = chunk.others.ids();
-        let start = ids.len();
-        if is_segment(item.key)
-            && let Some(bpe) = self.parts.model.as_bpe()
-        {
-            let vocabulary = &self.parts.vocabulary;
-            bpe.encode_segment(pretoken, vocabulary, &mut scratch.bpe, ids, run.ticker)?;
-        } else {
+        chunk.others.settle(number, text, learnt, |ids, learnt| {
+            if is_segment(item.key)
+                && let Some(bpe) = self.parts.model.as_bpe()
+            {
+                let vocabulary = &self.parts.vocabulary;
+                return bpe.encode_segment(pretoken, vocabulary, &mut scratch.bpe, ids, run.ticker);
+            }
             self.spell(pretoken, learnt, scratch, run.ticker)
                 .map_err(|error| placed(error, origins.slice(item.span)))?;
             ids.extend_from_slice(&scratch.ids);
-        }
-        chunk.others.becomes(number, start);
-        chunk.others.teach(number, text, learnt);
-        Ok(())
+            Ok(())
+        })
     }
 }

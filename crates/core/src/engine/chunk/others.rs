@@ -11,6 +11,7 @@ use tokenmill_kernels::short_table::Key;
 use super::parts::is_kept;
 use crate::engine::cache::Learnt;
 use crate::engine::encode::{Sink, Wants};
+use crate::error::Result;
 use crate::ids::TokenId;
 use crate::model::bpe::{Bpe, TOGETHER};
 use crate::span::Span;
@@ -119,19 +120,29 @@ impl Others {
         Some((number, item))
     }
 
-    /// All ids of them, of which the last ones, from `start` on, are what this one becomes.
-    pub(super) fn ids(&mut self) -> &mut Vec<TokenId> {
-        &mut self.ids
+    /// Has `make` put the ids of this one behind those of the others, and tells `learnt` what they are.
+    pub(super) fn settle(
+        &mut self,
+        item: usize,
+        text: &[u8],
+        learnt: &mut Learnt,
+        make: impl FnOnce(&mut Vec<TokenId>, &mut Learnt) -> Result<()>,
+    ) -> Result<()> {
+        let start = self.ids.len();
+        make(&mut self.ids, learnt)?;
+        self.becomes(item, start);
+        self.teach(item, text, learnt);
+        Ok(())
     }
 
     /// The ids from `start` on are those of this one.
-    pub(super) fn becomes(&mut self, item: usize, start: usize) {
+    fn becomes(&mut self, item: usize, start: usize) {
         let count = self.ids.len() - start;
         self.items[item] = Item { start, count, ..self.items[item] };
     }
 
     /// Tells `learnt` what this one became.
-    pub(super) fn teach(&self, item: usize, text: &[u8], learnt: &mut Learnt) {
+    fn teach(&self, item: usize, text: &[u8], learnt: &mut Learnt) {
         let Item { key, hash, span, start, count, .. } = self.items[item];
         if is_kept(key) {
             learnt.learn(key, hash, span.of(text), &self.ids[start..start + count]);
