@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::aligned::Rewritten;
 use crate::model::Scratch;
+use crate::pattern::WalkRoom;
 
 use super::cache::{Budget, Learnt};
 use super::chunk::{Chunk, Others};
@@ -15,6 +16,8 @@ pub(super) struct Worker {
     pub(super) normalized: [Rewritten; 2],
     /// What pre-tokenization rewrites, a text for each step.
     pub(super) pretokenized: Vec<Rewritten>,
+    /// Where the split works, when it does not.
+    pub(super) walk_room: Option<Box<WalkRoom>>,
     pub(super) chunk: Chunk,
     pub(super) learnt: Learnt,
 }
@@ -25,6 +28,7 @@ impl Worker {
             scratch: Scratch::default(),
             normalized: Default::default(),
             pretokenized: Vec::new(),
+            walk_room: None,
             chunk: Chunk::default(),
             learnt: Learnt::new(budget),
         }

@@ -48,6 +48,7 @@ use self::atoms::Shipped;
 use self::engines::{Backtracking, Linear};
 use self::lower::{Obstacle, lower};
 use self::own_atoms::Own;
+pub use self::planes::WalkRoom;
 use self::scanner::Scanner;
 use self::syntax::Node;
 pub use self::translate::{from_portable, portable};
@@ -198,13 +199,16 @@ impl Splitter {
     }
 
     /// As [`Self::for_each`], several at a time: `emit` gets the ends of the next pretokens, in order. What comes
-    /// before an error has been given to it.
+    /// before an error has been given to it. `room` is kept for the next text: what stands in it means nothing.
     ///
     /// # Errors
     /// As [`Self::for_each`].
     #[inline]
-    pub fn for_each_ends<F: FnMut(&[usize]) -> Result<()>>(&self, text: &str, mut emit: F) -> Result<()> {
-        if let Some(done) = self.for_each_ends_by_planes(text, &mut emit) {
+    pub fn for_each_ends<F>(&self, text: &str, room: &mut WalkRoom, mut emit: F) -> Result<()>
+    where
+        F: FnMut(&[usize]) -> Result<()>,
+    {
+        if let Some(done) = self.for_each_ends_by_planes(text, room, &mut emit) {
             return done;
         }
         let (mut ends, mut count) = ([0; ENDS], 0);
@@ -222,13 +226,13 @@ impl Splitter {
     }
 
     #[inline]
-    fn for_each_ends_by_planes<F>(&self, text: &str, emit: &mut F) -> Option<Result<()>>
+    fn for_each_ends_by_planes<F>(&self, text: &str, room: &mut WalkRoom, emit: &mut F) -> Option<Result<()>>
     where
         F: FnMut(&[usize]) -> Result<()>,
     {
         match &self.engine {
-            Engine::Scanner(scanner) => scanner.for_each_ends(text, emit),
-            Engine::OwnScanner(scanner) => scanner.for_each_ends(text, emit),
+            Engine::Scanner(scanner) => scanner.for_each_ends(text, room, emit),
+            Engine::OwnScanner(scanner) => scanner.for_each_ends(text, room, emit),
             _ => None,
         }
     }

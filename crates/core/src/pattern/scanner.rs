@@ -7,7 +7,7 @@
 use super::arms::{Arm, Case, Literals, Run};
 use super::atoms::{self, AtomSet, Atoms};
 use super::own_atoms::MAX_ATOMS;
-use super::planes::Planes;
+use super::planes::{Planes, WalkRoom};
 use crate::error::Result;
 use crate::span::Span;
 
@@ -80,12 +80,12 @@ impl<A: Atoms> Scanner<A> {
 
     /// The ends of all matches, which leave nothing out, several at a time. `None` where planes do not find them.
     #[inline]
-    pub(super) fn for_each_ends<F>(&self, text: &str, emit: &mut F) -> Option<Result<()>>
+    pub(super) fn for_each_ends<F>(&self, text: &str, room: &mut WalkRoom, emit: &mut F) -> Option<Result<()>>
     where
         F: FnMut(&[usize]) -> Result<()>,
     {
         let planes = self.planes.as_ref().filter(|_| Planes::pays(text))?;
-        Some(planes.for_each_ends(self, text, emit))
+        Some(planes.for_each_ends(self, text, room, emit))
     }
 
     /// By planes even where the text is short.

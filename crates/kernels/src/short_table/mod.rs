@@ -36,26 +36,38 @@ const fn lengths() -> [[u128; 2]; 16] {
 #[inline]
 pub fn key_at(text: &[u8], start: usize, length: usize) -> Key {
     match text.get(start..).and_then(<[u8]>::first_chunk) {
-        Some(bytes) => key_of(*bytes, length),
+        Some(bytes) => key_of(u128::from_le_bytes(*bytes), length),
         None => last_key(text, start, length),
     }
 }
 
 /// The key of the first `length` of these bytes.
 #[inline]
-fn key_of(bytes: [u8; 16], length: usize) -> Key {
+fn key_of(bytes: u128, length: usize) -> Key {
     let [mask, length] = LENGTHS[length & 15];
-    u128::from_le_bytes(bytes) & mask | length
+    bytes & mask | length
 }
 
-/// Fewer than 16 bytes are left.
-#[cold]
+/// The same, where fewer than 16 bytes are left: they are the upper ones of the last 16.
+#[inline]
 fn last_key(text: &[u8], start: usize, length: usize) -> Key {
-    let mut bytes = [0; 16];
-    if let Some(found) = text.get(start..start + length) {
-        bytes[..length].copy_from_slice(found);
+    let (bytes, first) = match text.last_chunk() {
+        Some(last) => (u128::from_le_bytes(*last), text.len() - 16),
+        None => (all(text), 0),
+    };
+    key_of(bytes >> (8 * ((start - first) & 15)), length)
+}
+
+/// A text of fewer than 16 bytes, read in two parts that overlap.
+fn all(text: &[u8]) -> u128 {
+    let behind = |part: usize| 8 * (text.len() - part);
+    if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        u128::from(u64::from_le_bytes(*first)) | u128::from(u64::from_le_bytes(*last)) << behind(8)
+    } else if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        u128::from(u32::from_le_bytes(*first)) | u128::from(u32::from_le_bytes(*last)) << behind(4)
+    } else {
+        text.iter().rev().fold(0, |bytes, &byte| bytes << 8 | u128::from(byte))
     }
-    key_of(bytes, length)
 }
 
 /// Every bit of the key reaches the high bits, by which a bucket is chosen.
@@ -279,13 +291,15 @@ mod tests {
 
     #[test]
     fn keys_are_the_bytes_and_the_length() {
-        let text: Vec<u8> = (1..=40).collect();
-        for start in 0..text.len() {
-            for length in 1..=SHORT.min(text.len() - start) {
-                let mut want = [0; 16];
-                want[..length].copy_from_slice(&text[start..start + length]);
-                want[15] = length as u8;
-                assert_eq!(key_at(&text, start, length), u128::from_le_bytes(want));
+        let bytes: Vec<u8> = (201..=240).collect();
+        for text in (1..=bytes.len()).map(|end| &bytes[..end]) {
+            for start in 0..text.len() {
+                for length in 1..=SHORT.min(text.len() - start) {
+                    let mut want = [0; 16];
+                    want[..length].copy_from_slice(&text[start..start + length]);
+                    want[15] = length as u8;
+                    assert_eq!(key_at(text, start, length), u128::from_le_bytes(want));
+                }
             }
         }
         // Zeros at the end are not lost.

@@ -120,7 +120,8 @@ fn ask(table: &ShortTable, text: &[u8], mut start: usize, ends: &[usize], parts:
         }
         let key = if start < places {
             // SAFETY: `READ` bytes of the text begin here, and bytes may stand anywhere.
-            key_of(unsafe { text.as_ptr().add(start).cast::<[u8; READ]>().read() }, length)
+            let bytes = unsafe { text.as_ptr().add(start).cast::<[u8; READ]>().read() };
+            key_of(u128::from_le_bytes(bytes), length)
         } else {
             assert!(end <= text.len(), "parts end within the text");
             last_key(text, start, length)

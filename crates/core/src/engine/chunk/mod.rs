@@ -36,7 +36,8 @@ impl Engine {
     ) -> Result<()> {
         let text = piece.text.as_bytes();
         run.worker.chunk.begin_text();
-        let split = splitter.for_each_ends(piece.text, |mut ends| {
+        let mut room = run.worker.walk_room.take().unwrap_or_default();
+        let split = splitter.for_each_ends(piece.text, &mut room, |mut ends| {
             while let Some(&next) = ends.first() {
                 let chunk = &mut run.worker.chunk;
                 let (start, before) = (chunk.end, chunk.length);
@@ -52,6 +53,7 @@ impl Engine {
             }
             Ok(())
         });
+        run.worker.walk_room = Some(room);
         // What was found before a split failed has its error first.
         self.take_chunk(text, piece.origins, run, sink, true)?;
         split
@@ -151,7 +153,8 @@ impl Engine {
             }
             from += 1;
         }
-        if is_last || !run.worker.chunk.has_room() {
+        let chunk = &run.worker.chunk;
+        if (is_last || !chunk.has_room()) && !chunk.others.is_settled() {
             asked += self.find_out(text, origins, run)?;
             if let Some(bpe) = self.parts.model.as_bpe() {
                 let Worker { chunk, learnt, .. } = &mut *run.worker;

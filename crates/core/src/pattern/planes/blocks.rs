@@ -13,7 +13,7 @@ use crate::pattern::atoms::Atoms;
 const ROOM: usize = 2 * BLOCK;
 
 /// ASCII blocks that are classified at a time.
-const BATCH: usize = 8;
+pub(super) const BATCH: usize = 8;
 
 /// Up to 64 characters of a text; fewer only at its end.
 #[derive(Debug)]
@@ -32,6 +32,11 @@ pub(super) struct Block {
 impl Block {
     pub(super) const fn empty() -> Self {
         Self { planes: [0; PLANES], valid: 0, start: 0, end: 0, is_ascii: true, offsets: [0; ROOM] }
+    }
+
+    /// Makes it one of no characters at this place.
+    fn clear(&mut self, at: usize) {
+        (self.planes, self.valid, self.start, self.end, self.is_ascii) = ([0; PLANES], 0, at, at, true);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -81,25 +86,21 @@ pub(super) struct Blocks<'a, A> {
     /// Where the next block starts.
     at: usize,
     /// Planes of the ASCII blocks from `at` on, from `taken` to `made`.
-    batch: [Words; BATCH],
+    batch: &'a mut [Words; BATCH],
     taken: usize,
     made: usize,
 }
 
 impl<'a, A: Atoms> Blocks<'a, A> {
     #[inline]
-    pub(super) fn new(planes: &'a Planes, atoms: &'a A, text: &'a str) -> Self {
+    pub(super) fn new(
+        planes: &'a Planes,
+        atoms: &'a A,
+        text: &'a str,
+        batch: &'a mut [Words; BATCH],
+    ) -> Self {
         let text = text.as_bytes();
-        Self {
-            planes,
-            atoms,
-            text,
-            level: cpu::level(),
-            at: 0,
-            batch: [[0; PLANES]; BATCH],
-            taken: 0,
-            made: 0,
-        }
+        Self { planes, atoms, text, level: cpu::level(), at: 0, batch, taken: 0, made: 0 }
     }
 
     /// What the vector routines may use for this text.
@@ -115,10 +116,10 @@ impl<'a, A: Atoms> Blocks<'a, A> {
             let rest = &self.text[self.at..];
             let blocks = rest.as_chunks::<BLOCK>().0;
             if blocks.is_empty() {
-                return if rest.is_empty() { *block = Block::empty() } else { self.other_into(block) };
+                return if rest.is_empty() { block.clear(self.at) } else { self.other_into(block) };
             }
             self.taken = 0;
-            self.made = self.planes.ascii.planes(self.level, blocks, &mut self.batch);
+            self.made = self.planes.ascii.planes(self.level, blocks, self.batch);
             if self.made == 0 {
                 return self.other_into(block);
             }

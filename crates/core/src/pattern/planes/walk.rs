@@ -1,17 +1,31 @@
 //! From the boundaries of blocks to positions in the text, with the arms where there is doubt.
-use tokenmill_kernels::planes::BLOCK;
+use tokenmill_kernels::planes::{BLOCK, PLANES, Planes as Words};
 
 use super::Planes;
 use super::algebra::{Carry, Open};
-use super::blocks::{Block, Blocks};
+use super::blocks::{BATCH, Block, Blocks};
 use crate::pattern::atoms::Atoms;
 use crate::pattern::scanner::{Scanner, White};
 
-/// Positions that are given out at a time, and those of one block more. All of a walk is little, as it is
-/// made anew for each text, however short.
+/// Positions that are given out at a time, and those of one block more.
 const ENDS: usize = BLOCK + ROOM;
 /// A step gives at most the characters of a block and a boundary that was open.
 const ROOM: usize = BLOCK + 1;
+
+/// What a walk writes to. It is kept from one text to the next, as to clear it takes as long as to walk over a short
+/// text.
+#[derive(Debug)]
+pub struct WalkRoom {
+    pair: [Block; 2],
+    batch: [Words; BATCH],
+    ends: [usize; ENDS],
+}
+
+impl Default for WalkRoom {
+    fn default() -> Self {
+        Self { pair: [const { Block::empty() }; 2], batch: [[0; PLANES]; BATCH], ends: [0; ENDS] }
+    }
+}
 
 /// A scan of one text.
 pub(super) struct Walk<'a, A> {
@@ -20,7 +34,7 @@ pub(super) struct Walk<'a, A> {
     text: &'a [u8],
     blocks: Blocks<'a, A>,
     /// The block that is walked and the one behind it, in turns: `turn` is the number of the first.
-    pair: [Block; 2],
+    pair: &'a mut [Block; 2],
     turn: usize,
     carry: Carry,
     /// What is left of the block: boundaries, and where they are in doubt.
@@ -35,19 +49,25 @@ pub(super) struct Walk<'a, A> {
     /// The boundary that the algebra has left open, in an earlier block.
     open: usize,
     white: White,
-    ends: [usize; ENDS],
+    ends: &'a mut [usize; ENDS],
     count: usize,
 }
 
 impl<'a, A: Atoms> Walk<'a, A> {
     #[inline]
-    pub(super) fn new(planes: &'a Planes, scanner: &'a Scanner<A>, text: &'a str) -> Self {
+    pub(super) fn new(
+        planes: &'a Planes,
+        scanner: &'a Scanner<A>,
+        text: &'a str,
+        room: &'a mut WalkRoom,
+    ) -> Self {
+        let WalkRoom { pair, batch, ends } = room;
         let mut walk = Self {
             planes,
             scanner,
             text: text.as_bytes(),
-            blocks: Blocks::new(planes, scanner.atoms(), text),
-            pair: [const { Block::empty() }; 2],
+            blocks: Blocks::new(planes, scanner.atoms(), text, batch),
+            pair,
             turn: 1,
             carry: Carry::default(),
             starts: 0,
@@ -57,7 +77,7 @@ impl<'a, A: Atoms> Walk<'a, A> {
             is_over: false,
             open: 0,
             white: White::default(),
-            ends: [0; ENDS],
+            ends,
             count: 0,
         };
         walk.blocks.next_into(&mut walk.pair[0]);
@@ -109,7 +129,7 @@ impl<'a, A: Atoms> Walk<'a, A> {
     /// Goes to the next block.
     #[inline]
     fn advance(&mut self) {
-        let [first, second] = &mut self.pair;
+        let [first, second] = &mut *self.pair;
         self.turn ^= 1;
         let (block, next) = if self.turn == 0 { (first, second) } else { (second, first) };
         if block.is_empty() {
