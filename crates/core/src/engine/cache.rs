@@ -13,6 +13,8 @@ use crate::ids::{TokenId, narrow};
 use crate::model::Model;
 use crate::vocabulary::Vocabulary;
 
+use super::seen::Seen;
+
 /// Longer pretokens hardly repeat and are not kept.
 const LONGEST: usize = 128;
 
@@ -205,19 +207,19 @@ pub(super) struct Learnt {
     /// [`ALL`]; a mean over the last [`RECENT`] or so.
     novelty: usize,
     /// Pretokens that were not kept because of it.
-    passed_over: usize,
+    passed_over: Option<Seen>,
 }
 
 /// Look-ups that novelty goes back to.
 const RECENT: usize = 1 << 12;
 const ALL: usize = 1 << 16;
 
-/// Where that is more than a fifth, and there are `2^NOVEL_BITS` buckets, one pretoken in [`KEPT`] is kept: a text of
-/// random letters never comes back, and writing it down takes as long as spelling it. What comes back often is
-/// kept in the end.
+/// Where that is more than a fifth, and there are `2^NOVEL_BITS` buckets, a pretoken is kept when it comes a second time: a
+/// text of random letters never comes back, and writing it down takes as long as spelling it. Those of up to [`FEW`] bytes
+/// are kept at once: there are not so many of them.
 const NOVEL: usize = ALL / 5;
 const NOVEL_BITS: u32 = 13;
-const KEPT: usize = 8;
+const FEW: usize = 3;
 
 /// Entries for eight buckets, of sixteen places: where they are more, some stand behind their own buckets and are found
 /// late; where they are many more, look-ups take long to end.
@@ -246,7 +248,7 @@ impl Learnt {
             lookups: 0,
             misses: 0,
             novelty: 0,
-            passed_over: 0,
+            passed_over: None,
         };
         if learnt.take(room(FIRST_BITS)) {
             learnt.table = ShortTable::new(FIRST_BITS);
@@ -309,11 +311,9 @@ impl Learnt {
         if self.held == 0 || key == 0 || count == 0 {
             return;
         }
-        if self.novelty > NOVEL && self.table.bits() >= NOVEL_BITS {
-            self.passed_over += 1;
-            if !self.passed_over.is_multiple_of(KEPT) {
-                return;
-            }
+        let is_passed_over = self.novelty > NOVEL && self.table.bits() >= NOVEL_BITS && pretoken.len() > FEW;
+        if is_passed_over && !self.came_before(hash) {
+            return;
         }
         let is_long = pretoken.len() > SHORT;
         let apart = is_long || ids.len() > INLINE;
@@ -351,6 +351,14 @@ impl Learnt {
         if !self.table.insert(key, hash, value) {
             self.table.replace(key, hash, value);
         }
+    }
+
+    /// Was it passed over before, as far as one can tell?
+    fn came_before(&mut self, hash: u64) -> bool {
+        if self.passed_over.is_none() && self.take(Seen::MEMORY) {
+            self.passed_over = Some(Seen::new());
+        }
+        self.passed_over.as_mut().is_none_or(|seen| seen.put(hash))
     }
 
     /// Doubles the tables, small ones twice. Where the budget does not allow that, they become fuller than is good for
@@ -440,10 +448,10 @@ mod tests {
         let budget = Arc::new(Budget::new(DEFAULT_CACHE_BYTES));
         let mut learnt = Learnt::new(&budget);
         assert!((0..200_000).all(|number| !meet(&mut learnt, number)));
-        // All of them would need four times as many buckets.
-        assert_eq!(learnt.table.bits(), 15);
+        // All of them would need eight times as many buckets.
+        assert_eq!(learnt.table.bits(), 14);
         let mut known = 0;
-        for _ in 0..10 {
+        for _ in 0..3 {
             known = (200_000..205_000).filter(|&number| meet(&mut learnt, number)).count();
         }
         assert!(known > 4_800, "{known}");

@@ -19,6 +19,7 @@ mod memory;
 mod offsets;
 mod paths;
 mod plan;
+mod seen;
 mod source;
 mod stream;
 mod threads;
