@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
@@ -36,40 +37,79 @@ pub(crate) fn is_like(text: &str) -> bool {
 
 /// Tokens in the order in which the file has them first, which is that of their ranks in all files that anybody
 /// publishes.
-#[derive(Default)]
 struct Ranks {
-    entries: Vec<(TokenId, Vec<u8>)>,
-    /// The line of each.
-    lines: Vec<usize>,
+    /// The bytes of all tokens in a row.
+    bytes: Vec<u8>,
+    entries: Vec<Ranked>,
     /// Their places, by their bytes.
     by_token: HashTable<u32>,
     hasher: RandomState,
 }
 
+/// A token that has one.
+struct Ranked {
+    rank: TokenId,
+    /// Its bytes among all.
+    span: Range<usize>,
+    line: usize,
+}
+
 impl Ranks {
-    /// Puts a token; where it is there already, this rank counts, and the line of the other one is returned.
-    fn insert(&mut self, token: Vec<u8>, rank: TokenId, line: usize) -> Option<usize> {
-        let Self { entries, lines, by_token, hasher } = self;
-        let is_same = |&other: &u32| entries[other as usize].1 == token;
-        let hash = |&place: &u32| hasher.hash_one(&entries[place as usize].1);
-        match by_token.entry(hasher.hash_one(&token), is_same, hash) {
+    /// None yet, with room for those of a file, whose lines have seven bytes at least.
+    fn of_file(text: &str) -> Self {
+        let count = text.bytes().filter(|&byte| byte == b'\n').count().min(text.len() / 7) + 1;
+        Self {
+            bytes: Vec::with_capacity(text.len() / 2),
+            entries: Vec::with_capacity(count),
+            by_token: HashTable::with_capacity(count),
+            hasher: RandomState::default(),
+        }
+    }
+
+    /// Puts the token that was put behind all bytes from `start` on; where it is there already, this rank counts, and
+    /// the line of the other one is returned.
+    fn insert(&mut self, start: usize, rank: TokenId, line: usize) -> Option<usize> {
+        let Self { bytes, entries, by_token, hasher } = self;
+        let token = &bytes[start..];
+        let of = |place: u32| &bytes[entries[place as usize].span.clone()];
+        let hash = |&place: &u32| hasher.hash_one(of(place));
+        match by_token.entry(hasher.hash_one(token), |&other| of(other) == token, hash) {
             Entry::Occupied(place) => {
-                let place = *place.get() as usize;
-                entries[place].0 = rank;
-                Some(std::mem::replace(&mut lines[place], line))
+                let entry = &mut entries[*place.get() as usize];
+                bytes.truncate(start);
+                entry.rank = rank;
+                Some(std::mem::replace(&mut entry.line, line))
             }
             Entry::Vacant(slot) => {
                 slot.insert(entries.len() as u32);
-                entries.push((rank, token));
-                lines.push(line);
+                entries.push(Ranked { rank, span: start..bytes.len(), line });
                 None
             }
         }
     }
 
     fn contains(&self, token: &[u8]) -> bool {
-        let is_same = |&other: &u32| self.entries[other as usize].1 == token;
+        let is_same = |&other: &u32| self.token(&self.entries[other as usize]) == token;
         self.by_token.find(self.hasher.hash_one(token), is_same).is_some()
+    }
+
+    fn token(&self, entry: &Ranked) -> &[u8] {
+        &self.bytes[entry.span.clone()]
+    }
+
+    /// By rank. Two tokens with one rank are refused: it is the id of only one of them.
+    fn in_order(&self) -> Result<Vec<&Ranked>> {
+        let mut entries: Vec<&Ranked> = self.entries.iter().collect();
+        // As they are in files.
+        if entries.is_sorted_by(|a, b| a.rank < b.rank) {
+            return Ok(entries);
+        }
+        entries.sort_unstable_by_key(|entry| (entry.rank, entry.line));
+        let Some(&[first, second]) = entries.windows(2).find(|pair| pair[0].rank == pair[1].rank) else {
+            return Ok(entries);
+        };
+        let reason = format!("the rank {} is on line {} already", first.rank, first.line);
+        Err(Error::format(Defect::Duplicate, reason).at(format!("line {}", second.line)))
     }
 }
 
@@ -85,35 +125,39 @@ pub(crate) fn parse(
 ) -> Result<Description> {
     let text = contents::text(bytes)?;
     check_count(text)?;
-    let mut ranks = Ranks::default();
+    let mut ranks = Ranks::of_file(text);
     for (i, line) in text.split('\n').enumerate() {
         let number = i + 1;
         let field = || format!("line {number}");
-        let Some(entry) = parse_line(line).map_err(|e| e.at(field()))? else { continue };
-        if entry.token.is_empty() {
+        let start = ranks.bytes.len();
+        let Some(entry) = parse_line(line, &mut ranks.bytes).map_err(|e| e.at(field()))? else { continue };
+        if ranks.bytes.len() == start {
             report.tolerate(Defect::Empty, field(), "the token is empty, and left out")?;
             continue;
         }
         if let Some(reason) = entry.padding {
             report.tolerate(Defect::Base64, field(), reason)?;
         }
-        if let Some(earlier) = ranks.insert(entry.token, entry.rank, number) {
+        if let Some(earlier) = ranks.insert(start, entry.rank, number) {
             let reason = format!("the token is on line {earlier} already; this one counts");
             report.tolerate(Defect::Duplicate, field(), reason)?;
         }
     }
-    check_ranks(&ranks)?;
+    let in_order = ranks.in_order()?;
     if let Some(byte) = (0..=255).find(|&byte: &u8| !ranks.contains(&[byte])) {
         let reason = "no token is this byte alone; text that needs it is an error";
         report.tolerate(Defect::Missing, format!("byte 0x{byte:02X}"), reason)?;
     }
-    gaps::find(ranks.entries.iter().map(|&(rank, _)| rank).collect(), special, "rank", report)?;
+    gaps::find(in_order.iter().map(|entry| entry.rank).collect(), special, "rank", report)?;
     if is_in_byte_alphabet(&ranks) {
         let reason = "the tokens are written in the byte alphabet (a space is Ġ) before they are base64, which is \
                       no .tiktoken file; load the tokenizer.json of this model";
         return Err(Error::format(Defect::WrongKind, reason));
     }
-    let tokens = TokenList::from_entries(ranks.entries);
+    let mut tokens = TokenList::with_capacity(ranks.entries.len(), ranks.bytes.len());
+    for entry in in_order {
+        tokens.push(entry.rank, ranks.token(entry));
+    }
     let model = Bpe { whole_pretokens: true, ..Bpe::plain(Alphabet::Bytes, tokens, Merges::ById) };
     Ok(Description::of_bpe(split, model))
 }
@@ -129,36 +173,24 @@ fn check_count(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Two tokens with one rank are refused: it is the id of only one of them.
-fn check_ranks(ranks: &Ranks) -> Result<()> {
-    let ids = ranks.entries.iter().map(|&(rank, _)| rank);
-    let mut sorted: Vec<(TokenId, usize)> = ids.zip(ranks.lines.iter().copied()).collect();
-    sorted.sort_unstable();
-    let Some(&[(rank, earlier), (_, line)]) = sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) else {
-        return Ok(());
-    };
-    let reason = format!("the rank {rank} is on line {earlier} already");
-    Err(Error::format(Defect::Duplicate, reason).at(format!("line {line}")))
-}
-
 /// Are the tokens not bytes but characters that stand for bytes? Then all 256 of those are tokens,
 /// and none holds a byte that would be written in another way.
 fn is_in_byte_alphabet(tokens: &Ranks) -> bool {
     let is_written =
         |token: &[u8]| std::str::from_utf8(token).is_ok_and(|text| byte_alphabet::read(text).is_some());
     (0..=255).all(|byte| tokens.contains(byte_alphabet::write(&[byte]).as_bytes()))
-        && tokens.entries.iter().all(|(_, token)| is_written(token))
+        && tokens.entries.iter().all(|entry| is_written(tokens.token(entry)))
 }
 
 /// What a line says.
 struct Line {
-    token: Vec<u8>,
     rank: TokenId,
     /// What is wrong with the padding of the token.
     padding: Option<&'static str>,
 }
 
-fn parse_line(line: &str) -> Result<Option<Line>> {
+/// Puts the token of a line behind `bytes`.
+fn parse_line(line: &str, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
     if line.len() > TOKEN_LIMIT * 2 {
         let reason = format!("the line is longer than a token of {TOKEN_LIMIT} bytes can be");
         return Err(Error::limit(reason, TOKEN_LIMIT as u64));
@@ -182,14 +214,13 @@ fn parse_line(line: &str) -> Result<Option<Line>> {
     let rank = rank.parse().ok().filter(|&rank| rank != NO_ID).ok_or_else(|| {
         Error::format(Defect::Range, format!("the rank {rank} is not between 0 and {}", NO_ID - 1))
     })?;
-    let (token, padding) = decode(token)?;
-    Ok(Some(Line { token, rank, padding }))
+    Ok(Some(Line { rank, padding: decode(token, bytes)? }))
 }
 
-/// The bytes, and what is wrong with the padding, without which they are clear as well.
-fn decode(token: &str) -> Result<(Vec<u8>, Option<&'static str>)> {
+/// Puts the bytes behind others; says what is wrong with the padding, without which they are clear as well.
+fn decode(token: &str, bytes: &mut Vec<u8>) -> Result<Option<&'static str>> {
     let digits = token.trim_end_matches('=');
-    let bytes = STANDARD_NO_PAD.decode(digits).map_err(|error| {
+    STANDARD_NO_PAD.decode_vec(digits, bytes).map_err(|error| {
         let hint =
             if token.contains(['-', '_']) { " (this is the URL-safe alphabet; use + and /)" } else { "" };
         Error::format(Defect::Base64, format!("{token:?} is not base64: {error}{hint}"))
@@ -199,7 +230,7 @@ fn decode(token: &str) -> Result<(Vec<u8>, Option<&'static str>)> {
         Ordering::Equal => None,
         Ordering::Greater => Some("the base64 has more padding than it needs"),
     };
-    Ok((bytes, padding))
+    Ok(padding)
 }
 
 /// Writes the ranks of a tokenizer. The split and the added tokens are not in the file; the

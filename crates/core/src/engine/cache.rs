@@ -31,6 +31,9 @@ const FEW_BITS: u32 = 14;
 /// What all workers of a tokenizer may learn, in bytes.
 pub(super) const DEFAULT_CACHE_BYTES: usize = 32 << 20;
 
+/// A table is asked for so many places ahead while it is filled.
+const AHEAD: usize = 8;
+
 /// The tokens that a pretoken may become at once: all of those that are short.
 #[derive(Debug)]
 pub(super) struct Seed {
@@ -53,11 +56,17 @@ impl Seed {
             // Two places a bucket, at most four in five of them taken.
             let buckets = (left.len() * 5 / 8).max(2).next_power_of_two();
             let mut table = ShortTable::new(buckets.trailing_zeros());
-            left.retain(|&(key, id)| {
-                let (hash, value) = (short_table::hash(key), Value::of(&[id]));
+            let mut without = Vec::new();
+            for (at, &(key, id)) in left.iter().enumerate() {
+                if let Some(&(next, _)) = left.get(at + AHEAD) {
+                    table.prefetch(short_table::hash(next));
+                }
                 // Of tokens with the same bytes the last counts, as in the vocabulary.
-                !table.insert(key, hash, value)
-            });
+                if !table.insert(key, short_table::hash(key), Value::of(&[id])) {
+                    without.push((key, id));
+                }
+            }
+            left = without;
             tables.push(table);
         }
         Self { tables }

@@ -1,9 +1,9 @@
 //! The regex engines, for the patterns that no scanner can run.
 use std::borrow::Cow;
-use std::sync::OnceLock;
 
 use fancy_regex::{CompileError, Error as FancyError, RegexBuilder};
 use regex_automata::meta;
+use tokenmill_kernels::MadeOnce;
 
 use super::pattern_error;
 use super::properties;
@@ -135,7 +135,7 @@ pub(super) struct Backtracking {
     /// May a match start behind where it was found, by `\K`?
     keeps_out: bool,
     /// The pattern under each of [`LIMITS`]; all but the first are compiled when needed.
-    levels: [OnceLock<std::result::Result<fancy_regex::Regex, String>>; LIMITS.len()],
+    levels: [MadeOnce<std::result::Result<fancy_regex::Regex, String>>; LIMITS.len()],
 }
 
 /// Backtracks of one search. A search that finds its match `d` characters ahead takes `d` of them.
@@ -155,8 +155,8 @@ impl Backtracking {
         if let Cow::Owned(kept) = &kept {
             first = build(kept)?;
         }
-        let levels = [const { OnceLock::new() }; LIMITS.len()];
-        let _ = levels[0].set(Ok(first));
+        let levels: [MadeOnce<_>; LIMITS.len()] = Default::default();
+        levels[0].get_or_make(|| Ok(first));
         let keeps_out = pattern.contains(r"\K");
         Ok(Self { pattern: pattern.to_owned(), kept: kept.into_owned(), keeps_out, levels })
     }
@@ -194,7 +194,7 @@ impl Backtracking {
                 *budget = budget.checked_sub(limit).ok_or_else(|| self.too_hard(at))?;
             }
             let regex = level
-                .get_or_init(|| build(&self.kept, limit).map_err(|error| error.to_string()))
+                .get_or_make(|| build(&self.kept, limit).map_err(|error| error.to_string()))
                 .as_ref()
                 .map_err(|error| pattern_error(&self.pattern, None, error.clone()))?;
             match regex.find_from_pos(text, at) {

@@ -6,7 +6,7 @@
 //! products by rank: a number says which of two merges comes first and what it makes.
 use tokenmill_kernels::rows::{Narrow, Wide, Width, wide_row};
 use tokenmill_kernels::short_table::key_at;
-use tokenmill_kernels::{MergeTable, NO_MERGE, Trie, cpu};
+use tokenmill_kernels::{MadeOnce, MergeTable, NO_MERGE, cpu};
 
 use crate::description::{Merge, TokenList};
 use crate::error::Result;
@@ -14,6 +14,7 @@ use crate::ids::{NO_ID, TokenId, narrow};
 use crate::watch::Ticker;
 
 use super::cuts::Cuts;
+use super::long::Search;
 use super::pieces::Out;
 use super::{Scratch, long, merge};
 
@@ -38,14 +39,11 @@ pub(super) struct Canonical {
     /// The parts of each product, both with lower numbers than its own, or [`NOT_BUILT`].
     parts: Vec<(u32, u32)>,
     pub(super) ids: Vec<TokenId>,
+    /// The bytes of each symbol; 0 for one that is not built.
     pub(super) lengths: Vec<u32>,
-    /// The length of the longest.
-    pub(super) longest_symbol: usize,
-    /// The longest symbol that a text begins with.
-    pub(super) trie: Trie,
-    /// The longest other symbol that each begins with, [`NO_MERGE`] where there is none.
-    pub(super) shorter: Vec<u32>,
     pub(super) cuts: Cuts,
+    /// For long pretokens; a fifth of the time that all of this takes to make, and in many texts there are none.
+    pub(super) search: MadeOnce<Option<Search>>,
 }
 
 /// What may be a product, in order of rank.
@@ -105,11 +103,10 @@ impl Canonical {
         }
         let mut building = Building::new(candidates, tokens, bytes);
         // What a token is merged from is shorter, so all of one length are merged before any is put.
-        let mut places: Vec<usize> = (0..candidates.len()).collect();
-        let length = |&place: &usize| tokens.bytes(candidates[place].index).len();
-        places.sort_by_key(length);
-        for same in places.chunk_by(|a, b| length(a) == length(b)) {
-            let length = length(&same[0]);
+        let (places, ends) = building.by_length();
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        for (length, (start, &end)) in starts.zip(&ends).enumerate() {
+            let same = &places[start..end];
             if length <= Narrow::LONGEST {
                 building.merge_together::<Narrow>(same, |bytes| key_at(bytes, 0, bytes.len()));
             } else if length <= Wide::LONGEST {
@@ -120,23 +117,15 @@ impl Canonical {
             building.put()?;
         }
         let Building { table, parts, ids, builds, .. } = building;
-        let all_bytes: [u8; 256] = std::array::from_fn(|byte| byte as u8);
-        let products = || {
-            let built = (BYTES..).zip(candidates).zip(&parts).filter(|&(_, &parts)| parts != NOT_BUILT);
-            built.map(|((number, candidate), _)| (number, tokens.bytes(candidate.index)))
-        };
-        let symbols = || (0..).zip(all_bytes.chunks(1)).chain(products());
-        let trie = Trie::new(symbols())?;
-        let (mut lengths, mut shorter) = (vec![0; ids.len()], vec![NO_MERGE; ids.len()]);
-        for (number, symbol) in symbols() {
-            lengths[number as usize] = narrow(symbol.len());
-            if let Some(found) = trie.longest(&symbol[..symbol.len() - 1]) {
-                shorter[number as usize] = found;
-            }
+        let built = candidates.iter().zip(&parts).filter(|&(_, &parts)| parts != NOT_BUILT);
+        let cuts = Cuts::new(built.map(|(candidate, _)| tokens.bytes(candidate.index)));
+        let mut lengths = vec![1; BYTES as usize];
+        for &parts in &parts {
+            let of = |part: u32| lengths[part as usize];
+            let length = if parts == NOT_BUILT { 0 } else { of(parts.0) + of(parts.1) };
+            lengths.push(length);
         }
-        let cuts = Cuts::new(products().map(|(_, bytes)| bytes));
-        let longest_symbol = lengths.iter().max().map_or(1, |&length| length as usize);
-        Some((Self { table, parts, ids, lengths, longest_symbol, trie, shorter, cuts }, builds))
+        Some((Self { table, parts, ids, lengths, cuts, search: MadeOnce::default() }, builds))
     }
 
     /// Puts the ids of a pretoken behind what is there.
@@ -215,9 +204,9 @@ impl Canonical {
     pub(super) fn memory(&self) -> usize {
         self.table.memory()
             + 8 * self.parts.capacity()
-            + 4 * (self.ids.capacity() + self.lengths.capacity() + self.shorter.capacity())
-            + self.trie.memory()
+            + 4 * (self.ids.capacity() + self.lengths.capacity())
             + self.cuts.memory()
+            + self.search.get().and_then(Option::as_ref).map_or(0, Search::memory)
     }
 }
 
@@ -254,6 +243,26 @@ impl<'a> Building<'a> {
 
     fn bytes(&self, place: usize) -> &'a [u8] {
         self.tokens.bytes(self.candidates[place].index)
+    }
+
+    /// All candidates, the shortest first, and where those of each length end.
+    fn by_length(&self) -> (Vec<usize>, Vec<usize>) {
+        let length = |place: usize| self.bytes(place).len();
+        let all = 0..self.candidates.len();
+        let mut ends = vec![0; all.clone().map(length).max().map_or(0, |longest| longest + 1)];
+        all.clone().for_each(|place| ends[length(place)] += 1);
+        let mut before = 0;
+        for end in &mut ends {
+            // Where they begin, until they are put there.
+            before += std::mem::replace(end, before);
+        }
+        let mut places = vec![0; all.len()];
+        for place in all {
+            let end = &mut ends[length(place)];
+            places[*end] = place;
+            *end += 1;
+        }
+        (places, ends)
     }
 
     /// Merges candidates that are no longer than rows of a width.

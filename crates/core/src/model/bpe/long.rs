@@ -3,7 +3,7 @@
 //! The symbols that are left are the only row in which every two neighbours stay apart when they are
 //! merged alone. It is searched from the left, the longest symbol first; a place from which it does
 //! not go on is never come back to. `docs/merging.md` has the proof.
-use tokenmill_kernels::{NO_MERGE, end_of_repeat};
+use tokenmill_kernels::{NO_MERGE, Trie, end_of_repeat};
 
 use crate::error::Result;
 use crate::watch::Ticker;
@@ -42,7 +42,8 @@ pub(super) fn backtrack(
     // What starts with a symbol that was the longest does not merge with it.
     let mut was_longest = true;
     let mut is_longest = true;
-    let mut next = merges.longest(pretoken);
+    let Some(search) = merges.search.get_or_make(|| Search::new(merges)) else { return Ok(false) };
+    let mut next = search.longest(pretoken);
     // Up to here it is known whether the text repeats what is before it; no place behind `died` is dead.
     let (mut seen, mut died) = (0, 0);
     loop {
@@ -61,7 +62,7 @@ pub(super) fn backtrack(
             if !is_dead && (at == 0 || merges.stay_apart(last, next, was_longest, &mut work)) {
                 break;
             }
-            next = merges.shorter[next as usize];
+            next = search.shorter[next as usize];
             is_longest = false;
         }
         if next != NO_MERGE {
@@ -73,7 +74,7 @@ pub(super) fn backtrack(
                 // once, so that a wish to stop is heard.
                 let end = pretoken.len().min(at + REPEAT);
                 seen = end_of_repeat(&pretoken[..end], at, length);
-                let times = (seen + length).saturating_sub(at + merges.longest_symbol) / length;
+                let times = (seen + length).saturating_sub(at + search.longest_symbol) / length;
                 symbols.extend(std::iter::repeat_n(next, times));
                 work += times + (seen - at) / COMPARED;
                 at += times * length;
@@ -85,7 +86,7 @@ pub(super) fn backtrack(
             last = next;
             was_longest = is_longest;
             is_longest = true;
-            next = merges.longest(&pretoken[at..]);
+            next = search.longest(&pretoken[at..]);
             continue;
         }
         // Nothing goes on from here.
@@ -96,16 +97,66 @@ pub(super) fn backtrack(
         last = symbols.last().copied().unwrap_or(NO_MERGE);
         was_longest = false;
         is_longest = false;
-        next = merges.shorter[gone as usize];
+        next = search.shorter[gone as usize];
     }
 }
 
-impl Canonical {
+/// What the search asks for.
+#[derive(Debug)]
+pub(super) struct Search {
+    /// The longest symbol that a text begins with.
+    trie: Trie,
+    /// The longest other symbol that each begins with, [`NO_MERGE`] where there is none.
+    shorter: Vec<u32>,
+    /// The length of the longest of all.
+    longest_symbol: usize,
+}
+
+impl Search {
+    /// `None` where the symbols have more bytes than a trie can hold.
+    fn new(merges: &Canonical) -> Option<Self> {
+        // The bytes of all, one symbol after the other. The parts of each are before it.
+        let lengths = || merges.lengths.iter().map(|&length| length as usize);
+        let mut bytes: Vec<u8> = (0..=u8::MAX).collect();
+        bytes.reserve_exact(lengths().sum::<usize>() - bytes.len());
+        let mut starts = Vec::with_capacity(merges.lengths.len());
+        for (number, length) in (0..).zip(lengths()) {
+            // A byte stands where its number says, and one that is not built nowhere.
+            let Some((left, right)) = merges.parts(number).filter(|_| length > 0) else {
+                starts.push(starts.len());
+                continue;
+            };
+            starts.push(bytes.len());
+            for part in [left as usize, right as usize] {
+                bytes.extend_from_within(starts[part]..starts[part] + merges.lengths[part] as usize);
+            }
+        }
+        let symbols = || {
+            let spans = (0..).zip(&starts).zip(lengths()).filter(|&(_, length)| length > 0);
+            spans.map(|((number, &start), length)| (number, &bytes[start..start + length]))
+        };
+        let trie = Trie::new(symbols())?;
+        let mut shorter = vec![NO_MERGE; starts.len()];
+        for (number, symbol) in symbols() {
+            if let Some(found) = trie.longest(&symbol[..symbol.len() - 1]) {
+                shorter[number as usize] = found;
+            }
+        }
+        Some(Self { trie, shorter, longest_symbol: lengths().max().unwrap_or(1) })
+    }
+
     #[inline]
     fn longest(&self, text: &[u8]) -> u32 {
         self.trie.longest(text).unwrap_or(NO_MERGE)
     }
 
+    /// Heap bytes held.
+    pub(super) fn memory(&self) -> usize {
+        self.trie.memory() + 4 * self.shorter.capacity()
+    }
+}
+
+impl Canonical {
     /// Does merging the bytes of both leave these two symbols?
     ///
     /// Both are taken apart from the last merge on: as long as two symbols stood at the border, what

@@ -18,10 +18,8 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 
-use std::sync::OnceLock;
-
-use tokenmill_kernels::PairTable;
 use tokenmill_kernels::rows::Width;
+use tokenmill_kernels::{MadeOnce, PairTable};
 
 use crate::description::{Alphabet, Bpe as BpeDescription, Merges};
 use crate::error::{Defect, Error, Result};
@@ -48,7 +46,7 @@ pub struct Bpe {
     canonical: Option<Box<Canonical>>,
     /// All pairs that merge. With canonical merges only chance and people ask for the others, and
     /// they are made when that happens.
-    pairs: OnceLock<PairTable>,
+    pairs: MadeOnce<PairTable>,
     unknown: Unknown,
     /// By index in the vocabulary's token list: does merging these bytes give this token?
     builds: Vec<bool>,
@@ -86,13 +84,13 @@ impl Bpe {
         }
         let is_special: &dyn Fn(TokenId) -> bool = &|id| vocabulary.is_special(id);
         let prefix = description.continuing_prefix.as_deref();
-        let (mut canonical, pairs) = (None, OnceLock::new());
+        let (mut canonical, pairs) = (None, MadeOnce::default());
         let symbols = match (&description.alphabet, &description.merges) {
             (Alphabet::Chars { end_of_word: None }, Merges::ByScore { scores, kinds })
                 if prefix.is_none() =>
             {
                 let (pieces, by_score) = Pieces::new(scores, kinds, vocabulary, is_special)?;
-                pairs.get_or_init(|| by_score);
+                pairs.get_or_make(|| by_score);
                 Symbols::Pieces(Box::new(pieces))
             }
             (_, Merges::ByScore { .. }) => {
@@ -117,7 +115,7 @@ impl Bpe {
         };
         if canonical.is_none() && pairs.get().is_none() {
             let all = pairs::all(description, vocabulary)?;
-            pairs.get_or_init(|| all);
+            pairs.get_or_make(|| all);
         }
         let BpeDescription { unk, fuse_unk, byte_fallback, .. } = *description;
         let unknown = Unknown::new(unk, fuse_unk, byte_fallback, vocabulary, is_special);
@@ -180,7 +178,7 @@ impl Bpe {
             return Ok(pairs);
         }
         let all = pairs::all(description, vocabulary)?;
-        Ok(self.pairs.get_or_init(|| all))
+        Ok(self.pairs.get_or_make(|| all))
     }
 
     /// Puts the ids of a pretoken behind `ids`, and where the part of each ends behind `ends`.
