@@ -6,7 +6,7 @@
 //! products by rank: a number says which of two merges comes first and what it makes.
 use tokenmill_kernels::rows::{Narrow, Wide, Width, wide_row};
 use tokenmill_kernels::short_table::key_at;
-use tokenmill_kernels::{MadeOnce, MergeTable, NO_MERGE, cpu};
+use tokenmill_kernels::{MergeTable, NO_MERGE, cpu};
 
 use crate::description::{Merge, TokenList};
 use crate::error::Result;
@@ -15,6 +15,7 @@ use crate::watch::Ticker;
 
 use super::cuts::Cuts;
 use super::long::Search;
+use super::order::in_order;
 use super::pieces::Out;
 use super::{Scratch, long, merge};
 
@@ -42,8 +43,8 @@ pub(super) struct Canonical {
     /// The bytes of each symbol; 0 for one that is not built.
     pub(super) lengths: Vec<u32>,
     pub(super) cuts: Cuts,
-    /// For long pretokens; a fifth of the time that all of this takes to make, and in many texts there are none.
-    pub(super) search: MadeOnce<Option<Search>>,
+    /// For long pretokens, unless the tokens have too many bytes for it.
+    pub(super) search: Option<Search>,
 }
 
 /// What may be a product, in order of rank.
@@ -89,8 +90,8 @@ impl Canonical {
     }
 
     /// The canonical merges, and of each token whether its bytes merge to it. `None` where a byte is
-    /// no token, where a token is merged from one of a higher rank, where two are merged from the same ones, and for
-    /// millions of tokens.
+    /// no token, where two are merged from the same ones, for millions of tokens, and where no [order](in_order) of
+    /// numbers says what ranks say.
     ///
     /// Cost: that of merging the bytes of each token.
     fn new(
@@ -101,31 +102,17 @@ impl Canonical {
         if bytes.contains(&NO_ID) || candidates.len() + BYTES as usize >= NO_MERGE as usize {
             return None;
         }
-        let mut building = Building::new(candidates, tokens, bytes);
-        // What a token is merged from is shorter, so all of one length are merged before any is put.
-        let (places, ends) = building.by_length();
-        let starts = std::iter::once(0).chain(ends.iter().copied());
-        for (length, (start, &end)) in starts.zip(&ends).enumerate() {
-            let same = &places[start..end];
-            if length <= Narrow::LONGEST {
-                building.merge_together::<Narrow>(same, |bytes| key_at(bytes, 0, bytes.len()));
-            } else if length <= Wide::LONGEST {
-                building.merge_together::<Wide>(same, wide_row);
-            } else {
-                building.merge_long(same);
-            }
-            building.put()?;
-        }
-        let Building { table, parts, ids, builds, .. } = building;
-        let built = candidates.iter().zip(&parts).filter(|&(_, &parts)| parts != NOT_BUILT);
-        let cuts = Cuts::new(built.map(|(candidate, _)| tokens.bytes(candidate.index)));
+        let building = Building::run(candidates, tokens, bytes)?;
+        let cuts = Cuts::new(building.built().map(|place| building.bytes(place)));
+        let (merges, builds) = building.finish()?;
         let mut lengths = vec![1; BYTES as usize];
-        for &parts in &parts {
+        for &parts in &merges.parts {
             let of = |part: u32| lengths[part as usize];
-            let length = if parts == NOT_BUILT { 0 } else { of(parts.0) + of(parts.1) };
-            lengths.push(length);
+            lengths.push(if parts == NOT_BUILT { 0 } else { of(parts.0) + of(parts.1) });
         }
-        Some((Self { table, parts, ids, lengths, cuts, search: MadeOnce::default() }, builds))
+        let Numbered { table, parts, ids } = merges;
+        let search = Search::new(&parts, &lengths);
+        Some((Self { table, parts, ids, lengths, cuts, search }, builds))
     }
 
     /// Puts the ids of a pretoken behind what is there.
@@ -206,43 +193,86 @@ impl Canonical {
             + 8 * self.parts.capacity()
             + 4 * (self.ids.capacity() + self.lengths.capacity())
             + self.cuts.memory()
-            + self.search.get().and_then(Option::as_ref).map_or(0, Search::memory)
+            + self.search.as_ref().map_or(0, Search::memory)
     }
 }
 
 /// In place of its parts: nothing is ever merged to this one.
 const NOT_BUILT: (u32, u32) = (NO_MERGE, NO_MERGE);
 
-/// Canonical merges while they are found. A candidate has the number of its rank, whether it is built or not.
-struct Building<'a> {
-    candidates: &'a [Candidate],
-    tokens: &'a TokenList,
+/// Merges by what they make: of each number its parts and its id.
+struct Numbered {
     table: MergeTable,
     parts: Vec<(u32, u32)>,
     ids: Vec<TokenId>,
+}
+
+/// Canonical merges while they are found.
+struct Building<'a> {
+    candidates: &'a [Candidate],
+    tokens: &'a TokenList,
+    bytes: &'a [TokenId; 256],
+    /// The symbol of each candidate is its rank behind those of bytes.
+    table: MergeTable,
+    parts: Vec<(u32, u32)>,
+    /// All candidates, the shortest first.
+    by_length: Vec<usize>,
+    /// Of each token: do its bytes merge to it?
     builds: Vec<bool>,
     /// Candidates whose bytes are merged to two symbols, and these.
     found: Vec<(usize, [u32; 2])>,
 }
 
 impl<'a> Building<'a> {
-    fn new(candidates: &'a [Candidate], tokens: &'a TokenList, bytes: &[TokenId; 256]) -> Self {
-        let products = candidates.iter().map(|candidate| tokens.id(candidate.index));
+    fn run(candidates: &'a [Candidate], tokens: &'a TokenList, bytes: &'a [TokenId; 256]) -> Option<Self> {
         let is_built =
             |(id, token): (TokenId, &[u8])| matches!(*token, [byte] if bytes[usize::from(byte)] == id);
-        Self {
+        let mut building = Self {
             candidates,
             tokens,
+            bytes,
             table: MergeTable::with_capacity(candidates.len()),
             parts: vec![NOT_BUILT; candidates.len()],
-            ids: bytes.iter().copied().chain(products).collect(),
+            by_length: Vec::new(),
             builds: tokens.iter().map(is_built).collect(),
             found: Vec::new(),
+        };
+        // What a token is merged from is shorter, so all of one length are merged before any is put.
+        let (places, ends) = building.by_length();
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        for (length, (start, &end)) in starts.zip(&ends).enumerate() {
+            let same = &places[start..end];
+            if length <= Narrow::LONGEST {
+                building.merge_together::<Narrow>(same, |bytes| key_at(bytes, 0, bytes.len()));
+            } else if length <= Wide::LONGEST {
+                building.merge_together::<Wide>(same, wide_row);
+            } else {
+                building.merge_long(same);
+            }
+            building.put()?;
         }
+        building.by_length = places;
+        Some(building)
     }
 
     fn bytes(&self, place: usize) -> &'a [u8] {
         self.tokens.bytes(self.candidates[place].index)
+    }
+
+    /// The token of a candidate.
+    fn id(&self, place: usize) -> TokenId {
+        self.tokens.id(self.candidates[place].index)
+    }
+
+    /// The token of a symbol.
+    fn id_of(&self, symbol: u32) -> TokenId {
+        let place = symbol.checked_sub(BYTES);
+        place.map_or_else(|| self.bytes[symbol as usize], |place| self.id(place as usize))
+    }
+
+    /// Those that merging makes.
+    fn built(&self) -> impl Iterator<Item = usize> + Clone {
+        (0..self.parts.len()).filter(|&place| self.parts[place] != NOT_BUILT)
     }
 
     /// All candidates, the shortest first, and where those of each length end.
@@ -292,29 +322,51 @@ impl<'a> Building<'a> {
         }
     }
 
-    /// Puts the merges that were found. `None` where one of two parts ranks above what is made of them, or something
-    /// else is made of them already.
+    /// Puts the merges that were found. `None` where two candidates are merged from the same parts.
     ///
-    /// That of what is in the table some may rank higher than a candidate changes nothing: the lowest comes first, so
-    /// those are made only when no lower one is left, and then one of the two parts is above the candidate.
+    /// That of what is in the table some may rank higher than a candidate changes nothing: its own merge can only be the
+    /// last one, of all that is left.
     fn put(&mut self) -> Option<()> {
-        for (place, [left, right]) in self.found.drain(..) {
-            let (candidate, number) = (&self.candidates[place], BYTES + narrow(place));
-            if candidate.is_from(left, right, &self.ids) {
-                if left.max(right) > number || !self.table.insert(left, right, number) {
+        for (place, [left, right]) in std::mem::take(&mut self.found) {
+            let is_from = |(a, b): (TokenId, TokenId)| (a, b) == (self.id_of(left), self.id_of(right));
+            if self.candidates[place].parts.is_none_or(is_from) {
+                if !self.table.insert(left, right, BYTES + narrow(place)) {
                     return None;
                 }
                 self.parts[place] = (left, right);
-                self.builds[candidate.index] = true;
+                self.builds[self.candidates[place].index] = true;
             }
         }
         Some(())
     }
-}
 
-impl Candidate {
-    fn is_from(&self, left: u32, right: u32, ids: &[TokenId]) -> bool {
-        self.parts.is_none_or(|parts| parts == (ids[left as usize], ids[right as usize]))
+    /// What was found, and of each token whether its bytes merge to it. `None` where no numbers say in which order
+    /// products are made.
+    fn finish(mut self) -> Option<(Numbered, Vec<bool>)> {
+        let is_behind = |(product, &(left, right)): (u32, &(u32, u32))| left.max(right) < product;
+        let is_built = |&(_, &parts): &(u32, &(u32, u32))| parts != NOT_BUILT;
+        let bytes = self.bytes.iter().copied();
+        if (BYTES..).zip(&self.parts).filter(is_built).all(is_behind) {
+            let ids = bytes.chain((0..self.candidates.len()).map(|place| self.id(place))).collect();
+            return Some((Numbered { table: self.table, parts: self.parts, ids }, self.builds));
+        }
+        let mut built = std::mem::take(&mut self.by_length);
+        built.retain(|&place| self.parts[place] != NOT_BUILT);
+        let places = in_order(&self.parts, built)?;
+        let mut numbers: Vec<u32> = (0..BYTES).chain(self.parts.iter().map(|_| NO_MERGE)).collect();
+        let mut numbered = Numbered {
+            table: MergeTable::with_capacity(places.len()),
+            parts: Vec::with_capacity(places.len()),
+            ids: bytes.chain(places.iter().map(|&place| self.id(place))).collect(),
+        };
+        for (number, place) in (BYTES..).zip(places) {
+            numbers[BYTES as usize + place] = number;
+            let (left, right) = self.parts[place];
+            let parts = (numbers[left as usize], numbers[right as usize]);
+            numbered.table.insert(parts.0, parts.1, number);
+            numbered.parts.push(parts);
+        }
+        Some((numbered, self.builds))
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn backtrack(
     // What starts with a symbol that was the longest does not merge with it.
     let mut was_longest = true;
     let mut is_longest = true;
-    let Some(search) = merges.search.get_or_make(|| Search::new(merges)) else { return Ok(false) };
+    let Some(search) = &merges.search else { return Ok(false) };
     let mut next = search.longest(pretoken);
     // Up to here it is known whether the text repeats what is before it; no place behind `died` is dead.
     let (mut seen, mut died) = (0, 0);
@@ -113,26 +113,24 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// `None` where the symbols have more bytes than a trie can hold.
-    fn new(merges: &Canonical) -> Option<Self> {
+    /// Of symbols by their numbers: the parts of products, and how many bytes each has. `None` where these are more than a
+    /// trie can hold.
+    pub(super) fn new(parts: &[(u32, u32)], lengths: &[u32]) -> Option<Self> {
         // The bytes of all, one symbol after the other. The parts of each are before it.
-        let lengths = || merges.lengths.iter().map(|&length| length as usize);
+        let all_lengths = || lengths.iter().map(|&length| length as usize);
         let mut bytes: Vec<u8> = (0..=u8::MAX).collect();
-        bytes.reserve_exact(lengths().sum::<usize>() - bytes.len());
-        let mut starts = Vec::with_capacity(merges.lengths.len());
-        for (number, length) in (0..).zip(lengths()) {
-            // A byte stands where its number says, and one that is not built nowhere.
-            let Some((left, right)) = merges.parts(number).filter(|_| length > 0) else {
-                starts.push(starts.len());
-                continue;
-            };
-            starts.push(bytes.len());
-            for part in [left as usize, right as usize] {
-                bytes.extend_from_within(starts[part]..starts[part] + merges.lengths[part] as usize);
+        bytes.reserve_exact(all_lengths().sum::<usize>() - bytes.len());
+        let mut starts: Vec<usize> = (0..bytes.len()).collect();
+        for (&(left, right), length) in parts.iter().zip(all_lengths().skip(starts.len())) {
+            let start = bytes.len();
+            // What is not built has no bytes.
+            for part in [left as usize, right as usize].into_iter().filter(|_| length > 0) {
+                bytes.extend_from_within(starts[part]..starts[part] + lengths[part] as usize);
             }
+            starts.push(start);
         }
         let symbols = || {
-            let spans = (0..).zip(&starts).zip(lengths()).filter(|&(_, length)| length > 0);
+            let spans = (0..).zip(&starts).zip(all_lengths()).filter(|&(_, length)| length > 0);
             spans.map(|((number, &start), length)| (number, &bytes[start..start + length]))
         };
         let trie = Trie::new(symbols())?;
@@ -142,7 +140,7 @@ impl Search {
                 shorter[number as usize] = found;
             }
         }
-        Some(Self { trie, shorter, longest_symbol: lengths().max().unwrap_or(1) })
+        Some(Self { trie, shorter, longest_symbol: all_lengths().max().unwrap_or(1) })
     }
 
     #[inline]

@@ -11,6 +11,7 @@ mod canonical;
 mod cuts;
 mod long;
 mod merge;
+mod order;
 mod pairs;
 mod pieces;
 mod steps;

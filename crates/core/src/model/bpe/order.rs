@@ -1,0 +1,77 @@
+//! Numbers for products that increase from parts to products, where ranks do not.
+//!
+//! Where a token is merged from one of a higher rank it can only be made behind that, and is made at once then: it
+//! *follows* it. `docs/merging.md` says when merging by the numbers that come of this is the same as by ranks, and
+//! proves it.
+use std::collections::BTreeMap;
+
+use super::canonical::BYTES;
+
+/// What is merged from one of a higher rank. A product is given by its place among all, in order of rank.
+struct Follower {
+    /// Its root, what follows that and comes before it, and itself.
+    path: Vec<usize>,
+    /// The part that was there before.
+    taken: u32,
+    /// That is the right one.
+    is_right: bool,
+}
+
+/// Those products that merging makes, in order of their new numbers. `parts` has of each product what merging makes it
+/// from: bytes, and behind them the places of products; `places` are these products, each behind its parts. `None` where
+/// no numbers say in which order merging makes them.
+pub(super) fn in_order(parts: &[(u32, u32)], mut places: Vec<usize>) -> Option<Vec<usize>> {
+    let mut followers = BTreeMap::new();
+    for &place in &places {
+        let (left, right) = parts[place];
+        let root = |part: u32| root(&followers, part);
+        if root(left).max(root(right)) < Some(place) {
+            continue;
+        }
+        let is_right = path(&followers, left) > path(&followers, right);
+        let (later, taken) = if is_right { (left, right) } else { (right, left) };
+        if root(taken) == root(later) {
+            return None;
+        }
+        let mut path = path(&followers, later);
+        path.push(place);
+        followers.insert(place, Follower { path, taken, is_right });
+    }
+    if !is_sound(&followers, parts) {
+        return None;
+    }
+    // Of two that follow the same one that with the lower rank comes first, with all that follows it.
+    places.sort_by_cached_key(|place| match followers.get(place) {
+        Some(follower) => follower.path.clone(),
+        None => vec![*place],
+    });
+    Some(places)
+}
+
+/// The place of a symbol, and of a byte nothing.
+fn place(symbol: u32) -> Option<usize> {
+    symbol.checked_sub(BYTES).map(|place| place as usize)
+}
+
+/// What is made before it at its own rank, and itself: places.
+fn path(followers: &BTreeMap<usize, Follower>, symbol: u32) -> Vec<usize> {
+    let Some(place) = place(symbol) else { return vec![] };
+    followers.get(&place).map_or_else(|| vec![place], |follower| follower.path.clone())
+}
+
+/// The first of these.
+fn root(followers: &BTreeMap<usize, Follower>, symbol: u32) -> Option<usize> {
+    let place = place(symbol)?;
+    Some(followers.get(&place).map_or(place, |follower| follower.path[0]))
+}
+
+/// Does what follows take nothing that another place of its root takes, or is?
+fn is_sound(followers: &BTreeMap<usize, Follower>, parts: &[(u32, u32)]) -> bool {
+    let of = |follower: &Follower| (follower.path[0], follower.taken, follower.is_right);
+    let mut taken: Vec<(usize, u32, bool)> = followers.values().map(of).collect();
+    taken.sort_unstable();
+    let takes_the_next = taken.iter().any(|&(root, taken, is_right)| is_right && parts[root].0 == taken);
+    let takes_on_both_sides =
+        taken.windows(2).any(|two| (two[0].0, two[0].1) == (two[1].0, two[1].1) && two[0].2 != two[1].2);
+    !takes_the_next && !takes_on_both_sides
+}
