@@ -49,6 +49,23 @@ impl Sorted {
         &self.bytes[self.offsets[index]..self.offsets[index + 1]]
     }
 
+    /// Of each string the number of the longest other one that it begins with.
+    pub(crate) fn begun_with(&self) -> impl Iterator<Item = (u32, Option<u32>)> + '_ {
+        // Those that the one before begins with, and itself.
+        let mut open: Vec<usize> = Vec::new();
+        (0..self.numbers.len()).map(move |index| {
+            let string = self.get(index);
+            while let Some(&last) = open.last()
+                && (self.get(last).len() == string.len() || !string.starts_with(self.get(last)))
+            {
+                open.pop();
+            }
+            let before = open.last().map(|&last| self.numbers[last]);
+            open.push(index);
+            (self.numbers[index], before)
+        })
+    }
+
     /// How strings `from..to`, which agree in their first `depth` bytes, go on: what of them goes on
     /// at all is the result, `branches` gets the byte that each group goes on with, and its end.
     pub(crate) fn branch(
@@ -208,16 +225,16 @@ fn moved_by(bits: &[u64; 4], label: u8) -> [u64; 4] {
         0x0000_ffff_0000_ffff,
         0x0000_0000_ffff_ffff,
     ];
-    std::array::from_fn(|word| {
-        let mut word = bits[word ^ usize::from(label >> 6)];
-        for (bit, mask) in SWAPS.into_iter().enumerate() {
-            if label >> bit & 1 == 1 {
-                let by = 1 << bit;
-                word = (word & mask) << by | word >> by & mask;
-            }
-        }
-        word
-    })
+    let mut words = std::array::from_fn(|word| bits[word ^ usize::from(label >> 6)]);
+    for (bit, mask) in SWAPS.into_iter().enumerate() {
+        // No branch that nothing foretells: the words as they are, or swapped.
+        let (by, is_moved) = (1 << bit, u64::from(label >> bit & 1).wrapping_neg());
+        words = words.map(|word| {
+            let swapped = (word & mask) << by | word >> by & mask;
+            word ^ (word ^ swapped) & is_moved
+        });
+    }
+    words
 }
 
 #[cfg(test)]

@@ -42,7 +42,16 @@ impl Trie {
     /// The trie of these strings by number; of equal ones the last counts. `None` when a number is
     /// not below 2^22 - 1. Empty strings are left out. Cost: near-linear in their bytes.
     pub fn new<'a>(keys: impl IntoIterator<Item = (u32, &'a [u8])>) -> Option<Self> {
+        Self::telling(keys, |_, _| {})
+    }
+
+    /// The same; `tell` gets the number of each string, and that of the longest other one that it begins with.
+    pub fn telling<'a>(
+        keys: impl IntoIterator<Item = (u32, &'a [u8])>,
+        mut tell: impl FnMut(u32, Option<u32>),
+    ) -> Option<Self> {
         let keys = Sorted::new(keys);
+        keys.begun_with().for_each(|(number, other)| tell(number, other));
         if keys.numbers.iter().any(|&number| u64::from(number) >= NONE) {
             return None;
         }
@@ -136,7 +145,13 @@ mod tests {
 
     fn check(keys: &[Vec<u8>], text: &[u8]) {
         let numbered = || keys.iter().enumerate().map(|(i, key)| (i as u32, key.as_slice()));
-        let trie = Trie::new(numbered()).unwrap();
+        let mut told = Vec::new();
+        let trie = Trie::telling(numbered(), |number, other| told.push((number, other))).unwrap();
+        assert_eq!(told.len(), keys.iter().filter(|key| !key.is_empty()).count());
+        for (number, other) in told {
+            let own = &keys[number as usize];
+            assert_eq!(other, trie.longest(&own[..own.len() - 1]), "{keys:?} {own:?}");
+        }
         for at in 0..=text.len() {
             let want = numbered().filter(|(_, key)| !key.is_empty() && text[at..].starts_with(key));
             let want = want.max_by_key(|&(number, key)| (key.len(), number)).map(|(number, _)| number);

@@ -129,17 +129,12 @@ impl Search {
             }
             starts.push(start);
         }
-        let symbols = || {
-            let spans = (0..).zip(&starts).zip(all_lengths()).filter(|&(_, length)| length > 0);
-            spans.map(|((number, &start), length)| (number, &bytes[start..start + length]))
-        };
-        let trie = Trie::new(symbols())?;
+        let spans = (0..).zip(&starts).zip(all_lengths()).filter(|&(_, length)| length > 0);
+        let symbols = spans.map(|((number, &start), length)| (number, &bytes[start..start + length]));
         let mut shorter = vec![NO_MERGE; starts.len()];
-        for (number, symbol) in symbols() {
-            if let Some(found) = trie.longest(&symbol[..symbol.len() - 1]) {
-                shorter[number as usize] = found;
-            }
-        }
+        let trie = Trie::telling(symbols, |number, other| {
+            shorter[number as usize] = other.unwrap_or(NO_MERGE);
+        })?;
         Some(Self { trie, shorter, longest_symbol: all_lengths().max().unwrap_or(1) })
     }
 
