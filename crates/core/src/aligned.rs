@@ -122,6 +122,7 @@ pub struct Rewritten {
     base: usize,
     /// As in [`Origins::Mapped`].
     first: usize,
+    behind: Option<u32>,
     tracks: bool,
 }
 
@@ -131,12 +132,12 @@ impl Rewritten {
         self.text.clear();
         self.each.clear();
         self.text.reserve(from.text.len());
-        (self.base, self.first, self.tracks) = match from.origins {
+        (self.base, self.first, self.behind, self.tracks) = match from.origins {
             // This is the caller's text itself.
-            Origins::Same(0) => (0, from.text.chars().next().map_or(0, char::len_utf8), true),
-            Origins::Same(at) => (at, 0, true),
-            Origins::Mapped { base, first, .. } => (base, first, true),
-            Origins::Untracked => (0, 0, false),
+            Origins::Same(0) => (0, from.text.chars().next().map_or(0, char::len_utf8), None, true),
+            Origins::Same(at) => (at, 0, None, true),
+            Origins::Mapped { base, first, behind, .. } => (base, first, behind, true),
+            Origins::Untracked => (0, 0, None, false),
         };
         if self.tracks {
             self.each.reserve(from.text.len());
@@ -211,7 +212,7 @@ impl Rewritten {
     /// What was made.
     pub fn piece(&self) -> Piece<'_> {
         let origins = if self.tracks {
-            Origins::Mapped { base: self.base, each: &self.each, first: self.first, behind: None }
+            Origins::Mapped { base: self.base, each: &self.each, first: self.first, behind: self.behind }
         } else {
             Origins::Untracked
         };

@@ -57,7 +57,8 @@ struct Ranked {
 impl Ranks {
     /// None yet, with room for those of a file, whose lines have seven bytes at least.
     fn of_file(text: &str) -> Self {
-        let count = text.bytes().filter(|&byte| byte == b'\n').count().min(text.len() / 7) + 1;
+        let lines = text.bytes().filter(|&byte| byte == b'\n').count() + 1;
+        let count = lines.min(text.len() / 7 + 1).min(ENTRY_LIMIT);
         Self {
             bytes: Vec::with_capacity(text.len() / 2),
             entries: Vec::with_capacity(count),

@@ -215,7 +215,7 @@ pub(super) struct Learnt {
     /// The share of look-ups for which the model was asked, less those for which it need not be asked again, in
     /// [`ALL`]; a mean over the last [`RECENT`] or so.
     novelty: usize,
-    /// Pretokens that were not kept because of it.
+    /// Pretokens that were not kept because of it; there from `2^NOVEL_BITS` buckets on.
     passed_over: Option<Seen>,
 }
 
@@ -241,7 +241,8 @@ const IDS: usize = 4;
 
 /// The bytes of a worker whose table has `2^bits` buckets.
 const fn room(bits: u32) -> usize {
-    ShortTable::memory_of(bits) + ((BYTES + IDS * size_of::<TokenId>()) << bits)
+    let seen = if bits >= NOVEL_BITS { Seen::MEMORY } else { 0 };
+    ShortTable::memory_of(bits) + ((BYTES + IDS * size_of::<TokenId>()) << bits) + seen
 }
 
 impl Learnt {
@@ -321,7 +322,7 @@ impl Learnt {
             return;
         }
         let is_passed_over = self.novelty > NOVEL && self.table.bits() >= NOVEL_BITS && pretoken.len() > FEW;
-        if is_passed_over && !self.came_before(hash) {
+        if is_passed_over && self.passed_over.as_mut().is_some_and(|seen| !seen.put(hash)) {
             return;
         }
         let is_long = pretoken.len() > SHORT;
@@ -362,14 +363,6 @@ impl Learnt {
         }
     }
 
-    /// Was it passed over before, as far as one can tell?
-    fn came_before(&mut self, hash: u64) -> bool {
-        if self.passed_over.is_none() && self.take(Seen::MEMORY) {
-            self.passed_over = Some(Seen::new());
-        }
-        self.passed_over.as_mut().is_none_or(|seen| seen.put(hash))
-    }
-
     /// Doubles the tables, small ones twice. Where the budget does not allow that, they become fuller than is good for
     /// them, and in the end what is in them is forgotten: what is met often is soon learnt again.
     #[cold]
@@ -378,6 +371,9 @@ impl Learnt {
         let steps: &[u32] = if bits < FEW_BITS { &[2, 1] } else { &[1] };
         let grown = steps.iter().map(|step| bits + step).find(|&grown| self.take(room(grown) - room(bits)));
         if let Some(grown) = grown {
+            if grown >= NOVEL_BITS {
+                self.passed_over.get_or_insert_with(Seen::new);
+            }
             self.table = self.table.grown(grown);
             self.full = ROOMY << grown >> 3;
             self.bytes.reserve_exact((BYTES << grown) - self.bytes.len());
@@ -446,7 +442,8 @@ mod tests {
                 let key = key_of(pretoken.as_bytes());
                 learnt.learn(key, short_table::hash(key), pretoken.as_bytes(), &[number; 5]);
                 let apart = learnt.bytes.capacity() + size_of::<TokenId>() * learnt.ids.capacity();
-                assert_eq!(learnt.table.memory() + apart, learnt.held, "{number}");
+                let seen = learnt.passed_over.as_ref().map_or(0, |_| Seen::MEMORY);
+                assert_eq!(learnt.table.memory() + apart + seen, learnt.held, "{number}");
                 assert_eq!(budget.bytes(), (limit, learnt.held));
             }
         }

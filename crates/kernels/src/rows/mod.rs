@@ -29,7 +29,7 @@ pub trait Width {
     /// The most bytes of a row.
     const LONGEST: usize;
 
-    /// Merges rows of bytes by a table in which every product is above its parts and above all bytes.
+    /// Merges rows of bytes by a table in which every product is above all bytes.
     fn merge<const K: usize>(level: Level, table: &MergeTable, rows: [Self::Row; K]) -> [Self::Merged; K];
 
     /// What is left of one.

@@ -38,11 +38,11 @@ fn check<const K: usize>(table: &MergeTable, rows: [&[u8]; K], mark: Key) {
 fn table(merges: Vec<(usize, usize)>) -> MergeTable {
     let mut table = MergeTable::with_capacity(0);
     let mut symbols: Vec<u32> = (0..6).collect();
-    let mut product = 300;
     for (left, right) in merges {
+        // In any order: some rank below their parts.
+        let product = 300 + 7 * ((symbols.len() * 37 % 127) as u32);
         if table.insert(symbols[left % symbols.len()], symbols[right % symbols.len()], product) {
             symbols.push(product);
-            product += 7;
         }
     }
     table

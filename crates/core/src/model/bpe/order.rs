@@ -9,8 +9,9 @@ use super::canonical::BYTES;
 
 /// What is merged from one of a higher rank. A product is given by its place among all, in order of rank.
 struct Follower {
-    /// Its root, what follows that and comes before it, and itself.
-    path: Vec<usize>,
+    /// What it follows in the end, and what at once.
+    root: usize,
+    behind: usize,
     /// The part that was there before.
     taken: u32,
     /// That is the right one.
@@ -28,24 +29,34 @@ pub(super) fn in_order(parts: &[(u32, u32)], mut places: Vec<usize>) -> Option<V
         if root(left).max(root(right)) < Some(place) {
             continue;
         }
-        let is_right = path(&followers, left) > path(&followers, right);
-        let (later, taken) = if is_right { (left, right) } else { (right, left) };
-        if root(taken) == root(later) {
+        if root(left) == root(right) {
             return None;
         }
-        let mut path = path(&followers, later);
-        path.push(place);
-        followers.insert(place, Follower { path, taken, is_right });
+        let is_right = root(left) > root(right);
+        let (later, taken) = if is_right { (left, right) } else { (right, left) };
+        let (root, behind) = (root(later)?, self::place(later)?);
+        followers.insert(place, Follower { root, behind, taken, is_right });
     }
     if !is_sound(&followers, parts) {
         return None;
     }
-    // Of two that follow the same one that with the lower rank comes first, with all that follows it.
-    places.sort_by_cached_key(|place| match followers.get(place) {
-        Some(follower) => follower.path.clone(),
-        None => vec![*place],
-    });
-    Some(places)
+    // By what they follow, those of higher ranks first.
+    let mut following: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (&place, follower) in followers.iter().rev() {
+        following.entry(follower.behind).or_default().push(place);
+    }
+    places.sort_unstable();
+    let mut ordered = Vec::with_capacity(places.len());
+    let mut next = Vec::new();
+    for root in places.into_iter().filter(|place| !followers.contains_key(place)) {
+        next.push(root);
+        // Of two that follow the same one that with the lower rank comes first, with all that follows it.
+        while let Some(place) = next.pop() {
+            ordered.push(place);
+            next.extend(following.get(&place).into_iter().flatten());
+        }
+    }
+    Some(ordered)
 }
 
 /// The place of a symbol, and of a byte nothing.
@@ -53,21 +64,15 @@ fn place(symbol: u32) -> Option<usize> {
     symbol.checked_sub(BYTES).map(|place| place as usize)
 }
 
-/// What is made before it at its own rank, and itself: places.
-fn path(followers: &BTreeMap<usize, Follower>, symbol: u32) -> Vec<usize> {
-    let Some(place) = place(symbol) else { return vec![] };
-    followers.get(&place).map_or_else(|| vec![place], |follower| follower.path.clone())
-}
-
-/// The first of these.
+/// The place of what it follows in the end, or its own, and of a byte nothing.
 fn root(followers: &BTreeMap<usize, Follower>, symbol: u32) -> Option<usize> {
     let place = place(symbol)?;
-    Some(followers.get(&place).map_or(place, |follower| follower.path[0]))
+    Some(followers.get(&place).map_or(place, |follower| follower.root))
 }
 
 /// Does what follows take nothing that another place of its root takes, or is?
 fn is_sound(followers: &BTreeMap<usize, Follower>, parts: &[(u32, u32)]) -> bool {
-    let of = |follower: &Follower| (follower.path[0], follower.taken, follower.is_right);
+    let of = |follower: &Follower| (follower.root, follower.taken, follower.is_right);
     let mut taken: Vec<(usize, u32, bool)> = followers.values().map(of).collect();
     taken.sort_unstable();
     let takes_the_next = taken.iter().any(|&(root, taken, is_right)| is_right && parts[root].0 == taken);
