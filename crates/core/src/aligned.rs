@@ -120,7 +120,7 @@ pub struct Rewritten {
     text: String,
     each: Vec<Origin>,
     base: usize,
-    /// As in [`Origins::Mapped`].
+    /// As in [`Origins::Mapped`], both.
     first: usize,
     behind: Option<u32>,
     tracks: bool,

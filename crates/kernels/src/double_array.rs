@@ -225,16 +225,16 @@ fn moved_by(bits: &[u64; 4], label: u8) -> [u64; 4] {
         0x0000_ffff_0000_ffff,
         0x0000_0000_ffff_ffff,
     ];
-    let mut words = std::array::from_fn(|word| bits[word ^ usize::from(label >> 6)]);
-    for (bit, mask) in SWAPS.into_iter().enumerate() {
-        // No branch that nothing foretells: the words as they are, or swapped.
-        let (by, is_moved) = (1 << bit, u64::from(label >> bit & 1).wrapping_neg());
-        words = words.map(|word| {
-            let swapped = (word & mask) << by | word >> by & mask;
-            word ^ (word ^ swapped) & is_moved
-        });
-    }
-    words
+    std::array::from_fn(|word| {
+        let mut word = bits[word ^ usize::from(label >> 6)];
+        for (bit, mask) in SWAPS.into_iter().enumerate() {
+            if label >> bit & 1 == 1 {
+                let by = 1 << bit;
+                word = (word & mask) << by | word >> by & mask;
+            }
+        }
+        word
+    })
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>, surrogates: Surrogates) ->
 
 /// A string of fewer code units is taken to have as many bytes as it can have: a closer look takes longer than the room
 /// costs.
-const LOOKED_AT: usize = 1 << 16;
+const GUESSED_FROM: usize = 1 << 16;
 
 /// The code units of a string that is not all ASCII, and what surrogates among them become.
 pub(crate) struct WideUnits<'a> {
@@ -122,9 +122,9 @@ impl CodeUnits for WideUnits<'_> {
 
     fn bytes(&self) -> usize {
         match self.units {
-            Units::One(units) if units.len() < LOOKED_AT => 2 * units.len(),
-            Units::Two(units) if units.len() < LOOKED_AT => 3 * units.len(),
-            Units::Four(units) if units.len() < LOOKED_AT => 4 * units.len(),
+            Units::One(units) if units.len() < GUESSED_FROM => 2 * units.len(),
+            Units::Two(units) if units.len() < GUESSED_FROM => 3 * units.len(),
+            Units::Four(units) if units.len() < GUESSED_FROM => 4 * units.len(),
             Units::One(units) => guess_length(units),
             Units::Two(units) => guess_length(units),
             Units::Four(units) => guess_length(units),

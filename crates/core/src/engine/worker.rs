@@ -16,7 +16,7 @@ pub(super) struct Worker {
     pub(super) normalized: [Rewritten; 2],
     /// What pre-tokenization rewrites, a text for each step.
     pub(super) pretokenized: Vec<Rewritten>,
-    /// Where the split works, when it does not.
+    /// What the split of a text writes to; away while it does.
     pub(super) walk_room: Option<Box<WalkRoom>>,
     pub(super) chunk: Chunk,
     pub(super) learnt: Learnt,

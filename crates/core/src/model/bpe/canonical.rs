@@ -4,18 +4,18 @@
 //! bytes are merged alone. Tokens that their own bytes do not merge to never come up at all.
 //! `docs/merging.md` has the proof. So symbols are numbered anew, bytes as they are and then
 //! products by rank: a number says which of two merges comes first and what it makes.
-use tokenmill_kernels::rows::{Narrow, Wide, Width, wide_row};
+use tokenmill_kernels::rows::{Narrow, Width};
 use tokenmill_kernels::short_table::key_at;
 use tokenmill_kernels::{MergeTable, NO_MERGE, cpu};
 
 use crate::description::{Merge, TokenList};
 use crate::error::Result;
-use crate::ids::{NO_ID, TokenId, narrow};
+use crate::ids::{NO_ID, TokenId};
 use crate::watch::Ticker;
 
+use super::building::{Candidate, Numbered, find};
 use super::cuts::Cuts;
 use super::long::Search;
-use super::order::in_order;
 use super::pieces::Out;
 use super::{Scratch, long, merge};
 
@@ -45,14 +45,6 @@ pub(super) struct Canonical {
     pub(super) cuts: Cuts,
     /// For long pretokens, unless the tokens have too many bytes for it.
     pub(super) search: Option<Search>,
-}
-
-/// What may be a product, in order of rank.
-struct Candidate {
-    /// Its place in the list of tokens.
-    index: usize,
-    /// What it must be joined from; `None` for any two tokens.
-    parts: Option<(TokenId, TokenId)>,
 }
 
 impl Canonical {
@@ -90,7 +82,7 @@ impl Canonical {
     }
 
     /// The canonical merges, and of each token whether its bytes merge to it. `None` where a byte is
-    /// no token, where two are merged from the same ones, for millions of tokens, and where no [order](in_order) of
+    /// no token, where two are merged from the same ones, for millions of tokens, and where no order of
     /// numbers says what ranks say.
     ///
     /// Cost: that of merging the bytes of each token.
@@ -102,15 +94,14 @@ impl Canonical {
         if bytes.contains(&NO_ID) || candidates.len() + BYTES as usize >= NO_MERGE as usize {
             return None;
         }
-        let building = Building::run(candidates, tokens, bytes)?;
-        let cuts = Cuts::new(building.built().map(|place| building.bytes(place)));
-        let (merges, builds) = building.finish()?;
+        let Numbered { table, parts, ids, builds } = find(candidates, tokens, bytes)?;
+        let built = (0..tokens.len()).filter(|&index| builds[index]);
+        let cuts = Cuts::new(built.map(|index| tokens.bytes(index)));
         let mut lengths = vec![1; BYTES as usize];
-        for &parts in &merges.parts {
+        for &parts in &parts {
             let of = |part: u32| lengths[part as usize];
             lengths.push(if parts == NOT_BUILT { 0 } else { of(parts.0) + of(parts.1) });
         }
-        let Numbered { table, parts, ids } = merges;
         let search = Search::new(&parts, &lengths);
         Some((Self { table, parts, ids, lengths, cuts, search }, builds))
     }
@@ -198,180 +189,10 @@ impl Canonical {
 }
 
 /// In place of its parts: nothing is ever merged to this one.
-const NOT_BUILT: (u32, u32) = (NO_MERGE, NO_MERGE);
-
-/// Merges by what they make: of each number its parts and its id.
-struct Numbered {
-    table: MergeTable,
-    parts: Vec<(u32, u32)>,
-    ids: Vec<TokenId>,
-}
-
-/// Canonical merges while they are found.
-struct Building<'a> {
-    candidates: &'a [Candidate],
-    tokens: &'a TokenList,
-    bytes: &'a [TokenId; 256],
-    /// The symbol of each candidate is its rank behind those of bytes.
-    table: MergeTable,
-    parts: Vec<(u32, u32)>,
-    /// All candidates, the shortest first.
-    by_length: Vec<usize>,
-    /// Of each token: do its bytes merge to it?
-    builds: Vec<bool>,
-    /// Candidates whose bytes are merged to two symbols, and these.
-    found: Vec<(usize, [u32; 2])>,
-}
-
-impl<'a> Building<'a> {
-    fn run(candidates: &'a [Candidate], tokens: &'a TokenList, bytes: &'a [TokenId; 256]) -> Option<Self> {
-        let is_built =
-            |(id, token): (TokenId, &[u8])| matches!(*token, [byte] if bytes[usize::from(byte)] == id);
-        let mut building = Self {
-            candidates,
-            tokens,
-            bytes,
-            table: MergeTable::with_capacity(candidates.len()),
-            parts: vec![NOT_BUILT; candidates.len()],
-            by_length: Vec::new(),
-            builds: tokens.iter().map(is_built).collect(),
-            found: Vec::new(),
-        };
-        // What a token is merged from is shorter, so all of one length are merged before any is put.
-        let (places, ends) = building.by_length();
-        let starts = std::iter::once(0).chain(ends.iter().copied());
-        for (length, (start, &end)) in starts.zip(&ends).enumerate() {
-            let same = &places[start..end];
-            if length <= Narrow::LONGEST {
-                building.merge_together::<Narrow>(same, |bytes| key_at(bytes, 0, bytes.len()));
-            } else if length <= Wide::LONGEST {
-                building.merge_together::<Wide>(same, wide_row);
-            } else {
-                building.merge_long(same);
-            }
-            building.put()?;
-        }
-        building.by_length = places;
-        Some(building)
-    }
-
-    fn bytes(&self, place: usize) -> &'a [u8] {
-        self.tokens.bytes(self.candidates[place].index)
-    }
-
-    /// The token of a candidate.
-    fn id(&self, place: usize) -> TokenId {
-        self.tokens.id(self.candidates[place].index)
-    }
-
-    /// The token of a symbol.
-    fn id_of(&self, symbol: u32) -> TokenId {
-        let place = symbol.checked_sub(BYTES);
-        place.map_or_else(|| self.bytes[symbol as usize], |place| self.id(place as usize))
-    }
-
-    /// Those that merging makes.
-    fn built(&self) -> impl Iterator<Item = usize> + Clone {
-        (0..self.parts.len()).filter(|&place| self.parts[place] != NOT_BUILT)
-    }
-
-    /// All candidates, the shortest first, and where those of each length end.
-    fn by_length(&self) -> (Vec<usize>, Vec<usize>) {
-        let length = |place: usize| self.bytes(place).len();
-        let all = 0..self.candidates.len();
-        let mut ends = vec![0; all.clone().map(length).max().map_or(0, |longest| longest + 1)];
-        all.clone().for_each(|place| ends[length(place)] += 1);
-        let mut before = 0;
-        for end in &mut ends {
-            // Where they begin, until they are put there.
-            before += std::mem::replace(end, before);
-        }
-        let mut places = vec![0; all.len()];
-        for place in all {
-            let end = &mut ends[length(place)];
-            places[*end] = place;
-            *end += 1;
-        }
-        (places, ends)
-    }
-
-    /// Merges candidates that are no longer than rows of a width.
-    fn merge_together<W: Width>(&mut self, places: &[usize], row: impl Fn(&[u8]) -> W::Row) {
-        for group in places.chunks(TOGETHER) {
-            let some = |at: usize| group.get(at).map(|&place| row(self.bytes(place))).unwrap_or_default();
-            let merged = W::merge::<TOGETHER>(cpu::level(), &self.table, std::array::from_fn(some));
-            let found = group.iter().zip(&merged).filter_map(|(&place, merged)| {
-                let row = W::left(merged).first_chunk().filter(|_| W::left(merged).len() == 2);
-                row.map(|&row| (place, row))
-            });
-            self.found.extend(found);
-        }
-    }
-
-    fn merge_long(&mut self, places: &[usize]) {
-        let (scratch, watch) = (&mut Scratch::default(), crate::watch::Unwatched);
-        for &place in places {
-            let scratch = start(self.bytes(place), scratch);
-            // Nobody watches, so that nothing cancels.
-            if merge::merge_by_heap(&self.table, scratch, &mut Ticker::new(&watch)).is_ok() {
-                merge::collect_into_first(scratch);
-            }
-            if let &[left, right] = &scratch.symbols[..] {
-                self.found.push((place, [left, right]));
-            }
-        }
-    }
-
-    /// Puts the merges that were found. `None` where two candidates are merged from the same parts.
-    ///
-    /// That of what is in the table some may rank higher than a candidate changes nothing: its own merge can only be the
-    /// last one, of all that is left.
-    fn put(&mut self) -> Option<()> {
-        for (place, [left, right]) in std::mem::take(&mut self.found) {
-            let is_from = |(a, b): (TokenId, TokenId)| (a, b) == (self.id_of(left), self.id_of(right));
-            if self.candidates[place].parts.is_none_or(is_from) {
-                if !self.table.insert(left, right, BYTES + narrow(place)) {
-                    return None;
-                }
-                self.parts[place] = (left, right);
-                self.builds[self.candidates[place].index] = true;
-            }
-        }
-        Some(())
-    }
-
-    /// What was found, and of each token whether its bytes merge to it. `None` where no numbers say in which order
-    /// products are made.
-    fn finish(mut self) -> Option<(Numbered, Vec<bool>)> {
-        let is_behind = |(product, &(left, right)): (u32, &(u32, u32))| left.max(right) < product;
-        let is_built = |&(_, &parts): &(u32, &(u32, u32))| parts != NOT_BUILT;
-        let bytes = self.bytes.iter().copied();
-        if (BYTES..).zip(&self.parts).filter(is_built).all(is_behind) {
-            let ids = bytes.chain((0..self.candidates.len()).map(|place| self.id(place))).collect();
-            return Some((Numbered { table: self.table, parts: self.parts, ids }, self.builds));
-        }
-        let mut built = std::mem::take(&mut self.by_length);
-        built.retain(|&place| self.parts[place] != NOT_BUILT);
-        let places = in_order(&self.parts, built)?;
-        let mut numbers: Vec<u32> = (0..BYTES).chain(self.parts.iter().map(|_| NO_MERGE)).collect();
-        let mut numbered = Numbered {
-            table: MergeTable::with_capacity(places.len()),
-            parts: Vec::with_capacity(places.len()),
-            ids: bytes.chain(places.iter().map(|&place| self.id(place))).collect(),
-        };
-        for (number, place) in (BYTES..).zip(places) {
-            numbers[BYTES as usize + place] = number;
-            let (left, right) = self.parts[place];
-            let parts = (numbers[left as usize], numbers[right as usize]);
-            numbered.table.insert(parts.0, parts.1, number);
-            numbered.parts.push(parts);
-        }
-        Some((numbered, self.builds))
-    }
-}
+pub(super) const NOT_BUILT: (u32, u32) = (NO_MERGE, NO_MERGE);
 
 /// The symbols of a pretoken before anything merges.
-fn start<'a>(pretoken: &[u8], scratch: &'a mut Scratch) -> &'a mut Scratch {
+pub(super) fn start<'a>(pretoken: &[u8], scratch: &'a mut Scratch) -> &'a mut Scratch {
     scratch.symbols.clear();
     scratch.symbols.extend(pretoken.iter().copied().map(u32::from));
     scratch

@@ -7,6 +7,7 @@
 //! and long ones searched in linear time (`long`); else the lowest rank is found by a scan or, in
 //! long ones, by a heap, at n log n (`merge`).
 mod agenda;
+mod building;
 mod canonical;
 mod cuts;
 mod long;

@@ -49,7 +49,7 @@ fn compiled(recipe: &Recipe) -> Compiled {
     for (left, right) in &recipe.joined {
         let parts = [left.get(&used).clone(), right.get(&used).clone()];
         let joined = parts.concat();
-        if joined.len() <= 12 && !used.contains(&joined) {
+        if joined.len() <= 40 && !used.contains(&joined) {
             used.push(joined.clone());
             tokens.push(joined);
             merges.push(parts);

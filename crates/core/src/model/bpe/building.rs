@@ -1,0 +1,194 @@
+//! How the canonical merges of a vocabulary are found: the bytes of each token are merged by what was found for
+//! shorter ones. `docs/merging.md` has the proof.
+use tokenmill_kernels::rows::{Narrow, Wide, Width, wide_row};
+use tokenmill_kernels::short_table::key_at;
+use tokenmill_kernels::{MergeTable, NO_MERGE, cpu};
+
+use crate::description::TokenList;
+use crate::ids::{TokenId, narrow};
+use crate::watch::Ticker;
+
+use super::canonical::{BYTES, NOT_BUILT, TOGETHER, start};
+use super::order::in_order;
+use super::{Scratch, merge};
+
+/// What may be a product, in order of rank.
+pub(super) struct Candidate {
+    /// Its place in the list of tokens.
+    pub(super) index: usize,
+    /// What it must be joined from; `None` for any two tokens.
+    pub(super) parts: Option<(TokenId, TokenId)>,
+}
+
+/// Merges by what they make.
+pub(super) struct Numbered {
+    pub(super) table: MergeTable,
+    /// Of each number but those of bytes: what it is merged from.
+    pub(super) parts: Vec<(u32, u32)>,
+    /// Of each number.
+    pub(super) ids: Vec<TokenId>,
+    /// Of each token: do its bytes merge to it?
+    pub(super) builds: Vec<bool>,
+}
+
+/// The canonical merges of these candidates. `None` where two are merged from the same parts, and where no numbers say in
+/// which order they are made.
+pub(super) fn find(candidates: &[Candidate], tokens: &TokenList, bytes: &[TokenId; 256]) -> Option<Numbered> {
+    let is_built = |(id, token): (TokenId, &[u8])| matches!(*token, [byte] if bytes[usize::from(byte)] == id);
+    let mut building = Building {
+        candidates,
+        tokens,
+        bytes,
+        table: MergeTable::with_capacity(candidates.len()),
+        parts: vec![NOT_BUILT; candidates.len()],
+        builds: tokens.iter().map(is_built).collect(),
+        found: Vec::new(),
+    };
+    // What a token is merged from is shorter, so all of one length are merged before any is put.
+    let (places, ends) = building.by_length();
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    for (length, (start, &end)) in starts.zip(&ends).enumerate() {
+        let same = &places[start..end];
+        if length <= Narrow::LONGEST {
+            building.merge_together::<Narrow>(same, |bytes| key_at(bytes, 0, bytes.len()));
+        } else if length <= Wide::LONGEST {
+            building.merge_together::<Wide>(same, wide_row);
+        } else {
+            building.merge_long(same);
+        }
+        building.put()?;
+    }
+    if building.is_in_order() { Some(building.by_rank()) } else { building.renumbered(places) }
+}
+
+/// Merges while they are found. A candidate is given by its place, which is its rank.
+struct Building<'a> {
+    candidates: &'a [Candidate],
+    tokens: &'a TokenList,
+    bytes: &'a [TokenId; 256],
+    /// The symbol of each candidate is its rank behind those of bytes.
+    table: MergeTable,
+    /// Of each candidate.
+    parts: Vec<(u32, u32)>,
+    /// Of each token: do its bytes merge to it?
+    builds: Vec<bool>,
+    /// Candidates whose bytes are merged to two symbols, and these.
+    found: Vec<(usize, [u32; 2])>,
+}
+
+impl<'a> Building<'a> {
+    fn bytes(&self, place: usize) -> &'a [u8] {
+        self.tokens.bytes(self.candidates[place].index)
+    }
+
+    /// The token of a candidate.
+    fn id(&self, place: usize) -> TokenId {
+        self.tokens.id(self.candidates[place].index)
+    }
+
+    /// The token of a symbol.
+    fn id_of(&self, symbol: u32) -> TokenId {
+        let place = symbol.checked_sub(BYTES);
+        place.map_or_else(|| self.bytes[symbol as usize], |place| self.id(place as usize))
+    }
+
+    /// All candidates, the shortest first, and where those of each length end.
+    fn by_length(&self) -> (Vec<usize>, Vec<usize>) {
+        let length = |place: usize| self.bytes(place).len();
+        let all = 0..self.candidates.len();
+        let mut ends = vec![0; all.clone().map(length).max().map_or(0, |longest| longest + 1)];
+        all.clone().for_each(|place| ends[length(place)] += 1);
+        let mut before = 0;
+        for end in &mut ends {
+            // Where they begin, until they are put there.
+            before += std::mem::replace(end, before);
+        }
+        let mut places = vec![0; all.len()];
+        for place in all {
+            let end = &mut ends[length(place)];
+            places[*end] = place;
+            *end += 1;
+        }
+        (places, ends)
+    }
+
+    /// Merges candidates that are no longer than rows of a width.
+    fn merge_together<W: Width>(&mut self, places: &[usize], row: impl Fn(&[u8]) -> W::Row) {
+        for group in places.chunks(TOGETHER) {
+            let some = |at: usize| group.get(at).map(|&place| row(self.bytes(place))).unwrap_or_default();
+            let merged = W::merge::<TOGETHER>(cpu::level(), &self.table, std::array::from_fn(some));
+            let found = group.iter().zip(&merged).filter_map(|(&place, merged)| {
+                let row = W::left(merged).first_chunk().filter(|_| W::left(merged).len() == 2);
+                row.map(|&row| (place, row))
+            });
+            self.found.extend(found);
+        }
+    }
+
+    fn merge_long(&mut self, places: &[usize]) {
+        let (scratch, watch) = (&mut Scratch::default(), crate::watch::Unwatched);
+        for &place in places {
+            let scratch = start(self.bytes(place), scratch);
+            // Nobody watches, so that nothing cancels.
+            if merge::merge_by_heap(&self.table, scratch, &mut Ticker::new(&watch)).is_ok() {
+                merge::collect_into_first(scratch);
+            }
+            if let &[left, right] = &scratch.symbols[..] {
+                self.found.push((place, [left, right]));
+            }
+        }
+    }
+
+    /// Puts the merges that were found. `None` where two candidates are merged from the same parts.
+    ///
+    /// That of what is in the table some may rank higher than a candidate changes nothing: its own merge can only be the
+    /// last one, of all that is left.
+    fn put(&mut self) -> Option<()> {
+        for (place, [left, right]) in std::mem::take(&mut self.found) {
+            let is_from = |(a, b): (TokenId, TokenId)| (a, b) == (self.id_of(left), self.id_of(right));
+            if self.candidates[place].parts.is_none_or(is_from) {
+                if !self.table.insert(left, right, BYTES + narrow(place)) {
+                    return None;
+                }
+                self.parts[place] = (left, right);
+                self.builds[self.candidates[place].index] = true;
+            }
+        }
+        Some(())
+    }
+
+    /// Do ranks increase from parts to products?
+    fn is_in_order(&self) -> bool {
+        let is_behind = |(product, &(left, right)): (u32, &(u32, u32))| left.max(right) < product;
+        (BYTES..).zip(&self.parts).filter(|&(_, &parts)| parts != NOT_BUILT).all(is_behind)
+    }
+
+    /// With the symbols that they have.
+    fn by_rank(self) -> Numbered {
+        let products = (0..self.candidates.len()).map(|place| self.id(place));
+        let ids = self.bytes.iter().copied().chain(products).collect();
+        Numbered { table: self.table, parts: self.parts, ids, builds: self.builds }
+    }
+
+    /// With numbers of their own. `places` has all candidates, parts before products.
+    fn renumbered(self, mut places: Vec<usize>) -> Option<Numbered> {
+        places.retain(|&place| self.parts[place] != NOT_BUILT);
+        let places = in_order(&self.parts, places)?;
+        let mut numbers: Vec<u32> = (0..BYTES).chain(self.parts.iter().map(|_| NO_MERGE)).collect();
+        let products = places.iter().map(|&place| self.id(place));
+        let mut numbered = Numbered {
+            table: MergeTable::with_capacity(places.len()),
+            parts: Vec::with_capacity(places.len()),
+            ids: self.bytes.iter().copied().chain(products).collect(),
+            builds: self.builds,
+        };
+        for (number, place) in (BYTES..).zip(places) {
+            numbers[BYTES as usize + place] = number;
+            let (left, right) = self.parts[place];
+            let parts = (numbers[left as usize], numbers[right as usize]);
+            numbered.table.insert(parts.0, parts.1, number);
+            numbered.parts.push(parts);
+        }
+        Some(numbered)
+    }
+}
