@@ -6,7 +6,7 @@
 //! stands at `base ^ byte` and names its parent, so that a step is one look at 16 bytes. A text
 //! costs at most two steps a byte, whatever the strings.
 
-use crate::double_array::{BLOCK, Bases, Branches, Places, Sorted};
+use crate::double_array::{BLOCK, Branches, Places, Sorted};
 
 /// No string.
 pub const NO_KEY: u32 = u32::MAX;
@@ -153,7 +153,7 @@ impl Builder {
         // About half of the bytes of a vocabulary are nodes of their own.
         let mut units = Vec::with_capacity(bytes / 2 + BLOCK);
         units.resize(BLOCK, FREE);
-        Self { units, places: Places::new(Bases::Shared) }
+        Self { units, places: Places::default() }
     }
 
     /// Takes places for the children of a node; the result is the node's base.

@@ -49,23 +49,6 @@ impl Sorted {
         &self.bytes[self.offsets[index]..self.offsets[index + 1]]
     }
 
-    /// Of each string the number of the longest other one that it begins with.
-    pub(crate) fn begun_with(&self) -> impl Iterator<Item = (u32, Option<u32>)> + '_ {
-        // Those that the one before begins with, and itself.
-        let mut open: Vec<usize> = Vec::new();
-        (0..self.numbers.len()).map(move |index| {
-            let string = self.get(index);
-            while let Some(&last) = open.last()
-                && (self.get(last).len() == string.len() || !string.starts_with(self.get(last)))
-            {
-                open.pop();
-            }
-            let before = open.last().map(|&last| self.numbers[last]);
-            open.push(index);
-            (self.numbers[index], before)
-        })
-    }
-
     /// How strings `from..to`, which agree in their first `depth` bytes, go on: what of them goes on
     /// at all is the result, `branches` gets the byte that each group goes on with, and its end.
     pub(crate) fn branch(
@@ -99,59 +82,38 @@ pub(crate) struct Branches {
     pub(crate) ends: Vec<usize>,
 }
 
-/// May two nodes have the same base?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bases {
-    /// Yes: children name their parent.
-    Shared,
-    /// No: that a child has the right byte says that it is one. 0 is nobody's.
-    Distinct,
-}
-
 /// What is taken of the array.
 pub(crate) struct Places {
-    bases: Bases,
     /// A bit for each place of a block: is it free?
     free: Vec<[u64; 4]>,
-    /// A bit for each place: may it be a base?
-    open: Vec<[u64; 4]>,
     /// The first block that may have a free place.
     first_free: usize,
 }
 
-impl Places {
+impl Default for Places {
     /// The first block, whose place 0 is taken by the root.
-    pub(crate) fn new(bases: Bases) -> Self {
-        let mut places = Self { bases, free: Vec::new(), open: Vec::new(), first_free: 0 };
-        places.open_block();
-        places.free[0][0] &= !1;
-        if bases == Bases::Distinct {
-            places.open[0][0] &= !1;
-        }
-        places
+    fn default() -> Self {
+        Self { free: vec![[u64::MAX << 1, u64::MAX, u64::MAX, u64::MAX]], first_free: 0 }
     }
+}
 
+impl Places {
     /// Places in all blocks.
     pub(crate) fn len(&self) -> usize {
         self.free.len() * BLOCK
-    }
-
-    fn open_block(&mut self) {
-        self.free.push([u64::MAX; 4]);
-        self.open.push([u64::MAX; 4]);
     }
 
     /// A base in this block from which the places for these labels are free. The first that fits is
     /// taken: there are few labels, or the block has much room.
     fn base_of_few(&self, block: usize, labels: &[u8]) -> Option<u8> {
         let has = |bits: &[u64; 4], at: u8| bits[usize::from(at >> 6)] >> (at & 63) & 1 == 1;
-        let (free, open) = (&self.free[block], &self.open[block]);
+        let free = &self.free[block];
         let (&label, others) = labels.split_first()?;
         for (word, &bits) in free.iter().enumerate() {
             let mut bits = bits;
             while bits != 0 {
                 let base = (word as u32 * 64 + bits.trailing_zeros()) as u8 ^ label;
-                if has(open, base) && others.iter().all(|other| has(free, base ^ other)) {
+                if others.iter().all(|other| has(free, base ^ other)) {
                     return Some(base);
                 }
                 bits &= bits - 1;
@@ -166,7 +128,7 @@ impl Places {
         if (free as usize) < labels.len() {
             return None;
         }
-        let mut bases = self.open[block];
+        let mut bases = [u64::MAX; 4];
         for &label in labels {
             let moved = moved_by(&self.free[block], label);
             for (base, moved) in bases.iter_mut().zip(moved) {
@@ -196,15 +158,12 @@ impl Places {
             Some((block, base?))
         });
         let (block, base) = found.unwrap_or_else(|| {
-            self.open_block();
+            self.free.push([u64::MAX; 4]);
             (self.free.len() - 1, 0)
         });
         for label in labels {
             let at = base ^ label;
             self.free[block][usize::from(at >> 6)] &= !(1 << (at & 63));
-        }
-        if self.bases == Bases::Distinct {
-            self.open[block][usize::from(base >> 6)] &= !(1 << (base & 63));
         }
         (block * BLOCK) as u32 | u32::from(base)
     }

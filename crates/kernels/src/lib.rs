@@ -18,7 +18,6 @@ mod repeat;
 pub mod rows;
 pub mod short_table;
 mod thread_time;
-mod trie;
 
 pub use arrow::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
 pub use automaton::{Automaton, NO_KEY, State};
@@ -30,4 +29,3 @@ pub use pair_table::{Entry, PairTable};
 pub use prefetch::Ahead;
 pub use repeat::end_of_repeat;
 pub use thread_time::thread_time;
-pub use trie::Trie;

@@ -15,9 +15,6 @@ pub const NO_MERGE: u32 = (1 << KEY) - 1;
 /// No entry has its highest bit set.
 pub(crate) const EMPTY: u64 = u64::MAX;
 
-/// A bucket has two to the power of this bits in the filter.
-const FILTER_BITS: u32 = 5;
-
 /// Slots of a bucket.
 pub(crate) const SLOTS: usize = 8;
 
@@ -41,9 +38,6 @@ pub struct MergeTable {
     /// Key and value in one word; at most half full. A bucket is filled from the front, and then the
     /// next one.
     buckets: Table<Bucket>,
-    /// Thirty-two bits for each bucket: is there an entry whose hash begins like this? Most pairs that
-    /// somebody asks for are not there, and this fits a cache that the buckets do not fit.
-    filter: Vec<u64>,
     shift: u32,
     seed: u64,
     len: usize,
@@ -69,7 +63,6 @@ impl MergeTable {
         Self {
             grid: vec![NO_MERGE; 1 << 16].into_boxed_slice().try_into().expect("a grid has as many"),
             buckets: Table::filled(Bucket([EMPTY; SLOTS]), 1 << bits),
-            filter: vec![0; 1 << (bits + FILTER_BITS - 6)],
             shift: 64 - bits,
             seed: 0x9e37_79b9_7f4a_7c15,
             len: 0,
@@ -90,19 +83,12 @@ impl MergeTable {
         let entry = key(left, right) << KEY | u64::from(value);
         if self.is_crowded() || !put(&mut self.buckets, entry, self.seed, self.shift) {
             self.rebuild(entry);
-        } else {
-            self.add_to_filter(entry >> KEY);
         }
         true
     }
 
     fn is_crowded(&self) -> bool {
         self.len * 2 > self.buckets.len() * SLOTS
-    }
-
-    fn add_to_filter(&mut self, key: u64) {
-        let bit = home(key, self.seed, self.shift - FILTER_BITS);
-        self.filter[bit / 64] |= 1 << (bit % 64);
     }
 
     /// Finds another seed, and more room where it is needed.
@@ -116,8 +102,6 @@ impl MergeTable {
                 self.seed = self.seed.wrapping_mul(0x2545_f491_4f6c_dd1d).rotate_left(23) | 1;
                 self.buckets = Table::filled(Bucket([EMPTY; SLOTS]), 1 << bits);
                 if entries.clone().all(|entry| put(&mut self.buckets, entry, self.seed, self.shift)) {
-                    self.filter = vec![0; 1 << (bits + FILTER_BITS - 6)];
-                    entries.clone().for_each(|entry| self.add_to_filter(entry >> KEY));
                     return;
                 }
             }
@@ -193,19 +177,6 @@ impl MergeTable {
         NO_MERGE
     }
 
-    /// As [`Self::get`], faster for pairs that are not there and slower for those that are.
-    #[inline]
-    pub fn get_rare(&self, left: u32, right: u32) -> u32 {
-        if left | right < 256 {
-            return self.grid[(left << 8 | right) as usize];
-        }
-        let bit = home(key(left, right), self.seed, self.shift - FILTER_BITS);
-        if self.filter[bit / 64] >> (bit % 64) & 1 == 0 {
-            return NO_MERGE;
-        }
-        self.get_product(left, right)
-    }
-
     /// How many entries.
     pub fn len(&self) -> usize {
         self.len
@@ -218,7 +189,7 @@ impl MergeTable {
 
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
-        size_of::<Grid>() + self.buckets.memory() + 8 * self.filter.capacity()
+        size_of::<Grid>() + self.buckets.memory()
     }
 }
 
@@ -263,7 +234,6 @@ mod tests {
             for pair in map.keys().copied().chain(others) {
                 let want = map.get(&pair).copied().unwrap_or(NO_MERGE);
                 prop_assert_eq!(table.get(pair.0, pair.1), want);
-                prop_assert_eq!(table.get_rare(pair.0, pair.1), want);
                 for (left, right) in [pair, (pair.0, NO_MERGE), (NO_MERGE, pair.1)] {
                     let asked = table.ask(left, right);
                     let slots = table.slots(asked);

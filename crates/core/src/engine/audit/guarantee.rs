@@ -153,8 +153,8 @@ impl Engine {
         match (&self.parts.model, &self.description.model) {
             (Model::Bpe(bpe), _) if bpe.is_canonical() => promise(
                 Guarantee::LinearTimesLog,
-                "a search over longest tokens, which is linear; where it takes over 128 look-ups for a byte, a queue of \
-                 merges goes on",
+                "windows that are merged alone and agree where they meet, which is linear; where they do not, and this \
+                 takes over 32 times the text, a queue of merges",
             ),
             (Model::Bpe(_), _) => promise(
                 Guarantee::LinearTimesLog,

@@ -15,20 +15,11 @@ use crate::watch::Ticker;
 
 use super::building::{Candidate, Numbered, find};
 use super::cuts::Cuts;
-use super::long::Search;
 use super::pieces::Out;
-use super::{Scratch, long, merge};
+use super::{Scratch, long};
 
 /// The number of symbols that are bytes: products come behind.
 pub(super) const BYTES: u32 = 256;
-
-/// A pretoken of up to this many bytes that comes alone is merged by looking for the lowest rank at every step, a longer
-/// one by a search that is linear.
-///
-/// Chinese pretokens of 26 bytes take 1.7 times as long by the first way, random words of 8 bytes
-/// 1.4 times as long by the second; between 8 and 16 bytes they differ little. Rows that are merged side by side
-/// wait for memory together, and so pay up to 31 bytes.
-const SHORT: usize = Narrow::LONGEST;
 
 /// Short pretokens that are merged side by side.
 pub const TOGETHER: usize = 8;
@@ -37,14 +28,10 @@ pub const TOGETHER: usize = 8;
 #[derive(Debug)]
 pub(super) struct Canonical {
     pub(super) table: MergeTable,
-    /// The parts of each product, both with lower numbers than its own, or [`NOT_BUILT`].
-    parts: Vec<(u32, u32)>,
     pub(super) ids: Vec<TokenId>,
     /// The bytes of each symbol; 0 for one that is not built.
     pub(super) lengths: Vec<u32>,
     pub(super) cuts: Cuts,
-    /// For long pretokens, unless the tokens have too many bytes for it.
-    pub(super) search: Option<Search>,
 }
 
 impl Canonical {
@@ -102,8 +89,7 @@ impl Canonical {
             let of = |part: u32| lengths[part as usize];
             lengths.push(if parts == NOT_BUILT { 0 } else { of(parts.0) + of(parts.1) });
         }
-        let search = Search::new(&parts, &lengths);
-        Some((Self { table, parts, ids, lengths, cuts, search }, builds))
+        Some((Self { table, ids, lengths, cuts }, builds))
     }
 
     /// Puts the ids of a pretoken behind what is there.
@@ -117,21 +103,17 @@ impl Canonical {
     ) -> Result<()> {
         match pretoken.len() {
             0 => {}
-            1..=SHORT => self.encode_short(pretoken, out),
+            1..=Narrow::LONGEST => {
+                let [merged] =
+                    Narrow::merge(cpu::level(), &self.table, [key_at(pretoken, 0, pretoken.len())]);
+                self.put(Narrow::left(&merged), out);
+            }
             _ => {
-                if !long::backtrack(self, pretoken, scratch, ticker)? {
-                    merge::merge_by_heap(&self.table, start(pretoken, scratch), ticker)?;
-                    merge::collect_into_first(scratch);
-                }
+                long::merge_by_windows(self, pretoken, long::WORK, scratch, ticker)?;
                 self.put(&scratch.symbols, out);
             }
         }
         Ok(())
-    }
-
-    fn encode_short(&self, pretoken: &[u8], out: Out<'_>) {
-        let [merged] = Narrow::merge(cpu::level(), &self.table, [key_at(pretoken, 0, pretoken.len())]);
-        self.put(Narrow::left(&merged), out);
     }
 
     /// Puts the ids of up to [`TOGETHER`] pretokens behind what is there, one pretoken after the other; how many of
@@ -172,19 +154,9 @@ impl Canonical {
         }
     }
 
-    /// The two parts of a product, and of a byte nothing.
-    #[inline]
-    pub(super) fn parts(&self, symbol: u32) -> Option<(u32, u32)> {
-        self.parts.get((symbol as usize).wrapping_sub(BYTES as usize)).copied()
-    }
-
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
-        self.table.memory()
-            + 8 * self.parts.capacity()
-            + 4 * (self.ids.capacity() + self.lengths.capacity())
-            + self.cuts.memory()
-            + self.search.as_ref().map_or(0, Search::memory)
+        self.table.memory() + 4 * (self.ids.capacity() + self.lengths.capacity()) + self.cuts.memory()
     }
 }
 

@@ -1,180 +1,239 @@
 //! Merging the bytes of a long pretoken in linear time.
 //!
-//! The symbols that are left are the only row in which every two neighbours stay apart when they are
-//! merged alone. It is searched from the left, the longest symbol first; a place from which it does
-//! not go on is never come back to. `docs/merging.md` has the proof.
-use tokenmill_kernels::{NO_MERGE, Trie, end_of_repeat};
+//! The symbols that are left are the only row in which every two neighbours stay apart when they are merged alone, and
+//! the symbols that are left of a window of the pretoken are such neighbours. So windows are merged alone, and where two
+//! of them have the same symbol at the same place, the row goes over from one to the other. `docs/merging.md`
+//! has the proof.
+use tokenmill_kernels::rows::{Wide, Width, wide_row};
+use tokenmill_kernels::{cpu, end_of_repeat};
 
 use crate::error::Result;
 use crate::watch::Ticker;
 
-use super::Scratch;
-use super::canonical::{BYTES, Canonical};
+use super::canonical::{Canonical, TOGETHER, start};
+use super::{Scratch, merge};
 
-/// Look-ups for each byte before the search is given up. Texts take two or three; vocabularies
-/// can be made for which it is as many as the longest token has prefixes and parts.
-const WORK: usize = 128;
+/// Bytes between the starts of two windows that are merged side by side. What they share is nearly as much: symbols
+/// that begin or end where a window was cut are often no symbols of the text, but those that are a few bytes from there are.
+const STEP: usize = 16;
 
-/// Work between two looks at the watch.
-const SLICE: usize = 4096;
+/// So many bytes before the end of a window what is left of it is not taken.
+const MARGIN: usize = 8;
 
-/// Bytes of a repeat that are taken at once, and bytes that are compared in the time of a look-up.
+/// The next window may be smaller where one had so many symbols. Where it had fewer, these may be all that the text is
+/// made of.
+const MANY: usize = 8;
+
+/// Bytes of windows for each byte before the next window is all of the text. Texts take two or three; vocabularies can be
+/// made for which windows seldom agree.
+pub(super) const WORK: usize = 32;
+
+/// Bytes of a repeat that are taken at once, and bytes that are compared in the time of one that is merged.
 const REPEAT: usize = 1 << 20;
 const COMPARED: usize = 64;
 
-/// Finds what is left of a pretoken and puts it into `scratch.symbols`; false where that would take
-/// more than so much work for each byte.
-pub(super) fn backtrack(
+/// Puts what is left of a pretoken into `scratch.symbols`. `most` is the work for each byte before windows are given up.
+pub(super) fn merge_by_windows(
     merges: &Canonical,
     pretoken: &[u8],
+    most: usize,
     scratch: &mut Scratch,
     ticker: &mut Ticker<'_>,
-) -> Result<bool> {
-    let Scratch { symbols, dead, .. } = scratch;
-    symbols.clear();
-    dead.clear();
-    dead.resize(pretoken.len() / 64 + 1, 0);
-    let mut at = 0;
-    let mut work = 0;
-    let mut told = 0;
-    let limit = pretoken.len().saturating_mul(WORK);
-    let mut last = NO_MERGE;
-    // What starts with a symbol that was the longest does not merge with it.
-    let mut was_longest = true;
-    let mut is_longest = true;
-    let Some(search) = &merges.search else { return Ok(false) };
-    let mut next = search.longest(pretoken);
-    // Up to here it is known whether the text repeats what is before it; no place behind `died` is dead.
-    let (mut seen, mut died) = (0, 0);
-    loop {
-        if work >= told + SLICE {
-            ticker.spend(work - told)?;
-            told = work;
-            if work > limit {
-                return Ok(false);
+) -> Result<()> {
+    let mut kept = std::mem::take(&mut scratch.merged);
+    kept.clear();
+    let mut row = Row { merges, text: pretoken, kept, end: 0 };
+    let result = row.fill(pretoken.len().saturating_mul(most), scratch, ticker);
+    // What the windows were merged in and what is left change places, so that the memory of both is kept.
+    scratch.merged = std::mem::replace(&mut scratch.symbols, row.kept);
+    result
+}
+
+/// Symbols from the start of a text on. Every two neighbours stay apart.
+struct Row<'a> {
+    merges: &'a Canonical,
+    text: &'a [u8],
+    kept: Vec<u32>,
+    /// Where they end.
+    end: usize,
+}
+
+impl Row<'_> {
+    /// Goes on to the end of the text.
+    fn fill(&mut self, limit: usize, scratch: &mut Scratch, ticker: &mut Ticker<'_>) -> Result<()> {
+        let mut work = 0;
+        // Windows of a size that is merged in vectors, until they do not agree.
+        let mut size = Wide::LONGEST;
+        while self.end < self.text.len() {
+            if work > limit && size < self.text.len() {
+                self.take_back(0, 0);
+                size = self.text.len();
             }
+            let count = self.kept.len();
+            let is_small = size == Wide::LONGEST && self.text.len() - self.last_start() > size;
+            let spent = if is_small { TOGETHER * size } else { size };
+            ticker.spend(spent)?;
+            work += spent;
+            let goes_on = if is_small { self.go_on_together() } else { self.go_on(size, scratch, ticker)? };
+            if !goes_on {
+                size *= 2;
+                continue;
+            }
+            if self.kept.len() >= count + MANY {
+                size = Wide::LONGEST.max(size / 2);
+            }
+            work += self.repeat(size, ticker)?;
         }
-        // The longest symbol that may stand here.
-        while next != NO_MERGE {
-            let end = at + merges.lengths[next as usize] as usize;
-            work += 1;
-            let is_dead = dead[end / 64] >> (end % 64) & 1 == 1;
-            if !is_dead && (at == 0 || merges.stay_apart(last, next, was_longest, &mut work)) {
+        Ok(())
+    }
+
+    fn length(&self, symbol: u32) -> usize {
+        self.merges.lengths[symbol as usize] as usize
+    }
+
+    /// Where the last symbol starts: a window begins with it.
+    fn last_start(&self) -> usize {
+        self.end - self.kept.last().map_or(0, |&last| self.length(last))
+    }
+
+    fn push(&mut self, symbol: u32) {
+        self.end += self.length(symbol);
+        self.kept.push(symbol);
+    }
+
+    /// Takes back what ends behind a place, but for so many symbols.
+    fn take_back(&mut self, to: usize, least: usize) {
+        while self.end > to && self.kept.len() > least {
+            self.end = self.last_start();
+            self.kept.pop();
+        }
+    }
+
+    /// What a window that began with the last symbol has left: does it begin with it still?
+    fn agrees(&self, left: &[u32]) -> bool {
+        self.kept.last().is_none_or(|last| left.first() == Some(last))
+    }
+
+    /// Goes on by the symbols of a window of so many bytes. Otherwise some are taken back, if they are not what the
+    /// window begins with.
+    fn go_on(&mut self, size: usize, scratch: &mut Scratch, ticker: &mut Ticker<'_>) -> Result<bool> {
+        let from = self.last_start();
+        let window = &self.text[from..self.text.len().min(from + size)];
+        let [merged];
+        let left = if window.len() <= Wide::LONGEST {
+            [merged] = Wide::merge(cpu::level(), &self.merges.table, [wide_row(window)]);
+            Wide::left(&merged)
+        } else {
+            merge::merge_by_heap(&self.merges.table, start(window, scratch), ticker)?;
+            merge::collect_into_first(scratch);
+            &scratch.symbols
+        };
+        let count = self.kept.len();
+        if !self.agrees(left) {
+            self.take_back(self.end.saturating_sub(size), 0);
+            return Ok(false);
+        }
+        for &symbol in &left[count.min(1)..] {
+            self.push(symbol);
+        }
+        if self.end < self.text.len() {
+            self.take_back(self.end - size / 4, count);
+        }
+        Ok(self.kept.len() > count)
+    }
+
+    /// Goes on by the symbols of windows that are merged side by side, as far as they agree; is that all of them?
+    fn go_on_together(&mut self) -> bool {
+        let (from, end) = (self.last_start(), self.text.len());
+        // To the end of the text, if that is near: then the windows share as much as they can.
+        let rest = end - from - Wide::LONGEST;
+        let others = rest.div_ceil(STEP);
+        let starts: [usize; TOGETHER] = std::array::from_fn(|window| match others {
+            0..TOGETHER => from + rest * window.min(others) / others.max(1),
+            _ => from + STEP * window,
+        });
+        let count = TOGETHER.min(others + 1);
+        let ends = starts.map(|start| end.min(start + Wide::LONGEST));
+        let window = |at: usize| {
+            // Where a character is cut, what is left of it is no symbol of the text.
+            let is_within = |&&byte: &&u8| byte & 0xc0 == 0x80;
+            let within = self.text[starts[at]..].iter().take(3).take_while(is_within).count();
+            let start = starts[at] + if at > 0 { within } else { 0 };
+            (start, wide_row(if at < count { &self.text[start..ends[at]] } else { &[] }))
+        };
+        let windows: [_; TOGETHER] = std::array::from_fn(window);
+        let (level, table) = (cpu::level(), &self.merges.table);
+        let row = |at: usize| windows[at].1;
+        if count <= 4 {
+            let merged = Wide::merge::<4>(level, table, std::array::from_fn(row));
+            self.join(&windows.map(|(start, _)| start)[..count], &ends, &merged)
+        } else {
+            let merged = Wide::merge::<TOGETHER>(level, table, std::array::from_fn(row));
+            self.join(&windows.map(|(start, _)| start)[..count], &ends, &merged)
+        }
+    }
+
+    /// Goes on by the symbols of windows, from one to the next where they have the same.
+    fn join(&mut self, starts: &[usize], ends: &[usize], merged: &[<Wide as Width>::Merged]) -> bool {
+        let mut windows = starts.iter().zip(ends).zip(merged).map(|(at, merged)| (at, Wide::left(merged)));
+        let Some(((_, &(mut end)), mut row)) = windows.next().filter(|&(_, left)| self.agrees(left)) else {
+            return false;
+        };
+        let count = self.kept.len();
+        row = &row[count.min(1)..];
+        let mut is_whole = true;
+        for ((&start, &next_end), next) in windows {
+            if let Some(rest) = self.go_over(row, start, next) {
+                (row, end) = (rest, next_end);
+            } else {
+                (row, is_whole) = (&[], false);
                 break;
             }
-            next = search.shorter[next as usize];
-            is_longest = false;
         }
-        if next != NO_MERGE {
-            symbols.push(next);
-            let length = merges.lengths[next as usize] as usize;
-            at += length;
-            if next == last && is_longest && was_longest && at >= seen.max(died) {
-                // The same decision again, as long as the text repeats far enough ahead. Not all of it at
-                // once, so that a wish to stop is heard.
-                let end = pretoken.len().min(at + REPEAT);
-                seen = end_of_repeat(&pretoken[..end], at, length);
-                let times = (seen + length).saturating_sub(at + search.longest_symbol) / length;
-                symbols.extend(std::iter::repeat_n(next, times));
-                work += times + (seen - at) / COMPARED;
-                at += times * length;
-            }
-            if at == pretoken.len() {
-                ticker.spend(work - told)?;
-                return Ok(true);
-            }
-            last = next;
-            was_longest = is_longest;
-            is_longest = true;
-            next = search.longest(&pretoken[at..]);
-            continue;
+        for &symbol in row {
+            self.push(symbol);
         }
-        // Nothing goes on from here.
-        dead[at / 64] |= 1 << (at % 64);
-        died = died.max(at);
-        let Some(gone) = symbols.pop() else { return Ok(false) };
-        at -= merges.lengths[gone as usize] as usize;
-        last = symbols.last().copied().unwrap_or(NO_MERGE);
-        was_longest = false;
-        is_longest = false;
-        next = search.shorter[gone as usize];
+        if self.end < self.text.len() {
+            self.take_back(end - MARGIN, count);
+        }
+        is_whole && self.kept.len() > count
+    }
+
+    /// Goes on by a row up to where another one, which starts within it, has the same symbol: what the other one has
+    /// from there on. Nothing, and all of the row, where they never agree.
+    fn go_over<'r>(&mut self, row: &[u32], start: usize, mut other: &'r [u32]) -> Option<&'r [u32]> {
+        let mut at = start;
+        for &symbol in row {
+            while at < self.end
+                && let Some((&first, rest)) = other.split_first()
+            {
+                at += self.length(first);
+                other = rest;
+            }
+            if at == self.end && other.first() == Some(&symbol) {
+                return Some(other);
+            }
+            self.push(symbol);
+        }
+        None
+    }
+
+    /// Where the last two symbols are the same, and the text repeats what they stand for, puts it as often, but for the
+    /// last times: there something else may be merged. Tells the work.
+    fn repeat(&mut self, size: usize, ticker: &mut Ticker<'_>) -> Result<usize> {
+        let &[.., one, symbol] = &self.kept[..] else { return Ok(0) };
+        if one != symbol || self.end == self.text.len() {
+            return Ok(0);
+        }
+        let length = self.length(symbol);
+        // Not all of it at once, so that a wish to stop is heard.
+        let ahead = self.text.len().min(self.end + REPEAT);
+        let seen = end_of_repeat(&self.text[..ahead], self.end, length);
+        let times = (seen - self.end).saturating_sub(size) / length;
+        self.kept.extend(std::iter::repeat_n(symbol, times));
+        let work = times + (seen - self.end) / COMPARED;
+        self.end += times * length;
+        ticker.spend(work)?;
+        Ok(work)
     }
 }
-
-/// What the search asks for.
-#[derive(Debug)]
-pub(super) struct Search {
-    /// The longest symbol that a text begins with.
-    trie: Trie,
-    /// The longest other symbol that each begins with, [`NO_MERGE`] where there is none.
-    shorter: Vec<u32>,
-    /// The length of the longest of all.
-    longest_symbol: usize,
-}
-
-impl Search {
-    /// Of symbols by their numbers: the parts of products, and how many bytes each has. `None` where these are more than a
-    /// trie can hold.
-    pub(super) fn new(parts: &[(u32, u32)], lengths: &[u32]) -> Option<Self> {
-        // The bytes of all, one symbol after the other. The parts of each are before it.
-        let all_lengths = || lengths.iter().map(|&length| length as usize);
-        let mut bytes: Vec<u8> = (0..=u8::MAX).collect();
-        bytes.reserve_exact(all_lengths().sum::<usize>() - bytes.len());
-        let mut starts: Vec<usize> = (0..bytes.len()).collect();
-        for (&(left, right), length) in parts.iter().zip(all_lengths().skip(starts.len())) {
-            let start = bytes.len();
-            // What is not built has no bytes.
-            for part in [left as usize, right as usize].into_iter().filter(|_| length > 0) {
-                bytes.extend_from_within(starts[part]..starts[part] + lengths[part] as usize);
-            }
-            starts.push(start);
-        }
-        let spans = (0..).zip(&starts).zip(all_lengths()).filter(|&(_, length)| length > 0);
-        let symbols = spans.map(|((number, &start), length)| (number, &bytes[start..start + length]));
-        let mut shorter = vec![NO_MERGE; starts.len()];
-        let trie = Trie::telling(symbols, |number, other| {
-            shorter[number as usize] = other.unwrap_or(NO_MERGE);
-        })?;
-        Some(Self { trie, shorter, longest_symbol: all_lengths().max().unwrap_or(1) })
-    }
-
-    #[inline]
-    fn longest(&self, text: &[u8]) -> u32 {
-        self.trie.longest(text).unwrap_or(NO_MERGE)
-    }
-
-    /// Heap bytes held.
-    pub(super) fn memory(&self) -> usize {
-        self.trie.memory() + 4 * self.shorter.capacity()
-    }
-}
-
-impl Canonical {
-    /// Does merging the bytes of both leave these two symbols?
-    ///
-    /// Both are taken apart from the last merge on: as long as two symbols stood at the border, what
-    /// they merge to must rank behind the merge that ended that. `are_known` says that the two
-    /// themselves do not merge.
-    #[inline]
-    fn stay_apart(&self, mut left: u32, mut right: u32, are_known: bool, work: &mut usize) -> bool {
-        let mut bound = NO_MERGE;
-        let mut is_known = are_known;
-        loop {
-            *work += 1;
-            if !is_known && self.table.get_rare(left, right) < bound {
-                return false;
-            }
-            is_known = false;
-            // Of equal merges the left one came first.
-            if left > right {
-                let Some((_, part)) = self.parts(left) else { return true };
-                (bound, left) = (left, part);
-            } else {
-                let Some((part, _)) = self.parts(right) else { return true };
-                (bound, right) = (right + 1, part);
-            }
-        }
-    }
-}
-
-const _: () = assert!(BYTES == 256);

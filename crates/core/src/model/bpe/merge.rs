@@ -58,8 +58,6 @@ pub struct Scratch {
     pub(super) next: Vec<u32>,
     pub(super) previous: Vec<u32>,
     heap: Vec<Reverse<u64>>,
-    /// A bit for each place of a long pretoken from which a search does not go on.
-    pub(super) dead: Vec<u64>,
     /// Merged symbols that are no ids yet, and where each ends.
     pub(super) merged: Vec<u32>,
     pub(super) merged_ends: Vec<u32>,
@@ -79,7 +77,7 @@ impl Scratch {
             + self.merged.capacity()
             + self.merged_ends.capacity()
             + self.parts.capacity())
-            + 8 * (self.pairs.capacity() + self.heap.capacity() + self.dead.capacity())
+            + 8 * (self.pairs.capacity() + self.heap.capacity())
             + 16 * self.splits.capacity()
     }
 }

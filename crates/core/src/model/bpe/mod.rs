@@ -4,7 +4,7 @@
 //! `symbols` and `pairs`, or in `pieces` for the model of SentencePiece. A pretoken that is a token
 //! needs one look-up. Others go by what the vocabulary is and by their length: over all 256 bytes,
 //! and with ranks that agree with one another, short ones are scanned for the lowest rank (the rows of the kernels)
-//! and long ones searched in linear time (`long`); else the lowest rank is found by a scan or, in
+//! and long ones merged window by window, in linear time (`long`); else the lowest rank is found by a scan or, in
 //! long ones, by a heap, at n log n (`merge`).
 mod agenda;
 mod building;

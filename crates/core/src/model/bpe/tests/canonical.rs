@@ -161,7 +161,7 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
         check_together::<Wide>(compiled, text, wide_row)?;
     }
     let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
-    prop_assert!(long::backtrack(merges, text, scratch, ticker).unwrap());
+    long::merge_by_windows(merges, text, long::WORK, scratch, ticker).unwrap();
     prop_assert_eq!(compiled.ids(merges, &scratch.symbols), want.clone());
     scratch.symbols = text.iter().copied().map(u32::from).collect();
     merge::merge_by_heap(&merges.table, scratch, ticker).unwrap();
@@ -284,7 +284,7 @@ fn a_token_that_ranks_below_its_part_follows_it() {
     assert_eq!(numbers(&["xab", "aby", "ab"]), Some(vec![257, 258, 256]));
 }
 
-fn by_id(products: &[&str]) -> Compiled {
+pub(super) fn by_id(products: &[&str]) -> Compiled {
     let bytes = (0..=255u8).map(|byte| vec![byte]);
     let tokens = bytes.chain(products.iter().map(|token| token.as_bytes().to_vec()));
     let list = TokenList::from_entries((0..).zip(tokens).collect());
@@ -303,37 +303,6 @@ fn a_token_that_merging_does_not_build_is_left_out() {
     let compiled = by_id(&["ab", "bcde"]);
     assert_eq!(compiled.model.canonical.as_ref().unwrap().table.len(), 1);
     assert!(!compiled.model.builds[257] && compiled.model.builds[256]);
-}
-
-#[test]
-fn a_vocabulary_made_to_take_long_is_merged_by_the_heap() {
-    // Every run of a is a token, and none but the shortest stays apart from what follows.
-    let mut products: Vec<String> = (2..=600).map(|length| "a".repeat(length)).collect();
-    products.push("ab".to_owned());
-    let products: Vec<&str> = products.iter().map(String::as_str).collect();
-    let compiled = by_id(&products);
-    let text = format!("{}b", "a".repeat(2_000)).repeat(2);
-    let merges = compiled.model.canonical.as_ref().unwrap();
-    let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
-    assert!(!long::backtrack(merges, text.as_bytes(), scratch, ticker).unwrap());
-    let (ids, _) = encode(&compiled, text.as_bytes());
-    assert_eq!(ids, compiled.naive(text.as_bytes()));
-}
-
-#[test]
-fn all_work_of_the_search_is_told() {
-    let compiled = by_id(&["ab", "abc", "ca"]);
-    let merges = compiled.model.canonical.as_ref().unwrap();
-    let work = |times: usize| {
-        let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
-        assert!(long::backtrack(merges, "abcabx".repeat(times).as_bytes(), scratch, ticker).unwrap());
-        ticker.spent()
-    };
-    let one = work(2) - work(1);
-    assert!(one > 0);
-    for times in [3, 100, 1000, 5000] {
-        assert_eq!(work(times), work(1) + (times - 1) * one);
-    }
 }
 
 #[test]

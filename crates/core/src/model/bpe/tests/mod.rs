@@ -2,6 +2,7 @@
 mod canonical;
 mod chance;
 mod fields;
+mod long;
 mod scores;
 
 use super::{Bpe, Scratch};

@@ -1,0 +1,100 @@
+//! Long pretokens, window by window, beside the heap.
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use super::Compiled;
+use super::canonical::by_id;
+use crate::model::bpe::canonical::Canonical;
+use crate::model::bpe::{Scratch, long, merge};
+use crate::watch::{Ticker, Unwatched};
+
+/// The symbols of a text, and what was spent.
+fn by_windows(merges: &Canonical, text: &[u8], most: usize) -> (Vec<u32>, usize) {
+    let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
+    long::merge_by_windows(merges, text, most, scratch, ticker).unwrap();
+    (scratch.symbols.clone(), ticker.spent())
+}
+
+fn by_heap(merges: &Canonical, text: &[u8]) -> Vec<u32> {
+    let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
+    scratch.symbols = text.iter().copied().map(u32::from).collect();
+    merge::merge_by_heap(&merges.table, scratch, ticker).unwrap();
+    merge::collect_into_first(scratch);
+    scratch.symbols.clone()
+}
+
+/// Tokens of few letters, up to a length, each joined from two that were there before.
+fn tokens(letters: usize, most: usize, longest: usize) -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec(any::<(Index, Index)>(), 1..most).prop_map(move |joined| {
+        let mut tokens: Vec<String> =
+            ["a", "b", "c"][..letters].iter().map(|&letter| letter.to_owned()).collect();
+        for (left, right) in joined {
+            let token = format!("{}{}", left.get(&tokens), right.get(&tokens));
+            if token.len() <= longest && !tokens.contains(&token) {
+                tokens.push(token);
+            }
+        }
+        tokens.split_off(letters)
+    })
+}
+
+fn compiled(tokens: &[String]) -> Compiled {
+    by_id(&tokens.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Texts of tokens, of letters, and of both again and again.
+fn texts() -> impl Strategy<Value = Vec<(Index, usize)>> {
+    let times = prop_oneof![12 => Just(1_usize), 2 => 2..60_usize, 1 => 100..400_usize];
+    prop::collection::vec((any::<Index>(), times), 1..100)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn windows_leave_what_the_heap_leaves(
+        vocabulary in (1..=3_usize, 2..40_usize, prop_oneof![2..6_usize, 6..70_usize])
+            .prop_flat_map(|(letters, most, longest)| tokens(letters, most, longest)),
+        texts in prop::collection::vec(texts(), 1..6),
+    ) {
+        let compiled = compiled(&vocabulary);
+        let Some(merges) = &compiled.model.canonical else { return Ok(()) };
+        let parts: Vec<&str> = ["a", "b", "c", "a", "b"].into_iter().chain(vocabulary.iter().map(String::as_str)).collect();
+        for text in texts {
+            let text: String = text.iter().map(|(part, times)| part.get(&parts).repeat(*times)).collect();
+            let want = by_heap(merges, text.as_bytes());
+            for most in [long::WORK, 9, 0] {
+                prop_assert_eq!(&by_windows(merges, text.as_bytes(), most).0, &want, "{:?}", text);
+            }
+        }
+    }
+}
+
+#[test]
+fn all_work_of_windows_is_told_and_linear() {
+    let compiled = by_id(&["ab", "abc", "ca"]);
+    let merges = compiled.model.canonical.as_ref().unwrap();
+    let work = |times: usize| by_windows(merges, "abcabx".repeat(times).as_bytes(), long::WORK).1 / times;
+    let one = work(1000);
+    assert!((6..60).contains(&one), "{one}");
+    for times in [10_000, 100_000] {
+        assert!(work(times).abs_diff(one) <= 1, "{}", work(times));
+    }
+}
+
+#[test]
+fn windows_that_hardly_agree_take_linear_work() {
+    // Every run of a is a token, and none but the shortest stays apart from what follows.
+    let mut products: Vec<String> = (2..=600).map(|length| "a".repeat(length)).collect();
+    products.push("ab".to_owned());
+    let compiled = compiled(&products);
+    let merges = compiled.model.canonical.as_ref().unwrap();
+    let work = |times: usize| {
+        let text = format!("{}b", "a".repeat(2_000)).repeat(times);
+        let (found, work) = by_windows(merges, text.as_bytes(), long::WORK);
+        assert_eq!(found, by_heap(merges, text.as_bytes()));
+        work / text.len()
+    };
+    let (few, many) = (work(10), work(100));
+    assert!(many <= few + few / 4, "{few} {many}");
+}
