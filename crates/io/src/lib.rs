@@ -20,6 +20,7 @@ mod load;
 mod loose_base64;
 mod manifest;
 mod merges;
+mod names;
 mod report;
 mod save;
 mod sentencepiece;

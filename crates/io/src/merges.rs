@@ -1,9 +1,9 @@
 //! The rule of the reference for merges that a file lists more than once.
 
+use foldhash::fast::RandomState;
 use tokenmill_core::description::Merge;
-use tokenmill_core::ids::TokenId;
 
-use crate::tables::{Map, map_for};
+use crate::tables::{Map, Set, map_for};
 
 /// Places of merges that are listed before, each with the place before it.
 pub(crate) type Repeated = Vec<(usize, usize)>;
@@ -11,17 +11,20 @@ pub(crate) type Repeated = Vec<(usize, usize)>;
 /// Of a pair that is listed several times the last place counts. The places of the repeated ones are those in what
 /// was given.
 pub(crate) fn keep_last(mut merges: Vec<Merge>) -> (Vec<Merge>, Repeated) {
-    let mut last_place: Map<(TokenId, TokenId), usize> = map_for(merges.len());
+    let mut seen: Set<u64> = Set::with_capacity_and_hasher(merges.len(), RandomState::default());
+    let pair = |merge: &Merge| u64::from(merge.left) << 32 | u64::from(merge.right);
+    if merges.iter().all(|merge| seen.insert(pair(merge))) {
+        return (merges, Vec::new());
+    }
+    let mut last_place: Map<u64, usize> = map_for(merges.len());
     let mut repeated = Vec::new();
     for (place, merge) in merges.iter().enumerate() {
-        if let Some(earlier) = last_place.insert((merge.left, merge.right), place) {
+        if let Some(earlier) = last_place.insert(pair(merge), place) {
             repeated.push((place, earlier));
         }
     }
-    if !repeated.is_empty() {
-        let mut places = 0..;
-        merges.retain(|merge| places.next().as_ref() == last_place.get(&(merge.left, merge.right)));
-    }
+    let mut places = 0..;
+    merges.retain(|merge| places.next().as_ref() == last_place.get(&pair(merge)));
     (merges, repeated)
 }
 

@@ -1,5 +1,6 @@
 //! `vocab.json` and `merges.txt`, GPT-2's pair of files: ids by written token, and one merge a
 //! line. They hold neither the split nor which tokens are special.
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use tokenmill_core::byte_alphabet;
@@ -9,15 +10,13 @@ use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
 
 use crate::merges::keep_last;
+use crate::names::{Joining, Names};
 use crate::report::Report;
-use crate::tables::{Map, Set};
+use crate::tables::Set;
 use crate::tokenizer_json::{
     VocabEntries, behind_the_end, check_written_forms, json_error, json_string, report_shared_ids,
 };
 use crate::{contents, gaps};
-
-/// Ids by written token, as they stand in the file.
-pub(crate) type Written = Map<String, TokenId>;
 
 /// Does this text look like a `vocab.json`: an object of numbers?
 pub(crate) fn is_like_vocab(text: &str) -> bool {
@@ -36,7 +35,7 @@ pub(crate) fn is_like_vocab(text: &str) -> bool {
 ///
 /// # Errors
 /// A format error naming the entry.
-pub(crate) fn read_vocab(bytes: &[u8]) -> Result<Vec<(String, TokenId)>> {
+pub(crate) fn read_vocab(bytes: &[u8]) -> Result<Vec<(Cow<'_, str>, TokenId)>> {
     let text = contents::text(bytes)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let entries: VocabEntries = serde_path_to_error::deserialize(&mut deserializer).map_err(json_error)?;
@@ -50,17 +49,17 @@ pub(crate) fn read_vocab(bytes: &[u8]) -> Result<Vec<(String, TokenId)>> {
 }
 
 /// A merge, and the number of its line from 1 on.
-pub(crate) struct MergeLine {
+pub(crate) struct MergeLine<'a> {
     pub(crate) number: usize,
-    pub(crate) left: String,
-    pub(crate) right: String,
+    pub(crate) left: &'a str,
+    pub(crate) right: &'a str,
 }
 
 /// The merges of `merges.txt`.
 ///
 /// # Errors
 /// A format error naming the line.
-pub(crate) fn read_merges(bytes: &[u8]) -> Result<Vec<MergeLine>> {
+pub(crate) fn read_merges(bytes: &[u8]) -> Result<Vec<MergeLine<'_>>> {
     // No merges at all is a vocabulary of its alphabet.
     let text = if bytes.iter().all(u8::is_ascii_whitespace) { "" } else { contents::text(bytes)? };
     let mut merges = Vec::new();
@@ -70,12 +69,11 @@ pub(crate) fn read_merges(bytes: &[u8]) -> Result<Vec<MergeLine>> {
         if line.is_empty() || line.starts_with("#version") {
             continue;
         }
-        let fields: Vec<&str> = line.split(' ').collect();
-        let &[left, right] = fields.as_slice() else {
+        let Some((left, right)) = line.split_once(' ').filter(|(_, right)| !right.contains(' ')) else {
             let reason = format!("expected two tokens with a blank between them, found {line:?}");
             return Err(Error::format(Defect::Line, reason).at(format!("line {}", i + 1)));
         };
-        merges.push(MergeLine { number: i + 1, left: left.to_owned(), right: right.to_owned() });
+        merges.push(MergeLine { number: i + 1, left, right });
     }
     Ok(merges)
 }
@@ -84,17 +82,17 @@ pub(crate) fn read_merges(bytes: &[u8]) -> Result<Vec<MergeLine>> {
 ///
 /// # Errors
 /// A format error naming the entry.
-pub(crate) fn parse_vocab(vocab: &[u8], report: &mut Report) -> Result<Written> {
+pub(crate) fn parse_vocab<'a>(vocab: &'a [u8], report: &mut Report) -> Result<Names<'a>> {
     let entries = read_vocab(vocab)?;
     // As in the reference, the last of repeated keys counts.
     let count = entries.len();
-    let written: Written = entries.into_iter().collect();
+    let written = Names::new(entries);
     if written.len() < count {
         let reason = format!("{} keys are there twice; the last counts", count - written.len());
         report.tolerate(Defect::Duplicate, "", reason)?;
     }
     report_shared_ids(&written, &[], "", report)?;
-    gaps::find(written.values().copied().collect(), &[], "id", report)?;
+    gaps::find(written.iter().map(|(_, id)| id).collect(), &[], "id", report)?;
     Ok(written)
 }
 
@@ -103,7 +101,7 @@ pub(crate) fn parse_vocab(vocab: &[u8], report: &mut Report) -> Result<Written> 
 /// # Errors
 /// A format error naming an entry of the first.
 pub(crate) fn describe(
-    written: &Written,
+    written: &Names<'_>,
     merges: Vec<Merge>,
     split: &Split,
     special: &[&str],
@@ -111,15 +109,15 @@ pub(crate) fn describe(
     let built: Set<TokenId> = merges.iter().flat_map(|m| [m.left, m.right, m.result]).collect();
     let mut tokens = Vec::with_capacity(written.len());
     let mut added_tokens = Vec::new();
-    for (token, &id) in written {
-        if special.contains(&token.as_str()) && !built.contains(&id) {
+    for (token, id) in written.iter() {
+        if special.contains(&token) && !built.contains(&id) {
             added_tokens.push(AddedToken::special(id, token));
             continue;
         }
         let Some(bytes) = byte_alphabet::read(token) else {
             let reason = "is not written in the byte alphabet (a space is Ġ, a newline Ċ); a special token must be \
                           named in special_tokens=";
-            return Err(Error::format(Defect::Encoding, reason).at(token.clone()));
+            return Err(Error::format(Defect::Encoding, reason).at(token));
         };
         tokens.push((id, bytes));
     }
@@ -135,13 +133,14 @@ const MERGES_FOR_EACH_MISTAKE: usize = 10;
 ///
 /// # Errors
 /// A format error naming the line.
-pub(crate) fn parse_merges(bytes: &[u8], ids: &Written, report: &mut Report) -> Result<Vec<Merge>> {
+pub(crate) fn parse_merges(bytes: &[u8], names: &Names<'_>, report: &mut Report) -> Result<Vec<Merge>> {
     let entries = read_merges(bytes)?;
     let mut merges = Vec::with_capacity(entries.len());
     let mut unknown: Option<(usize, Error)> = None;
     let mut count_of_unknown = 0;
+    let mut joining = Joining::default();
     for entry in &entries {
-        match resolve(entry, ids) {
+        match resolve(entry, names, &mut joining) {
             Ok(merge) => merges.push(merge),
             Err(error) => {
                 count_of_unknown += 1;
@@ -170,15 +169,16 @@ pub(crate) fn parse_merges(bytes: &[u8], ids: &Written, report: &mut Report) -> 
     Ok(merges)
 }
 
-fn resolve(line: &MergeLine, ids: &Written) -> Result<Merge> {
-    let MergeLine { left, right, .. } = line;
-    let id = |token: &str| {
-        ids.get(token).copied().ok_or_else(|| {
-            let reason = format!("{token:?} of the merge \"{left} {right}\" is not in the vocabulary");
-            Error::format(Defect::Merge, reason)
-        })
+fn resolve(line: &MergeLine<'_>, names: &Names<'_>, joining: &mut Joining) -> Result<Merge> {
+    let &MergeLine { left, right, .. } = line;
+    let unknown = |token: &str| {
+        let reason = format!("{token:?} of the merge \"{left} {right}\" is not in the vocabulary");
+        Error::format(Defect::Merge, reason)
     };
-    Ok(Merge { left: id(left)?, right: id(right)?, result: id(&format!("{left}{right}"))? })
+    let id = |token: &str| names.get(token).ok_or_else(|| unknown(token));
+    let (left_id, right_id) = (id(left)?, id(right)?);
+    let result = joining.place(names, left, right).ok_or_else(|| unknown(&format!("{left}{right}")))?;
+    Ok(Merge { left: left_id, right: right_id, result: names.id(result) })
 }
 
 /// Writes the two files: (`vocab.json`, `merges.txt`). Added tokens are among the ids of the

@@ -35,12 +35,12 @@ impl TokenList {
     }
 
     /// A list from entries in any order.
-    pub fn from_entries(mut entries: Vec<(TokenId, Vec<u8>)>) -> Self {
+    pub fn from_entries<B: AsRef<[u8]> + Ord>(mut entries: Vec<(TokenId, B)>) -> Self {
         entries.sort_unstable();
-        let bytes = entries.iter().map(|(_, bytes)| bytes.len()).sum();
+        let bytes = entries.iter().map(|(_, bytes)| bytes.as_ref().len()).sum();
         let mut list = Self::with_capacity(entries.len(), bytes);
         for (id, bytes) in &entries {
-            list.push(*id, bytes);
+            list.push(*id, bytes.as_ref());
         }
         list
     }

@@ -125,7 +125,7 @@ fn has_no_vocabulary(folder: &Path, recipe: &Recipe) -> Error {
 }
 
 /// A tokenizer.json with its pieces as the class has them.
-fn arranged(mut file: File, recipe: &Recipe, settings: &Settings) -> Result<File> {
+fn arranged<'a>(mut file: File<'a>, recipe: &Recipe, settings: &Settings) -> Result<File<'a>> {
     if recipe.arranges_file
         && let Some(arrange) = recipe.arrange
         && let Some(VocabEntries::List(pieces)) = &mut file.model.vocab
@@ -175,7 +175,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn build(mut self, source: Source, report: &mut Report) -> Result<Description> {
+    fn build(mut self, source: Source<'_>, report: &mut Report) -> Result<Description> {
         let in_config = |error: Error| error.in_file(&self.folder.join(CONFIG));
         let recipe = self.recipe;
         report.reads(CONFIG);
@@ -335,7 +335,7 @@ impl Builder<'_> {
 
     /// Some models of Mistral were published with a split that was not theirs; a folder may ask for
     /// the right one.
-    fn fix_split(&self, file: &mut File) {
+    fn fix_split(&self, file: &mut File<'_>) {
         const RIGHT: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
         const LARGE: usize = 100_000;
         let text = |key: &str| self.model_config.get(key).and_then(Value::as_str);
@@ -383,7 +383,7 @@ impl Builder<'_> {
 const MAX_CHARS: usize = 100;
 
 /// Puts the stages of a class in the place of the file's.
-fn rebuild(file: &mut File, recipe: &Recipe, stages: classes::Stages) -> Result<()> {
+fn rebuild(file: &mut File<'_>, recipe: &Recipe, stages: classes::Stages) -> Result<()> {
     let found = Kind::of(&file.model).map_err(|error| error.at("model"))?;
     let model = recipe.model.unwrap_or(found);
     if found != model {
@@ -420,7 +420,7 @@ fn charsmap(normalizer: Option<&Value>) -> Option<String> {
 }
 
 /// Where a piece stands in a vocabulary that is a list, and its score.
-fn place_of(file: &File, content: &str) -> Option<(usize, f64)> {
+fn place_of(file: &File<'_>, content: &str) -> Option<(usize, f64)> {
     let Some(VocabEntries::List(entries)) = &file.model.vocab else { return None };
     let place = entries.iter().position(|(piece, _)| piece == content)?;
     Some((place, entries[place].1))

@@ -18,7 +18,6 @@ pub(super) fn assign(
     vocabulary: &Vocabulary,
     report: &mut Report,
 ) -> Result<Vec<AddedToken>> {
-    let ids = &vocabulary.ids;
     let mut added: Vec<AddedToken> = Vec::with_capacity(entries.len());
     let mut places: Map<&str, usize> = map_for(entries.len());
     let mut next = TokenId::try_from(vocabulary.size).unwrap_or(TokenId::MAX);
@@ -44,7 +43,7 @@ pub(super) fn assign(
             *earlier = flags(earlier.id, earlier.is_special || entry.special);
             continue;
         }
-        let id = ids.get(&entry.content).copied().unwrap_or_else(|| {
+        let id = vocabulary.names.get(&entry.content).unwrap_or_else(|| {
             next = next.saturating_add(1);
             next - 1
         });
@@ -93,14 +92,14 @@ pub(super) fn report_taken_ids(
     report: &mut Report,
 ) -> Result<()> {
     // They are numbered from the size on, which nearly always lies behind all ids.
-    if vocabulary.ids.values().all(|&id| (id as usize) < vocabulary.size) {
+    if vocabulary.names.iter().all(|(_, id)| (id as usize) < vocabulary.size) {
         return Ok(());
     }
     let in_file = places_of(entries);
-    let numbered = added.iter().filter(|token| !vocabulary.ids.contains_key(&token.content));
+    let numbered = added.iter().filter(|token| !vocabulary.names.contains(&token.content));
     let numbered: Map<TokenId, &AddedToken> = numbered.map(|token| (token.id, token)).collect();
-    let taken = vocabulary.ids.iter().filter(|(_, id)| numbered.contains_key(id));
-    let mut taken: Vec<(TokenId, &str)> = taken.map(|(token, &id)| (id, token.as_str())).collect();
+    let taken = vocabulary.names.iter().filter(|(_, id)| numbered.contains_key(id));
+    let mut taken: Vec<(TokenId, &str)> = taken.map(|(token, id)| (id, token)).collect();
     taken.sort_unstable();
     for (id, token) in taken {
         let AddedToken { content, is_special, .. } = numbered[&id];

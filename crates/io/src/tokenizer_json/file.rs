@@ -1,4 +1,5 @@
-//! The shape of the file, as serde reads it.
+//! The shape of the file, as serde reads it. Tokens are the text of the file itself wherever they stand there unescaped.
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -16,17 +17,17 @@ use super::numbers::Score;
 /// and the fields in `$needed` must be there.
 macro_rules! object {
     ($name:ident as $expected:literal { $($key:literal => $field:ident),* $(,)? } needs $needed:expr, |$self:ident, $map:ident, $unknown:ident| $other:expr) => {
-        impl<'de> Deserialize<'de> for $name {
+        impl<'de> Deserialize<'de> for $name<'de> {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 struct Object;
                 impl<'de> Visitor<'de> for Object {
-                    type Value = $name;
+                    type Value = $name<'de>;
 
                     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                         f.write_str($expected)
                     }
 
-                    fn visit_map<A: MapAccess<'de>>(self, mut $map: A) -> Result<$name, A::Error> {
+                    fn visit_map<A: MapAccess<'de>>(self, mut $map: A) -> Result<$name<'de>, A::Error> {
                         let mut $self = $name::default();
                         let mut met = BTreeSet::new();
                         while let Some(key) = $map.next_key::<String>()? {
@@ -56,7 +57,7 @@ macro_rules! object {
 /// The whole file. Unknown keys at this level are refused, as the reference refuses them. What is
 /// small is read as it stands; the model may be large and goes straight into its shape.
 #[derive(Default)]
-pub(crate) struct File {
+pub(crate) struct File<'a> {
     pub(crate) version: Option<String>,
     pub(crate) truncation: Option<Value>,
     pub(crate) padding: Option<Value>,
@@ -65,7 +66,7 @@ pub(crate) struct File {
     pub(crate) pre_tokenizer: Option<Value>,
     pub(crate) post_processor: Option<Value>,
     pub(crate) decoder: Option<Value>,
-    pub(crate) model: Model,
+    pub(crate) model: Model<'a>,
     /// Keys that are there twice.
     pub(crate) repeated: Vec<&'static str>,
 }
@@ -110,7 +111,7 @@ pub(crate) struct AddedTokenEntry {
 /// The fields of all models; which of them must be there depends on the type.
 #[derive(Default)]
 #[allow(clippy::zero_sized_map_values)] // the values of keys that no model has are not kept
-pub(crate) struct Model {
+pub(crate) struct Model<'a> {
     pub(crate) name: Option<String>,
     pub(crate) dropout: Option<f32>,
     pub(crate) unk_token: Option<String>,
@@ -121,8 +122,8 @@ pub(crate) struct Model {
     pub(crate) ignore_merges: Option<bool>,
     pub(crate) max_input_chars_per_word: Option<usize>,
     pub(crate) unk_id: Option<usize>,
-    pub(crate) vocab: Option<VocabEntries>,
-    pub(crate) merges: Option<Vec<MergeEntry>>,
+    pub(crate) vocab: Option<VocabEntries<'a>>,
+    pub(crate) merges: Option<Vec<MergeEntry<'a>>>,
     /// Keys that no model has.
     pub(crate) others: BTreeSet<String>,
     /// Keys that are there twice.
@@ -150,16 +151,16 @@ object!(Model as "a model, which is an object" {
 
 /// A `vocab`: the entries of an object in the order of the file, repeated keys included, or a list
 /// of pieces and scores.
-pub(crate) enum VocabEntries {
-    Object(Vec<(String, TokenId)>),
+pub(crate) enum VocabEntries<'a> {
+    Object(Vec<(Cow<'a, str>, TokenId)>),
     List(Vec<(String, f64)>),
 }
 
-impl<'de> Deserialize<'de> for VocabEntries {
+impl<'de> Deserialize<'de> for VocabEntries<'de> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Entries;
         impl<'de> Visitor<'de> for Entries {
-            type Value = VocabEntries;
+            type Value = VocabEntries<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object of ids by token, or a list of tokens and scores")
@@ -167,8 +168,8 @@ impl<'de> Deserialize<'de> for VocabEntries {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
+                while let Some((Text(token), id)) = map.next_entry()? {
+                    entries.push((token, id));
                 }
                 Ok(VocabEntries::Object(entries))
             }
@@ -186,38 +187,38 @@ impl<'de> Deserialize<'de> for VocabEntries {
 }
 
 /// A merge: `"a b"` or `["a", "b"]`.
-pub(crate) enum MergeEntry {
-    Pair(String, String),
+pub(crate) enum MergeEntry<'a> {
+    Pair(Cow<'a, str>, Cow<'a, str>),
     /// The first line of a merges.txt, which old files have in their list.
     Version,
 }
 
-impl<'de> Deserialize<'de> for MergeEntry {
+impl<'de> Deserialize<'de> for MergeEntry<'de> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Parts;
         impl<'de> Visitor<'de> for Parts {
-            type Value = MergeEntry;
+            type Value = MergeEntry<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a merge: \"a b\" or [\"a\", \"b\"]")
             }
 
+            fn visit_borrowed_str<E: serde::de::Error>(self, merge: &'de str) -> Result<Self::Value, E> {
+                Ok(parts(merge)?.map_or(MergeEntry::Version, |(left, right)| {
+                    MergeEntry::Pair(Cow::Borrowed(left), Cow::Borrowed(right))
+                }))
+            }
+
             fn visit_str<E: serde::de::Error>(self, merge: &str) -> Result<Self::Value, E> {
-                match merge.split_once(' ') {
-                    _ if merge.starts_with("#version") => Ok(MergeEntry::Version),
-                    Some((left, right)) if !right.contains(' ') => {
-                        Ok(MergeEntry::Pair(left.to_owned(), right.to_owned()))
-                    }
-                    _ => Err(E::custom(format!(
-                        "expected two tokens with a blank between them, found {merge:?}"
-                    ))),
-                }
+                Ok(parts(merge)?.map_or(MergeEntry::Version, |(left, right)| {
+                    MergeEntry::Pair(Cow::Owned(left.to_owned()), Cow::Owned(right.to_owned()))
+                }))
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self::Value, A::Error> {
                 let missing = || serde::de::Error::custom("expected two tokens, found fewer");
-                let left = parts.next_element()?.ok_or_else(missing)?;
-                let right = parts.next_element()?.ok_or_else(missing)?;
+                let Text(left) = parts.next_element()?.ok_or_else(missing)?;
+                let Text(right) = parts.next_element()?.ok_or_else(missing)?;
                 if parts.next_element::<serde::de::IgnoredAny>()?.is_some() {
                     return Err(serde::de::Error::custom("expected two tokens, found more"));
                 }
@@ -225,6 +226,40 @@ impl<'de> Deserialize<'de> for MergeEntry {
             }
         }
         deserializer.deserialize_any(Parts)
+    }
+}
+
+/// The parts of a merge in one string; `None` for a version.
+fn parts<E: serde::de::Error>(merge: &str) -> Result<Option<(&str, &str)>, E> {
+    match merge.split_once(' ') {
+        _ if merge.starts_with("#version") => Ok(None),
+        Some((left, right)) if !right.contains(' ') => Ok(Some((left, right))),
+        _ => Err(E::custom(format!("expected two tokens with a blank between them, found {merge:?}"))),
+    }
+}
+
+/// A string, borrowed where it can be.
+struct Text<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Text<'de> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Str;
+        impl<'de> Visitor<'de> for Str {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Str)
     }
 }
 

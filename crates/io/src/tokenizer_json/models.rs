@@ -1,5 +1,5 @@
 //! The model of the file: tokens, merges and what else it needs.
-use std::collections::hash_map::Entry;
+use std::borrow::Cow;
 
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::description::{
@@ -12,8 +12,9 @@ use tokenmill_core::ids::TokenId;
 use super::fields::unsupported;
 use super::file::{MergeEntry, Model as ModelEntry, VocabEntries};
 use crate::merges::{Repeated, keep_last};
+use crate::names::{Joining, Names};
 use crate::report::Report;
-use crate::tables::{Map, Set, map_for};
+use crate::tables::{Map, Set};
 
 /// Which model an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,9 +26,9 @@ pub(crate) enum Kind {
 }
 
 /// The vocabulary of an entry.
-pub(super) struct Vocabulary {
-    /// The id of each token as it is written; of repeated ones the last counts.
-    pub(super) ids: Map<String, TokenId>,
+pub(super) struct Vocabulary<'a> {
+    /// Its tokens, with their ids.
+    pub(super) names: Names<'a>,
     /// How many tokens it has, as the reference counts them.
     pub(super) size: usize,
     /// The scores by id, where the vocabulary is a list.
@@ -55,7 +56,7 @@ impl Kind {
     }
 
     /// By its name, or by its fields in files that are older than names.
-    pub(crate) fn of(entry: &ModelEntry) -> Result<Self> {
+    pub(crate) fn of(entry: &ModelEntry<'_>) -> Result<Self> {
         Ok(match entry.name.as_deref() {
             Some("BPE") => Self::Bpe,
             Some("WordPiece") => Self::WordPiece,
@@ -74,7 +75,11 @@ impl Kind {
     }
 
     /// Takes the vocabulary out of an entry.
-    pub(super) fn vocabulary(self, entry: &mut ModelEntry, report: &mut Report) -> Result<Vocabulary> {
+    pub(super) fn vocabulary<'a>(
+        self,
+        entry: &mut ModelEntry<'a>,
+        report: &mut Report,
+    ) -> Result<Vocabulary<'a>> {
         match (self, entry.vocab.take()) {
             (_, None) => Err(missing("vocab").at("model")),
             (Self::Unigram, Some(VocabEntries::List(entries))) => {
@@ -83,23 +88,19 @@ impl Kind {
                         .at("vocab")
                         .at("model"));
                 }
-                let mut ids = map_for(entries.len());
+                let mut names = Names::with_capacity(entries.len());
                 let mut scores = Vec::with_capacity(entries.len());
                 let mut repeated = Vec::new();
                 for ((token, score), id) in entries.into_iter().zip(0..) {
                     scores.push(score);
-                    match ids.entry(token) {
-                        Entry::Vacant(place) => _ = place.insert(id),
-                        Entry::Occupied(mut place) => {
-                            let earlier = place.insert(id);
-                            let reason =
-                                format!("{:?} is token {earlier} already; this one counts", place.key());
-                            report.tolerate(Defect::Duplicate, format!("model.vocab[{id}]"), reason)?;
-                            repeated.push((earlier, place.key().clone()));
-                        }
+                    if let Some((place, earlier)) = names.insert(Cow::Owned(token), id) {
+                        let token = names.token(place);
+                        let reason = format!("{token:?} is token {earlier} already; this one counts");
+                        report.tolerate(Defect::Duplicate, format!("model.vocab[{id}]"), reason)?;
+                        repeated.push((earlier, token.to_owned()));
                     }
                 }
-                Ok(Vocabulary { size: scores.len(), ids, scores, repeated })
+                Ok(Vocabulary { size: scores.len(), names, scores, repeated })
             }
             (Self::Unigram, Some(VocabEntries::Object(_))) => {
                 Err(Error::format(Defect::Type, "expected a list of tokens and scores")
@@ -108,12 +109,12 @@ impl Kind {
             }
             (_, Some(VocabEntries::Object(entries))) => {
                 let count = entries.len();
-                let ids: Map<String, TokenId> = entries.into_iter().collect();
-                if ids.len() < count {
-                    let reason = format!("{} keys are there twice; the last counts", count - ids.len());
+                let names = Names::new(entries);
+                if names.len() < count {
+                    let reason = format!("{} keys are there twice; the last counts", count - names.len());
                     report.tolerate(Defect::Duplicate, "model.vocab", reason)?;
                 }
-                Ok(Vocabulary { size: ids.len(), ids, scores: Vec::new(), repeated: Vec::new() })
+                Ok(Vocabulary { size: names.len(), names, scores: Vec::new(), repeated: Vec::new() })
             }
             (_, Some(VocabEntries::List(_))) => {
                 Err(Error::format(Defect::Type, "expected an object of ids by token").at("vocab").at("model"))
@@ -127,12 +128,12 @@ impl Kind {
 /// # Errors
 /// In strict loading.
 pub(crate) fn report_shared_ids(
-    ids: &Map<String, TokenId>,
+    names: &Names<'_>,
     added: &[AddedToken],
     field: &str,
     report: &mut Report,
 ) -> Result<()> {
-    let mut by_id: Vec<(TokenId, &str)> = ids.iter().map(|(token, &id)| (id, token.as_str())).collect();
+    let mut by_id: Vec<(TokenId, &str)> = names.iter().map(|(token, id)| (id, token)).collect();
     by_id.sort_unstable();
     let mut shared = by_id.chunk_by(|a, b| a.0 == b.0).filter(|tokens| tokens.len() > 1).peekable();
     if shared.peek().is_none() {
@@ -152,8 +153,8 @@ pub(crate) fn report_shared_ids(
 /// What the model is read from.
 pub(super) struct Source<'a> {
     pub(super) kind: Kind,
-    pub(super) entry: ModelEntry,
-    pub(super) vocabulary: &'a Vocabulary,
+    pub(super) entry: ModelEntry<'a>,
+    pub(super) vocabulary: &'a Vocabulary<'a>,
     /// Ascending by id.
     pub(super) added: &'a [AddedToken],
     /// Does the text come in the byte alphabet, from the last step before the model alone?
@@ -209,7 +210,7 @@ impl Source<'_> {
     /// The id of a token as it is written.
     fn id_of(&self, written: &str) -> Option<TokenId> {
         let added = || self.added.iter().find(|token| token.content == written).map(|token| token.id);
-        self.vocabulary.ids.get(written).copied().or_else(added)
+        self.vocabulary.names.get(written).or_else(added)
     }
 
     /// Special tokens are not for the model to produce: text would become them (law 9).
@@ -220,10 +221,10 @@ impl Source<'_> {
     /// The tokens as they are written, without special ones.
     fn plain_tokens(&self) -> TokenList {
         let special = self.special();
-        let repeated = self.vocabulary.repeated.iter().map(|(id, token)| (token, id));
-        let entries = self.vocabulary.ids.iter().chain(repeated);
-        let entries = entries.filter(|(token, _)| !special.contains(token.as_str()));
-        TokenList::from_entries(entries.map(|(token, &id)| (id, token.clone().into_bytes())).collect())
+        let repeated = self.vocabulary.repeated.iter().map(|(id, token)| (token.as_str(), *id));
+        let entries = self.vocabulary.names.iter().chain(repeated);
+        let entries = entries.filter(|(token, _)| !special.contains(token));
+        TokenList::from_entries(entries.map(|(token, id)| (id, token.as_bytes())).collect())
     }
 
     fn read_unigram(self) -> Result<Model> {
@@ -286,14 +287,14 @@ impl Source<'_> {
     ///
     /// A special token with a character that stands for another byte, as `Ġlow`, is found where the
     /// text holds that very literal; the model's entry means ` low`, and must not become it.
-    fn raw_tokens(&self, merges: &[MergeEntry]) -> Option<(TokenList, Set<&str>)> {
+    fn raw_tokens(&self, merges: &[MergeEntry<'_>]) -> Option<(TokenList, Set<&str>)> {
         let mut left_out = self.special();
         // No text becomes what cannot be read as bytes.
         let is_two_faced = |token: &&AddedToken| {
             byte_alphabet::read(&token.content)
                 .is_none_or(|bytes| token.is_special && bytes != token.content.as_bytes())
         };
-        let in_vocabulary = |token: &&AddedToken| self.vocabulary.ids.contains_key(&token.content);
+        let in_vocabulary = |token: &&AddedToken| self.vocabulary.names.contains(&token.content);
         let two_faced: Set<&str> = self
             .added
             .iter()
@@ -304,7 +305,7 @@ impl Source<'_> {
         if !two_faced.is_empty() {
             let unk = self.entry.unk_token.as_deref();
             let is_unknown = |part: &str| unk == Some(part) && two_faced.contains(part);
-            let needs_one = |merge: &MergeEntry| match merge {
+            let needs_one = |merge: &MergeEntry<'_>| match merge {
                 MergeEntry::Pair(left, right) => {
                     is_unknown(left)
                         || is_unknown(right)
@@ -317,50 +318,53 @@ impl Source<'_> {
             }
             left_out.extend(two_faced);
         }
-        let mut entries = Vec::with_capacity(self.vocabulary.ids.len());
-        for (token, &id) in &self.vocabulary.ids {
-            if !left_out.contains(token.as_str()) {
-                entries.push((id, byte_alphabet::read(token)?));
+        let names = &self.vocabulary.names;
+        let (mut bytes, mut spans) = (Vec::new(), Vec::with_capacity(names.len()));
+        for (token, id) in names.iter().filter(|(token, _)| !left_out.contains(token)) {
+            let start = bytes.len();
+            if !byte_alphabet::read_into(token, &mut bytes) {
+                return None;
             }
+            spans.push((id, start..bytes.len()));
         }
-        Some((TokenList::from_entries(entries), left_out))
+        let entries = spans.into_iter().map(|(id, span)| (id, &bytes[span]));
+        Some((TokenList::from_entries(entries.collect()), left_out))
     }
 
     /// Merges by id. One that needs a token that is left out can never happen; it is left out too.
     /// The unknown token does come up, and may be merged with what is beside it.
     fn resolve_merges(
         &self,
-        entries: &[MergeEntry],
+        entries: &[MergeEntry<'_>],
         prefix: &str,
         left_out: &Set<&str>,
     ) -> Result<(Vec<Merge>, Repeated)> {
-        let ids = &self.vocabulary.ids;
+        let names = &self.vocabulary.names;
+        let mut never_made = vec![false; names.len()];
+        left_out.iter().filter_map(|token| names.place(token)).for_each(|place| never_made[place] = true);
+        let unk = self.entry.unk_token.as_deref().and_then(|unk| names.place(unk));
+        let comes_up = |place: usize| !never_made[place] || unk == Some(place);
+        let mut joining = Joining::default();
         let mut places = Vec::with_capacity(entries.len());
         let mut merges = Vec::with_capacity(entries.len());
         for (i, entry) in entries.iter().enumerate() {
             let MergeEntry::Pair(left_part, right_part) = entry else { continue };
-            let id = |token: &str, what: &str| {
-                ids.get(token).copied().ok_or_else(|| {
-                    let reason = format!("{what} {token:?} is not in the vocabulary");
-                    Error::format(Defect::Merge, reason).at_index(i)
-                })
-            };
-            let left = id(left_part, "the left part")?;
-            let right = id(right_part, "the right part")?;
+            let fault = |reason: String| Error::format(Defect::Merge, reason).at_index(i);
+            let no_token =
+                |what: &str, token: &str| fault(format!("{what} {token:?} is not in the vocabulary"));
+            let left = names.place(left_part).ok_or_else(|| no_token("the left part", left_part))?;
+            let right = names.place(right_part).ok_or_else(|| no_token("the right part", right_part))?;
             // As the reference has it: so many bytes are cut off, whatever they are.
-            let Some(rest) = right_part.get(prefix.len()..) else {
-                let reason = format!("the right part {right_part:?} does not start with {prefix:?}");
-                return Err(Error::format(Defect::Merge, reason).at_index(i));
-            };
-            let joined = format!("{left_part}{rest}");
-            let result = id(&joined, "the result")?;
-            let unk = self.entry.unk_token.as_deref();
-            let comes_up = |part: &str| !left_out.contains(part) || unk == Some(part);
-            if !comes_up(left_part) || !comes_up(right_part) || left_out.contains(joined.as_str()) {
-                continue;
+            let rest = right_part.get(prefix.len()..).ok_or_else(|| {
+                fault(format!("the right part {right_part:?} does not start with {prefix:?}"))
+            })?;
+            let result = joining
+                .place(names, left_part, rest)
+                .ok_or_else(|| no_token("the result", &format!("{left_part}{rest}")))?;
+            if comes_up(left) && comes_up(right) && !never_made[result] {
+                merges.push(Merge { left: names.id(left), right: names.id(right), result: names.id(result) });
+                places.push(i);
             }
-            merges.push(Merge { left, right, result });
-            places.push(i);
         }
         let (merges, mut repeated) = keep_last(merges);
         for (place, earlier) in &mut repeated {

@@ -29,18 +29,22 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
 ///
 /// # Errors
 /// A format error naming the field.
-pub(crate) fn read(bytes: &[u8]) -> Result<File> {
-    let mut deserializer = serde_json::Deserializer::from_str(contents::text(bytes)?);
-    let file: File = serde_path_to_error::deserialize(&mut deserializer).map_err(json_error)?;
-    deserializer.end().map_err(|error| behind_the_end(&error))?;
-    Ok(file)
+pub(crate) fn read(bytes: &[u8]) -> Result<File<'_>> {
+    let text = contents::text(bytes)?;
+    // Only what does not fit is read once more for where that is: to keep the path takes as long as to read.
+    serde_json::from_str(text).or_else(|_| {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let file = serde_path_to_error::deserialize(&mut deserializer).map_err(json_error)?;
+        deserializer.end().map_err(|error| behind_the_end(&error))?;
+        Ok(file)
+    })
 }
 
 /// What a file means.
 ///
 /// # Errors
 /// As [`parse`].
-pub(crate) fn describe(file: File, report: &mut Report) -> Result<Description> {
+pub(crate) fn describe(file: File<'_>, report: &mut Report) -> Result<Description> {
     if let Some(version) = file.version.filter(|version| version != "1.0") {
         return Err(Error::format(
             Defect::Version,
@@ -79,14 +83,14 @@ pub(crate) fn describe(file: File, report: &mut Report) -> Result<Description> {
     let kind = Kind::of(&entry).map_err(in_model)?;
     let vocabulary = kind.vocabulary(&mut entry, report)?;
     let mut added_tokens = added::assign(&file.added_tokens, &vocabulary, report)?;
-    report_shared_ids(&vocabulary.ids, &added_tokens, "model.vocab", report)?;
+    report_shared_ids(&vocabulary.names, &added_tokens, "model.vocab", report)?;
     added::report_taken_ids(&file.added_tokens, &added_tokens, &vocabulary, report)?;
     find_alike(&added_tokens, &normalizer, report)?;
     added_tokens.sort_by_key(|token| token.id);
     let before_bytes = pre_tokenizers::without_byte_alphabet(&steps)
         .filter(|_| !normalizer.contains(&Normalizer::ByteLevel));
     if let Some(unk) = &entry.unk_token
-        && !vocabulary.ids.contains_key(unk)
+        && !vocabulary.names.contains(unk)
         && !added_tokens.iter().any(|token| token.content == *unk)
     {
         let reason = format!("{unk:?} is not in the vocabulary, so that there is no unknown token");

@@ -35,20 +35,24 @@ pub(super) struct Numbered {
 /// which order they are made.
 pub(super) fn find(candidates: &[Candidate], tokens: &TokenList, bytes: &[TokenId; 256]) -> Option<Numbered> {
     let is_built = |(id, token): (TokenId, &[u8])| matches!(*token, [byte] if bytes[usize::from(byte)] == id);
+    let (places, ends) = grouped(0..candidates.len(), |place| candidates[place].index);
     let mut building = Building {
         candidates,
         tokens,
         bytes,
-        table: MergeTable::with_capacity(candidates.len()),
+        table: MergeTable::with_capacity(candidates.len().min(tokens.len())),
         parts: vec![NOT_BUILT; candidates.len()],
         builds: tokens.iter().map(is_built).collect(),
         found: Vec::new(),
+        places,
+        ends,
     };
     // What a token is merged from is shorter, so all of one length are merged before any is put.
-    let (places, ends) = building.by_length();
+    let products = (0..building.ends.len()).filter(|&index| !building.places_of(index).is_empty());
+    let (products, ends) = grouped(products, |index| tokens.bytes(index).len());
     let starts = std::iter::once(0).chain(ends.iter().copied());
     for (length, (start, &end)) in starts.zip(&ends).enumerate() {
-        let same = &places[start..end];
+        let same = &products[start..end];
         if length <= Narrow::LONGEST {
             building.merge_together::<Narrow>(same, |bytes| key_at(bytes, 0, bytes.len()));
         } else if length <= Wide::LONGEST {
@@ -58,7 +62,28 @@ pub(super) fn find(candidates: &[Candidate], tokens: &TokenList, bytes: &[TokenI
         }
         building.put()?;
     }
-    if building.is_in_order() { Some(building.by_rank()) } else { building.renumbered(places) }
+    if building.is_in_order() { Some(building.by_rank()) } else { building.renumbered(&products) }
+}
+
+/// Items by a small number that each has, those of one number in order; and where those of each number end.
+fn grouped(
+    items: impl Iterator<Item = usize> + Clone,
+    number: impl Fn(usize) -> usize,
+) -> (Vec<usize>, Vec<usize>) {
+    let mut ends = vec![0; items.clone().map(&number).max().map_or(0, |most| most + 1)];
+    items.clone().for_each(|item| ends[number(item)] += 1);
+    let mut before = 0;
+    for end in &mut ends {
+        // Where they begin, until they are put there.
+        before += std::mem::replace(end, before);
+    }
+    let mut sorted = vec![0; before];
+    for item in items {
+        let end = &mut ends[number(item)];
+        sorted[*end] = item;
+        *end += 1;
+    }
+    (sorted, ends)
 }
 
 /// Merges while they are found. A candidate is given by its place, which is its rank.
@@ -72,13 +97,18 @@ struct Building<'a> {
     parts: Vec<(u32, u32)>,
     /// Of each token: do its bytes merge to it?
     builds: Vec<bool>,
-    /// Candidates whose bytes are merged to two symbols, and these.
+    /// Tokens whose bytes are merged to two symbols, and these.
     found: Vec<(usize, [u32; 2])>,
+    /// Candidates by their tokens, and where those of each token end.
+    places: Vec<usize>,
+    ends: Vec<usize>,
 }
 
-impl<'a> Building<'a> {
-    fn bytes(&self, place: usize) -> &'a [u8] {
-        self.tokens.bytes(self.candidates[place].index)
+impl Building<'_> {
+    /// The candidates of a token: the ways to make it.
+    fn places_of(&self, index: usize) -> &[usize] {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.places[start..self.ends[index]]
     }
 
     /// The token of a candidate.
@@ -92,49 +122,30 @@ impl<'a> Building<'a> {
         place.map_or_else(|| self.bytes[symbol as usize], |place| self.id(place as usize))
     }
 
-    /// All candidates, the shortest first, and where those of each length end.
-    fn by_length(&self) -> (Vec<usize>, Vec<usize>) {
-        let length = |place: usize| self.bytes(place).len();
-        let all = 0..self.candidates.len();
-        let mut ends = vec![0; all.clone().map(length).max().map_or(0, |longest| longest + 1)];
-        all.clone().for_each(|place| ends[length(place)] += 1);
-        let mut before = 0;
-        for end in &mut ends {
-            // Where they begin, until they are put there.
-            before += std::mem::replace(end, before);
-        }
-        let mut places = vec![0; all.len()];
-        for place in all {
-            let end = &mut ends[length(place)];
-            places[*end] = place;
-            *end += 1;
-        }
-        (places, ends)
-    }
-
-    /// Merges candidates that are no longer than rows of a width.
-    fn merge_together<W: Width>(&mut self, places: &[usize], row: impl Fn(&[u8]) -> W::Row) {
-        for group in places.chunks(TOGETHER) {
-            let some = |at: usize| group.get(at).map(|&place| row(self.bytes(place))).unwrap_or_default();
+    /// Merges tokens that are no longer than rows of a width.
+    fn merge_together<W: Width>(&mut self, products: &[usize], row: impl Fn(&[u8]) -> W::Row) {
+        for group in products.chunks(TOGETHER) {
+            let bytes = |index: usize| self.tokens.bytes(index);
+            let some = |at: usize| group.get(at).map(|&index| row(bytes(index))).unwrap_or_default();
             let merged = W::merge::<TOGETHER>(cpu::level(), &self.table, std::array::from_fn(some));
-            let found = group.iter().zip(&merged).filter_map(|(&place, merged)| {
+            let found = group.iter().zip(&merged).filter_map(|(&index, merged)| {
                 let row = W::left(merged).first_chunk().filter(|_| W::left(merged).len() == 2);
-                row.map(|&row| (place, row))
+                row.map(|&row| (index, row))
             });
             self.found.extend(found);
         }
     }
 
-    fn merge_long(&mut self, places: &[usize]) {
+    fn merge_long(&mut self, products: &[usize]) {
         let (scratch, watch) = (&mut Scratch::default(), crate::watch::Unwatched);
-        for &place in places {
-            let scratch = start(self.bytes(place), scratch);
+        for &index in products {
+            let scratch = start(self.tokens.bytes(index), scratch);
             // Nobody watches, so that nothing cancels.
             if merge::merge_by_heap(&self.table, scratch, &mut Ticker::new(&watch)).is_ok() {
                 merge::collect_into_first(scratch);
             }
             if let &[left, right] = &scratch.symbols[..] {
-                self.found.push((place, [left, right]));
+                self.found.push((index, [left, right]));
             }
         }
     }
@@ -144,15 +155,17 @@ impl<'a> Building<'a> {
     /// That of what is in the table some may rank higher than a candidate changes nothing: its own merge can only be the
     /// last one, of all that is left.
     fn put(&mut self) -> Option<()> {
-        for (place, [left, right]) in std::mem::take(&mut self.found) {
-            let is_from = |(a, b): (TokenId, TokenId)| (a, b) == (self.id_of(left), self.id_of(right));
-            if self.candidates[place].parts.is_none_or(is_from) {
-                if !self.table.insert(left, right, BYTES + narrow(place)) {
-                    return None;
-                }
-                self.parts[place] = (left, right);
-                self.builds[self.candidates[place].index] = true;
+        for (index, [left, right]) in std::mem::take(&mut self.found) {
+            let parts = (self.id_of(left), self.id_of(right));
+            let is_from =
+                |&&place: &&usize| self.candidates[place].parts.is_none_or(|listed| listed == parts);
+            let mut places = self.places_of(index).iter().filter(is_from);
+            let Some(&place) = places.next() else { continue };
+            if places.next().is_some() || !self.table.insert(left, right, BYTES + narrow(place)) {
+                return None;
             }
+            self.parts[place] = (left, right);
+            self.builds[index] = true;
         }
         Some(())
     }
@@ -170,10 +183,11 @@ impl<'a> Building<'a> {
         Numbered { table: self.table, parts: self.parts, ids, builds: self.builds }
     }
 
-    /// With numbers of their own. `places` has all candidates, parts before products.
-    fn renumbered(self, mut places: Vec<usize>) -> Option<Numbered> {
-        places.retain(|&place| self.parts[place] != NOT_BUILT);
-        let places = in_order(&self.parts, places)?;
+    /// With numbers of their own. `products` are tokens, parts before what is made of them.
+    fn renumbered(self, products: &[usize]) -> Option<Numbered> {
+        let is_made = |&place: &usize| self.parts[place] != NOT_BUILT;
+        let places = products.iter().flat_map(|&index| self.places_of(index)).copied().filter(is_made);
+        let places = in_order(&self.parts, places.collect())?;
         let mut numbers: Vec<u32> = (0..BYTES).chain(self.parts.iter().map(|_| NO_MERGE)).collect();
         let products = places.iter().map(|&place| self.id(place));
         let mut numbered = Numbered {

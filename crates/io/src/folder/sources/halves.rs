@@ -62,8 +62,8 @@ pub(super) struct Cut<'a> {
 
 impl Cut<'_> {
     /// The merge that undoes it, its tokens as they are written.
-    pub(super) fn merge(&self, written: impl Fn(&[u8]) -> String) -> MergeEntry {
-        MergeEntry::Pair(written(self.first), written(self.second))
+    pub(super) fn merge(&self, written: impl Fn(&[u8]) -> String) -> MergeEntry<'static> {
+        MergeEntry::Pair(written(self.first).into(), written(self.second).into())
     }
 }
 

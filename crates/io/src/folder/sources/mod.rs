@@ -18,9 +18,9 @@ use crate::tokenizer_json::{File, Kind, MergeEntry, Model, VocabEntries};
 use crate::{contents, detect, manifest, vocab_merges, vocab_txt};
 
 /// A vocabulary on its way to a tokenizer.
-pub(super) struct Source {
+pub(super) struct Source<'a> {
     /// What a tokenizer.json would say.
-    pub(super) file: File,
+    pub(super) file: File<'a>,
     /// The name of the file that it is from.
     pub(super) name: String,
     /// Are the stages those of `file`, whatever the class builds?
@@ -52,7 +52,7 @@ pub(super) fn find(
     settings: &mut Settings,
     is_listed: impl Fn(&str) -> bool,
     report: &mut Report,
-) -> Result<Option<Source>> {
+) -> Result<Option<Source<'static>>> {
     let is_there = |name: &str| !name.is_empty() && is_listed(name) && folder.join(name).is_file();
     let names = GENERAL.into_iter().chain([recipe.vocabulary]);
     let Some(name) = names.into_iter().find(|name| is_there(name)) else { return Ok(None) };
@@ -97,25 +97,26 @@ pub(super) fn find(
 }
 
 /// `vocab.json` and `merges.txt`.
-fn pair(vocab: &[u8], merges: &[u8], in_merges: impl Fn(Error) -> Error) -> Result<File> {
+fn pair(vocab: &[u8], merges: &[u8], in_merges: impl Fn(Error) -> Error) -> Result<File<'static>> {
     let vocab = vocab_merges::read_vocab(vocab)?;
+    let vocab = vocab.into_iter().map(|(token, id)| (token.into_owned().into(), id)).collect();
     let merges = vocab_merges::read_merges(merges).map_err(in_merges)?;
-    Ok(of_model(Model {
-        merges: Some(merges.into_iter().map(|line| MergeEntry::Pair(line.left, line.right)).collect()),
-        ..model(Kind::Bpe, VocabEntries::Object(vocab))
-    }))
+    let owned = |text: &str| text.to_owned().into();
+    let merges = merges.into_iter().map(|line| MergeEntry::Pair(owned(line.left), owned(line.right)));
+    Ok(of_model(Model { merges: Some(merges.collect()), ..model(Kind::Bpe, VocabEntries::Object(vocab)) }))
 }
 
 /// `vocab.txt`.
-fn words(bytes: &[u8], report: &mut Report) -> Result<File> {
+fn words(bytes: &[u8], report: &mut Report) -> Result<File<'static>> {
     let tokens = vocab_txt::read(bytes, report)?;
+    let tokens = tokens.into_iter().map(|(token, id)| (token.into(), id)).collect();
     Ok(of_model(model(Kind::WordPiece, VocabEntries::Object(tokens))))
 }
 
-fn model(kind: Kind, vocab: VocabEntries) -> Model {
+fn model(kind: Kind, vocab: VocabEntries<'static>) -> Model<'static> {
     Model { name: Some(kind.name().to_owned()), vocab: Some(vocab), ..Model::default() }
 }
 
-fn of_model(model: Model) -> File {
+fn of_model(model: Model<'static>) -> File<'static> {
     File { model, ..File::default() }
 }

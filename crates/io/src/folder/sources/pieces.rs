@@ -1,5 +1,6 @@
 //! SentencePiece models, as transformers takes them apart: pieces and scores, or pieces and the
 //! merges that they imply. What that library itself would do with a text plays no part.
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use base64::Engine as _;
@@ -19,7 +20,7 @@ use crate::tokenizer_json::{File, Kind, MergeEntry, Model, VocabEntries};
 
 /// What was read, and the tokens of parts.
 pub(super) struct Read {
-    pub(super) file: File,
+    pub(super) file: File<'static>,
     pub(super) roles: Vec<(&'static str, String)>,
 }
 
@@ -64,7 +65,7 @@ pub(super) fn read(
             Some(arrange) => arrange(settings, scored)?.into_iter().map(|(text, _)| text).collect(),
             None => scored.into_iter().map(|(text, _)| text).collect(),
         };
-        let vocab = pieces.into_iter().zip(0..).collect();
+        let vocab = pieces.into_iter().map(Cow::Owned).zip(0..).collect();
         Model { merges: Some(merges), ..model(kind, VocabEntries::Object(vocab)) }
     } else {
         settings.set("unk_id", json!(contents.unk_id));
@@ -99,7 +100,7 @@ pub(super) fn read(
 
 /// Merges in the order of what they make, of those that make the same the one with the shorter
 /// first half first: a piece of two pieces ranks as its id, whatever its score.
-fn merges(pieces: &[(String, f64)]) -> Result<Vec<MergeEntry>> {
+fn merges(pieces: &[(String, f64)]) -> Result<Vec<MergeEntry<'static>>> {
     let bytes = || pieces.iter().map(|(text, _)| text.as_bytes());
     let mut halves = Halves::of((0..).zip(bytes()));
     let mut merges = Vec::new();
@@ -112,15 +113,15 @@ fn merges(pieces: &[(String, f64)]) -> Result<Vec<MergeEntry>> {
 }
 
 /// A token that the folder names by its id takes the place of the piece there.
-fn rename(entry: &mut Model, settings: &Settings) {
+fn rename(entry: &mut Model<'_>, settings: &Settings) {
     let Some(VocabEntries::Object(vocab)) = &mut entry.vocab else { return };
-    let mut texts: HashSet<String> = vocab.iter().map(|(text, _)| text.clone()).collect();
+    let mut texts: HashSet<String> = vocab.iter().map(|(text, _)| text.clone().into_owned()).collect();
     for (&id, token) in &settings.tokens.by_id {
         // A piece stands at the place that is its id.
         let Some((text, _)) = usize::try_from(id).ok().and_then(|id| vocab.get_mut(id)) else { continue };
         if texts.insert(token.content.clone()) {
-            texts.remove(text);
-            text.clone_from(&token.content);
+            texts.remove(&**text);
+            *text = Cow::Owned(token.content.clone());
         }
     }
 }
@@ -135,7 +136,7 @@ fn roles(contents: &Contents<'_>) -> Vec<(&'static str, String)> {
 }
 
 /// What stands around a model where no class says it: no prefix, and no white space removed.
-fn around(entry: Model, precompiled: Option<Value>, byte_fallback: bool) -> File {
+fn around(entry: Model<'static>, precompiled: Option<Value>, byte_fallback: bool) -> File<'static> {
     let mark =
         |from: &str, to: &str| json!({ "type": "Replace", "pattern": { "String": from }, "content": to });
     let normalizers: Vec<Value> = precompiled.into_iter().chain([mark(" ", "▁")]).collect();

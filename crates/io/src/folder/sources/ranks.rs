@@ -19,7 +19,7 @@ const SPLIT: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N
 const RESERVED_LIMIT: u64 = 1 << 20;
 
 /// A file of tiktoken. What the folder names behind the ranks gets its id by tokens in between.
-pub(super) fn tiktoken(bytes: &[u8], settings: &Settings, report: &mut Report) -> Result<File> {
+pub(super) fn tiktoken(bytes: &[u8], settings: &Settings, report: &mut Report) -> Result<File<'static>> {
     let by_id = &settings.tokens.by_id;
     let named: Vec<TokenId> = by_id.keys().filter_map(|&id| TokenId::try_from(id).ok()).collect();
     let description = tiktoken::parse(bytes, &Split::Whole, &named, report)?;
@@ -48,7 +48,7 @@ pub(super) fn tiktoken(bytes: &[u8], settings: &Settings, report: &mut Report) -
 }
 
 /// A tekken.json, as transformers has it without Mistral's own library.
-pub(super) fn tekken(bytes: &[u8], report: &mut Report) -> Result<File> {
+pub(super) fn tekken(bytes: &[u8], report: &mut Report) -> Result<File<'static>> {
     let description = tekken::parse(bytes, report)?;
     let Some(Split::Pattern(split)) = description.split() else {
         return Err(Error::internal("a tekken.json without a pattern"));
@@ -73,18 +73,18 @@ fn special(content: String) -> AddedTokenEntry {
 }
 
 /// Merges rank as what they make; of those that make the same, the one with the lower first half.
-fn of_ranks(tokens: &TokenList, named: &[(TokenId, &str)], split: &str) -> Result<File> {
+fn of_ranks(tokens: &TokenList, named: &[(TokenId, &str)], split: &str) -> Result<File<'static>> {
     let mut halves = Halves::of(tokens.iter());
     let mut vocab = Vec::with_capacity(tokens.len() + named.len());
     let mut merges = Vec::new();
     // They are in the order of their ids, which is that of the ranks.
     for (id, token) in tokens.iter() {
-        vocab.push((byte_alphabet::write(token), id));
+        vocab.push((byte_alphabet::write(token).into(), id));
         let mut cuts = halves.cut(token)?;
         cuts.sort_by_key(|cut| cut.id);
         merges.extend(cuts.iter().map(|cut| cut.merge(byte_alphabet::write)));
     }
-    vocab.extend(named.iter().map(|(id, name)| ((*name).to_owned(), *id)));
+    vocab.extend(named.iter().map(|(id, name)| ((*name).to_owned().into(), *id)));
     let bytes = |use_regex: bool, trim_offsets: bool, add_prefix_space: bool| {
         json!({
             "type": "ByteLevel",
