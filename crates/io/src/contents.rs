@@ -23,7 +23,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
         if metadata.len() > FILE_LIMIT {
             return Err(too_large());
         }
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
         // Pipes have no size; one more than the limit shows whether there is more.
         File::open(path)?.take(FILE_LIMIT + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > FILE_LIMIT {
@@ -59,7 +59,7 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
         return Err(Error::format(Defect::WrongKind, format!("the file is {what}")));
     }
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    std::str::from_utf8(bytes).map_err(|error| {
+    simdutf8::compat::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
         let line = bytes[..at].split(|&byte| byte == b'\n').count();
         let error = match error.error_len() {

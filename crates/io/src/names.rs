@@ -18,13 +18,25 @@ pub(crate) struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// The entries of a file, which are fewer than 2^32. Of equal tokens the last id counts, at the first place.
-    pub(crate) fn new(entries: impl IntoIterator<Item = (Cow<'a, str>, TokenId)>) -> Self {
-        let entries = entries.into_iter();
-        let mut names = Self::with_capacity(entries.size_hint().0);
-        for (token, id) in entries {
-            names.insert(token, id);
+    pub(crate) fn new(mut entries: Vec<(Cow<'a, str>, TokenId)>) -> Self {
+        let hasher = RandomState::default();
+        let mut places: HashTable<u32> = HashTable::with_capacity(entries.len());
+        let mut count = 0;
+        for at in 0..entries.len() {
+            let (token, id) = &entries[at];
+            let of = |place: u32| &*entries[place as usize].0;
+            let hash = |&place: &u32| hasher.hash_one(of(place));
+            match places.entry(hasher.hash_one(&**token), |&other| of(other) == token, hash) {
+                Entry::Occupied(place) => entries[*place.get() as usize].1 = *id,
+                Entry::Vacant(slot) => {
+                    slot.insert(count as u32);
+                    entries.swap(count, at);
+                    count += 1;
+                }
+            }
         }
-        names
+        entries.truncate(count);
+        Self { entries, places, hasher }
     }
 
     /// None yet, with room for so many.
@@ -119,17 +131,18 @@ mod tests {
 
     #[test]
     fn the_last_id_of_a_token_counts() {
-        let mut names = Names::new([("a".into(), 5), ("b".into(), 6), ("a".into(), 7)]);
-        assert_eq!(names.iter().collect::<Vec<_>>(), [("a", 7), ("b", 6)]);
+        let entries = [("a", 5), ("b", 6), ("a", 7), ("b", 8), ("c", 1), ("b", 6)];
+        let mut names = Names::new(entries.into_iter().map(|(token, id)| (token.into(), id)).collect());
+        assert_eq!(names.iter().collect::<Vec<_>>(), [("a", 7), ("b", 6), ("c", 1)]);
         assert_eq!(names.insert("b".into(), 9), Some((1, 6)));
-        assert_eq!((names.get("b"), names.get("c"), names.place("b")), (Some(9), None, Some(1)));
+        assert_eq!((names.get("b"), names.get("d"), names.place("c")), (Some(9), None, Some(2)));
         assert!(names.contains("a") && !names.contains(""));
     }
 
     #[test]
     fn joined_tokens_are_found_wherever_they_stand() {
         let tokens = ["a", "b", "ab", "ba", "abb", "bab", "aa"];
-        let names = Names::new(tokens.into_iter().zip(0..).map(|(token, id)| (token.into(), id)));
+        let names = Names::new(tokens.into_iter().map(Cow::Borrowed).zip(0..).collect());
         let mut joining = Joining::default();
         for (left, right) in
             [("a", "b"), ("b", "a"), ("a", "b"), ("b", "ab"), ("ba", "b"), ("ab", "b"), ("a", "a")]

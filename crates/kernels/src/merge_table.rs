@@ -72,36 +72,54 @@ impl MergeTable {
     /// Puts an entry, unless its key is there; says whether it was put. Nothing is put beyond
     /// [`NO_MERGE`].
     pub fn insert(&mut self, left: u32, right: u32, value: u32) -> bool {
-        if left.max(right).max(value) >= NO_MERGE || self.get(left, right) != NO_MERGE {
+        if left.max(right).max(value) >= NO_MERGE {
             return false;
         }
-        self.len += 1;
         if left | right < 256 {
-            self.grid[(left << 8 | right) as usize] = value;
-            return true;
+            let place = &mut self.grid[(left << 8 | right) as usize];
+            let is_new = *place == NO_MERGE;
+            if is_new {
+                *place = value;
+                self.len += 1;
+            }
+            return is_new;
         }
         let entry = key(left, right) << KEY | u64::from(value);
-        if self.is_crowded() || !put(&mut self.buckets, entry, self.seed, self.shift) {
-            self.rebuild(entry);
+        if self.is_crowded() {
+            self.rebuild(&[]);
         }
+        match put(&mut self.buckets, entry, self.seed, self.shift) {
+            Put::There => return false,
+            Put::Here => {}
+            Put::Nowhere => self.rebuild(&[entry]),
+        }
+        self.len += 1;
         true
     }
 
+    /// Brings near what is looked at to put an entry.
+    #[inline]
+    pub fn expect(&self, left: u32, right: u32) {
+        self.ask(left, right);
+    }
+
     fn is_crowded(&self) -> bool {
-        self.len * 2 > self.buckets.len() * SLOTS
+        (self.len + 1) * 2 > self.buckets.len() * SLOTS
     }
 
     /// Finds another seed, and more room where it is needed.
-    fn rebuild(&mut self, added: u64) {
+    fn rebuild(&mut self, added: &[u64]) {
         let mut bits = 64 - self.shift + u32::from(self.is_crowded());
         let old = std::mem::replace(&mut self.buckets, Table::filled(Bucket([EMPTY; SLOTS]), 0));
-        let entries = old.iter().flat_map(|bucket| bucket.0).filter(|&slot| slot != EMPTY).chain([added]);
+        let entries =
+            old.iter().flat_map(|bucket| bucket.0).filter(|&slot| slot != EMPTY).chain(added.iter().copied());
         loop {
             self.shift = 64 - bits;
             for _ in 0..8 {
                 self.seed = self.seed.wrapping_mul(0x2545_f491_4f6c_dd1d).rotate_left(23) | 1;
                 self.buckets = Table::filled(Bucket([EMPTY; SLOTS]), 1 << bits);
-                if entries.clone().all(|entry| put(&mut self.buckets, entry, self.seed, self.shift)) {
+                let mut put = |entry| put(&mut self.buckets, entry, self.seed, self.shift) == Put::Here;
+                if entries.clone().all(&mut put) {
                     return;
                 }
             }
@@ -199,16 +217,31 @@ fn home(key: u64, seed: u64, shift: u32) -> usize {
     (key.wrapping_mul(seed) >> shift) as usize
 }
 
-fn put(buckets: &mut [Bucket], entry: u64, seed: u64, shift: u32) -> bool {
+/// What became of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Put {
+    Here,
+    /// Its key is there already.
+    There,
+    /// There is no room where it would be looked for.
+    Nowhere,
+}
+
+fn put(buckets: &mut [Bucket], entry: u64, seed: u64, shift: u32) -> Put {
     let home = home(entry >> KEY, seed, shift);
     let mask = buckets.len() - 1;
     for at in home..home + MAX_PROBE {
-        if let Some(slot) = buckets[at & mask].0.iter_mut().find(|slot| **slot == EMPTY) {
-            *slot = entry;
-            return true;
+        for slot in &mut buckets[at & mask].0 {
+            if *slot == EMPTY {
+                *slot = entry;
+                return Put::Here;
+            }
+            if *slot >> KEY == entry >> KEY {
+                return Put::There;
+            }
         }
     }
-    false
+    Put::Nowhere
 }
 
 #[cfg(test)]

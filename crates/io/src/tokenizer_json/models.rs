@@ -133,6 +133,10 @@ pub(crate) fn report_shared_ids(
     field: &str,
     report: &mut Report,
 ) -> Result<()> {
+    // As they are in most files.
+    if names.iter().is_sorted_by(|(_, a), (_, b)| a < b) {
+        return Ok(());
+    }
     let mut by_id: Vec<(TokenId, &str)> = names.iter().map(|(token, id)| (id, token)).collect();
     by_id.sort_unstable();
     let mut shared = by_id.chunk_by(|a, b| a.0 == b.0).filter(|tokens| tokens.len() > 1).peekable();

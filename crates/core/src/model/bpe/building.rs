@@ -12,6 +12,9 @@ use super::canonical::{BYTES, NOT_BUILT, TOGETHER, start};
 use super::order::in_order;
 use super::{Scratch, merge};
 
+/// Entries that are brought near before they are put.
+const AHEAD: usize = 8;
+
 /// What may be a product, in order of rank.
 pub(super) struct Candidate {
     /// Its place in the list of tokens.
@@ -39,11 +42,11 @@ pub(super) fn find(candidates: &[Candidate], tokens: &TokenList, bytes: &[TokenI
     let mut building = Building {
         candidates,
         tokens,
-        bytes,
         table: MergeTable::with_capacity(candidates.len().min(tokens.len())),
         parts: vec![NOT_BUILT; candidates.len()],
         builds: tokens.iter().map(is_built).collect(),
         found: Vec::new(),
+        ids: bytes.iter().copied().chain(candidates.iter().map(|one| tokens.id(one.index))).collect(),
         places,
         ends,
     };
@@ -90,7 +93,6 @@ fn grouped(
 struct Building<'a> {
     candidates: &'a [Candidate],
     tokens: &'a TokenList,
-    bytes: &'a [TokenId; 256],
     /// The symbol of each candidate is its rank behind those of bytes.
     table: MergeTable,
     /// Of each candidate.
@@ -99,6 +101,8 @@ struct Building<'a> {
     builds: Vec<bool>,
     /// Tokens whose bytes are merged to two symbols, and these.
     found: Vec<(usize, [u32; 2])>,
+    /// The token of each symbol.
+    ids: Vec<TokenId>,
     /// Candidates by their tokens, and where those of each token end.
     places: Vec<usize>,
     ends: Vec<usize>,
@@ -109,17 +113,6 @@ impl Building<'_> {
     fn places_of(&self, index: usize) -> &[usize] {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.places[start..self.ends[index]]
-    }
-
-    /// The token of a candidate.
-    fn id(&self, place: usize) -> TokenId {
-        self.tokens.id(self.candidates[place].index)
-    }
-
-    /// The token of a symbol.
-    fn id_of(&self, symbol: u32) -> TokenId {
-        let place = symbol.checked_sub(BYTES);
-        place.map_or_else(|| self.bytes[symbol as usize], |place| self.id(place as usize))
     }
 
     /// Merges tokens that are no longer than rows of a width.
@@ -155,8 +148,12 @@ impl Building<'_> {
     /// That of what is in the table some may rank higher than a candidate changes nothing: its own merge can only be the
     /// last one, of all that is left.
     fn put(&mut self) -> Option<()> {
-        for (index, [left, right]) in std::mem::take(&mut self.found) {
-            let parts = (self.id_of(left), self.id_of(right));
+        let found = std::mem::take(&mut self.found);
+        for (at, &(index, [left, right])) in found.iter().enumerate() {
+            if let Some(&(_, [left, right])) = found.get(at + AHEAD) {
+                self.table.expect(left, right);
+            }
+            let parts = (self.ids[left as usize], self.ids[right as usize]);
             let is_from =
                 |&&place: &&usize| self.candidates[place].parts.is_none_or(|listed| listed == parts);
             let mut places = self.places_of(index).iter().filter(is_from);
@@ -178,9 +175,7 @@ impl Building<'_> {
 
     /// With the symbols that they have.
     fn by_rank(self) -> Numbered {
-        let products = (0..self.candidates.len()).map(|place| self.id(place));
-        let ids = self.bytes.iter().copied().chain(products).collect();
-        Numbered { table: self.table, parts: self.parts, ids, builds: self.builds }
+        Numbered { table: self.table, parts: self.parts, ids: self.ids, builds: self.builds }
     }
 
     /// With numbers of their own. `products` are tokens, parts before what is made of them.
@@ -189,20 +184,23 @@ impl Building<'_> {
         let places = products.iter().flat_map(|&index| self.places_of(index)).copied().filter(is_made);
         let places = in_order(&self.parts, places.collect())?;
         let mut numbers: Vec<u32> = (0..BYTES).chain(self.parts.iter().map(|_| NO_MERGE)).collect();
-        let products = places.iter().map(|&place| self.id(place));
-        let mut numbered = Numbered {
-            table: MergeTable::with_capacity(places.len()),
-            parts: Vec::with_capacity(places.len()),
-            ids: self.bytes.iter().copied().chain(products).collect(),
-            builds: self.builds,
-        };
-        for (number, place) in (BYTES..).zip(places) {
+        for (number, &place) in (BYTES..).zip(&places) {
             numbers[BYTES as usize + place] = number;
-            let (left, right) = self.parts[place];
-            let parts = (numbers[left as usize], numbers[right as usize]);
-            numbered.table.insert(parts.0, parts.1, number);
-            numbered.parts.push(parts);
         }
-        Some(numbered)
+        let renumbered = |&place: &usize| {
+            let (left, right) = self.parts[place];
+            (numbers[left as usize], numbers[right as usize])
+        };
+        let parts: Vec<(u32, u32)> = places.iter().map(renumbered).collect();
+        let mut table = MergeTable::with_capacity(parts.len());
+        for (at, &(left, right)) in parts.iter().enumerate() {
+            if let Some(&(left, right)) = parts.get(at + AHEAD) {
+                table.expect(left, right);
+            }
+            table.insert(left, right, BYTES + narrow(at));
+        }
+        let bytes = (0..BYTES as usize).chain(places.iter().map(|&place| BYTES as usize + place));
+        let ids = bytes.map(|symbol| self.ids[symbol]).collect();
+        Some(Numbered { table, parts, ids, builds: self.builds })
     }
 }
