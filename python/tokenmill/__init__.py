@@ -23,7 +23,6 @@ from ._core import (
     register_hook,
 )
 from ._load import load
-from ._train import train
 from .errors import (
     FormatError,
     HookError,
@@ -37,9 +36,41 @@ from .errors import (
     UnknownTokenError,
     VocabularyError,
 )
-from .explain import Explanation
-from .ragged import Ragged
-from .stages import Audit, Plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._train import train
+    from .explain import Explanation
+    from .ragged import Ragged
+    from .stages import Audit, Plan
+else:
+    # What only looks at a tokenizer, or makes one, comes when it is asked for: a process that loads one and
+    # encodes is not to wait for it.
+    _HOMES = {
+        "Audit": "stages",
+        "Explanation": "explain",
+        "Plan": "stages",
+        "Ragged": "ragged",
+        "explain": "explain",
+        "ragged": "ragged",
+        "stages": "stages",
+        "train": "_train",
+    }
+
+    def __getattr__(name):
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        module = import_module(f".{home}", __name__)
+        value = module if name == home else getattr(module, name)
+        globals()[name] = value
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *_HOMES})
+
 
 __all__ = [
     "Audit",

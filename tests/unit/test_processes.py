@@ -368,6 +368,29 @@ def test_numpy_comes_with_the_first_array(native: Any) -> None:
     assert "numpy" in loaded_after(statement)
 
 
+def test_importing_brings_nothing_else(native: Any) -> None:
+    assert loaded_after("import tokenmill") - loaded_after("pass") <= {"tokenmill", "__future__"}
+
+
+def test_names_that_wait_are_all_there(native: Any) -> None:
+    script = """
+        import tokenmill
+        assert {*tokenmill.__all__} <= {*dir(tokenmill)}
+        assert tokenmill.stages.Plan is tokenmill.Plan and tokenmill.train is tokenmill.train
+        from tokenmill import *
+        print(Audit.__module__, Explanation.__module__, Ragged.__module__, train.__name__)
+        try:
+            tokenmill.trian
+        except AttributeError as error:
+            print(error)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    names, error = done.stdout.splitlines()
+    assert names == "tokenmill.stages tokenmill.explain tokenmill.ragged train"
+    assert error == "module 'tokenmill' has no attribute 'trian'"
+
+
 def test_nothing_is_printed(native: Any, tmp_path: Path) -> None:
     script = """
         import sys, tokenmill

@@ -182,7 +182,7 @@ impl Building<'_> {
     fn renumbered(self, products: &[usize]) -> Option<Numbered> {
         let is_made = |&place: &usize| self.parts[place] != NOT_BUILT;
         let places = products.iter().flat_map(|&index| self.places_of(index)).copied().filter(is_made);
-        let places = in_order(&self.parts, places.collect())?;
+        let places = in_order(&self.parts, &places.collect::<Vec<_>>())?;
         let mut numbers: Vec<u32> = (0..BYTES).chain(self.parts.iter().map(|_| NO_MERGE)).collect();
         for (number, &place) in (BYTES..).zip(&places) {
             numbers[BYTES as usize + place] = number;

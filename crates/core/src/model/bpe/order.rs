@@ -5,7 +5,7 @@
 //! proves it.
 use std::collections::BTreeMap;
 
-use super::canonical::BYTES;
+use super::canonical::{BYTES, NOT_BUILT};
 
 /// What is merged from one of a higher rank. A product is given by its place among all, in order of rank.
 struct Follower {
@@ -21,11 +21,16 @@ struct Follower {
 /// Those products that merging makes, in order of their new numbers. `parts` has of each product what merging makes it
 /// from: bytes, and behind them the places of products; `places` are these products, each behind its parts. `None` where
 /// no numbers say in which order merging makes them.
-pub(super) fn in_order(parts: &[(u32, u32)], mut places: Vec<usize>) -> Option<Vec<usize>> {
+pub(super) fn in_order(parts: &[(u32, u32)], places: &[usize]) -> Option<Vec<usize>> {
     let mut followers = BTreeMap::new();
-    for &place in &places {
+    // Nearly none follows, so that the map is seldom asked.
+    let mut follows = vec![false; parts.len()];
+    for &place in places {
         let (left, right) = parts[place];
-        let root = |part: u32| root(&followers, part);
+        let root = |part: u32| match self::place(part) {
+            Some(place) if follows[place] => root(&followers, part),
+            place => place,
+        };
         if root(left).max(root(right)) < Some(place) {
             continue;
         }
@@ -36,6 +41,7 @@ pub(super) fn in_order(parts: &[(u32, u32)], mut places: Vec<usize>) -> Option<V
         let (later, taken) = if is_right { (left, right) } else { (right, left) };
         let (root, behind) = (root(later)?, self::place(later)?);
         followers.insert(place, Follower { root, behind, taken, is_right });
+        follows[place] = true;
     }
     if !is_sound(&followers, parts) {
         return None;
@@ -45,10 +51,9 @@ pub(super) fn in_order(parts: &[(u32, u32)], mut places: Vec<usize>) -> Option<V
     for (&place, follower) in followers.iter().rev() {
         following.entry(follower.behind).or_default().push(place);
     }
-    places.sort_unstable();
     let mut ordered = Vec::with_capacity(places.len());
     let mut next = Vec::new();
-    for root in places.into_iter().filter(|place| !followers.contains_key(place)) {
+    for root in (0..parts.len()).filter(|&place| parts[place] != NOT_BUILT && !follows[place]) {
         next.push(root);
         // Of two that follow the same one that with the lower rank comes first, with all that follows it.
         while let Some(place) = next.pop() {
