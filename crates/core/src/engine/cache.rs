@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT, ShortTable, Value};
+use tokenmill_kernels::short_table::{self, INLINE, Key, NumberTable, SHORT, ShortTable, Value};
 
 use crate::ids::{TokenId, narrow};
 use crate::model::Model;
@@ -38,7 +38,7 @@ const AHEAD: usize = 8;
 #[derive(Debug)]
 pub(super) struct Seed {
     /// Each holds what there was no place for in the one before.
-    tables: Vec<ShortTable>,
+    tables: Vec<NumberTable>,
 }
 
 impl Seed {
@@ -53,16 +53,14 @@ impl Seed {
             tokens.map(|(_, (id, bytes))| (short_table::key_at(bytes, 0, bytes.len()), id)).collect();
         let mut tables = Vec::new();
         while tables.is_empty() || !left.is_empty() {
-            // Two places a bucket, at most four in five of them taken.
-            let buckets = (left.len() * 5 / 8).max(2).next_power_of_two();
-            let mut table = ShortTable::new(buckets.trailing_zeros());
+            let mut table = NumberTable::for_keys(left.len());
             let mut without = Vec::new();
             for (at, &(key, id)) in left.iter().enumerate() {
                 if let Some(&(next, _)) = left.get(at + AHEAD) {
                     table.prefetch(short_table::hash(next));
                 }
                 // Of tokens with the same bytes the last counts, as in the vocabulary.
-                if !table.insert(key, short_table::hash(key), Value::of(&[id])) {
+                if !table.insert(key, short_table::hash(key), id) {
                     without.push((key, id));
                 }
             }
@@ -77,7 +75,7 @@ impl Seed {
         for table in &self.tables {
             let found = table.get(key, hash);
             if found.is_some() || !table.overflows(hash) {
-                return found;
+                return found.map(|id| Value::of(&[id]));
             }
         }
         None
@@ -90,7 +88,7 @@ impl Seed {
 
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
-        self.tables.iter().map(ShortTable::memory).sum()
+        self.tables.iter().map(NumberTable::memory).sum()
     }
 }
 

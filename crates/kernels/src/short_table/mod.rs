@@ -4,9 +4,12 @@
 //! pretokens never have the same key and comparing keys is comparing texts. An entry holds up to
 //! three ids beside its key; two entries share a line of 64 bytes. The parts of a text are looked up [many at a
 //! time](parts).
+mod numbers;
 pub mod parts;
 
 use crate::huge::Table;
+
+pub use numbers::NumberTable;
 
 /// So long may a pretoken be.
 pub const SHORT: usize = 15;
