@@ -148,29 +148,28 @@ impl Row<'_> {
         // To the end of the text, if that is near: then the windows share as much as they can.
         let rest = end - from - Wide::LONGEST;
         let others = rest.div_ceil(STEP);
-        let starts: [usize; TOGETHER] = std::array::from_fn(|window| match others {
-            0..TOGETHER => from + rest * window.min(others) / others.max(1),
-            _ => from + STEP * window,
-        });
         let count = TOGETHER.min(others + 1);
+        let starts: [usize; TOGETHER] = std::array::from_fn(|window| match (window, others) {
+            (0, _) => from,
+            (_, 0..TOGETHER) => self.character(from + rest * window.min(others) / others.max(1)),
+            _ => self.character(from + STEP * window),
+        });
         let ends = starts.map(|start| end.min(start + Wide::LONGEST));
-        let window = |at: usize| {
-            // Where a character is cut, what is left of it is no symbol of the text.
-            let is_within = |&&byte: &&u8| byte & 0xc0 == 0x80;
-            let within = self.text[starts[at]..].iter().take(3).take_while(is_within).count();
-            let start = starts[at] + if at > 0 { within } else { 0 };
-            (start, wide_row(if at < count { &self.text[start..ends[at]] } else { &[] }))
-        };
-        let windows: [_; TOGETHER] = std::array::from_fn(window);
+        let row = |at: usize| wide_row(if at < count { &self.text[starts[at]..ends[at]] } else { &[] });
         let (level, table) = (cpu::level(), &self.merges.table);
-        let row = |at: usize| windows[at].1;
         if count <= 4 {
             let merged = Wide::merge::<4>(level, table, std::array::from_fn(row));
-            self.join(&windows.map(|(start, _)| start)[..count], &ends, &merged)
+            self.join(&starts[..count], &ends, &merged)
         } else {
             let merged = Wide::merge::<TOGETHER>(level, table, std::array::from_fn(row));
-            self.join(&windows.map(|(start, _)| start)[..count], &ends, &merged)
+            self.join(&starts[..count], &ends, &merged)
         }
+    }
+
+    /// Where the next character begins: what is left of one that is cut is no symbol of the text.
+    fn character(&self, place: usize) -> usize {
+        let is_within = |&&byte: &&u8| byte & 0xc0 == 0x80;
+        place + self.text[place..].iter().take(3).take_while(is_within).count()
     }
 
     /// Goes on by the symbols of windows, from one to the next where they have the same.
