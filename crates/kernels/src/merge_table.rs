@@ -139,12 +139,6 @@ impl MergeTable {
         if left | right < 256 {
             return self.grid[(left << 8 | right) as usize];
         }
-        self.get_product(left, right)
-    }
-
-    /// As [`Self::get`], for pairs that are not both bytes.
-    #[inline]
-    pub fn get_product(&self, left: u32, right: u32) -> u32 {
         self.get_key(key(left, right))
     }
 

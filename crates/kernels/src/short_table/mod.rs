@@ -230,14 +230,7 @@ impl ShortTable {
         None
     }
 
-    /// Is there a key without a place in the bucket of this hash, which [may](Self::insert) have none at all?
-    #[inline]
-    pub fn overflows(&self, hash: u64) -> bool {
-        self.buckets[self.home(hash)].overflows()
-    }
-
-    /// Puts a key, or changes its value. False where all its places are taken; then its bucket
-    /// [overflows](Self::overflows).
+    /// Puts a key, or changes its value. False where all its places are taken.
     pub fn insert(&mut self, key: Key, hash: u64, value: Value) -> bool {
         let home = self.home(hash);
         let mask = self.buckets.len() - 1;
@@ -326,7 +319,7 @@ mod tests {
                 }
                 let new = value(i as u32);
                 let is_put = table.insert(key, hash(key), new);
-                prop_assert!(is_put || table.overflows(hash(key)));
+                prop_assert!(is_put || table.buckets[table.home(hash(key))].overflows());
                 if is_put {
                     map.insert(key, new);
                 } else {
