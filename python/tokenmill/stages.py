@@ -6,7 +6,7 @@ for one by its name. Printed, they are tables for people; ``to_dict()`` is for p
 >>> import tokenmill
 >>> tok = tokenmill.train(texts=["low lower lowest"] * 3, vocab_size=260)
 >>> tok.plan()["model"].path
-'BPE over bytes'
+'BPE over bytes, side by side'
 >>> tok.audit(seconds=0.1)["decoding"].guarantee
 'linear'
 """

@@ -80,7 +80,7 @@ def test_plan_has_a_part_for_each_stage(native: Any, saved: Path) -> None:
     assert len(plan) == len(STAGES)
     assert plan["added tokens"].path == "one search"
     assert plan["pre-tokenization"].path == "scanner"
-    assert plan["model"].path == "BPE over bytes"
+    assert plan["model"].path == "BPE over bytes, side by side"
     assert plan["decoding"].path == "copied bytes"
     assert all(stage.reason for stage in plan)
     assert native.load(saved, cache_bytes=0).plan()["look-up of pretokens"].path == "known ones only"
@@ -118,6 +118,21 @@ def test_plan_says_why_a_pattern_is_slower(native: Any) -> None:
     assert split(r"\w+\b") == "linear regex engine"
     assert split(r"(?<=a)b") == "backtracking regex engine"
     assert split("none") == "whole text"
+
+
+def test_plan_says_which_way_bytes_are_merged(native: Any) -> None:
+    every_byte = [bytes([byte]) for byte in range(256)]
+
+    def stage(tokens: list[bytes]) -> tuple[str, str]:
+        model = native.Tokenizer.from_tokens(tokens).plan()["model"]
+        return model.path, model.reason
+
+    assert stage([*every_byte, b"ab"])[0] == "BPE over bytes, side by side"
+    assert stage([b"a", b"b", b"ab"]) == ("BPE over bytes, one by one", "a byte has no token")
+    # It would follow `ab`, and take the first part of the next one.
+    path, reason = stage([*every_byte, b"aba", b"ab"])
+    assert path == "BPE over bytes, one by one"
+    assert "ranks below a part of it" in reason
 
 
 def test_plan_of_other_pipelines(native: Any, data: Path) -> None:

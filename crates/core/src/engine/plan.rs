@@ -76,11 +76,20 @@ impl Engine {
 
     fn plan_of_model(&self) -> Step {
         let (path, reason) = match (&self.parts.model, &self.description.model) {
-            (Model::Bpe(_), Description::Bpe(bpe)) => match (&bpe.merges, &bpe.alphabet) {
+            (Model::Bpe(compiled), Description::Bpe(bpe)) => match (&bpe.merges, &bpe.alphabet) {
                 (Merges::ByScore { .. }, _) => {
                     ("BPE by score", "any two neighbours that are a piece together merge")
                 }
-                (_, Alphabet::Bytes) => ("BPE over bytes", "the vocabulary has its tokens as bytes"),
+                (_, Alphabet::Bytes) if compiled.is_canonical() => {
+                    ("BPE over bytes, side by side", "of all merges one decides for each token")
+                }
+                (_, Alphabet::Bytes) if !compiled.is_byte_complete() => {
+                    ("BPE over bytes, one by one", "a byte has no token")
+                }
+                (_, Alphabet::Bytes) => (
+                    "BPE over bytes, one by one",
+                    "tokens share an id or their parts, or one ranks below a part of it and no order says when it is made",
+                ),
                 (_, Alphabet::Chars { .. }) => {
                     ("BPE over characters", "the vocabulary has its tokens as characters")
                 }
