@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
 
 from . import _core
 from ._core import Tokenizer
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
 
 __all__ = ["load"]
 
@@ -21,7 +17,7 @@ def load(
     split: str | None = None,
     special_tokens: Sequence[str] | Mapping[str, int] | None = None,
     strict: bool = False,
-    hooks: Mapping[str, Callable[[str], Any]] | None = None,
+    hooks: Mapping[str, Callable[[str], object]] | None = None,
     cache_bytes: int | None = None,
     revision: str | None = None,
     offline: bool = False,

@@ -368,8 +368,17 @@ def test_numpy_comes_with_the_first_array(native: Any) -> None:
     assert "numpy" in loaded_after(statement)
 
 
-def test_importing_brings_nothing_else(native: Any) -> None:
-    assert loaded_after("import tokenmill") - loaded_after("pass") <= {"tokenmill", "__future__"}
+def test_importing_brings_little_else(native: Any) -> None:
+    late = {"dataclasses", "importlib.metadata", "inspect", "pathlib", "re", "typing", "urllib"}
+    assert late & (loaded_after("import tokenmill") - loaded_after("pass")) == set()
+    hints = "import typing, tokenmill; typing.get_type_hints(tokenmill.load); typing.get_type_hints(tokenmill.train)"
+    assert "tokenmill" in loaded_after(hints)
+
+
+def test_what_decodes_waits_for_nothing(native: Any) -> None:
+    made = "import tokenmill; t = tokenmill.Tokenizer.from_tokens([b'a'])"
+    decoded = f"{made}; t.encode('a'); t.decode([0]); t.decode_batch(((0,), [0]))"
+    assert loaded_after(decoded) == loaded_after(made)
 
 
 def test_names_that_wait_are_all_there(native: Any) -> None:

@@ -23,7 +23,9 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
         if metadata.len() > FILE_LIMIT {
             return Err(too_large());
         }
-        let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
+        let mut bytes = Vec::new();
+        let size = usize::try_from(metadata.len()).unwrap_or(usize::MAX).saturating_add(1);
+        bytes.try_reserve_exact(size).map_err(|_| std::io::Error::from(std::io::ErrorKind::OutOfMemory))?;
         // Pipes have no size; one more than the limit shows whether there is more.
         File::open(path)?.take(FILE_LIMIT + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > FILE_LIMIT {

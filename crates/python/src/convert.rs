@@ -330,9 +330,13 @@ pub(crate) fn rows_of_ids(batch: &Bound<'_, PyAny>) -> PyResult<Rows> {
 /// The rows of a `Ragged`, whose arrays are read at once; `None` for what is none.
 fn rows_of_ragged(batch: &Bound<'_, PyAny>) -> PyResult<Option<Rows>> {
     let py = batch.py();
-    if batch.cast::<PyList>().is_ok()
-        || !batch.is_instance(&py.import("tokenmill.ragged")?.getattr("Ragged")?)?
-    {
+    if batch.cast::<PyList>().is_ok() {
+        return Ok(None);
+    }
+    // Where nobody asked for the module there is none of its rows.
+    let modules = py.import("sys")?.getattr("modules")?;
+    let module = modules.call_method1("get", ("tokenmill.ragged",))?;
+    if module.is_none() || !batch.is_instance(&module.getattr("Ragged")?)? {
         return Ok(None);
     }
     let ids = ids(&batch.getattr("ids")?, None)?;

@@ -1,4 +1,5 @@
-//! The shape of the file, as serde reads it. Tokens are the text of the file itself wherever they stand there unescaped.
+//! The shape of the file, as serde reads it. The tokens of an object, and merges, are the text of the file itself wherever
+//! they stand there unescaped.
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;

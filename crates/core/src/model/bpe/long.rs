@@ -1,4 +1,4 @@
-//! Merging the bytes of a long pretoken in linear time.
+//! Merging the bytes of a long pretoken in time that is linear for all vocabularies but those made against it.
 //!
 //! The symbols that are left are the only row in which every two neighbours stay apart when they are merged alone, and
 //! the symbols that are left of a window of the pretoken are such neighbours. So windows are merged alone, and where two
@@ -13,16 +13,24 @@ use crate::watch::Ticker;
 use super::canonical::{Canonical, TOGETHER, start};
 use super::{Scratch, merge};
 
-/// Bytes between the starts of two windows that are merged side by side. What they share is nearly as much: symbols
-/// that begin or end where a window was cut are often no symbols of the text, but those that are a few bytes from there are.
+/// Bytes between the starts of two windows that are merged side by side, by whether symbols are [`SHORT`]. Windows share
+/// the other bytes, of which those around the cuts are of no use: symbols that begin or end where a window was cut are
+/// often no symbols of the text, but those that are a symbol or two from there are.
 const STEP: usize = 16;
+const CLOSE: usize = 8;
+
+/// Bytes of a symbol, in the mean, up to which windows share enough of them at [`STEP`].
+const SHORT: usize = 5;
+
+/// What is left of a text is merged at once where it is no longer than this and windows did not agree.
+const ENOUGH: usize = 128;
 
 /// So many bytes before the end of a window what is left of it is not taken.
 const MARGIN: usize = 8;
 
 /// The next window may be smaller where one had so many symbols. Where it had fewer, these may be all that the text is
 /// made of.
-const MANY: usize = 8;
+const MANY: usize = 4;
 
 /// Bytes of windows for each byte before the next window is all of the text. Texts take two or three; vocabularies can be
 /// made for which windows seldom agree.
@@ -63,23 +71,37 @@ impl Row<'_> {
     fn fill(&mut self, limit: usize, scratch: &mut Scratch, ticker: &mut Ticker<'_>) -> Result<()> {
         let mut work = 0;
         // Windows of a size that is merged in vectors, until they do not agree.
-        let mut size = Wide::LONGEST;
+        let (mut size, mut step) = (Wide::LONGEST, STEP);
+        // Up to here smaller windows did not agree. They are tried again behind it, so that nothing is tried twice.
+        let mut failed = 0;
         while self.end < self.text.len() {
             if work > limit && size < self.text.len() {
-                self.take_back(0, 0);
+                self.kept.clear();
+                self.end = 0;
                 size = self.text.len();
             }
-            let count = self.kept.len();
+            let (count, end) = (self.kept.len(), self.end);
             let is_small = size == Wide::LONGEST && self.text.len() - self.last_start() > size;
             let spent = if is_small { TOGETHER * size } else { size };
             ticker.spend(spent)?;
             work += spent;
-            let goes_on = if is_small { self.go_on_together() } else { self.go_on(size, scratch, ticker)? };
+            let goes_on =
+                if is_small { self.go_on_together(step) } else { self.go_on(size, scratch, ticker)? };
             if !goes_on {
-                size *= 2;
+                failed = failed.max(end).max(self.end);
+                let rest = self.text.len() - self.last_start();
+                if is_small && rest <= ENOUGH {
+                    size = rest;
+                } else if is_small && step == STEP {
+                    step = CLOSE;
+                } else {
+                    size *= 2;
+                }
                 continue;
             }
-            if self.kept.len() >= count + MANY {
+            let symbols = self.kept.len() - count;
+            step = if self.end - end <= SHORT * symbols { STEP } else { CLOSE };
+            if symbols >= MANY && self.end > failed {
                 size = Wide::LONGEST.max(size / 2);
             }
             work += self.repeat(size, ticker)?;
@@ -143,16 +165,16 @@ impl Row<'_> {
     }
 
     /// Goes on by the symbols of windows that are merged side by side, as far as they agree; is that all of them?
-    fn go_on_together(&mut self) -> bool {
+    fn go_on_together(&mut self, step: usize) -> bool {
         let (from, end) = (self.last_start(), self.text.len());
         // To the end of the text, if that is near: then the windows share as much as they can.
         let rest = end - from - Wide::LONGEST;
-        let others = rest.div_ceil(STEP);
+        let others = rest.div_ceil(step);
         let count = TOGETHER.min(others + 1);
         let starts: [usize; TOGETHER] = std::array::from_fn(|window| match (window, others) {
             (0, _) => from,
-            (_, 0..TOGETHER) => self.character(from + rest * window.min(others) / others.max(1)),
-            _ => self.character(from + STEP * window),
+            (_, 0..TOGETHER) => self.character(from + rest * window.min(others) / others),
+            _ => self.character(from + step * window),
         });
         let ends = starts.map(|start| end.min(start + Wide::LONGEST));
         let row = |at: usize| wide_row(if at < count { &self.text[starts[at]..ends[at]] } else { &[] });

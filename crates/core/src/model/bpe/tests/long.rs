@@ -97,4 +97,50 @@ fn windows_that_hardly_agree_take_linear_work() {
     };
     let (few, many) = (work(10), work(100));
     assert!(many <= few + few / 4, "{few} {many}");
+    // Windows, and what the heap tells in each: one for a byte, eight for each merge and each that was none any more.
+    assert!(many < long::WORK * (2 + 3 * 8), "{many}");
+}
+
+/// Windows over this stretch agree where they are long and no more where they are short again.
+#[test]
+fn a_stretch_in_which_windows_do_not_agree_costs_nothing_elsewhere() {
+    let tokens = "ac ba cba acba bb bc aacba acbacba babc aacbaaacba bcba acbaaacba cbaa acbacbaaacba \
+        acbacbaaacbaac bcbaa bcbaabc aacbaaacbaaacba bbbcba acbacbaaacbab bcbaaacba bbbcbaacbacba \
+        acbacbaaacbaacbacbaaacbaac cbacba cbaabcbaaacba aacbaaacbaac acbaaacbac \
+        aacbaaacbaacaacbaaacbaaacba cbaaa bbcbaa bcbaaacbacbaaacbaac cacbaaacba babcbcbaaacba \
+        bbbcbaabc cbabbbcba cbabbbcbaacba bcbaaacbabc bcbaabcaacbaaacbaacaacbaaacbaaacba \
+        acbaaacbabcbaa bcbacbacba aacbaaacbaacaacbaaacbaaacbabcbaaacba acbacbaaacbaacc \
+        bbbcbaacbacbabbbcbaacbacba acbacbaaacbaaacbaaacba aacbaaacbaacaacbaaacbaaacbabcbaaacbabc \
+        bcbaaacbabcaacbaaacbaacaacbaaacbaaacbabcbaaacbabc acbacbaaacbaacbabcbcbaaacba \
+        cbacbaaacbaaacbaac cbabbbcbaacbabcba aacbaaacbacba \
+        aacbaaacbaacaacbaaacbaaacbabcbaaacbabcbbbcbaacbacbabbbcbaacbacba acbabc \
+        acbacbaaacbaacbacbaaacbaacaacbaaacbaaacba baacbacbaaacba \
+        bbcbaabcbaaacbabcaacbaaacbaacaacbaaacbaaacbabcbaaacbabc acaacba aacbaaacbaacbacbaaacbaac \
+        aacbaaacbaacbacbaaacbaacc acbaaacbacbcba";
+    let stretch = "bcbaaacbabccbaaacbaaabbcbaabcbaaacbabcaacbaaacbaacaacbaaacbaaacbabcbaaacbabcbbcbaabcbaaacbabca\
+        acbaaacbaacaacbaaacbaaacbabcbaaacbabcbbcbaabcbaaacbabcaacbaaacbaacaacbaaacbaaacbabcbaaacbabcbb\
+        cbaabcbaaacbabcaacbaaacbaacaacbaaacbaaacbabcbaaacbabcbbcbaabcbaaacbabcaacbaaacbaacaacbaaacbaaa\
+        cbabcbaaacbabcacbacbaaacbaacbabcbcbaaacbacbaabcbaabcaacbaaacbaacaacbaaacbaaacbabcbaabcaacbaaac\
+        baacaacbaaacbaaacbabaacbacbaaacbabaacbacbaaacbabaacbacbaaacbabaacbacbaaacbabaacbacbaaacbacbabb\
+        bcbaacbacbabbbcbaacbacbabbbcbaacbacbabbbcbaacbacbabbbcbaacbaaaaaaaaaacbaaacbacbaaacbaaacbacbaa\
+        acbaaacbacbaaacbaaacbacbaaacbaaacbacbaacbacbaaacbaacbabcbcbaaacbaacbacbaaacbaacbabcbcbaaacbaaa\
+        cbaaacbaacaacbaaacbaaacbabbbcbabbbcbabbbcb";
+    let mut products: Vec<String> = tokens.split(' ').map(str::to_owned).collect();
+    let others = "xyz"
+        .chars()
+        .flat_map(|b| "abcxyz".chars().flat_map(move |a| [format!("{a}{b}"), format!("{b}{a}")]));
+    for token in others {
+        if !products.contains(&token) {
+            products.push(token);
+        }
+    }
+    let compiled = compiled(&products);
+    let merges = compiled.model.canonical.as_ref().unwrap();
+    let filler: String = (0..60_000_usize).map(|i| ['x', 'y', 'z'][(i * i / 7 + i / 3) % 3]).collect();
+    let (_, of_filler) = by_windows(merges, filler.as_bytes(), long::WORK);
+    let text = format!("{stretch}{filler}");
+    let (found, work) = by_windows(merges, text.as_bytes(), long::WORK);
+    assert_eq!(found, by_heap(merges, text.as_bytes()));
+    assert!(of_filler < 6 * filler.len(), "{of_filler}");
+    assert!(work < of_filler + 100 * stretch.len(), "{work} {of_filler}");
 }
