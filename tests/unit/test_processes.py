@@ -371,7 +371,7 @@ def test_numpy_comes_with_the_first_array(native: Any) -> None:
 def test_importing_brings_little_else(native: Any) -> None:
     late = {"dataclasses", "importlib.metadata", "inspect", "pathlib", "re", "typing", "urllib"}
     assert late & (loaded_after("import tokenmill") - loaded_after("pass")) == set()
-    hints = "import typing, tokenmill; typing.get_type_hints(tokenmill.load); typing.get_type_hints(tokenmill.train)"
+    hints = "import typing, tokenmill; [typing.get_type_hints(f) for f in (tokenmill.load, tokenmill.train)]"
     assert "tokenmill" in loaded_after(hints)
 
 
