@@ -97,6 +97,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "table: what it prints is shown at the end of the run")
     config.addinivalue_line("markers", "slow: takes more than a few seconds; run with --slow")
     # A shell makes what it starts in the background deaf to Ctrl-C, and its children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -109,6 +110,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if slow:
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What slow tests print, and those marked, is what they compared, whichever process it comes from."""
+    passed = terminalreporter.stats.get("passed", [])
+    printed = [report.capstdout for report in passed if {"slow", "table"} & {*report.keywords}]
+    rows = [line for text in printed for line in text.splitlines() if line.strip()]
+    if rows:
+        terminalreporter.section("compared")
+    for row in rows:
+        terminalreporter.write_line(row)
 
 
 # ---- data -------------------------------------------------------------------------------------

@@ -163,13 +163,10 @@ def test_ids_offsets_and_text_are_those_of_tokenizers(pair: tuple[str, Any, Any]
 
 
 @pytest.mark.slow
-def test_all_ids_offsets_and_text_are_those_of_tokenizers(
-    pair: tuple[str, Any, Any], data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_ids_offsets_and_text_are_those_of_tokenizers(pair: tuple[str, Any, Any], data: Path) -> None:
     name, ours, theirs = pair
     row = compare_all(name, ours, theirs, corpora(name, theirs, data, slow=True))
-    with capsys.disabled():
-        print(f"\n{row}")
+    print(row)
 
 
 def saves_alike(native: Any, ours: Any, theirs: Any, texts: list[str], folder: Path) -> None:

@@ -166,11 +166,10 @@ def test_published_models_are_those_of_sentencepiece(native: Any, model: Path, d
 
 @pytest.mark.slow
 def test_published_models_are_those_of_sentencepiece_on_all_texts(
-    native: Any, model: Path, data: Path, capsys: pytest.CaptureFixture[str]
+    native: Any, model: Path, data: Path
 ) -> None:
     row = run(model.name, *both(native, model), data, slow=True)
-    with capsys.disabled():
-        print("\n" + row)
+    print(row)
 
 
 @pytest.fixture(scope="module")
@@ -225,14 +224,12 @@ def test_trained_models_are_those_of_sentencepiece_on_all_texts(
     lines: list[str],
     tmp_path: Path,
     data: Path,
-    capsys: pytest.CaptureFixture[str],
     kind: str,
     setting: str,
 ) -> None:
     ours, theirs = both(native, train(tmp_path / "m.model", lines, kind, SETTINGS[setting]))
     row = run(f"{kind}, {setting}", ours, theirs, data, slow=True)
-    with capsys.disabled():
-        print("\n" + row)
+    print(row)
 
 
 RULES = {"h": "H", "Uh": "H", "U": "UU", "ab": "", "a ": "", "e\u0301": "é", " .": ".", "the quick": "one"}

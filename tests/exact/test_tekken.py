@@ -60,12 +60,9 @@ def test_tekken_files_are_those_of_mistral_common(native: Any, path: Path, data:
 
 
 @pytest.mark.slow
-def test_tekken_files_are_those_of_mistral_common_on_all_texts(
-    native: Any, path: Path, data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tekken_files_are_those_of_mistral_common_on_all_texts(native: Any, path: Path, data: Path) -> None:
     row = run(native, path, data, slow=True)
-    with capsys.disabled():
-        print("\n" + row)
+    print(row)
 
 
 def test_a_text_begins_with_bos_where_that_is_asked_for(native: Any, data: Path) -> None:

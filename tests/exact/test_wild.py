@@ -37,17 +37,6 @@ def wild_texts() -> Iterator[str]:
         yield from pieces(find(file), OF_A_TEXT, 2)
 
 
-@pytest.fixture
-def show(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Prints a row of the table."""
-
-    def print_it(row: str) -> None:
-        with capsys.disabled():
-            print(f"\n{row}")
-
-    return print_it
-
-
 class Spelled:
     """Texts without what a vocabulary cannot spell: without an unknown token the peer drops it."""
 
@@ -79,9 +68,7 @@ class Spelled:
 
 
 @named(TOKENIZERS)
-def test_tokenizers_are_those_of_tokenizers(
-    native: Any, data: Path, tmp_path: Path, show: Callable[[str], None], file: Wild
-) -> None:
+def test_tokenizers_are_those_of_tokenizers(native: Any, data: Path, tmp_path: Path, file: Wild) -> None:
     from tokenizers import Tokenizer
 
     path = find(file)
@@ -100,7 +87,7 @@ def test_tokenizers_are_those_of_tokenizers(
     )
     row = published.compare_all(file.name, ours, theirs, sources)
     missing = len(spelled.unknown)
-    show(row + (f", without {missing} characters that it cannot spell" if missing else ""))
+    print(row + (f", without {missing} characters that it cannot spell" if missing else ""))
     published.saves_alike(native, ours, theirs, own[:300], tmp_path)
 
 
@@ -123,13 +110,11 @@ def compare_more(name: str, tokens: list[str], data: Path, compare: Callable[[li
 
 
 @named(MODELS)
-def test_models_are_those_of_sentencepiece(
-    native: Any, data: Path, tmp_path: Path, show: Callable[[str], None], file: Wild
-) -> None:
+def test_models_are_those_of_sentencepiece(native: Any, data: Path, tmp_path: Path, file: Wild) -> None:
     ours, theirs = pieces_of.both(native, find(file))
     pieces_of.same_tables(ours, theirs)
     written = [theirs.id_to_piece(i) for i in range(theirs.get_piece_size())]
-    show(compare_more(file.name, written, data, partial(pieces_of.compare, ours, theirs)))
+    print(compare_more(file.name, written, data, partial(pieces_of.compare, ours, theirs)))
     ours.save(tmp_path / "again.model")
     again, their_again = pieces_of.both(native, tmp_path / "again.model")
     assert (again, again.fingerprint) == (ours, ours.fingerprint)
@@ -137,15 +122,13 @@ def test_models_are_those_of_sentencepiece(
 
 
 @named(VOCABULARIES)
-def test_vocabularies_are_those_of_bert(
-    native: Any, data: Path, tmp_path: Path, show: Callable[[str], None], file: Wild
-) -> None:
+def test_vocabularies_are_those_of_bert(native: Any, data: Path, tmp_path: Path, file: Wild) -> None:
     path = find(file)
     ours = native.load(path)
     lowercase = not any(token != token.lower() for token in ours.vocab if not token.startswith("["))
     theirs = words_of.peer(path, lowercase)
     compare = partial(words_of.compare, ours, theirs)
-    show(compare_more(file.name, sorted(ours.vocab), data, compare))
+    print(compare_more(file.name, sorted(ours.vocab), data, compare))
     again, peer = saved_as_folder(native, ours, tmp_path)
     texts = list(strings(file.name, sorted(ours.vocab), 300))
     peer.encode_special_tokens = True
@@ -174,7 +157,7 @@ SPLIT_OF_KIMI = "|".join(
 
 @named(KIMI)
 def test_ranks_with_an_own_split_are_those_of_tiktoken(
-    native: Any, data: Path, tmp_path: Path, show: Callable[[str], None], file: Wild
+    native: Any, data: Path, tmp_path: Path, file: Wild
 ) -> None:
     import tiktoken
     from tiktoken.load import load_tiktoken_bpe
@@ -195,15 +178,13 @@ def test_ranks_with_an_own_split_are_those_of_tiktoken(
         assert ours.encode_batch(texts, special="parse").to_lists() == rows
 
     tokens = [*special, *(token.decode(errors="replace") for token in ranks)]
-    show(compare_more(file.name, tokens, data, compare))
+    print(compare_more(file.name, tokens, data, compare))
     ours.save(tmp_path / "again.tiktoken", lossy=True)
     assert load_tiktoken_bpe(str(tmp_path / "again.tiktoken")) == ranks
 
 
 @named([file for file in GGUF if file.name in CASES])
-def test_published_cases_of_llama_cpp_give_their_ids(
-    native: Any, tmp_path: Path, show: Callable[[str], None], file: Wild
-) -> None:
+def test_published_cases_of_llama_cpp_give_their_ids(native: Any, tmp_path: Path, file: Wild) -> None:
     ours = native.load(find(file))
     texts = find(TEXTS[0]).read_bytes().decode().split("\n__ggml_vocab_test__\n")
     rows = [
@@ -216,7 +197,7 @@ def test_published_cases_of_llama_cpp_give_their_ids(
     assert ours.decode_batch(rows) == texts
     _, peer = saved_as_folder(native, ours, tmp_path)
     assert [found.ids for found in peer.encode_batch(texts, add_special_tokens=False)] == rows
-    show(f"{file.name} of llama.cpp: {len(texts)} cases, 0 differences")
+    print(f"{file.name} of llama.cpp: {len(texts)} cases, 0 differences")
 
 
 def by_name(files: list[Wild], name: str) -> Wild:
@@ -227,7 +208,7 @@ def by_name(files: list[Wild], name: str) -> Wild:
     ("gguf", "split", "of"), [("gpt-neox", "gpt2", "gpt-neox"), ("falcon", None, "falcon")]
 )
 def test_gguf_files_are_those_of_their_tokenizer_json(
-    native: Any, data: Path, show: Callable[[str], None], gguf: str, split: str | None, of: str
+    native: Any, data: Path, gguf: str, split: str | None, of: str
 ) -> None:
     from unicodedata import normalize
 
@@ -247,4 +228,4 @@ def test_gguf_files_are_those_of_their_tokenizer_json(
         rows = theirs.encode_batch(texts).to_lists()
         assert ours.encode_batch(texts).to_lists() == rows
 
-    show(compare_more(f"{gguf} of llama.cpp", tokens, data, compare))
+    print(compare_more(f"{gguf} of llama.cpp", tokens, data, compare))

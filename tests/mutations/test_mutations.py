@@ -121,8 +121,9 @@ def is_alike(found: Row) -> bool:
     return found.get("reference", meant[0]) in meant
 
 
+@pytest.mark.table
 @pytest.mark.parametrize("format", FORMATS, ids=[format.name for format in FORMATS])
-def test_the_table_is_whole(format: Format, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_is_whole(format: Format) -> None:
     rows = [row_name(mutation, source) for mutation in format.mutations for source in mutation.sources]
     assert len(rows) == len(set(rows))
     if RECORD:
@@ -141,5 +142,4 @@ def test_the_table_is_whole(format: Format, capsys: pytest.CaptureFixture[str]) 
     }
     assert differs == set(format.differs)
     outcomes = Counter(row["default"][0] for row in read_rows(format).values())
-    with capsys.disabled():
-        print(f"\n{format.name}: {len(rows)} fixtures, {dict(sorted(outcomes.items()))}")
+    print(f"{format.name}: {len(rows)} fixtures, {dict(sorted(outcomes.items()))}")
