@@ -18,25 +18,12 @@ pub(crate) struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// The entries of a file, which are fewer than 2^32. Of equal tokens the last id counts, at the first place.
-    pub(crate) fn new(mut entries: Vec<(Cow<'a, str>, TokenId)>) -> Self {
-        let hasher = RandomState::default();
-        let mut places: HashTable<u32> = HashTable::with_capacity(entries.len());
-        let mut count = 0;
-        for at in 0..entries.len() {
-            let (token, id) = &entries[at];
-            let of = |place: u32| &*entries[place as usize].0;
-            let hash = |&place: &u32| hasher.hash_one(of(place));
-            match places.entry(hasher.hash_one(&**token), |&other| of(other) == token, hash) {
-                Entry::Occupied(place) => entries[*place.get() as usize].1 = *id,
-                Entry::Vacant(slot) => {
-                    slot.insert(count as u32);
-                    entries.swap(count, at);
-                    count += 1;
-                }
-            }
+    pub(crate) fn new(entries: Vec<(Cow<'a, str>, TokenId)>) -> Self {
+        let mut names = Self::with_capacity(entries.len());
+        for (token, id) in entries {
+            names.insert(token, id);
         }
-        entries.truncate(count);
-        Self { entries, places, hasher }
+        names
     }
 
     /// None yet, with room for so many.
