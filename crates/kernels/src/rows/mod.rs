@@ -9,7 +9,7 @@
 //! last is done: when a row is done cannot be foretold, and a branch that is foretold wrongly costs more than steps
 //! that change nothing.
 //!
-//! Rows are [`Narrow`] or [`Wide`]: the same lines for both, with vectors of another size.
+//! Rows are [`Narrow`], [`Wide`] or [`Widest`]: the same lines for all, with vectors of another size.
 mod portable;
 #[cfg(test)]
 mod tests;
@@ -38,7 +38,7 @@ pub trait Width {
 
 macro_rules! width {
     (
-        $(#[$attribute:meta])* $width:ident, $name:ident, $row:ty, $bits:ty, $longest:expr, $length:expr,
+        $(#[$attribute:meta])* $width:ident, $name:ident, $row:ty, $bits:ty, $lanes:expr, $longest:expr, $length:expr,
         $avx512:ident, $avx2:ident, $portable:ident
     ) => {
         $(#[$attribute])*
@@ -84,21 +84,21 @@ macro_rules! width {
             pub(super) const LONGEST: usize = $longest;
 
             /// Numbers in the vectors of a row.
-            pub(super) const LANES: usize = LONGEST + 1;
+            pub(super) const LANES: usize = $lanes;
 
             /// What is left: in front, and how much.
             pub(super) type Merged = ([u32; LANES], usize);
 
-            /// The first byte of a row is at place 1. At place 0 is what is before it, and what is behind it is at
-            /// [`BEHIND`]: there nothing merges.
-            pub(super) const PLACES: usize = 2 * LANES;
-            pub(super) const BEHIND: u32 = LONGEST as u32 + 2;
-
             /// A bit for each place.
             pub(super) type Bits = $bits;
 
-            /// The numbers at all places.
-            pub(super) type Symbols = [u32; PLACES];
+            /// The first byte of a row is at place 1. At place 0 is what is before it, and what is behind it is at
+            /// the last place: there nothing merges.
+            pub(super) const PLACES: usize = Bits::BITS as usize;
+            pub(super) const BEHIND: usize = PLACES - 1;
+
+            /// The numbers at all places, and room for those of all lanes.
+            pub(super) type Symbols = [u32; if PLACES > LANES { PLACES } else { LANES + 1 }];
 
             /// How many bytes a row has.
             #[inline]
@@ -116,6 +116,7 @@ width!(
     narrow,
     crate::short_table::Key,
     u32,
+    16,
     crate::short_table::SHORT,
     |row| (row >> 120) as u32,
     merge_narrow_avx512,
@@ -129,11 +130,26 @@ width!(
     wide,
     [u8; 32],
     u64,
+    32,
     31,
-    |row| u32::from(row[LONGEST]),
+    |row| u32::from(row[LANES - 1]),
     merge_wide_avx512,
     merge_wide_avx2,
     merge_wide_portable
+);
+
+width!(
+    /// [Rows of four times as many](widest_row): all that a word has bits for.
+    Widest,
+    widest,
+    super::WidestRow,
+    u64,
+    64,
+    62,
+    |row| u32::from(row.0[LANES - 1]),
+    merge_widest_avx512,
+    merge_widest_avx2,
+    merge_widest_portable
 );
 
 /// The wide row of some bytes.
@@ -144,7 +160,29 @@ width!(
 pub fn wide_row(bytes: &[u8]) -> <Wide as Width>::Row {
     let mut row = [0; wide::LANES];
     row[..wide::LONGEST][..bytes.len()].copy_from_slice(bytes);
-    row[wide::LONGEST] = bytes.len() as u8;
+    row[wide::LANES - 1] = bytes.len() as u8;
+    row
+}
+
+/// Bytes, and how many they are behind them.
+#[derive(Debug, Clone, Copy)]
+pub struct WidestRow([u8; widest::LANES]);
+
+impl Default for WidestRow {
+    fn default() -> Self {
+        Self([0; widest::LANES])
+    }
+}
+
+/// The widest row of some bytes.
+///
+/// # Panics
+/// Where they are more than it may have.
+#[inline]
+pub fn widest_row(bytes: &[u8]) -> WidestRow {
+    let mut row = WidestRow::default();
+    row.0[..widest::LONGEST][..bytes.len()].copy_from_slice(bytes);
+    row.0[widest::LANES - 1] = bytes.len() as u8;
     row
 }
 
@@ -160,24 +198,27 @@ const NONE: u32 = NO_MERGE << PLACE;
 /// - `lowest`: the lowest of them;
 /// - `set`: another one at a place; at none where the place is that of no byte;
 /// - `find`: what a pair of the table merges to, if it stands in these slots;
-/// - `left`: the symbols at the places that are left.
+/// - `left`: the symbols at those of the bytes' places that are left.
 macro_rules! define {
     ($(#[$attribute:meta])* $name:ident, $width:ident, $merges:ty) => {
         $(#[$attribute])*
-        pub(super) fn $name<const K: usize>(
+        pub(in crate::rows) fn $name<const K: usize>(
             table: &MergeTable,
             rows: [$width::Row; K],
         ) -> [$width::Merged; K] {
             const ONE: $width::Bits = 1;
             const PLACES: usize = $width::PLACES;
-            let mut symbols = [[NO_MERGE; PLACES]; K];
+            const BEHIND: usize = $width::BEHIND;
+            let mut symbols: [$width::Symbols; K] = [[NO_MERGE; _]; K];
             let mut places = [0; K];
             let mut merges = [<$merges>::default(); K];
             let mut asked = [(0, 0, [Asked::default(); 2]); K];
             for row in 0..K {
                 let length = $width::length(&rows[row]);
-                places[row] = ONE << $width::BEHIND | (2 << length) - ONE;
+                places[row] = ONE << BEHIND | (2 << length) - ONE;
                 merges[row] = <$merges>::begin(table.grid(), &rows[row], length, &mut symbols[row]);
+                // Lanes that are no bytes may have put something there.
+                symbols[row][BEHIND] = NO_MERGE;
             }
             loop {
                 let mut lowest_of_all = NONE;
@@ -185,7 +226,7 @@ macro_rules! define {
                     let lowest = merges[row].lowest();
                     lowest_of_all = lowest_of_all.min(lowest);
                     // A row that is done has its steps behind all places.
-                    let at = if lowest < NONE { lowest % PLACES as u32 } else { PLACES as u32 - 1 };
+                    let at = if lowest < NONE { lowest % PLACES as u32 } else { BEHIND as u32 };
                     let product = lowest >> PLACE;
                     let up_to = ONE << at ^ (ONE << at) - 1;
                     // `x & -x` is the lowest bit of `x`.
@@ -217,7 +258,7 @@ macro_rules! define {
                     merges[row].set(before, left << PLACE | before);
                 }
             }
-            std::array::from_fn(|row| <$merges>::left(&symbols[row], places[row]))
+            std::array::from_fn(|row| <$merges>::left(&symbols[row], places[row] ^ ONE << BEHIND))
         }
     };
 }

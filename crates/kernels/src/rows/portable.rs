@@ -1,5 +1,5 @@
 //! Merges in an array.
-use super::{NONE, PLACE, define, narrow, one_by_one, wide};
+use super::{NONE, PLACE, define, narrow, one_by_one, wide, widest};
 use crate::merge_table::{Asked, EMPTY, Grid, KEY, MergeTable, NO_MERGE, SLOTS};
 
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +66,13 @@ impl Merges<{ wide::LANES }> {
     }
 }
 
+impl Merges<{ widest::LANES }> {
+    #[inline]
+    fn begin(grid: &Grid, row: &widest::Row, length: u32, symbols: &mut widest::Symbols) -> Self {
+        Self::of(grid, &row.0, length, symbols)
+    }
+}
+
 define!(
     #[inline]
     merge_narrow_portable,
@@ -78,4 +85,11 @@ define!(
     merge_wide_portable,
     wide,
     Merges<{ wide::LANES }>
+);
+
+define!(
+    #[inline]
+    merge_widest_portable,
+    widest,
+    Merges<{ widest::LANES }>
 );

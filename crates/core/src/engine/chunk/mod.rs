@@ -6,7 +6,7 @@ mod single;
 #[cfg(test)]
 mod tests;
 
-use tokenmill_kernels::rows::{Wide, Width};
+use tokenmill_kernels::rows::{Widest, Width};
 use tokenmill_kernels::short_table::SHORT;
 
 use super::Engine;
@@ -192,7 +192,7 @@ impl Engine {
             let pretoken = item.span.of(text);
             let may_wait = |bpe: &&Bpe| {
                 pretoken.len() <= SHORT
-                    || pretoken.len() <= Wide::LONGEST
+                    || pretoken.len() <= Widest::LONGEST
                         && (is_segment(item.key) || bpe.goes_by_segments(pretoken, &self.parts.vocabulary))
             };
             if let Some(bpe) = together.filter(may_wait) {

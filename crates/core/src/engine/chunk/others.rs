@@ -5,7 +5,7 @@
 //! for in the seed, which takes its time to come near, and then until there are so many that they are merged side
 //! by side. Ids that come behind wait with them, and may be those of several chunks. Few wait: what is not known may come
 //! a second time until it is.
-use tokenmill_kernels::rows::{Narrow, Wide, Width, wide_row};
+use tokenmill_kernels::rows::{Narrow, Wide, Widest, Width, wide_row, widest_row};
 use tokenmill_kernels::short_table::Key;
 
 use super::parts::is_kept;
@@ -28,6 +28,7 @@ pub(in super::super) struct Others {
     /// Those that wait to be merged, by their widths.
     narrow: Group,
     wide: Group,
+    widest: Group,
     ids: Vec<TokenId>,
 }
 
@@ -77,7 +78,7 @@ impl Others {
         self.items.clear();
         self.ids.clear();
         self.seen = 0;
-        (self.narrow.count, self.wide.count) = (0, 0);
+        (self.narrow.count, self.wide.count, self.widest.count) = (0, 0, 0);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -91,7 +92,7 @@ impl Others {
 
     /// Is everything known of all of them?
     pub(super) fn is_settled(&self) -> bool {
-        self.seen == self.items.len() && self.narrow.count == 0 && self.wide.count == 0
+        self.seen == self.items.len() && self.narrow.count + self.wide.count + self.widest.count == 0
     }
 
     /// Should they be looked for in the seed?
@@ -149,14 +150,19 @@ impl Others {
         }
     }
 
-    /// Has one that is to be merged with others wait for these, and merges them when they are enough.
+    /// Has one that is to be merged with others of its width wait for these, and merges them when they are enough.
     pub(super) fn wait(&mut self, item: usize, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) {
-        if self.items[item].span.len() <= Narrow::LONGEST {
+        let length = self.items[item].span.len();
+        if length <= Narrow::LONGEST {
             if self.narrow.put(item) {
                 self.merge_narrow(bpe, text, learnt);
             }
-        } else if self.wide.put(item) {
-            self.merge_wide(bpe, text, learnt);
+        } else if length <= Wide::LONGEST {
+            if self.wide.put(item) {
+                self.merge_wide(bpe, text, learnt);
+            }
+        } else if self.widest.put(item) {
+            self.merge_widest(bpe, text, learnt);
         }
     }
 
@@ -164,6 +170,7 @@ impl Others {
     pub(super) fn merge(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) {
         self.merge_narrow(bpe, text, learnt);
         self.merge_wide(bpe, text, learnt);
+        self.merge_widest(bpe, text, learnt);
     }
 
     fn merge_narrow(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) {
@@ -174,6 +181,11 @@ impl Others {
     fn merge_wide(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) {
         let group = std::mem::take(&mut self.wide);
         self.merge_group::<Wide>(&group, |item| wide_row(item.span.of(text)), bpe, text, learnt);
+    }
+
+    fn merge_widest(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) {
+        let group = std::mem::take(&mut self.widest);
+        self.merge_group::<Widest>(&group, |item| widest_row(item.span.of(text)), bpe, text, learnt);
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! How the canonical merges of a vocabulary are found: the bytes of each token are merged by what was found for
 //! shorter ones. `docs/merging.md` has the proof.
-use tokenmill_kernels::rows::{Narrow, Wide, Width, wide_row};
+use tokenmill_kernels::rows::{Narrow, Wide, Widest, Width, wide_row, widest_row};
 use tokenmill_kernels::short_table::key_at;
 use tokenmill_kernels::{MergeTable, NO_MERGE, cpu};
 
@@ -60,6 +60,8 @@ pub(super) fn find(candidates: &[Candidate], tokens: &TokenList, bytes: &[TokenI
             building.merge_together::<Narrow>(same, |bytes| key_at(bytes, 0, bytes.len()));
         } else if length <= Wide::LONGEST {
             building.merge_together::<Wide>(same, wide_row);
+        } else if length <= Widest::LONGEST {
+            building.merge_together::<Widest>(same, widest_row);
         } else {
             building.merge_long(same);
         }

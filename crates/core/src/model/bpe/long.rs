@@ -4,7 +4,7 @@
 //! the symbols that are left of a window of the pretoken are such neighbours. So windows are merged alone, and where two
 //! of them have the same symbol at the same place, the row goes over from one to the other. `docs/merging.md`
 //! has the proof.
-use tokenmill_kernels::rows::{Wide, Width, wide_row};
+use tokenmill_kernels::rows::{Widest, Width, widest_row};
 use tokenmill_kernels::{cpu, end_of_repeat};
 
 use crate::error::Result;
@@ -16,14 +16,19 @@ use super::{Scratch, merge};
 /// Bytes between the starts of two windows that are merged side by side, by whether symbols are [`SHORT`]. Windows share
 /// the other bytes, of which those around the cuts are of no use: symbols that begin or end where a window was cut are
 /// often no symbols of the text, but those that are a symbol or two from there are.
-const STEP: usize = 16;
-const CLOSE: usize = 8;
+const STEP: usize = 44;
+const CLOSE: usize = 32;
 
 /// Bytes of a symbol, in the mean, up to which windows share enough of them at [`STEP`].
 const SHORT: usize = 5;
 
 /// What is left of a text is merged at once where it is no longer than this and windows did not agree.
 const ENOUGH: usize = 128;
+
+/// Bytes for which windows are merged one by one after some side by side did not agree: at first, and at most. Each time
+/// it is for twice as many, until some agree again.
+const APART: usize = 128;
+const MOST_APART: usize = 4096;
 
 /// So many bytes before the end of a window what is left of it is not taken.
 const MARGIN: usize = 8;
@@ -71,9 +76,11 @@ impl Row<'_> {
     fn fill(&mut self, limit: usize, scratch: &mut Scratch, ticker: &mut Ticker<'_>) -> Result<()> {
         let mut work = 0;
         // Windows of a size that is merged in vectors, until they do not agree.
-        let (mut size, mut step) = (Wide::LONGEST, STEP);
+        let (mut size, mut step) = (Widest::LONGEST, STEP);
         // Up to here smaller windows did not agree. They are tried again behind it, so that nothing is tried twice.
         let mut failed = 0;
+        // Up to here windows are merged one by one, and for so many bytes the next time.
+        let (mut alone, mut apart) = (0, APART);
         while self.end < self.text.len() {
             if work > limit && size < self.text.len() {
                 self.kept.clear();
@@ -81,28 +88,35 @@ impl Row<'_> {
                 size = self.text.len();
             }
             let (count, end) = (self.kept.len(), self.end);
-            let is_small = size == Wide::LONGEST && self.text.len() - self.last_start() > size;
-            let spent = if is_small { TOGETHER * size } else { size };
+            let may_be_together = size == Widest::LONGEST && self.end >= alone;
+            let is_together = may_be_together && self.text.len() - self.last_start() > size;
+            let spent = if is_together { TOGETHER * size } else { size };
             ticker.spend(spent)?;
             work += spent;
             let goes_on =
-                if is_small { self.go_on_together(step) } else { self.go_on(size, scratch, ticker)? };
+                if is_together { self.go_on_together(step) } else { self.go_on(size, scratch, ticker)? };
             if !goes_on {
                 failed = failed.max(end).max(self.end);
                 let rest = self.text.len() - self.last_start();
-                if is_small && rest <= ENOUGH {
+                if is_together && rest <= ENOUGH {
                     size = rest;
-                } else if is_small && step == STEP {
+                } else if is_together && step == STEP {
                     step = CLOSE;
+                } else if is_together {
+                    alone = self.end + apart;
+                    apart = MOST_APART.min(2 * apart);
                 } else {
                     size *= 2;
                 }
                 continue;
             }
+            if is_together {
+                apart = APART;
+            }
             let symbols = self.kept.len() - count;
             step = if self.end - end <= SHORT * symbols { STEP } else { CLOSE };
             if symbols >= MANY && self.end > failed {
-                size = Wide::LONGEST.max(size / 2);
+                size = Widest::LONGEST.max(size / 2);
             }
             work += self.repeat(size, ticker)?;
         }
@@ -142,9 +156,9 @@ impl Row<'_> {
         let from = self.last_start();
         let window = &self.text[from..self.text.len().min(from + size)];
         let [merged];
-        let left = if window.len() <= Wide::LONGEST {
-            [merged] = Wide::merge(cpu::level(), &self.merges.table, [wide_row(window)]);
-            Wide::left(&merged)
+        let left = if window.len() <= Widest::LONGEST {
+            [merged] = Widest::merge(cpu::level(), &self.merges.table, [widest_row(window)]);
+            Widest::left(&merged)
         } else {
             merge::merge_by_heap(&self.merges.table, start(window, scratch), ticker)?;
             merge::collect_into_first(scratch);
@@ -168,7 +182,7 @@ impl Row<'_> {
     fn go_on_together(&mut self, step: usize) -> bool {
         let (from, end) = (self.last_start(), self.text.len());
         // To the end of the text, if that is near: then the windows share as much as they can.
-        let rest = end - from - Wide::LONGEST;
+        let rest = end - from - Widest::LONGEST;
         let others = rest.div_ceil(step);
         let count = TOGETHER.min(others + 1);
         let starts: [usize; TOGETHER] = std::array::from_fn(|window| match (window, others) {
@@ -176,14 +190,14 @@ impl Row<'_> {
             (_, 0..TOGETHER) => self.character(from + rest * window.min(others) / others),
             _ => self.character(from + step * window),
         });
-        let ends = starts.map(|start| end.min(start + Wide::LONGEST));
-        let row = |at: usize| wide_row(if at < count { &self.text[starts[at]..ends[at]] } else { &[] });
+        let ends = starts.map(|start| end.min(start + Widest::LONGEST));
+        let row = |at: usize| widest_row(if at < count { &self.text[starts[at]..ends[at]] } else { &[] });
         let (level, table) = (cpu::level(), &self.merges.table);
         if count <= 4 {
-            let merged = Wide::merge::<4>(level, table, std::array::from_fn(row));
+            let merged = Widest::merge::<4>(level, table, std::array::from_fn(row));
             self.join(&starts[..count], &ends, &merged)
         } else {
-            let merged = Wide::merge::<TOGETHER>(level, table, std::array::from_fn(row));
+            let merged = Widest::merge::<TOGETHER>(level, table, std::array::from_fn(row));
             self.join(&starts[..count], &ends, &merged)
         }
     }
@@ -195,8 +209,8 @@ impl Row<'_> {
     }
 
     /// Goes on by the symbols of windows, from one to the next where they have the same.
-    fn join(&mut self, starts: &[usize], ends: &[usize], merged: &[<Wide as Width>::Merged]) -> bool {
-        let mut windows = starts.iter().zip(ends).zip(merged).map(|(at, merged)| (at, Wide::left(merged)));
+    fn join(&mut self, starts: &[usize], ends: &[usize], merged: &[<Widest as Width>::Merged]) -> bool {
+        let mut windows = starts.iter().zip(ends).zip(merged).map(|(at, merged)| (at, Widest::left(merged)));
         let Some(((_, &(mut end)), mut row)) = windows.next().filter(|&(_, left)| self.agrees(left)) else {
             return false;
         };

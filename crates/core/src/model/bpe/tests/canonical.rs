@@ -1,7 +1,7 @@
 //! Canonical merges, each way to apply them, and cuts, beside the naive rule over all pairs.
 use proptest::prelude::*;
 use proptest::sample::Index;
-use tokenmill_kernels::rows::{Narrow, Wide, Width, wide_row};
+use tokenmill_kernels::rows::{Narrow, Wide, Widest, Width, wide_row, widest_row};
 use tokenmill_kernels::short_table::key_at;
 
 use super::Compiled;
@@ -159,6 +159,9 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
     }
     if text.len() <= Wide::LONGEST {
         check_together::<Wide>(compiled, text, wide_row)?;
+    }
+    if text.len() <= Widest::LONGEST {
+        check_together::<Widest>(compiled, text, widest_row)?;
     }
     let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
     long::merge_by_windows(merges, text, long::WORK, scratch, ticker).unwrap();
