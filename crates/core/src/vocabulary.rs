@@ -1,11 +1,7 @@
 //! The table between ids and bytes, both ways, for ordinary and added tokens.
 //!
 //! What an id decodes to lies in [`DecodedTokens`].
-use foldhash::fast::FixedState;
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 use std::borrow::Cow;
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use crate::byte_alphabet;
@@ -13,7 +9,7 @@ use crate::decoded::DecodedTokens;
 use crate::description::{
     AddedToken, Alphabet, Decoding, Description, EndOfWord, EndOfWordForm, Merges, TokenList,
 };
-use crate::ids::{NO_ID, TokenId, narrow};
+use crate::ids::{NO_ID, TokenId};
 
 /// Ids and bytes of one tokenizer.
 #[derive(Debug)]
@@ -22,9 +18,6 @@ pub struct Vocabulary {
     added: Vec<AddedToken>,
     written_in_byte_alphabet: bool,
     decoded: DecodedTokens,
-    /// Index in `tokens` by bytes.
-    by_bytes: HashTable<u32>,
-    hasher: FixedState,
 }
 
 impl Vocabulary {
@@ -55,26 +48,7 @@ impl Vocabulary {
                 decoded.push(id, &bytes[..bytes.len() - endings.length(first)], false);
             }
         }
-        let hasher = FixedState::default();
-        let mut by_bytes = HashTable::with_capacity(tokens.len());
-        let hash = |index: u32| hasher.hash_one(tokens.bytes(index as usize));
-        for index in 0..tokens.len() {
-            let is_same = |&other: &u32| tokens.bytes(other as usize) == tokens.bytes(index);
-            let index = narrow(index);
-            // Of tokens with the same bytes the last counts.
-            match by_bytes.entry(hash(index), is_same, |&index| hash(index)) {
-                Entry::Occupied(mut slot) => *slot.get_mut() = index,
-                Entry::Vacant(slot) => _ = slot.insert(index),
-            }
-        }
-        Self {
-            written_in_byte_alphabet: is_byte_level,
-            tokens,
-            added,
-            decoded: decoded.finish(),
-            by_bytes,
-            hasher,
-        }
+        Self { written_in_byte_alphabet: is_byte_level, tokens, added, decoded: decoded.finish() }
     }
 
     /// How many ids exist.
@@ -84,8 +58,7 @@ impl Vocabulary {
 
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
-        let by_bytes = self.by_bytes.capacity() * 8 / 7 * (size_of::<u32>() + 1);
-        self.tokens.memory() + by_bytes + self.decoded.memory()
+        self.tokens.memory() + self.decoded.memory()
     }
 
     /// No ids at all?
@@ -132,10 +105,7 @@ impl Vocabulary {
     /// As [`Self::find`], the index in [`Self::tokens`].
     #[inline]
     pub fn find_index(&self, bytes: &[u8]) -> Option<usize> {
-        let hash = self.hasher.hash_one(bytes);
-        self.by_bytes
-            .find(hash, |&index| self.tokens.bytes(index as usize) == bytes)
-            .map(|&index| index as usize)
+        self.tokens.find(bytes)
     }
 
     /// The ordinary tokens.

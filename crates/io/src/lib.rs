@@ -28,6 +28,7 @@ pub mod state;
 mod tables;
 mod tekken;
 mod templates;
+mod texts;
 mod tiktoken;
 mod tokenizer_json;
 mod vocab_merges;

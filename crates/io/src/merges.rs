@@ -1,5 +1,7 @@
 //! The rule of the reference for merges that a file lists more than once.
 
+use std::hash::BuildHasher;
+
 use foldhash::fast::RandomState;
 use tokenmill_core::description::Merge;
 
@@ -11,9 +13,8 @@ pub(crate) type Repeated = Vec<(usize, usize)>;
 /// Of a pair that is listed several times the last place counts. The places of the repeated ones are those in what
 /// was given.
 pub(crate) fn keep_last(mut merges: Vec<Merge>) -> (Vec<Merge>, Repeated) {
-    let mut seen: Set<u64> = Set::with_capacity_and_hasher(merges.len(), RandomState::default());
     let pair = |merge: &Merge| u64::from(merge.left) << 32 | u64::from(merge.right);
-    if merges.iter().all(|merge| seen.insert(pair(merge))) {
+    if are_different(merges.iter().map(pair)) {
         return (merges, Vec::new());
     }
     let mut last_place: Map<u64, usize> = map_for(merges.len());
@@ -28,9 +29,47 @@ pub(crate) fn keep_last(mut merges: Vec<Merge>) -> (Vec<Merge>, Repeated) {
     (merges, repeated)
 }
 
+/// Bits for each pair: nearly all pairs have one that no other has.
+const BITS: usize = 16;
+
+/// Is each of these there once? Only those are looked at that share a bit with another one.
+fn are_different(pairs: impl ExactSizeIterator<Item = u64> + Clone) -> bool {
+    let hasher = RandomState::default();
+    let words = (pairs.len() * BITS).next_power_of_two().max(64) / 64;
+    let bit = |pair: u64| {
+        let hash = hasher.hash_one(pair) as usize;
+        (hash / 64 % words, 1_u64 << (hash % 64))
+    };
+    let (mut once, mut twice) = (vec![0; words], vec![0; words]);
+    for (word, bit) in pairs.clone().map(bit) {
+        twice[word] |= once[word] & bit;
+        once[word] |= bit;
+    }
+    let mut seen: Set<u64> = Set::default();
+    let is_shared = |&pair: &u64| {
+        let (word, bit) = bit(pair);
+        twice[word] & bit != 0
+    };
+    pairs.filter(is_shared).all(|pair| seen.insert(pair))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_pairs_are_met_among_many() {
+        let pairs = (0..100_000_u64).map(|i| i * i % (1 << 40));
+        let mut pairs: Vec<u64> = pairs.collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        assert!(are_different(pairs.iter().copied()));
+        for place in [0, 1, pairs.len() / 2, pairs.len() - 1] {
+            let again = pairs.iter().copied().chain([pairs[place]]).collect::<Vec<_>>();
+            assert!(!are_different(again.into_iter()));
+        }
+        assert!(are_different([].into_iter()) && !are_different([7, 7].into_iter()));
+    }
 
     #[test]
     fn the_last_place_counts() {

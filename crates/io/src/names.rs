@@ -1,5 +1,4 @@
 //! Tokens as a file writes them, each with its id.
-use std::borrow::Cow;
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
@@ -7,44 +6,53 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use tokenmill_core::ids::TokenId;
 
-/// Tokens in the order in which the file has them first. Of what is the text of the file as it stands there is no copy.
+use crate::tables::Set;
+use crate::texts::Texts;
+
+/// Tokens in the order in which the file has them first.
 #[derive(Debug, Default)]
-pub(crate) struct Names<'a> {
-    entries: Vec<(Cow<'a, str>, TokenId)>,
+pub(crate) struct Names {
+    texts: Texts,
+    ids: Vec<TokenId>,
     /// Their places, by their text.
     places: HashTable<u32>,
     hasher: RandomState,
 }
 
-impl<'a> Names<'a> {
+impl Names {
     /// The entries of a file, which are fewer than 2^32. Of equal tokens the last id counts, at the first place.
-    pub(crate) fn new(entries: Vec<(Cow<'a, str>, TokenId)>) -> Self {
-        let mut names = Self::with_capacity(entries.len());
+    pub(crate) fn new<T: AsRef<str>>(entries: &[(T, TokenId)]) -> Self {
+        let bytes = entries.iter().map(|(token, _)| token.as_ref().len()).sum();
+        let mut names = Self::with_capacity(entries.len(), bytes);
         for (token, id) in entries {
-            names.insert(token, id);
+            names.insert(token.as_ref(), *id);
         }
         names
     }
 
-    /// None yet, with room for so many.
-    pub(crate) fn with_capacity(count: usize) -> Self {
-        let (entries, places) = (Vec::with_capacity(count), HashTable::with_capacity(count));
-        Self { entries, places, hasher: RandomState::default() }
+    /// None yet, with room for so many of so many bytes in all.
+    pub(crate) fn with_capacity(count: usize, bytes: usize) -> Self {
+        Self {
+            texts: Texts::with_capacity(count, bytes),
+            ids: Vec::with_capacity(count),
+            places: HashTable::with_capacity(count),
+            hasher: RandomState::default(),
+        }
     }
 
     /// Puts a token. Where it is there already this id counts; the place and the id that it had are returned.
-    pub(crate) fn insert(&mut self, token: Cow<'a, str>, id: TokenId) -> Option<(usize, TokenId)> {
-        let Self { entries, places, hasher } = self;
-        let of = |place: u32| &*entries[place as usize].0;
-        let hash = |&place: &u32| hasher.hash_one(of(place));
-        match places.entry(hasher.hash_one(&*token), |&other| of(other) == token, hash) {
+    pub(crate) fn insert(&mut self, token: &str, id: TokenId) -> Option<(usize, TokenId)> {
+        let Self { texts, ids, places, hasher } = self;
+        let hash = |&place: &u32| hasher.hash_one(&texts[place as usize]);
+        match places.entry(hasher.hash_one(token), |&other| texts[other as usize] == *token, hash) {
             Entry::Occupied(place) => {
                 let place = *place.get() as usize;
-                Some((place, std::mem::replace(&mut entries[place].1, id)))
+                Some((place, std::mem::replace(&mut ids[place], id)))
             }
             Entry::Vacant(slot) => {
-                slot.insert(entries.len() as u32);
-                entries.push((token, id));
+                slot.insert(ids.len() as u32);
+                texts.push(token);
+                ids.push(id);
                 None
             }
         }
@@ -52,23 +60,26 @@ impl<'a> Names<'a> {
 
     /// How many tokens.
     pub(crate) fn len(&self) -> usize {
-        self.entries.len()
+        self.ids.len()
     }
 
     /// Where a token stands among all.
+    #[inline]
     pub(crate) fn place(&self, token: &str) -> Option<usize> {
-        let is_same = |&other: &u32| self.entries[other as usize].0 == token;
+        let is_same = |&other: &u32| self.texts[other as usize] == *token;
         self.places.find(self.hasher.hash_one(token), is_same).map(|&place| place as usize)
     }
 
     /// The token at a place.
+    #[inline]
     pub(crate) fn token(&self, place: usize) -> &str {
-        &self.entries[place].0
+        &self.texts[place]
     }
 
     /// The id of the token at a place.
+    #[inline]
     pub(crate) fn id(&self, place: usize) -> TokenId {
-        self.entries[place].1
+        self.ids[place]
     }
 
     /// The id of a token.
@@ -80,9 +91,21 @@ impl<'a> Names<'a> {
         self.place(token).is_some()
     }
 
+    /// Of each token: is it one of these?
+    pub(crate) fn marked(&self, tokens: &Set<&str>) -> Vec<bool> {
+        let mut marked = vec![false; self.len()];
+        tokens.iter().filter_map(|token| self.place(token)).for_each(|place| marked[place] = true);
+        marked
+    }
+
+    /// The bytes of all texts.
+    pub(crate) fn bytes(&self) -> usize {
+        self.texts.bytes()
+    }
+
     /// All of them, in order.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&str, TokenId)> {
-        self.entries.iter().map(|(token, id)| (&**token, *id))
+        self.ids.iter().enumerate().map(|(place, &id)| (self.token(place), id))
     }
 }
 
@@ -96,7 +119,7 @@ pub(crate) struct Joining {
 
 impl Joining {
     /// The place of the token that these join to.
-    pub(crate) fn place(&mut self, names: &Names<'_>, left: &str, right: &str) -> Option<usize> {
+    pub(crate) fn place(&mut self, names: &Names, left: &str, right: &str) -> Option<usize> {
         let is_joined = |&place: &usize| {
             let token = names.token(place);
             token.len() == left.len() + right.len() && token.starts_with(left) && token.ends_with(right)
@@ -119,9 +142,9 @@ mod tests {
     #[test]
     fn the_last_id_of_a_token_counts() {
         let entries = [("a", 5), ("b", 6), ("a", 7), ("b", 8), ("c", 1), ("b", 6)];
-        let mut names = Names::new(entries.into_iter().map(|(token, id)| (token.into(), id)).collect());
+        let mut names = Names::new(&entries);
         assert_eq!(names.iter().collect::<Vec<_>>(), [("a", 7), ("b", 6), ("c", 1)]);
-        assert_eq!(names.insert("b".into(), 9), Some((1, 6)));
+        assert_eq!(names.insert("b", 9), Some((1, 6)));
         assert_eq!((names.get("b"), names.get("d"), names.place("c")), (Some(9), None, Some(2)));
         assert!(names.contains("a") && !names.contains(""));
     }
@@ -129,7 +152,7 @@ mod tests {
     #[test]
     fn joined_tokens_are_found_wherever_they_stand() {
         let tokens = ["a", "b", "ab", "ba", "abb", "bab", "aa"];
-        let names = Names::new(tokens.into_iter().map(Cow::Borrowed).zip(0..).collect());
+        let names = Names::new(&tokens.into_iter().zip(0..).collect::<Vec<_>>());
         let mut joining = Joining::default();
         for (left, right) in
             [("a", "b"), ("b", "a"), ("a", "b"), ("b", "ab"), ("ba", "b"), ("ab", "b"), ("a", "a")]

@@ -3,14 +3,9 @@
 //! whole. The file holds neither the split nor the special tokens.
 use std::cmp::Ordering;
 use std::fmt::Write as _;
-use std::hash::BuildHasher;
-use std::ops::Range;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::compile::compile;
 use tokenmill_core::description::{Alphabet, Bpe, Description, Merges, Split, TokenList};
@@ -37,80 +32,51 @@ pub(crate) fn is_like(text: &str) -> bool {
 
 /// Tokens in the order in which the file has them first, which is that of their ranks in all files that anybody
 /// publishes.
-struct Ranks {
-    /// The bytes of all tokens in a row.
-    bytes: Vec<u8>,
-    entries: Vec<Ranked>,
-    /// Their places, by their bytes.
-    by_token: HashTable<u32>,
-    hasher: RandomState,
+struct Listed {
+    /// With their places as ids.
+    tokens: TokenList,
+    /// Of each token, as the line is that says it.
+    ranks: Vec<TokenId>,
+    lines: Vec<usize>,
 }
 
-/// A token that has one.
-struct Ranked {
-    rank: TokenId,
-    /// Its bytes among all.
-    span: Range<usize>,
-    line: usize,
-}
-
-impl Ranks {
+impl Listed {
     /// None yet, with room for those of a file, whose lines have seven bytes at least.
     fn of_file(text: &str) -> Self {
         let lines = text.bytes().filter(|&byte| byte == b'\n').count() + 1;
         let count = lines.min(text.len() / 7 + 1).min(ENTRY_LIMIT);
         Self {
-            bytes: Vec::with_capacity(text.len() / 2),
-            entries: Vec::with_capacity(count),
-            by_token: HashTable::with_capacity(count),
-            hasher: RandomState::default(),
+            tokens: TokenList::with_capacity(count, text.len() / 2),
+            ranks: Vec::with_capacity(count),
+            lines: Vec::with_capacity(count),
         }
     }
 
-    /// Puts the token that was put behind all bytes from `start` on; where it is there already, this rank counts, and
-    /// the line of the other one is returned.
-    fn insert(&mut self, start: usize, rank: TokenId, line: usize) -> Option<usize> {
-        let Self { bytes, entries, by_token, hasher } = self;
-        let token = &bytes[start..];
-        let of = |place: u32| &bytes[entries[place as usize].span.clone()];
-        let hash = |&place: &u32| hasher.hash_one(of(place));
-        match by_token.entry(hasher.hash_one(token), |&other| of(other) == token, hash) {
-            Entry::Occupied(place) => {
-                let entry = &mut entries[*place.get() as usize];
-                bytes.truncate(start);
-                entry.rank = rank;
-                Some(std::mem::replace(&mut entry.line, line))
-            }
-            Entry::Vacant(slot) => {
-                slot.insert(entries.len() as u32);
-                entries.push(Ranked { rank, span: start..bytes.len(), line });
-                None
-            }
+    /// Puts a token; where it is there already, this rank counts, and the line of the other one is returned.
+    fn insert(&mut self, token: &[u8], rank: TokenId, line: usize) -> Option<usize> {
+        if let Err(place) = self.tokens.push_new(self.ranks.len() as TokenId, token) {
+            self.ranks[place] = rank;
+            return Some(std::mem::replace(&mut self.lines[place], line));
         }
-    }
-
-    fn contains(&self, token: &[u8]) -> bool {
-        let is_same = |&other: &u32| self.token(&self.entries[other as usize]) == token;
-        self.by_token.find(self.hasher.hash_one(token), is_same).is_some()
-    }
-
-    fn token(&self, entry: &Ranked) -> &[u8] {
-        &self.bytes[entry.span.clone()]
+        self.ranks.push(rank);
+        self.lines.push(line);
+        None
     }
 
     /// By rank. Two tokens with one rank are refused: it is the id of only one of them.
-    fn in_order(&self) -> Result<Vec<&Ranked>> {
-        let mut entries: Vec<&Ranked> = self.entries.iter().collect();
+    fn in_order(self) -> Result<TokenList> {
+        let Self { tokens, ranks, lines } = self;
         // As they are in files.
-        if entries.is_sorted_by(|a, b| a.rank < b.rank) {
-            return Ok(entries);
+        if ranks.is_sorted_by(|a, b| a < b) {
+            return Ok(tokens.with_ids(ranks));
         }
-        entries.sort_unstable_by_key(|entry| (entry.rank, entry.line));
-        let Some(&[first, second]) = entries.windows(2).find(|pair| pair[0].rank == pair[1].rank) else {
-            return Ok(entries);
-        };
-        let reason = format!("the rank {} is on line {} already", first.rank, first.line);
-        Err(Error::format(Defect::Duplicate, reason).at(format!("line {}", second.line)))
+        let mut places: Vec<usize> = (0..ranks.len()).collect();
+        places.sort_unstable_by_key(|&place| (ranks[place], lines[place]));
+        if let Some(&[first, second]) = places.windows(2).find(|pair| ranks[pair[0]] == ranks[pair[1]]) {
+            let reason = format!("the rank {} is on line {} already", ranks[first], lines[first]);
+            return Err(Error::format(Defect::Duplicate, reason).at(format!("line {}", lines[second])));
+        }
+        Ok(TokenList::from_entries(places.iter().map(|&place| (ranks[place], tokens.bytes(place))).collect()))
     }
 }
 
@@ -126,38 +92,35 @@ pub(crate) fn parse(
 ) -> Result<Description> {
     let text = contents::text(bytes)?;
     check_count(text)?;
-    let mut ranks = Ranks::of_file(text);
+    let mut listed = Listed::of_file(text);
+    let mut token = Vec::new();
     for (i, line) in text.split('\n').enumerate() {
         let number = i + 1;
         let field = || format!("line {number}");
-        let start = ranks.bytes.len();
-        let Some(entry) = parse_line(line, &mut ranks.bytes).map_err(|e| e.at(field()))? else { continue };
-        if ranks.bytes.len() == start {
+        token.clear();
+        let Some(entry) = parse_line(line, &mut token).map_err(|e| e.at(field()))? else { continue };
+        if token.is_empty() {
             report.tolerate(Defect::Empty, field(), "the token is empty, and left out")?;
             continue;
         }
         if let Some(reason) = entry.padding {
             report.tolerate(Defect::Base64, field(), reason)?;
         }
-        if let Some(earlier) = ranks.insert(start, entry.rank, number) {
+        if let Some(earlier) = listed.insert(&token, entry.rank, number) {
             let reason = format!("the token is on line {earlier} already; this one counts");
             report.tolerate(Defect::Duplicate, field(), reason)?;
         }
     }
-    let in_order = ranks.in_order()?;
-    if let Some(byte) = (0..=255).find(|&byte: &u8| !ranks.contains(&[byte])) {
+    let tokens = listed.in_order()?;
+    if let Some(byte) = (0..=255).find(|&byte: &u8| tokens.find(&[byte]).is_none()) {
         let reason = "no token is this byte alone; text that needs it is an error";
         report.tolerate(Defect::Missing, format!("byte 0x{byte:02X}"), reason)?;
     }
-    gaps::find(in_order.iter().map(|entry| entry.rank).collect(), special, "rank", report)?;
-    if is_in_byte_alphabet(&ranks) {
+    gaps::find(tokens.ids().to_vec(), special, "rank", report)?;
+    if is_in_byte_alphabet(&tokens) {
         let reason = "the tokens are written in the byte alphabet (a space is Ġ) before they are base64, which is \
                       no .tiktoken file; load the tokenizer.json of this model";
         return Err(Error::format(Defect::WrongKind, reason));
-    }
-    let mut tokens = TokenList::with_capacity(ranks.entries.len(), ranks.bytes.len());
-    for entry in in_order {
-        tokens.push(entry.rank, ranks.token(entry));
     }
     let model = Bpe { whole_pretokens: true, ..Bpe::plain(Alphabet::Bytes, tokens, Merges::ById) };
     Ok(Description::of_bpe(split, model))
@@ -176,11 +139,11 @@ fn check_count(text: &str) -> Result<()> {
 
 /// Are the tokens not bytes but characters that stand for bytes? Then all 256 of those are tokens,
 /// and none holds a byte that would be written in another way.
-fn is_in_byte_alphabet(tokens: &Ranks) -> bool {
+fn is_in_byte_alphabet(tokens: &TokenList) -> bool {
     let is_written =
         |token: &[u8]| std::str::from_utf8(token).is_ok_and(|text| byte_alphabet::read(text).is_some());
-    (0..=255).all(|byte| tokens.contains(byte_alphabet::write(&[byte]).as_bytes()))
-        && tokens.entries.iter().all(|entry| is_written(tokens.token(entry)))
+    (0..=255).all(|byte| tokens.find(byte_alphabet::write(&[byte]).as_bytes()).is_some())
+        && tokens.iter().all(|(_, token)| is_written(token))
 }
 
 /// What a line says.
@@ -190,7 +153,7 @@ struct Line {
     padding: Option<&'static str>,
 }
 
-/// Puts the token of a line behind `bytes`.
+/// Puts the token of a line into `bytes`, which are none.
 fn parse_line(line: &str, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
     if line.len() > TOKEN_LIMIT * 2 {
         let reason = format!("the line is longer than a token of {TOKEN_LIMIT} bytes can be");
@@ -218,7 +181,7 @@ fn parse_line(line: &str, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
     Ok(Some(Line { rank, padding: decode(token, bytes)? }))
 }
 
-/// Puts the bytes behind others; says what is wrong with the padding, without which they are clear as well.
+/// Puts its bytes there; says what is wrong with the padding, without which they are clear as well.
 fn decode(token: &str, bytes: &mut Vec<u8>) -> Result<Option<&'static str>> {
     let digits = token.trim_end_matches('=');
     STANDARD_NO_PAD.decode_vec(digits, bytes).map_err(|error| {

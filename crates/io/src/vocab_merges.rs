@@ -82,11 +82,11 @@ pub(crate) fn read_merges(bytes: &[u8]) -> Result<Vec<MergeLine<'_>>> {
 ///
 /// # Errors
 /// A format error naming the entry.
-pub(crate) fn parse_vocab<'a>(vocab: &'a [u8], report: &mut Report) -> Result<Names<'a>> {
+pub(crate) fn parse_vocab(vocab: &[u8], report: &mut Report) -> Result<Names> {
     let entries = read_vocab(vocab)?;
     // As in the reference, the last of repeated keys counts.
     let count = entries.len();
-    let written = Names::new(entries);
+    let written = Names::new(&entries);
     if written.len() < count {
         let reason = format!("{} keys are there twice; the last counts", count - written.len());
         report.tolerate(Defect::Duplicate, "", reason)?;
@@ -101,7 +101,7 @@ pub(crate) fn parse_vocab<'a>(vocab: &'a [u8], report: &mut Report) -> Result<Na
 /// # Errors
 /// A format error naming an entry of the first.
 pub(crate) fn describe(
-    written: &Names<'_>,
+    written: &Names,
     merges: Vec<Merge>,
     split: &Split,
     special: &[&str],
@@ -133,7 +133,7 @@ const MERGES_FOR_EACH_MISTAKE: usize = 10;
 ///
 /// # Errors
 /// A format error naming the line.
-pub(crate) fn parse_merges(bytes: &[u8], names: &Names<'_>, report: &mut Report) -> Result<Vec<Merge>> {
+pub(crate) fn parse_merges(bytes: &[u8], names: &Names, report: &mut Report) -> Result<Vec<Merge>> {
     let entries = read_merges(bytes)?;
     let mut merges = Vec::with_capacity(entries.len());
     let mut unknown: Option<(usize, Error)> = None;
@@ -169,7 +169,7 @@ pub(crate) fn parse_merges(bytes: &[u8], names: &Names<'_>, report: &mut Report)
     Ok(merges)
 }
 
-fn resolve(line: &MergeLine<'_>, names: &Names<'_>, joining: &mut Joining) -> Result<Merge> {
+fn resolve(line: &MergeLine<'_>, names: &Names, joining: &mut Joining) -> Result<Merge> {
     let &MergeLine { left, right, .. } = line;
     let unknown = |token: &str| {
         let reason = format!("{token:?} of the merge \"{left} {right}\" is not in the vocabulary");

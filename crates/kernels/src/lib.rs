@@ -26,6 +26,6 @@ pub use in_order::InOrder;
 pub use made_once::MadeOnce;
 pub use merge_table::{MergeTable, NO_MERGE};
 pub use pair_table::{Entry, PairTable};
-pub use prefetch::Ahead;
+pub use prefetch::{Ahead, prefetch};
 pub use repeat::end_of_repeat;
 pub use thread_time::thread_time;

@@ -49,7 +49,7 @@ impl Ahead {
 
 /// Brings the line of `items[index]` near, where the machine knows how. Changes nothing else.
 #[inline]
-pub(crate) fn prefetch<T>(items: &[T], index: usize) {
+pub fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(item) = items.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

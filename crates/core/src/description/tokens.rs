@@ -1,5 +1,11 @@
 //! A list of tokens in one arena: all bytes in a row, an offset per token, ascending ids.
+use std::hash::BuildHasher;
 use std::ops::Range;
+use std::sync::OnceLock;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, narrow};
@@ -9,18 +15,38 @@ use crate::ids::{TokenId, narrow};
 /// Published files give one id to several tokens, each of which becomes it. They stand beside each
 /// other in the order of their bytes, and the id decodes to the first: an order that no layout of a
 /// file changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct TokenList {
     arena: Vec<u8>,
     /// One more than there are tokens; the first is 0.
     offsets: Vec<u32>,
     ids: Vec<TokenId>,
+    /// Made when a token is first looked for.
+    places: OnceLock<Places>,
 }
+
+/// What is made of the others is not compared.
+impl PartialEq for TokenList {
+    fn eq(&self, other: &Self) -> bool {
+        self.arena == other.arena && self.offsets == other.offsets && self.ids == other.ids
+    }
+}
+
+impl Eq for TokenList {}
 
 impl Default for TokenList {
     fn default() -> Self {
-        Self { arena: Vec::new(), offsets: vec![0], ids: Vec::new() }
+        Self::with_capacity(0, 0)
     }
+}
+
+/// The index of each token by its bytes; of tokens with the same ones the last.
+#[derive(Debug, Clone, Default)]
+struct Places {
+    table: HashTable<u32>,
+    hasher: RandomState,
+    /// The first token whose bytes one before it has.
+    first_repeated: Option<usize>,
 }
 
 /// The arena is addressed by `u32`.
@@ -31,7 +57,8 @@ impl TokenList {
     pub fn with_capacity(tokens: usize, bytes: usize) -> Self {
         let mut offsets = Vec::with_capacity(tokens + 1);
         offsets.push(0);
-        Self { arena: Vec::with_capacity(bytes), offsets, ids: Vec::with_capacity(tokens) }
+        let (arena, ids) = (Vec::with_capacity(bytes), Vec::with_capacity(tokens));
+        Self { arena, offsets, ids, places: OnceLock::new() }
     }
 
     /// A list from entries in any order.
@@ -53,8 +80,44 @@ impl TokenList {
     pub fn push(&mut self, id: TokenId, bytes: &[u8]) {
         self.arena.extend_from_slice(bytes);
         assert!(self.arena.len() <= ARENA_LIMIT, "token arena over 4 GiB");
+        self.put(id);
+    }
+
+    /// Adds a token as [`Self::push`] does, unless its bytes are there already; then says where.
+    ///
+    /// # Errors
+    /// The index of the token with these bytes.
+    ///
+    /// # Panics
+    /// As [`Self::push`].
+    pub fn push_new(&mut self, id: TokenId, bytes: &[u8]) -> std::result::Result<(), usize> {
+        let mut places = self.places.take().unwrap_or_else(|| self.find_places());
+        let index = self.len();
+        self.arena.extend_from_slice(bytes);
+        assert!(self.arena.len() <= ARENA_LIMIT, "token arena over 4 GiB");
+        self.offsets.push(narrow(self.arena.len()));
+        let place = match places.entry(self, index) {
+            Entry::Occupied(place) => Err(*place.get() as usize),
+            Entry::Vacant(slot) => {
+                slot.insert(narrow(index));
+                Ok(())
+            }
+        };
+        if place.is_ok() {
+            self.ids.push(id);
+        } else {
+            self.offsets.pop();
+            self.arena.truncate(self.arena.len() - bytes.len());
+        }
+        self.places = OnceLock::from(places);
+        place
+    }
+
+    /// Ends a token at the end of all bytes.
+    fn put(&mut self, id: TokenId) {
         self.offsets.push(narrow(self.arena.len()));
         self.ids.push(id);
+        self.places.take();
     }
 
     /// Adds the token made of two tokens already here, given by their index.
@@ -68,9 +131,18 @@ impl TokenList {
         }
         self.arena.extend_from_within(left);
         self.arena.extend_from_within(right);
-        self.offsets.push(narrow(self.arena.len()));
-        self.ids.push(id);
+        self.put(id);
         Ok(())
+    }
+
+    /// The same tokens with other ids.
+    ///
+    /// # Panics
+    /// Where they are not as many.
+    #[must_use]
+    pub fn with_ids(self, ids: Vec<TokenId>) -> Self {
+        assert_eq!(ids.len(), self.len(), "an id for each token");
+        Self { ids, ..self }
     }
 
     fn range(&self, index: usize) -> Range<usize> {
@@ -115,6 +187,40 @@ impl TokenList {
         (self.ids.get(first) == Some(&id)).then_some(first)
     }
 
+    /// The index of the token with exactly these bytes; of several the last. The first call costs as much as the list is
+    /// long.
+    #[inline]
+    pub fn find(&self, bytes: &[u8]) -> Option<usize> {
+        let Places { table, hasher, .. } = self.places();
+        let is_same = |&index: &u32| self.bytes(index as usize) == bytes;
+        table.find(hasher.hash_one(bytes), is_same).map(|&index| index as usize)
+    }
+
+    /// The first token whose bytes one before it has.
+    pub fn first_repeated(&self) -> Option<usize> {
+        self.places().first_repeated
+    }
+
+    #[inline]
+    fn places(&self) -> &Places {
+        self.places.get_or_init(|| self.find_places())
+    }
+
+    fn find_places(&self) -> Places {
+        let table = HashTable::with_capacity(self.ids.capacity());
+        let mut places = Places { table, ..Places::default() };
+        for index in 0..self.len() {
+            match places.entry(self, index) {
+                Entry::Occupied(mut place) => {
+                    *place.get_mut() = narrow(index);
+                    places.first_repeated.get_or_insert(index);
+                }
+                Entry::Vacant(slot) => _ = slot.insert(narrow(index)),
+            }
+        }
+        places
+    }
+
     /// The indices of all tokens with an id.
     pub fn indices_of(&self, id: TokenId) -> Range<usize> {
         let Some(first) = self.index_of(id) else { return 0..0 };
@@ -145,7 +251,20 @@ impl TokenList {
 
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
-        self.arena.capacity() + 4 * (self.offsets.capacity() + self.ids.capacity())
+        let places =
+            self.places.get().map_or(0, |places| places.table.capacity() * 8 / 7 * (size_of::<u32>() + 1));
+        self.arena.capacity() + 4 * (self.offsets.capacity() + self.ids.capacity()) + places
+    }
+}
+
+impl Places {
+    /// The place for the token at an index, which may be taken by one with the same bytes.
+    #[inline]
+    fn entry(&mut self, tokens: &TokenList, index: usize) -> Entry<'_, u32> {
+        let Self { table, hasher, .. } = self;
+        let bytes = tokens.bytes(index);
+        let is_same = |&other: &u32| tokens.bytes(other as usize) == bytes;
+        table.entry(hasher.hash_one(bytes), is_same, |&other| hasher.hash_one(tokens.bytes(other as usize)))
     }
 }
 
@@ -162,6 +281,24 @@ mod tests {
         assert_eq!(list.bytes(2), b"abc");
         assert_eq!(list.index_of(9), Some(2));
         assert_eq!(list.index_of(7), None);
+    }
+
+    #[test]
+    fn tokens_are_found_by_their_bytes_whenever_they_came() {
+        let mut list = TokenList::default();
+        assert_eq!((list.push_new(3, b"a"), list.push_new(4, b"ab")), (Ok(()), Ok(())));
+        assert_eq!(list.push_new(5, b"a"), Err(0));
+        assert_eq!(
+            (list.len(), list.find(b"ab"), list.find(b"b"), list.first_repeated()),
+            (2, Some(1), None, None)
+        );
+        list.push(6, b"b");
+        assert_eq!((list.find(b"b"), list.find(b"a")), (Some(2), Some(0)));
+        list.try_push_joined(7, 0, 2).unwrap();
+        assert_eq!((list.find(b"ab"), list.first_repeated()), (Some(3), Some(3)));
+        assert_eq!(list.push_new(8, b"ab"), Err(3));
+        let other = list.clone().with_ids(vec![1, 2, 3, 4]);
+        assert_eq!((other.find(b"b"), other.id(2), other == list), (Some(2), 3, false));
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! All checks of a description that need no compiling, in one place for every way in.
 use std::collections::HashSet;
 
-use foldhash::fast::FixedState;
-
 use super::{AddedToken, Alphabet, Bpe, Description, EndOfWordForm, Merges, Model, TokenList};
 use crate::error::{Defect, Error, Result};
 use crate::ids::{NO_ID, TokenId};
@@ -56,11 +54,9 @@ impl Description {
         if matches!(self.model, Model::Unigram(_)) {
             return Ok(());
         }
-        let mut seen: HashSet<&[u8], FixedState> =
-            HashSet::with_capacity_and_hasher(ids.len(), FixedState::default());
-        if let Some((i, (id, _))) = tokens.iter().enumerate().find(|(_, (_, bytes))| !seen.insert(bytes)) {
-            let reason = format!("token {id} has the same bytes as one before it");
-            return Err(Error::format(Defect::Duplicate, reason).at_index(i));
+        if let Some(index) = tokens.first_repeated() {
+            let reason = format!("token {} has the same bytes as one before it", ids[index]);
+            return Err(Error::format(Defect::Duplicate, reason).at_index(index));
         }
         Ok(())
     }

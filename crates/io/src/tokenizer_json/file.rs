@@ -1,5 +1,5 @@
-//! The shape of the file, as serde reads it. The tokens of an object, and merges, are the text of the file itself wherever
-//! they stand there unescaped.
+//! The shape of the file, as serde reads it. The tokens of an object are the text of the file itself wherever they stand
+//! there unescaped.
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,6 +12,7 @@ use tokenmill_core::error::{Defect, Error};
 use tokenmill_core::ids::TokenId;
 
 use super::numbers::Score;
+use crate::texts::Texts;
 
 /// Declares an object with these fields, each absent until it is met. Of a key that is there twice
 /// the last counts, as in the reference, and its name is kept; `$other` reads what has another key,
@@ -124,7 +125,7 @@ pub(crate) struct Model<'a> {
     pub(crate) max_input_chars_per_word: Option<usize>,
     pub(crate) unk_id: Option<usize>,
     pub(crate) vocab: Option<VocabEntries<'a>>,
-    pub(crate) merges: Option<Vec<MergeEntry<'a>>>,
+    pub(crate) merges: Option<MergeEntries>,
     /// Keys that no model has.
     pub(crate) others: BTreeSet<String>,
     /// Keys that are there twice.
@@ -187,10 +188,68 @@ impl<'de> Deserialize<'de> for VocabEntries<'de> {
     }
 }
 
+/// The list of merges.
+#[derive(Default)]
+pub(crate) struct MergeEntries {
+    /// Two parts of each.
+    parts: Texts,
+    /// The places of entries that are the first line of a merges.txt, which old files have in their list.
+    versions: Vec<usize>,
+}
+
+impl MergeEntries {
+    pub(crate) fn push(&mut self, left: &str, right: &str) {
+        self.parts.push(left);
+        self.parts.push(right);
+    }
+
+    /// How many merges.
+    pub(crate) fn len(&self) -> usize {
+        self.parts.len() / 2
+    }
+
+    /// The merges, each with its place in the list.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &str, &str)> {
+        let mut versions = self.versions.iter().copied().peekable();
+        let mut next = 0;
+        (0..self.len()).map(move |at| {
+            while versions.next_if_eq(&next).is_some() {
+                next += 1;
+            }
+            next += 1;
+            (next - 1, &self.parts[2 * at], &self.parts[2 * at + 1])
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for MergeEntries {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct List;
+        impl<'de> Visitor<'de> for List {
+            type Value = MergeEntries;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a sequence")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut entries = MergeEntries::default();
+                while let Some(entry) = list.next_element()? {
+                    match entry {
+                        MergeEntry::Pair(left, right) => entries.push(&left, &right),
+                        MergeEntry::Version => entries.versions.push(entries.len() + entries.versions.len()),
+                    }
+                }
+                Ok(entries)
+            }
+        }
+        deserializer.deserialize_seq(List)
+    }
+}
+
 /// A merge: `"a b"` or `["a", "b"]`.
-pub(crate) enum MergeEntry<'a> {
+enum MergeEntry<'a> {
     Pair(Cow<'a, str>, Cow<'a, str>),
-    /// The first line of a merges.txt, which old files have in their list.
     Version,
 }
 

@@ -19,7 +19,7 @@ mod read;
 mod unknown_keys;
 mod write;
 
-pub(crate) use file::{AddedTokenEntry, File, MergeEntry, Model, VocabEntries, behind_the_end, json_error};
+pub(crate) use file::{AddedTokenEntry, File, MergeEntries, Model, VocabEntries, behind_the_end, json_error};
 pub(crate) use models::{Kind, report_shared_ids, set_scores};
 pub(crate) use numbers::nearest_scores;
 pub(crate) use read::{describe, parse, read};

@@ -1,6 +1,4 @@
 //! The model of the file: tokens, merges and what else it needs.
-use std::borrow::Cow;
-
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::description::{
     AddedToken, Alphabet, Bpe, EndOfWord, EndOfWordForm, Merge, Merges, Model, TokenList, Unigram, WordLevel,
@@ -10,7 +8,7 @@ use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
 
 use super::fields::unsupported;
-use super::file::{MergeEntry, Model as ModelEntry, VocabEntries};
+use super::file::{MergeEntries, Model as ModelEntry, VocabEntries};
 use crate::merges::{Repeated, keep_last};
 use crate::names::{Joining, Names};
 use crate::report::Report;
@@ -26,9 +24,9 @@ pub(crate) enum Kind {
 }
 
 /// The vocabulary of an entry.
-pub(super) struct Vocabulary<'a> {
+pub(super) struct Vocabulary {
     /// Its tokens, with their ids.
-    pub(super) names: Names<'a>,
+    pub(super) names: Names,
     /// How many tokens it has, as the reference counts them.
     pub(super) size: usize,
     /// The scores by id, where the vocabulary is a list.
@@ -75,11 +73,7 @@ impl Kind {
     }
 
     /// Takes the vocabulary out of an entry.
-    pub(super) fn vocabulary<'a>(
-        self,
-        entry: &mut ModelEntry<'a>,
-        report: &mut Report,
-    ) -> Result<Vocabulary<'a>> {
+    pub(super) fn vocabulary(self, entry: &mut ModelEntry<'_>, report: &mut Report) -> Result<Vocabulary> {
         match (self, entry.vocab.take()) {
             (_, None) => Err(missing("vocab").at("model")),
             (Self::Unigram, Some(VocabEntries::List(entries))) => {
@@ -88,12 +82,13 @@ impl Kind {
                         .at("vocab")
                         .at("model"));
                 }
-                let mut names = Names::with_capacity(entries.len());
+                let bytes = entries.iter().map(|(token, _)| token.len()).sum();
+                let mut names = Names::with_capacity(entries.len(), bytes);
                 let mut scores = Vec::with_capacity(entries.len());
                 let mut repeated = Vec::new();
                 for ((token, score), id) in entries.into_iter().zip(0..) {
                     scores.push(score);
-                    if let Some((place, earlier)) = names.insert(Cow::Owned(token), id) {
+                    if let Some((place, earlier)) = names.insert(&token, id) {
                         let token = names.token(place);
                         let reason = format!("{token:?} is token {earlier} already; this one counts");
                         report.tolerate(Defect::Duplicate, format!("model.vocab[{id}]"), reason)?;
@@ -109,7 +104,7 @@ impl Kind {
             }
             (_, Some(VocabEntries::Object(entries))) => {
                 let count = entries.len();
-                let names = Names::new(entries);
+                let names = Names::new(&entries);
                 if names.len() < count {
                     let reason = format!("{} keys are there twice; the last counts", count - names.len());
                     report.tolerate(Defect::Duplicate, "model.vocab", reason)?;
@@ -128,7 +123,7 @@ impl Kind {
 /// # Errors
 /// In strict loading.
 pub(crate) fn report_shared_ids(
-    names: &Names<'_>,
+    names: &Names,
     added: &[AddedToken],
     field: &str,
     report: &mut Report,
@@ -158,7 +153,7 @@ pub(crate) fn report_shared_ids(
 pub(super) struct Source<'a> {
     pub(super) kind: Kind,
     pub(super) entry: ModelEntry<'a>,
-    pub(super) vocabulary: &'a Vocabulary<'a>,
+    pub(super) vocabulary: &'a Vocabulary,
     /// Ascending by id.
     pub(super) added: &'a [AddedToken],
     /// Does the text come in the byte alphabet, from the last step before the model alone?
@@ -291,7 +286,7 @@ impl Source<'_> {
     ///
     /// A special token with a character that stands for another byte, as `Ġlow`, is found where the
     /// text holds that very literal; the model's entry means ` low`, and must not become it.
-    fn raw_tokens(&self, merges: &[MergeEntry<'_>]) -> Option<(TokenList, Set<&str>)> {
+    fn raw_tokens(&self, merges: &MergeEntries) -> Option<(TokenList, Set<&str>)> {
         let mut left_out = self.special();
         // No text becomes what cannot be read as bytes.
         let is_two_faced = |token: &&AddedToken| {
@@ -309,13 +304,8 @@ impl Source<'_> {
         if !two_faced.is_empty() {
             let unk = self.entry.unk_token.as_deref();
             let is_unknown = |part: &str| unk == Some(part) && two_faced.contains(part);
-            let needs_one = |merge: &MergeEntry<'_>| match merge {
-                MergeEntry::Pair(left, right) => {
-                    is_unknown(left)
-                        || is_unknown(right)
-                        || two_faced.contains(format!("{left}{right}").as_str())
-                }
-                MergeEntry::Version => false,
+            let needs_one = |(_, left, right): (usize, &str, &str)| {
+                is_unknown(left) || is_unknown(right) || two_faced.contains(format!("{left}{right}").as_str())
             };
             if merges.iter().any(needs_one) {
                 return None;
@@ -323,36 +313,39 @@ impl Source<'_> {
             left_out.extend(two_faced);
         }
         let names = &self.vocabulary.names;
-        let (mut bytes, mut spans) = (Vec::new(), Vec::with_capacity(names.len()));
-        for (token, id) in names.iter().filter(|(token, _)| !left_out.contains(token)) {
-            let start = bytes.len();
+        let is_left_out = names.marked(&left_out);
+        let mut tokens = TokenList::with_capacity(names.len(), names.bytes());
+        let mut bytes = Vec::new();
+        for ((token, id), _) in names.iter().zip(&is_left_out).filter(|(_, is_left_out)| !**is_left_out) {
+            bytes.clear();
             if !byte_alphabet::read_into(token, &mut bytes) {
                 return None;
             }
-            spans.push((id, start..bytes.len()));
+            tokens.push(id, &bytes);
         }
-        let entries = spans.into_iter().map(|(id, span)| (id, &bytes[span]));
-        Some((TokenList::from_entries(entries.collect()), left_out))
+        // As they are in most files.
+        if !tokens.ids().is_sorted_by(|a, b| a < b) {
+            tokens = TokenList::from_entries(tokens.iter().collect());
+        }
+        Some((tokens, left_out))
     }
 
     /// Merges by id. One that needs a token that is left out can never happen; it is left out too.
     /// The unknown token does come up, and may be merged with what is beside it.
     fn resolve_merges(
         &self,
-        entries: &[MergeEntry<'_>],
+        entries: &MergeEntries,
         prefix: &str,
         left_out: &Set<&str>,
     ) -> Result<(Vec<Merge>, Repeated)> {
         let names = &self.vocabulary.names;
-        let mut never_made = vec![false; names.len()];
-        left_out.iter().filter_map(|token| names.place(token)).for_each(|place| never_made[place] = true);
+        let never_made = names.marked(left_out);
         let unk = self.entry.unk_token.as_deref().and_then(|unk| names.place(unk));
         let comes_up = |place: usize| !never_made[place] || unk == Some(place);
         let mut joining = Joining::default();
         let mut places = Vec::with_capacity(entries.len());
         let mut merges = Vec::with_capacity(entries.len());
-        for (i, entry) in entries.iter().enumerate() {
-            let MergeEntry::Pair(left_part, right_part) = entry else { continue };
+        for (i, left_part, right_part) in entries.iter() {
             let fault = |reason: String| Error::format(Defect::Merge, reason).at_index(i);
             let no_token =
                 |what: &str, token: &str| fault(format!("{what} {token:?} is not in the vocabulary"));

@@ -2,7 +2,7 @@
 //! shorter ones. `docs/merging.md` has the proof.
 use tokenmill_kernels::rows::{Narrow, Wide, Widest, Width, wide_row, widest_row};
 use tokenmill_kernels::short_table::key_at;
-use tokenmill_kernels::{MergeTable, NO_MERGE, cpu};
+use tokenmill_kernels::{MergeTable, NO_MERGE, cpu, prefetch};
 
 use crate::description::TokenList;
 use crate::ids::{TokenId, narrow};
@@ -16,11 +16,20 @@ use super::{Scratch, merge};
 const AHEAD: usize = 8;
 
 /// What may be a product, in order of rank.
+#[derive(Clone, Copy)]
 pub(super) struct Candidate {
     /// Its place in the list of tokens.
-    pub(super) index: usize,
+    pub(super) index: u32,
     /// What it must be joined from; `None` for any two tokens.
     pub(super) parts: Option<(TokenId, TokenId)>,
+}
+
+/// A way to make a token.
+#[derive(Clone, Copy, Default)]
+struct Way {
+    /// The place of the candidate, which is its rank.
+    place: u32,
+    parts: Option<(TokenId, TokenId)>,
 }
 
 /// Merges by what they make.
@@ -36,26 +45,35 @@ pub(super) struct Numbered {
 
 /// The canonical merges of these candidates. `None` where two are merged from the same parts, and where no numbers say in
 /// which order they are made.
-pub(super) fn find(candidates: &[Candidate], tokens: &TokenList, bytes: &[TokenId; 256]) -> Option<Numbered> {
+pub(super) fn find(
+    candidates: Vec<Candidate>,
+    tokens: &TokenList,
+    bytes: &[TokenId; 256],
+) -> Option<Numbered> {
     let is_built = |(id, token): (TokenId, &[u8])| matches!(*token, [byte] if bytes[usize::from(byte)] == id);
-    let (places, ends) = grouped(0..candidates.len(), |place| candidates[place].index);
+    let count = candidates.len();
+    let of_products = candidates.iter().map(|one| tokens.id(one.index as usize));
+    let ids = bytes.iter().copied().chain(of_products).collect();
+    let ways = candidates.iter().zip(0..);
+    let ways = ways.map(|(&Candidate { index, parts }, place)| (index as usize, Way { place, parts }));
+    let (ways, ends) = grouped(ways);
+    drop(candidates);
     let mut building = Building {
-        candidates,
         tokens,
-        table: MergeTable::with_capacity(candidates.len().min(tokens.len())),
-        parts: vec![NOT_BUILT; candidates.len()],
+        table: MergeTable::with_capacity(count.min(tokens.len())),
+        parts: vec![NOT_BUILT; count],
         builds: tokens.iter().map(is_built).collect(),
         found: Vec::new(),
-        ids: bytes.iter().copied().chain(candidates.iter().map(|one| tokens.id(one.index))).collect(),
-        places,
+        ids,
+        ways,
         ends,
     };
     // What a token is merged from is shorter, so all of one length are merged before any is put.
-    let products = (0..building.ends.len()).filter(|&index| !building.places_of(index).is_empty());
-    let (products, ends) = grouped(products, |index| tokens.bytes(index).len());
+    let products = (0..building.ends.len()).filter(|&index| !building.ways_of(index).is_empty());
+    let (products, ends) = grouped(products.map(|index| (tokens.bytes(index).len(), narrow(index))));
     let starts = std::iter::once(0).chain(ends.iter().copied());
     for (length, (start, &end)) in starts.zip(&ends).enumerate() {
-        let same = &products[start..end];
+        let same = &products[start as usize..end as usize];
         if length <= Narrow::LONGEST {
             building.merge_together::<Narrow>(same, |bytes| key_at(bytes, 0, bytes.len()));
         } else if length <= Wide::LONGEST {
@@ -70,22 +88,19 @@ pub(super) fn find(candidates: &[Candidate], tokens: &TokenList, bytes: &[TokenI
     if building.is_in_order() { Some(building.by_rank()) } else { building.renumbered(&products) }
 }
 
-/// Items by a small number that each has, those of one number in order; and where those of each number end.
-fn grouped(
-    items: impl Iterator<Item = usize> + Clone,
-    number: impl Fn(usize) -> usize,
-) -> (Vec<usize>, Vec<usize>) {
-    let mut ends = vec![0; items.clone().map(&number).max().map_or(0, |most| most + 1)];
-    items.clone().for_each(|item| ends[number(item)] += 1);
+/// Items by the small number in front of each, those of one number in order; and where those of each number end.
+fn grouped<T: Copy + Default>(items: impl Iterator<Item = (usize, T)> + Clone) -> (Vec<T>, Vec<u32>) {
+    let mut ends = vec![0; items.clone().map(|(number, _)| number).max().map_or(0, |most| most + 1)];
+    items.clone().for_each(|(number, _)| ends[number] += 1);
     let mut before = 0;
     for end in &mut ends {
         // Where they begin, until they are put there.
         before += std::mem::replace(end, before);
     }
-    let mut sorted = vec![0; before];
-    for item in items {
-        let end = &mut ends[number(item)];
-        sorted[*end] = item;
+    let mut sorted = vec![T::default(); before as usize];
+    for (number, item) in items {
+        let end = &mut ends[number];
+        sorted[*end as usize] = item;
         *end += 1;
     }
     (sorted, ends)
@@ -93,7 +108,6 @@ fn grouped(
 
 /// Merges while they are found. A candidate is given by its place, which is its rank.
 struct Building<'a> {
-    candidates: &'a [Candidate],
     tokens: &'a TokenList,
     /// The symbol of each candidate is its rank behind those of bytes.
     table: MergeTable,
@@ -102,25 +116,31 @@ struct Building<'a> {
     /// Of each token: do its bytes merge to it?
     builds: Vec<bool>,
     /// Tokens whose bytes are merged to two symbols, and these.
-    found: Vec<(usize, [u32; 2])>,
+    found: Vec<(u32, [u32; 2])>,
     /// The token of each symbol.
     ids: Vec<TokenId>,
-    /// Candidates by their tokens, and where those of each token end.
-    places: Vec<usize>,
-    ends: Vec<usize>,
+    /// Those of each token in order of rank, and where they end.
+    ways: Vec<Way>,
+    ends: Vec<u32>,
 }
 
 impl Building<'_> {
-    /// The candidates of a token: the ways to make it.
-    fn places_of(&self, index: usize) -> &[usize] {
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.places[start..self.ends[index]]
+    /// Where the ways to make a token start.
+    #[inline]
+    fn start_of(&self, index: usize) -> usize {
+        index.checked_sub(1).map_or(0, |before| self.ends[before]) as usize
+    }
+
+    /// The ways to make a token.
+    #[inline]
+    fn ways_of(&self, index: usize) -> &[Way] {
+        &self.ways[self.start_of(index)..self.ends[index] as usize]
     }
 
     /// Merges tokens that are no longer than rows of a width.
-    fn merge_together<W: Width>(&mut self, products: &[usize], row: impl Fn(&[u8]) -> W::Row) {
+    fn merge_together<W: Width>(&mut self, products: &[u32], row: impl Fn(&[u8]) -> W::Row) {
         for group in products.chunks(TOGETHER) {
-            let bytes = |index: usize| self.tokens.bytes(index);
+            let bytes = |index: u32| self.tokens.bytes(index as usize);
             let some = |at: usize| group.get(at).map(|&index| row(bytes(index))).unwrap_or_default();
             let merged = W::merge::<TOGETHER>(cpu::level(), &self.table, std::array::from_fn(some));
             let found = group.iter().zip(&merged).filter_map(|(&index, merged)| {
@@ -131,10 +151,10 @@ impl Building<'_> {
         }
     }
 
-    fn merge_long(&mut self, products: &[usize]) {
+    fn merge_long(&mut self, products: &[u32]) {
         let (scratch, watch) = (&mut Scratch::default(), crate::watch::Unwatched);
         for &index in products {
-            let scratch = start(self.tokens.bytes(index), scratch);
+            let scratch = start(self.tokens.bytes(index as usize), scratch);
             // Nobody watches, so that nothing cancels.
             if merge::merge_by_heap(&self.table, scratch, &mut Ticker::new(&watch)).is_ok() {
                 merge::collect_into_first(scratch);
@@ -152,19 +172,19 @@ impl Building<'_> {
     fn put(&mut self) -> Option<()> {
         let found = std::mem::take(&mut self.found);
         for (at, &(index, [left, right])) in found.iter().enumerate() {
-            if let Some(&(_, [left, right])) = found.get(at + AHEAD) {
+            if let Some(&(index, [left, right])) = found.get(at + AHEAD) {
                 self.table.expect(left, right);
+                prefetch(&self.ways, self.start_of(index as usize));
             }
             let parts = (self.ids[left as usize], self.ids[right as usize]);
-            let is_from =
-                |&&place: &&usize| self.candidates[place].parts.is_none_or(|listed| listed == parts);
-            let mut places = self.places_of(index).iter().filter(is_from);
-            let Some(&place) = places.next() else { continue };
-            if places.next().is_some() || !self.table.insert(left, right, BYTES + narrow(place)) {
+            let is_from = |way: &&Way| way.parts.is_none_or(|listed| listed == parts);
+            let mut ways = self.ways_of(index as usize).iter().filter(is_from);
+            let Some(&Way { place, .. }) = ways.next() else { continue };
+            if ways.next().is_some() || !self.table.insert(left, right, BYTES + place) {
                 return None;
             }
-            self.parts[place] = (left, right);
-            self.builds[index] = true;
+            self.parts[place as usize] = (left, right);
+            self.builds[index as usize] = true;
         }
         Some(())
     }
@@ -181,9 +201,10 @@ impl Building<'_> {
     }
 
     /// With numbers of their own. `products` are tokens, parts before what is made of them.
-    fn renumbered(self, products: &[usize]) -> Option<Numbered> {
+    fn renumbered(self, products: &[u32]) -> Option<Numbered> {
         let is_made = |&place: &usize| self.parts[place] != NOT_BUILT;
-        let places = products.iter().flat_map(|&index| self.places_of(index)).copied().filter(is_made);
+        let ways = products.iter().flat_map(|&index| self.ways_of(index as usize));
+        let places = ways.map(|way| way.place as usize).filter(is_made);
         let places = in_order(&self.parts, &places.collect::<Vec<_>>())?;
         let mut numbers: Vec<u32> = (0..BYTES).chain(self.parts.iter().map(|_| NO_MERGE)).collect();
         for (number, &place) in (BYTES..).zip(&places) {

@@ -10,7 +10,7 @@ use tokenmill_kernels::{MergeTable, NO_MERGE, cpu};
 
 use crate::description::{Merge, TokenList};
 use crate::error::Result;
-use crate::ids::{NO_ID, TokenId};
+use crate::ids::{NO_ID, TokenId, narrow};
 use crate::watch::Ticker;
 
 use super::building::{Candidate, Numbered, find};
@@ -47,9 +47,9 @@ impl Canonical {
         }
         let candidates = merges.iter().filter(|merge| !is_special(merge.result)).map(|merge| {
             let index = tokens.index_of(merge.result)?;
-            Some(Candidate { index, parts: Some((merge.left, merge.right)) })
+            Some(Candidate { index: narrow(index), parts: Some((merge.left, merge.right)) })
         });
-        Self::new(&candidates.collect::<Option<Vec<_>>>()?, tokens, bytes)
+        Self::new(candidates.collect::<Option<Vec<_>>>()?, tokens, bytes)
     }
 
     /// Any two tokens that join to a third one, at the rank of its id. `None` as in [`Self::new`],
@@ -64,8 +64,8 @@ impl Canonical {
         }
         let candidates = tokens.iter().enumerate();
         let candidates = candidates.filter(|&(_, (id, bytes))| bytes.len() > 1 && !is_special(id));
-        let candidates = candidates.map(|(index, _)| Candidate { index, parts: None });
-        Self::new(&candidates.collect::<Vec<_>>(), tokens, bytes)
+        let candidates = candidates.map(|(index, _)| Candidate { index: narrow(index), parts: None });
+        Self::new(candidates.collect(), tokens, bytes)
     }
 
     /// The canonical merges, and of each token whether its bytes merge to it. `None` where a byte is
@@ -74,7 +74,7 @@ impl Canonical {
     ///
     /// Cost: that of merging the bytes of each token.
     fn new(
-        candidates: &[Candidate],
+        candidates: Vec<Candidate>,
         tokens: &TokenList,
         bytes: &[TokenId; 256],
     ) -> Option<(Self, Vec<bool>)> {

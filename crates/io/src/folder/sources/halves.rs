@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::ids::TokenId;
 
-use crate::tokenizer_json::MergeEntry;
+use crate::tokenizer_json::MergeEntries;
 
 /// The halves of all tokens together have at most this many bytes.
 const HALVES_LIMIT: usize = 256 << 20;
@@ -61,9 +61,9 @@ pub(super) struct Cut<'a> {
 }
 
 impl Cut<'_> {
-    /// The merge that undoes it, its tokens as they are written.
-    pub(super) fn merge(&self, written: impl Fn(&[u8]) -> String) -> MergeEntry<'static> {
-        MergeEntry::Pair(written(self.first).into(), written(self.second).into())
+    /// Puts the merge that undoes it, its tokens as they are written.
+    pub(super) fn put_merge(&self, merges: &mut MergeEntries, written: impl Fn(&[u8]) -> String) {
+        merges.push(&written(self.first), &written(self.second));
     }
 }
 

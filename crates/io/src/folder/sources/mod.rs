@@ -14,7 +14,7 @@ use tokenmill_core::error::{Defect, Error, Result};
 use super::classes::Recipe;
 use super::settings::Settings;
 use crate::report::Report;
-use crate::tokenizer_json::{File, Kind, MergeEntry, Model, VocabEntries};
+use crate::tokenizer_json::{File, Kind, MergeEntries, Model, VocabEntries};
 use crate::{contents, detect, manifest, vocab_merges, vocab_txt};
 
 /// A vocabulary on its way to a tokenizer.
@@ -101,9 +101,11 @@ fn pair(vocab: &[u8], merges: &[u8], in_merges: impl Fn(Error) -> Error) -> Resu
     let vocab = vocab_merges::read_vocab(vocab)?;
     let vocab = vocab.into_iter().map(|(token, id)| (token.into_owned().into(), id)).collect();
     let merges = vocab_merges::read_merges(merges).map_err(in_merges)?;
-    let owned = |text: &str| text.to_owned().into();
-    let merges = merges.into_iter().map(|line| MergeEntry::Pair(owned(line.left), owned(line.right)));
-    Ok(of_model(Model { merges: Some(merges.collect()), ..model(Kind::Bpe, VocabEntries::Object(vocab)) }))
+    let mut entries = MergeEntries::default();
+    for line in merges {
+        entries.push(line.left, line.right);
+    }
+    Ok(of_model(Model { merges: Some(entries), ..model(Kind::Bpe, VocabEntries::Object(vocab)) }))
 }
 
 /// `vocab.txt`.

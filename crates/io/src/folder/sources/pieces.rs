@@ -16,7 +16,7 @@ use super::halves::Halves;
 use super::{model, of_model};
 use crate::report::Report;
 use crate::sentencepiece::{Contents, read_contents};
-use crate::tokenizer_json::{File, Kind, MergeEntry, Model, VocabEntries};
+use crate::tokenizer_json::{File, Kind, MergeEntries, Model, VocabEntries};
 
 /// What was read, and the tokens of parts.
 pub(super) struct Read {
@@ -100,14 +100,16 @@ pub(super) fn read(
 
 /// Merges in the order of what they make, of those that make the same the one with the shorter
 /// first half first: a piece of two pieces ranks as its id, whatever its score.
-fn merges(pieces: &[(String, f64)]) -> Result<Vec<MergeEntry<'static>>> {
+fn merges(pieces: &[(String, f64)]) -> Result<MergeEntries> {
     let bytes = || pieces.iter().map(|(text, _)| text.as_bytes());
     let mut halves = Halves::of((0..).zip(bytes()));
-    let mut merges = Vec::new();
+    let mut merges = MergeEntries::default();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     for piece in bytes() {
         let cuts = halves.cut(piece).map_err(|error| error.at("pieces"))?;
-        merges.extend(cuts.iter().map(|cut| cut.merge(text)));
+        for cut in cuts {
+            cut.put_merge(&mut merges, text);
+        }
     }
     Ok(merges)
 }

@@ -9,7 +9,7 @@ use super::super::settings::Settings;
 use super::halves::Halves;
 use super::{model, of_model};
 use crate::report::Report;
-use crate::tokenizer_json::{AddedTokenEntry, File, Kind, Model, VocabEntries};
+use crate::tokenizer_json::{AddedTokenEntry, File, Kind, MergeEntries, Model, VocabEntries};
 use crate::{tekken, tiktoken};
 
 /// How text is split where a file of ranks does not say it: as cl100k does.
@@ -76,13 +76,15 @@ fn special(content: String) -> AddedTokenEntry {
 fn of_ranks(tokens: &TokenList, named: &[(TokenId, &str)], split: &str) -> Result<File<'static>> {
     let mut halves = Halves::of(tokens.iter());
     let mut vocab = Vec::with_capacity(tokens.len() + named.len());
-    let mut merges = Vec::new();
+    let mut merges = MergeEntries::default();
     // They are in the order of their ids, which is that of the ranks.
     for (id, token) in tokens.iter() {
         vocab.push((byte_alphabet::write(token).into(), id));
         let mut cuts = halves.cut(token)?;
         cuts.sort_by_key(|cut| cut.id);
-        merges.extend(cuts.iter().map(|cut| cut.merge(byte_alphabet::write)));
+        for cut in cuts {
+            cut.put_merge(&mut merges, byte_alphabet::write);
+        }
     }
     vocab.extend(named.iter().map(|(id, name)| ((*name).to_owned().into(), *id)));
     let bytes = |use_regex: bool, trim_offsets: bool, add_prefix_space: bool| {

@@ -1,0 +1,42 @@
+//! Many short texts in a row.
+use std::ops::Index;
+
+/// Texts one behind the other in one string. Files are much shorter than the 4 GiB that it may have.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    text: String,
+    /// Where each ends.
+    ends: Vec<u32>,
+}
+
+impl Texts {
+    /// None yet, with room for so many of so many bytes in all.
+    pub(crate) fn with_capacity(count: usize, bytes: usize) -> Self {
+        Self { text: String::with_capacity(bytes), ends: Vec::with_capacity(count) }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.ends.push(self.text.len() as u32);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The bytes of all.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len()
+    }
+}
+
+impl Index<usize> for Texts {
+    type Output = str;
+
+    #[inline]
+    fn index(&self, place: usize) -> &str {
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start as usize..self.ends[place] as usize]
+    }
+}
