@@ -4,20 +4,27 @@
 //! ids are decoded in two passes: one over a byte for each token that says how much room they need
 //! and whether all is ASCII, and one that copies, sixteen bytes at once whatever the length.
 use crate::error::{Error, Result};
-use crate::ids::{NO_ID, TokenId, narrow};
+use crate::ids::{TokenId, narrow};
 
 /// Bytes that are copied at once. So many zeros stand behind the last token in the arena.
 const COPIED: usize = 16;
 
-/// A token's shape in a byte: its length, or [`LONG`] where that has no room, and two flags.
+/// A token's shape in a byte: its length, or [`LONG`] where that has no room, and two flags. An id between others that is
+/// none has no bytes, and is long all the same.
 const LONG: u8 = 63;
 const NOT_ASCII: u8 = 64;
 const SPECIAL: u8 = 128;
 
+/// Ids whose shapes are put together before any is looked at.
+const GROUP: usize = 128;
+
 /// What each id decodes to.
 #[derive(Debug)]
 pub(crate) struct DecodedTokens {
-    slots: Slots,
+    /// Ids ascending, whose places are the slots; `None` where each id is its own slot.
+    sparse: Option<Vec<TokenId>>,
+    /// How many ids there are.
+    count: usize,
     /// The bytes of each slot: `arena[offsets[slot]..offsets[slot + 1]]`.
     arena: Vec<u8>,
     offsets: Vec<u32>,
@@ -40,46 +47,6 @@ pub(crate) struct DecodedTokensBuilder {
     tokens: DecodedTokens,
 }
 
-/// Where an id stands in the tables.
-#[derive(Debug)]
-enum Slots {
-    /// Ids are 0, 1, 2, ...: the slot is the id.
-    Identity(u32),
-    /// Slot by id, `NO_ID` in the holes.
-    Dense(Vec<u32>),
-    /// Ids ascending; the slot is the place.
-    Sparse(Vec<TokenId>),
-}
-
-impl Slots {
-    fn new(ids: &[TokenId]) -> Self {
-        let count = narrow(ids.len());
-        match ids.last() {
-            None => Self::Identity(0),
-            Some(&last) if last + 1 == count => Self::Identity(count),
-            Some(&last) if last as usize <= 4 * ids.len() + 65_536 => {
-                let mut dense = vec![NO_ID; last as usize + 1];
-                for (slot, &id) in ids.iter().enumerate() {
-                    dense[id as usize] = narrow(slot);
-                }
-                Self::Dense(dense)
-            }
-            Some(_) => Self::Sparse(ids.to_vec()),
-        }
-    }
-
-    #[inline]
-    fn get(&self, id: TokenId) -> Option<usize> {
-        match self {
-            Self::Identity(count) => (id < *count).then_some(id as usize),
-            Self::Dense(slots) => {
-                slots.get(id as usize).filter(|&&slot| slot != NO_ID).map(|&slot| slot as usize)
-            }
-            Self::Sparse(ids) => ids.binary_search(&id).ok(),
-        }
-    }
-}
-
 impl DecodedTokens {
     /// A table of no more than so many tokens.
     pub(crate) fn with_capacity(tokens: usize) -> DecodedTokensBuilder {
@@ -88,7 +55,8 @@ impl DecodedTokens {
         DecodedTokensBuilder {
             ids: Vec::with_capacity(tokens),
             tokens: Self {
-                slots: Slots::Identity(0),
+                sparse: None,
+                count: 0,
                 arena: Vec::new(),
                 offsets,
                 shapes: Vec::with_capacity(tokens),
@@ -98,29 +66,41 @@ impl DecodedTokens {
 
     /// How many ids there are.
     pub(crate) fn len(&self) -> usize {
-        self.shapes.len()
+        self.count
     }
 
     /// Heap bytes held.
     pub(crate) fn memory(&self) -> usize {
-        let slots = match &self.slots {
-            Slots::Identity(_) => 0,
-            Slots::Dense(ids) | Slots::Sparse(ids) => 4 * ids.capacity(),
-        };
-        slots + self.arena.capacity() + 4 * self.offsets.capacity() + self.shapes.capacity()
+        let ids = self.sparse.as_ref().map_or(0, |ids| 4 * ids.capacity());
+        ids + self.arena.capacity() + 4 * self.offsets.capacity() + self.shapes.capacity()
     }
 
     /// Is this id one of them?
     #[inline]
     pub(crate) fn contains(&self, id: TokenId) -> bool {
-        self.slots.get(id).is_some()
+        self.slot(id).is_some()
     }
 
     /// The bytes of an id.
     #[inline]
     pub(crate) fn get(&self, id: TokenId) -> Option<&[u8]> {
-        let (start, end) = self.bounds(self.slots.get(id)?);
+        let (start, end) = self.bounds(self.slot(id)?);
         Some(&self.arena[start..end])
+    }
+
+    /// Where an id stands in the tables.
+    #[inline]
+    fn slot(&self, id: TokenId) -> Option<usize> {
+        let slot = match &self.sparse {
+            None => id as usize,
+            Some(ids) => ids.binary_search(&id).ok()?,
+        };
+        let &shape = self.shapes.get(slot)?;
+        let is_one = shape != LONG || {
+            let (start, end) = self.bounds(slot);
+            end > start
+        };
+        is_one.then_some(slot)
     }
 
     #[inline]
@@ -139,29 +119,61 @@ impl DecodedTokens {
         skip_special: bool,
         undefined: impl Fn(usize) -> Result<&'static str>,
     ) -> Result<DecodedSize> {
-        let mut bytes = 0;
-        let mut all = 0;
+        let mut all = DecodedSize { bytes: 0, is_ascii: true };
+        for (group, ids) in ids.chunks(GROUP).enumerate() {
+            let size = match self.measure_plain(ids, skip_special) {
+                Some(size) => size,
+                None => {
+                    self.measure_any(ids, skip_special, |position| undefined(group * GROUP + position))?
+                }
+            };
+            all.bytes += size.bytes;
+            all.is_ascii &= size.is_ascii;
+        }
+        Ok(all)
+    }
+
+    /// The room for ids that are all there, short, and not to be skipped; without a branch at each.
+    #[inline]
+    fn measure_plain(&self, ids: &[TokenId], skip_special: bool) -> Option<DecodedSize> {
+        if self.sparse.is_some() {
+            return None;
+        }
+        let (mut bytes, mut all, mut longest) = (0, 0, 0);
+        for &id in ids {
+            let shape = self.shapes.get(id as usize).copied().unwrap_or(LONG);
+            bytes += usize::from(shape & LONG);
+            longest = longest.max(shape & LONG);
+            all |= shape;
+        }
+        let is_plain = longest < LONG && !(skip_special && all & SPECIAL != 0);
+        is_plain.then_some(DecodedSize { bytes, is_ascii: all & NOT_ASCII == 0 })
+    }
+
+    #[cold]
+    fn measure_any(
+        &self,
+        ids: &[TokenId],
+        skip_special: bool,
+        undefined: impl Fn(usize) -> Result<&'static str>,
+    ) -> Result<DecodedSize> {
+        let mut all = DecodedSize { bytes: 0, is_ascii: true };
         for (position, &id) in ids.iter().enumerate() {
-            let Some(slot) = self.slots.get(id) else {
+            let Some(slot) = self.slot(id) else {
                 let text = undefined(position)?;
-                bytes += text.len();
-                all |= if text.is_ascii() { 0 } else { NOT_ASCII };
+                all.bytes += text.len();
+                all.is_ascii &= text.is_ascii();
                 continue;
             };
             let shape = self.shapes[slot];
             if skip_special && shape & SPECIAL != 0 {
                 continue;
             }
-            all |= shape;
-            bytes += match shape & LONG {
-                LONG => {
-                    let (start, end) = self.bounds(slot);
-                    end - start
-                }
-                length => length.into(),
-            };
+            let (start, end) = self.bounds(slot);
+            all.bytes += end - start;
+            all.is_ascii &= shape & NOT_ASCII == 0;
         }
-        Ok(DecodedSize { bytes, is_ascii: all & NOT_ASCII == 0 })
+        Ok(all)
     }
 
     /// Copies the bytes of `ids` to the front of `bytes`, which has room for what [`Self::measure`]
@@ -178,28 +190,38 @@ impl DecodedTokens {
     ) -> Result<usize> {
         let mut at = 0;
         for (position, &id) in ids.iter().enumerate() {
-            let Some(slot) = self.slots.get(id) else {
-                let text = undefined(position)?.as_bytes();
-                copy_exactly(text, bytes, at)?;
-                at += text.len();
-                continue;
-            };
-            if skip_special && self.shapes[slot] & SPECIAL != 0 {
-                continue;
-            }
-            let (start, end) = self.bounds(slot);
-            let length = end - start;
-            if length <= COPIED
-                && let Some(from) = self.arena.get(start..start + COPIED)
+            // What has bytes, is its own slot and is not skipped, as nearly all are.
+            if let Some(&[start, end]) = self.dense_offsets(id)
+                && let length @ 1..=COPIED = (end - start) as usize
+                && !(skip_special && self.shapes[id as usize] & SPECIAL != 0)
+                && let Some(from) = self.arena.get(start as usize..start as usize + COPIED)
                 && let Some(to) = bytes.get_mut(at..at + COPIED)
             {
                 to.copy_from_slice(from);
-            } else {
-                copy_exactly(&self.arena[start..end], bytes, at)?;
+                at += length;
+                continue;
             }
-            at += length;
+            let token = match self.slot(id) {
+                Some(slot) if skip_special && self.shapes[slot] & SPECIAL != 0 => continue,
+                Some(slot) => {
+                    let (start, end) = self.bounds(slot);
+                    &self.arena[start..end]
+                }
+                None => undefined(position)?.as_bytes(),
+            };
+            copy_exactly(token, bytes, at)?;
+            at += token.len();
         }
         Ok(at)
+    }
+
+    /// Where the bytes of an id begin and end, if it is its own slot.
+    #[inline]
+    fn dense_offsets(&self, id: TokenId) -> Option<&[u32; 2]> {
+        if self.sparse.is_some() {
+            return None;
+        }
+        self.offsets.get(id as usize..)?.first_chunk()
     }
 }
 
@@ -224,10 +246,33 @@ impl DecodedTokensBuilder {
     }
 
     /// All ids are in.
-    pub(crate) fn finish(mut self) -> DecodedTokens {
-        self.tokens.arena.extend_from_slice(&[0; COPIED]);
-        self.tokens.slots = Slots::new(&self.ids);
-        self.tokens
+    pub(crate) fn finish(self) -> DecodedTokens {
+        let Self { ids, mut tokens } = self;
+        tokens.arena.extend_from_slice(&[0; COPIED]);
+        tokens.count = ids.len();
+        let last = ids.last().map_or(0, |&last| last as usize);
+        if last > 4 * ids.len() + 65_536 {
+            tokens.sparse = Some(ids);
+        } else if last >= ids.len() {
+            tokens.spread(&ids, last);
+        }
+        tokens
+    }
+}
+
+impl DecodedTokens {
+    /// Gives each id its own slot, and those between them one without bytes.
+    fn spread(&mut self, ids: &[TokenId], last: usize) {
+        let mut offsets = Vec::with_capacity(last + 2);
+        let mut shapes = Vec::with_capacity(last + 1);
+        for (slot, &id) in ids.iter().enumerate() {
+            let start = self.offsets[slot];
+            offsets.resize(id as usize + 1, start);
+            shapes.resize(id as usize, LONG);
+            shapes.push(self.shapes[slot]);
+        }
+        offsets.extend(self.offsets.last());
+        (self.offsets, self.shapes) = (offsets, shapes);
     }
 }
 

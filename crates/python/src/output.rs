@@ -202,7 +202,7 @@ fn fill_as<T: Element>(
 
 /// Decoded bytes as text, under Python's own error policies.
 pub(crate) fn text<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult<Bound<'py, PyString>> {
-    match std::str::from_utf8(bytes) {
+    match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => string(py, text),
         // Rare: Python's decoder has the policies.
         Err(_) => Ok(PyBytes::new(py, bytes).call_method1("decode", ("utf-8", errors))?.cast_into()?),

@@ -206,12 +206,18 @@ const MEASURED: usize = 8 << 10;
 
 /// How many characters a text has, and how wide they are.
 pub fn measure(text: &str) -> (usize, Width) {
-    let (mut characters, mut largest) = (0, 0);
-    for part in text.as_bytes().chunks(MEASURED) {
-        largest = part.iter().fold(largest, |largest, &byte| byte.max(largest));
-        // Every byte but a continuation begins a character.
-        characters += part.iter().filter(|&&byte| byte as i8 >= -0x40).count();
-    }
+    measure_at(cpu::level(), text)
+}
+
+fn measure_at(level: Level, text: &str) -> (usize, Width) {
+    let (characters, largest) = match level {
+        #[cfg(target_arch = "x86_64")]
+        _ if cpu::moves_bytes(level) => {
+            // SAFETY: the features of the level were found to be there in this very arm.
+            unsafe { x86::measure(text.as_bytes()) }
+        }
+        _ => measure_portable(text.as_bytes()),
+    };
     // In UTF-8 larger characters begin with larger bytes; 0xc4 begins U+0100.
     let width = match largest {
         0..0x80 => Width::Ascii,
@@ -222,6 +228,17 @@ pub fn measure(text: &str) -> (usize, Width) {
     (characters, width)
 }
 
+/// How many characters begin in these bytes, and the largest of them.
+fn measure_portable(bytes: &[u8]) -> (usize, u8) {
+    let (mut characters, mut largest) = (0, 0);
+    for part in bytes.chunks(MEASURED) {
+        largest = part.iter().fold(largest, |largest, &byte| byte.max(largest));
+        // Every byte but a continuation begins a character.
+        characters += part.iter().filter(|&&byte| byte as i8 >= -0x40).count();
+    }
+    (characters, largest)
+}
+
 /// Characters that are decoded one by one after some that are not ASCII, before it is tried again
 /// whether the next ones are.
 const TRIED: usize = 32;
@@ -229,6 +246,22 @@ const TRIED: usize = 32;
 /// Writes the characters of a text to the front of `units`, which are wide enough for them; how many
 /// were written: all characters, unless there are fewer units.
 pub fn fill_code_units<U: CodeUnit>(text: &str, units: &mut [MaybeUninit<U>]) -> usize {
+    fill(cpu::level(), text, units)
+}
+
+fn fill<U: CodeUnit>(level: Level, text: &str, units: &mut [MaybeUninit<U>]) -> usize {
+    let (read, written) = match level {
+        #[cfg(target_arch = "x86_64")]
+        _ if cpu::moves_bytes(level) => {
+            // SAFETY: the features of the level, and the one beyond it, were found to be there in this very arm.
+            unsafe { x86::fill(text.as_bytes(), units) }
+        }
+        _ => (0, 0),
+    };
+    written + fill_portable(&text[read..], &mut units[written..])
+}
+
+fn fill_portable<U: CodeUnit>(text: &str, units: &mut [MaybeUninit<U>]) -> usize {
     let (mut text, mut at) = (text, 0);
     while !text.is_empty() && at < units.len() {
         if let Some((group, rest)) = ascii_group(text)
@@ -285,9 +318,9 @@ mod tests {
         assert_measures_and_goes_back(&plain);
     }
 
-    fn units_of<U: CodeUnit>(text: &str, count: usize) -> Vec<u32> {
+    fn units_of<U: CodeUnit>(level: Level, text: &str, count: usize) -> Vec<u32> {
         let mut units = vec![MaybeUninit::<U>::zeroed(); count];
-        let written = fill_code_units(text, &mut units);
+        let written = fill(level, text, &mut units);
         // SAFETY: zeros are units, and what was written is one.
         units[..written].iter().map(|unit| unsafe { unit.assume_init() }.into()).collect()
     }
@@ -300,15 +333,17 @@ mod tests {
             Some(0x100..0x1_0000) => Width::Two,
             Some(_) => Width::Four,
         };
-        assert_eq!(measure(text), (plain.len(), width));
-        for count in [plain.len(), plain.len() + 1, plain.len() / 2] {
-            let plain = &plain[..plain.len().min(count)];
-            assert_eq!(units_of::<u32>(text, count), plain);
-            if width <= Width::Two {
-                assert_eq!(units_of::<u16>(text, count), plain);
-            }
-            if width <= Width::One {
-                assert_eq!(units_of::<u8>(text, count), plain);
+        for level in cpu::available() {
+            assert_eq!(measure_at(level, text), (plain.len(), width), "{level}");
+            for count in [plain.len(), plain.len() + 1, plain.len() / 2] {
+                let plain = &plain[..plain.len().min(count)];
+                assert_eq!(units_of::<u32>(level, text, count), plain, "{level}");
+                if width <= Width::Two {
+                    assert_eq!(units_of::<u16>(level, text, count), plain, "{level}");
+                }
+                if width <= Width::One {
+                    assert_eq!(units_of::<u8>(level, text, count), plain, "{level}");
+                }
             }
         }
     }

@@ -6,11 +6,11 @@ use std::arch::x86_64::{
     _mm512_test_epi8_mask, _mm512_xor_si512,
 };
 
-use super::{BLOCK, CodeUnit, GROUP, encode_one_by_one};
+use super::super::{BLOCK, CodeUnit, GROUP, encode_one_by_one};
 
 /// The bytes of all characters of a group stand in a number each, the first the lowest, and are moved together.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
-pub(super) fn encode<U: CodeUnit>(units: &[U], encoded: &mut [u8; 4 * BLOCK]) -> (usize, usize) {
+pub(in super::super) fn encode<U: CodeUnit>(units: &[U], encoded: &mut [u8; 4 * BLOCK]) -> (usize, usize) {
     let (groups, rest) = units.as_chunks::<GROUP>();
     let mut at = 0;
     for (i, group) in groups.iter().enumerate() {
