@@ -43,7 +43,7 @@ pub(super) struct Numbered {
     pub(super) builds: Vec<bool>,
 }
 
-/// The canonical merges of these candidates. `None` where two are merged from the same parts, and where no numbers say in
+/// The canonical merges of these candidates. `None` where two are listed with the same parts, and where no numbers say in
 /// which order they are made.
 pub(super) fn find(
     candidates: Vec<Candidate>,
@@ -68,6 +68,9 @@ pub(super) fn find(
         ways,
         ends,
     };
+    if (0..building.ends.len()).any(|index| is_listed_twice(building.ways_of(index))) {
+        return None;
+    }
     // What a token is merged from is shorter, so all of one length are merged before any is put.
     let products = (0..building.ends.len()).filter(|&index| !building.ways_of(index).is_empty());
     let (products, ends) = grouped(products.map(|index| (tokens.bytes(index).len(), narrow(index))));
@@ -86,6 +89,23 @@ pub(super) fn find(
         building.put()?;
     }
     if building.is_in_order() { Some(building.by_rank()) } else { building.renumbered(&products) }
+}
+
+/// Ways of which more are sorted before they are compared.
+const FEW: usize = 16;
+
+/// Has one of the ways to make a token the same parts as another one?
+fn is_listed_twice(ways: &[Way]) -> bool {
+    let parts = ways.iter().filter_map(|way| way.parts);
+    if ways.len() <= FEW {
+        return parts
+            .clone()
+            .enumerate()
+            .any(|(at, one)| parts.clone().skip(at + 1).any(|other| one == other));
+    }
+    let mut parts: Vec<_> = parts.collect();
+    parts.sort_unstable();
+    parts.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 /// Items by the small number in front of each, those of one number in order; and where those of each number end.

@@ -5,10 +5,11 @@ use tokenmill_kernels::rows::{Narrow, Wide, Widest, Width, wide_row, widest_row}
 use tokenmill_kernels::short_table::key_at;
 
 use super::Compiled;
-use crate::description::{Alphabet, Bpe as BpeDescription, Merge, Merges, TokenList};
+use crate::description::{Alphabet, Bpe as BpeDescription, Description, Merge, Merges, Split, TokenList};
 use crate::ids::{NO_ID, TokenId, narrow};
 use crate::model::bpe::canonical::Canonical;
-use crate::model::bpe::{Scratch, Symbols, long, merge, pairs};
+use crate::model::bpe::{Bpe, Scratch, Symbols, long, merge, pairs};
+use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched};
 
 /// Bytes of letters, of characters, and one that nothing begins or continues.
@@ -117,6 +118,30 @@ fn encode(compiled: &Compiled, text: &[u8]) -> (Vec<TokenId>, Vec<u32>) {
     let (vocabulary, scratch) = (&compiled.vocabulary, &mut Scratch::default());
     compiled.model.encode(text, vocabulary, scratch, &mut ids, Some(&mut ends), &mut ticker).unwrap();
     (ids, ends)
+}
+
+/// One that merging never comes to as well: the table of all pairs, which is made later, cannot hold both.
+#[test]
+fn a_merge_that_is_listed_twice_is_refused() {
+    let tokens: Vec<Vec<u8>> =
+        (0..=255_u8).map(|byte| vec![byte]).chain((2..=40).map(|length| vec![b'a'; length])).collect();
+    let list = TokenList::from_entries((0..).zip(tokens).collect());
+    let id = |length: usize| if length == 1 { u32::from(b'a') } else { narrow(254 + length) };
+    let merge = |left, right| Merge { left: id(left), right: id(right), result: id(left + right) };
+    // The token of forty by every cut.
+    let listed: Vec<Merge> =
+        (1..39).map(|length| merge(length, 1)).chain((1..40).map(|cut| merge(cut, 40 - cut))).collect();
+    let compile = |listed: Vec<Merge>| {
+        let model = BpeDescription::plain(Alphabet::Bytes, list.clone(), Merges::Listed(listed));
+        let description = Description::of_bpe(&Split::Whole, model);
+        let vocabulary = Vocabulary::new(&description);
+        Bpe::new(description.model.as_bpe().unwrap(), &vocabulary).map(|_| ())
+    };
+    compile(listed.clone()).unwrap();
+    for merge in [listed[0], listed[38], listed[50]] {
+        let error = compile(listed.iter().copied().chain([merge]).collect()).unwrap_err();
+        assert!(error.to_string().contains("listed twice"), "{error}");
+    }
 }
 
 fn encode_segment(compiled: &Compiled, text: &[u8]) -> Vec<TokenId> {
