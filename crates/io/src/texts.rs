@@ -1,7 +1,7 @@
 //! Many short texts in a row.
 use std::ops::Index;
 
-/// Texts one behind the other in one string. Files are much shorter than the 4 GiB that it may have.
+/// Texts one behind the other in one string.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     text: String,
@@ -15,10 +15,12 @@ impl Texts {
         Self { text: String::with_capacity(bytes), ends: Vec::with_capacity(count) }
     }
 
+    /// # Panics
+    /// Where all are longer than 4 GiB; files are much shorter.
     #[inline]
     pub(crate) fn push(&mut self, text: &str) {
         self.text.push_str(text);
-        self.ends.push(self.text.len() as u32);
+        self.ends.push(u32::try_from(self.text.len()).expect("texts of less than 4 GiB"));
     }
 
     pub(crate) fn len(&self) -> usize {

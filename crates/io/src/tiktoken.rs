@@ -65,9 +65,10 @@ impl Listed {
 
     /// By rank. Two tokens with one rank are refused: it is the id of only one of them.
     fn in_order(self) -> Result<TokenList> {
-        let Self { tokens, ranks, lines } = self;
+        let Self { mut tokens, ranks, lines } = self;
         // As they are in files.
         if ranks.is_sorted_by(|a, b| a < b) {
+            tokens.shrink_to_fit();
             return Ok(tokens.with_ids(ranks));
         }
         let mut places: Vec<usize> = (0..ranks.len()).collect();

@@ -135,13 +135,21 @@ impl TokenList {
         Ok(())
     }
 
-    /// The same tokens with other ids.
+    /// Gives back memory that was reserved for more.
+    pub fn shrink_to_fit(&mut self) {
+        self.arena.shrink_to_fit();
+        self.offsets.shrink_to_fit();
+        self.ids.shrink_to_fit();
+    }
+
+    /// The same tokens with other ids, which ascend as well.
     ///
     /// # Panics
     /// Where they are not as many.
     #[must_use]
     pub fn with_ids(self, ids: Vec<TokenId>) -> Self {
         assert_eq!(ids.len(), self.len(), "an id for each token");
+        debug_assert!(ids.is_sorted(), "ids ascend");
         Self { ids, ..self }
     }
 

@@ -324,7 +324,10 @@ impl Source<'_> {
             tokens.push(id, &bytes);
         }
         // As they are in most files.
-        if !tokens.ids().is_sorted_by(|a, b| a < b) {
+        if tokens.ids().is_sorted_by(|a, b| a < b) {
+            // In the byte alphabet a byte has one byte or two.
+            tokens.shrink_to_fit();
+        } else {
             tokens = TokenList::from_entries(tokens.iter().collect());
         }
         Some((tokens, left_out))

@@ -196,7 +196,7 @@ const NONE: u32 = NO_MERGE << PLACE;
 /// - `default`: of no row yet;
 /// - `begin`: the merges of the bytes of a row, which become its symbols; a place without one has [`NONE`] or more;
 /// - `lowest`: the lowest of them;
-/// - `set`: another one at a place; at none where the place is that of no byte;
+/// - `set`: another one at a place. At one that is of no byte there is none, so that it may be put or not;
 /// - `find`: what a pair of the table merges to, if it stands in these slots;
 /// - `left`: the symbols at those of the bytes' places that are left.
 macro_rules! define {

@@ -88,7 +88,7 @@ impl Row<'_> {
                 size = self.text.len();
             }
             let (count, end) = (self.kept.len(), self.end);
-            let may_be_together = size == Widest::LONGEST && self.end >= alone;
+            let may_be_together = size == Widest::LONGEST && self.end >= alone && !self.is_run(size);
             let is_together = may_be_together && self.text.len() - self.last_start() > size;
             let spent = if is_together { TOGETHER * size } else { size };
             ticker.spend(spent)?;
@@ -97,6 +97,12 @@ impl Row<'_> {
                 if is_together { self.go_on_together(step) } else { self.go_on(size, scratch, ticker)? };
             if !goes_on {
                 failed = failed.max(end).max(self.end);
+                // The row up to where they did not agree may have come to what repeats itself.
+                let repeated = if self.end > end { self.repeat(size, ticker)? } else { 0 };
+                work += repeated;
+                if repeated > 0 {
+                    continue;
+                }
                 let rest = self.text.len() - self.last_start();
                 if is_together && rest <= ENOUGH {
                     size = rest;
@@ -130,6 +136,14 @@ impl Row<'_> {
     /// Where the last symbol starts: a window begins with it.
     fn last_start(&self) -> usize {
         self.end - self.kept.last().map_or(0, |&last| self.length(last))
+    }
+
+    /// Is the next window one byte again and again? Then others that begin elsewhere seldom agree with it, and one is
+    /// enough to see what repeats.
+    fn is_run(&self, size: usize) -> bool {
+        let start = self.last_start();
+        let end = self.text.len().min(start + size);
+        end_of_repeat(&self.text[..end], end.min(start + 1), 1) == end
     }
 
     fn push(&mut self, symbol: u32) {

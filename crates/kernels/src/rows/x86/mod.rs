@@ -70,14 +70,15 @@ fn part(symbols: &mut [u32], behind: usize) -> &mut [u32; PART] {
     symbols[1 + behind..].first_chunk_mut().expect("there are more places than bytes")
 }
 
-/// The merges of a widest row: too many for registers, so they stay in memory. Rows are merged side by side, so that
-/// one that was put there has arrived when they are read again.
+/// The merges of a widest row: too many for registers, so they stay in memory. Where rows are merged side by side, one that
+/// was put there has arrived when they are read again; a row alone waits for it.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct InMemory([u32; widest::LANES]);
 
 impl InMemory {
-    /// At no place of a byte is the lane of the one before.
+    /// The lane of a place is the one before it. The last two are of no byte, and what is put there for places before
+    /// and behind all bytes is never a merge.
     #[inline]
     fn set(&mut self, place: u32, merge: u32) {
         self.0[place.wrapping_sub(1) as usize % widest::LANES] = merge;
