@@ -192,15 +192,15 @@ const PLACE: u32 = 6;
 /// Merges are below this.
 const NONE: u32 = NO_MERGE << PLACE;
 
-/// The same for all levels and widths, with the merges in vectors of the type `$merges`:
+/// The same for all levels and widths, with `$find`, which says what a pair of the table merges to if it stands in these
+/// slots, and with the merges in vectors of the type `$merges`:
 /// - `default`: of no row yet;
 /// - `begin`: the merges of the bytes of a row, which become its symbols; a place without one has [`NONE`] or more;
 /// - `lowest`: the lowest of them;
 /// - `set`: another one at a place. At one that is of no byte there is none, so that it may be put or not;
-/// - `find`: what a pair of the table merges to, if it stands in these slots;
 /// - `left`: the symbols at those of the bytes' places that are left.
 macro_rules! define {
-    ($(#[$attribute:meta])* $name:ident, $width:ident, $merges:ty) => {
+    ($(#[$attribute:meta])* $name:ident, $width:ident, $merges:ty, $find:ident) => {
         $(#[$attribute])*
         pub(in crate::rows) fn $name<const K: usize>(
             table: &MergeTable,
@@ -249,7 +249,7 @@ macro_rules! define {
                     let (at, before, pairs) = asked[row];
                     let [right, left] = pairs.map(|pair| {
                         let slots = table.slots(pair);
-                        let found = <$merges>::find(slots, pair.key);
+                        let found = $find(slots, pair.key);
                         // No branch for each of both: most pairs are not there, and nearly all buckets have room.
                         let may_be_behind = (found == NO_MERGE) & (slots[SLOTS - 1] != EMPTY);
                         if may_be_behind { table.get_behind(pair) } else { found }

@@ -2,6 +2,16 @@
 use super::{NONE, PLACE, define, narrow, one_by_one, wide, widest};
 use crate::merge_table::{Asked, EMPTY, Grid, KEY, MergeTable, NO_MERGE, SLOTS};
 
+/// What a key has in these slots.
+#[inline]
+fn find(slots: &[u64; SLOTS], key: u64) -> u32 {
+    let mut found = NO_MERGE;
+    for &slot in slots {
+        found = if slot >> KEY == key { slot as u32 & NO_MERGE } else { found };
+    }
+    found
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Merges<const LANES: usize>([u32; LANES]);
 
@@ -38,15 +48,6 @@ impl<const LANES: usize> Merges<LANES> {
     }
 
     #[inline]
-    fn find(slots: &[u64; SLOTS], key: u64) -> u32 {
-        let mut found = NO_MERGE;
-        for &slot in slots {
-            found = if slot >> KEY == key { slot as u32 & NO_MERGE } else { found };
-        }
-        found
-    }
-
-    #[inline]
     fn left(symbols: &[u32], places: impl Into<u64>) -> ([u32; LANES], usize) {
         one_by_one(symbols, places.into())
     }
@@ -77,19 +78,22 @@ define!(
     #[inline]
     merge_narrow_portable,
     narrow,
-    Merges<{ narrow::LANES }>
+    Merges<{ narrow::LANES }>,
+    find
 );
 
 define!(
     #[inline]
     merge_wide_portable,
     wide,
-    Merges<{ wide::LANES }>
+    Merges<{ wide::LANES }>,
+    find
 );
 
 define!(
     #[inline]
     merge_widest_portable,
     widest,
-    Merges<{ widest::LANES }>
+    Merges<{ widest::LANES }>,
+    find
 );

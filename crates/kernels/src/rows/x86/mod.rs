@@ -2,8 +2,6 @@
 mod avx2;
 mod avx512;
 
-use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_set_epi64x, _mm_srli_si128};
-
 pub(super) use avx2::{merge_narrow_avx2, merge_wide_avx2, merge_widest_avx2};
 pub(super) use avx512::{merge_narrow_avx512, merge_wide_avx512, merge_widest_avx512};
 
@@ -13,55 +11,46 @@ use super::{narrow, wide, widest};
 const PART: usize = 16;
 
 /// The bytes at sixteen places, and those behind each of them.
-#[derive(Clone, Copy)]
 struct Bytes {
-    lefts: __m128i,
-    rights: __m128i,
+    lefts: [u8; PART],
+    rights: [u8; PART],
 }
 
-impl Bytes {
-    #[inline]
-    #[target_feature(enable = "sse2")]
-    fn of_narrow(row: narrow::Row) -> Self {
-        let vector = |row: narrow::Row| _mm_set_epi64x((row >> 64) as i64, row as i64);
-        Self { lefts: vector(row), rights: vector(row >> 8) }
-    }
+/// A row of `N` times sixteen bytes.
+trait Parts<const N: usize> {
+    fn parts(&self) -> [Bytes; N];
+}
 
+impl Parts<1> for narrow::Row {
     #[inline]
-    #[target_feature(enable = "sse2")]
-    fn of_wide(row: &wide::Row) -> [Self; 2] {
-        [Self::within(row, 0), Self::at_end(row, PART)]
+    fn parts(&self) -> [Bytes; 1] {
+        [Bytes { lefts: self.to_le_bytes(), rights: (self >> 8).to_le_bytes() }]
     }
+}
 
+impl Parts<2> for wide::Row {
     #[inline]
-    #[target_feature(enable = "sse2")]
-    fn of_widest(row: &widest::Row) -> [Self; 4] {
-        let row = &row.0;
-        let [first, second, third] = [0, PART, 2 * PART].map(|from| Self::within(row, from));
-        [first, second, third, Self::at_end(row, 3 * PART)]
+    fn parts(&self) -> [Bytes; 2] {
+        parts(self)
     }
+}
 
+impl Parts<4> for widest::Row {
     #[inline]
-    #[target_feature(enable = "sse2")]
-    fn at(row: &[u8], from: usize) -> __m128i {
-        let bytes: &[u8; PART] = row[from..].first_chunk().expect("a row has as many");
-        // SAFETY: reads these 16 bytes, from any alignment.
-        unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+    fn parts(&self) -> [Bytes; 4] {
+        parts(&self.0)
     }
+}
 
-    #[inline]
-    #[target_feature(enable = "sse2")]
-    fn within(row: &[u8], from: usize) -> Self {
-        Self { lefts: Self::at(row, from), rights: Self::at(row, from + 1) }
-    }
-
-    /// The last place has nothing behind it.
-    #[inline]
-    #[target_feature(enable = "sse2")]
-    fn at_end(row: &[u8], from: usize) -> Self {
-        let lefts = Self::at(row, from);
-        Self { lefts, rights: _mm_srli_si128::<1>(lefts) }
-    }
+/// The last place has nothing behind it.
+#[inline]
+fn parts<const N: usize>(row: &[u8]) -> [Bytes; N] {
+    let at = |from: usize| row[from..].first_chunk().copied();
+    let last = |from: usize| std::array::from_fn(|place| row.get(from + place).copied().unwrap_or_default());
+    std::array::from_fn(|part| {
+        let from = PART * part;
+        Bytes { lefts: at(from).unwrap_or_default(), rights: at(from + 1).unwrap_or_else(|| last(from + 1)) }
+    })
 }
 
 /// The symbols of the sixteen places behind so many, and that at 0.
@@ -70,17 +59,14 @@ fn part(symbols: &mut [u32], behind: usize) -> &mut [u32; PART] {
     symbols[1 + behind..].first_chunk_mut().expect("there are more places than bytes")
 }
 
-/// The merges of a widest row: too many for registers, so they stay in memory. Where rows are merged side by side, one that
-/// was put there has arrived when they are read again; a row alone waits for it.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct InMemory([u32; widest::LANES]);
+/// Rows of more parts have their merges in memory: for those of [`widest::Row`] there are not enough registers, and
+/// the compiler would move all of them for each that changes. Where rows are merged side by side, one that was put
+/// there has arrived when they are read again; a row alone waits for it.
+const IN_REGISTERS: usize = 2;
 
-impl InMemory {
-    /// The lane of a place is the one before it. The last two are of no byte, and what is put there for places before
-    /// and behind all bytes is never a merge.
-    #[inline]
-    fn set(&mut self, place: u32, merge: u32) {
-        self.0[place.wrapping_sub(1) as usize % widest::LANES] = merge;
-    }
+/// Puts a merge at a place, of which the lane is the one before. The last two lanes are of no byte, and what is put
+/// there for places before and behind all bytes is never a merge.
+#[inline]
+fn set_in_memory<const N: usize>(merges: &mut [[u32; PART]; N], place: u32, merge: u32) {
+    merges.as_flattened_mut()[place.wrapping_sub(1) as usize % (PART * N)] = merge;
 }
