@@ -178,6 +178,12 @@ TOKENIZER_JSON = rows(
     in_json(
         "a merge without its result", {"model__merges": ["b c"]}, '"bc"', broken("merge", "model.merges[0]")
     ),
+    in_json(
+        "a merge behind first lines of a merges.txt",
+        {"model__merges": ["#version: 0.2", "a b", "#version: 0.2", "a x"]},
+        '"x"',
+        broken("merge", "model.merges[3]"),
+    ),
     in_json("a merge of one", {"model__merges": [["a"]]}, "fewer", broken("merge", "model.merges[0]")),
     in_json(
         "a merge of three", {"model__merges": ["a b c"]}, "two tokens", broken("merge", "model.merges[0]")

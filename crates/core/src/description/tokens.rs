@@ -92,22 +92,15 @@ impl TokenList {
     /// As [`Self::push`].
     pub fn push_new(&mut self, id: TokenId, bytes: &[u8]) -> std::result::Result<(), usize> {
         let mut places = self.places.take().unwrap_or_else(|| self.find_places());
-        let index = self.len();
-        self.arena.extend_from_slice(bytes);
-        assert!(self.arena.len() <= ARENA_LIMIT, "token arena over 4 GiB");
-        self.offsets.push(narrow(self.arena.len()));
-        let place = match places.entry(self, index) {
+        let place = match places.entry(self, bytes) {
             Entry::Occupied(place) => Err(*place.get() as usize),
             Entry::Vacant(slot) => {
-                slot.insert(narrow(index));
+                slot.insert(narrow(self.len()));
                 Ok(())
             }
         };
         if place.is_ok() {
-            self.ids.push(id);
-        } else {
-            self.offsets.pop();
-            self.arena.truncate(self.arena.len() - bytes.len());
+            self.push(id, bytes);
         }
         self.places = OnceLock::from(places);
         place
@@ -218,7 +211,7 @@ impl TokenList {
         let table = HashTable::with_capacity(self.ids.capacity());
         let mut places = Places { table, ..Places::default() };
         for index in 0..self.len() {
-            match places.entry(self, index) {
+            match places.entry(self, self.bytes(index)) {
                 Entry::Occupied(mut place) => {
                     *place.get_mut() = narrow(index);
                     places.first_repeated.get_or_insert(index);
@@ -266,11 +259,10 @@ impl TokenList {
 }
 
 impl Places {
-    /// The place for the token at an index, which may be taken by one with the same bytes.
+    /// The place for a token of these bytes, which may be taken by one of the list.
     #[inline]
-    fn entry(&mut self, tokens: &TokenList, index: usize) -> Entry<'_, u32> {
+    fn entry(&mut self, tokens: &TokenList, bytes: &[u8]) -> Entry<'_, u32> {
         let Self { table, hasher, .. } = self;
-        let bytes = tokens.bytes(index);
         let is_same = |&other: &u32| tokens.bytes(other as usize) == bytes;
         table.entry(hasher.hash_one(bytes), is_same, |&other| hasher.hash_one(tokens.bytes(other as usize)))
     }
