@@ -13,7 +13,7 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from vocabularies import Vocabulary, tiktoken_pattern
 
@@ -76,17 +76,16 @@ class Tokenmill(Peer):
         import tokenmill
 
         tokenizer = tokenmill.load(vocabulary.file, split=vocabulary.split_to_give)
-        options: dict[str, Any] = {
-            # As the library that the file comes from does.
-            "special": "text" if vocabulary.json_file is None else "parse",
-            "num_threads": threads,
-        }
+        encode, encode_to_numpy = tokenizer.encode, tokenizer.encode_to_numpy
+        encode_batch, count = tokenizer.encode_batch, tokenizer.count
+        # As the library that the file comes from does.
+        special: Literal["text", "parse"] = "text" if vocabulary.json_file is None else "parse"
         self.forms = {
-            "list": functools.partial(tokenizer.encode, **options),
-            "array": functools.partial(tokenizer.encode_to_numpy, **options),
-            "batch-lists": lambda texts: tokenizer.encode_batch(texts, **options).to_lists(),
-            "batch-array": lambda texts: tokenizer.encode_batch(texts, **options).ids,
-            "count": functools.partial(tokenizer.count, **options),
+            "list": lambda text: encode(text, special=special, num_threads=threads),
+            "array": lambda text: encode_to_numpy(text, special=special, num_threads=threads),
+            "batch-lists": lambda texts: encode_batch(texts, special=special, num_threads=threads).to_lists(),
+            "batch-array": lambda texts: encode_batch(texts, special=special, num_threads=threads).ids,
+            "count": lambda text: count(text, special=special, num_threads=threads),
             "decode": tokenizer.decode,
             "decode-bytes": tokenizer.decode_bytes,
             "decode-array": tokenizer.decode,
