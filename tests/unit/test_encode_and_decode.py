@@ -42,7 +42,10 @@ class Text(str):
 
 
 def test_a_subclass_of_str_is_a_text(tok: Any) -> None:
-    assert tok.encode(Text("low")) == tok.encode("low")
+    for text in ("", "low", "l\xf6w", "l\u014dw", "l\U0001f98aw"):
+        plain = tok.encode(text)
+        assert plain == tok.encode(text.encode())
+        assert tok.encode(Text(text)) == tok.encode_batch([Text(text)]).to_lists()[0] == plain
 
 
 def test_surrogates_are_joined_or_replaced_or_refused(tok: Any) -> None:

@@ -44,7 +44,7 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>, surrogates: Surrogates) ->
     // only read while the borrow lasts; that is what `data` asks for.
     let data = unsafe { text.data()? };
     match data {
-        PyStringData::Ucs1(units) if units.is_ascii() => {
+        PyStringData::Ucs1(units) if is_ascii(text, units) => {
             // SAFETY: what is all ASCII is UTF-8.
             Ok(Utf8::Borrowed(unsafe { str::from_utf8_unchecked(units) }))
         }
@@ -52,6 +52,16 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>, surrogates: Surrogates) ->
         PyStringData::Ucs2(units) => transcode(text.py(), units, surrogates),
         PyStringData::Ucs4(units) => transcode(text.py(), units, surrogates),
     }
+}
+
+/// Is a string with these code units all ASCII? CPython knows without a look at them, and says so by where they are: right
+/// behind the head of the string, which is shorter where no other form of it is ever made.
+#[inline]
+fn is_ascii(text: &Bound<'_, PyString>, units: &[u8]) -> bool {
+    let head = units.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
+    let is_known = head == size_of::<ffi::PyASCIIObject>();
+    debug_assert!(!is_known || units.is_ascii(), "a string with the head of one that is all ASCII");
+    is_known || units.is_ascii()
 }
 
 /// A string of fewer code units is taken to have as many bytes as it can have: a closer look takes longer than the room
@@ -78,7 +88,7 @@ pub(crate) fn wide_units<'a>(
 ) -> PyResult<Option<WideUnits<'a>>> {
     // SAFETY: as in `utf8`.
     let units = match unsafe { text.data()? } {
-        PyStringData::Ucs1(units) if units.is_ascii() => return Ok(None),
+        PyStringData::Ucs1(units) if is_ascii(text, units) => return Ok(None),
         PyStringData::Ucs1(units) => Units::One(units),
         PyStringData::Ucs2(units) => Units::Two(units),
         PyStringData::Ucs4(units) => Units::Four(units),

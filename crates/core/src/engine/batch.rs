@@ -8,7 +8,7 @@ use crate::ids::{TokenId, row_for};
 use crate::parallel;
 use crate::watch::{Ticker, Watch};
 
-use super::encode::{Counter, Special};
+use super::encode::{self, Counter, Special};
 use super::source::Source;
 use super::{DecodeOptions, Engine};
 
@@ -36,12 +36,8 @@ impl Engine {
             watch.poll()?;
             let mut room = String::new();
             for row in unit {
-                if let Some(text) = texts[row] {
-                    let start = rows.ids.len();
-                    let encoded = text.read(&mut room, watch);
-                    let encoded =
-                        encoded.and_then(|text| self.encode_into(text, special, watch, &mut rows.ids));
-                    encoded.map_err(|e| in_row(e, row))?;
+                let start = rows.ids.len();
+                if self.encode_row(texts, row, special, &mut room, watch, &mut rows.ids)? {
                     self.surround(&mut rows.ids, start, adds_special);
                 }
                 rows.offsets.push(rows.ids.len() as i64);
@@ -71,6 +67,24 @@ impl Engine {
         Ok((all.finish(), row_offsets))
     }
 
+    /// Gives the ids of a row's text to a sink, with nothing around them; false where there is no text. `room` is for
+    /// one that is not kept as it is read.
+    fn encode_row<S: encode::Sink>(
+        &self,
+        texts: &[Option<Source<'_>>],
+        row: usize,
+        special: &Special,
+        room: &mut String,
+        watch: &dyn Watch,
+        sink: &mut S,
+    ) -> Result<bool> {
+        let Some(text) = texts[row] else { return Ok(false) };
+        let ahead = text.bring_meanwhile(texts.get(row + 1).copied().flatten());
+        let text = text.read(room, watch);
+        let encoded = text.and_then(|text| self.encode_with(text, special, ahead, watch, sink));
+        encoded.map(|()| true).map_err(|error| in_row(error, row))
+    }
+
     /// The number of ids of every text; 0 where there is none.
     ///
     /// # Errors
@@ -89,12 +103,9 @@ impl Engine {
             watch.poll()?;
             let mut room = String::new();
             let rows = units[unit].clone().map(|row| {
-                let Some(text) = texts[row] else { return Ok(0) };
                 let mut counter = Counter::default();
-                let counted = text.read(&mut room, watch);
-                let counted = counted.and_then(|text| self.encode_into(text, special, watch, &mut counter));
-                counted.map_err(|e| in_row(e, row))?;
-                Ok(self.surrounded_count(counter.0, adds_special) as i64)
+                let is_there = self.encode_row(texts, row, special, &mut room, watch, &mut counter)?;
+                Ok(if is_there { self.surrounded_count(counter.0, adds_special) as i64 } else { 0 })
             });
             rows.collect::<Result<Vec<_>>>()
         })?;

@@ -3,6 +3,7 @@ use std::ops::Range;
 
 use tokenmill_kernels::Ahead;
 
+use super::chunk::AHEAD;
 use super::encode::Text;
 use crate::error::Result;
 use crate::watch::Watch;
@@ -50,6 +51,19 @@ impl Source<'_> {
             Self::Text(text) => text.as_bytes().len(),
             Self::Units(units) => units.bytes(),
         }
+    }
+
+    /// The memory of it.
+    fn ahead(&self) -> Ahead {
+        match self {
+            Self::Text(text) => Ahead::of(text.as_bytes()),
+            Self::Units(units) => units.ahead(0),
+        }
+    }
+
+    /// What of the text behind this one is brought near while this one is encoded.
+    pub(super) fn bring_meanwhile(&self, next: Option<Self>) -> Ahead {
+        next.map_or_else(Ahead::default, |next| next.ahead().first(AHEAD, self.size()))
     }
 
     /// The text, perhaps in `room`.

@@ -21,7 +21,7 @@ use crate::span::Span;
 
 use self::others::Item;
 pub(super) use self::others::Others;
-pub(super) use self::parts::Chunk;
+pub(super) use self::parts::{AHEAD, Chunk};
 use self::parts::{Segments, is_kept, is_segment};
 
 impl Engine {
@@ -35,7 +35,7 @@ impl Engine {
         sink: &mut S,
     ) -> Result<()> {
         let text = piece.text.as_bytes();
-        run.worker.chunk.begin_text();
+        run.worker.chunk.begin_text(text);
         let mut room = run.worker.walk_room.take().unwrap_or_default();
         let split = splitter.for_each_ends(piece.text, &mut room, |mut ends| {
             while let Some(&next) = ends.first() {

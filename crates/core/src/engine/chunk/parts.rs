@@ -19,6 +19,10 @@ const WORK: usize = 1 << 15;
 /// of one have room for the ids of an entry.
 const IDS: usize = 3 * LENGTH * INLINE;
 
+/// Text is brought near so many bytes before it is looked at: the machine asks for what is next by itself, but not
+/// beyond a page.
+pub(in super::super) const AHEAD: usize = 2 << 10;
+
 /// In the key of a segment of a long pretoken, where a pretoken with the same bytes may have other ids.
 const IS_SEGMENT: Key = 0x40 << 120;
 
@@ -84,7 +88,8 @@ pub(in super::super) struct Chunk {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) work: usize,
-    /// What is brought near while pretokens are put.
+    /// What is brought near while pretokens are put: the rest of the text, and what comes behind it.
+    rest: Ahead,
     pub(in super::super) ahead: Ahead,
     /// Ids that were not given out yet, and so many of them, and those that belong between these.
     ids: [TokenId; IDS],
@@ -101,6 +106,7 @@ impl Default for Chunk {
             start: 0,
             end: 0,
             work: 0,
+            rest: Ahead::default(),
             ahead: Ahead::default(),
             ids: [0; IDS],
             waiting: 0,
@@ -111,8 +117,10 @@ impl Default for Chunk {
 
 impl Chunk {
     /// Begins a text.
-    pub(super) fn begin_text(&mut self) {
+    pub(super) fn begin_text(&mut self, text: &[u8]) {
         self.level = cpu::level();
+        let rest = text.get(AHEAD..).unwrap_or_default();
+        self.rest = Ahead::of(rest).first(rest.len(), rest.len());
         self.forget();
         self.begin(0);
     }
@@ -149,7 +157,9 @@ impl Chunk {
         let room = &mut self.parts[self.length..];
         let count = learnt.table().ask(self.level, text, self.end, ends, room);
         if let Some(last) = count.checked_sub(1) {
-            self.ahead.bring(ends[last] - self.end);
+            let length = ends[last] - self.end;
+            self.rest.bring(length);
+            self.ahead.bring(length);
             self.end = ends[last];
         }
         self.length += count;
