@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from witness import Learn
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+# The modules of the benchmark are scripts beside each other: found where they stand.
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "bench")]
 
 settings.register_profile("fast", max_examples=100, deadline=None)
 settings.register_profile("slow", max_examples=2000, deadline=None)
@@ -41,6 +42,21 @@ def missing(what: str) -> NoReturn:
     if os.environ.get("CI"):
         pytest.fail(what, pytrace=False)
     pytest.skip(what)
+
+
+def at_each_level(check: Callable[[str], object]) -> None:
+    """Calls this with each level of instructions that there is here, while it is forced."""
+    from tokenmill import _core
+
+    try:
+        for level in ("portable", "neon", "avx2", "avx512"):
+            try:
+                assert _core.force_cpu(level) == level
+            except ValueError:
+                continue
+            check(level)
+    finally:
+        assert _core.force_cpu(None) != ""
 
 
 # ---- the package ------------------------------------------------------------------------------

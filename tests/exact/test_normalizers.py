@@ -18,6 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from .texts import batches
+
 BATCH = 4096
 
 # The planes in which anything is but private use, where all characters are alike.
@@ -115,21 +117,10 @@ def scalars(codes: Iterable[int]) -> Iterator[str]:
             yield from contexts(chr(code))
 
 
-def batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Lists of a handy length."""
-    batch: list[str] = []
-    for text in texts:
-        batch.append(text)
-        if len(batch) == BATCH:
-            yield batch
-            batch = []
-    yield batch
-
-
 def compare(pair: Pair, texts: Iterable[str], comparable: Callable[[str], bool] = lambda _: True) -> None:
     """Same ids, and offsets that are the same or hold theirs."""
     name, ours, theirs = pair
-    for batch in batches(texts):
+    for batch in batches(texts, BATCH):
         for text, wanted in zip(batch, theirs.encode_batch(batch, add_special_tokens=False), strict=True):
             got = ours.encode_with_offsets(text)
             assert list(got.ids) == wanted.ids, (name, text)

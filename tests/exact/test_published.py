@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import at_each_level
 
-from .texts import BATCH, BETWEEN, pieces
+from .texts import BETWEEN, batches, pieces
 
 VOCABULARIES = [
     "bert-base-uncased",
@@ -142,15 +143,10 @@ def compare_all(name: str, ours: Any, theirs: Any, sources: Iterable[Source]) ->
     counts = {}
     explained = forged = 0
     for source, plain, texts in sources:
-        count = 0
-        batch: list[str] = []
-        for text in texts:
-            batch.append(text)
-            if len(batch) == BATCH:
-                more, marks, specials = compare(ours, theirs, batch, plain)
-                count, explained, forged, batch = count + more, explained + marks, forged + specials, []
-        more, marks, specials = compare(ours, theirs, batch, plain)
-        counts[source], explained, forged = count + more, explained + marks, forged + specials
+        counts[source] = 0
+        for batch in batches(texts):
+            more, marks, specials = compare(ours, theirs, batch, plain)
+            counts[source], explained, forged = counts[source] + more, explained + marks, forged + specials
     row = ", ".join(f"{source} {count}" for source, count in counts.items())
     notes = f", {explained} offsets hold a composed mark that the peer's lose" if explained else ""
     notes += f", {forged} plain texts become special tokens in the peer alone" if forged else ""
@@ -167,6 +163,51 @@ def test_all_ids_offsets_and_text_are_those_of_tokenizers(pair: tuple[str, Any, 
     name, ours, theirs = pair
     row = compare_all(name, ours, theirs, corpora(name, theirs, data, slow=True))
     print(row)
+
+
+def agree(ours: Any, without_cache: Any, texts: list[str], special: str) -> None:
+    """Every way to the ids gives the same ones at every level of instructions."""
+    rows = ours.encode_batch(texts, special=special).to_lists()
+    counts = [len(row) for row in rows]
+    utf8 = [text.encode() for text in texts]
+
+    def check(level: str) -> None:
+        for tok in (ours, without_cache):
+            assert tok.encode_batch(texts, special=special).to_lists() == rows, level
+            assert tok.count_batch(texts, special=special).tolist() == counts, level
+        assert ours.encode_batch(utf8, special=special).to_lists() == rows, level
+        assert [ours.encode(text, special=special) for text in texts] == rows, level
+
+    at_each_level(check)
+    assert ours.encode_batch(texts, special=special, num_threads=2).to_lists() == rows
+    assert [ours.encode_to_numpy(text, special=special).tolist() for text in utf8] == rows
+    # Pretokens, and with them what is known of them, come in another order.
+    whole = "".join(texts)
+    assert ours.encode(whole, special=special) == without_cache.encode(whole, special=special, num_threads=2)
+
+
+def agree_on_all(pair: tuple[str, Any, Any], native: Any, data: Path, slow: bool) -> None:
+    name, ours, theirs = pair
+    without_cache = native.load(data / "vocab" / name / "tokenizer.json", cache_bytes=0)
+    count = 0
+    for _, plain, texts in corpora(name, theirs, data, slow):
+        for batch in batches(texts):
+            agree(ours, without_cache, batch, "text" if plain else "parse")
+            count += len(batch)
+    print(f"{name}: {count} pieces, every way and level alike")
+
+
+def test_every_way_gives_the_same_ids_at_every_level(
+    pair: tuple[str, Any, Any], native: Any, data: Path
+) -> None:
+    agree_on_all(pair, native, data, slow=False)
+
+
+@pytest.mark.slow
+def test_every_way_gives_the_same_ids_of_all_texts_at_every_level(
+    pair: tuple[str, Any, Any], native: Any, data: Path
+) -> None:
+    agree_on_all(pair, native, data, slow=True)
 
 
 def saves_alike(native: Any, ours: Any, theirs: Any, texts: list[str], folder: Path) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 PIECE = 2048
-BATCH = 512
 CORPORA = ("english", "multilingual", "code", "cjk", "json", "fra")
 BETWEEN = [
     "",
@@ -38,6 +38,13 @@ def pieces(path: Path, limit: int, step: int) -> Iterator[str]:
     text = path.read_bytes()[:limit]
     for start in range(0, len(text), PIECE * step):
         yield text[start : start + PIECE].decode("utf-8", errors="ignore")
+
+
+def batches(texts: Iterable[str], length: int = 512) -> Iterator[list[str]]:
+    """These texts, so many at a time."""
+    rest = iter(texts)
+    while batch := list(islice(rest, length)):
+        yield batch
 
 
 def strings(seed: str, tokens: Sequence[str], count: int) -> Iterator[str]:
@@ -81,14 +88,8 @@ def compare_all(
     counts: dict[str, int] = {}
     for source, texts in sources(name, tokens, data, slow):
         counts[source] = 0
-        batch: list[str] = []
-        for text in texts:
-            batch.append(text)
-            if len(batch) == BATCH:
-                compare(batch)
-                counts[source] += len(batch)
-                batch = []
-        compare(batch)
-        counts[source] += len(batch)
+        for batch in batches(texts):
+            compare(batch)
+            counts[source] += len(batch)
     row = ", ".join(f"{source} {count}" for source, count in counts.items())
     return f"{name}: {sum(counts.values())} texts, 0 differences ({row})"

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from conftest import at_each_level
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenmill import errors
@@ -96,19 +97,13 @@ def test_law_6_ways_agree_for_published_vocabularies(published: Any, text: str) 
 @given(text=any_text, count=st.integers(1, 40))
 def test_law_6_instructions_change_nothing(published: Any, text: str, count: int) -> None:
     """Longer texts too, as a few dozen bytes are not worth wide instructions."""
-    from tokenmill import _core
-
     expected = [published.encode(text), published.encode(text * count)]
-    try:
-        for level in ("portable", "neon", "avx2", "avx512"):
-            try:
-                assert _core.force_cpu(level) == level
-            except ValueError:
-                continue
-            assert [published.encode(text), published.encode(text * count)] == expected
-            assert published.count(text * count) == len(expected[1])
-    finally:
-        assert _core.force_cpu(None) != ""
+
+    def check(level: str) -> None:
+        assert [published.encode(text), published.encode(text * count)] == expected, level
+        assert published.count(text * count) == len(expected[1]), level
+
+    at_each_level(check)
 
 
 @given(text=with_surrogates)

@@ -31,13 +31,14 @@ def tok(native: Any) -> Any:
 # ---- threads ----------------------------------------------------------------------------------
 
 
-def test_sixteen_threads_on_one_tokenizer_give_the_same_ids(tok: Any) -> None:
+@pytest.mark.parametrize(("threads", "calls"), [(16, 200), pytest.param(64, 1_000, marks=pytest.mark.slow)])
+def test_threads_on_one_tokenizer_give_the_same_ids(threads: int, calls: int, tok: Any) -> None:
     expected = [tok.encode(text) for text in TEXTS]
     joined = "<s>".join(TEXTS) * 40
     parsed = tok.encode(joined, special="parse")
 
     def call(number: int) -> bool:
-        for turn in range(200):
+        for turn in range(calls):
             at = (number + turn) % len(TEXTS)
             if tok.encode(TEXTS[at]) != expected[at] or tok.decode(expected[at]) != TEXTS[at]:
                 return False
@@ -47,8 +48,8 @@ def test_sixteen_threads_on_one_tokenizer_give_the_same_ids(tok: Any) -> None:
                 return False
         return True
 
-    with ThreadPoolExecutor(16) as pool:
-        assert all(pool.map(call, range(16)))
+    with ThreadPoolExecutor(threads) as pool:
+        assert all(pool.map(call, range(threads)))
 
 
 def test_threads_may_train_at_the_same_time(native: Any) -> None:
@@ -81,7 +82,8 @@ def fork_and(work: Callable[[], bool]) -> int:
 
 
 @posix
-def test_a_hundred_forks_encode_after_the_parent_used_threads(native: Any, tok: Any) -> None:
+@pytest.mark.parametrize("count", [100, pytest.param(1_000, marks=pytest.mark.slow)])
+def test_forks_encode_after_the_parent_used_threads(count: int, tok: Any) -> None:
     text = " ".join(TEXTS) * 6000
     assert len(text) > 800_000
     expected = tok.encode(text, num_threads=4)
@@ -94,8 +96,8 @@ def test_a_hundred_forks_encode_after_the_parent_used_threads(native: Any, tok: 
     def work_on_threads() -> bool:
         return bool(tok.encode(text, num_threads=2) == expected)
 
-    statuses = [fork_and(work_on_threads if number % 25 == 0 else work) for number in range(100)]
-    assert statuses == [0] * 100
+    statuses = [fork_and(work_on_threads if number % 25 == 0 else work) for number in range(count)]
+    assert statuses == [0] * count
 
 
 @posix
