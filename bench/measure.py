@@ -103,21 +103,21 @@ def _loading(peer_name: str, vocabulary: str, text: str, size: int) -> dict[str,
     start = time.perf_counter()
     import_module(peer_class.module)
     imported = time.perf_counter() - start
-    before = _resident()
+    before = resident()
     start = time.perf_counter()
     peer = peer_class(files)
     peer.forms["list"]("Hello world")
     loaded = time.perf_counter() - start
-    after_load = _resident()
+    after_load = resident()
     figures = [
         ("import", "ms", imported * 1e3),
         (f"{peer_class.reads(files)} to first ids", "ms", loaded * 1e3),
     ]
     if before is not None and after_load is not None:
         content = data.text(text, size).decode()
-        held = _resident() or 0.0
+        held = resident() or 0.0
         peer.forms["list"](content)
-        grown = (_resident() or 0.0) - held
+        grown = (resident() or 0.0) - held
         figures += [
             ("resident above import", "MB", after_load - before),
             ("resident above import, after text", "MB", after_load - before + grown),
@@ -125,10 +125,26 @@ def _loading(peer_name: str, vocabulary: str, text: str, size: int) -> dict[str,
     return {"figures": figures}
 
 
-def _resident() -> float | None:
+def resident() -> float | None:
     """Megabytes of this process in memory; None where the system does not say."""
+    return _status("VmRSS")
+
+
+def peak() -> float | None:
+    """The most that they were, since they were last forgotten."""
+    return _status("VmHWM")
+
+
+def forget_peak() -> None:
+    """What is in memory now is the most that was."""
+    forget = Path("/proc/self/clear_refs")
+    if forget.exists():
+        forget.write_text("5", encoding="ascii")
+
+
+def _status(name: str) -> float | None:
     status = Path("/proc/self/status")
     if not status.exists():
         return None
-    line = next(line for line in status.read_text(encoding="ascii").splitlines() if line.startswith("VmRSS"))
+    line = next(line for line in status.read_text(encoding="ascii").splitlines() if line.startswith(name))
     return int(line.split()[1]) * 1024 / data.MB

@@ -45,19 +45,23 @@ impl Worker {
 /// At most this much scratch rests; a worker that grew larger on some text is cut down.
 const RESTING_BYTES: usize = 1 << 20;
 
+/// As many workers may rest. One for which there is no place loses what it learnt, and threads that share a tokenizer
+/// would make and lose workers with every call, and leave holes in memory: some machines run so many threads.
+const PLACES: usize = 64;
+
 /// Workers at rest. Taking and returning one never waits: a place that another thread is just
 /// using (or was using when the process forked) is passed over, and an empty list makes a new
 /// worker. Nothing that a worker holds changes a result.
 #[derive(Debug)]
 pub(super) struct Workers {
-    places: [Mutex<Option<Box<Worker>>>; 8],
+    places: [Mutex<Option<Box<Worker>>>; PLACES],
     budget: Arc<Budget>,
 }
 
 impl Workers {
     /// What they learn takes so many bytes at most, together.
     pub(super) fn new(cache_bytes: usize) -> Self {
-        Self { places: Default::default(), budget: Arc::new(Budget::new(cache_bytes)) }
+        Self { places: std::array::from_fn(|_| Mutex::default()), budget: Arc::new(Budget::new(cache_bytes)) }
     }
 
     /// What they have learnt.
@@ -94,5 +98,24 @@ impl Workers {
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_worked_at_once_rest_together() {
+        let workers = Workers::new(1 << 20);
+        let resting = || workers.places.iter().filter(|place| place.lock().unwrap().is_some()).count();
+        let taken: Vec<_> = (0..=PLACES).map(|_| workers.take()).collect();
+        assert_eq!(resting(), 0);
+        for worker in taken {
+            workers.put_back(worker);
+        }
+        assert_eq!(resting(), PLACES);
+        workers.with(|_| assert_eq!(resting(), PLACES - 1));
+        assert_eq!(resting(), PLACES);
     }
 }

@@ -1,0 +1,144 @@
+"""What a tokenizer keeps to while it works: the bytes of its cache, and how soon it hears a signal.
+
+    python bench/limits.py                 some minutes
+    python bench/limits.py --megabytes 50  less text
+
+The cache: 64 threads count the ids of words that never come twice, with cl100k. Printed is how much the
+memory of the process grew at most, beside what the cache may take and a megabyte for each thread.
+
+The signals: a timer sends one while a call is under way, some times over. Printed is how long the latest of
+them waited for its handler.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import data
+import numpy as np
+import tokenmill
+from measure import forget_peak, peak, resident
+from vocabularies import find
+
+THREADS = 64
+WORD = 8
+"""Bytes of a word: a space and seven letters."""
+CHUNK = 2048
+"""Words that are made at once: little memory beside what is measured."""
+SIGNALS = 12
+MIB = 1 << 20
+
+
+def words(first: int, count: int) -> Iterator[bytes]:
+    """As many words, in chunks: the numbers from the first on, in letters. There are 26^7 of them."""
+    powers = 26 ** np.arange(WORD - 1, dtype=np.int64)
+    for start in range(first, first + count, CHUNK):
+        numbers = np.arange(start, min(start + CHUNK, first + count), dtype=np.int64)
+        text = np.full((len(numbers), WORD), ord(" "), dtype=np.uint8)
+        text[:, 1:] = numbers[:, None] // powers % 26 + ord("a")
+        yield text.tobytes()
+
+
+def growth(megabytes: int) -> None:
+    """Prints how much memory grows while many threads meet words that are all new."""
+    tok = tokenmill.load(find("cl100k").file)
+    tok.encode("Hello world")
+    share = megabytes * data.MB // WORD // THREADS
+
+    def count(number: int) -> None:
+        for text in words(number * share, share):
+            tok.count(text)
+
+    count(THREADS)  # numpy and one worker have what they need
+    forget_peak()
+    before = resident() or 0.0
+    threads = [threading.Thread(target=count, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    grown = ((peak() or 0.0) - before) * data.MB / MIB
+    usage = tok.memory_usage()
+    cache_bytes = usage["cache_bytes"] / MIB
+    print(f"cache: {megabytes} MB of words that never come twice, {THREADS} threads")
+    print(f"  memory grew by {grown:.0f} MiB at most")
+    print(
+        f"  allowed are {cache_bytes + THREADS:.0f}: cache_bytes of {cache_bytes:.0f}, and 1 for each thread"
+    )
+
+
+class Rung(BaseException):
+    """The timer did."""
+
+
+def latest(call: Callable[[], Any]) -> float:
+    """The longest of some waits of a handler, in seconds, for a timer that ends during this call."""
+    start = time.perf_counter()
+    call()
+    duration = time.perf_counter() - start
+    chance = random.Random(0)
+    waits = []
+    due = 0.0
+
+    def ring(*_: object) -> None:
+        waits.append(time.perf_counter() - due)
+        raise Rung
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        while len(waits) < SIGNALS:
+            delay = duration * chance.uniform(0.05, 0.9)
+            due = time.perf_counter() + delay
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            try:
+                call()
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Rung:
+                continue
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    return max(waits)
+
+
+def waits() -> None:
+    """Prints how long a signal waits in calls of several kinds."""
+    tok = tokenmill.load(find("cl100k").file)
+    whole = tokenmill.load(find("cl100k").file, split="none")
+    text = data.text(data.corpora()[0], 40 * data.MB).decode()
+    documents = data.documents(text.encode(), 4096)
+    hostile = data.hostile("letters", data.MB).decode()
+    calls: dict[str, Callable[[], Any]] = {
+        "40 MB to a list": lambda: tok.encode(text),
+        "40 MB to an array": lambda: tok.encode_to_numpy(text),
+        "40 MB to an array, two threads": lambda: tok.encode_to_numpy(text, num_threads=2),
+        "40 MB in documents to an array": lambda: tok.encode_batch(documents),
+        "40 MB in documents to lists": lambda: tok.encode_batch(documents).to_lists(),
+        "1 MB of random letters to a list": lambda: tok.encode(hostile),
+        "10 MB of random letters without a split": lambda: whole.encode(hostile * 10),
+        "40 MB with offsets": lambda: tok.encode_with_offsets(text),
+    }
+    for name, call in calls.items():
+        print(
+            f"signals: {name}: heard after {latest(call) * 1e3:.1f} ms at the latest, of {SIGNALS}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Both, one after the other."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--megabytes", type=int, default=1_000, help="of words, for the cache (1000)")
+    growth(parser.parse_args().megabytes)
+    waits()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""The part of the benchmark that measures memory and signals."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+def test_words_never_come_twice(native: object) -> None:
+    from limits import CHUNK, words
+
+    count = CHUNK + 500
+    chunks = list(words(26**5 - 700, count))
+    assert [len(chunk.split()) for chunk in chunks] == [CHUNK, 500]
+    found = b"".join(chunks).split()
+    assert len(set(found)) == count
+    assert set(map(len, found)) == {7}
+    assert set(found).isdisjoint(b"".join(words(26**5 - 700 + count, 3000)).split())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="timers are those of POSIX")
+def test_the_latest_signal_is_found(native: object) -> None:
+    from limits import latest
+
+    # One call that hears nothing before its end.
+    assert 0 <= latest(lambda: sum(range(1_000_000))) < 5
