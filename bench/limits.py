@@ -57,17 +57,20 @@ def growth(megabytes: int) -> None:
 
     count(THREADS)  # numpy and one worker have what they need
     forget_peak()
-    before = resident() or 0.0
+    before = resident()
     threads = [threading.Thread(target=count, args=(number,)) for number in range(THREADS)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    grown = ((peak() or 0.0) - before) * data.MB / MIB
+    after = peak()
     usage = tok.memory_usage()
     cache_bytes = usage["cache_bytes"] / MIB
     print(f"cache: {megabytes} MB of words that never come twice, {THREADS} threads")
-    print(f"  memory grew by {grown:.0f} MiB at most")
+    if before is None or after is None:
+        print("  how much the memory grew is not known: this system does not say")
+    else:
+        print(f"  memory grew by {(after - before) * data.MB / MIB:.0f} MiB at most")
     print(
         f"  allowed are {cache_bytes + THREADS:.0f}: cache_bytes of {cache_bytes:.0f}, and 1 for each thread"
     )
@@ -94,14 +97,15 @@ def latest(call: Callable[[], Any]) -> float:
     try:
         while len(waits) < SIGNALS:
             delay = duration * chance.uniform(0.05, 0.9)
-            due = time.perf_counter() + delay
-            signal.setitimer(signal.ITIMER_REAL, delay)
             try:
+                due = time.perf_counter() + delay
+                signal.setitimer(signal.ITIMER_REAL, delay)
                 call()
                 signal.setitimer(signal.ITIMER_REAL, 0)
             except Rung:
                 continue
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     return max(waits)
 

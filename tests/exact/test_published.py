@@ -39,6 +39,9 @@ VOCABULARIES = [
 ]
 
 
+SHARED = 1_100_000
+"""Two threads share a text of twice 512 kB."""
+
 Source = tuple[str, bool, Iterable[str]]
 """Texts with their name, and whether special tokens are text in them."""
 
@@ -179,11 +182,21 @@ def agree(ours: Any, without_cache: Any, texts: list[str], special: str) -> None
         assert [ours.encode(text, special=special) for text in texts] == rows, level
 
     at_each_level(check)
-    assert ours.encode_batch(texts, special=special, num_threads=2).to_lists() == rows
     assert [ours.encode_to_numpy(text, special=special).tolist() for text in utf8] == rows
-    # Pretokens, and with them what is known of them, come in another order.
+
+
+def agree_on_a_long_text(ours: Any, without_cache: Any, texts: list[str], special: str) -> None:
+    """One that two threads share."""
     whole = "".join(texts)
-    assert ours.encode(whole, special=special) == without_cache.encode(whole, special=special, num_threads=2)
+    while len(whole) < SHARED:
+        whole += whole + "\n"
+    ids = without_cache.encode(whole, special=special)
+
+    def check(level: str) -> None:
+        assert ours.encode(whole, special=special) == ids, level
+        assert ours.encode(whole, special=special, num_threads=2) == ids, level
+
+    at_each_level(check)
 
 
 def agree_on_all(pair: tuple[str, Any, Any], native: Any, data: Path, slow: bool) -> None:
@@ -191,8 +204,11 @@ def agree_on_all(pair: tuple[str, Any, Any], native: Any, data: Path, slow: bool
     without_cache = native.load(data / "vocab" / name / "tokenizer.json", cache_bytes=0)
     count = 0
     for _, plain, texts in corpora(name, theirs, data, slow):
-        for batch in batches(texts):
-            agree(ours, without_cache, batch, "text" if plain else "parse")
+        special = "text" if plain else "parse"
+        for number, batch in enumerate(batches(texts)):
+            agree(ours, without_cache, batch, special)
+            if number == 0 and slow:
+                agree_on_a_long_text(ours, without_cache, batch, special)
             count += len(batch)
     print(f"{name}: {count} pieces, every way and level alike")
 

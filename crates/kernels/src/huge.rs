@@ -40,9 +40,10 @@ impl<T: Copy> Table<T> {
         let Some(layout) = Self::layout(count) else {
             return Self { items: NonNull::dangling(), len: count };
         };
-        // SAFETY: the layout has a size above zero.
-        let start = unsafe { std::alloc::alloc(layout) }.cast::<T>();
-        let Some(items) = NonNull::new(start) else { std::alloc::handle_alloc_error(layout) };
+        let Some(items) = allocate(layout).map(NonNull::cast::<T>) else {
+            std::alloc::handle_alloc_error(layout)
+        };
+        let start = items.as_ptr();
         if layout.align() == PAGE {
             advise(start.addr(), layout.size());
         }
@@ -74,7 +75,7 @@ impl<T> Drop for Table<T> {
         const { assert!(!std::mem::needs_drop::<T>()) };
         if let Some(layout) = Self::layout(self.len) {
             // SAFETY: the items were allocated with the layout for so many, and nothing borrows them any more.
-            unsafe { std::alloc::dealloc(self.items.as_ptr().cast(), layout) }
+            unsafe { free(self.items.cast(), layout) }
         }
     }
 }
@@ -110,6 +111,71 @@ impl<T: fmt::Debug> fmt::Debug for Table<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
+}
+
+/// A table of so many bytes has pages of its own, which the system has back when it is dropped. An allocator keeps them for
+/// what comes, and with many threads and growing tables most of them lie idle.
+const MAPPED: usize = 128 << 10;
+
+/// Memory of a layout that has a size above zero; what is in it is not known.
+#[cfg(target_os = "linux")]
+fn allocate(layout: Layout) -> Option<NonNull<u8>> {
+    if layout.size() < MAPPED {
+        // SAFETY: the size is above zero.
+        return NonNull::new(unsafe { std::alloc::alloc(layout) });
+    }
+    // Pages begin at multiples of 4 kB at least; for more there is room to begin later.
+    let more = if layout.align() > 4096 { layout.align() } else { 0 };
+    let size = layout.size().checked_add(more)?;
+    // SAFETY: new pages where the system likes, which are nobody else's.
+    let start = unsafe {
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0)
+    };
+    if start == libc::MAP_FAILED {
+        return None;
+    }
+    let before = start.addr().next_multiple_of(layout.align()) - start.addr();
+    let behind = more - before;
+    // SAFETY: both ends are pages of these, and nothing is in them. The one behind begins with a page where there is one, as
+    // a layout of such an alignment has a size that is a multiple of it.
+    unsafe {
+        if before > 0 {
+            libc::munmap(start, before);
+        }
+        if behind > 0 {
+            libc::munmap(start.byte_add(before + layout.size()), behind);
+        }
+        NonNull::new(start.byte_add(before).cast())
+    }
+}
+
+/// Gives memory back.
+///
+/// # Safety
+/// It is that of [`allocate`] for this layout, and nobody uses it any more.
+#[cfg(target_os = "linux")]
+unsafe fn free(start: NonNull<u8>, layout: Layout) {
+    if layout.size() < MAPPED {
+        // SAFETY: it is of this allocator and layout, says the caller.
+        unsafe { std::alloc::dealloc(start.as_ptr(), layout) }
+    } else {
+        // SAFETY: these pages are nobody else's, says the caller.
+        unsafe { libc::munmap(start.as_ptr().cast(), layout.size()) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allocate(layout: Layout) -> Option<NonNull<u8>> {
+    // SAFETY: the size is above zero.
+    NonNull::new(unsafe { std::alloc::alloc(layout) })
+}
+
+#[cfg(not(target_os = "linux"))]
+unsafe fn free(start: NonNull<u8>, layout: Layout) {
+    // SAFETY: it is of this allocator and layout, says the caller.
+    unsafe { std::alloc::dealloc(start.as_ptr(), layout) }
 }
 
 /// Asks for large pages inside a range of addresses. It is a wish: whether it is granted changes nothing but time.

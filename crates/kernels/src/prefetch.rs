@@ -3,7 +3,10 @@
 /// Memory that is read later, brought near a little at a time while other work goes on.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ahead {
+    /// The next line that is brought begins here.
     at: usize,
+    /// All before this place should have been: less than a line before that, or behind it.
+    due: usize,
     end: usize,
     /// Bytes for each unit of the other work.
     rate: usize,
@@ -16,7 +19,7 @@ impl Ahead {
     /// These items. They need not live until they are brought: nothing is read but by the machine, which asks nobody.
     pub fn of<T>(items: &[T]) -> Self {
         let at = items.as_ptr().addr();
-        Self { at, end: at + size_of_val(items), rate: 0 }
+        Self { at, due: at, end: at + size_of_val(items), rate: 0 }
     }
 
     /// How many bytes of these come before `later` does, which is the rest of them.
@@ -28,14 +31,14 @@ impl Ahead {
     #[must_use]
     pub fn first(self, bytes: usize, work: usize) -> Self {
         let end = self.end.min(self.at.saturating_add(bytes));
-        Self { at: self.at, end, rate: bytes.div_ceil(work.max(1)) }
+        Self { end, rate: bytes.div_ceil(work.max(1)), ..self }
     }
 
     /// Brings the next of them into the second-level cache, as many as go with this part of the work.
     #[inline]
     pub fn bring(&mut self, work: usize) {
-        let end = self.end.min(self.at.saturating_add(work.saturating_mul(self.rate)));
-        while self.at < end {
+        self.due = self.end.min(self.due.saturating_add(work.saturating_mul(self.rate)));
+        while self.at < self.due {
             #[cfg(target_arch = "x86_64")]
             {
                 use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
@@ -74,9 +77,23 @@ mod tests {
         ahead.bring(1);
         assert_eq!(all.bytes_before(ahead), LINE);
         ahead.bring(5);
+        assert_eq!(all.bytes_before(ahead), LINE);
+        ahead.bring(1);
         assert_eq!(all.bytes_before(ahead), 2 * LINE);
         ahead.bring(usize::MAX);
         assert_eq!((all.bytes_before(ahead), ahead.bytes_before(ahead)), (400, 0));
         Ahead::default().bring(usize::MAX);
+    }
+
+    #[test]
+    fn what_is_brought_stays_as_far_ahead() {
+        let items = [0_u8; 10_000];
+        let all = Ahead::of(&items);
+        let mut ahead = all.first(items.len(), items.len());
+        for done in 1..=3_000 {
+            ahead.bring(3);
+            let brought = all.bytes_before(ahead);
+            assert!((3 * done..3 * done + LINE).contains(&brought), "{brought} after {}", 3 * done);
+        }
     }
 }

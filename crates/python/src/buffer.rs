@@ -45,7 +45,7 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>, surrogates: Surrogates) ->
     let data = unsafe { text.data()? };
     match data {
         PyStringData::Ucs1(units) if is_ascii(text, units) => {
-            // SAFETY: what is all ASCII is UTF-8.
+            // SAFETY: what is all ASCII is UTF-8, and `is_ascii` says why it is.
             Ok(Utf8::Borrowed(unsafe { str::from_utf8_unchecked(units) }))
         }
         PyStringData::Ucs1(units) => transcode(text.py(), units, surrogates),
@@ -54,8 +54,9 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>, surrogates: Surrogates) ->
     }
 }
 
-/// Is a string with these code units all ASCII? CPython knows without a look at them, and says so by where they are: right
-/// behind the head of the string, which is shorter where no other form of it is ever made.
+/// Is a string with these code units all ASCII? CPython knows, and where they stand tells: those of an ASCII string right
+/// behind its `PyASCIIObject`, those of other strings behind the larger `PyCompactUnicodeObject`, or, of subclasses and of
+/// strings made in the old way, in memory of their own, which is not inside the object.
 #[inline]
 fn is_ascii(text: &Bound<'_, PyString>, units: &[u8]) -> bool {
     let head = units.as_ptr().addr().wrapping_sub(text.as_ptr().addr());

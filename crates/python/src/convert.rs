@@ -110,8 +110,8 @@ fn whole(object: &Bound<'_, PyAny>) -> Option<PyResult<i128>> {
         return Some(Ok(number.into()));
     }
     let number = object.call_method0(intern!(object.py(), "__index__")).ok()?;
-    let is_negative = |_| Ok(if number.lt(0)? { i128::MIN } else { i128::MAX });
-    Some(number.extract::<i128>().or_else(is_negative))
+    let bound = |_| Ok(if number.lt(0)? { i128::MIN } else { i128::MAX });
+    Some(number.extract::<i128>().or_else(bound))
 }
 
 /// A length: a whole number that is not negative.

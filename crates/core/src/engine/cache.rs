@@ -122,6 +122,11 @@ impl Budget {
         self.taken.fetch_update(Relaxed, Relaxed, more).is_ok()
     }
 
+    /// Are so many bytes left?
+    fn has(&self, bytes: usize) -> bool {
+        self.taken.load(Relaxed).checked_add(bytes).is_some_and(|taken| taken <= self.limit)
+    }
+
     fn give_back(&self, bytes: usize) {
         self.taken.fetch_sub(bytes, Relaxed);
     }
@@ -208,6 +213,8 @@ pub(super) struct Learnt {
     budget: Arc<Budget>,
     /// Bytes of the budget that this worker has.
     held: usize,
+    /// Bytes that it asked for and did not get, although the budget has so many beside those that it holds.
+    refused: usize,
     lookups: u64,
     misses: u64,
     /// The share of look-ups for which the model was asked, less those for which it need not be asked again, in
@@ -252,25 +259,57 @@ impl Learnt {
             ids: Vec::new(),
             budget: Arc::clone(budget),
             held: 0,
+            refused: 0,
             full: 0,
             lookups: 0,
             misses: 0,
             novelty: 0,
             passed_over: None,
         };
-        if learnt.take(room(FIRST_BITS)) {
-            learnt.table = ShortTable::new(FIRST_BITS);
-            learnt.full = ROOMY << FIRST_BITS >> 3;
-            learnt.bytes.reserve_exact(BYTES << FIRST_BITS);
-            learnt.ids.reserve_exact(IDS << FIRST_BITS);
-        }
+        learnt.begin();
         learnt
+    }
+
+    /// Asks for the smallest table.
+    fn begin(&mut self) {
+        if self.take(room(FIRST_BITS)) {
+            self.table = ShortTable::new(FIRST_BITS);
+            self.full = ROOMY << FIRST_BITS >> 3;
+            self.bytes.reserve_exact(BYTES << FIRST_BITS);
+            self.ids.reserve_exact(IDS << FIRST_BITS);
+        }
     }
 
     fn take(&mut self, bytes: usize) -> bool {
         let taken = self.budget.take(bytes);
         self.held += if taken { bytes } else { 0 };
+        let is_others = !taken && self.held.saturating_add(bytes) <= self.budget.limit;
+        self.refused = if is_others { bytes } else { 0 };
         taken
+    }
+
+    /// Do others hold what it asked for?
+    #[inline]
+    pub(super) fn was_refused(&self) -> bool {
+        self.refused > 0
+    }
+
+    /// Asks again for what it was refused; false where others hold it still. A larger table is made when the one that there
+    /// is is full the next time.
+    pub(super) fn ask_again(&mut self) -> bool {
+        if self.was_refused() && self.held == 0 {
+            self.begin();
+        } else if self.budget.has(self.refused) {
+            self.refused = 0;
+        }
+        !self.was_refused()
+    }
+
+    /// Asks no more until its table is full the next time, if it has one.
+    pub(super) fn give_up(&mut self) {
+        if self.held > 0 {
+            self.refused = 0;
+        }
     }
 
     #[inline]

@@ -257,14 +257,13 @@ impl Engine {
         let mut ticker = Ticker::new(watch);
         self.workers.with(|worker| {
             worker.scratch.wants_ends = S::WANTS_ENDS;
-            worker.chunk.ahead = ahead;
+            worker.chunk.expect(ahead);
             let mut run = Run { recognised: &recognised, worker, ticker: &mut ticker };
             let done = match text.known() {
                 Text::Str(text) => self.encode_text(text, 0, &mut run, sink),
                 Text::Bytes(bytes) => self.encode_bytes(bytes, &mut run, sink),
             };
-            // It belongs to this call.
-            worker.chunk.ahead = Ahead::default();
+            worker.chunk.expect(Ahead::default());
             done
         })
     }

@@ -1,5 +1,6 @@
 //! The mutable state of one call, and the list in which it rests between calls.
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use crate::aligned::Rewritten;
 use crate::model::Scratch;
@@ -20,6 +21,8 @@ pub(super) struct Worker {
     pub(super) walk_room: Option<Box<WalkRoom>>,
     pub(super) chunk: Chunk,
     pub(super) learnt: Learnt,
+    /// When it was put to rest, where it is not the first one that is taken.
+    rests_since: Option<Instant>,
 }
 
 impl Worker {
@@ -31,6 +34,17 @@ impl Worker {
             walk_room: None,
             chunk: Chunk::default(),
             learnt: Learnt::new(budget),
+            rests_since: None,
+        }
+    }
+
+    /// Gives back scratch that is more than so many bytes.
+    fn cut_down(&mut self, most: usize) {
+        if self.memory() > most {
+            self.scratch = Scratch::default();
+            self.normalized = Default::default();
+            self.pretokenized = Vec::new();
+            self.chunk.others = Others::default();
         }
     }
 
@@ -42,12 +56,17 @@ impl Worker {
     }
 }
 
-/// At most this much scratch rests; a worker that grew larger on some text is cut down.
+/// At most this much scratch rests with the worker at the first place, half of it with that at the second, a third with
+/// the next: a worker that grew larger on some text is cut down.
 const RESTING_BYTES: usize = 1 << 20;
 
 /// As many workers may rest. One for which there is no place loses what it learnt, and threads that share a tokenizer
 /// would make and lose workers with every call, and leave holes in memory: some machines run so many threads.
 const PLACES: usize = 64;
+
+/// One that has rested for so long may be dropped for the room that it holds. What many threads used together in turn has
+/// not.
+const LONG: Duration = Duration::from_millis(250);
 
 /// Workers at rest. Taking and returning one never waits: a place that another thread is just
 /// using (or was using when the process forked) is passed over, and an empty list makes a new
@@ -72,13 +91,10 @@ impl Workers {
     /// Runs `work` with a worker of its own.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut Worker) -> T) -> T {
         let mut worker = self.take();
-        let result = work(&mut worker);
-        if worker.memory() > RESTING_BYTES {
-            worker.scratch = Scratch::default();
-            worker.normalized = Default::default();
-            worker.pretokenized = Vec::new();
-            worker.chunk.others = Others::default();
+        if worker.learnt.was_refused() {
+            self.find_room(&mut worker, LONG);
         }
+        let result = work(&mut worker);
         worker.learnt.report();
         self.put_back(worker);
         result
@@ -89,20 +105,43 @@ impl Workers {
         resting.unwrap_or_else(|| Box::new(Worker::new(&self.budget)))
     }
 
-    fn put_back(&self, worker: Box<Worker>) {
-        for place in &self.places {
+    fn put_back(&self, mut worker: Box<Worker>) {
+        for (number, place) in self.places.iter().enumerate() {
             if let Ok(mut place) = place.try_lock()
                 && place.is_none()
             {
+                worker.cut_down(RESTING_BYTES / (number + 1));
+                worker.rests_since = (number > 0).then(Instant::now);
                 *place = Some(worker);
                 return;
             }
         }
     }
+
+    /// Has this worker ask again for what it was refused, while others are dropped that have rested for so long: those
+    /// first that are taken last.
+    #[cold]
+    fn find_room(&self, worker: &mut Worker, rested: Duration) {
+        for place in self.places.iter().rev() {
+            if worker.learnt.ask_again() {
+                return;
+            }
+            let Ok(mut place) = place.try_lock() else { continue };
+            let since = place.as_ref().and_then(|worker| worker.rests_since);
+            if since.is_some_and(|since| since.elapsed() >= rested) {
+                *place = None;
+            }
+        }
+        worker.learnt.ask_again();
+        worker.learnt.give_up();
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use tokenmill_kernels::short_table::hash;
+
+    use super::super::cache::key_of;
     use super::*;
 
     #[test]
@@ -117,5 +156,80 @@ mod tests {
         assert_eq!(resting(), PLACES);
         workers.with(|_| assert_eq!(resting(), PLACES - 1));
         assert_eq!(resting(), PLACES);
+    }
+
+    /// Has this worker learn so many pretokens, beginning with that of a number.
+    fn learn(worker: &mut Worker, first: u64, count: u64) {
+        for number in first..first + count {
+            let pretoken = number.to_le_bytes();
+            let key = key_of(&pretoken);
+            worker.learnt.learn(key, hash(key), &pretoken, &[7]);
+        }
+    }
+
+    #[test]
+    fn what_rested_for_long_makes_room_for_what_works() {
+        let workers = Workers::new(1 << 20);
+        let held = || workers.budget.bytes().1;
+        let mut taken: Vec<_> = (0..16).map(|_| workers.take()).collect();
+        for turn in 0..100 {
+            for worker in &mut taken {
+                learn(worker, 100 * turn, 100);
+            }
+        }
+        assert!(taken.iter().all(|worker| worker.learnt.was_refused()), "{}", held());
+        let full = held();
+        for worker in taken {
+            workers.put_back(worker);
+        }
+        // Nothing has rested for so long.
+        let mut worker = workers.take();
+        workers.find_room(&mut worker, Duration::MAX);
+        assert!(held() == full && !worker.learnt.was_refused());
+        learn(&mut worker, 20_000, 10_000);
+        assert!(held() == full && worker.learnt.was_refused());
+        // One after the other is dropped, until it has all that it may ask for.
+        let mut turns = 0;
+        while worker.learnt.was_refused() {
+            workers.find_room(&mut worker, Duration::ZERO);
+            assert!(!worker.learnt.was_refused(), "{turns}");
+            turns += 1;
+            learn(&mut worker, 30_000 * turns, 30_000);
+        }
+        assert!((2..10).contains(&turns), "{turns}");
+        // What it holds alone: twice as much would be too much.
+        for place in &workers.places {
+            *place.lock().unwrap() = None;
+        }
+        assert!(held() * 2 > 1 << 20, "{}", held());
+    }
+
+    #[test]
+    fn one_that_came_too_late_learns_when_there_is_room() {
+        let workers = Workers::new(100_000);
+        let mut taken: Vec<_> = (0..4).map(|_| workers.take()).collect();
+        let mut late = workers.take();
+        while !late.learnt.was_refused() {
+            taken.push(std::mem::replace(&mut late, workers.take()));
+        }
+        learn(&mut late, 0, 1);
+        let key = key_of(&0_u64.to_le_bytes());
+        assert_eq!(late.learnt.get(key, hash(key)), None);
+        workers.put_back(late);
+        for worker in taken {
+            workers.put_back(worker);
+        }
+        let mut late = workers.take();
+        workers.find_room(&mut late, Duration::MAX);
+        assert!(late.learnt.was_refused());
+        workers.find_room(&mut late, Duration::ZERO);
+        learn(&mut late, 0, 1);
+        assert!(late.learnt.get(key, hash(key)).is_some());
+    }
+
+    #[test]
+    fn a_budget_of_nothing_is_never_asked_again() {
+        let workers = Workers::new(0);
+        assert!(!workers.take().learnt.was_refused());
     }
 }

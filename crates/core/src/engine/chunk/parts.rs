@@ -90,7 +90,7 @@ pub(in super::super) struct Chunk {
     pub(super) work: usize,
     /// What is brought near while pretokens are put: the rest of the text, and what comes behind it.
     rest: Ahead,
-    pub(in super::super) ahead: Ahead,
+    behind: Ahead,
     /// Ids that were not given out yet, and so many of them, and those that belong between these.
     ids: [TokenId; IDS],
     pub(super) waiting: usize,
@@ -107,7 +107,7 @@ impl Default for Chunk {
             end: 0,
             work: 0,
             rest: Ahead::default(),
-            ahead: Ahead::default(),
+            behind: Ahead::default(),
             ids: [0; IDS],
             waiting: 0,
             others: Others::default(),
@@ -116,6 +116,11 @@ impl Default for Chunk {
 }
 
 impl Chunk {
+    /// This comes behind the next text, or nothing where there is none: what is brought near belongs to a call.
+    pub(in super::super) fn expect(&mut self, behind: Ahead) {
+        (self.rest, self.behind) = (Ahead::default(), behind);
+    }
+
     /// Begins a text.
     pub(super) fn begin_text(&mut self, text: &[u8]) {
         self.level = cpu::level();
@@ -157,10 +162,7 @@ impl Chunk {
         let room = &mut self.parts[self.length..];
         let count = learnt.table().ask(self.level, text, self.end, ends, room);
         if let Some(last) = count.checked_sub(1) {
-            let length = ends[last] - self.end;
-            self.rest.bring(length);
-            self.ahead.bring(length);
-            self.end = ends[last];
+            self.reach(ends[last]);
         }
         self.length += count;
         count
@@ -207,6 +209,14 @@ impl Chunk {
         learnt.prefetch(hash);
         self.parts[self.length % LENGTH] = Part { key, hash, end };
         self.length += 1;
+        self.reach(end);
+    }
+
+    /// The last part ends here.
+    #[inline]
+    fn reach(&mut self, end: usize) {
+        self.rest.bring(end - self.end);
+        self.behind.bring(end - self.end);
         self.end = end;
     }
 

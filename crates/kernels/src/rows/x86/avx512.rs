@@ -61,8 +61,7 @@ impl<const N: usize> Merges<N> {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn lowest(self) -> u32 {
-        let none = _mm512_set1_epi32(-1);
-        let mut lowest = none;
+        let mut lowest = _mm512_set1_epi32(-1);
         for merges in self.0 {
             lowest = _mm512_min_epu32(lowest, merges);
         }
