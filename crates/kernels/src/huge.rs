@@ -8,6 +8,9 @@ use std::ptr::NonNull;
 /// What large pages are here, where there are any.
 const PAGE: usize = 2 << 20;
 
+/// All pages begin at multiples of this.
+const SMALL_PAGE: usize = 4 << 10;
+
 /// An empty vector with room for so many items, in large pages where the system has them and there are so many
 /// that it pays. What is never written to takes no memory but for the rest of a page.
 pub fn with_capacity<T>(capacity: usize) -> Vec<T> {
@@ -58,10 +61,12 @@ impl<T: Copy> Table<T> {
 impl<T> Table<T> {
     /// `None` where no memory is needed.
     fn layout(count: usize) -> Option<Layout> {
+        const { assert!(align_of::<T>() <= SMALL_PAGE) };
         let layout = Layout::array::<T>(count).expect("a table of this size has no place in memory");
         let is_whole = layout.size().is_multiple_of(PAGE);
         let align = if is_whole { layout.align().max(PAGE) } else { layout.align() };
-        layout.align_to(align).ok().filter(|layout| layout.size() > 0)
+        let layout = layout.align_to(align).expect("large pages are far smaller than half of all addresses");
+        Some(layout).filter(|layout| layout.size() > 0)
     }
 
     /// Heap bytes held.
@@ -115,17 +120,18 @@ impl<T: fmt::Debug> fmt::Debug for Table<T> {
 
 /// A table of so many bytes has pages of its own, which the system has back when it is dropped. An allocator keeps them for
 /// what comes, and with many threads and growing tables most of them lie idle.
+#[cfg(all(target_os = "linux", not(fuzzing)))]
 const MAPPED: usize = 128 << 10;
 
 /// Memory of a layout that has a size above zero; what is in it is not known.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(fuzzing)))]
 fn allocate(layout: Layout) -> Option<NonNull<u8>> {
     if layout.size() < MAPPED {
         // SAFETY: the size is above zero.
         return NonNull::new(unsafe { std::alloc::alloc(layout) });
     }
-    // Pages begin at multiples of 4 kB at least; for more there is room to begin later.
-    let more = if layout.align() > 4096 { layout.align() } else { 0 };
+    // For more than pages have there is room to begin later.
+    let more = if layout.align() > SMALL_PAGE { layout.align() } else { 0 };
     let size = layout.size().checked_add(more)?;
     // SAFETY: new pages where the system likes, which are nobody else's.
     let start = unsafe {
@@ -138,8 +144,8 @@ fn allocate(layout: Layout) -> Option<NonNull<u8>> {
     }
     let before = start.addr().next_multiple_of(layout.align()) - start.addr();
     let behind = more - before;
-    // SAFETY: both ends are pages of these, and nothing is in them. The one behind begins with a page where there is one, as
-    // a layout of such an alignment has a size that is a multiple of it.
+    // SAFETY: both ends are pages of these, and nothing is in them. The one behind begins with a page where there is one: only
+    // tables that are whole large pages have such an alignment.
     unsafe {
         if before > 0 {
             libc::munmap(start, before);
@@ -155,7 +161,7 @@ fn allocate(layout: Layout) -> Option<NonNull<u8>> {
 ///
 /// # Safety
 /// It is that of [`allocate`] for this layout, and nobody uses it any more.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(fuzzing)))]
 unsafe fn free(start: NonNull<u8>, layout: Layout) {
     if layout.size() < MAPPED {
         // SAFETY: it is of this allocator and layout, says the caller.
@@ -166,13 +172,14 @@ unsafe fn free(start: NonNull<u8>, layout: Layout) {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+/// Sanitizers know the allocator, and not what is mapped beside it.
+#[cfg(not(all(target_os = "linux", not(fuzzing))))]
 fn allocate(layout: Layout) -> Option<NonNull<u8>> {
     // SAFETY: the size is above zero.
     NonNull::new(unsafe { std::alloc::alloc(layout) })
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(fuzzing))))]
 unsafe fn free(start: NonNull<u8>, layout: Layout) {
     // SAFETY: it is of this allocator and layout, says the caller.
     unsafe { std::alloc::dealloc(start.as_ptr(), layout) }

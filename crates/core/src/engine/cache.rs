@@ -5,7 +5,6 @@
 //! shared, and never changes. Neither ever changes a result.
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use tokenmill_kernels::short_table::{self, INLINE, Key, NumberTable, SHORT, ShortTable, Value};
 
@@ -13,6 +12,7 @@ use crate::ids::{TokenId, narrow};
 use crate::model::Model;
 use crate::vocabulary::Vocabulary;
 
+use super::budget::Budget;
 use super::seen::Seen;
 
 /// Longer pretokens hardly repeat and are not kept.
@@ -89,46 +89,6 @@ impl Seed {
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
         self.tables.iter().map(NumberTable::memory).sum()
-    }
-}
-
-/// The bytes that the workers of one tokenizer may hold together, and what their look-ups found.
-#[derive(Debug)]
-pub(super) struct Budget {
-    limit: usize,
-    taken: AtomicUsize,
-    lookups: AtomicU64,
-    misses: AtomicU64,
-}
-
-impl Budget {
-    pub(super) fn new(limit: usize) -> Self {
-        Self { limit, taken: AtomicUsize::new(0), lookups: AtomicU64::new(0), misses: AtomicU64::new(0) }
-    }
-
-    /// What may be taken, and what is.
-    pub(super) fn bytes(&self) -> (usize, usize) {
-        (self.limit, self.taken.load(Relaxed))
-    }
-
-    /// Look-ups of workers that have reported, and how many of them found nothing.
-    pub(super) fn lookups(&self) -> (u64, u64) {
-        (self.lookups.load(Relaxed), self.misses.load(Relaxed))
-    }
-
-    /// Takes so many bytes, if they are left.
-    fn take(&self, bytes: usize) -> bool {
-        let more = |taken: usize| taken.checked_add(bytes).filter(|&taken| taken <= self.limit);
-        self.taken.fetch_update(Relaxed, Relaxed, more).is_ok()
-    }
-
-    /// Are so many bytes left?
-    fn has(&self, bytes: usize) -> bool {
-        self.taken.load(Relaxed).checked_add(bytes).is_some_and(|taken| taken <= self.limit)
-    }
-
-    fn give_back(&self, bytes: usize) {
-        self.taken.fetch_sub(bytes, Relaxed);
     }
 }
 
@@ -283,9 +243,15 @@ impl Learnt {
     fn take(&mut self, bytes: usize) -> bool {
         let taken = self.budget.take(bytes);
         self.held += if taken { bytes } else { 0 };
-        let is_others = !taken && self.held.saturating_add(bytes) <= self.budget.limit;
+        let is_others = !taken && self.held.saturating_add(bytes) <= self.budget.bytes().0;
         self.refused = if is_others { bytes } else { 0 };
         taken
+    }
+
+    /// Bytes of the budget that it has.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.held
     }
 
     /// Do others hold what it asked for?
@@ -294,21 +260,22 @@ impl Learnt {
         self.refused > 0
     }
 
-    /// Asks again for what it was refused; false where others hold it still. A larger table is made when the one that there
-    /// is is full the next time.
+    /// Asks again for what it was refused; false where others hold it still. A larger table is made as soon as something is
+    /// learnt for which the one that there is would have grown.
     pub(super) fn ask_again(&mut self) -> bool {
         if self.was_refused() && self.held == 0 {
             self.begin();
-        } else if self.budget.has(self.refused) {
-            self.refused = 0;
+        } else if self.was_refused() && self.budget.has(self.refused) {
+            self.give_up();
         }
         !self.was_refused()
     }
 
-    /// Asks no more until its table is full the next time, if it has one.
+    /// Asks no more until something is learnt for which it should grow, if it has a table.
     pub(super) fn give_up(&mut self) {
         if self.held > 0 {
             self.refused = 0;
+            self.full = ROOMY << self.table.bits() >> 3;
         }
     }
 
@@ -437,11 +404,7 @@ impl Learnt {
 
     /// Tells the others what was noted.
     pub(super) fn report(&mut self) {
-        let all = [(&self.budget.lookups, &mut self.lookups), (&self.budget.misses, &mut self.misses)];
-        // To add nothing takes as long as to add much.
-        for (all, own) in all.into_iter().filter(|(_, own)| **own > 0) {
-            all.fetch_add(std::mem::take(own), Relaxed);
-        }
+        self.budget.report(std::mem::take(&mut self.lookups), std::mem::take(&mut self.misses));
     }
 }
 

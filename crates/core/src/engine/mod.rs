@@ -8,6 +8,7 @@ mod arranged;
 pub mod audit;
 mod batch;
 mod blocks;
+mod budget;
 mod cache;
 mod chunk;
 mod decode;

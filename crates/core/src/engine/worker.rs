@@ -6,7 +6,8 @@ use crate::aligned::Rewritten;
 use crate::model::Scratch;
 use crate::pattern::WalkRoom;
 
-use super::cache::{Budget, Learnt};
+use super::budget::Budget;
+use super::cache::Learnt;
 use super::chunk::{Chunk, Others};
 
 /// What one call holds alone while it encodes.
@@ -75,12 +76,18 @@ const LONG: Duration = Duration::from_millis(250);
 pub(super) struct Workers {
     places: [Mutex<Option<Box<Worker>>>; PLACES],
     budget: Arc<Budget>,
+    /// When there was last nobody to drop.
+    searched: Mutex<Option<Instant>>,
 }
 
 impl Workers {
     /// What they learn takes so many bytes at most, together.
     pub(super) fn new(cache_bytes: usize) -> Self {
-        Self { places: std::array::from_fn(|_| Mutex::default()), budget: Arc::new(Budget::new(cache_bytes)) }
+        Self {
+            places: std::array::from_fn(|_| Mutex::default()),
+            budget: Arc::new(Budget::new(cache_bytes)),
+            searched: Mutex::default(),
+        }
     }
 
     /// What they have learnt.
@@ -122,17 +129,28 @@ impl Workers {
     /// first that are taken last.
     #[cold]
     fn find_room(&self, worker: &mut Worker, rested: Duration) {
-        for place in self.places.iter().rev() {
-            if worker.learnt.ask_again() {
-                return;
+        if worker.learnt.ask_again() {
+            return;
+        }
+        // Where there was nobody a moment ago there is nobody now.
+        let since_search = self.searched.try_lock().ok().and_then(|searched| searched.map(|at| at.elapsed()));
+        if since_search.is_none_or(|elapsed| elapsed >= rested) {
+            for place in self.places.iter().rev() {
+                let Ok(mut place) = place.try_lock() else { continue };
+                let since = place.as_ref().and_then(|worker| worker.rests_since);
+                if since.is_some_and(|since| since.elapsed() >= rested) {
+                    let dropped = place.take();
+                    drop(place);
+                    drop(dropped);
+                    if worker.learnt.ask_again() {
+                        return;
+                    }
+                }
             }
-            let Ok(mut place) = place.try_lock() else { continue };
-            let since = place.as_ref().and_then(|worker| worker.rests_since);
-            if since.is_some_and(|since| since.elapsed() >= rested) {
-                *place = None;
+            if let Ok(mut searched) = self.searched.try_lock() {
+                *searched = Some(Instant::now());
             }
         }
-        worker.learnt.ask_again();
         worker.learnt.give_up();
     }
 }
@@ -202,6 +220,27 @@ mod tests {
             *place.lock().unwrap() = None;
         }
         assert!(held() * 2 > 1 << 20, "{}", held());
+    }
+
+    #[test]
+    fn one_that_is_too_full_grows_when_there_is_room() {
+        let workers = Workers::new(1 << 20);
+        let (mut one, mut other) = (workers.take(), workers.take());
+        learn(&mut other, 0, 100_000);
+        assert!(!other.learnt.was_refused());
+        // More than there should be in its table, and less than there may be.
+        let count = (0..10_000).find(|&number| {
+            learn(&mut one, number, 1);
+            one.learnt.was_refused()
+        });
+        let count = count.expect("the other has taken the room");
+        let held = one.learnt.held();
+        workers.put_back(one);
+        workers.put_back(other);
+        let mut one = workers.take();
+        workers.find_room(&mut one, Duration::ZERO);
+        learn(&mut one, count + 1, 1);
+        assert!(one.learnt.held() > held);
     }
 
     #[test]

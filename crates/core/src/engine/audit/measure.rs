@@ -16,7 +16,8 @@ use crate::special::Segment;
 use crate::watch::{Ticker, Watch, cancelled};
 
 use super::super::added::Recognised;
-use super::super::cache::{Budget, Learnt, key_of};
+use super::super::budget::Budget;
+use super::super::cache::{Learnt, key_of};
 use super::super::{AddedSet, DecodeOptions, Engine, Parts, Special};
 
 /// The stages, in the order of a plan.
