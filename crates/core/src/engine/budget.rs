@@ -1,4 +1,4 @@
-//! What the workers of one tokenizer may learn together, and what their look-ups found.
+//! What the workers of one tokenizer share.
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 

@@ -167,6 +167,7 @@ impl Unigram {
                 spent = end;
             }
             Ok(())
-        })
+        })?;
+        ticker.spend(text.len() - spent)
     }
 }

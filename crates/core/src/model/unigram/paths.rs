@@ -77,6 +77,7 @@ impl Unigram {
             }
             Ok(())
         })?;
+        ticker.spend(8 * (text.len() - spent))?;
         Ok(sums.get(text.len()))
     }
 }

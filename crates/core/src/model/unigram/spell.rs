@@ -78,6 +78,7 @@ impl Unigram {
                 spent = at;
             }
         }
+        ticker.spend(spent)?;
         if let Some(end) = run_end
             && !self.spell_run(text, 0, end, vocabulary_of_runs, &mut out)
         {

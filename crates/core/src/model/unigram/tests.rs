@@ -242,6 +242,26 @@ fn sums_are_made_in_the_precision_of_the_reference() {
 }
 
 #[test]
+fn work_is_counted_to_the_last_byte() {
+    let pieces = [("<unk>", -1.0), ("a", -1.0), ("aa", -1.5)];
+    let fixture = Fixture::new(&described(&pieces, false));
+    let mut scratch = super::Scratch::default();
+    let mut random = Random::new(0);
+    for length in [0, 1, 1_000, 4_095, 4_096, 4_097, 10_000] {
+        let (text, mut ids) = ("a".repeat(length), vec![]);
+        let (text, vocabulary) = (text.as_bytes(), &fixture.vocabulary);
+        let mut ticker = Ticker::new(&Unwatched);
+        fixture.model.encode(text, vocabulary, &mut scratch, &mut ids, None, &mut ticker).unwrap();
+        // There and back.
+        assert_eq!(ticker.spent(), 2 * length);
+        let mut ticker = Ticker::new(&Unwatched);
+        let draw = (1.0, &mut random);
+        fixture.model.sample(text, vocabulary, draw, &mut scratch, &mut ids, &mut ticker).unwrap();
+        assert_eq!(ticker.spent(), (8 + 1) * length);
+    }
+}
+
+#[test]
 fn long_texts_of_one_character_keep_little_and_end_soon() {
     let pieces = [("<unk>", -1.0), ("a", -1.0), ("aa", -1.5), ("aaaaaaa", -4.0)];
     let fixture = Fixture::new(&described(&pieces, false));
