@@ -129,3 +129,22 @@ def test_lists_are_known_to_the_garbage_collector(native: Any) -> None:
     assert gc.is_tracked(lists)
     assert all(map(gc.is_tracked, lists))
     assert lists[:3] == [[256], [], [256, 256]]
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "int32", "int64", "uint64"])
+def test_lists_of_ids_of_every_type(native: Any, dtype: str) -> None:
+    tok = native.Tokenizer.from_pairs([(104, 101)])
+    rows = tok.encode_batch(["he", "", "hehe", "abc"] * 5, dtype=dtype)
+    want = [[256], [], [256, 256], [97, 98, 99]] * 5
+    assert rows.to_lists() == want
+    assert rows[2:].to_lists() == want[2:]
+    assert rows[::3].to_lists() == want[::3]
+
+
+def test_a_long_list_has_the_ids_of_the_array(native: Any) -> None:
+    tok = native.Tokenizer.from_pairs([(104, 101)])
+    for length in (16_383, 16_384, 16_385, 140_000):
+        text = "he" * length + "x"
+        assert tok.encode(text) == tok.encode_to_numpy(text).tolist() == [256] * length + [120]
+        assert tok.decode(tok.encode(text)) == text
+        assert tok.decode(tok.encode(text + "é\U0001f600")) == text + "é\U0001f600"

@@ -15,7 +15,7 @@ pub const NO_RANK: Rank = u32::MAX;
 /// An empty row with room for the ids of so many bytes. In hardly any script it is too small, and what is never
 /// written to takes no memory.
 pub fn row_for(bytes: usize) -> Vec<TokenId> {
-    tokenmill_kernels::huge::with_capacity(bytes / 2 + 8)
+    Vec::with_capacity(bytes / 2 + 8)
 }
 
 /// A length or count as `u32`, where construction has bounded it.

@@ -4,9 +4,11 @@
 //! is near then, and what the threads touch for the first time is the result alone.
 use std::collections::BTreeMap;
 use std::fmt;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::pages;
 
 /// Rows 0, 1, 2, ... behind what a vector holds already.
 pub struct InOrder {
@@ -76,8 +78,16 @@ impl InOrder {
             turns.length += row.len();
             // Whose turn is next need not wait for the copy.
             drop(turns);
-            // SAFETY: there is room for `capacity` items, and those from `at` on were given to this row alone.
-            unsafe { row.as_ptr().copy_to_nonoverlapping(self.start.as_ptr().add(at), row.len()) };
+            // SAFETY: there is room for `capacity` items, and those from `at` on were given to this row alone; that they are
+            // not initialised is said.
+            let places = unsafe {
+                let start = self.start.cast::<MaybeUninit<u32>>().as_ptr();
+                std::slice::from_raw_parts_mut(start.add(at), row.len())
+            };
+            pages::bring(places);
+            for (place, &item) in places.iter_mut().zip(&row) {
+                place.write(item);
+            }
             row.clear();
             turns = self.turns();
             turns.idle.push(row);

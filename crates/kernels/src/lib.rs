@@ -7,10 +7,11 @@ mod automaton;
 mod code_units;
 pub mod cpu;
 mod double_array;
-pub mod huge;
+
 mod in_order;
 mod made_once;
 mod merge_table;
+pub mod pages;
 mod pair_table;
 pub mod planes;
 mod prefetch;

@@ -4,7 +4,7 @@
 //! begins with them; the others stand in buckets of eight, which are compared without a branch: it
 //! cannot be foretold which one it is.
 
-use crate::huge::Table;
+use crate::pages::Table;
 
 /// Bits of a number, and so of a value: above it a slot has its key.
 pub(crate) const KEY: u32 = 21;

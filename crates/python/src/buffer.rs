@@ -14,7 +14,7 @@ use tokenmill_core::engine::CodeUnits;
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::ids::TokenId;
 use tokenmill_kernels::{Ahead, CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
-use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
+use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, StringColumn, pages};
 
 use crate::convert::wrong_type;
 use crate::errors::raise;
@@ -226,13 +226,30 @@ pub(crate) fn string<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, Py
     let written = unsafe {
         let data = ffi::PyUnicode_DATA(string.as_ptr());
         match width {
-            Width::Ascii | Width::One => fill_code_units(text, units::<u8>(data, characters)),
-            Width::Two => fill_code_units(text, units::<u16>(data, characters)),
-            Width::Four => fill_code_units(text, units::<u32>(data, characters)),
+            Width::Ascii | Width::One => fill(text, units::<u8>(data, characters)),
+            Width::Two => fill(text, units::<u16>(data, characters)),
+            Width::Four => fill(text, units::<u32>(data, characters)),
         }
     };
     debug_assert_eq!(written, characters);
     Ok(string.cast_into()?)
+}
+
+/// Writes a text in code units, and brings their pages meanwhile; says how many units these are.
+fn fill<U: CodeUnit>(text: &str, units: &mut [MaybeUninit<U>]) -> usize {
+    let (mut rest, mut written) = (text, 0);
+    while !rest.is_empty() {
+        // A byte has one unit at most.
+        let mut length = rest.len().min(pages::TOGETHER / size_of::<U>());
+        while !rest.is_char_boundary(length) {
+            length -= 1;
+        }
+        let (part, behind) = rest.split_at(length);
+        pages::bring(&mut units[written..]);
+        written += fill_code_units(part, &mut units[written..]);
+        rest = behind;
+    }
+    written
 }
 
 /// # Safety
@@ -258,9 +275,8 @@ pub(crate) fn ascii_string(
     // SAFETY: a new string, which nobody else has seen, has room for so many bytes; zeros make them
     // initialised.
     let bytes = unsafe {
-        let data = ffi::PyUnicode_DATA(string.as_ptr()).cast::<u8>();
-        data.write_bytes(0, length);
-        slice::from_raw_parts_mut(data, length)
+        let data = ffi::PyUnicode_DATA(string.as_ptr());
+        pages::zeros(units::<u8>(data, length))
     };
     fill(bytes)?;
     if !bytes.is_ascii() {
@@ -271,6 +287,9 @@ pub(crate) fn ascii_string(
 
 /// Signals are looked for after so many items: some milliseconds of work.
 const ITEMS: usize = 1 << 17;
+
+/// Items of a list whose pages are brought together.
+const TOGETHER: usize = pages::TOGETHER / size_of::<*mut ffi::PyObject>();
 
 /// A new list of ids: for each the object with its number in `ready`, or a new one.
 pub(crate) fn list_of_ids<'py>(
@@ -325,19 +344,23 @@ fn untracked_list<'py>(
     // SAFETY: the list is new and tracked. While it has empty places nobody may find it, which
     // the garbage collector's own functions would allow.
     unsafe { ffi::PyObject_GC_UnTrack(list.as_ptr().cast()) };
-    for (slice, part) in ids.chunks(ITEMS).enumerate() {
-        if slice > 0 {
+    // SAFETY: the list is one, and nobody else has it who could make it longer or shorter.
+    let items = unsafe {
+        let items = (*list.as_ptr().cast::<ffi::PyListObject>()).ob_item;
+        units::<*mut ffi::PyObject>(items.cast(), ids.len())
+    };
+    for (slice, (places, part)) in items.chunks_mut(TOGETHER).zip(ids.chunks(TOGETHER)).enumerate() {
+        if (slice + 1) % (ITEMS / TOGETHER) == 0 {
             py.check_signals()?;
         }
-        for (i, &id) in part.iter().enumerate() {
+        pages::bring(places);
+        for (place, &id) in places.iter_mut().zip(part) {
             let item = match ready.get(id as usize) {
                 Some(item) => item.clone_ref(py).into_ptr(),
                 None => id.into_pyobject(py)?.into_ptr(),
             };
-            // SAFETY: the place is within the list and empty, and it takes the reference over.
-            unsafe {
-                ffi::PyList_SET_ITEM(list.as_ptr(), (slice * ITEMS + i) as ffi::Py_ssize_t, item);
-            }
+            // The place was empty, and takes the reference over.
+            place.write(item);
         }
     }
     Ok(list.cast_into()?)

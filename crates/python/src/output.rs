@@ -1,5 +1,5 @@
 //! Ids and text for Python: lists, arrays, strings.
-use numpy::{Element, PyArray1, PyArrayMethods, PyReadwriteArray1};
+use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
@@ -126,6 +126,13 @@ pub(crate) fn array(py: Python<'_>, mut ids: Vec<TokenId>, dtype: Dtype) -> PyRe
         Dtype::I64 => of(py, ids.into_iter().map(i64::from).collect()),
         Dtype::U64 => of(py, ids.into_iter().map(u64::from).collect()),
     })
+}
+
+/// Ids of 32 bits in an array, one behind the other, to be read where they stand; `None` for others.
+pub(crate) fn flat_ids<'py>(ids: &Bound<'py, PyAny>) -> PyResult<Option<PyReadonlyArray1<'py, TokenId>>> {
+    import_numpy(ids.py())?;
+    let array = ids.cast::<PyArray1<TokenId>>().ok().and_then(|array| array.try_readonly().ok());
+    Ok(array.filter(|array| array.is_contiguous()))
 }
 
 /// A new array of 64-bit numbers.

@@ -7,7 +7,7 @@ use tokenmill_core::ids::TokenId;
 use tokenmill_core::vocabulary::Vocabulary;
 
 use crate::buffer::{list_of_ids, lists_of_ids};
-use crate::convert;
+use crate::{convert, output};
 
 /// What an `int` below 2^30 takes, rounded up as Python's allocator does.
 const INT: usize = 32;
@@ -47,13 +47,20 @@ impl ReadyIds {
         row_offsets: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = ids.py();
-        let ids = convert::ids(ids, None)?;
         let bounds = PyBuffer::<i64>::get(row_offsets)?.to_vec(py)?;
-        let rows = bounds.windows(2).enumerate().map(|(row, bounds)| {
-            let (start, end) = (usize::try_from(bounds[0])?, usize::try_from(bounds[1])?);
-            let outside = || PyValueError::new_err(format!("row {row} is not within the {} ids", ids.len()));
-            ids.get(start..end).ok_or_else(outside)
-        });
-        lists_of_ids(py, rows, &self.0)
+        // They are read where they stand: a copy of many takes a fifth as long as their lists.
+        match output::flat_ids(ids)? {
+            Some(array) => lists_of_ids(py, rows(array.as_slice()?, &bounds), &self.0),
+            None => lists_of_ids(py, rows(&convert::ids(ids, None)?, &bounds), &self.0),
+        }
     }
+}
+
+/// The rows that begin and end at the bounds.
+fn rows<'a>(ids: &'a [TokenId], bounds: &'a [i64]) -> impl Iterator<Item = PyResult<&'a [TokenId]>> {
+    bounds.windows(2).enumerate().map(|(row, bounds)| {
+        let (start, end) = (usize::try_from(bounds[0])?, usize::try_from(bounds[1])?);
+        let outside = || PyValueError::new_err(format!("row {row} is not within the {} ids", ids.len()));
+        ids.get(start..end).ok_or_else(outside)
+    })
 }

@@ -1,6 +1,8 @@
 //! Ids to bytes: a slice of the arena for each, or their tokens through the steps of a decoder.
 use std::borrow::Cow;
 
+use tokenmill_kernels::pages;
+
 use crate::decoded::DecodedSize;
 use crate::error::{Error, Kind, Result};
 use crate::ids::TokenId;
@@ -65,7 +67,7 @@ impl Engine {
         ticker: &mut Ticker<'_>,
     ) -> Result<Vec<u8>> {
         if let Some(size) = self.measure_decoded(ids, options, ticker)? {
-            let mut bytes = vec![0; size.bytes];
+            let mut bytes = pages::zeroed(size.bytes);
             self.copy_decoded(ids, options, ticker, &mut bytes)?;
             return Ok(bytes);
         }

@@ -1,5 +1,5 @@
 //! Text to ids: cut out added tokens, normalize and split what is between them, run the model.
-use tokenmill_kernels::{Ahead, InOrder};
+use tokenmill_kernels::{Ahead, InOrder, pages};
 
 use crate::aligned::{Origins, Piece, Rewritten};
 use crate::error::{Error, Kind, Place, Result};
@@ -123,7 +123,7 @@ impl Sink for Vec<TokenId> {
 
     #[inline]
     fn extend(&mut self, ids: &[TokenId]) {
-        self.extend_from_slice(ids);
+        pages::extend(self, ids);
     }
 
     #[inline]

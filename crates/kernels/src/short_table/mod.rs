@@ -7,7 +7,7 @@
 mod numbers;
 pub mod parts;
 
-use crate::huge::Table;
+use crate::pages::Table;
 
 pub use numbers::NumberTable;
 

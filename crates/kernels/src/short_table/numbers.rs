@@ -1,5 +1,5 @@
 //! A map from keys to one number each: three entries share a line of 64 bytes.
-use crate::huge::Table;
+use crate::pages::Table;
 
 use super::{Key, PROBES};
 

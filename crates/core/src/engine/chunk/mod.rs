@@ -179,6 +179,9 @@ impl Engine {
                 continue;
             }
             let Worker { chunk, learnt, .. } = &mut *run.worker;
+            if is_kept(item.key) && chunk.others.is_again(number, text) {
+                continue;
+            }
             if is_kept(item.key)
                 && let Some(value) = self.seed.get(item.key, item.hash)
             {

@@ -1,23 +1,26 @@
 //! The parts of a text whose ids did not stand in the table: which they are, what is not known of them yet, and where
 //! between the other ids theirs go.
 //!
-//! What is not known is found out together, so most parts wait for a few others: first until they have been looked
-//! for in the seed, which takes its time to come near, and then until there are so many that they are merged side
-//! by side. Ids that come behind wait with them, and may be those of several chunks. Few wait: what is not known may come
-//! a second time until it is.
+//! What is not known is found out together, so most parts wait for others: first until they have been looked
+//! for in the seed, which takes its time to come near, and then until there are many. These are merged side by side, a few at
+//! a time: those of like length together, which need about as many steps. Ids that come behind wait with them, and may
+//! be those of several chunks. A part that comes again while it waits is the same as the first.
 use tokenmill_kernels::rows::{Narrow, Wide, Widest, Width, wide_row, widest_row};
-use tokenmill_kernels::short_table::Key;
+use tokenmill_kernels::short_table::{Key, SHORT};
 
 use super::parts::is_kept;
 use crate::engine::cache::Learnt;
 use crate::engine::encode::{Sink, Wants};
 use crate::error::Result;
-use crate::ids::TokenId;
+use crate::ids::{TokenId, narrow};
 use crate::model::bpe::{Bpe, TOGETHER};
 use crate::span::Span;
 
 /// Parts that wait for the seed.
 const UNSEEN: usize = 8;
+
+/// Parts that wait to be merged.
+const WAITING: usize = 64;
 
 /// Such parts, in order.
 #[derive(Debug, Default)]
@@ -25,11 +28,33 @@ pub(in super::super) struct Others {
     items: Vec<Item>,
     /// So many of them have been looked for in the seed.
     seen: usize,
+    recent: Recent,
     /// Those that wait to be merged, by their widths.
-    narrow: Group,
-    wide: Group,
-    widest: Group,
+    narrow: Vec<usize>,
+    wide: Vec<usize>,
+    widest: Vec<usize>,
+    /// Room for sorting these.
+    sorted: Vec<usize>,
     ids: Vec<TokenId>,
+}
+
+/// By a hash the last item that had it, perhaps one of another text.
+#[derive(Debug)]
+struct Recent([u32; 1 << RECENT_BITS]);
+
+const RECENT_BITS: u32 = 8;
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self([0; _])
+    }
+}
+
+impl Recent {
+    /// Puts an item in the place of the last one.
+    fn replace(&mut self, hash: u64, item: usize) -> usize {
+        std::mem::replace(&mut self.0[(hash >> (64 - RECENT_BITS)) as usize], narrow(item)) as usize
+    }
 }
 
 /// One of them.
@@ -40,7 +65,9 @@ pub(super) struct Item {
     pub(super) span: Span,
     /// How many of the other ids are before those of this part.
     behind: usize,
-    /// Its own.
+    /// The item that has its ids: itself, or the first of those that are the same.
+    same: usize,
+    /// Its own ids.
     start: usize,
     count: usize,
 }
@@ -52,33 +79,22 @@ impl Item {
     }
 }
 
-/// Some that wait.
-#[derive(Debug, Default)]
-struct Group {
-    items: [usize; TOGETHER],
-    count: usize,
-}
-
-impl Group {
-    /// Are they as many as are merged together?
-    fn put(&mut self, item: usize) -> bool {
-        self.items[self.count % TOGETHER] = item;
-        self.count += 1;
-        self.count == TOGETHER
-    }
-}
-
 impl Others {
     /// Heap bytes held.
     pub(in super::super) fn memory(&self) -> usize {
-        self.items.capacity() * size_of::<Item>() + self.ids.capacity() * size_of::<TokenId>()
+        let waiting = [&self.narrow, &self.wide, &self.widest, &self.sorted].map(Vec::capacity);
+        self.items.capacity() * size_of::<Item>()
+            + waiting.iter().sum::<usize>() * size_of::<usize>()
+            + self.ids.capacity() * size_of::<TokenId>()
     }
 
     pub(super) fn clear(&mut self) {
         self.items.clear();
         self.ids.clear();
         self.seen = 0;
-        (self.narrow.count, self.wide.count, self.widest.count) = (0, 0, 0);
+        self.narrow.clear();
+        self.wide.clear();
+        self.widest.clear();
     }
 
     pub(super) fn len(&self) -> usize {
@@ -92,7 +108,7 @@ impl Others {
 
     /// Is everything known of all of them?
     pub(super) fn is_settled(&self) -> bool {
-        self.seen == self.items.len() && self.narrow.count + self.wide.count + self.widest.count == 0
+        self.seen == self.items.len() && self.narrow.len() + self.wide.len() + self.widest.len() == 0
     }
 
     /// Should they be looked for in the seed?
@@ -102,7 +118,8 @@ impl Others {
 
     /// Puts a part that is not known.
     pub(super) fn put(&mut self, key: Key, hash: u64, span: Span, behind: usize) {
-        self.items.push(Item { key, hash, span, behind, start: 0, count: 0 });
+        let same = self.items.len();
+        self.items.push(Item { key, hash, span, behind, same, start: 0, count: 0 });
     }
 
     /// Puts a part with its ids. It waits for those before it.
@@ -119,6 +136,18 @@ impl Others {
         let item = *self.items.get(number)?;
         self.seen += 1;
         Some((number, item))
+    }
+
+    /// Is this one the same as one before it? Then it has its ids.
+    pub(super) fn is_again(&mut self, item: usize, text: &[u8]) -> bool {
+        let Item { key, hash, span, .. } = self.items[item];
+        let before = self.recent.replace(hash, item);
+        // A key of a short one is the text.
+        let is_same =
+            |same: &&Item| same.key == key && (span.len() <= SHORT || same.span.of(text) == span.of(text));
+        let Some(&Item { same, .. }) = self.items[..item].get(before).filter(is_same) else { return false };
+        self.items[item].same = same;
+        true
     }
 
     /// Has `make` put the ids of this one behind those of the others, and tells `learnt` what they are.
@@ -154,15 +183,20 @@ impl Others {
     pub(super) fn wait(&mut self, item: usize, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) {
         let length = self.items[item].span.len();
         if length <= Narrow::LONGEST {
-            if self.narrow.put(item) {
+            self.narrow.push(item);
+            if self.narrow.len() == WAITING {
                 self.merge_narrow(bpe, text, learnt);
             }
         } else if length <= Wide::LONGEST {
-            if self.wide.put(item) {
+            self.wide.push(item);
+            if self.wide.len() == WAITING {
                 self.merge_wide(bpe, text, learnt);
             }
-        } else if self.widest.put(item) {
-            self.merge_widest(bpe, text, learnt);
+        } else {
+            self.widest.push(item);
+            if self.widest.len() == WAITING {
+                self.merge_widest(bpe, text, learnt);
+            }
         }
     }
 
@@ -174,54 +208,83 @@ impl Others {
     }
 
     fn merge_narrow(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) {
-        let group = std::mem::take(&mut self.narrow);
-        self.merge_group::<Narrow>(&group, |item| item.key, bpe, text, learnt);
+        let waiting = std::mem::take(&mut self.narrow);
+        self.narrow = self.merge_all::<Narrow>(waiting, |item| item.key, bpe, text, learnt);
     }
 
     fn merge_wide(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) {
-        let group = std::mem::take(&mut self.wide);
-        self.merge_group::<Wide>(&group, |item| wide_row(item.span.of(text)), bpe, text, learnt);
+        let waiting = std::mem::take(&mut self.wide);
+        self.wide = self.merge_all::<Wide>(waiting, |item| wide_row(item.span.of(text)), bpe, text, learnt);
     }
 
     fn merge_widest(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) {
-        let group = std::mem::take(&mut self.widest);
-        self.merge_group::<Widest>(&group, |item| widest_row(item.span.of(text)), bpe, text, learnt);
+        let waiting = std::mem::take(&mut self.widest);
+        let row = |item: Item| widest_row(item.span.of(text));
+        self.widest = self.merge_all::<Widest>(waiting, row, bpe, text, learnt);
     }
 
-    #[inline]
-    fn merge_group<W: Width>(
+    /// Those of the same length one behind the other, the shortest first.
+    fn sort(&mut self, waiting: &mut Vec<usize>) {
+        let length = |item: usize| self.items[item].span.len() % (Widest::LONGEST + 2);
+        let mut places = [0; Widest::LONGEST + 3];
+        for &item in &*waiting {
+            places[length(item) + 1] += 1;
+        }
+        for longer in 1..places.len() {
+            places[longer] += places[longer - 1];
+        }
+        self.sorted.resize(waiting.len(), 0);
+        for &item in &*waiting {
+            let place = &mut places[length(item)];
+            self.sorted[*place] = item;
+            *place += 1;
+        }
+        std::mem::swap(&mut self.sorted, waiting);
+    }
+
+    /// Merges these, and gives back the room that they stand in.
+    fn merge_all<W: Width>(
         &mut self,
-        group: &Group,
+        mut waiting: Vec<usize>,
         row: impl Fn(Item) -> W::Row,
         bpe: &Bpe,
         text: &[u8],
         learnt: &mut Learnt,
-    ) {
-        let items = &group.items[..group.count];
-        let mut rows = [W::Row::default(); TOGETHER];
-        for (to, &item) in rows.iter_mut().zip(items) {
-            *to = row(self.items[item]);
+    ) -> Vec<usize> {
+        if waiting.len() > TOGETHER {
+            self.sort(&mut waiting);
         }
-        let mut start = self.ids.len();
-        let counts = bpe.encode_together::<W>(&rows[..items.len()], &mut self.ids);
-        for (&item, count) in items.iter().zip(counts) {
-            self.items[item] = Item { start, count, ..self.items[item] };
-            start += count;
-            self.teach(item, text, learnt);
+        // A group that is not full takes nearly as long as one that is, so the shortest are in it.
+        let (few, others) = waiting.split_at(waiting.len() % TOGETHER);
+        for group in std::iter::once(few).chain(others.chunks(TOGETHER)) {
+            let mut rows = [W::Row::default(); TOGETHER];
+            for (to, &item) in rows.iter_mut().zip(group) {
+                *to = row(self.items[item]);
+            }
+            let mut start = self.ids.len();
+            let counts = bpe.encode_together::<W>(&rows[..group.len()], &mut self.ids);
+            for (&item, count) in group.iter().zip(counts) {
+                self.items[item] = Item { start, count, ..self.items[item] };
+                start += count;
+                self.teach(item, text, learnt);
+            }
         }
+        waiting.clear();
+        waiting
     }
 
     /// Gives out all ids: those that waited, and these between them.
     pub(super) fn give_out<S: Sink>(&self, waiting: &[TokenId], sink: &mut S) {
         if !matches!(S::WANTS, Wants::Ids) {
-            let counts = self.items.iter().map(|item| item.count);
+            let counts = self.items.iter().map(|item| self.items[item.same].count);
             sink.count(waiting.len() + counts.sum::<usize>());
             return;
         }
         let mut from = 0;
         for item in &self.items {
             sink.extend(&waiting[from..item.behind]);
-            sink.extend(&self.ids[item.start..item.start + item.count]);
+            let Item { start, count, .. } = self.items[item.same];
+            sink.extend(&self.ids[start..start + count]);
             from = item.behind;
         }
         sink.extend(&waiting[from..]);

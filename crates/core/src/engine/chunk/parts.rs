@@ -143,7 +143,9 @@ impl Chunk {
 
     /// May ids wait until the next chunk has been taken?
     pub(super) fn has_room(&self) -> bool {
-        self.waiting + LENGTH * INLINE < IDS && self.others.len() < LENGTH && self.others.count_ids() < IDS
+        self.waiting + LENGTH * INLINE < IDS
+            && self.others.len() < 2 * LENGTH
+            && self.others.count_ids() < IDS
     }
 
     /// Should it be taken before more is put?

@@ -1,0 +1,377 @@
+//! Memory by the page. The first touch of a page costs more than all that is written to it: the system is called, finds
+//! a page and clears it. It is cheaper to ask for many at once, shortly before they are written to, while what was
+//! cleared is near; and large pages are few.
+
+use std::alloc::Layout;
+use std::fmt;
+use std::mem::MaybeUninit;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// What large pages are here, where there are any.
+const PAGE: usize = 2 << 20;
+
+/// All pages begin at multiples of this.
+const SMALL_PAGE: usize = 4 << 10;
+
+/// So much memory is brought at once: it is near still when it is written to.
+pub const TOGETHER: usize = 128 << 10;
+
+/// Less is not worth a call.
+const FEW: usize = 4 * SMALL_PAGE;
+
+/// Asks for the pages of memory that is about to be written to, up to [`TOGETHER`] bytes of it. Those that are there stay
+/// as they are. It is a wish: whether it is granted changes nothing but time.
+#[inline]
+pub fn bring<T>(memory: &mut [MaybeUninit<T>]) {
+    let size = size_of_val(memory).min(TOGETHER);
+    if size >= FEW {
+        populate(memory.as_mut_ptr().addr(), size);
+    }
+}
+
+/// Puts items behind those of a vector, and brings the pages that come next when it comes to new ones.
+#[inline]
+pub fn extend<T: Copy>(vec: &mut Vec<T>, items: &[T]) {
+    vec.extend_from_slice(items);
+    let end = vec.as_ptr().addr() + size_of_val(vec.as_slice());
+    if end % TOGETHER < size_of_val(items) {
+        bring_next(vec);
+    }
+}
+
+/// The pages up to the next multiple of [`TOGETHER`].
+#[cold]
+fn bring_next<T>(vec: &mut Vec<T>) {
+    let spare = vec.spare_capacity_mut();
+    let size = TOGETHER - spare.as_ptr().addr() % TOGETHER;
+    let count = spare.len().min(size / size_of::<T>().max(1));
+    bring(&mut spare[..count]);
+}
+
+/// Fills memory with zeros, and brings its pages meanwhile.
+pub fn zeros(memory: &mut [MaybeUninit<u8>]) -> &mut [u8] {
+    for part in memory.chunks_mut(TOGETHER) {
+        bring(part);
+        part.fill(MaybeUninit::new(0));
+    }
+    // SAFETY: all of them were written.
+    unsafe { &mut *(std::ptr::from_mut(memory) as *mut [u8]) }
+}
+
+/// So many zeros.
+pub fn zeroed(count: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(count);
+    zeros(&mut bytes.spare_capacity_mut()[..count]);
+    // SAFETY: there is room for so many, and all of them were written.
+    unsafe { bytes.set_len(count) };
+    bytes
+}
+
+/// Items that stay as many as they are. Whole large pages of them stand in large pages, where the system has them:
+/// what is read here and there costs a look at the page tables with each of many small ones.
+pub struct Table<T> {
+    items: NonNull<T>,
+    len: usize,
+}
+
+// SAFETY: a table owns its items, and is to them what a boxed slice is.
+unsafe impl<T: Send> Send for Table<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Table<T> {}
+
+impl<T: Copy> Table<T> {
+    /// `count` times the same item.
+    ///
+    /// # Panics
+    /// Where they would take more than half of all addresses.
+    pub fn filled(item: T, count: usize) -> Self {
+        let Some(layout) = Self::layout(count) else {
+            return Self { items: NonNull::dangling(), len: count };
+        };
+        let Some(items) = allocate(layout).map(NonNull::cast::<T>) else {
+            std::alloc::handle_alloc_error(layout)
+        };
+        // SAFETY: the allocation has room for `count` items, is aligned for them, and nobody else's; that they are not
+        // initialised is said.
+        let places =
+            unsafe { std::slice::from_raw_parts_mut(items.cast::<MaybeUninit<T>>().as_ptr(), count) };
+        let mut large = Large::for_memory(layout);
+        for places in places.chunks_mut((TOGETHER / size_of::<T>().max(1)).max(1)) {
+            large.bring(places);
+            places.fill(MaybeUninit::new(item));
+        }
+        Self { items, len: count }
+    }
+}
+
+impl<T> Table<T> {
+    /// `None` where no memory is needed.
+    fn layout(count: usize) -> Option<Layout> {
+        const { assert!(align_of::<T>() <= SMALL_PAGE) };
+        let layout = Layout::array::<T>(count).expect("a table of this size has no place in memory");
+        let is_whole = layout.size().is_multiple_of(PAGE);
+        let align = if is_whole { layout.align().max(PAGE) } else { layout.align() };
+        let layout = layout.align_to(align).expect("large pages are far smaller than half of all addresses");
+        Some(layout).filter(|layout| layout.size() > 0)
+    }
+
+    /// Heap bytes held.
+    pub fn memory(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+}
+
+impl<T> Drop for Table<T> {
+    fn drop(&mut self) {
+        const { assert!(!std::mem::needs_drop::<T>()) };
+        if let Some(layout) = Self::layout(self.len) {
+            // SAFETY: the items were allocated with the layout for so many, and nothing borrows them any more.
+            unsafe { free(self.items.cast(), layout) }
+        }
+    }
+}
+
+impl<T> Deref for Table<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: there are so many items, all of them written, and they live as long as this borrow.
+        unsafe { std::slice::from_raw_parts(self.items.as_ptr(), self.len) }
+    }
+}
+
+impl<T> DerefMut for Table<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, and the borrow is the only one.
+        unsafe { std::slice::from_raw_parts_mut(self.items.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Copy> Clone for Table<T> {
+    fn clone(&self) -> Self {
+        let Some(&first) = self.first() else { return Self { items: NonNull::dangling(), len: 0 } };
+        let mut table = Self::filled(first, self.len);
+        table.copy_from_slice(self);
+        table
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Table<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// A table of so many bytes has pages of its own, which the system has back when it is dropped. An allocator keeps them for
+/// what comes, and with many threads and growing tables most of them lie idle.
+#[cfg(all(target_os = "linux", not(fuzzing)))]
+const MAPPED: usize = 128 << 10;
+
+/// Memory of a layout that has a size above zero; what is in it is not known.
+#[cfg(all(target_os = "linux", not(fuzzing)))]
+fn allocate(layout: Layout) -> Option<NonNull<u8>> {
+    if layout.size() < MAPPED {
+        // SAFETY: the size is above zero.
+        return NonNull::new(unsafe { std::alloc::alloc(layout) });
+    }
+    // For more than pages have there is room to begin later.
+    let more = if layout.align() > SMALL_PAGE { layout.align() } else { 0 };
+    let size = layout.size().checked_add(more)?;
+    // SAFETY: new pages where the system likes, which are nobody else's.
+    let start = unsafe {
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0)
+    };
+    if start == libc::MAP_FAILED {
+        return None;
+    }
+    let before = start.addr().next_multiple_of(layout.align()) - start.addr();
+    let behind = more - before;
+    // SAFETY: both ends are pages of these, and nothing is in them. The one behind begins with a page where there is one: only
+    // tables that are whole large pages have such an alignment.
+    unsafe {
+        if before > 0 {
+            libc::munmap(start, before);
+        }
+        if behind > 0 {
+            libc::munmap(start.byte_add(before + layout.size()), behind);
+        }
+        NonNull::new(start.byte_add(before).cast())
+    }
+}
+
+/// Gives memory back.
+///
+/// # Safety
+/// It is that of [`allocate`] for this layout, and nobody uses it any more.
+#[cfg(all(target_os = "linux", not(fuzzing)))]
+unsafe fn free(start: NonNull<u8>, layout: Layout) {
+    if layout.size() < MAPPED {
+        // SAFETY: it is of this allocator and layout, says the caller.
+        unsafe { std::alloc::dealloc(start.as_ptr(), layout) }
+    } else {
+        // SAFETY: these pages are nobody else's, says the caller.
+        unsafe { libc::munmap(start.as_ptr().cast(), layout.size()) };
+    }
+}
+
+/// Sanitizers know the allocator, and not what is mapped beside it.
+#[cfg(not(all(target_os = "linux", not(fuzzing))))]
+fn allocate(layout: Layout) -> Option<NonNull<u8>> {
+    // SAFETY: the size is above zero.
+    NonNull::new(unsafe { std::alloc::alloc(layout) })
+}
+
+#[cfg(not(all(target_os = "linux", not(fuzzing))))]
+unsafe fn free(start: NonNull<u8>, layout: Layout) {
+    // SAFETY: it is of this allocator and layout, says the caller.
+    unsafe { std::alloc::dealloc(start.as_ptr(), layout) }
+}
+
+/// Large pages as long as they come fast. A virtual machine may have given back to its host what was free, and fetches a
+/// large page from there in several milliseconds, far longer than the small ones that would do as well.
+struct Large {
+    is_wanted: bool,
+}
+
+/// A large page that takes longer is dear: small ones in its place take half of that.
+const FAIR: Duration = Duration::from_millis(1);
+
+/// So many tables do without large pages after one that was dear.
+const WITHOUT: u32 = 16;
+
+/// Tables that are still to do without.
+static TO_DO_WITHOUT: AtomicU32 = AtomicU32::new(0);
+
+impl Large {
+    /// Those of memory that is whole large pages.
+    fn for_memory(layout: Layout) -> Self {
+        let is_whole = layout.align() == PAGE;
+        let less = |left: u32| left.checked_sub(1);
+        let is_without = is_whole && TO_DO_WITHOUT.fetch_update(Relaxed, Relaxed, less).is_ok();
+        Self { is_wanted: is_whole && !is_without }
+    }
+
+    /// Asks for the pages of this memory, of which no large page has its first byte but where it begins.
+    fn bring<T>(&mut self, memory: &mut [MaybeUninit<T>]) {
+        let start = memory.as_ptr().addr();
+        if !self.is_wanted || !start.is_multiple_of(PAGE) {
+            return bring(memory);
+        }
+        advise(start, PAGE);
+        let before = Instant::now();
+        bring(memory);
+        if before.elapsed() > FAIR {
+            self.is_wanted = false;
+            TO_DO_WITHOUT.store(WITHOUT, Relaxed);
+        }
+    }
+}
+
+/// Asks for large pages in a range of addresses that is made of whole ones. It is a wish, too.
+#[cfg(target_os = "linux")]
+fn advise(start: usize, size: usize) {
+    // SAFETY: the range is memory of the caller's. The call reads and writes nothing there, and what it holds stays as it is.
+    let _ = unsafe { libc::madvise(std::ptr::without_provenance_mut(start), size, libc::MADV_HUGEPAGE) };
+}
+
+/// Asks for the pages of a range of addresses, to be written to. Older systems know no such wish.
+#[cfg(target_os = "linux")]
+#[cold]
+fn populate(start: usize, size: usize) {
+    let first = start / SMALL_PAGE * SMALL_PAGE;
+    let size = (start + size).next_multiple_of(SMALL_PAGE) - first;
+    // SAFETY: each of the pages holds memory of the caller's. They come as if something were written there, and what the
+    // memory holds stays as it is.
+    let _ =
+        unsafe { libc::madvise(std::ptr::without_provenance_mut(first), size, libc::MADV_POPULATE_WRITE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise(_start: usize, _size: usize) {}
+
+#[cfg(not(target_os = "linux"))]
+fn populate(_start: usize, _size: usize) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_pages_that_come_late_are_not_asked_for_again() {
+        let large = Layout::from_size_align(2 * PAGE, PAGE).expect("a layout");
+        let small = Layout::from_size_align(2 * PAGE, SMALL_PAGE).expect("a layout");
+        assert!(!Large::for_memory(small).is_wanted);
+        TO_DO_WITHOUT.store(u32::MAX, Relaxed);
+        assert!(!Large::for_memory(large).is_wanted);
+        let without = Table::filled([3_u64; 8], 1 << 16);
+        TO_DO_WITHOUT.store(0, Relaxed);
+        assert!(without.iter().all(|&item| item == [3; 8]));
+    }
+
+    #[test]
+    fn tables_are_slices() {
+        for count in [0, 1, 1000, PAGE / 4, PAGE, 3 * PAGE + 17] {
+            let mut table = Table::filled(0x0101_0101_u32, count);
+            assert_eq!(*table, vec![0x0101_0101_u32; count]);
+            assert_eq!(table.memory(), 4 * count);
+            table.iter_mut().zip(0..).for_each(|(item, number)| *item = number);
+            let copy = table.clone();
+            table.fill(7);
+            assert!(copy.iter().copied().eq(0..count as u32));
+            assert!(table.iter().all(|&item| item == 7));
+        }
+        assert!(Table::filled((), 1000).iter().count() == 1000);
+        assert_eq!(Table::filled([1_u64; 8], 1 << 15).as_ptr().addr() % PAGE, 0);
+    }
+
+    #[test]
+    fn vectors_grow_as_they_would() {
+        for (room, step) in [(0, 1), (10, 3), (1 << 16, 1000), (1 << 18, 70_001), (3, 40_000)] {
+            let mut vec = Vec::with_capacity(room);
+            let mut want: Vec<u32> = Vec::new();
+            while want.len() < 1 << 18 {
+                let items: Vec<u32> = (want.len() as u32..).take(step).collect();
+                extend(&mut vec, &items);
+                want.extend(&items);
+            }
+            assert!(vec == want, "{room} {step}");
+        }
+        let mut nothing = vec![(); 3];
+        extend(&mut nothing, &[(); 1 << 20]);
+        assert_eq!(nothing.len(), 3 + (1 << 20));
+    }
+
+    #[test]
+    fn zeros_are_written() {
+        let mut memory = vec![MaybeUninit::new(7); 3 * TOGETHER + 17];
+        let (zeros, rest) = memory.split_at_mut(2 * TOGETHER + 5);
+        assert!(zeros_of(zeros) && zeros_of(&mut rest[..9]) && zeros_of(&mut []));
+        // SAFETY: all of them were written.
+        assert!(rest[9..].iter().all(|byte| unsafe { byte.assume_init() } == 7));
+        assert_eq!(zeroed(1 << 20), vec![0; 1 << 20]);
+        assert!(zeroed(0).is_empty());
+    }
+
+    fn zeros_of(memory: &mut [MaybeUninit<u8>]) -> bool {
+        let length = memory.len();
+        let bytes = zeros(memory);
+        bytes.len() == length && bytes.iter().all(|&byte| byte == 0)
+    }
+
+    #[test]
+    fn what_memory_holds_stays() {
+        let mut memory: Vec<MaybeUninit<u32>> = (0..1 << 20).map(MaybeUninit::new).collect();
+        bring(&mut memory);
+        bring(&mut memory[1..5000]);
+        bring(&mut memory[..0]);
+        // SAFETY: all of them were written above.
+        assert!((0..1 << 20).all(|number| unsafe { memory[number as usize].assume_init() } == number));
+    }
+}
