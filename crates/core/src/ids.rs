@@ -13,7 +13,7 @@ pub const NO_ID: TokenId = u32::MAX;
 pub const NO_RANK: Rank = u32::MAX;
 
 /// An empty row with room for the ids of so many bytes. In hardly any script it is too small, and what is never
-/// written to takes no memory.
+/// written to takes hardly any memory.
 pub fn row_for(bytes: usize) -> Vec<TokenId> {
     Vec::with_capacity(bytes / 2 + 8)
 }

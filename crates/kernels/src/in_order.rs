@@ -84,9 +84,12 @@ impl InOrder {
                 let start = self.start.cast::<MaybeUninit<u32>>().as_ptr();
                 std::slice::from_raw_parts_mut(start.add(at), row.len())
             };
-            pages::bring(places);
-            for (place, &item) in places.iter_mut().zip(&row) {
-                place.write(item);
+            let part = pages::TOGETHER / size_of::<u32>();
+            for (places, items) in places.chunks_mut(part).zip(row.chunks(part)) {
+                pages::bring(places);
+                for (place, &item) in places.iter_mut().zip(items) {
+                    place.write(item);
+                }
             }
             row.clear();
             turns = self.turns();

@@ -7,7 +7,6 @@ mod automaton;
 mod code_units;
 pub mod cpu;
 mod double_array;
-
 mod in_order;
 mod made_once;
 mod merge_table;

@@ -100,8 +100,7 @@ impl<T: Copy> Table<T> {
             unsafe { std::slice::from_raw_parts_mut(items.cast::<MaybeUninit<T>>().as_ptr(), count) };
         let mut large = Large::for_memory(layout);
         for places in places.chunks_mut((TOGETHER / size_of::<T>().max(1)).max(1)) {
-            large.bring(places);
-            places.fill(MaybeUninit::new(item));
+            large.fill(places, item);
         }
         Self { items, len: count }
     }
@@ -258,16 +257,24 @@ impl Large {
         Self { is_wanted: is_whole && !is_without }
     }
 
-    /// Asks for the pages of this memory, of which no large page has its first byte but where it begins.
-    fn bring<T>(&mut self, memory: &mut [MaybeUninit<T>]) {
+    /// Fills memory, of which no large page has its first byte but where it begins.
+    fn fill<T: Copy>(&mut self, memory: &mut [MaybeUninit<T>], item: T) {
         let start = memory.as_ptr().addr();
-        if !self.is_wanted || !start.is_multiple_of(PAGE) {
-            return bring(memory);
+        let is_new = self.is_wanted && start.is_multiple_of(PAGE);
+        if is_new {
+            advise(start, PAGE);
         }
-        advise(start, PAGE);
         let before = Instant::now();
         bring(memory);
-        if before.elapsed() > FAIR {
+        memory.fill(MaybeUninit::new(item));
+        if is_new {
+            self.took(before.elapsed());
+        }
+    }
+
+    /// A large page took so long.
+    fn took(&mut self, time: Duration) {
+        if time > FAIR {
             self.is_wanted = false;
             TO_DO_WITHOUT.store(WITHOUT, Relaxed);
         }
@@ -308,8 +315,12 @@ mod tests {
         let large = Layout::from_size_align(2 * PAGE, PAGE).expect("a layout");
         let small = Layout::from_size_align(2 * PAGE, SMALL_PAGE).expect("a layout");
         assert!(!Large::for_memory(small).is_wanted);
+        let mut pages = Large { is_wanted: true };
+        pages.took(FAIR);
+        assert!(pages.is_wanted);
+        pages.took(FAIR * 2);
+        assert!(!pages.is_wanted && !Large::for_memory(large).is_wanted);
         TO_DO_WITHOUT.store(u32::MAX, Relaxed);
-        assert!(!Large::for_memory(large).is_wanted);
         let without = Table::filled([3_u64; 8], 1 << 16);
         TO_DO_WITHOUT.store(0, Relaxed);
         assert!(without.iter().all(|&item| item == [3; 8]));

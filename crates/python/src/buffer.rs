@@ -344,7 +344,11 @@ fn untracked_list<'py>(
     // SAFETY: the list is new and tracked. While it has empty places nobody may find it, which
     // the garbage collector's own functions would allow.
     unsafe { ffi::PyObject_GC_UnTrack(list.as_ptr().cast()) };
-    // SAFETY: the list is one, and nobody else has it who could make it longer or shorter.
+    if ids.is_empty() {
+        // It has no memory for items.
+        return Ok(list.cast_into()?);
+    }
+    // SAFETY: the list has memory for so many items, and nobody else has it who could make it longer or shorter.
     let items = unsafe {
         let items = (*list.as_ptr().cast::<ffi::PyListObject>()).ob_item;
         units::<*mut ffi::PyObject>(items.cast(), ids.len())

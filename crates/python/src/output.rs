@@ -1,5 +1,5 @@
 //! Ids and text for Python: lists, arrays, strings.
-use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1, PyUntypedArrayMethods};
+use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
@@ -128,11 +128,11 @@ pub(crate) fn array(py: Python<'_>, mut ids: Vec<TokenId>, dtype: Dtype) -> PyRe
     })
 }
 
-/// Ids of 32 bits in an array, one behind the other, to be read where they stand; `None` for others.
+/// Ids of 32 bits in an array that can be read as a slice; `None` for others.
 pub(crate) fn flat_ids<'py>(ids: &Bound<'py, PyAny>) -> PyResult<Option<PyReadonlyArray1<'py, TokenId>>> {
     import_numpy(ids.py())?;
     let array = ids.cast::<PyArray1<TokenId>>().ok().and_then(|array| array.try_readonly().ok());
-    Ok(array.filter(|array| array.is_contiguous()))
+    Ok(array.filter(|array| array.as_slice().is_ok()))
 }
 
 /// A new array of 64-bit numbers.

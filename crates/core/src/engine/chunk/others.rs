@@ -138,7 +138,7 @@ impl Others {
         Some((number, item))
     }
 
-    /// Is this one the same as one before it? Then it has its ids.
+    /// Is this one the same as one before it? Then it has its ids, and counts as met once.
     pub(super) fn is_again(&mut self, item: usize, text: &[u8]) -> bool {
         let Item { key, hash, span, .. } = self.items[item];
         let before = self.recent.replace(hash, item);

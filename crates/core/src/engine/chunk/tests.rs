@@ -101,6 +101,19 @@ fn a_cache_of_any_size_changes_nothing() {
 }
 
 #[test]
+fn what_comes_again_while_it_waits_is_asked_for_once() {
+    let words: Vec<String> = (1..60).map(|length| "qxyz".repeat(15)[..length].to_owned()).collect();
+    let engine = engine(r"\S+|\s", 1 << 20, false);
+    let mut ids = vec![];
+    let text = format!("{0} {0} {0}", words[1..6].join(" "));
+    engine.encode(Text::Str(&text), &Special::Parse, 1, &Unwatched, &mut ids).unwrap();
+    assert_eq!(engine.memory_usage().misses, 5);
+    // Of all lengths, in any order, and so many that some are merged before others come.
+    let all: Vec<&str> = (0..400).map(|at| words[at * 37 % 59].as_str()).collect();
+    agree(&engine, &all.join(" "));
+}
+
+#[test]
 fn pretokens_that_are_not_kept_are_asked_for_each_time() {
     // Some bytes are no tokens, so that nothing is known of cuts, and long pretokens come whole.
     let tokens = (0..250).map(|byte| (byte, vec![byte as u8])).collect();
