@@ -84,7 +84,7 @@ impl InOrder {
                 let start = self.start.cast::<MaybeUninit<u32>>().as_ptr();
                 std::slice::from_raw_parts_mut(start.add(at), row.len())
             };
-            let part = pages::TOGETHER / size_of::<u32>();
+            let part = pages::PART / size_of::<u32>();
             for (places, items) in places.chunks_mut(part).zip(row.chunks(part)) {
                 pages::bring(places);
                 for (place, &item) in places.iter_mut().zip(items) {

@@ -11,22 +11,22 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// What large pages are here, where there are any.
-const PAGE: usize = 2 << 20;
+const LARGE_PAGE: usize = 2 << 20;
 
 /// All pages begin at multiples of this.
 const SMALL_PAGE: usize = 4 << 10;
 
-/// So much memory is brought at once: it is near still when it is written to.
-pub const TOGETHER: usize = 128 << 10;
+/// Bytes that are brought at once: they are near still when they are written to.
+pub const PART: usize = 128 << 10;
 
 /// Less is not worth a call.
 const FEW: usize = 4 * SMALL_PAGE;
 
-/// Asks for the pages of memory that is about to be written to, up to [`TOGETHER`] bytes of it. Those that are there stay
+/// Asks for the pages of memory that is about to be written to, up to [`PART`] bytes of it. Those that are there stay
 /// as they are. It is a wish: whether it is granted changes nothing but time.
 #[inline]
 pub fn bring<T>(memory: &mut [MaybeUninit<T>]) {
-    let size = size_of_val(memory).min(TOGETHER);
+    let size = size_of_val(memory).min(PART);
     if size >= FEW {
         populate(memory.as_mut_ptr().addr(), size);
     }
@@ -37,23 +37,23 @@ pub fn bring<T>(memory: &mut [MaybeUninit<T>]) {
 pub fn extend<T: Copy>(vec: &mut Vec<T>, items: &[T]) {
     vec.extend_from_slice(items);
     let end = vec.as_ptr().addr() + size_of_val(vec.as_slice());
-    if end % TOGETHER < size_of_val(items) {
+    if end % PART < size_of_val(items) {
         bring_next(vec);
     }
 }
 
-/// The pages up to the next multiple of [`TOGETHER`].
+/// The pages up to the next multiple of [`PART`].
 #[cold]
 fn bring_next<T>(vec: &mut Vec<T>) {
     let spare = vec.spare_capacity_mut();
-    let size = TOGETHER - spare.as_ptr().addr() % TOGETHER;
+    let size = PART - spare.as_ptr().addr() % PART;
     let count = spare.len().min(size / size_of::<T>().max(1));
     bring(&mut spare[..count]);
 }
 
 /// Fills memory with zeros, and brings its pages meanwhile.
 pub fn zeros(memory: &mut [MaybeUninit<u8>]) -> &mut [u8] {
-    for part in memory.chunks_mut(TOGETHER) {
+    for part in memory.chunks_mut(PART) {
         bring(part);
         part.fill(MaybeUninit::new(0));
     }
@@ -99,7 +99,7 @@ impl<T: Copy> Table<T> {
         let places =
             unsafe { std::slice::from_raw_parts_mut(items.cast::<MaybeUninit<T>>().as_ptr(), count) };
         let mut large = Large::for_memory(layout);
-        for places in places.chunks_mut((TOGETHER / size_of::<T>().max(1)).max(1)) {
+        for places in places.chunks_mut((PART / size_of::<T>().max(1)).max(1)) {
             large.fill(places, item);
         }
         Self { items, len: count }
@@ -111,8 +111,8 @@ impl<T> Table<T> {
     fn layout(count: usize) -> Option<Layout> {
         const { assert!(align_of::<T>() <= SMALL_PAGE) };
         let layout = Layout::array::<T>(count).expect("a table of this size has no place in memory");
-        let is_whole = layout.size().is_multiple_of(PAGE);
-        let align = if is_whole { layout.align().max(PAGE) } else { layout.align() };
+        let is_whole = layout.size().is_multiple_of(LARGE_PAGE);
+        let align = if is_whole { layout.align().max(LARGE_PAGE) } else { layout.align() };
         let layout = layout.align_to(align).expect("large pages are far smaller than half of all addresses");
         Some(layout).filter(|layout| layout.size() > 0)
     }
@@ -251,7 +251,7 @@ static TO_DO_WITHOUT: AtomicU32 = AtomicU32::new(0);
 impl Large {
     /// Those of memory that is whole large pages.
     fn for_memory(layout: Layout) -> Self {
-        let is_whole = layout.align() == PAGE;
+        let is_whole = layout.align() == LARGE_PAGE;
         let less = |left: u32| left.checked_sub(1);
         let is_without = is_whole && TO_DO_WITHOUT.fetch_update(Relaxed, Relaxed, less).is_ok();
         Self { is_wanted: is_whole && !is_without }
@@ -260,14 +260,14 @@ impl Large {
     /// Fills memory, of which no large page has its first byte but where it begins.
     fn fill<T: Copy>(&mut self, memory: &mut [MaybeUninit<T>], item: T) {
         let start = memory.as_ptr().addr();
-        let is_new = self.is_wanted && start.is_multiple_of(PAGE);
+        let is_new = self.is_wanted && start.is_multiple_of(LARGE_PAGE);
         if is_new {
-            advise(start, PAGE);
+            advise(start, LARGE_PAGE);
         }
-        let before = Instant::now();
+        let before = is_new.then(Instant::now);
         bring(memory);
         memory.fill(MaybeUninit::new(item));
-        if is_new {
+        if let Some(before) = before {
             self.took(before.elapsed());
         }
     }
@@ -312,8 +312,8 @@ mod tests {
 
     #[test]
     fn large_pages_that_come_late_are_not_asked_for_again() {
-        let large = Layout::from_size_align(2 * PAGE, PAGE).expect("a layout");
-        let small = Layout::from_size_align(2 * PAGE, SMALL_PAGE).expect("a layout");
+        let large = Layout::from_size_align(2 * LARGE_PAGE, LARGE_PAGE).expect("a layout");
+        let small = Layout::from_size_align(2 * LARGE_PAGE, SMALL_PAGE).expect("a layout");
         assert!(!Large::for_memory(small).is_wanted);
         let mut pages = Large { is_wanted: true };
         pages.took(FAIR);
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn tables_are_slices() {
-        for count in [0, 1, 1000, PAGE / 4, PAGE, 3 * PAGE + 17] {
+        for count in [0, 1, 1000, LARGE_PAGE / 4, LARGE_PAGE, 3 * LARGE_PAGE + 17] {
             let mut table = Table::filled(0x0101_0101_u32, count);
             assert_eq!(*table, vec![0x0101_0101_u32; count]);
             assert_eq!(table.memory(), 4 * count);
@@ -339,7 +339,7 @@ mod tests {
             assert!(table.iter().all(|&item| item == 7));
         }
         assert!(Table::filled((), 1000).iter().count() == 1000);
-        assert_eq!(Table::filled([1_u64; 8], 1 << 15).as_ptr().addr() % PAGE, 0);
+        assert_eq!(Table::filled([1_u64; 8], 1 << 15).as_ptr().addr() % LARGE_PAGE, 0);
     }
 
     #[test]
@@ -361,8 +361,8 @@ mod tests {
 
     #[test]
     fn zeros_are_written() {
-        let mut memory = vec![MaybeUninit::new(7); 3 * TOGETHER + 17];
-        let (zeros, rest) = memory.split_at_mut(2 * TOGETHER + 5);
+        let mut memory = vec![MaybeUninit::new(7); 3 * PART + 17];
+        let (zeros, rest) = memory.split_at_mut(2 * PART + 5);
         assert!(zeros_of(zeros) && zeros_of(&mut rest[..9]) && zeros_of(&mut []));
         // SAFETY: all of them were written.
         assert!(rest[9..].iter().all(|byte| unsafe { byte.assume_init() } == 7));

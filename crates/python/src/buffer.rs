@@ -240,7 +240,7 @@ fn fill<U: CodeUnit>(text: &str, units: &mut [MaybeUninit<U>]) -> usize {
     let (mut rest, mut written) = (text, 0);
     while !rest.is_empty() {
         // A byte has one unit at most.
-        let mut length = rest.len().min(pages::TOGETHER / size_of::<U>());
+        let mut length = rest.len().min(pages::PART / size_of::<U>());
         while !rest.is_char_boundary(length) {
             length -= 1;
         }
@@ -289,7 +289,7 @@ pub(crate) fn ascii_string(
 const ITEMS: usize = 1 << 17;
 
 /// Items of a list whose pages are brought together.
-const TOGETHER: usize = pages::TOGETHER / size_of::<*mut ffi::PyObject>();
+const PART: usize = pages::PART / size_of::<*mut ffi::PyObject>();
 
 /// A new list of ids: for each the object with its number in `ready`, or a new one.
 pub(crate) fn list_of_ids<'py>(
@@ -353,8 +353,8 @@ fn untracked_list<'py>(
         let items = (*list.as_ptr().cast::<ffi::PyListObject>()).ob_item;
         units::<*mut ffi::PyObject>(items.cast(), ids.len())
     };
-    for (slice, (places, part)) in items.chunks_mut(TOGETHER).zip(ids.chunks(TOGETHER)).enumerate() {
-        if (slice + 1) % (ITEMS / TOGETHER) == 0 {
+    for (slice, (places, part)) in items.chunks_mut(PART).zip(ids.chunks(PART)).enumerate() {
+        if (slice + 1) % (ITEMS / PART) == 0 {
             py.check_signals()?;
         }
         pages::bring(places);

@@ -179,17 +179,17 @@ impl Engine {
                 continue;
             }
             let Worker { chunk, learnt, .. } = &mut *run.worker;
-            if is_kept(item.key) && chunk.others.is_again(number, text) {
-                continue;
-            }
-            if is_kept(item.key)
-                && let Some(value) = self.seed.get(item.key, item.hash)
-            {
-                chunk.others.settle(number, text, learnt, |ids, _| {
-                    ids.push(value.words[0]);
-                    Ok(())
-                })?;
-                continue;
+            if is_kept(item.key) {
+                if chunk.others.is_again(number, text) {
+                    continue;
+                }
+                if let Some(value) = self.seed.get(item.key, item.hash) {
+                    chunk.others.settle(number, text, learnt, |ids, _| {
+                        ids.push(value.words[0]);
+                        Ok(())
+                    })?;
+                    continue;
+                }
             }
             asked += 1;
             let pretoken = item.span.of(text);
