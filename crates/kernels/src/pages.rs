@@ -88,6 +88,13 @@ impl<T: Copy> Table<T> {
     /// # Panics
     /// Where they would take more than half of all addresses.
     pub fn filled(item: T, count: usize) -> Self {
+        Self::made(count, |places, _| {
+            places.fill(MaybeUninit::new(item));
+        })
+    }
+
+    /// A table that `write` writes a part at a time; it is told whether a part is zeros as yet.
+    fn made(count: usize, write: impl Fn(&mut [MaybeUninit<T>], bool)) -> Self {
         let Some(layout) = Self::layout(count) else {
             return Self { items: NonNull::dangling(), len: count };
         };
@@ -100,9 +107,30 @@ impl<T: Copy> Table<T> {
             unsafe { std::slice::from_raw_parts_mut(items.cast::<MaybeUninit<T>>().as_ptr(), count) };
         let mut large = Large::for_memory(layout);
         for places in places.chunks_mut((PART / size_of::<T>().max(1)).max(1)) {
-            large.fill(places, item);
+            large.write(places, |places| write(places, is_new(layout)));
         }
         Self { items, len: count }
+    }
+}
+
+/// What all bytes zero are a value of.
+///
+/// # Safety
+/// They are.
+pub unsafe trait Zero: Copy {}
+
+impl<T: Zero> Table<T> {
+    /// `count` times the item that is all zeros: pages that are new have these already.
+    ///
+    /// # Panics
+    /// As [`Self::filled`].
+    pub fn zeros(count: usize) -> Self {
+        Self::made(count, |places, are_zeros| {
+            if !are_zeros {
+                // SAFETY: zeros are written over all places.
+                unsafe { places.as_mut_ptr().write_bytes(0, places.len()) }
+            }
+        })
     }
 }
 
@@ -205,6 +233,17 @@ fn allocate(layout: Layout) -> Option<NonNull<u8>> {
     }
 }
 
+/// Has memory of this layout just come from the system, which gives zeros?
+#[cfg(all(target_os = "linux", not(fuzzing)))]
+fn is_new(layout: Layout) -> bool {
+    layout.size() >= MAPPED
+}
+
+#[cfg(not(all(target_os = "linux", not(fuzzing))))]
+fn is_new(_layout: Layout) -> bool {
+    false
+}
+
 /// Gives memory back.
 ///
 /// # Safety
@@ -257,8 +296,8 @@ impl Large {
         Self { is_wanted: is_whole && !is_without }
     }
 
-    /// Fills memory, of which no large page has its first byte but where it begins.
-    fn fill<T: Copy>(&mut self, memory: &mut [MaybeUninit<T>], item: T) {
+    /// Has memory written, of which no large page has its first byte but where it begins.
+    fn write<T>(&mut self, memory: &mut [MaybeUninit<T>], write: impl FnOnce(&mut [MaybeUninit<T>])) {
         let start = memory.as_ptr().addr();
         let is_new = self.is_wanted && start.is_multiple_of(LARGE_PAGE);
         if is_new {
@@ -266,7 +305,7 @@ impl Large {
         }
         let before = is_new.then(Instant::now);
         bring(memory);
-        memory.fill(MaybeUninit::new(item));
+        write(memory);
         if let Some(before) = before {
             self.took(before.elapsed());
         }
@@ -310,6 +349,9 @@ fn populate(_start: usize, _size: usize) {}
 mod tests {
     use super::*;
 
+    // SAFETY: it is a number.
+    unsafe impl Zero for u32 {}
+
     #[test]
     fn large_pages_that_come_late_are_not_asked_for_again() {
         let large = Layout::from_size_align(2 * LARGE_PAGE, LARGE_PAGE).expect("a layout");
@@ -337,6 +379,9 @@ mod tests {
             table.fill(7);
             assert!(copy.iter().copied().eq(0..count as u32));
             assert!(table.iter().all(|&item| item == 7));
+        }
+        for count in [0, 1, 1000, LARGE_PAGE, 3 * LARGE_PAGE + 17] {
+            assert!(Table::<u32>::zeros(count).iter().eq(std::iter::repeat_n(&0, count)));
         }
         assert!(Table::filled((), 1000).iter().count() == 1000);
         assert_eq!(Table::filled([1_u64; 8], 1 << 15).as_ptr().addr() % LARGE_PAGE, 0);

@@ -7,7 +7,7 @@
 mod numbers;
 pub mod parts;
 
-use crate::pages::Table;
+use crate::pages::{Table, Zero};
 
 pub use numbers::NumberTable;
 
@@ -125,6 +125,9 @@ struct Bucket {
 
 const EMPTY: Bucket = Bucket { keys: [0; 2], values: [[0; INLINE + 1]; 2] };
 
+// SAFETY: that is [`EMPTY`].
+unsafe impl Zero for Bucket {}
+
 /// In the last word of the last value of a bucket: a key that would have stood in this bucket stands in one
 /// behind it. Without it a key that is not here is nowhere.
 const OVERFLOWS: u32 = 1 << 8;
@@ -143,6 +146,14 @@ impl Bucket {
 
     fn entry_of(&self, key: Key) -> Option<usize> {
         self.keys.iter().position(|&own| own == key)
+    }
+
+    /// The entry that a key has or may take, and whether there is one. Which of them it is cannot be foretold, so there is no
+    /// branch for it.
+    #[inline]
+    fn room_for(&self, key: Key) -> (usize, bool) {
+        let [first, second] = self.keys.map(|own| own == key || own == 0);
+        (usize::from(!first), first | second)
     }
 
     /// An entry takes another key and value, of which no more than [`INLINE`] ids are here.
@@ -169,7 +180,7 @@ impl ShortTable {
     pub fn new(bits: u32) -> Self {
         // A shift of all 64 bits is none.
         let bits = bits.clamp(1, 40);
-        Self { buckets: Table::filled(EMPTY, 1 << bits), shift: 64 - bits, len: 0 }
+        Self { buckets: Table::zeros(1 << bits), shift: 64 - bits, len: 0 }
     }
 
     /// Heap bytes of a table of `2^bits` buckets.
@@ -236,7 +247,8 @@ impl ShortTable {
         let mask = self.buckets.len() - 1;
         for step in 0..PROBES {
             let bucket = &mut self.buckets[(home + step) & mask];
-            if let Some(entry) = bucket.entry_of(key).or_else(|| bucket.entry_of(0)) {
+            let (entry, has_room) = bucket.room_for(key);
+            if has_room {
                 self.len += usize::from(bucket.keys[entry] == 0);
                 bucket.put(entry, key, value);
                 return true;

@@ -1,5 +1,5 @@
 //! A map from keys to one number each: three entries share a line of 64 bytes.
-use crate::pages::Table;
+use crate::pages::{Table, Zero};
 
 use super::{Key, PROBES};
 
@@ -17,7 +17,8 @@ struct Bucket {
     overflows: u32,
 }
 
-const EMPTY: Bucket = Bucket { keys: [0; ENTRIES], numbers: [0; ENTRIES], overflows: 0 };
+// SAFETY: all of it is numbers; a bucket of zeros is empty.
+unsafe impl Zero for Bucket {}
 
 impl Bucket {
     /// Where a key stands, and whether it stands here at all. Which of them it is cannot be foretold, so there is no branch
@@ -45,7 +46,7 @@ impl NumberTable {
     /// An empty table, of whose places so many keys take two in three at most.
     pub fn for_keys(keys: usize) -> Self {
         let buckets = keys.div_ceil(2).max(2).next_power_of_two();
-        Self { buckets: Table::filled(EMPTY, buckets), shift: 64 - buckets.trailing_zeros() }
+        Self { buckets: Table::zeros(buckets), shift: 64 - buckets.trailing_zeros() }
     }
 
     #[inline]
