@@ -1,10 +1,14 @@
-//! Threads for one call: units of work handed out in order by a counter, results in their order.
+//! Threads for one call: units of work in turns, results in their order.
+//!
+//! Each thread has its turn, so that it does the same units each time that the same text comes, of which it knows the words
+//! by then. One that falls behind loses units to the others, which never are far ahead of the first that nobody does yet.
 //!
 //! There is no pool, so a fork has nothing to inherit. The calling thread works too and keeps the
 //! watch; while it waits for the others it asks every few milliseconds. When a unit fails, the
 //! units before it still run, so that the error that comes back is the same for every number of
 //! threads.
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
@@ -16,6 +20,19 @@ pub const BYTES_PER_THREAD: usize = 256 << 10;
 
 /// How often a thread that waits for others asks its watch.
 const WAIT: Duration = Duration::from_millis(4);
+
+/// Turns that a thread may be ahead of the first unit that nobody does yet.
+const AHEAD: usize = 4;
+
+thread_local! {
+    static NUMBER: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The number of this thread among those of the call that it works for; 0 for the one that called.
+#[inline]
+pub fn number() -> usize {
+    NUMBER.get()
+}
 
 /// How many threads `bytes` of text deserve when the caller allows `allowed`.
 pub fn threads_for(bytes: usize, allowed: usize) -> usize {
@@ -47,7 +64,9 @@ pub fn run_with<S: Send, T: Send>(
     watch: &dyn Watch,
     work: impl Fn(usize, &mut S, &dyn Watch) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    let job = Job { units, next: AtomicUsize::new(0), stop_at: AtomicUsize::new(usize::MAX), work };
+    let is_taken = (0..units).map(|_| AtomicBool::new(false)).collect();
+    let stop_at = AtomicUsize::new(usize::MAX);
+    let job = Job { threads: states.len(), is_taken, first: AtomicUsize::new(0), stop_at, work };
     let Some((own, others)) = states.split_first_mut() else {
         return Err(Error::internal("work without a thread to do it"));
     };
@@ -57,9 +76,10 @@ pub fn run_with<S: Send, T: Send>(
     std::thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
         let mut threads = 1;
-        for state in others {
+        for (number, state) in (1..).zip(others) {
             let (tell, job) = (tell.clone(), &job);
             let started = std::thread::Builder::new().spawn_scoped(scope, move || {
+                NUMBER.set(number);
                 let member = Member { job, watch: None, unit: AtomicUsize::new(0) };
                 // The caller takes every message before the scope ends.
                 drop(tell.send(job.work(state, &member)));
@@ -114,9 +134,11 @@ pub fn run_with<S: Send, T: Send>(
 
 /// The units of one call.
 struct Job<F> {
-    units: usize,
-    /// The next unit to hand out.
-    next: AtomicUsize,
+    threads: usize,
+    /// Of each unit: has some thread begun it?
+    is_taken: Vec<AtomicBool>,
+    /// All before this one are taken.
+    first: AtomicUsize,
     /// The number of the first unit that failed, counted from 1: those behind it need not be done
     /// any more. 0 when the caller wants to stop.
     stop_at: AtomicUsize,
@@ -131,17 +153,31 @@ struct Outcome<T> {
 }
 
 impl<F> Job<F> {
+    /// A unit for this thread: that of its turn, unless it is far ahead or done with these; then the first that is left.
+    fn take(&self, turn: &mut usize) -> Option<usize> {
+        let take = |unit: &usize| !self.is_taken[*unit].swap(true, Relaxed);
+        loop {
+            // Those behind a unit that failed are not done.
+            let end = self.is_taken.len().min(self.stop_at.load(Relaxed));
+            let first = (self.first.load(Relaxed)..end).find(|&unit| !self.is_taken[unit].load(Relaxed))?;
+            self.first.fetch_max(first, Relaxed);
+            let is_near = *turn < end && *turn <= first + AHEAD * self.threads;
+            let unit = if is_near { *turn } else { first };
+            *turn += if is_near { self.threads } else { 0 };
+            if take(&unit) {
+                return Some(unit);
+            }
+        }
+    }
+
     /// Does units until none is left.
     fn work<S, T>(&self, state: &mut S, member: &Member<'_, F>) -> Outcome<T>
     where
         F: Fn(usize, &mut S, &dyn Watch) -> Result<T> + Sync,
     {
         let mut outcome = Outcome { done: Vec::new(), failed: None };
-        loop {
-            let unit = self.next.fetch_add(1, Relaxed);
-            if unit >= self.units || self.stop_at.load(Relaxed) <= unit {
-                return outcome;
-            }
+        let mut turn = number();
+        while let Some(unit) = self.take(&mut turn) {
             member.unit.store(unit + 1, Relaxed);
             match (self.work)(unit, state, member) {
                 Ok(result) => outcome.done.push((unit, result)),
@@ -155,6 +191,7 @@ impl<F> Job<F> {
                 }
             }
         }
+        outcome
     }
 }
 
@@ -194,6 +231,52 @@ mod tests {
             let got = run(100, threads, &Unwatched, |unit, _| Ok(unit * unit)).unwrap();
             assert_eq!(got, (0..100).map(|unit| unit * unit).collect::<Vec<_>>());
         }
+    }
+
+    fn job(threads: usize, units: usize) -> Job<()> {
+        let is_taken = (0..units).map(|_| AtomicBool::new(false)).collect();
+        Job { threads, is_taken, first: AtomicUsize::new(0), stop_at: AtomicUsize::new(usize::MAX), work: () }
+    }
+
+    #[test]
+    fn each_thread_has_its_turns() {
+        let job = job(3, 100);
+        let mut turns = [0, 1, 2];
+        for unit in 0..100 {
+            assert_eq!(job.take(&mut turns[unit % 3]), Some(unit));
+        }
+        assert!(turns.iter_mut().all(|turn| job.take(turn).is_none()));
+    }
+
+    #[test]
+    fn one_that_falls_behind_loses_units_and_none_is_left() {
+        let job = job(2, 100);
+        let (mut fast, mut slow) = (0, 1);
+        let mut taken = [false; 100];
+        for step in 0..100 {
+            let first = taken.iter().position(|is_taken| !is_taken).unwrap();
+            let unit = job.take(if step % 10 == 9 { &mut slow } else { &mut fast }).unwrap();
+            assert!(!taken[unit] && unit <= first + 2 * AHEAD, "{unit} before {first}");
+            taken[unit] = true;
+        }
+        assert_eq!((job.take(&mut fast), job.take(&mut slow)), (None, None));
+    }
+
+    #[test]
+    fn behind_a_failure_nothing_is_begun_and_before_it_everything() {
+        let job = job(2, 100);
+        let (mut one, mut other) = (0, 1);
+        assert_eq!([job.take(&mut one), job.take(&mut one), job.take(&mut one)], [Some(0), Some(2), Some(4)]);
+        job.stop_at.store(4, Relaxed);
+        assert_eq!([job.take(&mut one), job.take(&mut one), job.take(&mut other)], [Some(1), Some(3), None]);
+        job.stop_at.store(0, Relaxed);
+        assert_eq!(job.take(&mut other), None);
+    }
+
+    #[test]
+    fn threads_of_a_call_have_numbers() {
+        let numbers = run(64, 4, &Unwatched, |_, _| Ok(number())).unwrap();
+        assert!(numbers.iter().all(|&number| number < 4) && number() == 0);
     }
 
     #[test]

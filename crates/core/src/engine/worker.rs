@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::aligned::Rewritten;
 use crate::model::Scratch;
+use crate::parallel;
 use crate::pattern::WalkRoom;
 
 use super::budget::Budget;
@@ -107,13 +108,22 @@ impl Workers {
         result
     }
 
+    /// The places in the order in which this thread looks at them: first that of its number, so that it has the same
+    /// worker each time.
+    fn places(&self) -> impl Iterator<Item = (usize, &Mutex<Option<Box<Worker>>>)> {
+        let own = parallel::number() % PLACES;
+        std::iter::once(own)
+            .chain((0..PLACES).filter(move |&place| place != own))
+            .map(|place| (place, &self.places[place]))
+    }
+
     fn take(&self) -> Box<Worker> {
-        let resting = self.places.iter().find_map(|place| place.try_lock().ok()?.take());
+        let resting = self.places().find_map(|(_, place)| place.try_lock().ok()?.take());
         resting.unwrap_or_else(|| Box::new(Worker::new(&self.budget)))
     }
 
     fn put_back(&self, mut worker: Box<Worker>) {
-        for (number, place) in self.places.iter().enumerate() {
+        for (number, place) in self.places() {
             if let Ok(mut place) = place.try_lock()
                 && place.is_none()
             {
@@ -157,10 +167,13 @@ impl Workers {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use tokenmill_kernels::short_table::hash;
 
     use super::super::cache::key_of;
     use super::*;
+    use crate::watch::Unwatched;
 
     #[test]
     fn those_that_worked_at_once_rest_together() {
@@ -182,6 +195,28 @@ mod tests {
             let pretoken = number.to_le_bytes();
             let key = key_of(&pretoken);
             worker.learnt.learn(key, hash(key), &pretoken, &[7]);
+        }
+    }
+
+    #[test]
+    fn each_thread_of_a_call_has_its_own() {
+        let (workers, both) = (Workers::new(1 << 20), Barrier::new(2));
+        let turn = |learns: bool| {
+            parallel::run(2, 2, &Unwatched, |_, _| {
+                let mut worker = workers.take();
+                both.wait();
+                if learns {
+                    learn(&mut worker, parallel::number() as u64, 1);
+                }
+                let known = [0, 1].map(|number: u64| key_of(&number.to_le_bytes()));
+                let known = known.map(|key| worker.learnt.get(key, hash(key)).is_some());
+                both.wait();
+                workers.put_back(worker);
+                Ok(known)
+            })
+        };
+        for learns in [true, false, false] {
+            assert_eq!(turn(learns).unwrap(), [[true, false], [false, true]]);
         }
     }
 
