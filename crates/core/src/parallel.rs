@@ -1,7 +1,7 @@
 //! Threads for one call: units of work in turns, results in their order.
 //!
-//! Each thread has its turn, so that it does the same units each time that the same text comes, of which it knows the words
-//! by then. One that falls behind loses units to the others, which never are far ahead of the first that nobody does yet.
+//! Each thread has its turns: when the same text comes again it does the same units, with the worker that has met their words.
+//! One that falls behind loses units to the others, which are never far ahead of the first that nobody has begun.
 //!
 //! There is no pool, so a fork has nothing to inherit. The calling thread works too and keeps the
 //! watch; while it waits for the others it asks every few milliseconds. When a unit fails, the
@@ -21,7 +21,7 @@ pub const BYTES_PER_THREAD: usize = 256 << 10;
 /// How often a thread that waits for others asks its watch.
 const WAIT: Duration = Duration::from_millis(4);
 
-/// Turns that a thread may be ahead of the first unit that nobody does yet.
+/// Turns that a thread may be ahead of the first unit that nobody has begun.
 const AHEAD: usize = 4;
 
 thread_local! {
@@ -79,10 +79,9 @@ pub fn run_with<S: Send, T: Send>(
         for (number, state) in (1..).zip(others) {
             let (tell, job) = (tell.clone(), &job);
             let started = std::thread::Builder::new().spawn_scoped(scope, move || {
-                NUMBER.set(number);
                 let member = Member { job, watch: None, unit: AtomicUsize::new(0) };
                 // The caller takes every message before the scope ends.
-                drop(tell.send(job.work(state, &member)));
+                drop(tell.send(job.work(number, state, &member)));
             });
             // Where the system has no more threads, those there are do the work.
             if started.is_err() {
@@ -91,7 +90,7 @@ pub fn run_with<S: Send, T: Send>(
             threads += 1;
         }
         drop(tell);
-        outcomes.push(job.work(own, &caller));
+        outcomes.push(job.work(0, own, &caller));
         while outcomes.len() < threads {
             match told.recv_timeout(WAIT) {
                 Ok(outcome) => outcomes.push(outcome),
@@ -160,7 +159,9 @@ impl<F> Job<F> {
             // Those behind a unit that failed are not done.
             let end = self.is_taken.len().min(self.stop_at.load(Relaxed));
             let first = (self.first.load(Relaxed)..end).find(|&unit| !self.is_taken[unit].load(Relaxed))?;
-            self.first.fetch_max(first, Relaxed);
+            if first > self.first.load(Relaxed) {
+                self.first.fetch_max(first, Relaxed);
+            }
             let is_near = *turn < end && *turn <= first + AHEAD * self.threads;
             let unit = if is_near { *turn } else { first };
             *turn += if is_near { self.threads } else { 0 };
@@ -170,13 +171,16 @@ impl<F> Job<F> {
         }
     }
 
-    /// Does units until none is left.
-    fn work<S, T>(&self, state: &mut S, member: &Member<'_, F>) -> Outcome<T>
+    /// Does units until none is left, as the thread of this number. Where one fails those before it are still done, by this
+    /// thread as well: the others may never have started.
+    fn work<S, T>(&self, number: usize, state: &mut S, member: &Member<'_, F>) -> Outcome<T>
     where
         F: Fn(usize, &mut S, &dyn Watch) -> Result<T> + Sync,
     {
+        // A hook may have called from a thread of another call.
+        let _outer = Outer(NUMBER.replace(number));
         let mut outcome = Outcome { done: Vec::new(), failed: None };
-        let mut turn = number();
+        let mut turn = number;
         while let Some(unit) = self.take(&mut turn) {
             member.unit.store(unit + 1, Relaxed);
             match (self.work)(unit, state, member) {
@@ -186,12 +190,23 @@ impl<F> Job<F> {
                     let is_interrupt = matches!(error.kind, Kind::Raised { is_interrupt: true, .. });
                     let own = if is_interrupt { 0 } else { unit + 1 };
                     let first = self.stop_at.fetch_min(own, Relaxed);
-                    outcome.failed = Some((if first == 0 { 0 } else { own }, error));
-                    return outcome;
+                    let failed = if first == 0 { 0 } else { own };
+                    if outcome.failed.as_ref().is_none_or(|&(earlier, _)| failed < earlier) {
+                        outcome.failed = Some((failed, error));
+                    }
                 }
             }
         }
         outcome
+    }
+}
+
+/// The number that a thread had before a call, and has behind it.
+struct Outer(usize);
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        NUMBER.set(self.0);
     }
 }
 
@@ -275,8 +290,35 @@ mod tests {
 
     #[test]
     fn threads_of_a_call_have_numbers() {
-        let numbers = run(64, 4, &Unwatched, |_, _| Ok(number())).unwrap();
-        assert!(numbers.iter().all(|&number| number < 4) && number() == 0);
+        let both = std::sync::Barrier::new(2);
+        let numbers = |_, _: &dyn Watch| {
+            both.wait();
+            let within = run(3, 1, &Unwatched, |unit, _| Ok((unit, number()))).unwrap();
+            assert_eq!(within, [(0, 0), (1, 0), (2, 0)]);
+            Ok(number())
+        };
+        assert_eq!(run(2, 2, &Unwatched, numbers).unwrap(), [0, 1]);
+        assert_eq!(number(), 0);
+    }
+
+    #[test]
+    fn one_thread_alone_does_all_that_is_before_a_failure() {
+        let job = Job {
+            work: |unit: usize, (): &mut (), _: &dyn Watch| fail(unit),
+            threads: 3,
+            is_taken: (0..20).map(|_| AtomicBool::new(false)).collect(),
+            first: AtomicUsize::new(0),
+            stop_at: AtomicUsize::new(usize::MAX),
+        };
+        let member = Member { job: &job, watch: None, unit: AtomicUsize::new(0) };
+        let outcome = job.work(1, &mut (), &member);
+        let (unit, error) = outcome.failed.unwrap();
+        assert_eq!((unit, error.to_string().contains("unit 3")), (4, true));
+        assert_eq!(outcome.done.iter().filter(|(unit, ())| *unit < 3).count(), 3);
+    }
+
+    fn fail(unit: usize) -> Result<()> {
+        if unit % 4 == 3 { Err(Error::argument(format!("unit {unit}"))) } else { Ok(()) }
     }
 
     #[test]

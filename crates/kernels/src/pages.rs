@@ -23,13 +23,11 @@ pub const PART: usize = 128 << 10;
 const FEW: usize = 4 * SMALL_PAGE;
 
 /// Asks for the pages of memory that is about to be written to, up to [`PART`] bytes of it. Those that are there stay
-/// as they are. It is a wish: whether it is granted changes nothing but time.
+/// as they are. It is a wish, and says whether it was granted, which changes nothing but time.
 #[inline]
-pub fn bring<T>(memory: &mut [MaybeUninit<T>]) {
+pub fn bring<T>(memory: &mut [MaybeUninit<T>]) -> bool {
     let size = size_of_val(memory).min(PART);
-    if size >= FEW {
-        populate(memory.as_mut_ptr().addr(), size);
-    }
+    size >= FEW && populate(memory.as_mut_ptr().addr(), size)
 }
 
 /// Puts items behind those of a vector, and brings the pages that come next when it comes to new ones.
@@ -93,7 +91,8 @@ impl<T: Copy> Table<T> {
         })
     }
 
-    /// A table that `write` writes a part at a time; it is told whether a part is zeros as yet.
+    /// A table that `write` writes a part at a time, all of it; it is told whether a part is zeros as yet, in pages that have
+    /// come.
     fn made(count: usize, write: impl Fn(&mut [MaybeUninit<T>], bool)) -> Self {
         let Some(layout) = Self::layout(count) else {
             return Self { items: NonNull::dangling(), len: count };
@@ -107,16 +106,16 @@ impl<T: Copy> Table<T> {
             unsafe { std::slice::from_raw_parts_mut(items.cast::<MaybeUninit<T>>().as_ptr(), count) };
         let mut large = Large::for_memory(layout);
         for places in places.chunks_mut((PART / size_of::<T>().max(1)).max(1)) {
-            large.write(places, |places| write(places, is_new(layout)));
+            large.write(places, |places, have_come| write(places, have_come && is_new(layout)));
         }
         Self { items, len: count }
     }
 }
 
-/// What all bytes zero are a value of.
+/// A type that has a value of which all bytes are zero.
 ///
 /// # Safety
-/// They are.
+/// It has one.
 pub unsafe trait Zero: Copy {}
 
 impl<T: Zero> Table<T> {
@@ -127,8 +126,7 @@ impl<T: Zero> Table<T> {
     pub fn zeros(count: usize) -> Self {
         Self::made(count, |places, are_zeros| {
             if !are_zeros {
-                // SAFETY: zeros are written over all places.
-                unsafe { places.as_mut_ptr().write_bytes(0, places.len()) }
+                places.fill(MaybeUninit::zeroed());
             }
         })
     }
@@ -297,15 +295,15 @@ impl Large {
     }
 
     /// Has memory written, of which no large page has its first byte but where it begins.
-    fn write<T>(&mut self, memory: &mut [MaybeUninit<T>], write: impl FnOnce(&mut [MaybeUninit<T>])) {
+    fn write<T>(&mut self, memory: &mut [MaybeUninit<T>], write: impl FnOnce(&mut [MaybeUninit<T>], bool)) {
         let start = memory.as_ptr().addr();
         let is_new = self.is_wanted && start.is_multiple_of(LARGE_PAGE);
         if is_new {
             advise(start, LARGE_PAGE);
         }
         let before = is_new.then(Instant::now);
-        bring(memory);
-        write(memory);
+        let have_come = bring(memory);
+        write(memory, have_come);
         if let Some(before) = before {
             self.took(before.elapsed());
         }
@@ -330,20 +328,21 @@ fn advise(start: usize, size: usize) {
 /// Asks for the pages of a range of addresses, to be written to. Older systems know no such wish.
 #[cfg(target_os = "linux")]
 #[cold]
-fn populate(start: usize, size: usize) {
+fn populate(start: usize, size: usize) -> bool {
     let first = start / SMALL_PAGE * SMALL_PAGE;
     let size = (start + size).next_multiple_of(SMALL_PAGE) - first;
     // SAFETY: each of the pages holds memory of the caller's. They come as if something were written there, and what the
     // memory holds stays as it is.
-    let _ =
-        unsafe { libc::madvise(std::ptr::without_provenance_mut(first), size, libc::MADV_POPULATE_WRITE) };
+    unsafe { libc::madvise(std::ptr::without_provenance_mut(first), size, libc::MADV_POPULATE_WRITE) == 0 }
 }
 
 #[cfg(not(target_os = "linux"))]
 fn advise(_start: usize, _size: usize) {}
 
 #[cfg(not(target_os = "linux"))]
-fn populate(_start: usize, _size: usize) {}
+fn populate(_start: usize, _size: usize) -> bool {
+    false
+}
 
 #[cfg(test)]
 mod tests {
@@ -380,7 +379,7 @@ mod tests {
             assert!(copy.iter().copied().eq(0..count as u32));
             assert!(table.iter().all(|&item| item == 7));
         }
-        for count in [0, 1, 1000, LARGE_PAGE, 3 * LARGE_PAGE + 17] {
+        for count in [0, 1, 1000, PART / 4 - 1, PART / 4, PART / 4 + 1, LARGE_PAGE, 3 * LARGE_PAGE + 17] {
             assert!(Table::<u32>::zeros(count).iter().eq(std::iter::repeat_n(&0, count)));
         }
         assert!(Table::filled((), 1000).iter().count() == 1000);

@@ -369,13 +369,13 @@ impl Learnt {
 
     /// By how many bits a table may grow, from the most on. Small ones grow fast: what is in them is moved each time, and to
     /// bring the pages of many tables that are soon given up took 4 to 9 % of a first pass over ten megabytes. Fastest while
-    /// half of the budget is left, for other workers grow as well, and where much comes back: else hardly more is kept.
+    /// half of the budget is left, for other workers grow as well, and where much comes back: what does not is hardly kept.
     fn steps(&self) -> &'static [u32] {
         let (bits, (limit, taken)) = (self.table.bits(), self.budget.bytes());
-        let leap = room(bits + 4) - room(bits);
+        let leap = || room(bits + 4) - room(bits);
         match FEW_BITS.saturating_sub(bits) {
             0 => &[1],
-            4.. if self.novelty <= NOVEL && taken.saturating_add(leap) <= limit / 2 => &[4, 2, 1],
+            4.. if self.novelty <= NOVEL && taken.saturating_add(leap()) <= limit / 2 => &[4, 2, 1],
             _ => &[2, 1],
         }
     }

@@ -59,7 +59,7 @@ impl Worker {
 }
 
 /// At most this much scratch rests with the worker at the first place, half of it with that at the second, a third with
-/// the next: a worker that grew larger on some text is cut down.
+/// the next, and so on down to an eighth: a worker that grew larger on some text is cut down.
 const RESTING_BYTES: usize = 1 << 20;
 
 /// As many workers may rest. One for which there is no place loses what it learnt, and threads that share a tokenizer
@@ -109,12 +109,10 @@ impl Workers {
     }
 
     /// The places in the order in which this thread looks at them: first that of its number, so that it has the same
-    /// worker each time.
+    /// worker each time, and last those of the threads that are always there.
     fn places(&self) -> impl Iterator<Item = (usize, &Mutex<Option<Box<Worker>>>)> {
         let own = parallel::number() % PLACES;
-        std::iter::once(own)
-            .chain((0..PLACES).filter(move |&place| place != own))
-            .map(|place| (place, &self.places[place]))
+        (own..PLACES).chain((0..own).rev()).map(|place| (place, &self.places[place]))
     }
 
     fn take(&self) -> Box<Worker> {
@@ -127,7 +125,7 @@ impl Workers {
             if let Ok(mut place) = place.try_lock()
                 && place.is_none()
             {
-                worker.cut_down(RESTING_BYTES / (number + 1));
+                worker.cut_down(RESTING_BYTES / (number + 1).min(8));
                 worker.rests_since = (number > 0).then(Instant::now);
                 *place = Some(worker);
                 return;

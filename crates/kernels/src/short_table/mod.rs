@@ -148,7 +148,7 @@ impl Bucket {
         self.keys.iter().position(|&own| own == key)
     }
 
-    /// The entry that a key has or may take, and whether there is one. Which of them it is cannot be foretold, so there is no
+    /// The entry that a key has or may take, and whether there is one: the second is taken only where the first is. Which of them it is cannot be foretold, so there is no
     /// branch for it.
     #[inline]
     fn room_for(&self, key: Key) -> (usize, bool) {
@@ -258,7 +258,7 @@ impl ShortTable {
         false
     }
 
-    /// Puts a key that is not there in the place of another one.
+    /// Puts a key for which [`Self::insert`] found no room in the place of another one.
     pub fn replace(&mut self, key: Key, hash: u64, value: Value) {
         let home = self.home(hash);
         self.buckets[home].put((hash >> 8 & 1) as usize, key, value);
