@@ -1,16 +1,11 @@
-//! What pretokens become, looked up in place of asking the model.
-//!
-//! Two parts. [`Learnt`] holds what one worker met, and is asked first; together the workers keep to the bytes of a
-//! [`Budget`]. The [`Seed`] holds every token that a pretoken may become at once; it is made with the engine,
-//! shared, and never changes. Neither ever changes a result.
+//! What pretokens became that one worker met, looked up in place of asking the model: first here, then in the
+//! [seed](super::seed), which all share. Together the workers keep to the bytes of a [`Budget`]. Neither ever changes a result.
 use std::ops::Range;
 use std::sync::Arc;
 
-use tokenmill_kernels::short_table::{self, INLINE, Key, NumberTable, SHORT, ShortTable, Value};
+use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT, ShortTable, Value};
 
 use crate::ids::{TokenId, narrow};
-use crate::model::Model;
-use crate::vocabulary::Vocabulary;
 
 use super::budget::Budget;
 use super::seen::Seen;
@@ -30,67 +25,6 @@ const FEW_BITS: u32 = 16;
 
 /// What all workers of a tokenizer may learn, in bytes.
 pub(super) const DEFAULT_CACHE_BYTES: usize = 32 << 20;
-
-/// A table is asked for so many places ahead while it is filled.
-const AHEAD: usize = 8;
-
-/// The tokens that a pretoken may become at once: all of those that are short.
-#[derive(Debug)]
-pub(super) struct Seed {
-    /// Each holds what there was no place for in the one before.
-    tables: Vec<NumberTable>,
-}
-
-impl Seed {
-    /// Those of a model for which that can be said beforehand.
-    pub(super) fn new(model: &Model, vocabulary: &Vocabulary) -> Self {
-        let is_short = |bytes: &[u8]| (1..=SHORT).contains(&bytes.len());
-        let tokens = vocabulary.tokens().iter().enumerate();
-        let tokens = tokens.filter(|&(index, (_, bytes))| {
-            is_short(bytes) && model.as_bpe().is_some_and(|bpe| bpe.may_become(index))
-        });
-        let mut left: Vec<(Key, TokenId)> =
-            tokens.map(|(_, (id, bytes))| (short_table::key_at(bytes, 0, bytes.len()), id)).collect();
-        let mut tables = Vec::new();
-        while tables.is_empty() || !left.is_empty() {
-            let mut table = NumberTable::for_keys(left.len());
-            let mut without = Vec::new();
-            for (at, &(key, id)) in left.iter().enumerate() {
-                if let Some(&(next, _)) = left.get(at + AHEAD) {
-                    table.prefetch(short_table::hash(next));
-                }
-                // Of tokens with the same bytes the last counts, as in the vocabulary.
-                if !table.insert(key, short_table::hash(key), id) {
-                    without.push((key, id));
-                }
-            }
-            left = without;
-            tables.push(table);
-        }
-        Self { tables }
-    }
-
-    #[inline]
-    pub(super) fn get(&self, key: Key, hash: u64) -> Option<Value> {
-        for table in &self.tables {
-            let found = table.get(key, hash);
-            if found.is_some() || !table.overflows(hash) {
-                return found.map(|id| Value::of(&[id]));
-            }
-        }
-        None
-    }
-
-    #[inline]
-    pub(super) fn prefetch(&self, hash: u64) {
-        self.tables[0].prefetch(hash);
-    }
-
-    /// Heap bytes held.
-    pub(super) fn memory(&self) -> usize {
-        self.tables.iter().map(NumberTable::memory).sum()
-    }
-}
 
 /// Does a pretoken that is longer than a key hardly repeat, as far as one can tell? One byte in front, such as that
 /// of a space, tells nothing.
@@ -368,7 +302,7 @@ impl Learnt {
     }
 
     /// By how many bits a table may grow, from the most on. Small ones grow fast: what is in them is moved each time, and to
-    /// bring the pages of many tables that are soon given up took 4 to 9 % of a first pass over ten megabytes. Fastest while
+    /// bring the pages of many tables that are soon given up took 2 to 10 % of a first pass over ten megabytes. Fastest while
     /// half of the budget is left, for other workers grow as well, and where much comes back: what does not is hardly kept.
     fn steps(&self) -> &'static [u32] {
         let (bits, (limit, taken)) = (self.table.bits(), self.budget.bytes());
@@ -474,6 +408,21 @@ mod tests {
             known = (200_000..205_000).filter(|&number| meet(&mut learnt, number)).count();
         }
         assert!(known > 4_800, "{known}");
+    }
+
+    #[test]
+    fn tables_leap_while_half_of_the_budget_is_left() {
+        let leap = room(FEW_BITS);
+        for (limit, bits) in [(2 * leap, FEW_BITS), (2 * leap - 1, FEW_BITS - 2)] {
+            let mut learnt = Learnt::new(&Arc::new(Budget::new(limit)));
+            // Nine in ten have come before.
+            for number in 0..6_000 {
+                for earlier in 1..=10 {
+                    meet(&mut learnt, number / earlier);
+                }
+            }
+            assert_eq!(learnt.table.bits(), bits, "{limit}");
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod memory;
 mod offsets;
 mod paths;
 mod plan;
+mod seed;
 mod seen;
 mod source;
 mod stream;
@@ -50,7 +51,8 @@ use crate::postprocess::PostProcessors;
 use crate::pretokenize::PreTokenizers;
 use crate::special::LiteralMatcher;
 use crate::vocabulary::Vocabulary;
-use cache::{DEFAULT_CACHE_BYTES, Seed};
+use cache::DEFAULT_CACHE_BYTES;
+use seed::Seed;
 use worker::Workers;
 
 /// A tokenizer, ready to run.
