@@ -64,9 +64,7 @@ pub fn run_with<S: Send, T: Send>(
     watch: &dyn Watch,
     work: impl Fn(usize, &mut S, &dyn Watch) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    let is_taken = (0..units).map(|_| AtomicBool::new(false)).collect();
-    let stop_at = AtomicUsize::new(usize::MAX);
-    let job = Job { threads: states.len(), is_taken, first: AtomicUsize::new(0), stop_at, work };
+    let job = Job::new(units, states.len(), work);
     let Some((own, others)) = states.split_first_mut() else {
         return Err(Error::internal("work without a thread to do it"));
     };
@@ -152,6 +150,12 @@ struct Outcome<T> {
 }
 
 impl<F> Job<F> {
+    fn new(units: usize, threads: usize, work: F) -> Self {
+        let is_taken = (0..units).map(|_| AtomicBool::new(false)).collect();
+        let stop_at = AtomicUsize::new(usize::MAX);
+        Self { threads, is_taken, first: AtomicUsize::new(0), stop_at, work }
+    }
+
     /// A unit for this thread: that of its turn, unless it is far ahead or done with these; then the first that is left.
     fn take(&self, turn: &mut usize) -> Option<usize> {
         let take = |unit: &usize| !self.is_taken[*unit].swap(true, Relaxed);
@@ -248,14 +252,9 @@ mod tests {
         }
     }
 
-    fn job(threads: usize, units: usize) -> Job<()> {
-        let is_taken = (0..units).map(|_| AtomicBool::new(false)).collect();
-        Job { threads, is_taken, first: AtomicUsize::new(0), stop_at: AtomicUsize::new(usize::MAX), work: () }
-    }
-
     #[test]
     fn each_thread_has_its_turns() {
-        let job = job(3, 100);
+        let job = Job::new(100, 3, ());
         let mut turns = [0, 1, 2];
         for unit in 0..100 {
             assert_eq!(job.take(&mut turns[unit % 3]), Some(unit));
@@ -265,7 +264,7 @@ mod tests {
 
     #[test]
     fn one_that_falls_behind_loses_units_and_none_is_left() {
-        let job = job(2, 100);
+        let job = Job::new(100, 2, ());
         let (mut fast, mut slow) = (0, 1);
         let mut taken = [false; 100];
         for step in 0..100 {
@@ -279,7 +278,7 @@ mod tests {
 
     #[test]
     fn behind_a_failure_nothing_is_begun_and_before_it_everything() {
-        let job = job(2, 100);
+        let job = Job::new(100, 2, ());
         let (mut one, mut other) = (0, 1);
         assert_eq!([job.take(&mut one), job.take(&mut one), job.take(&mut one)], [Some(0), Some(2), Some(4)]);
         job.stop_at.store(4, Relaxed);
@@ -303,22 +302,15 @@ mod tests {
 
     #[test]
     fn one_thread_alone_does_all_that_is_before_a_failure() {
-        let job = Job {
-            work: |unit: usize, (): &mut (), _: &dyn Watch| fail(unit),
-            threads: 3,
-            is_taken: (0..20).map(|_| AtomicBool::new(false)).collect(),
-            first: AtomicUsize::new(0),
-            stop_at: AtomicUsize::new(usize::MAX),
-        };
+        let job = Job::new(20, 3, |unit: usize, (): &mut (), _: &dyn Watch| match unit % 4 {
+            3 => Err(Error::argument(format!("unit {unit}"))),
+            _ => Ok(()),
+        });
         let member = Member { job: &job, watch: None, unit: AtomicUsize::new(0) };
         let outcome = job.work(1, &mut (), &member);
         let (unit, error) = outcome.failed.unwrap();
         assert_eq!((unit, error.to_string().contains("unit 3")), (4, true));
         assert_eq!(outcome.done.iter().filter(|(unit, ())| *unit < 3).count(), 3);
-    }
-
-    fn fail(unit: usize) -> Result<()> {
-        if unit % 4 == 3 { Err(Error::argument(format!("unit {unit}"))) } else { Ok(()) }
     }
 
     #[test]

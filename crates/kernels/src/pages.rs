@@ -106,7 +106,7 @@ impl<T: Copy> Table<T> {
             unsafe { std::slice::from_raw_parts_mut(items.cast::<MaybeUninit<T>>().as_ptr(), count) };
         let mut large = Large::for_memory(layout);
         for places in places.chunks_mut((PART / size_of::<T>().max(1)).max(1)) {
-            large.write(places, |places, have_come| write(places, have_come && is_new(layout)));
+            large.write(places, |places, have_come| write(places, have_come && is_mapped(layout)));
         }
         Self { items, len: count }
     }
@@ -197,10 +197,16 @@ impl<T: fmt::Debug> fmt::Debug for Table<T> {
 #[cfg(all(target_os = "linux", not(fuzzing)))]
 const MAPPED: usize = 128 << 10;
 
-/// Memory of a layout that has a size above zero; what is in it is not known.
+/// Has memory of this layout pages of its own? Those are zeros at first.
+#[cfg(all(target_os = "linux", not(fuzzing)))]
+fn is_mapped(layout: Layout) -> bool {
+    layout.size() >= MAPPED
+}
+
+/// Memory of a layout that has a size above zero; what is in it is not known, unless it [is mapped](is_mapped).
 #[cfg(all(target_os = "linux", not(fuzzing)))]
 fn allocate(layout: Layout) -> Option<NonNull<u8>> {
-    if layout.size() < MAPPED {
+    if !is_mapped(layout) {
         // SAFETY: the size is above zero.
         return NonNull::new(unsafe { std::alloc::alloc(layout) });
     }
@@ -231,33 +237,27 @@ fn allocate(layout: Layout) -> Option<NonNull<u8>> {
     }
 }
 
-/// Has memory of this layout just come from the system, which gives zeros?
-#[cfg(all(target_os = "linux", not(fuzzing)))]
-fn is_new(layout: Layout) -> bool {
-    layout.size() >= MAPPED
-}
-
-#[cfg(not(all(target_os = "linux", not(fuzzing))))]
-fn is_new(_layout: Layout) -> bool {
-    false
-}
-
 /// Gives memory back.
 ///
 /// # Safety
 /// It is that of [`allocate`] for this layout, and nobody uses it any more.
 #[cfg(all(target_os = "linux", not(fuzzing)))]
 unsafe fn free(start: NonNull<u8>, layout: Layout) {
-    if layout.size() < MAPPED {
-        // SAFETY: it is of this allocator and layout, says the caller.
-        unsafe { std::alloc::dealloc(start.as_ptr(), layout) }
-    } else {
+    if is_mapped(layout) {
         // SAFETY: these pages are nobody else's, says the caller.
         unsafe { libc::munmap(start.as_ptr().cast(), layout.size()) };
+    } else {
+        // SAFETY: it is of this allocator and layout, says the caller.
+        unsafe { std::alloc::dealloc(start.as_ptr(), layout) }
     }
 }
 
 /// Sanitizers know the allocator, and not what is mapped beside it.
+#[cfg(not(all(target_os = "linux", not(fuzzing))))]
+fn is_mapped(_layout: Layout) -> bool {
+    false
+}
+
 #[cfg(not(all(target_os = "linux", not(fuzzing))))]
 fn allocate(layout: Layout) -> Option<NonNull<u8>> {
     // SAFETY: the size is above zero.

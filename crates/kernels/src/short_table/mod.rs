@@ -148,8 +148,8 @@ impl Bucket {
         self.keys.iter().position(|&own| own == key)
     }
 
-    /// The entry that a key has or may take, and whether there is one: the second is taken only where the first is. Which of them it is cannot be foretold, so there is no
-    /// branch for it.
+    /// The entry that a key has or may take, and whether there is one: the second is taken only where the first is.
+    /// Which of them it is cannot be foretold, so there is no branch for it.
     #[inline]
     fn room_for(&self, key: Key) -> (usize, bool) {
         let [first, second] = self.keys.map(|own| own == key || own == 0);

@@ -225,17 +225,17 @@ impl Others {
 
     /// Those of the same length one behind the other, the shortest first.
     fn sort(&mut self, waiting: &mut Vec<usize>) {
-        let length = |item: usize| self.items[item].span.len() % (Widest::LONGEST + 2);
-        let mut places = [0; Widest::LONGEST + 3];
+        // Where those of each length begin: behind all that are shorter.
+        let mut places = [0; Widest::LONGEST + 2];
         for &item in &*waiting {
-            places[length(item) + 1] += 1;
+            places[self.items[item].span.len() + 1] += 1;
         }
-        for longer in 1..places.len() {
-            places[longer] += places[longer - 1];
+        for length in 1..places.len() {
+            places[length] += places[length - 1];
         }
         self.sorted.resize(waiting.len(), 0);
         for &item in &*waiting {
-            let place = &mut places[length(item)];
+            let place = &mut places[self.items[item].span.len()];
             self.sorted[*place] = item;
             *place += 1;
         }

@@ -18,6 +18,8 @@ const WORK: usize = 1 << 15;
 /// Ids that wait for a sink. What is not known of one chunk may wait until the next ones have been taken; all parts
 /// of one have room for the ids of an entry.
 const IDS: usize = 3 * LENGTH * INLINE;
+/// Parts that may be put aside, of one chunk or more, before what is not known of them is found out at the latest.
+const ASIDE: usize = 2 * LENGTH;
 
 /// Text is brought near so many bytes before it is looked at: the machine asks for what is next by itself, but not
 /// beyond a page.
@@ -143,9 +145,7 @@ impl Chunk {
 
     /// May ids wait until the next chunk has been taken?
     pub(super) fn has_room(&self) -> bool {
-        self.waiting + LENGTH * INLINE < IDS
-            && self.others.len() < 2 * LENGTH
-            && self.others.count_ids() < IDS
+        self.waiting + LENGTH * INLINE < IDS && self.others.len() < ASIDE && self.others.count_ids() < IDS
     }
 
     /// Should it be taken before more is put?
