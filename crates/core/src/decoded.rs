@@ -43,21 +43,22 @@ pub struct DecodedSize {
 /// Takes tokens in the order of their ids.
 #[derive(Debug)]
 pub(crate) struct DecodedTokensBuilder {
-    ids: Vec<TokenId>,
+    /// None as long as each id is its own slot.
+    ids: Option<Vec<TokenId>>,
     tokens: DecodedTokens,
 }
 
 impl DecodedTokens {
-    /// A table of no more than so many tokens.
-    pub(crate) fn with_capacity(tokens: usize) -> DecodedTokensBuilder {
+    /// A table with room for so many tokens, which have so many bytes in all.
+    pub(crate) fn with_capacity(tokens: usize, bytes: usize) -> DecodedTokensBuilder {
         let mut offsets = Vec::with_capacity(tokens + 1);
         offsets.push(0);
         DecodedTokensBuilder {
-            ids: Vec::with_capacity(tokens),
+            ids: None,
             tokens: Self {
                 sparse: None,
                 count: 0,
-                arena: Vec::new(),
+                arena: Vec::with_capacity(bytes + COPIED),
                 offsets,
                 shapes: Vec::with_capacity(tokens),
             },
@@ -235,11 +236,15 @@ fn copy_exactly(from: &[u8], to: &mut [u8], at: usize) -> Result<()> {
 
 impl DecodedTokensBuilder {
     /// The next id, above all before it, and its bytes.
+    #[inline]
     pub(crate) fn push(&mut self, id: TokenId, bytes: &[u8], is_special: bool) {
         let length = u8::try_from(bytes.len()).map_or(LONG, |length| length.min(LONG));
         let not_ascii = if bytes.is_ascii() { 0 } else { NOT_ASCII };
         let special = if is_special { SPECIAL } else { 0 };
-        self.ids.push(id);
+        let slot = narrow(self.tokens.shapes.len());
+        if self.ids.is_some() || id != slot {
+            self.ids.get_or_insert_with(|| (0..slot).collect()).push(id);
+        }
         self.tokens.shapes.push(length | not_ascii | special);
         self.tokens.arena.extend_from_slice(bytes);
         self.tokens.offsets.push(narrow(self.tokens.arena.len()));
@@ -249,11 +254,12 @@ impl DecodedTokensBuilder {
     pub(crate) fn finish(self) -> DecodedTokens {
         let Self { ids, mut tokens } = self;
         tokens.arena.extend_from_slice(&[0; COPIED]);
-        tokens.count = ids.len();
+        tokens.count = tokens.shapes.len();
+        let Some(ids) = ids else { return tokens };
         let last = ids.last().map_or(0, |&last| last as usize);
         if last > 4 * ids.len() + 65_536 {
             tokens.sparse = Some(ids);
-        } else if last >= ids.len() {
+        } else {
             tokens.spread(&ids, last);
         }
         tokens
@@ -316,7 +322,7 @@ mod tests {
         ) {
             let tokens: Vec<(TokenId, Vec<u8>, bool)> =
                 (0..).step_by(gap as usize).zip(tokens).map(|(id, (bytes, special))| (id, bytes, special)).collect();
-            let mut table = DecodedTokens::with_capacity(tokens.len());
+            let mut table = DecodedTokens::with_capacity(tokens.len(), 0);
             for (id, bytes, is_special) in &tokens {
                 table.push(*id, bytes, *is_special);
             }

@@ -27,7 +27,8 @@ impl Vocabulary {
         let added = description.added_tokens.clone();
         let endings = Endings::of(description);
         let is_byte_level = description.is_byte_level();
-        let mut decoded = DecodedTokens::with_capacity(tokens.len() + added.len());
+        let size = tokens.size() + added.iter().map(|token| token.content.len()).sum::<usize>();
+        let mut decoded = DecodedTokens::with_capacity(tokens.len() + added.len(), size);
         let (mut next_token, mut next_added) = (0, 0);
         // Both lists ascend: merge them by id. An id decodes to the added token that has it, unless the
         // model gives it too, else to the first ordinary one.
@@ -120,6 +121,11 @@ impl Vocabulary {
 
     /// The added token with this id.
     pub fn added_by_id(&self, id: TokenId) -> Option<&AddedToken> {
+        // Most ids are asked for that stand before all of them, and few of them are others.
+        let (first, last) = (self.added.first()?, self.added.last()?);
+        if !(first.id..=last.id).contains(&id) {
+            return None;
+        }
         self.added.binary_search_by_key(&id, |token| token.id).ok().map(|index| &self.added[index])
     }
 

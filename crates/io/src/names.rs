@@ -104,7 +104,7 @@ impl Names {
     }
 
     /// All of them, in order.
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&str, TokenId)> {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&str, TokenId)> + Clone {
         self.ids.iter().enumerate().map(|(place, &id)| (self.token(place), id))
     }
 }

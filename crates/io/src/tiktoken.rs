@@ -37,7 +37,7 @@ struct Listed {
     tokens: TokenList,
     /// Of each token, as the line is that says it.
     ranks: Vec<TokenId>,
-    lines: Vec<usize>,
+    lines: Vec<u32>,
 }
 
 impl Listed {
@@ -53,7 +53,7 @@ impl Listed {
     }
 
     /// Puts a token; where it is there already, this rank counts, and the line of the other one is returned.
-    fn insert(&mut self, token: &[u8], rank: TokenId, line: usize) -> Option<usize> {
+    fn insert(&mut self, token: &[u8], rank: TokenId, line: u32) -> Option<u32> {
         if let Err(place) = self.tokens.push_new(self.ranks.len() as TokenId, token) {
             self.ranks[place] = rank;
             return Some(std::mem::replace(&mut self.lines[place], line));
@@ -94,20 +94,24 @@ pub(crate) fn parse(
     let text = contents::text(bytes)?;
     check_count(text)?;
     let mut listed = Listed::of_file(text);
-    let mut token = Vec::new();
-    for (i, line) in text.split('\n').enumerate() {
-        let number = i + 1;
+    let (mut short, mut any) = ([0; SHORT], Vec::new());
+    for (line, number) in lines(text).zip(1..) {
         let field = || format!("line {number}");
-        token.clear();
-        let Some(entry) = parse_line(line, &mut token).map_err(|e| e.at(field()))? else { continue };
-        if token.is_empty() {
-            report.tolerate(Defect::Empty, field(), "the token is empty, and left out")?;
-            continue;
-        }
-        if let Some(reason) = entry.padding {
-            report.tolerate(Defect::Base64, field(), reason)?;
-        }
-        if let Some(earlier) = listed.insert(&token, entry.rank, number) {
+        let (token, rank) = if let Some(plain) = plain_line(line, &mut short) {
+            plain
+        } else {
+            any.clear();
+            let Some(entry) = parse_line(line, &mut any).map_err(|e| e.at(field()))? else { continue };
+            if any.is_empty() {
+                report.tolerate(Defect::Empty, field(), "the token is empty, and left out")?;
+                continue;
+            }
+            if let Some(reason) = entry.padding {
+                report.tolerate(Defect::Base64, field(), reason)?;
+            }
+            (&any[..], entry.rank)
+        };
+        if let Some(earlier) = listed.insert(token, rank, number) {
             let reason = format!("the token is on line {earlier} already; this one counts");
             report.tolerate(Defect::Duplicate, field(), reason)?;
         }
@@ -117,7 +121,7 @@ pub(crate) fn parse(
         let reason = "no token is this byte alone; text that needs it is an error";
         report.tolerate(Defect::Missing, format!("byte 0x{byte:02X}"), reason)?;
     }
-    gaps::find(tokens.ids().to_vec(), special, "rank", report)?;
+    gaps::find(tokens.ids().iter().copied(), special, "rank", report)?;
     if is_in_byte_alphabet(&tokens) {
         let reason = "the tokens are written in the byte alphabet (a space is Ġ) before they are base64, which is \
                       no .tiktoken file; load the tokenizer.json of this model";
@@ -145,6 +149,34 @@ fn is_in_byte_alphabet(tokens: &TokenList) -> bool {
         |token: &[u8]| std::str::from_utf8(token).is_ok_and(|text| byte_alphabet::read(text).is_some());
     (0..=255).all(|byte| tokens.find(byte_alphabet::write(&[byte]).as_bytes()).is_some())
         && tokens.iter().all(|(_, token)| is_written(token))
+}
+
+/// The parts between line ends. They are short, so each byte is looked at.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let end = text.bytes().position(|byte| byte == b'\n');
+        rest = end.map(|end| &text[end + 1..]);
+        Some(end.map_or(text, |end| &text[..end]))
+    })
+}
+
+/// Bytes of a token that is decoded where it is.
+const SHORT: usize = 96;
+
+/// Token and rank of a line as published files have it: base64 with its padding, a blank, digits. What is
+/// anything else is [parsed](parse_line).
+fn plain_line<'a>(line: &str, room: &'a mut [u8; SHORT]) -> Option<(&'a [u8], TokenId)> {
+    let line = line.as_bytes();
+    let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let (token, digits) = line.split_at(line.len() - digits);
+    if !(1..=9).contains(&digits.len()) {
+        return None;
+    }
+    let rank = digits.iter().fold(0, |rank, digit| 10 * rank + TokenId::from(digit - b'0'));
+    let length = STANDARD.decode_slice(token.strip_suffix(b" ")?, room).ok()?;
+    (length > 0).then_some((&room[..length], rank))
 }
 
 /// What a line says.
@@ -233,4 +265,36 @@ pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
         let _ = writeln!(text, " {id}");
     }
     Ok(text.into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn plain_lines_say_what_they_say(
+            token in prop_oneof!["[A-Za-z0-9+/]{0,9}={0,3}", "[A-Za-z0-9+/]{120,136}={0,2}", "[A-Za-z_ =-]{1,4}"],
+            blanks in "[ \t]{0,2}",
+            rank in "[+-]?[0-9]{0,11}",
+            end in "[ \r]?",
+        ) {
+            let line = format!("{token}{blanks}{rank}{end}");
+            let (mut room, mut any) = ([0; SHORT], Vec::new());
+            if let Some((token, rank)) = plain_line(&line, &mut room) {
+                let entry = parse_line(&line, &mut any).unwrap().unwrap();
+                prop_assert_eq!((token, rank, None), (&any[..], entry.rank, entry.padding));
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_those_between_line_ends() {
+        assert_eq!(plain_line("IQ== 0", &mut [0; SHORT]), Some((&b"!"[..], 0)));
+        for text in ["", "\n", "a", "a\n", "\n\na b\nc", "é\n漢"] {
+            assert!(lines(text).eq(text.split('\n')), "{text:?}");
+        }
+    }
 }

@@ -92,7 +92,7 @@ pub(crate) fn parse_vocab(vocab: &[u8], report: &mut Report) -> Result<Names> {
         report.tolerate(Defect::Duplicate, "", reason)?;
     }
     report_shared_ids(&written, &[], "", report)?;
-    gaps::find(written.iter().map(|(_, id)| id).collect(), &[], "id", report)?;
+    gaps::find(written.iter().map(|(_, id)| id), &[], "id", report)?;
     Ok(written)
 }
 

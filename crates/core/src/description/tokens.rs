@@ -78,9 +78,14 @@ impl TokenList {
     /// # Panics
     /// When the arena would pass 4 GiB; readers bound their sizes before that.
     pub fn push(&mut self, id: TokenId, bytes: &[u8]) {
+        self.append(bytes);
+        self.put(id);
+    }
+
+    #[inline]
+    fn append(&mut self, bytes: &[u8]) {
         self.arena.extend_from_slice(bytes);
         assert!(self.arena.len() <= ARENA_LIMIT, "token arena over 4 GiB");
-        self.put(id);
     }
 
     /// Adds a token as [`Self::push`] does, unless its bytes are there already; then says where.
@@ -91,26 +96,32 @@ impl TokenList {
     /// # Panics
     /// As [`Self::push`].
     pub fn push_new(&mut self, id: TokenId, bytes: &[u8]) -> std::result::Result<(), usize> {
-        let mut places = self.places.take().unwrap_or_else(|| self.find_places());
-        let place = match places.entry(self, bytes) {
+        let Self { arena, offsets, ids, places } = self;
+        let Some(places) = places.get_mut() else {
+            self.places = OnceLock::from(self.find_places());
+            return self.push_new(id, bytes);
+        };
+        match places.entry((arena, offsets), bytes) {
             Entry::Occupied(place) => Err(*place.get() as usize),
             Entry::Vacant(slot) => {
-                slot.insert(narrow(self.len()));
+                slot.insert(narrow(ids.len()));
+                self.append(bytes);
+                self.end(id);
                 Ok(())
             }
-        };
-        if place.is_ok() {
-            self.push(id, bytes);
         }
-        self.places = OnceLock::from(places);
-        place
     }
 
-    /// Ends a token at the end of all bytes.
+    /// Ends a token at the end of all bytes. It is looked for from then on.
     fn put(&mut self, id: TokenId) {
+        self.end(id);
+        self.places.take();
+    }
+
+    #[inline]
+    fn end(&mut self, id: TokenId) {
         self.offsets.push(narrow(self.arena.len()));
         self.ids.push(id);
-        self.places.take();
     }
 
     /// Adds the token made of two tokens already here, given by their index.
@@ -147,12 +158,17 @@ impl TokenList {
     }
 
     fn range(&self, index: usize) -> Range<usize> {
-        self.offsets[index] as usize..self.offsets[index + 1] as usize
+        range(&self.offsets, index)
     }
 
     /// How many tokens.
     pub fn len(&self) -> usize {
         self.ids.len()
+    }
+
+    /// How many bytes, all tokens together.
+    pub fn size(&self) -> usize {
+        self.arena.len()
     }
 
     /// None at all?
@@ -211,7 +227,7 @@ impl TokenList {
         let table = HashTable::with_capacity(self.ids.capacity());
         let mut places = Places { table, ..Places::default() };
         for index in 0..self.len() {
-            match places.entry(self, self.bytes(index)) {
+            match places.entry((&self.arena, &self.offsets), self.bytes(index)) {
                 Entry::Occupied(mut place) => {
                     *place.get_mut() = narrow(index);
                     places.first_repeated.get_or_insert(index);
@@ -259,13 +275,22 @@ impl TokenList {
 }
 
 impl Places {
-    /// The place for a token of these bytes, which may be taken by one of the list.
+    /// The place for a token of these bytes, which may be taken by one of a list with this arena and these offsets.
     #[inline]
-    fn entry(&mut self, tokens: &TokenList, bytes: &[u8]) -> Entry<'_, u32> {
+    fn entry(&mut self, (arena, offsets): (&[u8], &[u32]), bytes: &[u8]) -> Entry<'_, u32> {
         let Self { table, hasher, .. } = self;
-        let is_same = |&other: &u32| tokens.bytes(other as usize) == bytes;
-        table.entry(hasher.hash_one(bytes), is_same, |&other| hasher.hash_one(tokens.bytes(other as usize)))
+        let bytes_of = |index: u32| &arena[range(offsets, index as usize)];
+        table.entry(
+            hasher.hash_one(bytes),
+            |&other| bytes_of(other) == bytes,
+            |&other| hasher.hash_one(bytes_of(other)),
+        )
     }
+}
+
+#[inline]
+fn range(offsets: &[u32], index: usize) -> Range<usize> {
+    offsets[index] as usize..offsets[index + 1] as usize
 }
 
 #[cfg(test)]

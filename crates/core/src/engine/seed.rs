@@ -19,28 +19,19 @@ pub(super) struct Seed {
 impl Seed {
     /// Those of a model for which that can be said beforehand.
     pub(super) fn new(model: &Model, vocabulary: &Vocabulary) -> Self {
-        let is_short = |bytes: &[u8]| (1..=SHORT).contains(&bytes.len());
-        let tokens = vocabulary.tokens().iter().enumerate();
-        let tokens = tokens.filter(|&(index, (_, bytes))| {
-            is_short(bytes) && model.as_bpe().is_some_and(|bpe| bpe.may_become(index))
-        });
-        let mut left: Vec<(Key, TokenId)> =
-            tokens.map(|(_, (id, bytes))| (short_table::key_at(bytes, 0, bytes.len()), id)).collect();
-        let mut tables = Vec::new();
-        while tables.is_empty() || !left.is_empty() {
-            let mut table = NumberTable::for_keys(left.len());
-            let mut without = Vec::new();
-            for (at, &(key, id)) in left.iter().enumerate() {
-                if let Some(&(next, _)) = left.get(at + AHEAD) {
-                    table.prefetch(short_table::hash(next));
-                }
-                // Of tokens with the same bytes the last counts, as in the vocabulary.
-                if !table.insert(key, short_table::hash(key), id) {
-                    without.push((key, id));
-                }
-            }
-            left = without;
+        let tokens = || {
+            let tokens = vocabulary.tokens().iter().enumerate();
+            let tokens = tokens.filter(|&(index, (_, bytes))| {
+                (1..=SHORT).contains(&bytes.len()) && model.as_bpe().is_some_and(|bpe| bpe.may_become(index))
+            });
+            tokens.map(|(_, (id, bytes))| (short_table::key_at(bytes, 0, bytes.len()), id))
+        };
+        let (first, mut left) = filled(tokens().count(), tokens());
+        let mut tables = vec![first];
+        while !left.is_empty() {
+            let (table, without) = filled(left.len(), left.into_iter());
             tables.push(table);
+            left = without;
         }
         Self { tables }
     }
@@ -65,4 +56,29 @@ impl Seed {
     pub(super) fn memory(&self) -> usize {
         self.tables.iter().map(NumberTable::memory).sum()
     }
+}
+
+/// A table of so many tokens, and those that there is no place for.
+fn filled(count: usize, tokens: impl Iterator<Item = (Key, TokenId)>) -> (NumberTable, Vec<(Key, TokenId)>) {
+    let mut table = NumberTable::for_keys(count);
+    let mut without = Vec::new();
+    let mut put = |table: &mut NumberTable, (key, hash, id): (Key, u64, TokenId)| {
+        // Of tokens with the same bytes the last counts, as in the vocabulary.
+        if !table.insert(key, hash, id) {
+            without.push((key, id));
+        }
+    };
+    let mut waiting = [None; AHEAD];
+    let mut next = 0;
+    for (key, id) in tokens {
+        let hash = short_table::hash(key);
+        table.prefetch(hash);
+        if let Some(one) = waiting[next].replace((key, hash, id)) {
+            put(&mut table, one);
+        }
+        next = (next + 1) % AHEAD;
+    }
+    waiting.rotate_left(next);
+    waiting.into_iter().flatten().for_each(|one| put(&mut table, one));
+    (table, without)
 }

@@ -13,6 +13,9 @@ use super::atom_table::{BLOCKS, COUNTS, INDEX};
 /// A set of atoms: bit `n` stands for atom `n`.
 pub(super) type AtomSet = u32;
 
+/// Code points that stand beside each other in the table.
+const BLOCK: usize = 128;
+
 /// How many atoms there are. Atom 0 is everything that no other one holds: control, format,
 /// private use and unassigned.
 pub(super) const ATOMS: usize = 18;
@@ -196,12 +199,23 @@ pub(super) fn runs() -> &'static [(u32, u32, u8)] {
     static RUNS: OnceLock<Vec<(u32, u32, u8)>> = OnceLock::new();
     RUNS.get_or_init(|| {
         let mut runs: Vec<(u32, u32, u8)> = Vec::new();
-        for code_point in 0..0x11_0000 {
-            let atom = of(code_point);
-            match runs.last_mut() {
-                Some((_, end, last)) if *last == atom => *end = code_point + 1,
-                _ => runs.push((code_point, code_point + 1, atom)),
+        // The block before, where all of it is one atom: most blocks are the same again.
+        let mut before = None;
+        for (start, &block) in (0..).step_by(BLOCK).zip(&INDEX) {
+            if before == Some(block)
+                && let Some((_, end, _)) = runs.last_mut()
+            {
+                *end = start + BLOCK as u32;
+                continue;
             }
+            for code_point in start..start + BLOCK as u32 {
+                let atom = of(code_point);
+                match runs.last_mut() {
+                    Some((_, end, last)) if *last == atom => *end = code_point + 1,
+                    _ => runs.push((code_point, code_point + 1, atom)),
+                }
+            }
+            before = runs.last().is_some_and(|&(first, ..)| first <= start).then_some(block);
         }
         runs
     })
@@ -215,6 +229,14 @@ mod tests {
 
     fn set_of(class: &ClassUnicode) -> Option<AtomSet> {
         Shipped.set_of(class)
+    }
+
+    #[test]
+    fn runs_are_the_table() {
+        let runs = runs();
+        assert!(runs.windows(2).all(|pair| pair[0].1 == pair[1].0 && pair[0].2 != pair[1].2));
+        let code_points = runs.iter().flat_map(|&(start, end, atom)| (start..end).map(move |at| (at, atom)));
+        assert!(code_points.eq((0..0x11_0000).map(|at| (at, of(at)))));
     }
 
     fn class(text: &str) -> ClassUnicode {

@@ -15,21 +15,74 @@ use super::{Scratch, merge};
 /// Entries that are brought near before they are put.
 const AHEAD: usize = 8;
 
-/// What may be a product, in order of rank.
-#[derive(Clone, Copy)]
-pub(super) struct Candidate {
-    /// Its place in the list of tokens.
-    pub(super) index: u32,
-    /// What it must be joined from; `None` for any two tokens.
-    pub(super) parts: Option<(TokenId, TokenId)>,
+/// What may be products, in order of rank.
+pub(super) struct Candidates {
+    /// The place of each in the list of tokens.
+    pub(super) indices: Vec<u32>,
+    /// What each must be joined from; `None` for any two tokens.
+    pub(super) parts: Option<Vec<(TokenId, TokenId)>>,
 }
 
-/// A way to make a token.
-#[derive(Clone, Copy, Default)]
-struct Way {
-    /// The place of the candidate, which is its rank.
-    place: u32,
-    parts: Option<(TokenId, TokenId)>,
+/// Candidates by the token that they make. Each has a place, which is its rank.
+struct Ways {
+    candidates: Candidates,
+    /// The first one of each token, [`NONE`] where there is none.
+    first: Vec<u32>,
+    /// Behind each candidate the next one that makes the same token; nothing where no token has two.
+    next: Vec<u32>,
+}
+
+/// In place of a place.
+const NONE: u32 = u32::MAX;
+
+impl Ways {
+    fn new(candidates: Candidates, tokens: usize) -> Self {
+        let (mut first, mut next) = (vec![NONE; tokens], Vec::new());
+        for (place, &index) in candidates.indices.iter().enumerate().rev() {
+            let behind = std::mem::replace(&mut first[index as usize], narrow(place));
+            if behind != NONE {
+                next.resize(candidates.indices.len(), NONE);
+                next[place] = behind;
+            }
+        }
+        Self { candidates, first, next }
+    }
+
+    /// Is there a way to make this token?
+    #[inline]
+    fn is_made(&self, index: usize) -> bool {
+        self.first[index] != NONE
+    }
+
+    /// The places of those that make this token, ascending, and what they must be joined from.
+    #[inline]
+    fn of(&self, index: usize) -> impl Iterator<Item = (u32, Option<(TokenId, TokenId)>)> {
+        let next = |place: u32| self.next.get(place as usize).copied().filter(|&place| place != NONE);
+        let first = Some(self.first[index]).filter(|&place| place != NONE);
+        let places = std::iter::successors(first, move |&place| next(place));
+        places.map(|place| (place, self.candidates.parts.as_ref().map(|parts| parts[place as usize])))
+    }
+
+    /// Brings near what [`Self::of`] looks at.
+    #[inline]
+    fn expect(&self, index: usize) {
+        if let Some(parts) = &self.candidates.parts {
+            prefetch(parts, self.first[index] as usize);
+        }
+    }
+
+    /// Is the same token made from the same parts twice?
+    fn is_listed_twice(&self) -> bool {
+        let heads =
+            self.candidates.indices.iter().zip(&self.next).enumerate().filter(|&(place, (&index, &next))| {
+                next != NONE && self.first[index as usize] as usize == place
+            });
+        heads.map(|(_, (&index, _))| index).any(|index| {
+            let mut parts: Vec<_> = self.of(index as usize).filter_map(|(_, parts)| parts).collect();
+            parts.sort_unstable();
+            parts.windows(2).any(|pair| pair[0] == pair[1])
+        })
+    }
 }
 
 /// Merges by what they make.
@@ -45,19 +98,15 @@ pub(super) struct Numbered {
 
 /// The canonical merges of these candidates. `None` where two are listed with the same parts, and where no numbers say in
 /// which order they are made.
-pub(super) fn find(
-    candidates: Vec<Candidate>,
-    tokens: &TokenList,
-    bytes: &[TokenId; 256],
-) -> Option<Numbered> {
+pub(super) fn find(candidates: Candidates, tokens: &TokenList, bytes: &[TokenId; 256]) -> Option<Numbered> {
     let is_built = |(id, token): (TokenId, &[u8])| matches!(*token, [byte] if bytes[usize::from(byte)] == id);
-    let count = candidates.len();
-    let of_products = candidates.iter().map(|one| tokens.id(one.index as usize));
+    let count = candidates.indices.len();
+    let of_products = candidates.indices.iter().map(|&index| tokens.id(index as usize));
     let ids = bytes.iter().copied().chain(of_products).collect();
-    let ways = candidates.iter().zip(0..);
-    let ways = ways.map(|(&Candidate { index, parts }, place)| (index as usize, Way { place, parts }));
-    let (ways, ends) = grouped(ways);
-    drop(candidates);
+    let ways = Ways::new(candidates, tokens.len());
+    if ways.is_listed_twice() {
+        return None;
+    }
     let mut building = Building {
         tokens,
         table: MergeTable::with_capacity(count.min(tokens.len())),
@@ -66,13 +115,9 @@ pub(super) fn find(
         found: Vec::new(),
         ids,
         ways,
-        ends,
     };
-    if (0..building.ends.len()).any(|index| is_listed_twice(building.ways_of(index))) {
-        return None;
-    }
     // What a token is merged from is shorter, so all of one length are merged before any is put.
-    let products = (0..building.ends.len()).filter(|&index| !building.ways_of(index).is_empty());
+    let products = (0..tokens.len()).filter(|&index| building.ways.is_made(index));
     let (products, ends) = grouped(products.map(|index| (tokens.bytes(index).len(), narrow(index))));
     let starts = std::iter::once(0).chain(ends.iter().copied());
     for (length, (start, &end)) in starts.zip(&ends).enumerate() {
@@ -89,23 +134,6 @@ pub(super) fn find(
         building.put()?;
     }
     if building.is_in_order() { Some(building.by_rank()) } else { building.renumbered(&products) }
-}
-
-/// Ways of which more are sorted before they are compared.
-const FEW: usize = 16;
-
-/// Has one of the ways to make a token the same parts as another one?
-fn is_listed_twice(ways: &[Way]) -> bool {
-    let parts = ways.iter().filter_map(|way| way.parts);
-    if ways.len() <= FEW {
-        return parts
-            .clone()
-            .enumerate()
-            .any(|(at, one)| parts.clone().skip(at + 1).any(|other| one == other));
-    }
-    let mut parts: Vec<_> = parts.collect();
-    parts.sort_unstable();
-    parts.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 /// Items by the small number in front of each, those of one number in order; and where those of each number end.
@@ -139,24 +167,10 @@ struct Building<'a> {
     found: Vec<(u32, [u32; 2])>,
     /// The token of each symbol.
     ids: Vec<TokenId>,
-    /// Those of each token in order of rank, and where they end.
-    ways: Vec<Way>,
-    ends: Vec<u32>,
+    ways: Ways,
 }
 
 impl Building<'_> {
-    /// Where the ways to make a token start.
-    #[inline]
-    fn start_of(&self, index: usize) -> usize {
-        index.checked_sub(1).map_or(0, |before| self.ends[before]) as usize
-    }
-
-    /// The ways to make a token.
-    #[inline]
-    fn ways_of(&self, index: usize) -> &[Way] {
-        &self.ways[self.start_of(index)..self.ends[index] as usize]
-    }
-
     /// Merges tokens that are no longer than rows of a width.
     fn merge_together<W: Width>(&mut self, products: &[u32], row: impl Fn(&[u8]) -> W::Row) {
         for group in products.chunks(TOGETHER) {
@@ -194,12 +208,12 @@ impl Building<'_> {
         for (at, &(index, [left, right])) in found.iter().enumerate() {
             if let Some(&(index, [left, right])) = found.get(at + AHEAD) {
                 self.table.expect(left, right);
-                prefetch(&self.ways, self.start_of(index as usize));
+                self.ways.expect(index as usize);
             }
             let parts = (self.ids[left as usize], self.ids[right as usize]);
-            let is_from = |way: &&Way| way.parts.is_none_or(|listed| listed == parts);
-            let mut ways = self.ways_of(index as usize).iter().filter(is_from);
-            let Some(&Way { place, .. }) = ways.next() else { continue };
+            let ways = self.ways.of(index as usize);
+            let mut ways = ways.filter(|(_, listed)| listed.is_none_or(|listed| listed == parts));
+            let Some((place, _)) = ways.next() else { continue };
             if ways.next().is_some() || !self.table.insert(left, right, BYTES + place) {
                 return None;
             }
@@ -223,8 +237,8 @@ impl Building<'_> {
     /// With numbers of their own. `products` are tokens, parts before what is made of them.
     fn renumbered(self, products: &[u32]) -> Option<Numbered> {
         let is_made = |&place: &usize| self.parts[place] != NOT_BUILT;
-        let ways = products.iter().flat_map(|&index| self.ways_of(index as usize));
-        let places = ways.map(|way| way.place as usize).filter(is_made);
+        let ways = products.iter().flat_map(|&index| self.ways.of(index as usize));
+        let places = ways.map(|(place, _)| place as usize).filter(is_made);
         let places = in_order(&self.parts, &places.collect::<Vec<_>>())?;
         let mut numbers: Vec<u32> = (0..BYTES).chain(self.parts.iter().map(|_| NO_MERGE)).collect();
         for (number, &place) in (BYTES..).zip(&places) {

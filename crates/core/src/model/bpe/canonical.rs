@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::ids::{NO_ID, TokenId, narrow};
 use crate::watch::Ticker;
 
-use super::building::{Candidate, Numbered, find};
+use super::building::{Candidates, Numbered, find};
 use super::cuts::Cuts;
 use super::pieces::Out;
 use super::{Scratch, long};
@@ -45,11 +45,12 @@ impl Canonical {
         if tokens.first_shared_id().is_some() {
             return None;
         }
-        let candidates = merges.iter().filter(|merge| !is_special(merge.result)).map(|merge| {
-            let index = tokens.index_of(merge.result)?;
-            Some(Candidate { index: narrow(index), parts: Some((merge.left, merge.right)) })
-        });
-        Self::new(candidates.collect::<Option<Vec<_>>>()?, tokens, bytes)
+        let (mut indices, mut parts) = (Vec::with_capacity(merges.len()), Vec::with_capacity(merges.len()));
+        for merge in merges.iter().filter(|merge| !is_special(merge.result)) {
+            indices.push(narrow(tokens.index_of(merge.result)?));
+            parts.push((merge.left, merge.right));
+        }
+        Self::new(Candidates { indices, parts: Some(parts) }, tokens, bytes)
     }
 
     /// Any two tokens that join to a third one, at the rank of its id. `None` as in [`Self::new`],
@@ -62,10 +63,10 @@ impl Canonical {
         if tokens.first_shared_id().is_some() {
             return None;
         }
-        let candidates = tokens.iter().enumerate();
-        let candidates = candidates.filter(|&(_, (id, bytes))| bytes.len() > 1 && !is_special(id));
-        let candidates = candidates.map(|(index, _)| Candidate { index: narrow(index), parts: None });
-        Self::new(candidates.collect(), tokens, bytes)
+        let mut indices = Vec::with_capacity(tokens.len());
+        let products = tokens.iter().zip(0..).filter(|&((id, bytes), _)| bytes.len() > 1 && !is_special(id));
+        indices.extend(products.map(|(_, index)| index));
+        Self::new(Candidates { indices, parts: None }, tokens, bytes)
     }
 
     /// The canonical merges, and of each token whether its bytes merge to it. `None` where a byte is
@@ -73,22 +74,22 @@ impl Canonical {
     /// numbers says what ranks say.
     ///
     /// Cost: that of merging the bytes of each token.
-    fn new(
-        candidates: Vec<Candidate>,
-        tokens: &TokenList,
-        bytes: &[TokenId; 256],
-    ) -> Option<(Self, Vec<bool>)> {
-        if bytes.contains(&NO_ID) || candidates.len() + BYTES as usize >= NO_MERGE as usize {
+    fn new(candidates: Candidates, tokens: &TokenList, bytes: &[TokenId; 256]) -> Option<(Self, Vec<bool>)> {
+        if bytes.contains(&NO_ID) || candidates.indices.len() + BYTES as usize >= NO_MERGE as usize {
             return None;
         }
         let Numbered { table, parts, ids, builds } = find(candidates, tokens, bytes)?;
-        let built = (0..tokens.len()).filter(|&index| builds[index]);
-        let cuts = Cuts::new(built.map(|index| tokens.bytes(index)));
         let mut lengths = vec![1; BYTES as usize];
+        lengths.reserve(parts.len());
         for &parts in &parts {
             let of = |part: u32| lengths[part as usize];
             lengths.push(if parts == NOT_BUILT { 0 } else { of(parts.0) + of(parts.1) });
         }
+        let products = ids[BYTES as usize..].iter().zip(&parts).filter(|&(_, &parts)| parts != NOT_BUILT);
+        let cuts = Cuts::new(products.filter_map(|(&id, &(left, _))| {
+            let bytes = tokens.bytes(tokens.index_of(id)?);
+            Some((bytes, lengths[left as usize] as usize))
+        }));
         Some((Self { table, ids, lengths, cuts }, builds))
     }
 

@@ -4,6 +4,8 @@
 //! character before a place and the one behind it side by side, nothing is ever merged across.
 //! `docs/merging.md` has the proof. Pretokens of Chinese and Thai fall into segments of about two
 //! characters, which repeat as whole pretokens do not.
+use std::ops::Range;
+
 use tokenmill_kernels::end_of_repeat;
 
 /// The characters that stand side by side in some token.
@@ -29,6 +31,9 @@ struct Unit {
 fn continues(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }
+
+/// Bytes of a character, at most.
+const LONGEST: usize = 4;
 
 impl Unit {
     /// The one that begins here, and whether the text ended before it did.
@@ -71,29 +76,18 @@ impl Unit {
 }
 
 impl Cuts {
-    /// What is cut where none of these tokens has to stay whole.
-    pub(super) fn new<'a>(tokens: impl Iterator<Item = &'a [u8]> + Clone) -> Self {
-        let mut bytes = vec![0; 1 << 10];
-        let mut pairs = Vec::new();
-        for token in tokens {
-            for_each_border(token, |place, around| match around {
-                Some((left, right)) if left.length.max(right.length) > 1 => pairs.push(key(left, right)),
-                _ => {
-                    let (word, bit) = bit_of(token[place - 1], token[place]);
-                    bytes[word] |= 1 << bit;
-                }
-            });
+    /// What is cut where none of these tokens has to stay whole: their bytes, and where the first of the two
+    /// tokens ends that each is merged from. These two are among them, or are bytes.
+    pub(super) fn new<'a>(products: impl Iterator<Item = (&'a [u8], usize)>) -> Self {
+        let mut borders = Borders::new();
+        for (token, join) in products {
+            // Of every other place its parts tell the same. Where a character is cut by the join, places around it
+            // look another way than in the parts.
+            let is_plain = token[join - 1].is_ascii() && token[join].is_ascii();
+            let reach = if is_plain { 0 } else { LONGEST - 1 };
+            borders.put(token, join.saturating_sub(reach).max(1)..(join + reach + 1).min(token.len()));
         }
-        pairs.sort_unstable();
-        pairs.dedup();
-        let bits = (pairs.len() * 16).next_power_of_two().trailing_zeros().max(6);
-        let mut cuts = Self { bytes, chars: vec![0; 1 << (bits - 6)], shift: 64 - bits };
-        for pair in pairs {
-            for bit in cuts.bits_of(pair) {
-                cuts.chars[bit / 64] |= 1 << (bit % 64);
-            }
-        }
-        cuts
+        borders.cuts()
     }
 
     /// The first place behind `from` at which the text may be cut, or its end. `from` is one, too,
@@ -159,20 +153,52 @@ impl Cuts {
     }
 }
 
-/// Tells of every place inside a token that a text may be cut at, but for this token: the two
-/// characters around it, or nothing where one of them may go on outside the token.
-fn for_each_border(token: &[u8], mut tell: impl FnMut(usize, Option<(Unit, Unit)>)) {
-    let is_border = |place: &usize| !continues(token[*place]);
-    for place in (1..token.len()).filter(is_border) {
-        let (right, is_open) = Unit::first(&token[place..]);
-        let start = token[..place].iter().rposition(|&byte| !continues(byte));
-        let left = start.map(|start| Unit::first(&token[start..place]).0);
-        match left {
-            // More bytes that continue than the first one asks for: no text is cut behind them.
-            Some(left) if start.is_some_and(|start| start + left.length < place) => {}
-            Some(left) if !is_open => tell(place, Some((left, right))),
-            _ => tell(place, None),
+/// Where the characters of tokens meet.
+struct Borders {
+    /// As in [`Cuts`].
+    bytes: Vec<u64>,
+    /// Pairs of whole characters.
+    pairs: Vec<u64>,
+}
+
+impl Borders {
+    fn new() -> Self {
+        Self { bytes: vec![0; 1 << 10], pairs: Vec::new() }
+    }
+
+    /// Puts those of some places inside a token that a text may be cut at, but for this token: the two characters
+    /// around it, or the two bytes where one of the characters may go on outside the token.
+    fn put(&mut self, token: &[u8], places: Range<usize>) {
+        for place in places.filter(|&place| !continues(token[place])) {
+            let (right, is_open) = Unit::first(&token[place..]);
+            let start = token[..place].iter().rposition(|&byte| !continues(byte));
+            let left = start.map(|start| Unit::first(&token[start..place]).0);
+            match left {
+                // More bytes that continue than the first one asks for: no text is cut behind them.
+                Some(left) if start.is_some_and(|start| start + left.length < place) => {}
+                Some(left) if !is_open && left.length.max(right.length) > 1 => {
+                    self.pairs.push(key(left, right));
+                }
+                _ => {
+                    let (word, bit) = bit_of(token[place - 1], token[place]);
+                    self.bytes[word] |= 1 << bit;
+                }
+            }
         }
+    }
+
+    fn cuts(self) -> Cuts {
+        let Self { bytes, mut pairs } = self;
+        pairs.sort_unstable();
+        pairs.dedup();
+        let bits = (pairs.len() * 16).next_power_of_two().trailing_zeros().max(6);
+        let mut cuts = Cuts { bytes, chars: vec![0; 1 << (bits - 6)], shift: 64 - bits };
+        for pair in pairs {
+            for bit in cuts.bits_of(pair) {
+                cuts.chars[bit / 64] |= 1 << (bit % 64);
+            }
+        }
+        cuts
     }
 }
 
@@ -192,7 +218,33 @@ mod tests {
 
     use super::*;
 
+    /// Tokens that are merged from bytes and from one another: two numbers for each, of the tokens before it.
+    fn products(joins: &[(usize, usize)]) -> Vec<(Vec<u8>, usize)> {
+        let mut tokens: Vec<Vec<u8>> =
+            "aé漢\u{10400}\u{85}".bytes().chain([0xF1, 0xE3]).map(|byte| vec![byte]).collect();
+        let mut products = Vec::new();
+        for &(left, right) in joins {
+            let parts = [&tokens[left % tokens.len()], &tokens[right % tokens.len()]];
+            products.push((parts.map(Vec::as_slice).concat(), parts[0].len()));
+            tokens.extend(products.last().map(|(token, _)| token.clone()));
+        }
+        products
+    }
+
     proptest! {
+        #[test]
+        fn joins_tell_of_all_places(joins in prop::collection::vec((0..50_usize, 0..50_usize), 0..40)) {
+            let products = products(&joins);
+            let mut every = Borders::new();
+            for (token, _) in products.iter().filter(|(token, _)| token.len() < 1000) {
+                every.put(token, 1..token.len());
+            }
+            let every = every.cuts();
+            let short = products.iter().filter(|(token, _)| token.len() < 1000);
+            let cuts = Cuts::new(short.map(|(token, join)| (&token[..], *join)));
+            prop_assert_eq!((cuts.bytes, cuts.chars), (every.bytes, every.chars));
+        }
+
         #[test]
         fn characters_are_taken_at_once_as_byte_by_byte(
             text in prop::collection::vec(prop_oneof![0..=255_u8, 0x80..=0xBF_u8, 0xE0..=0xF0_u8], 0..6),

@@ -133,9 +133,11 @@ impl Bpe {
             };
             let wins: Vec<bool> = (0..vocabulary.tokens().len()).map(may_come_out).collect();
             model.wins = Some(wins).filter(|wins| *wins != model.builds);
-            let tokens = vocabulary.tokens().iter().enumerate();
-            let exceptions = tokens.filter(|&(index, _)| model.is_exception(index));
-            model.exceptions = exceptions.fold(0, |all, (_, (_, bytes))| all | length_bit(bytes));
+            if model.wins.is_some() {
+                let tokens = vocabulary.tokens().iter().enumerate();
+                let exceptions = tokens.filter(|&(index, _)| model.is_exception(index));
+                model.exceptions = exceptions.fold(0, |all, (_, (_, bytes))| all | length_bit(bytes));
+            }
         }
         Ok(model)
     }
