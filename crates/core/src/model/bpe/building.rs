@@ -77,8 +77,10 @@ impl Ways {
             self.candidates.indices.iter().zip(&self.next).enumerate().filter(|&(place, (&index, &next))| {
                 next != NONE && self.first[index as usize] as usize == place
             });
+        let mut parts = Vec::new();
         heads.map(|(_, (&index, _))| index).any(|index| {
-            let mut parts: Vec<_> = self.of(index as usize).filter_map(|(_, parts)| parts).collect();
+            parts.clear();
+            parts.extend(self.of(index as usize).filter_map(|(_, parts)| parts));
             parts.sort_unstable();
             parts.windows(2).any(|pair| pair[0] == pair[1])
         })
