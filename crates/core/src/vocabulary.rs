@@ -121,7 +121,7 @@ impl Vocabulary {
 
     /// The added token with this id.
     pub fn added_by_id(&self, id: TokenId) -> Option<&AddedToken> {
-        // Most ids are asked for that stand before all of them, and few of them are others.
+        // Most ids are smaller than those of all added tokens.
         let (first, last) = (self.added.first()?, self.added.last()?);
         if !(first.id..=last.id).contains(&id) {
             return None;

@@ -37,7 +37,7 @@ struct Listed {
     tokens: TokenList,
     /// Of each token, as the line is that says it.
     ranks: Vec<TokenId>,
-    lines: Vec<u32>,
+    lines: Vec<usize>,
 }
 
 impl Listed {
@@ -53,7 +53,7 @@ impl Listed {
     }
 
     /// Puts a token; where it is there already, this rank counts, and the line of the other one is returned.
-    fn insert(&mut self, token: &[u8], rank: TokenId, line: u32) -> Option<u32> {
+    fn insert(&mut self, token: &[u8], rank: TokenId, line: usize) -> Option<usize> {
         if let Err(place) = self.tokens.push_new(self.ranks.len() as TokenId, token) {
             self.ranks[place] = rank;
             return Some(std::mem::replace(&mut self.lines[place], line));

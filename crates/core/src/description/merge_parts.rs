@@ -43,18 +43,16 @@ impl Bpe {
 
     /// The parts where each id has one token; `None` where that is not so.
     fn plain_parts<'a>(&'a self, merge: &Merge, added: &'a [AddedToken]) -> Option<Result<MergeParts<'a>>> {
-        let ordinary = |id| {
+        let part = |id, others: &'a [AddedToken]| {
             let tokens = self.tokens.indices_of(id);
+            if tokens.is_empty() {
+                let found = others.binary_search_by_key(&id, |token| token.id).ok();
+                return found.map(|i| others[i].content.as_bytes());
+            }
             (tokens.len() == 1).then(|| self.tokens.bytes(tokens.start))
         };
-        let part = |id| {
-            if self.tokens.index_of(id).is_some() {
-                return ordinary(id);
-            }
-            let found = added.binary_search_by_key(&id, |token| token.id).ok();
-            found.map(|i| added[i].content.as_bytes())
-        };
-        let (left, right, result) = (part(merge.left)?, part(merge.right)?, ordinary(merge.result)?);
+        let (left, right) = (part(merge.left, added)?, part(merge.right, added)?);
+        let result = part(merge.result, &[])?;
         // As the reference has it: so many bytes are left out, whatever they are.
         let rest = right.get(self.prefix().len()..).unwrap_or(right);
         let joins =

@@ -78,14 +78,8 @@ impl TokenList {
     /// # Panics
     /// When the arena would pass 4 GiB; readers bound their sizes before that.
     pub fn push(&mut self, id: TokenId, bytes: &[u8]) {
-        self.append(bytes);
+        append(&mut self.arena, bytes);
         self.put(id);
-    }
-
-    #[inline]
-    fn append(&mut self, bytes: &[u8]) {
-        self.arena.extend_from_slice(bytes);
-        assert!(self.arena.len() <= ARENA_LIMIT, "token arena over 4 GiB");
     }
 
     /// Adds a token as [`Self::push`] does, unless its bytes are there already; then says where.
@@ -104,20 +98,21 @@ impl TokenList {
         match places.entry((arena, offsets), bytes) {
             Entry::Occupied(place) => Err(*place.get() as usize),
             Entry::Vacant(slot) => {
+                append(arena, bytes);
                 slot.insert(narrow(ids.len()));
-                self.append(bytes);
                 self.end(id);
                 Ok(())
             }
         }
     }
 
-    /// Ends a token at the end of all bytes. It is looked for from then on.
+    /// Ends a token at the end of all bytes. Where tokens stand is found anew.
     fn put(&mut self, id: TokenId) {
         self.end(id);
         self.places.take();
     }
 
+    /// As [`Self::put`], of a token whose place is known.
     #[inline]
     fn end(&mut self, id: TokenId) {
         self.offsets.push(narrow(self.arena.len()));
@@ -194,6 +189,7 @@ impl TokenList {
     }
 
     /// The index of an id, by binary search; of several tokens with that id the first.
+    #[inline]
     pub fn index_of(&self, id: TokenId) -> Option<usize> {
         // Nearly all vocabularies are dense from some first id on: try that place first.
         let guess = id.wrapping_sub(*self.ids.first()?) as usize;
@@ -239,10 +235,11 @@ impl TokenList {
     }
 
     /// The indices of all tokens with an id.
+    #[inline]
     pub fn indices_of(&self, id: TokenId) -> Range<usize> {
         let Some(first) = self.index_of(id) else { return 0..0 };
-        let count = self.ids[first..].iter().take_while(|&&other| other == id).count();
-        first..first + count
+        let behind = self.ids[first + 1..].iter().take_while(|&&other| other == id).count();
+        first..first + 1 + behind
     }
 
     /// The first id that several tokens have, with the index of the second of them.
@@ -286,6 +283,12 @@ impl Places {
             |&other| hasher.hash_one(bytes_of(other)),
         )
     }
+}
+
+#[inline]
+fn append(arena: &mut Vec<u8>, bytes: &[u8]) {
+    assert!(bytes.len() <= ARENA_LIMIT - arena.len(), "token arena over 4 GiB");
+    arena.extend_from_slice(bytes);
 }
 
 #[inline]

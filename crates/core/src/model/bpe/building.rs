@@ -56,7 +56,7 @@ impl Ways {
 
     /// The places of those that make this token, ascending, and what they must be joined from.
     #[inline]
-    fn of(&self, index: usize) -> impl Iterator<Item = (u32, Option<(TokenId, TokenId)>)> {
+    fn of(&self, index: usize) -> impl Iterator<Item = (u32, Option<(TokenId, TokenId)>)> + Clone {
         let next = |place: u32| self.next.get(place as usize).copied().filter(|&place| place != NONE);
         let first = Some(self.first[index]).filter(|&place| place != NONE);
         let places = std::iter::successors(first, move |&place| next(place));
@@ -73,18 +73,34 @@ impl Ways {
 
     /// Is the same token made from the same parts twice?
     fn is_listed_twice(&self) -> bool {
+        // Most tokens are made in one way.
         let heads =
             self.candidates.indices.iter().zip(&self.next).enumerate().filter(|&(place, (&index, &next))| {
                 next != NONE && self.first[index as usize] as usize == place
             });
-        let mut parts = Vec::new();
-        heads.map(|(_, (&index, _))| index).any(|index| {
-            parts.clear();
-            parts.extend(self.of(index as usize).filter_map(|(_, parts)| parts));
-            parts.sort_unstable();
-            parts.windows(2).any(|pair| pair[0] == pair[1])
-        })
+        heads
+            .map(|(_, (&index, _))| index)
+            .any(|index| has_equal(self.of(index as usize).filter_map(|(_, parts)| parts)))
     }
+}
+
+/// Items of which more are sorted before they are compared.
+const FEW: usize = 16;
+
+/// Are two of these equal?
+fn has_equal<T: Ord>(items: impl Iterator<Item = T> + Clone) -> bool {
+    if items.clone().nth(FEW).is_none() {
+        let mut rest = items;
+        while let Some(item) = rest.next() {
+            if rest.clone().any(|other| other == item) {
+                return true;
+            }
+        }
+        return false;
+    }
+    let mut items: Vec<T> = items.collect();
+    items.sort_unstable();
+    items.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 /// Merges by what they make.

@@ -14,7 +14,7 @@ use crate::ids::{NO_ID, TokenId, narrow};
 use crate::watch::Ticker;
 
 use super::building::{Candidates, Numbered, find};
-use super::cuts::Cuts;
+use super::cuts::{Borders, Cuts};
 use super::pieces::Out;
 use super::{Scratch, long};
 
@@ -85,11 +85,13 @@ impl Canonical {
             let of = |part: u32| lengths[part as usize];
             lengths.push(if parts == NOT_BUILT { 0 } else { of(parts.0) + of(parts.1) });
         }
-        let products = ids[BYTES as usize..].iter().zip(&parts).filter(|&(_, &parts)| parts != NOT_BUILT);
-        let cuts = Cuts::new(products.filter_map(|(&id, &(left, _))| {
-            let bytes = tokens.bytes(tokens.index_of(id)?);
-            Some((bytes, lengths[left as usize] as usize))
-        }));
+        let mut borders = Borders::new();
+        for (&id, &(left, _)) in
+            ids[BYTES as usize..].iter().zip(&parts).filter(|(_, parts)| **parts != NOT_BUILT)
+        {
+            borders.put_joined(tokens.bytes(tokens.index_of(id)?), lengths[left as usize] as usize);
+        }
+        let cuts = borders.cuts();
         Some((Self { table, ids, lengths, cuts }, builds))
     }
 

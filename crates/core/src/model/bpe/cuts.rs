@@ -76,20 +76,6 @@ impl Unit {
 }
 
 impl Cuts {
-    /// What is cut where none of these tokens has to stay whole: their bytes, and where the first of the two
-    /// tokens ends that each is merged from. These two are among them, or are bytes.
-    pub(super) fn new<'a>(products: impl Iterator<Item = (&'a [u8], usize)>) -> Self {
-        let mut borders = Borders::new();
-        for (token, join) in products {
-            // Of every other place its parts tell the same. Where a character is cut by the join, places around it
-            // look another way than in the parts.
-            let is_plain = token[join - 1].is_ascii() && token[join].is_ascii();
-            let reach = if is_plain { 0 } else { LONGEST - 1 };
-            borders.put(token, join.saturating_sub(reach).max(1)..(join + reach + 1).min(token.len()));
-        }
-        borders.cuts()
-    }
-
     /// The first place behind `from` at which the text may be cut, or its end. `from` is one, too,
     /// or the start.
     #[inline]
@@ -153,8 +139,8 @@ impl Cuts {
     }
 }
 
-/// Where the characters of tokens meet.
-struct Borders {
+/// Where the characters of tokens meet that merging makes.
+pub(super) struct Borders {
     /// As in [`Cuts`].
     bytes: Vec<u64>,
     /// Pairs of whole characters.
@@ -162,8 +148,16 @@ struct Borders {
 }
 
 impl Borders {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { bytes: vec![0; 1 << 10], pairs: Vec::new() }
+    }
+
+    /// Puts those of a token whose two parts meet at `join`. Parts that are not bytes are put, too.
+    pub(super) fn put_joined(&mut self, token: &[u8], join: usize) {
+        // Of every other place the parts tell all that the token would. Where a character goes on behind the join,
+        // places around it look another way than in the parts.
+        let reach = if token[join - 1].is_ascii() { 0 } else { LONGEST - 1 };
+        self.put(token, join.saturating_sub(reach).max(1)..(join + reach + 1).min(token.len()));
     }
 
     /// Puts those of some places inside a token that a text may be cut at, but for this token: the two characters
@@ -187,7 +181,8 @@ impl Borders {
         }
     }
 
-    fn cuts(self) -> Cuts {
+    /// What is cut where none of these tokens has to stay whole.
+    pub(super) fn cuts(self) -> Cuts {
         let Self { bytes, mut pairs } = self;
         pairs.sort_unstable();
         pairs.dedup();
@@ -234,14 +229,12 @@ mod tests {
     proptest! {
         #[test]
         fn joins_tell_of_all_places(joins in prop::collection::vec((0..50_usize, 0..50_usize), 0..40)) {
-            let products = products(&joins);
-            let mut every = Borders::new();
-            for (token, _) in products.iter().filter(|(token, _)| token.len() < 1000) {
+            let (mut every, mut joined) = (Borders::new(), Borders::new());
+            for (token, join) in products(&joins).iter().filter(|(token, _)| token.len() < 1000) {
                 every.put(token, 1..token.len());
+                joined.put_joined(token, *join);
             }
-            let every = every.cuts();
-            let short = products.iter().filter(|(token, _)| token.len() < 1000);
-            let cuts = Cuts::new(short.map(|(token, join)| (&token[..], *join)));
+            let (every, cuts) = (every.cuts(), joined.cuts());
             prop_assert_eq!((cuts.bytes, cuts.chars), (every.bytes, every.chars));
         }
 
