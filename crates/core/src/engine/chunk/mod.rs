@@ -16,7 +16,7 @@ use super::worker::Worker;
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
 use crate::model::bpe::Bpe;
-use crate::pattern::Splitter;
+use crate::pattern::{Plan, Splitter};
 use crate::span::Span;
 
 use self::others::Item;
@@ -71,7 +71,8 @@ impl Engine {
         let worker = &mut *run.worker;
         let start = worker.chunk.end;
         let pretoken = Span::new(start, end);
-        let goes_by_segments = hardly_repeats(pretoken.of(text));
+        // A text that is not split repeats no more than a sentence does.
+        let goes_by_segments = splitter.plan() == Plan::Whole || hardly_repeats(pretoken.of(text));
         let Some(segments) = goes_by_segments.then(|| self.segments(text, pretoken)).flatten() else {
             worker.chunk.work += splitter.work(pretoken.len());
             worker.chunk.put(key_of_long(pretoken.of(text)), end, &worker.learnt);
@@ -156,6 +157,10 @@ impl Engine {
         let chunk = &run.worker.chunk;
         if (is_last || !chunk.has_room()) && !chunk.others.is_settled() {
             asked += self.find_out(text, origins, run)?;
+            // What has nothing to be merged beside is made of its segments, of which most are known.
+            while let Some((number, item)) = run.worker.chunk.others.take_alone() {
+                self.find_out_one(number, item, text, origins, run)?;
+            }
             if let Some(bpe) = self.parts.model.as_bpe() {
                 let Worker { chunk, learnt, .. } = &mut *run.worker;
                 chunk.others.merge(bpe, text, learnt);

@@ -200,6 +200,12 @@ impl Others {
         }
     }
 
+    /// The one of its width that waits to be merged, where there is only one of more than a few bytes.
+    pub(super) fn take_alone(&mut self) -> Option<(usize, Item)> {
+        let waiting = [&mut self.wide, &mut self.widest].into_iter().find(|waiting| waiting.len() == 1)?;
+        waiting.pop().map(|number| (number, self.items[number]))
+    }
+
     /// Merges those that wait.
     pub(super) fn merge(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) {
         self.merge_narrow(bpe, text, learnt);

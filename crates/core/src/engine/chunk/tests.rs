@@ -29,7 +29,7 @@ impl Sink for OneByOne {
     }
 }
 
-/// Bytes, and tokens of two to twenty letters, of which some cannot be merged from others.
+/// Bytes, and tokens of two to twenty letters, of which some cannot be merged from others. No pattern is no split.
 fn engine(pattern: &str, cache_bytes: usize, whole_pretokens: bool) -> Engine {
     let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
     for token in [
@@ -51,7 +51,8 @@ fn engine(pattern: &str, cache_bytes: usize, whole_pretokens: bool) -> Engine {
     let tokens =
         TokenList::from_entries(tokens.into_iter().enumerate().map(|(id, t)| (id as u32, t)).collect());
     let plain = Bpe { whole_pretokens, ..Bpe::plain(Alphabet::Bytes, tokens, Merges::ById) };
-    let mut description = Description::of_bpe(&Split::Pattern(pattern.to_owned()), plain);
+    let split = if pattern.is_empty() { Split::Whole } else { Split::Pattern(pattern.to_owned()) };
+    let mut description = Description::of_bpe(&split, plain);
     description.added_tokens = vec![AddedToken::special(300, "<s>")];
     compile(description).unwrap().with_cache_bytes(Some(cache_bytes))
 }
@@ -85,7 +86,9 @@ fn texts() -> impl Strategy<Value = String> {
 fn a_cache_of_any_size_changes_nothing() {
     let engines: Vec<Engine> = [0, 1000, 30_000, 200_000, 32 << 20]
         .into_iter()
-        .flat_map(|bytes| [r"\S+|\s+", r" ?\S+|\s", "[a-z]+", r"(?=c)|\s"].map(|pattern| (pattern, bytes)))
+        .flat_map(|bytes| {
+            [r"\S+|\s+", r" ?\S+|\s", "[a-z]+", r"(?=c)|\s", ""].map(|pattern| (pattern, bytes))
+        })
         .flat_map(|(pattern, bytes)| [false, true].map(|whole| engine(pattern, bytes, whole)))
         .collect();
     let config = ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() };
@@ -97,6 +100,32 @@ fn a_cache_of_any_size_changes_nothing() {
     for engine in &engines {
         let usage = engine.memory_usage();
         assert!(usage.learnt <= usage.cache_bytes && usage.misses <= usage.lookups, "{usage:?}");
+    }
+}
+
+#[test]
+fn a_text_that_is_not_split_is_known_by_its_segments() {
+    let engine = engine("", 1 << 20, false);
+    agree(&engine, "abc abc qrs tuvwx 中文 bc abc");
+    let before = engine.memory_usage();
+    agree(&engine, "bc abc tuvwx 中文 qrs abc tuvwx");
+    let after = engine.memory_usage();
+    assert_eq!((after.misses, after.learnt), (before.misses, before.learnt));
+}
+
+#[test]
+fn long_pretokens_alone_are_what_they_are_among_others() {
+    for whole in [false, true] {
+        for pattern in [r"\S+|\s", ""] {
+            let engine = engine(pattern, 1 << 20, whole);
+            for length in 1..70 {
+                for part in ["ab", "xabc", "b中文", "cccccccccccccccccccc"] {
+                    let text: String = part.chars().cycle().take(length).collect();
+                    agree(&engine, &text);
+                    agree(&engine, &format!("{text} {text}{text} a"));
+                }
+            }
+        }
     }
 }
 
