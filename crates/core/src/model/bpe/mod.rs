@@ -10,6 +10,7 @@ mod agenda;
 mod building;
 mod canonical;
 mod cuts;
+mod exceptions;
 mod long;
 mod merge;
 mod order;
@@ -32,6 +33,7 @@ use crate::watch::Ticker;
 use super::random::Random;
 use agenda::Chance;
 use canonical::Canonical;
+use exceptions::Exceptions;
 use pieces::{Out, Pieces};
 use symbols::{Chars, Row, Unknown};
 
@@ -55,13 +57,8 @@ pub struct Bpe {
     /// May a pretoken with these bytes become this token at once? Only where that says more:
     /// whole pretokens win over merging, and some are not what it gives.
     wins: Option<Vec<bool>>,
-    /// The lengths of tokens that are none by merging: bit `n` is that of `n` bytes, the highest that of more, too.
-    exceptions: u128,
-}
-
-/// A bit for the length of a token.
-fn length_bit(bytes: &[u8]) -> u128 {
-    1 << bytes.len().min(127)
+    /// Tokens that are none by merging, where there are any.
+    exceptions: Option<Exceptions>,
 }
 
 /// How a pretoken is broken up.
@@ -124,7 +121,7 @@ impl Bpe {
         let (canonical, builds) =
             canonical.map_or((None, None), |(merges, builds)| (Some(Box::new(merges)), Some(builds)));
         let mut model =
-            Self { symbols, canonical, pairs, unknown, builds: Vec::new(), wins: None, exceptions: 0 };
+            Self { symbols, canonical, pairs, unknown, builds: Vec::new(), wins: None, exceptions: None };
         model.builds = builds.unwrap_or_else(|| model.self_building(vocabulary).collect());
         if description.whole_pretokens {
             let may_come_out = |index| match &model.symbols {
@@ -136,7 +133,7 @@ impl Bpe {
             if model.wins.is_some() {
                 let tokens = vocabulary.tokens().iter().enumerate();
                 let exceptions = tokens.filter(|&(index, _)| model.is_exception(index));
-                model.exceptions = exceptions.fold(0, |all, (_, (_, bytes))| all | length_bit(bytes));
+                model.exceptions = Exceptions::of(exceptions.map(|(_, (_, bytes))| bytes));
             }
         }
         Ok(model)
@@ -173,7 +170,7 @@ impl Bpe {
     /// Does merging build every token that a text may become from its bytes, so that the rule for
     /// whole pretokens says nothing new?
     pub fn builds_every_token(&self) -> bool {
-        self.exceptions == 0
+        self.exceptions.is_none()
     }
 
     /// All pairs that merge.
@@ -259,7 +256,8 @@ impl Bpe {
     #[inline]
     pub fn goes_by_segments(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> bool {
         let is_exception = || vocabulary.find_index(pretoken).is_some_and(|index| self.is_exception(index));
-        self.canonical.is_some() && (self.exceptions & length_bit(pretoken) == 0 || !is_exception())
+        let may_be = self.exceptions.as_ref().is_some_and(|exceptions| exceptions.may_hold(pretoken));
+        self.canonical.is_some() && !(may_be && is_exception())
     }
 
     /// Is it a token by the rule for whole pretokens alone?
@@ -404,6 +402,7 @@ impl Bpe {
         self.pairs.get().map_or(0, PairTable::memory)
             + self.canonical.as_ref().map_or(0, |merges| merges.memory())
             + self.builds.capacity()
+            + self.exceptions.as_ref().map_or(0, Exceptions::memory)
             + self.wins.as_ref().map_or(0, Vec::capacity)
             + symbols
     }

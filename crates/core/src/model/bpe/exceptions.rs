@@ -1,0 +1,64 @@
+//! Tokens that are none by merging: a pretoken becomes one of them by the rule for whole pretokens alone.
+//!
+//! There are few, and each long pretoken is asked for, so what is none of them is mostly known by a bit.
+
+/// Bits, as a power of two: most texts have one that no token of some hundred has.
+const BITS: u32 = 14;
+
+/// A filter of some tokens.
+#[derive(Debug)]
+pub(super) struct Exceptions(Box<[u64; 1 << (BITS - 6)]>);
+
+impl Exceptions {
+    /// Those of these tokens, where there are any.
+    pub(super) fn of<'a>(tokens: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
+        let mut filter = None;
+        for token in tokens {
+            let Self(words) = filter.get_or_insert_with(|| Self(Box::new([0; _])));
+            let bit = bit_of(token);
+            words[bit / 64] |= 1 << (bit % 64);
+        }
+        filter
+    }
+
+    /// May it be one of them? Some others may, too.
+    #[inline]
+    pub(super) fn may_hold(&self, pretoken: &[u8]) -> bool {
+        let bit = bit_of(pretoken);
+        self.0[bit / 64] >> (bit % 64) & 1 == 1
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory(&self) -> usize {
+        size_of_val(&*self.0)
+    }
+}
+
+/// By the length and the bytes at both ends.
+#[inline]
+fn bit_of(bytes: &[u8]) -> usize {
+    let (first, last) = match (bytes.first_chunk(), bytes.last_chunk()) {
+        (Some(&first), Some(&last)) => (u64::from_le_bytes(first), u64::from_le_bytes(last)),
+        _ => (bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)), 0),
+    };
+    let mixed =
+        (first ^ last.rotate_left(23) ^ (bytes.len() as u64) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((mixed ^ mixed >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> (64 - BITS)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_is_held_and_little_else() {
+        assert!(Exceptions::of(std::iter::empty()).is_none());
+        let tokens: Vec<String> = (0..500).map(|n| format!("{n}{}", "xyz".repeat(n % 12))).collect();
+        let filter = Exceptions::of(tokens.iter().map(String::as_bytes)).unwrap();
+        assert!(tokens.iter().all(|token| filter.may_hold(token.as_bytes())));
+        let others = (0..10_000).map(|n| format!("{}{n}", "abc".repeat(n % 9)));
+        let held = others.filter(|other| filter.may_hold(other.as_bytes())).count();
+        assert!(held < 500, "{held} of 10,000 are none of them");
+        assert!(filter.memory() > 0 && !filter.may_hold(b""));
+    }
+}
