@@ -6,8 +6,9 @@
 //! that always holds behind them, `(?=)`, is enough.
 //!
 //! regex-syntax 0.8.11, which both engines stand on, makes `b+(?:b|a)` of `b+b|b+a`, which prefers
-//! `bba` to `bb`. It looks at branches that are rows of parts: a capturing group around one of them
-//! is enough, or the assertion, which sends the branches to the engine one by one.
+//! `bba` to `bb`. It looks at branches that are rows of parts, a row alone in a group among them, as
+//! groups are nothing to it: a capturing group around one of the branches is enough, or the
+//! assertion, which sends the branches to the engine one by one.
 //!
 //! Both are put in where the form calls for it, whether or not the parts are equal: they cost a step
 //! of the engine at most and change nothing else.
@@ -58,6 +59,7 @@ struct Row {
     has_bar: bool,
     /// Is there a quantifier or a group in it?
     varies: bool,
+    has_group: bool,
 }
 
 impl Row {
@@ -135,11 +137,11 @@ fn places(pattern: &str) -> Option<Places> {
             Token::Close => {
                 let summary = row.summary();
                 row = open.pop()?;
-                row.varies = true;
+                (row.varies, row.has_group) = (true, true);
                 row.push(summary, end);
             }
             Token::Bar => {
-                if !row.has_bar && row.varies && row.parts.len() > 1 {
+                if !row.has_bar && row.varies && (row.parts.len() > 1 || row.has_group) {
                     places.branches.push((row.from, at));
                 }
                 row.parts.clear();
