@@ -59,7 +59,7 @@ impl Engine {
         split
     }
 
-    /// Puts the pretoken that ends at `end`, or the segments of it.
+    /// Puts the pretoken that ends at `end`, or the segments of it where it hardly repeats.
     fn put_long<S: Sink>(
         &self,
         text: &[u8],
@@ -68,25 +68,36 @@ impl Engine {
         run: &mut Run<'_, '_>,
         sink: &mut S,
     ) -> Result<()> {
-        let worker = &mut *run.worker;
-        let start = worker.chunk.end;
+        let start = run.worker.chunk.end;
         let pretoken = Span::new(start, end);
-        // A text that is not split repeats no more than a sentence does.
-        let goes_by_segments = splitter.plan() == Plan::Whole || hardly_repeats(pretoken.of(text));
-        let Some(segments) = goes_by_segments.then(|| self.segments(text, pretoken)).flatten() else {
-            worker.chunk.work += splitter.work(pretoken.len());
-            worker.chunk.put(key_of_long(pretoken.of(text)), end, &worker.learnt);
-            return Ok(());
-        };
-        worker.chunk.work += splitter.work(0);
-        for (key, span) in segments {
-            let worker = &mut *run.worker;
-            worker.chunk.work += span.len();
-            worker.chunk.put(key, span.end, &worker.learnt);
-            if worker.chunk.is_ripe() {
-                self.take_chunk(text, origins, run, sink, false)?;
+        let (is_whole, hardly_repeats) = (splitter.plan() == Plan::Whole, hardly_repeats(pretoken.of(text)));
+        if (is_whole || hardly_repeats)
+            && let Some(segments) = self.segments(text, pretoken)
+        {
+            run.worker.chunk.work += splitter.work(0);
+            let mut has_long = false;
+            for (key, span) in segments {
+                has_long = span.len() > SHORT && !hardly_repeats;
+                if has_long {
+                    break;
+                }
+                let worker = &mut *run.worker;
+                worker.chunk.work += span.len();
+                worker.chunk.put(key, span.end, &worker.learnt);
+                if worker.chunk.is_ripe() {
+                    self.take_chunk(text, origins, run, sink, false)?;
+                }
             }
+            if !has_long {
+                return Ok(());
+            }
+            // A text that is not split may come again, and this segment would be merged each time. There are not as
+            // many before it as a chunk has room for.
+            run.worker.chunk.begin(start);
         }
+        let worker = &mut *run.worker;
+        worker.chunk.work += splitter.work(pretoken.len());
+        worker.chunk.put(key_of_long(pretoken.of(text)), end, &worker.learnt);
         Ok(())
     }
 
@@ -157,8 +168,8 @@ impl Engine {
         let chunk = &run.worker.chunk;
         if (is_last || !chunk.has_room()) && !chunk.others.is_settled() {
             asked += self.find_out(text, origins, run)?;
-            // What has nothing to be merged beside is made of its segments, of which most are known.
-            while let Some((number, item)) = run.worker.chunk.others.take_alone() {
+            // With nothing to be merged beside, each step would wait for the one before: most of its segments are known.
+            if let Some((number, item)) = run.worker.chunk.others.take_alone() {
                 self.find_out_one(number, item, text, origins, run)?;
             }
             if let Some(bpe) = self.parts.model.as_bpe() {

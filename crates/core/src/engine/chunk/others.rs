@@ -8,7 +8,7 @@
 use tokenmill_kernels::rows::{Narrow, Wide, Widest, Width, wide_row, widest_row};
 use tokenmill_kernels::short_table::{Key, SHORT};
 
-use super::parts::is_kept;
+use super::parts::{is_kept, is_segment};
 use crate::engine::cache::Learnt;
 use crate::engine::encode::{Sink, Wants};
 use crate::error::Result;
@@ -200,10 +200,14 @@ impl Others {
         }
     }
 
-    /// The one of its width that waits to be merged, where there is only one of more than a few bytes.
+    /// Takes out one that waits to be merged as the only one of the longest, where it may have segments.
     pub(super) fn take_alone(&mut self) -> Option<(usize, Item)> {
-        let waiting = [&mut self.wide, &mut self.widest].into_iter().find(|waiting| waiting.len() == 1)?;
-        waiting.pop().map(|number| (number, self.items[number]))
+        let [number] = self.widest[..] else { return None };
+        let item = self.items[number];
+        (!is_segment(item.key)).then(|| {
+            self.widest.clear();
+            (number, item)
+        })
     }
 
     /// Merges those that wait.

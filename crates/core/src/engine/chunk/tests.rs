@@ -114,6 +114,17 @@ fn a_text_that_is_not_split_is_known_by_its_segments() {
 }
 
 #[test]
+fn a_text_that_is_not_split_is_kept_where_a_segment_is_not() {
+    let engine = engine("", 1 << 20, false);
+    let text = format!("abc qrs {} bc abc", "ab".repeat(10));
+    (0..2).for_each(|_| agree(&engine, &text));
+    let before = engine.memory_usage();
+    engine.encode(Text::Str(&text), &Special::Parse, 1, &Unwatched, &mut vec![]).unwrap();
+    let after = engine.memory_usage();
+    assert_eq!((after.misses, after.lookups), (before.misses, before.lookups + 1));
+}
+
+#[test]
 fn long_pretokens_alone_are_what_they_are_among_others() {
     for whole in [false, true] {
         for pattern in [r"\S+|\s", ""] {

@@ -2,7 +2,7 @@
 //!
 //! There are few, and each long pretoken is asked for, so what is none of them is mostly known by a bit.
 
-/// Bits, as a power of two: most texts have one that no token of some hundred has.
+/// Bits, as a power of two: of some hundred tokens nearly all stay clear, and so are those of most other texts.
 const BITS: u32 = 14;
 
 /// A filter of some tokens.

@@ -255,9 +255,9 @@ impl Bpe {
     /// token by the rule for whole pretokens.
     #[inline]
     pub fn goes_by_segments(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> bool {
+        let may_be = || self.exceptions.as_ref().is_some_and(|exceptions| exceptions.may_hold(pretoken));
         let is_exception = || vocabulary.find_index(pretoken).is_some_and(|index| self.is_exception(index));
-        let may_be = self.exceptions.as_ref().is_some_and(|exceptions| exceptions.may_hold(pretoken));
-        self.canonical.is_some() && !(may_be && is_exception())
+        self.canonical.is_some() && !(may_be() && is_exception())
     }
 
     /// Is it a token by the rule for whole pretokens alone?
