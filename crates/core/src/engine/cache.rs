@@ -301,6 +301,13 @@ impl Learnt {
         }
     }
 
+    /// As [`Self::learn`], of what is soon spelled again: where there are many, the second time that it comes.
+    pub(super) fn learn_again(&mut self, key: Key, hash: u64, pretoken: &[u8], ids: &[TokenId]) {
+        if self.passed_over.as_mut().is_none_or(|seen| seen.put(hash)) {
+            self.learn(key, hash, pretoken, ids);
+        }
+    }
+
     /// By how many bits a table may grow, from the most on. Small ones grow fast: what is in them is moved each time, and to
     /// bring the pages of many tables that are soon given up took 2 to 10 % of a first pass over ten megabytes. Fastest while
     /// half of the budget is left, for other workers grow as well, and where much comes back: what does not is hardly kept.

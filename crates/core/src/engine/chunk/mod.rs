@@ -1,5 +1,6 @@
 //! Pretokens by chunks: first the split finds some hundred of them and asks for what is known of
 //! each, then that is taken, when it has had time to come near. What is not known is found out together.
+mod luck;
 mod others;
 mod parts;
 mod single;
@@ -7,7 +8,7 @@ mod single;
 mod tests;
 
 use tokenmill_kernels::rows::{Widest, Width};
-use tokenmill_kernels::short_table::SHORT;
+use tokenmill_kernels::short_table::{Key, SHORT};
 
 use super::Engine;
 use super::cache::{hardly_repeats, key_of_long};
@@ -15,6 +16,7 @@ use super::encode::{Run, Sink, Wants, placed};
 use super::worker::Worker;
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
+use crate::ids::TokenId;
 use crate::model::bpe::Bpe;
 use crate::pattern::{Plan, Splitter};
 use crate::span::Span;
@@ -22,7 +24,7 @@ use crate::span::Span;
 use self::others::Item;
 pub(super) use self::others::Others;
 pub(super) use self::parts::{AHEAD, Chunk};
-use self::parts::{Segments, is_kept, is_segment};
+use self::parts::{Gave, Segments, is_kept, is_segment};
 
 impl Engine {
     /// Splits a text in which no added tokens are and encodes its pretokens, for a sink that asks
@@ -157,10 +159,15 @@ impl Engine {
             if from == length {
                 break;
             }
-            if let Some(hash) = chunk.give_other(from, length, text, learnt) {
-                self.seed.prefetch(hash);
-                if chunk.others.is_ripe() {
-                    asked += self.find_out(text, origins, run)?;
+            let spell = |part: &[u8], key: Key, room: &mut [TokenId]| self.spell_at_once(part, key, room);
+            match chunk.give_other(from, length, text, learnt, spell) {
+                Gave::Known => {}
+                Gave::Spelled(ids) => (alone, asked) = (alone + ids, asked + 1),
+                Gave::Nothing(hash) => {
+                    self.seed.prefetch(hash);
+                    if chunk.others.is_ripe() {
+                        asked += self.find_out(text, origins, run)?;
+                    }
                 }
             }
             from += 1;
@@ -182,6 +189,18 @@ impl Engine {
         let saved = if asked > length / 8 { (chunk.waiting - before - alone) / 2 } else { asked };
         learnt.note(length, asked, saved);
         Ok(())
+    }
+
+    /// Puts the ids of a part into `room`, which is as long, where that takes less than to look further; says how many
+    /// they are.
+    #[inline(never)]
+    fn spell_at_once(&self, part: &[u8], key: Key, room: &mut [TokenId]) -> Option<usize> {
+        if part.iter().take(2).all(u8::is_ascii) {
+            return None;
+        }
+        let bpe = self.parts.model.as_bpe()?;
+        let count = bpe.spell_islands(part, room)?;
+        (is_segment(key) || bpe.goes_by_segments(part, &self.parts.vocabulary)).then_some(count)
     }
 
     /// Looks into the seed for those parts that wait for it. What does not stand there the model is asked for, now or

@@ -4,6 +4,7 @@ use tokenmill_kernels::cpu::{self, Level};
 use tokenmill_kernels::short_table::parts::Part;
 use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
 
+use super::luck::Luck;
 use super::others::Others;
 use crate::engine::cache::Learnt;
 use crate::ids::TokenId;
@@ -37,6 +38,16 @@ pub(super) fn is_segment(key: Key) -> bool {
 #[inline]
 pub(super) fn is_kept(key: Key) -> bool {
     key & !IS_SEGMENT != 0
+}
+
+/// What was given of a part.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Gave {
+    Known,
+    /// So many ids that were not known.
+    Spelled(usize),
+    /// It is among the others; its hash.
+    Nothing(u64),
 }
 
 /// The segments of a long pretoken: the key of each, and where in the text it ends. One that is too
@@ -93,6 +104,7 @@ pub(in super::super) struct Chunk {
     /// What is brought near while pretokens are put: the rest of the text, and what comes behind it.
     rest: Ahead,
     behind: Ahead,
+    luck: Luck,
     /// Ids that were not given out yet, and so many of them, and those that belong between these.
     ids: [TokenId; IDS],
     pub(super) waiting: usize,
@@ -110,6 +122,7 @@ impl Default for Chunk {
             work: 0,
             rest: Ahead::default(),
             behind: Ahead::default(),
+            luck: Luck::default(),
             ids: [0; IDS],
             waiting: 0,
             others: Others::default(),
@@ -180,29 +193,52 @@ impl Chunk {
         given.parts
     }
 
-    /// Puts the ids of such a one behind those, or puts it among the others; its hash where nothing is known of it.
+    /// Puts the ids of such a one behind those, or puts it among the others.
+    ///
+    /// One that is new may be spelled at once: `spell` puts its ids into a room that is as long as it, and says how many.
     pub(super) fn give_other(
         &mut self,
         at: usize,
         length: usize,
         text: &[u8],
-        learnt: &Learnt,
-    ) -> Option<u64> {
+        learnt: &mut Learnt,
+        spell: impl FnOnce(&[u8], Key, &mut [TokenId]) -> Option<usize>,
+    ) -> Gave {
         let (Part { key, hash, .. }, span) = (self.parts[at], self.span(at));
+        let part = span.of(text);
+        // Those behind it need their room.
+        let has_room = |together: usize| together + (length - at) * INLINE < IDS;
         let value = if is_kept(key) { learnt.get(key, hash) } else { None };
-        let Some(ids) = value.as_ref().and_then(|value| learnt.ids_of(value, span.of(text))) else {
+        let Some(ids) = value.as_ref().and_then(|value| learnt.ids_of(value, part)) else {
+            let end = self.waiting + part.len();
+            if has_room(end)
+                && self.luck.tries()
+                && let Some(count) = spell(part, key, &mut self.ids[self.waiting..end])
+            {
+                self.luck.had();
+                let ids = &self.ids[self.waiting..end][..count];
+                // Bytes alone are spelled about as fast as they are looked up.
+                let is_bare = count == part.len() && count > INLINE;
+                match self.luck.is_streak() {
+                    _ if !is_kept(key) => {}
+                    true if is_bare => {}
+                    true => learnt.learn_again(key, hash, part, ids),
+                    false => learnt.learn(key, hash, part, ids),
+                }
+                self.waiting += count;
+                return Gave::Spelled(count);
+            }
             self.others.put(key, hash, span, self.waiting);
-            return Some(hash);
+            return Gave::Nothing(hash);
         };
         let together = self.waiting + ids.len();
-        // Those behind it need their room.
-        if together + (length - at) * INLINE < IDS {
+        if has_room(together) {
             self.ids[self.waiting..together].copy_from_slice(ids);
             self.waiting = together;
         } else {
             self.others.put_known(span, self.waiting, ids);
         }
-        None
+        Gave::Known
     }
 
     /// Puts one more. There is room for it.

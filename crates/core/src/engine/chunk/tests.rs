@@ -45,6 +45,10 @@ fn engine(pattern: &str, cache_bytes: usize, whole_pretokens: bool) -> Engine {
         "中",
         "中文",
         "文字中文字中",
+        "ж",
+        "жж",
+        "яжя",
+        "\u{10007}\u{10007}",
     ] {
         tokens.push(token.as_bytes().to_vec());
     }
@@ -75,6 +79,7 @@ fn texts() -> impl Strategy<Value = String> {
         6 => "[ab c]{1,4}",
         2 => "[abc]{1,40}",
         2 => "[ab中文字é]{1,30}",
+        2 => "[жя\u{10000}-\u{10040} ]{1,30}",
         1 => "[a-z ]{1,6}",
         1 => prop::sample::select(vec!["<s>", "é中", "\u{1F600}", "\n", "cccccccccccccccccccc", "zzzzz"]).prop_map(str::to_owned),
         1 => (prop::sample::select(vec!["a", "ab", "c", " "]), 10..300_usize).prop_map(|(part, n)| part.repeat(n)),
@@ -137,6 +142,29 @@ fn long_pretokens_alone_are_what_they_are_among_others() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn what_stays_the_bytes_that_it_is_takes_no_room_from_what_repeats() {
+    for whole in [false, true] {
+        let engine = engine(r"\S+|\s", 1 << 20, whole);
+        let words = |from: u32| -> Vec<String> {
+            let letter = |n| char::from_u32(0x10000 + n).unwrap();
+            (from..from + 30_000).map(|n| [letter(n % 199), letter(n / 199)].iter().collect()).collect()
+        };
+        agree(&engine, &words(0)[..300].join(" "));
+        let before = engine.memory_usage();
+        agree(&engine, &words(300).join(" "));
+        let after = engine.memory_usage();
+        assert_eq!(after.learnt, before.learnt);
+        // Among others they are kept.
+        let engine = self::engine(r"\S+|\s", 1 << 20, whole);
+        let mixed: Vec<String> = words(0)[..40].iter().map(|word| format!("{word} qxyzqxyz")).collect();
+        agree(&engine, &mixed.join(" "));
+        let before = engine.memory_usage();
+        agree(&engine, &mixed.join(" "));
+        assert_eq!(engine.memory_usage().misses, before.misses);
     }
 }
 

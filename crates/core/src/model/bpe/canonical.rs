@@ -15,6 +15,7 @@ use crate::watch::Ticker;
 
 use super::building::{Candidates, Numbered, find};
 use super::cuts::{Borders, Cuts};
+use super::islands::Islands;
 use super::pieces::Out;
 use super::{Scratch, long};
 
@@ -32,6 +33,7 @@ pub(super) struct Canonical {
     /// The bytes of each symbol; 0 for one that is not built.
     pub(super) lengths: Vec<u32>,
     pub(super) cuts: Cuts,
+    islands: Islands,
 }
 
 impl Canonical {
@@ -85,14 +87,16 @@ impl Canonical {
             let of = |part: u32| lengths[part as usize];
             lengths.push(if parts == NOT_BUILT { 0 } else { of(parts.0) + of(parts.1) });
         }
-        let mut borders = Borders::new();
+        let (mut borders, mut islands) = (Borders::new(), Islands::new());
         for (&id, &(left, _)) in
             ids[BYTES as usize..].iter().zip(&parts).filter(|(_, parts)| **parts != NOT_BUILT)
         {
-            borders.put_joined(tokens.bytes(tokens.index_of(id)?), lengths[left as usize] as usize);
+            let (token, join) = (tokens.bytes(tokens.index_of(id)?), lengths[left as usize] as usize);
+            borders.put_joined(token, join);
+            islands.put_joined(token, join);
         }
         let cuts = borders.cuts();
-        Some((Self { table, ids, lengths, cuts }, builds))
+        Some((Self { table, ids, lengths, cuts, islands }, builds))
     }
 
     /// Puts the ids of a pretoken behind what is there.
@@ -117,6 +121,12 @@ impl Canonical {
             }
         }
         Ok(())
+    }
+
+    /// As [`Islands::spell`].
+    #[inline]
+    pub(super) fn spell_islands(&self, text: &[u8], room: &mut [TokenId]) -> Option<usize> {
+        self.islands.spell(text, &self.table, &self.ids, room)
     }
 
     /// Puts the ids of up to [`TOGETHER`] pretokens behind what is there, one pretoken after the other; how many of
@@ -159,7 +169,10 @@ impl Canonical {
 
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
-        self.table.memory() + 4 * (self.ids.capacity() + self.lengths.capacity()) + self.cuts.memory()
+        self.table.memory()
+            + 4 * (self.ids.capacity() + self.lengths.capacity())
+            + self.cuts.memory()
+            + self.islands.memory()
     }
 }
 

@@ -11,6 +11,7 @@ mod building;
 mod canonical;
 mod cuts;
 mod exceptions;
+mod islands;
 mod long;
 mod merge;
 mod order;
@@ -236,6 +237,15 @@ impl Bpe {
         ids: &mut Vec<TokenId>,
     ) -> [usize; TOGETHER] {
         self.canonical.as_ref().map_or([0; TOGETHER], |merges| merges.encode_together::<W>(segments, ids))
+    }
+
+    /// Puts the ids of a segment into `room`, which is at least as long, where it falls into short [islands](islands);
+    /// says how many they are.
+    ///
+    /// Cost: linear, up to the first long one.
+    #[inline]
+    pub fn spell_islands(&self, segment: &[u8], room: &mut [TokenId]) -> Option<usize> {
+        self.canonical.as_ref()?.spell_islands(segment, room)
     }
 
     /// Where the next segment of a pretoken ends: the first place behind `from` that nothing is

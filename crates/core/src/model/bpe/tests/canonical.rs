@@ -179,6 +179,12 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
     }
     prop_assert_eq!(&joined, &want);
     let Some(merges) = &compiled.model.canonical else { return Ok(()) };
+    for part in [text, &text[text.len() / 2..], &text[..text.len().min(6)]] {
+        let mut room = vec![7; part.len()];
+        if let Some(count) = compiled.model.spell_islands(part, &mut room) {
+            prop_assert_eq!(&room[..count], compiled.naive(part));
+        }
+    }
     if text.len() <= Narrow::LONGEST {
         check_together::<Narrow>(compiled, text, |row| key_at(row, 0, row.len()))?;
     }
@@ -349,4 +355,21 @@ fn texts_are_cut_where_no_token_goes_on() {
     assert_eq!(cuts("中文"), [3, 6]);
     assert_eq!(cuts("\u{e9}x\u{e9}"), [3, 5]);
     assert_eq!(cuts(""), [0usize; 0]);
+}
+
+#[test]
+fn islands_are_spelled_up_to_one_in_which_too_many_bytes_may_merge() {
+    let model = by_id(&["ж", "жд", "ab", "bc", "cd", "de"]).model;
+    let spelled = |text: &str| {
+        let mut room = [0; 40];
+        model.spell_islands(text.as_bytes(), &mut room).map(|count| room[..count].to_vec())
+    };
+    let [ж, ab] = [256, 258];
+    assert_eq!(spelled(""), Some(vec![]));
+    assert_eq!(spelled("я\u{10000}"), Some("я\u{10000}".bytes().map(u32::from).collect()));
+    assert_eq!(spelled("яжя"), Some(vec![0xD1, 0x8F, ж, 0xD1, 0x8F]));
+    assert_eq!(spelled("abcd"), Some(vec![ab, 260]));
+    assert_eq!(spelled("xabx"), Some(vec![u32::from(b'x'), ab, u32::from(b'x')]));
+    assert_eq!(spelled("abcde"), None);
+    assert_eq!(spelled("яabcde"), None);
 }
