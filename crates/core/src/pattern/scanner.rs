@@ -373,14 +373,17 @@ impl Literals {
         {
             return None;
         }
-        self.texts.iter().find_map(|text| {
-            text.iter().try_fold(at, |at, choices| {
-                if at >= bytes.len() {
-                    return None;
-                }
-                let (code_point, width) = atoms::decode(bytes, at);
-                choices.iter().any(|&c| u32::from(c) == code_point).then_some(at + width)
-            })
+        self.texts.iter().find_map(|text| Self::end_of(text, bytes, at))
+    }
+
+    /// Where one of the texts ends, if it is what begins at `at`.
+    pub(super) fn end_of(text: &[Vec<char>], bytes: &[u8], at: usize) -> Option<usize> {
+        text.iter().try_fold(at, |at, choices| {
+            if at >= bytes.len() {
+                return None;
+            }
+            let (code_point, width) = atoms::decode(bytes, at);
+            choices.iter().any(|&c| u32::from(c) == code_point).then_some(at + width)
         })
     }
 

@@ -15,6 +15,8 @@ pub(super) struct Found {
     pub(super) starts: u64,
     /// Characters in a pretoken that may end elsewhere.
     pub(super) doubts: u64,
+    /// Characters that would be in doubt if a look at the text did not settle them: as [`Contractions`](super::Contractions) has them.
+    pub(super) contractions: u64,
     /// What became of the boundary that the blocks before left open.
     pub(super) open: Open,
     /// The character whose boundary is left open here; none in most blocks.
@@ -113,8 +115,11 @@ impl Carry {
 
         let leads = planes[LEAD];
         let both = upper & lower;
-        let mut doubts = starts & leads & ahead(words, next_words, 1) & rules.literal;
-        doubts |= words & ahead(leads, next.planes[LEAD], 1) & ahead(words, next_words, 2) & rules.suffix;
+        let mut contractions = starts & leads & ahead(words, next_words, 1) & rules.literal;
+        contractions |=
+            words & ahead(leads, next.planes[LEAD], 1) & ahead(words, next_words, 2) & rules.suffix;
+        let mut doubts = contractions & !rules.settled;
+        contractions &= rules.settled;
         doubts |= only_upper & behind(both, self.both) & rules.case;
         let shared = planes[OTHER] & words;
         doubts |= other & ahead(shared, next.planes[OTHER] & next_words, 1);
@@ -131,7 +136,7 @@ impl Carry {
         self.tail = tail;
         self.blank = blank;
         self.blank_newline = newline & blank;
-        Found { starts, doubts, open: lines.open, opened: lines.opened }
+        Found { starts, doubts, contractions, open: lines.open, opened: lines.opened }
     }
 
     #[inline]

@@ -10,15 +10,17 @@
 //! a match that starts there ends at its next boundary, unless a doubt is marked in between. Where one is,
 //! the arms are run from the boundary before it, match by match, until one ends at a boundary of
 //! the algebra, from which the property holds again. So only what is rare and hard to say in
-//! words of bits (contractions, some changes of case) costs time, and nothing is approximate.
+//! words of bits (some contractions and changes of case) costs time, and nothing is approximate.
 mod algebra;
 mod blocks;
+mod contractions;
 mod rules;
 mod walk;
 
 use tokenmill_kernels::planes::AsciiClasses;
 use tokenmill_kernels::planes::characters::CharacterClasses;
 
+use self::contractions::Contractions;
 use self::rules::Rules;
 use self::walk::Walk;
 pub use self::walk::WalkRoom;
@@ -51,6 +53,7 @@ pub(super) mod plane {
 #[derive(Debug)]
 pub(super) struct Planes {
     rules: Rules,
+    contractions: Option<Contractions>,
     ascii: AsciiClasses,
     characters: CharacterClasses,
     /// The class byte of each atom; as many as a byte has values, so that none needs a check.
@@ -63,7 +66,9 @@ const SHORT: usize = 24;
 impl Planes {
     /// `None` where the arms are not of the family.
     pub(super) fn new(atoms: &impl Atoms, arms: &[Arm]) -> Option<Self> {
-        let (rules, members) = rules::of(atoms, arms)?;
+        let (mut rules, members) = rules::of(atoms, arms)?;
+        let contractions = rules::contractions(atoms, arms, members[plane::UPPER] | members[plane::LOWER]);
+        rules.settled = rules::mask(contractions.is_some());
         let mut classes = [0; 256];
         for (atom, classes) in classes.iter_mut().enumerate().take(MAX_ATOMS) {
             let within = members.iter().enumerate().filter(|(_, set)| *set >> atom & 1 == 1);
@@ -72,7 +77,7 @@ impl Planes {
         let ascii = std::array::from_fn(|byte| classes[usize::from(atoms.ascii()[byte])]);
         let ascii = AsciiClasses::new(ascii);
         let characters = CharacterClasses::new(|code_point| classes[usize::from(atoms.of(code_point))]);
-        Some(Self { rules, ascii, characters, classes })
+        Some(Self { rules, contractions, ascii, characters, classes })
     }
 
     /// Is `text` long enough?

@@ -12,6 +12,7 @@
 //! Each refusal below is a form for which the algebra would not be exact.
 use tokenmill_kernels::planes::PLANES;
 
+use super::contractions::Contractions;
 use super::plane;
 use crate::pattern::arms::{Arm, Case, Literals, Run};
 use crate::pattern::atoms::{AtomSet, Atoms};
@@ -40,6 +41,8 @@ pub(super) struct Rules {
     pub(super) literal: u64,
     /// A literal may follow a word.
     pub(super) suffix: u64,
+    /// A look at the text settles both.
+    pub(super) settled: u64,
     /// The most characters of a number; 0 for any.
     pub(super) longest_number: usize,
 }
@@ -64,7 +67,7 @@ struct Words<'a> {
     suffix: Option<&'a Literals>,
 }
 
-fn mask(holds: bool) -> u64 {
+pub(super) fn mask(holds: bool) -> u64 {
     if holds { u64::MAX } else { 0 }
 }
 
@@ -130,6 +133,7 @@ pub(super) fn of(atoms: &impl Atoms, arms: &[Arm]) -> Option<(Rules, Members)> {
         through_newline: mask(through_newline),
         literal: mask(!parts.literals.is_empty()),
         suffix: mask(words.suffix.is_some()),
+        settled: 0,
         longest_number,
     };
     let mut members = Members::default();
@@ -142,6 +146,27 @@ pub(super) fn of(atoms: &impl Atoms, arms: &[Arm]) -> Option<(Rules, Members)> {
     members[plane::LEAD] = lead;
     members[plane::EXTRA] = extra;
     Some((rules, members))
+}
+
+/// The contractions of a pattern of the family, with these words: literals before everything else or, where there are none,
+/// behind words.
+pub(super) fn contractions(atoms: &impl Atoms, arms: &[Arm], body: AtomSet) -> Option<Contractions> {
+    let mut literals = arms.iter().filter_map(|arm| match arm {
+        Arm::Literal(literals) => Some(literals),
+        _ => None,
+    });
+    let suffix = arms.iter().find_map(|arm| match arm {
+        Arm::Run(Run { suffix, .. }) | Arm::Case(Case { suffix, .. }) => suffix.as_ref(),
+        _ => None,
+    });
+    let first = literals.next();
+    let is_first = matches!(arms.first(), Some(Arm::Literal(_)));
+    let (literals, is_suffix) = match (first, literals.next(), suffix) {
+        (Some(first), None, None) if is_first => (first, false),
+        (None, None, Some(suffix)) => (suffix, true),
+        _ => return None,
+    };
+    Contractions::new(atoms, literals.clone(), is_suffix, body)
 }
 
 /// Does white space go through its last line end? `None` where its rules are others.

@@ -137,7 +137,12 @@ impl<'a, A: Atoms> Walk<'a, A> {
             return;
         }
         self.blocks.next_into(next);
-        let found = self.carry.boundaries(&self.planes.rules, block.words(), next.words());
+        let mut found = self.carry.boundaries(&self.planes.rules, block.words(), next.words());
+        if found.contractions != 0
+            && let Some(contractions) = &self.planes.contractions
+        {
+            contractions.settle(self.text, block, self.blocks.level(), &mut found);
+        }
         if found.open == Open::Holds && self.open > self.last {
             self.push(self.open);
         }

@@ -277,7 +277,7 @@ fn edgy_text(characters: std::ops::Range<usize>) -> impl Strategy<Value = String
         8 => prop::sample::select(plain).prop_map(String::from),
         2 => (prop::sample::select(&EDGES[..]), 2..70_usize).prop_map(|(c, n)| String::from(c).repeat(n)),
         4 => prop::sample::select(
-            &["'s", "'LL", "'ſ", "\r\n", "  ", " a", "\n\n", "don't", "HTTPServer", "!\n/", " \n "][..]
+            &["'s", "'LL", "'ſ", "'s's", "it's", "'re", "\r\n", "  ", " a", "\n\n", "don't", "HTTPServer", "!\n/", " \n "][..]
         ).prop_map(str::to_owned),
         1 => any::<char>().prop_map(String::from),
     ];
