@@ -30,19 +30,27 @@ const READ: usize = 16;
 
 impl ShortTable {
     /// Makes the parts of a text that begin at `start` and end at `ends`, up to the first one that is too long for a
-    /// key, as many as there is room for in `parts`, and asks for their buckets; says how many.
+    /// key, as many as there is room for in `parts`, and asks for their buckets; says how many. All keys have the bits of `mark`, too.
     ///
     /// # Panics
     /// Where they do not end behind each other, within the text.
     #[inline]
-    pub fn ask(&self, level: Level, text: &[u8], start: usize, ends: &[usize], parts: &mut [Part]) -> usize {
+    pub fn ask(
+        &self,
+        level: Level,
+        text: &[u8],
+        start: usize,
+        ends: &[usize],
+        mark: Key,
+        parts: &mut [Part],
+    ) -> usize {
         match level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 | Level::Avx512 if level.is_available() => {
                 // SAFETY: the features of the level were found to be there in this very arm.
-                unsafe { ask_x86(self, text, start, ends, parts) }
+                unsafe { ask_x86(self, text, start, ends, mark, parts) }
             }
-            _ => ask(self, text, start, ends, parts),
+            _ => ask(self, text, start, ends, mark, parts),
         }
     }
 
@@ -97,8 +105,15 @@ fn entries_with_x86(keys: &[Key; 2], key: &Key) -> u32 {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn ask_x86(table: &ShortTable, text: &[u8], start: usize, ends: &[usize], parts: &mut [Part]) -> usize {
-    ask(table, text, start, ends, parts)
+fn ask_x86(
+    table: &ShortTable,
+    text: &[u8],
+    start: usize,
+    ends: &[usize],
+    mark: Key,
+    parts: &mut [Part],
+) -> usize {
+    ask(table, text, start, ends, mark, parts)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -109,7 +124,14 @@ fn give_x86(table: &ShortTable, parts: &[Part], apart: &[u32], out: &mut [u32]) 
 
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the features of the caller are for these lines")]
-fn ask(table: &ShortTable, text: &[u8], mut start: usize, ends: &[usize], parts: &mut [Part]) -> usize {
+fn ask(
+    table: &ShortTable,
+    text: &[u8],
+    mut start: usize,
+    ends: &[usize],
+    mark: Key,
+    parts: &mut [Part],
+) -> usize {
     // So many places of the text are followed by enough bytes.
     let places = (text.len() + 1).saturating_sub(READ);
     for (count, (part, &end)) in parts.iter_mut().zip(ends).enumerate() {
@@ -126,6 +148,7 @@ fn ask(table: &ShortTable, text: &[u8], mut start: usize, ends: &[usize], parts:
             assert!(end <= text.len(), "parts end within the text");
             last_key(text, start, length)
         };
+        let key = key | mark;
         let hash = hash(key);
         prefetch(std::slice::from_ref(table.bucket(hash)), 0);
         *part = Part { key, hash, end };
@@ -215,10 +238,11 @@ mod tests {
             known in prop::collection::vec(prop_oneof![4 => 0..=3_u16, 1 => 4..20_u16], 60),
             room in 0..70_usize,
             more in 0..100_usize,
+            mark in prop::sample::select(&[0, 0x40_u128 << 120][..]),
         ) {
             let ends: Vec<usize> = lengths.iter().scan(0, |end, length| { *end += length; Some(*end) }).collect();
             let text: Vec<u8> = letters.into_iter().cycle().take(ends.last().unwrap_or(&0) + behind).collect();
-            let keys = keys_of(&text, &ends);
+            let keys: Vec<Key> = keys_of(&text, &ends).into_iter().map(|key| key | mark).collect();
             let mut table = ShortTable::new(bits);
             let mut apart = vec![];
             for (number, (&key, &count)) in (0..).zip(keys.iter().zip(&known)) {
@@ -240,7 +264,7 @@ mod tests {
             };
             for level in cpu::available() {
                 let mut parts = vec![Part::default(); room];
-                let count = table.ask(level, &text, 0, &ends, &mut parts);
+                let count = table.ask(level, &text, 0, &ends, mark, &mut parts);
                 prop_assert_eq!(count, keys.len().min(room), "{}", level);
                 for (part, (&key, &end)) in parts[..count].iter().zip(keys.iter().zip(&ends)) {
                     prop_assert_eq!((part.key, part.hash, part.end), (key, hash(key), end));
@@ -265,13 +289,13 @@ mod tests {
     #[test]
     #[should_panic(expected = "behind each other")]
     fn parts_that_go_back_are_none() {
-        ShortTable::new(1).ask(Level::Portable, &[0; 40], 8, &[10, 9], &mut [Part::default(); 2]);
+        ShortTable::new(1).ask(Level::Portable, &[0; 40], 8, &[10, 9], 0, &mut [Part::default(); 2]);
     }
 
     #[test]
     #[should_panic(expected = "within the text")]
     fn parts_beyond_the_text_are_none() {
-        ShortTable::new(1).ask(Level::Portable, &[0; 9], 0, &[4, 10], &mut [Part::default(); 2]);
+        ShortTable::new(1).ask(Level::Portable, &[0; 9], 0, &[4, 10], 0, &mut [Part::default(); 2]);
     }
 
     #[test]

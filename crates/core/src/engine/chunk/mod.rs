@@ -74,19 +74,16 @@ impl Engine {
         let pretoken = Span::new(start, end);
         let (is_whole, hardly_repeats) = (splitter.plan() == Plan::Whole, hardly_repeats(pretoken.of(text)));
         if (is_whole || hardly_repeats)
-            && let Some(segments) = self.segments(text, pretoken)
+            && let Some(mut segments) = self.segments(text, pretoken)
         {
             run.worker.chunk.work += splitter.work(0);
             let mut has_long = false;
-            for (key, span) in segments {
-                has_long = span.len() > SHORT && !hardly_repeats;
-                if has_long {
-                    break;
-                }
-                let worker = &mut *run.worker;
-                worker.chunk.work += span.len();
-                worker.chunk.put(key, span.end, &worker.learnt);
-                if worker.chunk.is_ripe() {
+            while !has_long
+                && let Worker { chunk, learnt, .. } = &mut *run.worker
+                && let Some(is_long) = chunk.put_segments(text, &mut segments, learnt)
+            {
+                has_long = is_long && !hardly_repeats;
+                if !has_long && run.worker.chunk.is_ripe() {
                     self.take_chunk(text, origins, run, sink, false)?;
                 }
             }

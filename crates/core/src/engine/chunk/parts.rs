@@ -26,6 +26,9 @@ const ASIDE: usize = 2 * LENGTH;
 /// beyond a page.
 pub(in super::super) const AHEAD: usize = 2 << 10;
 
+/// Segments that are put together.
+const TOGETHER: usize = 32;
+
 /// In the key of a segment of a long pretoken, where a pretoken with the same bytes may have other ids.
 const IS_SEGMENT: Key = 0x40 << 120;
 
@@ -67,6 +70,16 @@ impl<'a> Segments<'a> {
     pub(super) fn new(bpe: &'a Bpe, text: &'a [u8], pretoken: Span) -> Self {
         let mark = if bpe.segments_are_pretokens() { 0 } else { IS_SEGMENT };
         Self { bpe, pretokens: &text[..pretoken.end], text, mark, from: pretoken.start }
+    }
+}
+
+impl Segments<'_> {
+    /// Where the next segments end, as many as there is room for in `ends`: they are passed over.
+    #[inline]
+    fn next_ends<'a>(&mut self, ends: &'a mut [usize]) -> &'a [usize] {
+        let count = self.bpe.next_cuts(self.pretokens, self.from, ends);
+        self.from = if count > 0 { ends[count - 1] } else { self.from };
+        &ends[..count]
     }
 }
 
@@ -175,12 +188,41 @@ impl Chunk {
     #[inline]
     pub(super) fn put_short(&mut self, text: &[u8], ends: &[usize], learnt: &Learnt) -> usize {
         let room = &mut self.parts[self.length..];
-        let count = learnt.table().ask(self.level, text, self.end, ends, room);
+        let count = learnt.table().ask(self.level, text, self.end, ends, 0, room);
         if let Some(last) = count.checked_sub(1) {
             self.reach(ends[last]);
         }
         self.length += count;
         count
+    }
+
+    /// Puts the next segments of a pretoken, as many as there is room for and at most up to one that is not kept. `None` at its end,
+    /// else whether it came to such a one.
+    pub(super) fn put_segments(
+        &mut self,
+        text: &[u8],
+        segments: &mut Segments<'_>,
+        learnt: &Learnt,
+    ) -> Option<bool> {
+        let mut ends = [0; TOGETHER];
+        let room = &mut self.parts[self.length..];
+        let wanted = room.len().min(TOGETHER);
+        let ends = segments.next_ends(&mut ends[..wanted]);
+        if ends.is_empty() {
+            return None;
+        }
+        let start = self.end;
+        let count = learnt.table().ask(self.level, text, start, ends, segments.mark, room);
+        self.length += count;
+        if let Some(last) = count.checked_sub(1) {
+            self.reach(ends[last]);
+        }
+        if let Some(&end) = ends.get(count) {
+            segments.from = end;
+            self.put(IS_SEGMENT, end, learnt);
+        }
+        self.work += self.end - start;
+        Some(count < ends.len())
     }
 
     /// Puts what is known of the parts from `from` to `length` behind the ids that wait, up to the first one whose ids

@@ -110,6 +110,33 @@ impl Cuts {
         text.len()
     }
 
+    /// As [`Self::next`], of as many as there is room for in `ends`; says how many.
+    #[inline]
+    pub(super) fn next_ones(&self, text: &[u8], from: usize, ends: &mut [usize]) -> usize {
+        let (mut from, mut count) = (from, 0);
+        'segments: while count < ends.len() && from < text.len() {
+            let (mut left, _) = Unit::first(&text[from..]);
+            let mut at = from + left.length;
+            // From a cut the character behind it need not be read again.
+            while left.length > 1 && at < text.len() && !continues(text[at]) {
+                let (right, _) = Unit::first(&text[at..]);
+                if self.may_cut(left, right, text[at - 1], text[at]) {
+                    (ends[count], from) = (at, at);
+                    count += 1;
+                    if count == ends.len() {
+                        break 'segments;
+                    }
+                }
+                at += right.length;
+                left = right;
+            }
+            from = self.next(text, from);
+            ends[count] = from;
+            count += 1;
+        }
+        count
+    }
+
     #[inline]
     fn may_cut(&self, left: Unit, right: Unit, before: u8, after: u8) -> bool {
         if self.is_joined(before, after) {

@@ -261,6 +261,19 @@ impl Bpe {
         }
     }
 
+    /// As [`Self::next_cut`], of as many segments as there is room for in `ends`; says how many.
+    #[inline]
+    pub fn next_cuts(&self, pretoken: &[u8], from: usize, ends: &mut [usize]) -> usize {
+        match (&self.canonical, ends) {
+            (Some(merges), ends) => merges.cuts.next_ones(pretoken, from, ends),
+            (None, [end, ..]) if from < pretoken.len() => {
+                *end = pretoken.len();
+                1
+            }
+            (None, _) => 0,
+        }
+    }
+
     /// Is a pretoken its segments joined? Not where nothing is known of cuts, nor where it is a
     /// token by the rule for whole pretokens.
     #[inline]

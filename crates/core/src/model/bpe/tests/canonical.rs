@@ -178,6 +178,17 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
         at = cut;
     }
     prop_assert_eq!(&joined, &want);
+    for room in [1, 3, text.len()] {
+        let (mut ends, mut from) = (vec![0; room], 0);
+        while from < text.len() {
+            let count = compiled.model.next_cuts(text, from, &mut ends);
+            prop_assert!((1..=room).contains(&count));
+            for &end in &ends[..count] {
+                prop_assert_eq!(end, compiled.model.next_cut(text, from));
+                from = end;
+            }
+        }
+    }
     let Some(merges) = &compiled.model.canonical else { return Ok(()) };
     for part in [text, &text[text.len() / 2..], &text[..text.len().min(6)]] {
         let mut room = vec![7; part.len()];
