@@ -196,8 +196,8 @@ impl Chunk {
         count
     }
 
-    /// Puts the next segments of a pretoken, as many as there is room for and at most up to one that is not kept. `None` at its end,
-    /// else whether it came to such a one.
+    /// Puts the next segments of a pretoken, as many as there is room for up to some. `None` at its end, else whether one of them
+    /// is too long to be kept.
     pub(super) fn put_segments(
         &mut self,
         text: &[u8],
@@ -205,24 +205,25 @@ impl Chunk {
         learnt: &Learnt,
     ) -> Option<bool> {
         let mut ends = [0; TOGETHER];
-        let room = &mut self.parts[self.length..];
-        let wanted = room.len().min(TOGETHER);
-        let ends = segments.next_ends(&mut ends[..wanted]);
-        if ends.is_empty() {
-            return None;
+        let wanted = (LENGTH - self.length).min(TOGETHER);
+        let mut ends = segments.next_ends(&mut ends[..wanted]);
+        self.work += ends.last()? - self.end;
+        let mut has_long = false;
+        while !ends.is_empty() {
+            let room = &mut self.parts[self.length..];
+            let count = learnt.table().ask(self.level, text, self.end, ends, segments.mark, room);
+            self.length += count;
+            if let Some(last) = count.checked_sub(1) {
+                self.reach(ends[last]);
+            }
+            ends = &ends[count..];
+            if let Some((&end, behind)) = ends.split_first() {
+                has_long = true;
+                self.put(IS_SEGMENT, end, learnt);
+                ends = behind;
+            }
         }
-        let start = self.end;
-        let count = learnt.table().ask(self.level, text, start, ends, segments.mark, room);
-        self.length += count;
-        if let Some(last) = count.checked_sub(1) {
-            self.reach(ends[last]);
-        }
-        if let Some(&end) = ends.get(count) {
-            segments.from = end;
-            self.put(IS_SEGMENT, end, learnt);
-        }
-        self.work += self.end - start;
-        Some(count < ends.len())
+        Some(has_long)
     }
 
     /// Puts what is known of the parts from `from` to `length` behind the ids that wait, up to the first one whose ids
