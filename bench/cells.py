@@ -44,7 +44,7 @@ class Cell:
 
 def _slices(tokens: int) -> Cell:
     piece = tokens * 9 // 2  # bytes of English to a token of o200k, nearly
-    title = f"no split pattern, slices of about {tokens:,} tokens to a list"
+    title = f"no split, slices of about {tokens:,} tokens to a list"
     return Cell(title, ("list",), "strings", "prose", unit="µs a call", piece=piece, size=data.MB)
 
 
