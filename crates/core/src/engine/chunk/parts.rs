@@ -29,6 +29,9 @@ pub(in super::super) const AHEAD: usize = 2 << 10;
 /// Segments that are put together.
 const TOGETHER: usize = 32;
 
+/// What characters of four bytes begin with.
+const RARE: u8 = 0xF0;
+
 /// In the key of a segment of a long pretoken, where a pretoken with the same bytes may have other ids.
 const IS_SEGMENT: Key = 0x40 << 120;
 
@@ -205,6 +208,7 @@ impl Chunk {
         learnt: &Learnt,
     ) -> Option<bool> {
         let mut ends = [0; TOGETHER];
+        debug_assert!(self.length < LENGTH, "a ripe chunk is taken first");
         let wanted = (LENGTH - self.length).min(TOGETHER);
         let mut ends = segments.next_ends(&mut ends[..wanted]);
         self.work += ends.last()? - self.end;
@@ -260,11 +264,11 @@ impl Chunk {
             {
                 self.luck.had();
                 let ids = &self.ids[self.waiting..end][..count];
-                // Bytes alone are spelled about as fast as they are looked up.
-                let is_bare = count == part.len() && count > INLINE;
+                // There are a million characters of four bytes, and hardly a script that is in use has them.
+                let is_rare = count == part.len() && part.iter().take(2).any(|&byte| byte >= RARE);
                 match self.luck.is_streak() {
                     _ if !is_kept(key) => {}
-                    true if is_bare => {}
+                    true if is_rare => {}
                     true => learnt.learn_again(key, hash, part, ids),
                     false => learnt.learn(key, hash, part, ids),
                 }

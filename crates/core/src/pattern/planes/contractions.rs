@@ -30,8 +30,9 @@ impl Contractions {
         is_suffix: bool,
         body: AtomSet,
     ) -> Option<Self> {
-        let of_words =
-            |text: &Vec<Vec<char>>| text[1..].iter().all(|choices| atoms.of_chars(choices) & !body == 0);
+        let of_words = |text: &Vec<Vec<char>>| {
+            text.len() > 1 && text[1..].iter().all(|choices| atoms.of_chars(choices) & !body == 0)
+        };
         if literals.lead.is_none() || literals.texts.len() > TEXTS || !literals.texts.iter().all(of_words) {
             return None;
         }
