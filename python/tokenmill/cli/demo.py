@@ -66,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
     if not args.out or Path(args.out).is_file():
         raise UsageError(f"{args.out or '--out'}: is no folder", hint="--out FOLDER/")
     train_files, held_out = _choose(_library_files())
-    say(f"training on {len(train_files):,} files of the standard library, {len(held_out):,} held out")
+    texts = [text for text in map(_read, held_out) if text]
+    say(f"training on {len(train_files):,} files of the standard library, {len(texts):,} held out")
     start = time.perf_counter()
     trained = tokenmill.train(
         train_files,
@@ -81,7 +82,6 @@ def run(args: argparse.Namespace) -> int:
     trained.save(args.out)
     tokenizer = tokenmill.load(args.out)
 
-    texts = [text for text in map(_read, held_out) if text]
     start = time.perf_counter()
     encoded = [tokenizer.encode(text) for text in texts]
     encode_seconds = time.perf_counter() - start

@@ -29,8 +29,8 @@ pub(in super::super) const AHEAD: usize = 2 << 10;
 /// Segments that are put together.
 const TOGETHER: usize = 32;
 
-/// What characters of four bytes begin with.
-const RARE: u8 = 0xF0;
+/// Characters of four bytes begin with this or more.
+const LEAD_OF_FOUR: u8 = 0xF0;
 
 /// In the key of a segment of a long pretoken, where a pretoken with the same bytes may have other ids.
 const IS_SEGMENT: Key = 0x40 << 120;
@@ -199,8 +199,8 @@ impl Chunk {
         count
     }
 
-    /// Puts the next segments of a pretoken, as many as there is room for up to some. `None` at its end, else whether one of them
-    /// is too long to be kept.
+    /// Puts the next segments of a pretoken, up to [`TOGETHER`] of them and as many as there is room for: more than none. `None`
+    /// at its end, else whether one of them is too long to be kept.
     pub(super) fn put_segments(
         &mut self,
         text: &[u8],
@@ -264,8 +264,10 @@ impl Chunk {
             {
                 self.luck.had();
                 let ids = &self.ids[self.waiting..end][..count];
-                // There are a million characters of four bytes, and hardly a script that is in use has them.
-                let is_rare = count == part.len() && part.iter().take(2).any(|&byte| byte >= RARE);
+                // There are a million characters of four bytes, and hardly a script that is in use has them. A space may be
+                // before them.
+                let begins_rare = part.iter().take(2).any(|&byte| byte >= LEAD_OF_FOUR);
+                let is_rare = count == part.len() && begins_rare;
                 match self.luck.is_streak() {
                     _ if !is_kept(key) => {}
                     true if is_rare => {}

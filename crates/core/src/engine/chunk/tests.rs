@@ -150,7 +150,7 @@ fn what_stays_the_bytes_that_it_is_takes_no_room_from_what_repeats() {
     for whole in [false, true] {
         let engine = engine(r"\S+|\s", 1 << 20, whole);
         let words = |from: u32| -> Vec<String> {
-            let letter = |n| char::from_u32(0x10000 + n).unwrap();
+            let letter = |n: u32| char::from_u32(0x10000 + n).unwrap();
             (from..from + 30_000).map(|n| [letter(n % 199), letter(n / 199)].iter().collect()).collect()
         };
         agree(&engine, &words(0)[..300].join(" "));
@@ -158,6 +158,15 @@ fn what_stays_the_bytes_that_it_is_takes_no_room_from_what_repeats() {
         agree(&engine, &words(300).join(" "));
         let after = engine.memory_usage();
         assert_eq!(after.learnt, before.learnt);
+        // Those of shorter characters are kept when they come a second time.
+        let engine = self::engine(r"\S+|\s", 1 << 20, whole);
+        let letter = |n: u32| char::from_u32(0x710 + n).unwrap();
+        let syriac: Vec<String> =
+            (0..900).map(|n| [letter(n % 30), letter(n / 30)].iter().collect()).collect();
+        agree(&engine, &syriac.join(" "));
+        let before = engine.memory_usage();
+        agree(&engine, &syriac.join(" "));
+        assert_eq!(engine.memory_usage().misses, before.misses);
         // Among others they are kept.
         let engine = self::engine(r"\S+|\s", 1 << 20, whole);
         let mixed: Vec<String> = words(0)[..40].iter().map(|word| format!("{word} qxyzqxyz")).collect();
