@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::mem::{ManuallyDrop, MaybeUninit};
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::pages;
@@ -85,8 +85,9 @@ impl InOrder {
                 std::slice::from_raw_parts_mut(start.add(at), row.len())
             };
             let part = pages::PART / size_of::<u32>();
-            for (places, items) in places.chunks_mut(part).zip(row.chunks(part)) {
-                pages::bring(places);
+            let parts = (at..).step_by(part).zip(places.chunks_mut(part)).zip(row.chunks(part));
+            for ((at, places), items) in parts {
+                pages::bring_shared(self.room_from(at));
                 for (place, &item) in places.iter_mut().zip(items) {
                     place.write(item);
                 }
@@ -95,6 +96,12 @@ impl InOrder {
             turns = self.turns();
             turns.idle.push(row);
         }
+    }
+
+    /// The memory of an item and of all behind it: a large page has room for the rows of others, too.
+    fn room_from(&self, at: usize) -> *mut [MaybeUninit<u32>] {
+        let start = self.start.as_ptr().cast::<MaybeUninit<u32>>();
+        ptr::slice_from_raw_parts_mut(start.wrapping_add(at), self.capacity - at)
     }
 
     /// The vector with all rows up to the first that was not put.

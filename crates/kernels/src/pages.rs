@@ -22,12 +22,29 @@ pub const PART: usize = 128 << 10;
 /// Less is not worth a call.
 const FEW: usize = 4 * SMALL_PAGE;
 
-/// Asks for the pages of memory that is about to be written to, up to [`PART`] bytes of it. Those that are there stay
-/// as they are. It is a wish, and says whether it was granted, which changes nothing but time.
+/// Asks for the pages of memory that is about to be written to, up to [`PART`] bytes of it; where a large page begins
+/// among these, and all of it is in the memory, for that. Pages that are there stay as they are, and nothing is read or
+/// written here. It is a wish, and says whether it was granted, which changes nothing but time.
 #[inline]
 pub fn bring<T>(memory: &mut [MaybeUninit<T>]) -> bool {
-    let size = size_of_val(memory).min(PART);
-    size >= FEW && populate(memory.as_mut_ptr().addr(), size)
+    bring_shared(std::ptr::from_mut(memory))
+}
+
+/// [`bring`] for memory that others may write to meanwhile.
+#[inline]
+pub fn bring_shared<T>(memory: *mut [MaybeUninit<T>]) -> bool {
+    let (start, size) = (memory.addr(), memory.len().saturating_mul(size_of::<T>()));
+    size >= FEW && bring_part(start, size)
+}
+
+#[cold]
+fn bring_part(start: usize, size: usize) -> bool {
+    let part = size.min(PART);
+    let before = start.next_multiple_of(LARGE_PAGE) - start;
+    if before <= part && before + LARGE_PAGE <= size {
+        Large::for_pages(1).bring(start + before);
+    }
+    populate(start, part)
 }
 
 /// Puts items behind those of a vector, and brings the pages that come next when it comes to new ones.
@@ -40,20 +57,19 @@ pub fn extend<T: Copy>(vec: &mut Vec<T>, items: &[T]) {
     }
 }
 
-/// The pages up to the next multiple of [`PART`].
 #[cold]
 fn bring_next<T>(vec: &mut Vec<T>) {
-    let spare = vec.spare_capacity_mut();
-    let size = PART - spare.as_ptr().addr() % PART;
-    let count = spare.len().min(size / size_of::<T>().max(1));
-    bring(&mut spare[..count]);
+    bring(vec.spare_capacity_mut());
 }
 
 /// Fills memory with zeros, and brings its pages meanwhile.
 pub fn zeros(memory: &mut [MaybeUninit<u8>]) -> &mut [u8] {
-    for part in memory.chunks_mut(PART) {
-        bring(part);
+    let mut rest = &mut *memory;
+    while !rest.is_empty() {
+        bring(rest);
+        let (part, behind) = rest.split_at_mut(rest.len().min(PART));
         part.fill(MaybeUninit::new(0));
+        rest = behind;
     }
     // SAFETY: all of them were written.
     unsafe { &mut *(std::ptr::from_mut(memory) as *mut [u8]) }
@@ -279,32 +295,42 @@ struct Large {
 /// A large page that takes longer is dear: small ones in its place take half of that.
 const FAIR: Duration = Duration::from_millis(1);
 
-/// So many tables do without large pages after one that was dear.
-const WITHOUT: u32 = 16;
+/// So many large pages are done without after one that was dear.
+const WITHOUT: u32 = 64;
 
-/// Tables that are still to do without.
+/// Large pages that are still to be done without.
 static TO_DO_WITHOUT: AtomicU32 = AtomicU32::new(0);
 
 impl Large {
     /// Those of memory that is whole large pages.
     fn for_memory(layout: Layout) -> Self {
         let is_whole = layout.align() == LARGE_PAGE;
-        let less = |left: u32| left.checked_sub(1);
-        let is_without = is_whole && TO_DO_WITHOUT.fetch_update(Relaxed, Relaxed, less).is_ok();
-        Self { is_wanted: is_whole && !is_without }
+        if is_whole { Self::for_pages(layout.size() / LARGE_PAGE) } else { Self { is_wanted: false } }
+    }
+
+    /// So many.
+    fn for_pages(count: usize) -> Self {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let less = |left: u32| (left > 0).then(|| left.saturating_sub(count));
+        Self { is_wanted: TO_DO_WITHOUT.fetch_update(Relaxed, Relaxed, less).is_err() }
     }
 
     /// Has memory written, of which no large page has its first byte but where it begins.
     fn write<T>(&mut self, memory: &mut [MaybeUninit<T>], write: impl FnOnce(&mut [MaybeUninit<T>], bool)) {
         let start = memory.as_ptr().addr();
-        let is_new = self.is_wanted && start.is_multiple_of(LARGE_PAGE);
-        if is_new {
-            advise(start, LARGE_PAGE);
+        if start.is_multiple_of(LARGE_PAGE) {
+            self.bring(start);
         }
-        let before = is_new.then(Instant::now);
         let have_come = bring(memory);
         write(memory, have_come);
-        if let Some(before) = before {
+    }
+
+    /// Brings one that begins here.
+    fn bring(&mut self, start: usize) {
+        if self.is_wanted {
+            let before = Instant::now();
+            advise(start, LARGE_PAGE);
+            populate(start, SMALL_PAGE);
             self.took(before.elapsed());
         }
     }
@@ -321,7 +347,7 @@ impl Large {
 /// Asks for large pages in a range of addresses that is made of whole ones. It is a wish, too.
 #[cfg(target_os = "linux")]
 fn advise(start: usize, size: usize) {
-    // SAFETY: the range is memory of the caller's. The call reads and writes nothing there, and what it holds stays as it is.
+    // SAFETY: the call reads and writes nothing there, and what the range holds stays as it is, whoever's it is.
     let _ = unsafe { libc::madvise(std::ptr::without_provenance_mut(start), size, libc::MADV_HUGEPAGE) };
 }
 
@@ -331,8 +357,7 @@ fn advise(start: usize, size: usize) {
 fn populate(start: usize, size: usize) -> bool {
     let first = start / SMALL_PAGE * SMALL_PAGE;
     let size = (start + size).next_multiple_of(SMALL_PAGE) - first;
-    // SAFETY: each of the pages holds memory of the caller's. They come as if something were written there, and what the
-    // memory holds stays as it is.
+    // SAFETY: the pages come as if something were written there, and what they hold stays as it is, whoever's they are.
     unsafe { libc::madvise(std::ptr::without_provenance_mut(first), size, libc::MADV_POPULATE_WRITE) == 0 }
 }
 
@@ -426,6 +451,9 @@ mod tests {
         bring(&mut memory);
         bring(&mut memory[1..5000]);
         bring(&mut memory[..0]);
+        for start in (0..memory.len()).step_by(PART / 16) {
+            bring(&mut memory[start..]);
+        }
         // SAFETY: all of them were written above.
         assert!((0..1 << 20).all(|number| unsafe { memory[number as usize].assume_init() } == number));
     }

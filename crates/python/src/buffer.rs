@@ -353,11 +353,14 @@ fn untracked_list<'py>(
         let items = (*list.as_ptr().cast::<ffi::PyListObject>()).ob_item;
         units::<*mut ffi::PyObject>(items.cast(), ids.len())
     };
-    for (slice, (places, part)) in items.chunks_mut(PART).zip(ids.chunks(PART)).enumerate() {
+    let mut rest = items;
+    for (slice, part) in ids.chunks(PART).enumerate() {
         if (slice + 1) % (ITEMS / PART) == 0 {
             py.check_signals()?;
         }
-        pages::bring(places);
+        pages::bring(rest);
+        let (places, behind) = rest.split_at_mut(part.len());
+        rest = behind;
         for (place, &id) in places.iter_mut().zip(part) {
             let item = match ready.get(id as usize) {
                 Some(item) => item.clone_ref(py).into_ptr(),
