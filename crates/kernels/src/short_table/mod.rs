@@ -123,6 +123,11 @@ struct Bucket {
     values: [Words; 2],
 }
 
+#[inline]
+fn value_of([first, second, third, last]: Words) -> Value {
+    Value { words: [first, second, third], here: last as u8, apart: (last >> 16) as u16 }
+}
+
 const EMPTY: Bucket = Bucket { keys: [0; 2], values: [[0; INLINE + 1]; 2] };
 
 // SAFETY: that is [`EMPTY`].
@@ -140,8 +145,7 @@ impl Bucket {
 
     #[inline]
     fn value(&self, entry: usize) -> Value {
-        let [first, second, third, last] = self.values[entry];
-        Value { words: [first, second, third], here: last as u8, apart: (last >> 16) as u16 }
+        value_of(self.values[entry])
     }
 
     fn entry_of(&self, key: Key) -> Option<usize> {
@@ -223,15 +227,20 @@ impl ShortTable {
         if (bucket.keys[0] == key) | is_other {
             return Some(bucket.value(usize::from(is_other)));
         }
-        if bucket.overflows() { self.get_behind(key, home) } else { None }
+        self.words_behind(key, hash).map(|&words| value_of(words))
     }
 
-    #[cold]
-    fn get_behind(&self, key: Key, home: usize) -> Option<Value> {
+    /// What stands in a bucket behind that of the hash, where the key is not in that.
+    #[inline(never)]
+    fn words_behind(&self, key: Key, hash: u64) -> Option<&Words> {
+        let home = self.home(hash);
+        if !self.buckets[home].overflows() {
+            return None;
+        }
         for step in 1..PROBES {
             let bucket = &self.buckets[(home + step) & (self.buckets.len() - 1)];
             if let Some(entry) = bucket.entry_of(key) {
-                return Some(bucket.value(entry));
+                return Some(&bucket.values[entry]);
             }
             // It would stand here, as no place is ever given up.
             if bucket.entry_of(0).is_some() {

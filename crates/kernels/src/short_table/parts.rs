@@ -23,6 +23,8 @@ pub struct Given {
     pub parts: usize,
     /// Ids of them.
     pub ids: usize,
+    /// The part behind them has no entry.
+    pub is_unknown: bool,
 }
 
 /// Bytes that are read for a key.
@@ -54,8 +56,8 @@ impl ShortTable {
         }
     }
 
-    /// Puts the ids of these parts into `out`, one part behind the other, up to the first whose ids stand neither in
-    /// the bucket of its hash nor, as that says, in `apart`, or for which there is not enough room.
+    /// Puts the ids of these parts into `out`, one part behind the other, up to the first that has no entry, or whose
+    /// ids stand neither there nor, as that says, in `apart`, or for which there is not enough room.
     ///
     /// # Panics
     /// Where `out` has no room for [`INLINE`] ids of each, and one more.
@@ -172,16 +174,19 @@ fn give(
         let bucket = table.bucket(part.hash);
         let entries = entries_with(&bucket.keys, &part.key);
         // Which of the two it is cannot be foretold, so there is no branch for it.
-        let words = &bucket.values[(entries >> 2) as usize];
-        let here = usize::from(words[INLINE] as u8);
+        let mut words = &bucket.values[(entries >> 2) as usize];
         if entries == 0 {
-            return Given { parts: count, ids };
+            let Some(behind) = table.words_behind(part.key, part.hash) else {
+                return Given { parts: count, ids, is_unknown: true };
+            };
+            words = behind;
         }
+        let here = usize::from(words[INLINE] as u8);
         if here == 0 {
             let room = out.len() - (parts.len() - count) * INLINE;
             let put = put_apart(words, apart, &mut out[ids..room]);
             if put == 0 {
-                return Given { parts: count, ids };
+                return Given { parts: count, ids, is_unknown: false };
             }
             ids += put;
             continue;
@@ -192,7 +197,7 @@ fn give(
         unsafe { words.as_ptr().copy_to_nonoverlapping(out.as_mut_ptr().add(ids), INLINE + 1) };
         ids += here;
     }
-    Given { parts: parts.len(), ids }
+    Given { parts: parts.len(), ids, is_unknown: false }
 }
 
 /// Ids that are copied whether there are so many or not.
@@ -258,7 +263,7 @@ mod tests {
                 }
             }
             let ids_of = |key| {
-                let value = table.get(key, hash(key)).filter(|_| table.bucket(hash(key)).keys.contains(&key))?;
+                let value = table.get(key, hash(key))?;
                 let (place, count) = (value.words[0] as usize, usize::from(value.apart));
                 Some(if count > 0 { apart[place..place + count].to_vec() } else { value.ids().to_vec() })
             };
@@ -282,6 +287,8 @@ mod tests {
                     want.extend_from_slice(&ids);
                 }
                 prop_assert_eq!(&out[..given.ids], &want, "{}", level);
+                let next = keys[..count].get(given.parts);
+                prop_assert_eq!(given.is_unknown, next.is_some_and(|&key| ids_of(key).is_none()), "{}", level);
             }
         }
     }

@@ -151,13 +151,13 @@ impl Engine {
         let (mut from, mut alone, mut asked) = (0, 0, 0);
         while from < length {
             let Worker { chunk, learnt, .. } = &mut *run.worker;
-            let given = chunk.give(from, length, learnt);
+            let (given, is_unknown) = chunk.give(from, length, learnt);
             (from, alone) = (from + given, alone + given);
             if from == length {
                 break;
             }
             let spell = |part: &[u8], key: Key, room: &mut [TokenId]| self.spell_at_once(part, key, room);
-            match chunk.give_other(from, length, text, learnt, spell) {
+            match chunk.give_other((from, is_unknown), length, text, learnt, spell) {
                 Gave::Known => {}
                 Gave::Spelled(ids) => (alone, asked) = (alone + ids, asked + 1),
                 Gave::Nothing(hash) => {

@@ -231,13 +231,13 @@ impl Chunk {
     }
 
     /// Puts what is known of the parts from `from` to `length` behind the ids that wait, up to the first one whose ids
-    /// do not stand in the table; says how many these are.
+    /// do not stand in the table; says how many these are, and whether the next one is unknown.
     #[inline]
-    pub(super) fn give(&mut self, from: usize, length: usize, learnt: &Learnt) -> usize {
+    pub(super) fn give(&mut self, from: usize, length: usize, learnt: &Learnt) -> (usize, bool) {
         let (parts, room) = (&self.parts[from..length], &mut self.ids[self.waiting..]);
         let given = learnt.table().give(self.level, parts, learnt.apart(), room);
         self.waiting += given.ids;
-        given.parts
+        (given.parts, given.is_unknown)
     }
 
     /// Puts the ids of such a one behind those, or puts it among the others.
@@ -245,7 +245,7 @@ impl Chunk {
     /// One that is new may be spelled at once: `spell` puts its ids into a room that is as long as it, and says how many.
     pub(super) fn give_other(
         &mut self,
-        at: usize,
+        (at, is_unknown): (usize, bool),
         length: usize,
         text: &[u8],
         learnt: &mut Learnt,
@@ -255,7 +255,7 @@ impl Chunk {
         let part = span.of(text);
         // Those behind it need their room.
         let has_room = |together: usize| together + (length - at) * INLINE < IDS;
-        let value = if is_kept(key) { learnt.get(key, hash) } else { None };
+        let value = if is_unknown { None } else { learnt.get(key, hash) };
         let Some(ids) = value.as_ref().and_then(|value| learnt.ids_of(value, part)) else {
             let end = self.waiting + part.len();
             if has_room(end)
