@@ -180,6 +180,26 @@ def test_the_largest_id_there_can_be(native: Any) -> None:
         native.Tokenizer.from_merges({b"a": 2**32 - 1}, [])
 
 
+def test_numbers_in_lists_are_read_whatever_their_size(native: Any) -> None:
+    import numpy as np
+
+    ids = sorted(
+        {edge + d for bits in (0, 8, 15, 16, 29, 30, 31, 32) for edge in [1 << bits] for d in (-1, 0, 1)}
+    )
+    ids = [id for id in ids if id < 2**32 - 1]
+    tok = native.Tokenizer.from_merges({chr(97 + n).encode(): id for n, id in enumerate(ids)}, [])
+    text = "".join(chr(97 + n) for n in range(len(ids)))
+    assert tok.encode(text) == ids
+    assert tok.decode(ids * 1_000) == text * 1_000
+    for odd in (-1, -256, 5, 1 << 33, (1 << 60) + 1, -(1 << 30), -(1 << 60), 10**30):
+        with pytest.raises(errors.VocabularyError) as caught:
+            tok.decode([*ids * 2_000, odd])
+        assert str(odd) in str(caught.value)
+        assert caught.value.position == 2_000 * len(ids)
+    assert tok.decode([*ids[:2], True, ids[0]]) == text[:2] + text[1] + text[0]
+    assert tok.decode([np.int64(id) for id in ids]) == text
+
+
 # ---- equality and copies ----------------------------------------------------------------------
 
 

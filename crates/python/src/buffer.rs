@@ -1,5 +1,7 @@
 //! The only unsafe code of the binding: the code units of Python strings read and written where
-//! they lie, lists of ids filled and read item by item, columns of strings taken over.
+//! they lie, [lists of ids](lists) filled and read item by item, columns of strings taken over.
+mod lists;
+
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::slice;
@@ -7,17 +9,17 @@ use std::slice;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::string::PyStringData;
-use pyo3::types::{PyCapsule, PyInt, PyList, PyString};
+use pyo3::types::{PyCapsule, PyString};
 use tokenmill_core::engine::CodeUnits;
 use tokenmill_core::error::{Error, Result};
-use tokenmill_core::ids::TokenId;
 use tokenmill_kernels::{Ahead, CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
 use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, StringColumn, pages};
 
 use crate::convert::wrong_type;
 use crate::errors::raise;
+
+pub(crate) use self::lists::{ids_in_list, list_of_ids, lists_of_ids};
 
 /// What to do with surrogates, which have no UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -283,145 +285,6 @@ pub(crate) fn ascii_string(
         return Err(raise(py, Error::internal("text that was measured as ASCII is not")));
     }
     Ok(string.cast_into()?)
-}
-
-/// Signals are looked for after so many items: some milliseconds of work.
-const ITEMS: usize = 1 << 17;
-
-/// Items of a list whose pages are brought together.
-const PART: usize = pages::PART / size_of::<*mut ffi::PyObject>();
-
-/// A new list of ids: for each the object with its number in `ready`, or a new one.
-pub(crate) fn list_of_ids<'py>(
-    py: Python<'py>,
-    ids: &[TokenId],
-    ready: &[Py<PyInt>],
-) -> PyResult<Bound<'py, PyList>> {
-    let list = untracked_list(py, ids, ready)?;
-    // SAFETY: the list is not tracked, and no place of it is empty.
-    unsafe { ffi::PyObject_GC_Track(list.as_ptr().cast()) };
-    Ok(list)
-}
-
-/// A new list of such lists.
-pub(crate) fn lists_of_ids<'a, 'py>(
-    py: Python<'py>,
-    rows: impl Iterator<Item = PyResult<&'a [TokenId]>>,
-    ready: &[Py<PyInt>],
-) -> PyResult<Bound<'py, PyList>> {
-    let list = PyList::empty(py);
-    let mut since_look = 0;
-    for row in rows {
-        let row = row?;
-        since_look += row.len() + 32;
-        if since_look >= ITEMS {
-            since_look = 0;
-            py.check_signals()?;
-        }
-        list.append(untracked_list(py, row, ready)?)?;
-    }
-    // Only now may the garbage collector look at them. It would do so again and again while they are made.
-    for row in list.iter() {
-        // SAFETY: only what was made above is in the list, unless somebody who found it among the objects of the
-        // garbage collector has put something else there. A list is tracked once.
-        unsafe {
-            if ffi::PyList_CheckExact(row.as_ptr()) != 0 && ffi::PyObject_GC_IsTracked(row.as_ptr()) == 0 {
-                ffi::PyObject_GC_Track(row.as_ptr().cast());
-            }
-        }
-    }
-    Ok(list)
-}
-
-/// A new list of ids that the garbage collector does not know of. No place of it is empty.
-fn untracked_list<'py>(
-    py: Python<'py>,
-    ids: &[TokenId],
-    ready: &[Py<PyInt>],
-) -> PyResult<Bound<'py, PyList>> {
-    // SAFETY: a new reference, or null with an error set.
-    let list = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(ids.len() as ffi::Py_ssize_t))? };
-    // SAFETY: the list is new and tracked. While it has empty places nobody may find it, which
-    // the garbage collector's own functions would allow.
-    unsafe { ffi::PyObject_GC_UnTrack(list.as_ptr().cast()) };
-    if ids.is_empty() {
-        // It has no memory for items.
-        return Ok(list.cast_into()?);
-    }
-    // SAFETY: the list has memory for so many items, and nobody else has it who could make it longer or shorter.
-    let items = unsafe {
-        let items = (*list.as_ptr().cast::<ffi::PyListObject>()).ob_item;
-        units::<*mut ffi::PyObject>(items.cast(), ids.len())
-    };
-    let mut rest = items;
-    for (slice, part) in ids.chunks(PART).enumerate() {
-        if (slice + 1) % (ITEMS / PART) == 0 {
-            py.check_signals()?;
-        }
-        pages::bring(rest);
-        let (places, behind) = rest.split_at_mut(part.len());
-        rest = behind;
-        for (place, &id) in places.iter_mut().zip(part) {
-            let item = match ready.get(id as usize) {
-                Some(item) => item.clone_ref(py).into_ptr(),
-                None => id.into_pyobject(py)?.into_ptr(),
-            };
-            // The place was empty, and takes the reference over.
-            place.write(item);
-        }
-    }
-    Ok(list.cast_into()?)
-}
-
-/// The ids in a list. `odd` says what any item is that is not plainly an id.
-pub(crate) fn ids_in_list<'py>(
-    list: &Bound<'py, PyList>,
-    odd: impl Fn(usize, &Bound<'py, PyAny>) -> PyResult<TokenId>,
-) -> PyResult<Vec<TokenId>> {
-    let py = list.py();
-    with_critical_section(list, || {
-        let mut ids = Vec::with_capacity(list.len());
-        // The list may change whenever Python runs: its length is looked at again for every item.
-        while ids.len() < list.len() {
-            let at = ids.len();
-            if at % ITEMS == ITEMS - 1 {
-                py.check_signals()?;
-                // This may have been Python.
-                if at >= list.len() {
-                    break;
-                }
-            }
-            // SAFETY: the place is within the list, which does not change before the reference
-            // is used for the last time: nothing of Python runs that long, and threads without the
-            // interpreter lock wait for the critical section.
-            let plain = unsafe {
-                let item = ffi::PyList_GET_ITEM(list.as_ptr(), at as ffi::Py_ssize_t);
-                plain_id(item)
-            };
-            ids.push(match plain {
-                Some(id) => id,
-                None => odd(at, &list.get_item(at)?)?,
-            });
-        }
-        Ok(ids)
-    })
-}
-
-/// The id that an object of just the type `int` is; no other is looked at, so that no Python runs.
-///
-/// # Safety
-/// `item` is an object that lives during the call, and the thread is attached.
-#[inline]
-unsafe fn plain_id(item: *mut ffi::PyObject) -> Option<TokenId> {
-    // SAFETY: an object has a type; of an `int` the number is read, an overflow sets no error.
-    unsafe {
-        if ffi::PyLong_CheckExact(item) == 0 {
-            return None;
-        }
-        let mut overflow = 0;
-        let number = ffi::PyLong_AsLongAndOverflow(item, &raw mut overflow);
-        if overflow == 0 { TokenId::try_from(number).ok() } else { None }
-    }
 }
 
 /// The column of strings that an object hands over by Arrow's C data interface, if it has one.
