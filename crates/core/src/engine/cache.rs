@@ -138,6 +138,13 @@ const FULL: usize = 14;
 const BYTES: usize = 16;
 const IDS: usize = 4;
 
+/// The items, with room for so many. To grow where they are would be to copy all of the room, in which there are few.
+fn copied<T: Copy>(items: &[T], room: usize) -> Vec<T> {
+    let mut copied = Vec::with_capacity(room);
+    copied.extend_from_slice(items);
+    copied
+}
+
 /// The bytes of a worker whose table has `2^bits` buckets.
 const fn room(bits: u32) -> usize {
     let seen = if bits >= NOVEL_BITS { Seen::MEMORY } else { 0 };
@@ -334,8 +341,8 @@ impl Learnt {
             }
             self.table = self.table.grown(grown);
             self.full = ROOMY << grown >> 3;
-            self.bytes.reserve_exact((BYTES << grown) - self.bytes.len());
-            self.ids.reserve_exact((IDS << grown) - self.ids.len());
+            self.bytes = copied(&self.bytes, BYTES << grown);
+            self.ids = copied(&self.ids, IDS << grown);
         } else if self.table.len() >= self.full && self.full < FULL << bits >> 3 {
             self.full = FULL << bits >> 3;
         } else {
