@@ -19,7 +19,7 @@ CODE = (
 
 @pytest.fixture
 def small_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A standard library of 60 files, one of them not UTF-8."""
+    """A standard library of 60 files, one of them not UTF-8 and one empty."""
     library = tmp_path / "library"
     (library / "site-packages").mkdir(parents=True)
     (library / "site-packages" / "other.py").write_text("not part of it")
@@ -27,6 +27,7 @@ def small_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         lines = [f"def f{number}_{line}(value):\n    return value + {line}\n" for line in range(50)]
         (library / f"module{number:02}.py").write_text("\n".join(lines))
     (library / "module19.py").write_bytes(b"# caf\xe9\n")
+    (library / "module20.py").write_bytes(b"")
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(library))
     return library
 
@@ -36,7 +37,7 @@ def test_it_leaves_a_tokenizer_and_says_how_good_it_is(run: Run, small_library: 
     figures = run("demo", "--out", target, "--json").json
     assert figures["lossless"] is True
     assert figures["held_out_files"] == 2
-    assert figures["trained_files"] == 57
+    assert figures["trained_files"] == 56
     assert figures["bytes_per_token"] > 1
     for path in figures["files"]:
         assert Path(path).is_file()
@@ -50,15 +51,15 @@ def test_the_page_is_for_people(run: Run, small_library: Path, tmp_path: Path) -
     assert "lossless" in page
     assert "MB/s" in page
     assert "\x1b[" in page
-    # Of the third one that was chosen nothing is encoded.
-    assert "2 held out" in result.err
+    # One is no text, and another one is empty.
+    assert "training on 56 files of the standard library, 2 held out" in result.err
     assert "in 2 files" in page
 
 
 def test_the_sample_is_code_and_the_next_command_works(
     run: Run, small_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (small_library / "module39.py").write_text(f'"""Words."""\n\n\n{CODE}\n')
+    (small_library / "module41.py").write_text(f'"""Words."""\n\n\n{CODE}\n')
     monkeypatch.chdir(tmp_path)
     page = run("demo", "--out", "made here").out.decode()
     *_, shown, following = page.rstrip("\n").split("\n\n")

@@ -65,8 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.out or Path(args.out).is_file():
         raise UsageError(f"{args.out or '--out'}: is no folder", hint="--out FOLDER/")
-    train_files, held_out = _choose(_library_files())
-    texts = [text for text in map(_read, held_out) if text]
+    train_files, texts = _choose(_library_files())
     say(f"training on {len(train_files):,} files of the standard library, {len(texts):,} held out")
     start = time.perf_counter()
     trained = tokenmill.train(
@@ -74,7 +73,6 @@ def run(args: argparse.Namespace) -> int:
         vocab_size=_VOCAB_SIZE,
         split="cl100k",
         special_tokens=[_END_OF_TEXT],
-        errors="skip",
         progress=bar_wanted(),
     )
     train_seconds = time.perf_counter() - start
@@ -122,22 +120,28 @@ def _library_files() -> list[Path]:
     return found
 
 
-def _choose(files: list[Path]) -> tuple[list[Path], list[Path]]:
-    """Files to train on and files to hold out, about 30 MB together."""
+def _choose(files: list[Path]) -> tuple[list[Path], list[str]]:
+    """Files to train on, and the texts of others, which are held out: about 30 MB. Some files are no text."""
     total = 0
-    chosen = []
+    chosen: list[Path] = []
+    held_out: list[str] = []
     for path in files:
         total += path.stat().st_size
         if total > _MOST_BYTES:
             break
-        chosen.append(path)
-    if len(chosen) < _HELD_OUT_EACH:
+        text = _read(path)
+        if not text:
+            continue
+        if (len(chosen) + len(held_out) + 1) % _HELD_OUT_EACH == 0:
+            held_out.append(text)
+        else:
+            chosen.append(path)
+    if not held_out:
         raise UsageError(
             f"only {len(chosen)} source files of the standard library are on this machine",
             hint="tokenmill train FILE... learns from any text",
         )
-    held_out = chosen[_HELD_OUT_EACH - 1 :: _HELD_OUT_EACH]
-    return sorted(set(chosen) - set(held_out)), held_out
+    return chosen, held_out
 
 
 def _read(path: Path) -> str:
