@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -198,6 +199,27 @@ def test_numbers_in_lists_are_read_whatever_their_size(native: Any) -> None:
         assert caught.value.position == 2_000 * len(ids)
     assert tok.decode([*ids[:2], True, ids[0]]) == text[:2] + text[1] + text[0]
     assert tok.decode([np.int64(id) for id in ids]) == text
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers that send signals")
+def test_signals_are_heard_while_numbers_of_other_types_are_read(native: Any) -> None:
+    import numpy as np
+
+    tok = native.Tokenizer.from_merges({b"a": 1}, [])
+    heard: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, _: heard.append(number))
+    try:
+        for one in (np.int64(1), True):
+            heard.clear()
+            signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+            text = tok.decode([one] * 3_000_000)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            assert len(text) == 3_000_000
+            # Once would be after the call.
+            assert len(heard) > 2
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 # ---- equality and copies ----------------------------------------------------------------------

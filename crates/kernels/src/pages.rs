@@ -24,7 +24,8 @@ const FEW: usize = 4 * SMALL_PAGE;
 
 /// Asks for the pages of memory that is about to be written to, up to [`PART`] bytes of it; where a large page begins
 /// among these, and all of it is in the memory, for that. Pages that are there stay as they are, and nothing is read or
-/// written here. It is a wish, and says whether it was granted, which changes nothing but time.
+/// written here. It is a wish, and says whether it was granted. That changes time, and how much stands in memory: a large page
+/// is there as a whole.
 #[inline]
 pub fn bring<T>(memory: &mut [MaybeUninit<T>]) -> bool {
     bring_shared(std::ptr::from_mut(memory))
@@ -40,8 +41,8 @@ pub fn bring_shared<T>(memory: *mut [MaybeUninit<T>]) -> bool {
 #[cold]
 fn bring_part(start: usize, size: usize) -> bool {
     let part = size.min(PART);
-    let before = start.next_multiple_of(LARGE_PAGE) - start;
-    if before <= part && before + LARGE_PAGE <= size {
+    let before = start.wrapping_neg() % LARGE_PAGE;
+    if before < part && before + LARGE_PAGE <= size {
         Large::for_pages(1).bring(start + before);
     }
     populate(start, part)

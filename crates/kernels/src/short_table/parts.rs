@@ -19,11 +19,11 @@ pub struct Part {
 /// What [`ShortTable::give`] gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Given {
-    /// Parts that were looked up.
+    /// Parts whose ids were given.
     pub parts: usize,
     /// Ids of them.
     pub ids: usize,
-    /// The part behind them has no entry.
+    /// The part behind them has no entry. Of one whose key is 0 this is not said.
     pub is_unknown: bool,
 }
 

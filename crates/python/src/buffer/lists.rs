@@ -132,7 +132,8 @@ pub(crate) fn ids_in_list<'py>(
             let at = ids.len();
             if at < end {
                 ids.push(odd(at, &list.get_item(at)?)?);
-            } else if end % ITEMS == 0 {
+            }
+            if ids.len() % ITEMS == 0 {
                 py.check_signals()?;
             }
         }
@@ -150,7 +151,7 @@ struct OneDigit {
 }
 
 /// What the sizes of small positive numbers are here; a call of the interpreter for each number would take longer than all
-/// that is done with it. CPython marks those numbers that it keeps ready, so there are two.
+/// that is done with it. From 3.14 on those that the interpreter keeps ready are marked, so there are two.
 #[derive(Clone, Copy)]
 struct Sizes([usize; 2]);
 
@@ -167,24 +168,21 @@ impl Sizes {
 
     fn find(py: Python<'_>) -> Option<Self> {
         // SAFETY: the type lives as long as the interpreter, to which the thread is attached.
-        let (before, digit) = unsafe {
+        let (before_digits, digit) = unsafe {
             let int = &raw const ffi::PyLong_Type;
             ((*int).tp_basicsize, (*int).tp_itemsize)
         };
-        let is_laid_out = before == offset_of!(OneDigit, digit) as ffi::Py_ssize_t && digit == 4;
-        let size_of = |number: &Bound<'_, PyInt>| {
-            // SAFETY: an `int` has its size before its digits, and where these begin was compared.
-            unsafe { (*number.as_ptr().cast::<OneDigit>()).size }
-        };
-        let [ready, other] = [1, 100_000].map(|number: i64| number.into_pyobject(py).ok());
-        let sizes = Self([size_of(&ready.filter(|_| is_laid_out)?), size_of(&other?)]);
-        let reads = |number: &i64| {
-            let object = number.into_pyobject(py).ok()?;
-            // SAFETY: it is an `int`, laid out as expected.
-            unsafe { sizes.number(object.as_ptr()) }
-        };
-        let are_read = ONE_DIGIT.iter().all(|number| reads(number).map(i64::from) == Some(*number));
-        (are_read && OTHERS.iter().all(|number| reads(number).is_none())).then_some(sizes)
+        if before_digits != offset_of!(OneDigit, digit) as ffi::Py_ssize_t || digit != 4 {
+            return None;
+        }
+        let int = |number: i64| number.into_pyobject(py).ok();
+        // SAFETY: an `int` has its size before its digits, and these begin where they are expected.
+        let stored_size = |int: &Bound<'_, PyInt>| unsafe { (*int.as_ptr().cast::<OneDigit>()).size };
+        let sizes = Self([stored_size(&int(1)?), stored_size(&int(100_000)?)]);
+        // SAFETY: it is an `int`, laid out as expected.
+        let read = |number: i64| int(number).and_then(|int| unsafe { sizes.number(int.as_ptr()) });
+        let are_read = ONE_DIGIT.iter().all(|&number| read(number).map(i64::from) == Some(number));
+        (are_read && OTHERS.iter().all(|&number| read(number).is_none())).then_some(sizes)
     }
 
     /// The number that an `int` of one digit is.

@@ -255,7 +255,7 @@ impl Chunk {
         let part = span.of(text);
         // Those behind it need their room.
         let has_room = |together: usize| together + (length - at) * INLINE < IDS;
-        let value = if is_unknown { None } else { learnt.get(key, hash) };
+        let value = if is_unknown || !is_kept(key) { None } else { learnt.get(key, hash) };
         let Some(ids) = value.as_ref().and_then(|value| learnt.ids_of(value, part)) else {
             let end = self.waiting + part.len();
             if has_room(end)
