@@ -265,11 +265,12 @@ class Odd:
         return 104
 
 
-def test_a_list_may_change_while_it_is_read(tok: Any) -> None:
-    for then in ([], [105], [105] * 3, [105] * 5000):
-        ids: list[Any] = [104, 105]
-        ids += [Odd(ids, then), 105]
-        assert tok.decode(ids) == "hih" + "i" * max(0, len(then) - 3)
+@pytest.mark.parametrize("at", [0, 2, 32_767, 32_768, 65_535, 131_071, 131_072])
+def test_a_list_may_change_while_it_is_read(tok: Any, at: int) -> None:
+    for size in (0, 1, at, at + 1, at + 2, 2 * at + 5000):
+        ids: list[Any] = [104] * at
+        ids += [Odd(ids, [105] * size), 105]
+        assert tok.decode(ids) == "h" * (at + 1) + "i" * max(0, size - at - 1)
 
 
 def test_items_that_are_not_plain_ints(tok: Any) -> None:
