@@ -15,10 +15,10 @@ use super::units;
 const ITEMS: usize = 1 << 17;
 
 /// Items of a list whose pages are brought together.
-const PART: usize = pages::PART / size_of::<*mut ffi::PyObject>();
+const LIST_PART: usize = pages::PART / size_of::<*mut ffi::PyObject>();
 
 /// Ids whose pages are brought together.
-const IDS: usize = pages::PART / size_of::<TokenId>();
+const IDS_PART: usize = pages::PART / size_of::<TokenId>();
 
 /// A new list of ids: for each the object with its number in `ready`, or a new one.
 pub(crate) fn list_of_ids<'py>(
@@ -83,8 +83,8 @@ fn untracked_list<'py>(
         units::<*mut ffi::PyObject>(items.cast(), ids.len())
     };
     let mut rest = items;
-    for (slice, part) in ids.chunks(PART).enumerate() {
-        if (slice + 1) % (ITEMS / PART) == 0 {
+    for (slice, part) in ids.chunks(LIST_PART).enumerate() {
+        if (slice + 1) % (ITEMS / LIST_PART) == 0 {
             py.check_signals()?;
         }
         pages::bring(rest);
@@ -114,8 +114,8 @@ pub(crate) fn ids_in_list<'py>(
         // The list may change whenever Python runs: its length is looked at again for every part.
         while ids.len() < list.len() {
             let start = ids.len();
-            let end = list.len().min((start / IDS + 1) * IDS);
-            if start % IDS == 0 {
+            let end = list.len().min((start / IDS_PART + 1) * IDS_PART);
+            if start % IDS_PART == 0 {
                 pages::bring(ids.spare_capacity_mut());
             }
             for at in start..end {
