@@ -19,6 +19,18 @@ def test_words_never_come_twice(native: object) -> None:
     assert set(found).isdisjoint(b"".join(words(26**5 - 700 + count, 3000)).split())
 
 
+def test_memory_is_measured_without_the_shared_data(
+    native: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A vocabulary that is learned has no split of its own: it was refused."""
+    import data
+    from limits import growth
+
+    monkeypatch.setattr(data, "shared", lambda: None)
+    growth(megabytes=1)
+    assert capsys.readouterr().out.startswith("cache: 1 MB of words that never come twice")
+
+
 @pytest.mark.skipif(os.name != "posix", reason="timers are those of POSIX")
 def test_the_latest_signal_is_found(native: object) -> None:
     from limits import latest, timed
