@@ -1,40 +1,5 @@
-//! Reading a whole file within bounds, and saying what it is when it is not what it should be.
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::Path;
-
+//! The text of a file, and what the file is when it is not what it should be.
 use tokenmill_core::error::{Defect, Error, Result};
-
-/// Tokenizer files are at most this large.
-const FILE_LIMIT: u64 = 1 << 30;
-
-/// The bytes of a file.
-///
-/// # Errors
-/// The operating system's; a limit error above 1 GiB, before memory is taken.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
-    let read = || -> Result<Vec<u8>> {
-        let too_large =
-            || Error::limit("the file is larger than a tokenizer file can be (1 GiB)", FILE_LIMIT);
-        let metadata = fs::metadata(path)?;
-        if metadata.is_dir() {
-            return Err(std::io::Error::from(std::io::ErrorKind::IsADirectory).into());
-        }
-        if metadata.len() > FILE_LIMIT {
-            return Err(too_large());
-        }
-        let mut bytes = Vec::new();
-        let size = usize::try_from(metadata.len()).unwrap_or(usize::MAX).saturating_add(1);
-        bytes.try_reserve_exact(size).map_err(|_| std::io::Error::from(std::io::ErrorKind::OutOfMemory))?;
-        // Pipes have no size; one more than the limit shows whether there is more.
-        File::open(path)?.take(FILE_LIMIT + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > FILE_LIMIT {
-            return Err(too_large());
-        }
-        Ok(bytes)
-    };
-    read().map_err(|error| error.in_file(path))
-}
 
 /// The text of a file's bytes, without a byte-order mark.
 ///

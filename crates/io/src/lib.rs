@@ -6,11 +6,11 @@
 //! [`Description`]: tokenmill_core::description::Description
 #![forbid(unsafe_code)]
 
-mod atomic;
 mod byte_tokens;
 mod contents;
 pub mod corpus;
 mod detect;
+mod files;
 pub mod fingerprint;
 mod folder;
 mod gaps;

@@ -1,5 +1,7 @@
 //! From a path to a compiled tokenizer; formats are told apart by content.
-use std::path::Path;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
 use tokenmill_core::compile::{compile, compile_with};
 use tokenmill_core::description::{AddedToken, Description, Model, Split};
@@ -10,10 +12,11 @@ use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known;
 
 use crate::detect::{self, Kind};
+use crate::files::{self, Snapshot};
 use crate::report::Report;
+use crate::save::SAVED;
 use crate::{
-    contents, folder, gguf, known_files, manifest, sentencepiece, tekken, tiktoken, tokenizer_json,
-    vocab_merges, vocab_txt,
+    folder, gguf, known_files, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_merges, vocab_txt,
 };
 
 /// What the caller knows and the file does not say.
@@ -39,34 +42,58 @@ pub struct LoadOptions {
 pub fn load(path: &Path, options: &LoadOptions) -> Result<(Engine, Report)> {
     let mut report = Report::new(options.strict);
     let report = &mut report;
-    if path.is_dir()
-        && let Some(description) = folder::load(path, report)?
-    {
-        if options.split.is_some() && options.split != description.split() {
-            let reason = "the folder holds a split of its own; leave split= out";
-            return Err(Error::format(Defect::Inconsistent, reason).at("pre_tokenizer").in_file(path));
+    let engine = if path.is_dir() {
+        let files = Snapshot::take(path, SAVED.map(OsStr::new))?;
+        if let Some(description) = folder::load(&files, report)? {
+            with_own_split(description, options, "folder")
+                .and_then(|description| compile_with(description, &options.hooks))
+                .map_err(|error| error.in_file(path))?
+        } else {
+            let path = file_in(&files)?;
+            load_file(&path, Some(files), options, report).map_err(|error| error.in_file(&path))?
         }
-        let engine = compile_with(description, &options.hooks).map_err(|error| error.in_file(path))?;
-        return finish(engine, path, options, report);
-    }
-    let path = if path.is_dir() { &file_in(path)? } else { path };
-    let ready = |description| compile_with(description, &options.hooks);
-    let engine = if gguf::is_file(path) {
-        report.reads(&name_of(path));
-        gguf::load(path, options.split.as_ref(), report).and_then(ready)
     } else {
-        contents::read(path).and_then(|bytes| {
-            if let (Some(folder), Some(name)) =
-                (path.parent(), path.file_name().and_then(|name| name.to_str()))
-            {
-                manifest::check(folder, name, &bytes)?;
-            }
-            report.reads(&name_of(path));
-            ready(parse(path, &bytes, &|other| read_beside(path, other), options, report)?)
-        })
+        load_file(path, None, options, report).map_err(|error| error.in_file(path))?
     };
-    let engine = engine.map_err(|error| error.in_file(path))?;
     finish(engine, path, options, report)
+}
+
+/// The tokenizer of a file, which is opened once and read once: it may be a pipe. `files` are those of its folder, where
+/// they were opened before.
+fn load_file(
+    path: &Path,
+    files: Option<Snapshot>,
+    options: &LoadOptions,
+    report: &mut Report,
+) -> Result<Engine> {
+    let name = path.file_name().unwrap_or_default();
+    let files = match files {
+        Some(files) => files,
+        // What belongs to the file is beside it.
+        None => Snapshot::take(
+            path.parent().unwrap_or(Path::new("")),
+            BESIDE.map(OsStr::new).into_iter().chain([name]),
+        )?,
+    };
+    let opened;
+    let file = if let Some(file) = files.file(name) {
+        file
+    } else {
+        opened = File::open(path)?;
+        &opened
+    };
+    report.reads(&name_of(path));
+    let start = files::start(file, gguf::MAGIC.len() as u64)?;
+    let description = if start == gguf::MAGIC {
+        gguf::load(file, start, options.split.as_ref(), report)?
+    } else {
+        let bytes = files::read_rest(file, start)?;
+        if let Some(name) = name.to_str() {
+            files.check(name, &bytes)?;
+        }
+        parse(path, &bytes, &|other| read_beside(path, other, &files), options, report)?
+    };
+    compile_with(description, &options.hooks)
 }
 
 /// The tokenizer of a tokenizer.json that is in memory. `scores` are those of a Unigram vocabulary, by
@@ -152,16 +179,20 @@ fn find_shadowed(engine: &Engine, options: &LoadOptions, report: &mut Report) ->
 /// What is looked for in a folder, the fullest first.
 const IN_FOLDERS: [&str; 5] = ["tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "vocab.txt"];
 
+/// What may belong to a file of any name.
+const BESIDE: [&str; 2] = ["vocab.json", "merges.txt"];
+
 /// What is taken by its ending, if it is alone.
 const ENDINGS: [&str; 3] = ["tiktoken", "model", "gguf"];
 
-fn file_in(folder: &Path) -> Result<std::path::PathBuf> {
+fn file_in(files: &Snapshot) -> Result<PathBuf> {
+    let folder = files.folder();
     // What was saved there last comes first, whatever else the folder holds.
-    let listed = manifest::listed(folder)?.unwrap_or_default();
+    let listed = files.listed()?.unwrap_or_default();
     for name in listed.iter().map(String::as_str).chain(IN_FOLDERS) {
         // Names come from a file: only those that stay in the folder.
         let is_plain = Path::new(name).file_name() == Some(name.as_ref());
-        if is_plain && name != "merges.txt" && folder.join(name).is_file() {
+        if is_plain && name != "merges.txt" && files.has(name) {
             return Ok(folder.join(name));
         }
     }
@@ -200,10 +231,10 @@ fn parse(
     report: &mut Report,
 ) -> Result<Description> {
     match detect::kind(path, bytes)? {
-        Kind::TokenizerJson => with_own_split(tokenizer_json::parse(bytes, report)?, options),
-        Kind::Tekken => with_own_split(tekken::parse(bytes, report)?, options),
-        Kind::SentencePiece => with_own_split(sentencepiece::parse(bytes, report)?, options),
-        Kind::VocabTxt => with_own_split(vocab_txt::parse(bytes, report)?, options),
+        Kind::TokenizerJson => with_own_split(tokenizer_json::parse(bytes, report)?, options, "file"),
+        Kind::Tekken => with_own_split(tekken::parse(bytes, report)?, options, "file"),
+        Kind::SentencePiece => with_own_split(sentencepiece::parse(bytes, report)?, options, "file"),
+        Kind::VocabTxt => with_own_split(vocab_txt::parse(bytes, report)?, options, "file"),
         Kind::Tiktoken => {
             let known = known_files::find(bytes);
             let split = split_of(known, options, "a .tiktoken file")?;
@@ -225,9 +256,9 @@ fn parse(
     }
 }
 
-fn with_own_split(description: Description, options: &LoadOptions) -> Result<Description> {
+fn with_own_split(description: Description, options: &LoadOptions, what: &str) -> Result<Description> {
     if options.split.is_some() && options.split != description.split() {
-        let reason = "the file holds a split of its own; leave split= out";
+        let reason = format!("the {what} holds a split of its own; leave split= out");
         return Err(Error::format(Defect::Inconsistent, reason).at("pre_tokenizer"));
     }
     Ok(description)
@@ -239,15 +270,12 @@ fn name_of(path: &Path) -> String {
 }
 
 /// The other file of a pair, checked like the first.
-fn read_beside(path: &Path, other: &Path) -> Result<Vec<u8>> {
-    if !other.is_file() {
+fn read_beside(path: &Path, other: &Path, files: &Snapshot) -> Result<Vec<u8>> {
+    let name = name_of(other);
+    if !files.has(&name) {
         return Err(not_beside(path, other));
     }
-    let bytes = contents::read(other)?;
-    if let Some(folder) = other.parent() {
-        manifest::check(folder, &name_of(other), &bytes)?;
-    }
-    Ok(bytes)
+    files.read(&name)
 }
 
 fn not_beside(path: &Path, other: &Path) -> Error {

@@ -1,6 +1,4 @@
 //! `tokenmill.json` beside a saved tokenizer: what the folder holds, by sha256.
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Kind, Result};
@@ -12,8 +10,9 @@ use crate::tokenizer_json::json_error;
 /// Its name in the folder.
 pub(crate) const NAME: &str = "tokenmill.json";
 
+/// The manifest of a folder.
 #[derive(Serialize, Deserialize)]
-struct Manifest {
+pub(crate) struct Manifest {
     #[serde(rename = "manifest_version")]
     version: u32,
     files: std::collections::BTreeMap<String, FileEntry>,
@@ -28,7 +27,7 @@ struct FileEntry {
 }
 
 /// The manifest of a folder that holds these files of this tokenizer.
-pub(crate) fn write(files: &[(String, &[u8])], engine: &Engine) -> Result<Vec<u8>> {
+pub(crate) fn write(files: &[(String, Vec<u8>)], engine: &Engine) -> Result<Vec<u8>> {
     let entry = |bytes: &[u8]| FileEntry { bytes: bytes.len(), sha256: sha256(bytes) };
     let special = engine.vocabulary().added().iter().filter(|token| token.is_special);
     let manifest = Manifest {
@@ -43,48 +42,38 @@ pub(crate) fn write(files: &[(String, &[u8])], engine: &Engine) -> Result<Vec<u8
     Ok(text)
 }
 
-/// The manifest of a folder, where it has one.
-fn read(folder: &Path) -> Result<Option<Manifest>> {
-    let path = folder.join(NAME);
-    if !path.is_file() {
-        return Ok(None);
-    }
-    let read = || -> Result<Manifest> {
-        let bytes = contents::read(&path)?;
-        let mut deserializer = serde_json::Deserializer::from_str(contents::text(&bytes)?);
-        let manifest: Manifest = serde_path_to_error::deserialize(&mut deserializer).map_err(json_error)?;
+impl Manifest {
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// A format error naming the field.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self> {
+        let mut deserializer = serde_json::Deserializer::from_str(contents::text(bytes)?);
+        let manifest: Self = serde_path_to_error::deserialize(&mut deserializer).map_err(json_error)?;
         if manifest.version != 1 {
             let reason =
                 format!("manifest version {} is not known; this tokenmill reads 1", manifest.version);
             return Err(Error::format(Defect::Version, reason).at("manifest_version"));
         }
         Ok(manifest)
-    };
-    read().map(Some).map_err(|error| error.in_file(&path))
-}
+    }
 
-/// The files that a folder's manifest lists: what was saved there last.
-///
-/// # Errors
-/// A format error for a manifest that cannot be read.
-pub(crate) fn listed(folder: &Path) -> Result<Option<Vec<String>>> {
-    Ok(read(folder)?.map(|manifest| manifest.files.into_keys().collect()))
-}
+    /// The files that it lists: what was saved last.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.files.keys().cloned().collect()
+    }
 
-/// Checks a file of a folder against the folder's manifest, where there is one that lists it.
-///
-/// # Errors
-/// A manifest error with both hashes; a format error for a manifest that cannot be read.
-pub(crate) fn check(folder: &Path, file: &str, bytes: &[u8]) -> Result<()> {
-    let Some(manifest) = read(folder)? else { return Ok(()) };
-    let found = sha256(bytes);
-    match manifest.files.get(file) {
-        Some(entry) if entry.sha256 != found => {
-            let expected = format!("sha256 {}", entry.sha256);
-            let found = format!("sha256 {found}");
-            let error = Error::from(Kind::Manifest { expected, found }).at("sha256").at(file).at("files");
-            Err(error.in_file(&folder.join(NAME)))
+    /// Checks the bytes of a file that it may list.
+    ///
+    /// # Errors
+    /// A manifest error with both hashes.
+    pub(crate) fn check(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let Some(entry) = self.files.get(name) else { return Ok(()) };
+        let found = sha256(bytes);
+        if entry.sha256 == found {
+            return Ok(());
         }
-        _ => Ok(()),
+        let (expected, found) = (format!("sha256 {}", entry.sha256), format!("sha256 {found}"));
+        Err(Error::from(Kind::Manifest { expected, found }).at("sha256").at(name).at("files"))
     }
 }

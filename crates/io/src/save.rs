@@ -1,11 +1,25 @@
-//! From a compiled tokenizer to files: atomic, and the same bytes every time.
+//! From a compiled tokenizer to files: all of them or none, and the same bytes every time.
 use std::path::Path;
 
 use tokenmill_core::description::{Normalizer, Split};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
+use tokenmill_core::watch::Watch;
 
-use crate::{atomic, folder, manifest, sentencepiece, tiktoken, tokenizer_json, vocab_merges};
+use crate::files::{self, FolderWriter, Snapshot, Target};
+use crate::{folder, manifest, sentencepiece, tiktoken, tokenizer_json, vocab_merges};
+
+/// The files that a save puts into a folder, beside its manifest: who reads some of them reads all of one save.
+pub(crate) const SAVED: [&str; 6] = [TOKENIZER_JSON, folder::CONFIG_NAME, TIKTOKEN, MODEL, VOCAB, MERGES];
+
+const TOKENIZER_JSON: &str = "tokenizer.json";
+const TIKTOKEN: &str = "tokenizer.tiktoken";
+const MODEL: &str = "tokenizer.model";
+const VOCAB: &str = "vocab.json";
+const MERGES: &str = "merges.txt";
+
+/// A name and what is in the file.
+type SavedFile = (String, Vec<u8>);
 
 /// A format to save in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +48,7 @@ impl Format {
 
     fn of_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?;
-        if name == "vocab.json" || name == "merges.txt" {
+        if name == VOCAB || name == MERGES {
             return Some(Self::VocabMerges);
         }
         match path.extension()?.to_str()? {
@@ -76,7 +90,7 @@ pub struct SaveOptions {
 ///
 /// # Errors
 /// A format error naming what the format cannot hold, unless `lossy`; the operating system's.
-pub fn save(engine: &Engine, path: &Path, options: SaveOptions) -> Result<()> {
+pub fn save(engine: &Engine, path: &Path, options: SaveOptions, watch: &dyn Watch) -> Result<()> {
     if path.as_os_str().is_empty() {
         return Err(Error::from(std::io::Error::from(std::io::ErrorKind::NotFound)).in_file(path));
     }
@@ -84,26 +98,30 @@ pub fn save(engine: &Engine, path: &Path, options: SaveOptions) -> Result<()> {
     let is_known_folder =
         path.is_dir() || path.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
     let by_path = if is_known_folder { None } else { Format::of_path(path) };
+    // What can only be written to has no room for several files.
+    let is_stream = matches!(Target::of(path), Ok(Target::Stream(_)));
     let is_folder = is_known_folder
         || (by_path.is_none()
+            && !is_stream
             && !matches!(options.format, Some(Format::Tiktoken | Format::SentencePiece))
             && path.extension().is_none());
-    let of_folder = || is_folder.then(|| Format::of_folder(engine));
+    let of_folder = || (is_folder || is_stream).then(|| Format::of_folder(engine));
     let Some(format) = options.format.or(by_path).or_else(of_folder) else {
         let reason = "no format goes by this name; use a folder (with a slash at its end), a name that ends in .json, .model or .tiktoken, or format=";
         return Err(Error::format(Defect::Unknown, reason).in_file(path));
     };
-    write(engine, path, is_folder, format, options.lossy).map_err(|error| error.in_file(path))
+    let files = contents(engine, is_folder, format, options.lossy).map_err(|error| error.in_file(path))?;
+    write(engine, path, is_folder, format, files, watch).map_err(|error| error.in_file(path))
 }
 
-fn write(engine: &Engine, path: &Path, is_folder: bool, format: Format, lossy: bool) -> Result<()> {
+/// The files of a tokenizer: all are made before anything is written.
+fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Result<Vec<SavedFile>> {
     if format.is_bare() && !lossy {
         refuse_loss(engine, format)?;
     }
-    // Everything is made before anything is written.
     let files = match format {
         Format::TokenizerJson => {
-            let mut files = vec![("tokenizer.json", tokenizer_json::write(engine)?)];
+            let mut files = vec![(TOKENIZER_JSON, tokenizer_json::write(engine)?)];
             let config = match folder::write(engine.description()) {
                 Err(_) if lossy => None,
                 config => config?,
@@ -115,38 +133,66 @@ fn write(engine: &Engine, path: &Path, is_folder: bool, format: Format, lossy: b
             }
             files
         }
-        Format::Tiktoken => vec![("tokenizer.tiktoken", tiktoken::write(engine)?)],
-        Format::SentencePiece => vec![("tokenizer.model", sentencepiece::write(engine.description())?)],
+        Format::Tiktoken => vec![(TIKTOKEN, tiktoken::write(engine)?)],
+        Format::SentencePiece => vec![(MODEL, sentencepiece::write(engine.description())?)],
         Format::VocabMerges => {
             let (vocab, merges) = vocab_merges::write(engine)?;
-            vec![("vocab.json", vocab), ("merges.txt", merges)]
+            vec![(VOCAB, vocab), (MERGES, merges)]
         }
     };
-    // A manifest beside a single file that lists it must go on fitting.
-    let beside = path.parent().map(manifest::listed).transpose()?.flatten().unwrap_or_default();
-    let file_name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let is_listed = !is_folder && file_name.is_some_and(|name| beside.contains(&name));
-    let names: Vec<(String, &[u8])> = files
-        .iter()
-        .map(|(name, bytes)| {
-            let single = !is_folder && format != Format::VocabMerges;
-            let own = path.file_name().filter(|_| single).map(|name| name.to_string_lossy().into_owned());
-            (own.unwrap_or_else(|| (*name).to_owned()), bytes.as_slice())
-        })
-        .collect();
-    let manifest =
-        if is_folder || is_listed { Some((manifest::NAME, manifest::write(&names, engine)?)) } else { None };
+    Ok(files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect())
+}
+
+fn write(
+    engine: &Engine,
+    path: &Path,
+    is_folder: bool,
+    format: Format,
+    files: Vec<SavedFile>,
+    watch: &dyn Watch,
+) -> Result<()> {
     if is_folder {
         std::fs::create_dir_all(path)?;
+        return write_folder(path, files, engine, watch);
     }
-    let place = |name: &str| match (is_folder, format) {
-        (true, _) => path.join(name),
-        (false, _) if name == manifest::NAME => path.with_file_name(name),
-        (false, Format::VocabMerges) => path.with_file_name(name),
-        (false, _) => path.to_owned(),
-    };
-    let files: Vec<_> = files.into_iter().chain(manifest).map(|(name, bytes)| (place(name), bytes)).collect();
-    atomic::write(&files)
+    if format == Format::VocabMerges {
+        // They have these names whatever the path calls one of them.
+        return write_files(parent(path), files, engine, watch);
+    }
+    let Some((_, bytes)) = files.into_iter().next() else { return Ok(()) };
+    match Target::of(path)? {
+        Target::Stream(path) => files::write_to_stream(&path, &bytes, watch),
+        Target::File(target) => {
+            let named = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+            // A file beside a link may list it; else what the link leads to is saved where that is.
+            let is_listed = |path: &Path| -> Result<bool> {
+                let listed = Snapshot::take(parent(path), [])?.listed()?.unwrap_or_default();
+                Ok(named(path).is_some_and(|name| listed.contains(&name)))
+            };
+            let path = if target == path || is_listed(path)? { path } else { &target };
+            write_files(parent(path), vec![(named(path).unwrap_or_default(), bytes)], engine, watch)
+        }
+    }
+}
+
+/// Puts files and their manifest into a folder.
+fn write_folder(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch: &dyn Watch) -> Result<()> {
+    files.push((manifest::NAME.to_owned(), manifest::write(&files, engine)?));
+    FolderWriter::new(folder, watch)?.replace(&files)
+}
+
+/// Puts files into a folder. A manifest there that lists them must go on fitting.
+fn write_files(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch: &dyn Watch) -> Result<()> {
+    let writer = FolderWriter::new(folder, watch)?;
+    let listed = Snapshot::take(folder, [])?.listed()?.unwrap_or_default();
+    if files.iter().any(|(name, _)| listed.contains(name)) {
+        files.push((manifest::NAME.to_owned(), manifest::write(&files, engine)?));
+    }
+    writer.replace(&files)
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
 }
 
 /// What to do where a format cannot hold all of a tokenizer.

@@ -77,7 +77,8 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
                 (_, Some(path)) if error.kind() == std::io::ErrorKind::IsADirectory => {
                     pyo3::exceptions::PyIsADirectoryError::new_err((21, "Is a directory", path))
                 }
-                _ => PyErr::from(error),
+                // The message has the path.
+                _ => PyErr::from(std::io::Error::new(error.kind(), message)),
             });
         }
         Kind::Internal(_) => "InternalError",

@@ -25,9 +25,10 @@ use tokenmill_core::description::{
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
 
+use crate::files::Snapshot;
 use crate::report::Report;
+use crate::tekken;
 use crate::tokenizer_json::{self, File, Kind, VocabEntries};
-use crate::{contents, manifest, tekken};
 use choice::{Choice, Signs};
 use classes::{Again, Parts, Recipe};
 use frame::Place;
@@ -41,25 +42,21 @@ pub(crate) use write::write;
 ///
 /// # Errors
 /// A format error naming file and field; the operating system's.
-pub(crate) fn load(folder: &Path, report: &mut Report) -> Result<Option<Description>> {
+pub(crate) fn load(files: &Snapshot, report: &mut Report) -> Result<Option<Description>> {
     // What was saved there last counts, whatever else the folder holds.
-    let listed = manifest::listed(folder)?;
+    let folder = files.folder();
+    let listed = files.listed()?;
     let is_listed =
         |name: &str| listed.as_ref().is_none_or(|listed| listed.iter().any(|known| known == name));
-    if !CONFIGS.iter().any(|name| is_listed(name) && folder.join(name).is_file()) {
+    if !CONFIGS.iter().any(|name| is_listed(name) && files.has(name)) {
         return Ok(None);
     }
-    let config = settings::read(folder, CONFIG)?.filter(|_| is_listed(CONFIG));
-    let model_config = settings::read(folder, MODEL_CONFIG)?.filter(|_| is_listed(MODEL_CONFIG));
+    let config = settings::read(files, CONFIG)?.filter(|_| is_listed(CONFIG));
+    let model_config = settings::read(files, MODEL_CONFIG)?.filter(|_| is_listed(MODEL_CONFIG));
     let name = tokenizer_file(folder, config.as_ref())?;
     let path = folder.join(&name);
-    let bytes = if is_listed(&name) && path.is_file() {
-        let bytes = contents::read(&path)?;
-        manifest::check(folder, &name, &bytes)?;
-        Some(bytes)
-    } else {
-        None
-    };
+    let is_there = is_listed(&name) && files.has(&name);
+    let bytes = is_there.then(|| files.read(&name)).transpose()?;
     let nothing = Map::new();
     let speaks_of_bytes =
         |bytes: &Vec<u8>| std::str::from_utf8(bytes).is_ok_and(|text| text.contains("\"ByteLevel\""));
@@ -67,7 +64,7 @@ pub(crate) fn load(folder: &Path, report: &mut Report) -> Result<Option<Descript
         config: config.as_ref().unwrap_or(&nothing),
         model_config: model_config.as_ref().unwrap_or(&nothing),
         is_byte_level: bytes.as_ref().is_some_and(speaks_of_bytes),
-        has_tekken: is_listed(TEKKEN) && folder.join(TEKKEN).is_file(),
+        has_tekken: is_listed(TEKKEN) && files.has(TEKKEN),
     };
     let choice = choice::choose(&signs).map_err(|error| {
         let names_it = signs.config.contains_key("tokenizer_class") || signs.config.contains_key("auto_map");
@@ -83,11 +80,9 @@ pub(crate) fn load(folder: &Path, report: &mut Report) -> Result<Option<Descript
     }
     let Some(recipe) = choice.recipe else {
         report.note(format!("loaded as Mistral's own library does: {}", choice.why));
-        let path = folder.join(TEKKEN);
-        let bytes = contents::read(&path)?;
-        manifest::check(folder, TEKKEN, &bytes)?;
+        let bytes = files.read(TEKKEN)?;
         report.reads(TEKKEN);
-        return tekken::parse(&bytes, report).map(Some).map_err(|error| error.in_file(&path));
+        return tekken::parse(&bytes, report).map(Some).map_err(|error| error.in_file(&folder.join(TEKKEN)));
     };
     let file = bytes.as_deref().map(tokenizer_json::read).transpose();
     let mut file = file.map_err(|error| error.in_file(&path))?;
@@ -99,14 +94,14 @@ pub(crate) fn load(folder: &Path, report: &mut Report) -> Result<Option<Descript
         pieces.iter_mut().zip(scores).for_each(|((_, score), nearest)| *score = nearest);
     }
     let entries = file.as_ref().map(|file| file.added_tokens.as_slice());
-    let mut settings = Settings::read(folder, config.clone(), is_listed, entries, report)?;
+    let mut settings = Settings::read(files, config.clone(), is_listed, entries, report)?;
     let is_older = file.is_none();
     let source = match file {
         Some(file) => {
             let has_stages = !recipe.has_code;
             Some(Source { file: arranged(file, recipe, &settings)?, name, has_stages, roles: Vec::new() })
         }
-        None => sources::find(folder, recipe, &mut settings, is_listed, report)?,
+        None => sources::find(files, recipe, &mut settings, is_listed, report)?,
     };
     let Some(source) = source else {
         // A class that changes nothing has no vocabulary of its own: what is there says all.

@@ -7,9 +7,10 @@ use tokenmill_core::error::{Defect, Error, Result};
 use super::classes::Recipe;
 use super::sources::Source;
 use super::tokens::{ROLES, Token, Tokens, read_by_id};
+use crate::contents;
+use crate::files::Snapshot;
 use crate::report::Report;
 use crate::tokenizer_json::{AddedTokenEntry, json_error};
-use crate::{contents, manifest};
 
 pub(super) const TOKENIZER: &str = "tokenizer.json";
 pub(crate) const CONFIG: &str = "tokenizer_config.json";
@@ -21,18 +22,16 @@ pub(super) const ADDED: &str = "added_tokens.json";
 pub(super) const CONFIGS: [&str; 4] = [CONFIG, MODEL_CONFIG, SPECIAL, ADDED];
 
 /// A JSON object of a folder; `None` where there is no such file.
-pub(super) fn read(folder: &Path, name: &str) -> Result<Option<Map<String, Value>>> {
-    let path = folder.join(name);
-    if !path.is_file() {
+pub(super) fn read(files: &Snapshot, name: &str) -> Result<Option<Map<String, Value>>> {
+    if !files.has(name) {
         return Ok(None);
     }
     let read = || {
-        let bytes = contents::read(&path)?;
-        manifest::check(folder, name, &bytes)?;
+        let bytes = files.read(name)?;
         let mut deserializer = serde_json::Deserializer::from_str(contents::text(&bytes)?);
         serde_path_to_error::deserialize(&mut deserializer).map_err(json_error)
     };
-    read().map(Some).map_err(|error: Error| error.in_file(&path))
+    read().map(Some).map_err(|error: Error| error.in_file(&files.path(name)))
 }
 
 /// What a class is made with.
@@ -56,13 +55,13 @@ pub(super) struct Settings {
 impl Settings {
     /// Reads what is beside a tokenizer.json, whose added tokens are `entries`.
     pub(super) fn read(
-        folder: &Path,
+        files: &Snapshot,
         config: Option<Map<String, Value>>,
         is_listed: impl Fn(&str) -> bool,
         entries: Option<&[AddedTokenEntry]>,
         report: &mut Report,
     ) -> Result<Self> {
-        let in_config = |error: Error| error.in_file(&folder.join(CONFIG));
+        let in_config = |error: Error| error.in_file(&files.path(CONFIG));
         let has_config = config.is_some();
         let mut values = config.unwrap_or_default();
         if has_config {
@@ -88,7 +87,7 @@ impl Settings {
             settings.has_decoder = true;
             report.gave("added_tokens_decoder");
         } else {
-            if let Some(special) = read(folder, SPECIAL)?.filter(|_| is_listed(SPECIAL)) {
+            if let Some(special) = read(files, SPECIAL)?.filter(|_| is_listed(SPECIAL)) {
                 report.reads(SPECIAL);
                 for (key, value) in special {
                     report.gave(&key);
@@ -100,10 +99,10 @@ impl Settings {
                     own.extend(extra);
                 }
             }
-            if let Some(added) = read(folder, ADDED)?.filter(|_| is_listed(ADDED)) {
+            if let Some(added) = read(files, ADDED)?.filter(|_| is_listed(ADDED)) {
                 report.reads(ADDED);
                 report.gave("added_tokens");
-                settings.read_added(&values, &added).map_err(|error| error.in_file(&folder.join(ADDED)))?;
+                settings.read_added(&values, &added).map_err(|error| error.in_file(&files.path(ADDED)))?;
             }
             for (place, entry) in entries.unwrap_or_default().iter().enumerate() {
                 settings.tokens.by_id.insert(entry.id.map_or(place as u64, u64::from), of_entry(entry));

@@ -9,7 +9,6 @@ mod tests;
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
 
 use tokenmill_core::description::{Description, Split};
 use tokenmill_core::error::{Defect, Error, Kind, Result};
@@ -24,20 +23,17 @@ const HEAD_LIMIT: u64 = 1 << 30;
 /// What is read at first; most vocabularies are smaller.
 const FIRST_PART: u64 = 32 << 20;
 
-/// Is this file one of these? What cannot be read is not.
-pub(crate) fn is_file(path: &Path) -> bool {
-    let mut start = [0; MAGIC.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == MAGIC
-}
-
-/// Reads the head of a file, as much of it as holds the keys: the whole may be larger than memory.
+/// Reads the head of an open file, as much of it as holds the keys: the whole may be larger than memory. `bytes` are
+/// those that were read of it before.
 ///
 /// # Errors
 /// A format error naming the key; the operating system's.
-pub(crate) fn load(path: &Path, split: Option<&Split>, report: &mut Report) -> Result<Description> {
-    let mut file = File::open(path)?;
-    let mut bytes = Vec::new();
+pub(crate) fn load(
+    mut file: &File,
+    mut bytes: Vec<u8>,
+    split: Option<&Split>,
+    report: &mut Report,
+) -> Result<Description> {
     let mut part = FIRST_PART;
     loop {
         let before = bytes.len();

@@ -26,6 +26,7 @@ use crate::hooks::PyHooks;
 use crate::load_report::LoadReport;
 use crate::ready_ids::ReadyIds;
 use crate::train::TrainingReport;
+use crate::watch::run_long;
 
 /// A tokenizer: text to ids and back.
 ///
@@ -110,7 +111,7 @@ impl Tokenizer {
     #[pyo3(signature = (path, *, format = None, lossy = false))]
     fn save(&self, py: Python<'_>, path: PathBuf, format: Option<&str>, lossy: bool) -> PyResult<()> {
         let options = SaveOptions { format: convert::format(format)?, lossy };
-        py.detach(|| tokenmill_io::save(&self.engine, &path, options)).map_err(|error| raise(py, error))
+        run_long(py, None, |watch| tokenmill_io::save(&self.engine, &path, options, watch))
     }
 
     fn __len__(&self) -> usize {

@@ -7,15 +7,14 @@ mod halves;
 mod pieces;
 mod ranks;
 
-use std::path::Path;
-
 use tokenmill_core::error::{Defect, Error, Result};
 
 use super::classes::Recipe;
 use super::settings::Settings;
+use crate::files::Snapshot;
 use crate::report::Report;
 use crate::tokenizer_json::{File, Kind, MergeEntries, Model, VocabEntries};
-use crate::{contents, detect, manifest, vocab_merges, vocab_txt};
+use crate::{detect, vocab_merges, vocab_txt};
 
 /// A vocabulary on its way to a tokenizer.
 pub(super) struct Source<'a> {
@@ -47,23 +46,18 @@ const MERGES: &str = "merges.txt";
 /// # Errors
 /// A format error naming file and field; the operating system's.
 pub(super) fn find(
-    folder: &Path,
+    files: &Snapshot,
     recipe: &Recipe,
     settings: &mut Settings,
     is_listed: impl Fn(&str) -> bool,
     report: &mut Report,
 ) -> Result<Option<Source<'static>>> {
-    let is_there = |name: &str| !name.is_empty() && is_listed(name) && folder.join(name).is_file();
+    let is_there = |name: &str| !name.is_empty() && is_listed(name) && files.has(name);
     let names = GENERAL.into_iter().chain([recipe.vocabulary]);
     let Some(name) = names.into_iter().find(|name| is_there(name)) else { return Ok(None) };
-    let read = |name: &str| -> Result<Vec<u8>> {
-        let bytes = contents::read(&folder.join(name))?;
-        manifest::check(folder, name, &bytes)?;
-        Ok(bytes)
-    };
-    let bytes = read(name)?;
+    let bytes = files.read(name)?;
     report.reads(name);
-    let in_file = |error: Error| error.in_file(&folder.join(name));
+    let in_file = |error: Error| error.in_file(&files.path(name));
     let source = |file| Source { file, name: name.to_owned(), has_stages: false, roles: Vec::new() };
     let source = match name {
         TEKKEN => ranks::tekken(&bytes, report).map(|file| Source { has_stages: true, ..source(file) }),
@@ -73,15 +67,15 @@ pub(super) fn find(
                 let reason = format!("{name} needs {MERGES} beside it, which is not there");
                 return Err(in_file(Error::format(Defect::Missing, reason)));
             }
-            let merges = read(MERGES)?;
+            let merges = files.read(MERGES)?;
             report.reads(MERGES);
             report.gave("merges");
             report.reads(name);
-            let in_merges = |error: Error| error.in_file(&folder.join(MERGES));
+            let in_merges = |error: Error| error.in_file(&files.path(MERGES));
             pair(&bytes, &merges, in_merges).map(source)
         }
         _ if name != TIKTOKEN
-            && matches!(detect::kind(&folder.join(name), &bytes), Ok(detect::Kind::SentencePiece)) =>
+            && matches!(detect::kind(&files.path(name), &bytes), Ok(detect::Kind::SentencePiece)) =>
         {
             pieces::read(&bytes, recipe, settings, report).map(|read| Source {
                 has_stages: !recipe.has_code,

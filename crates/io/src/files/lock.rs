@@ -1,0 +1,61 @@
+//! One save into a folder at a time.
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tokenmill_core::error::{Error, Result};
+use tokenmill_core::watch::Watch;
+
+use super::{identity, itself};
+
+/// A save of the largest tokenizer takes less than a second.
+const WAIT: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(2);
+
+/// A folder that no other save changes. The system ends the lock with the process that holds it.
+pub(super) struct Lock {
+    /// `None` where the file system has no locks, or the folder cannot be opened.
+    folder: Option<File>,
+}
+
+impl Lock {
+    /// Waits for the lock of a folder.
+    ///
+    /// # Errors
+    /// A time-out where another save holds it for a minute; the watch's.
+    pub(super) fn acquire(path: &Path, watch: &dyn Watch) -> Result<Self> {
+        let (path, start) = (itself(path), Instant::now());
+        loop {
+            // Where folders cannot be opened, saves go on without a lock.
+            let Ok(folder) = File::open(path) else { return Ok(Self { folder: None }) };
+            match folder.try_lock() {
+                // The folder may have been replaced while this waited.
+                Ok(()) if identity::is_same(path, &folder) => return Ok(Self { folder: Some(folder) }),
+                Ok(()) => {}
+                Err(TryLockError::Error(_)) => return Ok(Self { folder: None }),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(POLL),
+            }
+            watch.poll()?;
+            if start.elapsed() > WAIT {
+                let reason =
+                    "another process saves into this folder and does not end; end it, or save elsewhere";
+                return Err(Error::from(io::Error::new(io::ErrorKind::TimedOut, reason)).in_file(path));
+            }
+        }
+    }
+
+    /// Is it certain that no other save is at work?
+    pub(super) fn is_held(&self) -> bool {
+        self.folder.is_some()
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A child that was forked meanwhile holds the same lock: closing the file would not end it.
+        if let Some(folder) = &self.folder {
+            let _: io::Result<()> = folder.unlock();
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The folder of files that a save has committed and not yet put in their places.
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{PENDING, identity, itself};
+
+/// Such a folder, as it was when it was opened.
+pub(super) struct Pending {
+    folder: PathBuf,
+    path: PathBuf,
+    /// While it is open its number is given to no other.
+    open: Option<File>,
+}
+
+impl Pending {
+    /// That of a folder, where there is one.
+    pub(super) fn of(folder: &Path) -> Option<Self> {
+        let path = folder.join(PENDING);
+        let is_there = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
+        is_there.then(|| Self { folder: folder.to_owned(), open: File::open(&path).ok(), path })
+    }
+
+    /// Opens the file that stands for the one of this name in the folder.
+    pub(super) fn file(&self, name: &OsStr) -> io::Result<Option<File>> {
+        if !self.stands_for(name) {
+            return Ok(None);
+        }
+        match File::open(self.path.join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
+    /// Does a regular file of this name stand for the one in the folder?
+    pub(super) fn stands_for(&self, name: &OsStr) -> bool {
+        let path = self.path.join(name);
+        fs::symlink_metadata(&path).is_ok_and(|pending| {
+            pending.is_file() && is_trusted(&self.folder, &self.folder.join(name), &pending)
+        })
+    }
+
+    /// Is it still the one that was opened?
+    pub(super) fn is_there(&self) -> bool {
+        match &self.open {
+            Some(open) => identity::is_same(&self.path, open),
+            None => self.path.is_dir(),
+        }
+    }
+}
+
+/// In a folder that is everybody's (`/tmp`), where nobody can replace the files of another, nobody's pending files
+/// stand for those of another either.
+#[cfg(unix)]
+fn is_trusted(folder: &Path, file: &Path, pending: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    const STICKY: u32 = 0o1000;
+    let Ok(around) = fs::metadata(itself(folder)) else { return false };
+    around.mode() & STICKY == 0
+        || pending.uid() == around.uid()
+        || fs::symlink_metadata(file).map_or(true, |file| file.uid() == pending.uid())
+}
+
+#[cfg(not(unix))]
+fn is_trusted(_: &Path, _: &Path, _: &fs::Metadata) -> bool {
+    true
+}

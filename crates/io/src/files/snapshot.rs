@@ -1,0 +1,241 @@
+//! The files of a folder as they all were at one moment, whoever saves beside.
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Seek as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokenmill_core::error::{Error, Result};
+
+use super::pending::Pending;
+use super::read::{read, read_rest};
+use crate::manifest::{self, Manifest};
+
+/// A save changes what is being opened in some thousandth of its time: this many in a row is no chance.
+const TRIES: u32 = 1000;
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// Some files of a folder, opened together; and the folder's manifest.
+///
+/// Only regular files are opened, and others of the folder when they are asked for.
+pub(crate) struct Snapshot {
+    folder: PathBuf,
+    /// By name; `None` for what was not there.
+    files: BTreeMap<OsString, Option<Opened>>,
+    manifest_bytes: Option<Vec<u8>>,
+    manifest: OnceCell<Manifest>,
+}
+
+struct Opened {
+    /// What could not be opened says so when it is read.
+    file: io::Result<File>,
+    is_pending: bool,
+}
+
+impl Snapshot {
+    /// Opens the files of these names, where they are there, and those that the manifest lists.
+    ///
+    /// # Errors
+    /// A manifest that cannot be read; a folder whose files change without end.
+    pub(crate) fn take<'a>(folder: &Path, names: impl IntoIterator<Item = &'a OsStr>) -> Result<Self> {
+        let names: Vec<&OsStr> = names.into_iter().collect();
+        for _ in 0..TRIES {
+            let pending = Pending::of(folder);
+            let snapshot = Self::open(folder, &names, pending.as_ref())?;
+            // The order counts: where no save was at work before and after the files were opened, and each is still the
+            // one that was opened, then all of them stood there when the last was opened.
+            let is_same_save = match &pending {
+                Some(pending) => pending.is_there(),
+                None => Pending::of(folder).is_none(),
+            };
+            if is_same_save && snapshot.is_current() {
+                return Ok(snapshot);
+            }
+            std::thread::sleep(PAUSE);
+        }
+        let reason = "the files of this folder are replaced again and again; load it when that has ended";
+        Err(Error::from(io::Error::new(io::ErrorKind::TimedOut, reason)).in_file(folder))
+    }
+
+    fn open(folder: &Path, names: &[&OsStr], pending: Option<&Pending>) -> Result<Self> {
+        let mut snapshot = Self {
+            folder: folder.to_owned(),
+            files: BTreeMap::new(),
+            manifest_bytes: None,
+            manifest: OnceCell::new(),
+        };
+        snapshot.add(OsStr::new(manifest::NAME), pending);
+        if let Some(Some(opened)) = snapshot.files.get(OsStr::new(manifest::NAME)) {
+            snapshot.manifest_bytes = Some(opened.read(&folder.join(manifest::NAME))?);
+        }
+        for name in names {
+            snapshot.add(name, pending);
+        }
+        // A manifest that cannot be understood is an error where it is asked for.
+        let listed = snapshot.manifest().ok().flatten().map(Manifest::names).unwrap_or_default();
+        for name in listed {
+            snapshot.add(OsStr::new(&name), pending);
+        }
+        Ok(snapshot)
+    }
+
+    fn add(&mut self, name: &OsStr, pending: Option<&Pending>) {
+        // Names come from a file: only those that stay in the folder.
+        if Path::new(name).file_name() != Some(name) || self.files.contains_key(name) {
+            return;
+        }
+        let opened = if let Some(file) = pending.and_then(|pending| pending.file(name).transpose()) {
+            Some(Opened { file, is_pending: true })
+        } else {
+            let path = self.folder.join(name);
+            path.is_file().then(|| Opened { file: File::open(&path), is_pending: false })
+        };
+        self.files.insert(name.to_owned(), opened);
+    }
+
+    /// Is every file that was found still there, and every one that was not still absent?
+    fn is_current(&self) -> bool {
+        self.files.iter().all(|(name, opened)| {
+            let path = self.folder.join(name);
+            match opened {
+                // What is pending was whole, and its folder is still there.
+                Some(Opened { is_pending: true, .. }) => true,
+                Some(Opened { file: Ok(file), .. }) => super::identity::is_same(&path, file),
+                Some(Opened { file: Err(error), .. }) => error.kind() != io::ErrorKind::NotFound,
+                None => !path.is_file(),
+            }
+        })
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where a file of the folder is, for messages.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Is there a regular file of this name?
+    pub(crate) fn has(&self, name: &str) -> bool {
+        match self.files.get(OsStr::new(name)) {
+            Some(opened) => opened.is_some(),
+            None => self.folder.join(name).is_file(),
+        }
+    }
+
+    /// An open file of this name, from its start; `None` for what is no regular file, or was not asked for.
+    pub(crate) fn file(&self, name: &OsStr) -> Option<&File> {
+        self.files.get(name)?.as_ref()?.file.as_ref().ok()
+    }
+
+    /// The bytes of a file, which fit the manifest where it lists the file.
+    ///
+    /// # Errors
+    /// The operating system's, or a limit, with the path; the manifest's.
+    pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>> {
+        let path = self.folder.join(name);
+        let bytes = match self.files.get(OsStr::new(name)) {
+            Some(Some(opened)) => opened.read(&path)?,
+            _ => read(&path)?,
+        };
+        self.check(name, &bytes)?;
+        Ok(bytes)
+    }
+
+    /// The names that the folder's manifest lists: what was saved there last.
+    ///
+    /// # Errors
+    /// A format error for a manifest that cannot be read.
+    pub(crate) fn listed(&self) -> Result<Option<Vec<String>>> {
+        Ok(self.manifest()?.map(Manifest::names))
+    }
+
+    /// Checks the bytes of a file against the manifest, where there is one that lists it.
+    ///
+    /// # Errors
+    /// A manifest error with both hashes; a format error for a manifest that cannot be read.
+    pub(crate) fn check(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        match self.manifest()? {
+            Some(manifest) => {
+                manifest.check(name, bytes).map_err(|error| error.in_file(&self.path(manifest::NAME)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn manifest(&self) -> Result<Option<&Manifest>> {
+        let Some(bytes) = &self.manifest_bytes else { return Ok(None) };
+        if self.manifest.get().is_none() {
+            let read = Manifest::parse(bytes).map_err(|error| error.in_file(&self.path(manifest::NAME)))?;
+            let _: std::result::Result<(), Manifest> = self.manifest.set(read);
+        }
+        Ok(self.manifest.get())
+    }
+}
+
+impl Opened {
+    fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        match &self.file {
+            Ok(file) => {
+                let mut from_start = file;
+                let bytes =
+                    from_start.rewind().map_err(Error::from).and_then(|()| read_rest(file, Vec::new()));
+                bytes.map_err(|error| error.in_file(path))
+            }
+            // The same error once more, or by now there is none.
+            Err(_) => read(path),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("tokenmill-snapshot-{name}-{}", std::process::id()));
+        let _: io::Result<()> = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn take(folder: &Path) -> Snapshot {
+        Snapshot::take(folder, ["a", "b"].map(OsStr::new)).unwrap()
+    }
+
+    #[test]
+    fn what_is_pending_stands_for_the_file_of_its_name() {
+        let folder = folder("pending");
+        fs::write(folder.join("a"), "old a").unwrap();
+        fs::write(folder.join("b"), "old b").unwrap();
+        fs::create_dir(folder.join(super::super::STAGING)).unwrap();
+        fs::write(folder.join(super::super::STAGING).join("a"), "staged").unwrap();
+        assert_eq!(take(&folder).read("a").unwrap(), b"old a");
+        fs::create_dir(folder.join(super::super::PENDING)).unwrap();
+        fs::write(folder.join(super::super::PENDING).join("a"), "new a").unwrap();
+        let snapshot = take(&folder);
+        assert_eq!(snapshot.read("a").unwrap(), b"new a");
+        assert_eq!(snapshot.read("b").unwrap(), b"old b");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_is_read_as_often_as_it_is_asked_for_and_as_it_was() {
+        let folder = folder("again");
+        fs::write(folder.join("a"), "then").unwrap();
+        let snapshot = take(&folder);
+        fs::write(folder.join("c"), "now").unwrap();
+        fs::rename(folder.join("c"), folder.join("a")).unwrap();
+        for _ in 0..2 {
+            assert_eq!(snapshot.read("a").unwrap(), b"then");
+        }
+        assert!(!snapshot.has("b"));
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
