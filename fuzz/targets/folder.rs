@@ -6,6 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use tokenmill_core::watch::Unwatched;
 use tokenmill_fuzz::patience::checked;
 use tokenmill_fuzz::readers;
 use tokenmill_io::{LoadOptions, load, state};
@@ -39,8 +40,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     fs::write(FOLDER.join("tokenizer.json"), parts.next().unwrap_or(own)).expect("a file");
     let options = LoadOptions::default();
     let strict = LoadOptions { strict: true, ..LoadOptions::default() };
-    let lenient = checked("loading", load(&FOLDER, &options));
-    let careful = checked("strict loading", load(&FOLDER, &strict));
+    let lenient = checked("loading", load(&FOLDER, &options, &Unwatched));
+    let careful = checked("strict loading", load(&FOLDER, &strict, &Unwatched));
     if let Some((careful, _)) = careful {
         let same = lenient.as_ref().map(|(engine, _)| state::write(engine.description()));
         assert_eq!(same, Some(state::write(careful.description())), "strictness changes the meaning");

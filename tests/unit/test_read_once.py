@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from pathlib import Path
 from typing import Any
@@ -72,3 +73,27 @@ def test_a_pipe_is_loaded_by_the_number_of_an_open_file(native: Any, tmp_path: P
     assert native.load(f"/dev/fd/{out}") == expected
     writer.join()
     os.close(out)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are needed")
+@pytest.mark.parametrize("written", [None, b"{"], ids=["nobody writes", "the writer is silent"])
+def test_who_waits_for_a_pipe_hears_ctrl_c(native: Any, tmp_path: Path, written: bytes | None) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    done = threading.Event()
+
+    def write() -> None:
+        with (tmp_path / "pipe").open("wb", buffering=0) as end:
+            end.write(written or b"")
+            done.wait()
+
+    if written is not None:
+        threading.Thread(target=write, daemon=True).start()
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        native.load(tmp_path / "pipe")
+    done.set()
+    timer.join()
+    if written is None:
+        with (tmp_path / "pipe").open("wb"):  # lets the thread go that waits to open it
+            pass

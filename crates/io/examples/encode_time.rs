@@ -41,7 +41,7 @@ fn main() -> Result<(), Failure> {
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_end_matches('\u{FFFD}');
         let start = Instant::now();
-        let (mut engine, _) = load(Path::new(file), &options)?;
+        let (mut engine, _) = load(Path::new(file), &options, &Unwatched)?;
         let mut line = format!("{arg:<60} load {:.0} ms", start.elapsed().as_secs_f64() * 1e3);
         let speed = |start: Instant| text.len() as f64 / 1e6 / start.elapsed().as_secs_f64();
         // Their memory is touched once, as it is that of the caller.

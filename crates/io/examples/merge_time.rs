@@ -64,7 +64,7 @@ fn main() -> Result<(), Failure> {
         }
     }
     let start = Instant::now();
-    let (engine, _) = load(Path::new(file), &options)?;
+    let (engine, _) = load(Path::new(file), &options, &Unwatched)?;
     let loaded = start.elapsed();
     let vocabulary = engine.vocabulary();
     let description = engine.description().model.as_bpe().ok_or("no byte-pair encoding")?;

@@ -1,6 +1,5 @@
 //! From a path to a compiled tokenizer; formats are told apart by content.
 use std::ffi::OsStr;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use tokenmill_core::compile::{compile, compile_with};
@@ -10,6 +9,7 @@ use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::hooks::Hooks;
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known;
+use tokenmill_core::watch::Watch;
 
 use crate::detect::{self, Kind};
 use crate::files::{self, Snapshot};
@@ -39,59 +39,47 @@ pub struct LoadOptions {
 /// # Errors
 /// A format error naming file and field; the operating system's for what cannot be read; a
 /// manifest error for a folder whose manifest does not fit.
-pub fn load(path: &Path, options: &LoadOptions) -> Result<(Engine, Report)> {
+pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(Engine, Report)> {
     let mut report = Report::new(options.strict);
     let report = &mut report;
     let engine = if path.is_dir() {
-        let files = Snapshot::take(path, SAVED.map(OsStr::new))?;
+        let files = Snapshot::take(path, SAVED.map(OsStr::new), watch)?;
         if let Some(description) = folder::load(&files, report)? {
             with_own_split(description, options, "folder")
                 .and_then(|description| compile_with(description, &options.hooks))
                 .map_err(|error| error.in_file(path))?
         } else {
             let path = file_in(&files)?;
-            load_file(&path, Some(files), options, report).map_err(|error| error.in_file(&path))?
+            load_file(&path, &files, options, report).map_err(|error| error.in_file(&path))?
         }
     } else {
-        load_file(path, None, options, report).map_err(|error| error.in_file(path))?
+        // What belongs to the file is beside it.
+        let names = path.file_name().into_iter().chain(BESIDE.map(OsStr::new));
+        let files = Snapshot::take(path.parent().unwrap_or(Path::new("")), names, watch)?;
+        load_file(path, &files, options, report).map_err(|error| error.in_file(path))?
     };
     finish(engine, path, options, report)
 }
 
-/// The tokenizer of a file, which is opened once and read once: it may be a pipe. `files` are those of its folder, where
-/// they were opened before.
+/// The tokenizer of a file, which is opened once and read once: it may be a pipe. `files` are those of its folder.
 fn load_file(
     path: &Path,
-    files: Option<Snapshot>,
+    files: &Snapshot<'_>,
     options: &LoadOptions,
     report: &mut Report,
 ) -> Result<Engine> {
     let name = path.file_name().unwrap_or_default();
-    let files = match files {
-        Some(files) => files,
-        // What belongs to the file is beside it.
-        None => Snapshot::take(
-            path.parent().unwrap_or(Path::new("")),
-            BESIDE.map(OsStr::new).into_iter().chain([name]),
-        )?,
-    };
-    let opened;
-    let file = if let Some(file) = files.file(name) {
-        file
-    } else {
-        opened = File::open(path)?;
-        &opened
-    };
+    let mut source = files.source(name)?;
     report.reads(&name_of(path));
-    let start = files::start(file, gguf::MAGIC.len() as u64)?;
+    let start = files::start(&mut source, gguf::MAGIC.len() as u64)?;
     let description = if start == gguf::MAGIC {
-        gguf::load(file, start, options.split.as_ref(), report)?
+        gguf::load(source, start, options.split.as_ref(), report)?
     } else {
-        let bytes = files::read_rest(file, start)?;
+        let bytes = files::read_rest(source, start)?;
         if let Some(name) = name.to_str() {
             files.check(name, &bytes)?;
         }
-        parse(path, &bytes, &|other| read_beside(path, other, &files), options, report)?
+        parse(path, &bytes, &|other| read_beside(path, other, files), options, report)?
     };
     compile_with(description, &options.hooks)
 }
@@ -185,7 +173,7 @@ const BESIDE: [&str; 2] = ["vocab.json", "merges.txt"];
 /// What is taken by its ending, if it is alone.
 const ENDINGS: [&str; 3] = ["tiktoken", "model", "gguf"];
 
-fn file_in(files: &Snapshot) -> Result<PathBuf> {
+fn file_in(files: &Snapshot<'_>) -> Result<PathBuf> {
     let folder = files.folder();
     // What was saved there last comes first, whatever else the folder holds.
     let listed = files.listed()?.unwrap_or_default();
@@ -270,7 +258,7 @@ fn name_of(path: &Path) -> String {
 }
 
 /// The other file of a pair, checked like the first.
-fn read_beside(path: &Path, other: &Path, files: &Snapshot) -> Result<Vec<u8>> {
+fn read_beside(path: &Path, other: &Path, files: &Snapshot<'_>) -> Result<Vec<u8>> {
     let name = name_of(other);
     if !files.has(&name) {
         return Err(not_beside(path, other));

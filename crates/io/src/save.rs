@@ -166,7 +166,7 @@ fn write(
             let named = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
             // A file beside a link may list it; else what the link leads to is saved where that is.
             let is_listed = |path: &Path| -> Result<bool> {
-                let listed = Snapshot::take(parent(path), [])?.listed()?.unwrap_or_default();
+                let listed = Snapshot::take(parent(path), [], watch)?.listed()?.unwrap_or_default();
                 Ok(named(path).is_some_and(|name| listed.contains(&name)))
             };
             let path = if target == path || is_listed(path)? { path } else { &target };
@@ -184,7 +184,7 @@ fn write_folder(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch
 /// Puts files into a folder. A manifest there that lists them must go on fitting.
 fn write_files(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch: &dyn Watch) -> Result<()> {
     let writer = FolderWriter::new(folder, watch)?;
-    let listed = Snapshot::take(folder, [])?.listed()?.unwrap_or_default();
+    let listed = Snapshot::take(folder, [], watch)?.listed()?.unwrap_or_default();
     if files.iter().any(|(name, _)| listed.contains(name)) {
         files.push((manifest::NAME.to_owned(), manifest::write(&files, engine)?));
     }

@@ -143,7 +143,7 @@ fn what_starts_like_a_sentencepiece_model_is_looked_at_without_overflow() {
         let file =
             std::env::temp_dir().join(format!("tokenmill-found-{}-{}", std::process::id(), rest.len()));
         std::fs::write(&file, [&[0x0A][..], rest].concat()).unwrap();
-        let loaded = tokenmill_io::load(&file, &tokenmill_io::LoadOptions::default());
+        let loaded = tokenmill_io::load(&file, &tokenmill_io::LoadOptions::default(), &Unwatched);
         std::fs::remove_file(&file).unwrap();
         assert!(loaded.is_err());
     }

@@ -35,7 +35,7 @@ pub(crate) fn load_file(
         strict,
         hooks: known.table(py)?,
     };
-    let (engine, report) = run_long(py, None, |_| tokenmill_io::load(&path, &options))?;
+    let (engine, report) = run_long(py, None, |watch| tokenmill_io::load(&path, &options, watch))?;
     let engine = engine.with_cache_bytes(cache_bytes);
     let hooks = known.named_by(py, engine.description());
     let tokenizer = Tokenizer::new(py, engine, None)?.with_hooks(hooks);

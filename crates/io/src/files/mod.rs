@@ -1,8 +1,8 @@
 //! Tokenizer files on disk: read as one moment has them, replaced all or none.
 //!
 //! In come paths, out go bytes, and the other way round. [`Snapshot`] reads what belongs together, [`FolderWriter`]
-//! replaces it, [`read`] takes the bytes of a file that is open, [`stream`] writes to what is no regular file. No
-//! format is known here.
+//! replaces it, [`Source`] is read once, file or pipe, [`stream`] writes to what is no regular file. No format is known
+//! here but that of the manifest.
 //!
 //! A save of several files has one moment at which it counts: the rename of the folder `.tokenmill-staging`, in which
 //! the new files were written, to `.tokenmill-pending`. From then on a pending file stands for the file of its name
@@ -14,6 +14,7 @@ mod lock;
 mod pending;
 mod read;
 mod snapshot;
+mod source;
 mod stream;
 mod target;
 mod writer;
@@ -22,6 +23,7 @@ use std::path::Path;
 
 pub(crate) use read::{read_rest, start};
 pub(crate) use snapshot::Snapshot;
+pub(crate) use source::Source;
 pub(crate) use stream::write as write_to_stream;
 pub(crate) use target::Target;
 pub(crate) use writer::FolderWriter;

@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokenmill_core::error::{Error, Result};
+use tokenmill_core::watch::Watch;
 
+use super::Source;
 use super::pending::Pending;
-use super::read::{read, read_rest};
+use super::read::read_rest;
 use crate::manifest::{self, Manifest};
 
 /// A save changes what is being opened in some thousandth of its time: this many in a row is no chance.
@@ -20,8 +22,9 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// Some files of a folder, opened together; and the folder's manifest.
 ///
 /// Only regular files are opened, and others of the folder when they are asked for.
-pub(crate) struct Snapshot {
+pub(crate) struct Snapshot<'w> {
     folder: PathBuf,
+    watch: &'w dyn Watch,
     /// By name; `None` for what was not there.
     files: BTreeMap<OsString, Option<Opened>>,
     manifest_bytes: Option<Vec<u8>>,
@@ -34,16 +37,20 @@ struct Opened {
     is_pending: bool,
 }
 
-impl Snapshot {
+impl<'w> Snapshot<'w> {
     /// Opens the files of these names, where they are there, and those that the manifest lists.
     ///
     /// # Errors
     /// A manifest that cannot be read; a folder whose files change without end.
-    pub(crate) fn take<'a>(folder: &Path, names: impl IntoIterator<Item = &'a OsStr>) -> Result<Self> {
+    pub(crate) fn take<'a>(
+        folder: &Path,
+        names: impl IntoIterator<Item = &'a OsStr>,
+        watch: &'w dyn Watch,
+    ) -> Result<Self> {
         let names: Vec<&OsStr> = names.into_iter().collect();
         for _ in 0..TRIES {
             let pending = Pending::of(folder);
-            let snapshot = Self::open(folder, &names, pending.as_ref())?;
+            let snapshot = Self::open(folder, &names, pending.as_ref(), watch)?;
             // The order counts: where no save was at work before and after the files were opened, and each is still the
             // one that was opened, then all of them stood there when the last was opened.
             let is_same_save = match &pending {
@@ -59,16 +66,22 @@ impl Snapshot {
         Err(Error::from(io::Error::new(io::ErrorKind::TimedOut, reason)).in_file(folder))
     }
 
-    fn open(folder: &Path, names: &[&OsStr], pending: Option<&Pending>) -> Result<Self> {
+    fn open(
+        folder: &Path,
+        names: &[&OsStr],
+        pending: Option<&Pending>,
+        watch: &'w dyn Watch,
+    ) -> Result<Self> {
         let mut snapshot = Self {
             folder: folder.to_owned(),
+            watch,
             files: BTreeMap::new(),
             manifest_bytes: None,
             manifest: OnceCell::new(),
         };
         snapshot.add(OsStr::new(manifest::NAME), pending);
-        if let Some(Some(opened)) = snapshot.files.get(OsStr::new(manifest::NAME)) {
-            snapshot.manifest_bytes = Some(opened.read(&folder.join(manifest::NAME))?);
+        if snapshot.has(manifest::NAME) {
+            snapshot.manifest_bytes = Some(snapshot.bytes(manifest::NAME)?);
         }
         for name in names {
             snapshot.add(name, pending);
@@ -127,9 +140,19 @@ impl Snapshot {
         }
     }
 
-    /// An open file of this name, from its start; `None` for what is no regular file, or was not asked for.
-    pub(crate) fn file(&self, name: &OsStr) -> Option<&File> {
-        self.files.get(name)?.as_ref()?.file.as_ref().ok()
+    /// A file to be read: one that was opened from its start, another is opened.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub(crate) fn source(&self, name: &OsStr) -> io::Result<Source<'_>> {
+        match self.files.get(name) {
+            Some(Some(Opened { file: Ok(file), .. })) => {
+                let mut from_start = file;
+                from_start.rewind()?;
+                Source::of(file, self.watch)
+            }
+            _ => Source::open(&self.folder.join(name), self.watch),
+        }
     }
 
     /// The bytes of a file, which fit the manifest where it lists the file.
@@ -137,13 +160,16 @@ impl Snapshot {
     /// # Errors
     /// The operating system's, or a limit, with the path; the manifest's.
     pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>> {
-        let path = self.folder.join(name);
-        let bytes = match self.files.get(OsStr::new(name)) {
-            Some(Some(opened)) => opened.read(&path)?,
-            _ => read(&path)?,
-        };
+        let bytes = self.bytes(name)?;
         self.check(name, &bytes)?;
         Ok(bytes)
+    }
+
+    fn bytes(&self, name: &str) -> Result<Vec<u8>> {
+        let source = self.source(OsStr::new(name)).map_err(Error::from);
+        source
+            .and_then(|source| read_rest(source, Vec::new()))
+            .map_err(|error| error.in_file(&self.path(name)))
     }
 
     /// The names that the folder's manifest lists: what was saved there last.
@@ -177,24 +203,11 @@ impl Snapshot {
     }
 }
 
-impl Opened {
-    fn read(&self, path: &Path) -> Result<Vec<u8>> {
-        match &self.file {
-            Ok(file) => {
-                let mut from_start = file;
-                let bytes =
-                    from_start.rewind().map_err(Error::from).and_then(|()| read_rest(file, Vec::new()));
-                bytes.map_err(|error| error.in_file(path))
-            }
-            // The same error once more, or by now there is none.
-            Err(_) => read(path),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
+
+    use tokenmill_core::watch::Unwatched;
 
     use super::*;
 
@@ -205,8 +218,8 @@ mod tests {
         folder
     }
 
-    fn take(folder: &Path) -> Snapshot {
-        Snapshot::take(folder, ["a", "b"].map(OsStr::new)).unwrap()
+    fn take(folder: &Path) -> Snapshot<'static> {
+        Snapshot::take(folder, ["a", "b"].map(OsStr::new), &Unwatched).unwrap()
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(crate) use write::write;
 ///
 /// # Errors
 /// A format error naming file and field; the operating system's.
-pub(crate) fn load(files: &Snapshot, report: &mut Report) -> Result<Option<Description>> {
+pub(crate) fn load(files: &Snapshot<'_>, report: &mut Report) -> Result<Option<Description>> {
     // What was saved there last counts, whatever else the folder holds.
     let folder = files.folder();
     let listed = files.listed()?;

@@ -22,7 +22,7 @@ pub(super) const ADDED: &str = "added_tokens.json";
 pub(super) const CONFIGS: [&str; 4] = [CONFIG, MODEL_CONFIG, SPECIAL, ADDED];
 
 /// A JSON object of a folder; `None` where there is no such file.
-pub(super) fn read(files: &Snapshot, name: &str) -> Result<Option<Map<String, Value>>> {
+pub(super) fn read(files: &Snapshot<'_>, name: &str) -> Result<Option<Map<String, Value>>> {
     if !files.has(name) {
         return Ok(None);
     }
@@ -55,7 +55,7 @@ pub(super) struct Settings {
 impl Settings {
     /// Reads what is beside a tokenizer.json, whose added tokens are `entries`.
     pub(super) fn read(
-        files: &Snapshot,
+        files: &Snapshot<'_>,
         config: Option<Map<String, Value>>,
         is_listed: impl Fn(&str) -> bool,
         entries: Option<&[AddedTokenEntry]>,

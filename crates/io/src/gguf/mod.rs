@@ -7,12 +7,12 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
-use std::io::Read;
+use std::io::Read as _;
 
 use tokenmill_core::description::{Description, Split};
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 
+use crate::files::Source;
 use crate::report::Report;
 pub(crate) use container::MAGIC;
 pub(crate) use read::parse;
@@ -23,13 +23,13 @@ const HEAD_LIMIT: u64 = 1 << 30;
 /// What is read at first; most vocabularies are smaller.
 const FIRST_PART: u64 = 32 << 20;
 
-/// Reads the head of an open file, as much of it as holds the keys: the whole may be larger than memory. `bytes` are
+/// Reads the head of a file, as much of it as holds the keys: the whole may be larger than memory. `bytes` are
 /// those that were read of it before.
 ///
 /// # Errors
 /// A format error naming the key; the operating system's.
 pub(crate) fn load(
-    mut file: &File,
+    mut file: Source<'_>,
     mut bytes: Vec<u8>,
     split: Option<&Split>,
     report: &mut Report,

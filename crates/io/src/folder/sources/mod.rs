@@ -46,7 +46,7 @@ const MERGES: &str = "merges.txt";
 /// # Errors
 /// A format error naming file and field; the operating system's.
 pub(super) fn find(
-    files: &Snapshot,
+    files: &Snapshot<'_>,
     recipe: &Recipe,
     settings: &mut Settings,
     is_listed: impl Fn(&str) -> bool,
