@@ -260,7 +260,8 @@ impl From<Kind> for Error {
 
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
-        Kind::Os(error).into()
+        // A reader that was stopped hands on why.
+        error.downcast().unwrap_or_else(|error| Kind::Os(error).into())
     }
 }
 

@@ -1,55 +1,44 @@
 //! What is read once, front to back: a file, or a pipe that may keep its reader waiting.
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use tokenmill_core::watch::Watch;
 
-/// How long a silent pipe is waited for between two looks at the watch.
+/// How long is waited between two looks at the watch.
 const POLL: Duration = Duration::from_millis(20);
-
-/// What is read of a pipe at a time, at most.
-const PART: usize = 1 << 18;
 
 /// Something to be read.
 pub(crate) struct Source<'a> {
-    input: Input<'a>,
+    file: Handle<'a>,
     size: u64,
     watch: &'a dyn Watch,
 }
 
-enum Input<'a> {
-    Open(&'a File),
-    File(File),
-    /// A thread of its own opens and reads: both may wait for who writes, and nothing else ends that.
-    Pipe {
-        parts: Receiver<io::Result<Vec<u8>>>,
-        /// The last part, and how much of it was read.
-        part: Vec<u8>,
-        read: usize,
-    },
+enum Handle<'a> {
+    Borrowed(&'a File),
+    Owned(File),
 }
 
 impl<'a> Source<'a> {
     /// A file that is open, from where it stands.
     pub(crate) fn of(file: &'a File, watch: &'a dyn Watch) -> io::Result<Self> {
-        Ok(Self { size: file.metadata()?.len(), input: Input::Open(file), watch })
+        Ok(Self { size: file.metadata()?.len(), file: Handle::Borrowed(file), watch })
     }
 
-    /// Opens what is at a path, once. A pipe is opened where it is read first; then the watch is heard while nobody writes.
+    /// Opens what is at a path, once. The watch is heard while a pipe waits for who writes.
     ///
     /// # Errors
-    /// The operating system's; a folder.
+    /// The operating system's; a folder; that the watch says no, which has its own reason.
     pub(crate) fn open(path: &Path, watch: &'a dyn Watch) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         if metadata.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        let input = if metadata.is_file() { None } else { pipe(path) };
-        let input = input.map_or_else(|| File::open(path).map(Input::File), Ok)?;
-        Ok(Self { input, size: metadata.len(), watch })
+        let file = if is_pipe(&metadata) { open_pipe(path, watch)? } else { File::open(path)? };
+        Ok(Self { file: Handle::Owned(file), size: metadata.len(), watch })
     }
 
     /// How many bytes there are, where that is known; 0 for a pipe.
@@ -58,55 +47,56 @@ impl<'a> Source<'a> {
     }
 }
 
-/// `None` where no thread can be had.
-fn pipe(path: &Path) -> Option<Input<'static>> {
-    let (sender, parts) = sync_channel(1);
-    let path = path.to_owned();
-    let work = move || {
-        let mut file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) => return drop(sender.send(Err(error))),
-        };
-        let mut buffer = vec![0; PART];
-        loop {
-            let part = match file.read(&mut buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                read => read.map(|n| buffer[..n].to_vec()),
-            };
-            let is_last = !matches!(&part, Ok(part) if !part.is_empty());
-            // Who does not listen any more has given up.
-            if sender.send(part).is_err() || is_last {
-                return;
-            }
-        }
-    };
-    std::thread::Builder::new().spawn(work).ok()?;
-    Some(Input::Pipe { parts, part: Vec::new(), read: 0 })
-}
-
 impl Read for Source<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let (parts, part, read) = match &mut self.input {
-            Input::Open(file) => return file.read(buffer),
-            Input::File(file) => return file.read(buffer),
-            Input::Pipe { parts, part, read } => (parts, part, read),
-        };
-        while *read == part.len() {
-            match parts.recv_timeout(POLL) {
-                Ok(next) => {
-                    (*part, *read) = (next?, 0);
-                    if part.is_empty() {
-                        return Ok(0);
-                    }
+        loop {
+            let read = match &mut self.file {
+                Handle::Borrowed(file) => file.read(buffer),
+                Handle::Owned(file) => file.read(buffer),
+            };
+            match read {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                    // By a signal. What it means is found out now: a pipe may be silent for ever. The watch does not look
+                    // for signals more often than this.
+                    std::thread::sleep(POLL);
+                    self.watch.poll().map_err(io::Error::other)?;
                 }
-                Err(RecvTimeoutError::Disconnected) => return Ok(0),
-                // The watch keeps its own reason; this only ends the reading.
-                Err(RecvTimeoutError::Timeout) => self.watch.poll().map_err(io::Error::other)?,
+                read => return read,
             }
         }
-        let n = buffer.len().min(part.len() - *read);
-        buffer[..n].copy_from_slice(&part[*read..*read + n]);
-        *read += n;
-        Ok(n)
     }
+}
+
+/// Opens a pipe in a thread of its own: the system waits for a writer, and signals do not end the wait.
+fn open_pipe(path: &Path, watch: &dyn Watch) -> io::Result<File> {
+    let (sender, opened) = channel();
+    let name = path.to_owned();
+    let opening = std::thread::Builder::new().spawn(move || drop(sender.send(File::open(name))))?;
+    loop {
+        match opened.recv_timeout(POLL) {
+            Ok(file) => return file,
+            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the pipe was not opened")),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if let Err(stopped) = watch.poll() {
+            // This writer ends the wait, so that no reader is left behind that takes what is for others.
+            if let Ok(writer) = File::options().read(true).write(true).open(path) {
+                drop(opening.join());
+                drop(writer);
+            }
+            return Err(io::Error::other(stopped));
+        }
+    }
+}
+
+/// Is it a pipe, which can be read once?
+#[cfg(unix)]
+pub(crate) fn is_pipe(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    metadata.file_type().is_fifo()
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_pipe(_: &Metadata) -> bool {
+    false
 }
