@@ -11,6 +11,7 @@ use crate::postprocess::PostProcessors;
 use crate::pretokenize::PreTokenizers;
 use crate::special::LiteralMatcher;
 use crate::vocabulary::Vocabulary;
+use tokenmill_kernels::{Automaton, NO_KEY, State};
 
 /// Checks a description and makes it ready to run.
 ///
@@ -51,8 +52,14 @@ pub fn compile_with(description: Description, hooks: &Hooks) -> Result<Engine> {
         }
         literal => Ok(literal),
     })?;
-    let special = added.iter().filter(|token| token.is_special).map(|token| token.content.as_str());
-    let special = LiteralMatcher::new(special)?;
+    // Most often the special tokens are all that is looked for in the text as it comes.
+    let is_special_alone = first.is_special() && second.is_empty();
+    let special = if is_special_alone {
+        first.literals().clone()
+    } else {
+        let special = added.iter().filter(|token| token.is_special);
+        LiteralMatcher::new(special.map(|token| token.content.as_str()))?
+    };
     let split = Split::of_stages(&description.pre_tokenizer);
     // The pattern of the only split says which one it is.
     let splitter = split.as_ref().map(Splitter::compile).transpose()?;
@@ -87,20 +94,31 @@ pub fn compile_with(description: Description, hooks: &Hooks) -> Result<Engine> {
 }
 
 /// Tokens that are normalized are looked for in what the others leave. Where literals of the two
-/// kinds cannot share a character of any text, one search finds the same.
+/// kinds cannot share a character of any text, one search finds the same. Cost: near-linear in their
+/// bytes.
 fn may_be_found_at_once(added: &[AddedToken]) -> bool {
     let (later, first): (Vec<_>, Vec<_>) = added.iter().partition(|token| token.normalized);
-    later.len().saturating_mul(first.len()) <= 1 << 20
-        && later.iter().all(|a| first.iter().all(|b| !may_overlap(&a.content, &b.content)))
-        // White space that a token takes into itself may be what another one looks at, and a token
-        // that was found in the first search is no neighbour to one of the second.
-        && (later.is_empty()
-            || first.is_empty()
-            || (added.iter().all(|token| !token.lstrip && !token.rstrip)
-                && later.iter().all(|token| !token.single_word)))
+    if later.is_empty() || first.is_empty() {
+        return true;
+    }
+    // White space that a token takes into itself may be what another one looks at, and a token
+    // that was found in the first search is no neighbour to one of the second.
+    added.iter().all(|token| !token.lstrip && !token.rstrip)
+        && later.iter().all(|token| !token.single_word)
+        && !may_overlap(&later, &first)
+        && !may_overlap(&first, &later)
 }
 
-fn may_overlap(a: &str, b: &str) -> bool {
-    let meet = |left: &str, right: &str| left.char_indices().any(|(i, _)| right.starts_with(&left[i..]));
-    a.contains(b) || b.contains(a) || meet(a, b) || meet(b, a)
+/// Does a text of `texts` hold one of `literals`, or end with the start of one?
+fn may_overlap(texts: &[&AddedToken], literals: &[&AddedToken]) -> bool {
+    let literals = (0..).zip(literals.iter().map(|token| token.content.as_bytes()));
+    let automaton = Automaton::new(literals);
+    texts.iter().any(|text| {
+        let mut state = State::START;
+        let holds_one = text.content.bytes().any(|byte| {
+            state = automaton.step(state, byte);
+            automaton.longest(state) != NO_KEY
+        });
+        holds_one || state != State::START
+    })
 }

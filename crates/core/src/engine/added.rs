@@ -1,11 +1,12 @@
 //! The added tokens of one pass over the text, and which of them a call recognises.
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use crate::description::AddedToken;
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
 use crate::span::Span;
-use crate::special::{AddedMatcher, Segment, Surroundings};
+use crate::special::{AddedMatcher, LiteralMatcher, Segment, Surroundings};
 use crate::watch::Ticker;
 
 use super::Parts;
@@ -72,7 +73,8 @@ impl AddedSet {
 
     /// Those whose content is allowed, and those that are not special.
     fn allowed(&self, allowed: &[String]) -> Result<Self> {
-        let keep = |token: &&Sought| !token.is_special || allowed.contains(&token.content);
+        let allowed: HashSet<&str> = allowed.iter().map(String::as_str).collect();
+        let keep = |token: &&Sought| !token.is_special || allowed.contains(token.content.as_str());
         Self::of(self.tokens.iter().filter(keep).cloned().collect())
     }
 
@@ -85,13 +87,23 @@ impl AddedSet {
         self.is_empty() || self.is_special
     }
 
+    /// Are all of them special?
+    pub(crate) fn is_special(&self) -> bool {
+        self.is_special
+    }
+
+    /// What finds them, whatever is beside them.
+    pub(crate) fn literals(&self) -> &LiteralMatcher {
+        self.matcher.literals()
+    }
+
     /// Does none of them mind its neighbours?
     pub(super) fn is_plain(&self) -> bool {
         self.matcher.is_plain()
     }
 
-    fn holds_special(&self, content: &str) -> bool {
-        self.tokens.iter().any(|token| token.is_special && token.content == content)
+    fn special_contents(&self) -> impl Iterator<Item = &str> {
+        self.tokens.iter().filter(|token| token.is_special).map(|token| token.content.as_str())
     }
 }
 
@@ -103,8 +115,8 @@ impl<'a> Recognised<'a> {
     pub(super) fn new(parts: &'a Parts, special: &Special) -> Result<Self> {
         let (first, second) = (&parts.first, &parts.second);
         if let Special::Only(allowed) = special {
-            let known = |content: &str| first.holds_special(content) || second.holds_special(content);
-            if let Some(unknown) = allowed.iter().find(|content| !known(content)) {
+            let known: HashSet<&str> = first.special_contents().chain(second.special_contents()).collect();
+            if let Some(unknown) = allowed.iter().find(|content| !known.contains(content.as_str())) {
                 return Err(Error::special(unknown.clone(), "is not a special token of this tokenizer"));
             }
             let (first, second) = (first.allowed(allowed)?, second.allowed(allowed)?);

@@ -428,7 +428,7 @@ impl Engine {
         if *special != Special::Raise {
             return Ok(());
         }
-        let found = self.parts.special.find_watched(text, 0, &mut Ticker::new(watch))?;
+        let found = self.parts.special.search(text).next(0, &mut Ticker::new(watch))?;
         let Some((index, span)) = found else { return Ok(()) };
         let token = self.vocabulary().added().iter().filter(|token| token.is_special).nth(index);
         Err(Kind::SpecialToken {

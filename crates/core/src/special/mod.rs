@@ -3,121 +3,13 @@
 //! Comes in: a text. Goes out: segments, each a literal or ordinary text. Recognising a
 //! literal says nothing about who wrote it; the policy on what a literal may mean is the
 //! caller's, in `engine`.
-use aho_corasick::{AhoCorasick, MatchKind};
+mod literals;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// A set of literals, ready to be found. The empty set finds nothing and costs nothing.
-#[derive(Debug, Clone)]
-pub struct LiteralMatcher {
-    automaton: Option<AhoCorasick>,
-    /// Length of the longest literal, in bytes.
-    longest: usize,
-    /// How much text is searched at once, in bytes.
-    window: usize,
-}
-
-/// A piece of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Segment<L = usize> {
-    /// Ordinary text, never empty.
-    Ordinary(Span),
-    /// The literal with this index in the matcher's list (or what the caller knows it by).
-    Literal(L, Span),
-}
-
-impl LiteralMatcher {
-    /// A matcher for these literals, told apart by their position in the list.
-    ///
-    /// # Errors
-    /// A special-token error for an empty literal, or when there are too many to build.
-    pub fn new<'a>(literals: impl IntoIterator<Item = &'a str>) -> Result<Self> {
-        let literals: Vec<&str> = literals.into_iter().collect();
-        if literals.iter().any(|literal| literal.is_empty()) {
-            return Err(Error::special("", "an empty literal would match everywhere; leave it out"));
-        }
-        if literals.is_empty() {
-            return Ok(Self { automaton: None, longest: 0, window: 0 });
-        }
-        let longest = literals.iter().map(|literal| literal.len()).max().unwrap_or(0);
-        AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(&literals)
-            .map(|automaton| Self { automaton: Some(automaton), longest, window: longest.max(1 << 20) * 2 })
-            .map_err(|error| {
-                Error::special(literals[0], format!("too many added tokens to search for: {error}"))
-            })
-    }
-
-    /// Is there nothing to find?
-    pub fn is_empty(&self) -> bool {
-        self.automaton.is_none()
-    }
-
-    /// The first literal in `text[from..]`, as (index in the list, span in `text`).
-    pub fn find(&self, text: &[u8], from: usize) -> Option<(usize, Span)> {
-        let found = self.automaton.as_ref()?.find(aho_corasick::Input::new(text).range(from..))?;
-        Some((found.pattern().as_usize(), Span::new(found.start(), found.end())))
-    }
-
-    /// As [`Self::find`], a window at a time: one search of a document of a gigabyte would take too
-    /// long for somebody who wants to stop.
-    pub fn find_watched(
-        &self,
-        text: &[u8],
-        mut from: usize,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<Option<(usize, Span)>> {
-        if self.is_empty() {
-            return Ok(None);
-        }
-        loop {
-            let end = text.len().min(from + self.window);
-            // A literal that starts here ends inside the window, so it is the longest at its place
-            // and none before it was missed. What is found behind is looked at again.
-            let sure = if end == text.len() { end } else { end - self.longest };
-            if let Some((index, span)) = self.find(&text[..end], from)
-                && span.start <= sure
-            {
-                ticker.spend((span.end - from) / 4)?;
-                return Ok(Some((index, span)));
-            }
-            if end == text.len() {
-                ticker.spend((end - from) / 4)?;
-                return Ok(None);
-            }
-            ticker.spend((sure + 1 - from) / 4)?;
-            from = sure + 1;
-        }
-    }
-
-    /// Calls `emit` for the segments of `text`, in order; they tile it.
-    ///
-    /// # Errors
-    /// Those of `emit` and of the watch.
-    pub fn for_each_segment(
-        &self,
-        text: &[u8],
-        ticker: &mut Ticker<'_>,
-        mut emit: impl FnMut(Segment, &mut Ticker<'_>) -> Result<()>,
-    ) -> Result<()> {
-        let mut start = 0;
-        while let Some((index, literal)) = self.find_watched(text, start, ticker)? {
-            if literal.start > start {
-                emit(Segment::Ordinary(Span::new(start, literal.start)), ticker)?;
-            }
-            emit(Segment::Literal(index, literal), ticker)?;
-            start = literal.end;
-        }
-        if start < text.len() {
-            emit(Segment::Ordinary(Span::new(start, text.len())), ticker)
-        } else {
-            Ok(())
-        }
-    }
-}
+pub use literals::{LiteralMatcher, Segment};
 
 /// Which neighbours a literal minds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -147,6 +39,11 @@ impl AddedMatcher {
         Ok(Self { literals: LiteralMatcher::new(contents)?, surroundings })
     }
 
+    /// What finds the literals, whatever is beside them.
+    pub fn literals(&self) -> &LiteralMatcher {
+        &self.literals
+    }
+
     /// Is there nothing to find?
     pub fn is_empty(&self) -> bool {
         self.literals.is_empty()
@@ -173,7 +70,8 @@ impl AddedMatcher {
         mut emit: impl FnMut(Segment, &mut Ticker<'_>) -> Result<()>,
     ) -> Result<()> {
         let (mut start, mut from) = (0, 0);
-        while let Some((index, found)) = self.literals.find_watched(text.as_bytes(), from, ticker)? {
+        let mut search = self.literals.search(text.as_bytes());
+        while let Some((index, found)) = search.next(from, ticker)? {
             from = found.end;
             let minds = self.surroundings[index];
             let (before, after) = (&text[..found.start], &text[found.end..]);
@@ -226,53 +124,6 @@ mod tests {
     use crate::watch::Unwatched;
     use proptest::prelude::*;
 
-    fn segments(matcher: &LiteralMatcher, text: &str) -> Vec<Segment> {
-        let mut segments = Vec::new();
-        let mut ticker = Ticker::new(&Unwatched);
-        let emit = |segment, _: &mut Ticker<'_>| {
-            segments.push(segment);
-            Ok(())
-        };
-        matcher.for_each_segment(text.as_bytes(), &mut ticker, emit).unwrap();
-        segments
-    }
-
-    fn cut(literals: &[&str], text: &str) -> Vec<(Option<usize>, String)> {
-        let matcher = LiteralMatcher::new(literals.iter().copied()).unwrap();
-        let piece = |span: Span| String::from_utf8(span.of(text.as_bytes()).to_vec()).unwrap();
-        segments(&matcher, text)
-            .into_iter()
-            .map(|segment| match segment {
-                Segment::Ordinary(span) => (None, piece(span)),
-                Segment::Literal(index, span) => (Some(index), piece(span)),
-            })
-            .collect()
-    }
-
-    proptest! {
-        #[test]
-        fn windows_find_what_one_search_finds(text in "[ab<>é]{0,60}", window in 10usize..16) {
-            let whole = LiteralMatcher::new(["<a>", "a>", "<a>b<", "é", "<<<<<"]).unwrap();
-            let windowed = LiteralMatcher { window, ..whole.clone() };
-            prop_assert_eq!(segments(&windowed, &text), segments(&whole, &text));
-        }
-    }
-
-    #[test]
-    fn the_longest_literal_at_the_leftmost_place_wins() {
-        let got = cut(&["<a>", "<a>b", "b"], "x<a>bb<a>");
-        let want = [(None, "x"), (Some(1), "<a>b"), (Some(2), "b"), (Some(0), "<a>")];
-        assert_eq!(got, want.map(|(index, piece)| (index, piece.to_owned())));
-    }
-
-    #[test]
-    fn segments_tile_the_text() {
-        for text in ["", "ab", "<a>", "<a><a>", "a<a"] {
-            let joined: String = cut(&["<a>"], text).into_iter().map(|(_, piece)| piece).collect();
-            assert_eq!(joined, text);
-        }
-    }
-
     fn added(literals: &[(&str, Surroundings)], text: &str) -> Vec<(Option<usize>, (usize, usize))> {
         let matcher = AddedMatcher::new(literals.iter().copied()).unwrap();
         let mut found = Vec::new();
@@ -322,7 +173,8 @@ mod tests {
     fn added_plainly(literals: &[(&str, Surroundings)], text: &str) -> Vec<(Option<usize>, (usize, usize))> {
         let matcher = LiteralMatcher::new(literals.iter().map(|literal| literal.0)).unwrap();
         let (mut found, mut start, mut from) = (vec![], 0, 0);
-        while let Some((index, span)) = matcher.find(text.as_bytes(), from) {
+        let mut search = matcher.search(text.as_bytes());
+        while let Some((index, span)) = search.next(from, &mut Ticker::new(&Unwatched)).unwrap() {
             from = span.end;
             let (mut literal, minds) = (span, literals[index].1);
             if minds.lstrip {
@@ -358,10 +210,5 @@ mod tests {
             let literals: Vec<_> = contents.into_iter().zip(surroundings).collect();
             prop_assert_eq!(added(&literals, &text), added_plainly(&literals, &text));
         }
-    }
-
-    #[test]
-    fn an_empty_literal_is_refused() {
-        assert!(LiteralMatcher::new([""]).is_err());
     }
 }
