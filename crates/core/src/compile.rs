@@ -11,6 +11,7 @@ use crate::postprocess::PostProcessors;
 use crate::pretokenize::PreTokenizers;
 use crate::special::LiteralMatcher;
 use crate::vocabulary::Vocabulary;
+use crate::watch::{Ticker, Unwatched, Watch};
 use tokenmill_kernels::{Automaton, NO_KEY, State};
 
 /// Checks a description and makes it ready to run.
@@ -28,9 +29,23 @@ pub fn compile(description: Description) -> Result<Engine> {
 /// As [`compile`]; a format error naming the hook that is not there; what a hook gives as an error
 /// when added tokens are normalized by it.
 pub fn compile_with(description: Description, hooks: &Hooks) -> Result<Engine> {
+    compile_watched(description, hooks, &Unwatched)
+}
+
+/// As [`compile_with`], under a watch: it is asked while the tokens of a vocabulary are looked at one
+/// by one, and between the tables that are made of all of them at once.
+///
+/// # Errors
+/// As [`compile_with`]; those of the watch.
+pub fn compile_watched(description: Description, hooks: &Hooks, watch: &dyn Watch) -> Result<Engine> {
+    let ticker = &mut Ticker::new(watch);
+    description.model.tokens().prepare_to_find(ticker)?;
     description.validate()?;
+    watch.poll()?;
     let vocabulary = Vocabulary::new(&description);
-    let model = Model::new(&description.model, &vocabulary)?;
+    watch.poll()?;
+    let model = Model::new(&description.model, &vocabulary, ticker)?;
+    watch.poll()?;
     let normalizers = Normalizers::compile(&description.normalizer, hooks).map_err(|e| e.at("normalizer"))?;
     let added = &description.added_tokens;
     let is_one_pass = normalizers.is_empty() && may_be_found_at_once(added);
@@ -52,6 +67,7 @@ pub fn compile_with(description: Description, hooks: &Hooks) -> Result<Engine> {
         }
         literal => Ok(literal),
     })?;
+    watch.poll()?;
     // Most often the special tokens are all that is looked for in the text as it comes.
     let is_special_alone = first.is_special() && second.is_empty();
     let special = if is_special_alone {
@@ -90,6 +106,7 @@ pub fn compile_with(description: Description, hooks: &Hooks) -> Result<Engine> {
         vocabulary,
     };
     let hooks = hooks.named_by(&description);
+    watch.poll()?;
     Ok(Engine::new(description, hooks, parts))
 }
 

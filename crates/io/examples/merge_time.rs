@@ -69,7 +69,7 @@ fn main() -> Result<(), Failure> {
     let vocabulary = engine.vocabulary();
     let description = engine.description().model.as_bpe().ok_or("no byte-pair encoding")?;
     let start = Instant::now();
-    let model = Bpe::new(description, vocabulary)?;
+    let model = Bpe::new(description, vocabulary, &mut Ticker::new(&Unwatched))?;
     println!("load {loaded:.1?}, model {:.1?} and {} kB", start.elapsed(), model.memory() / 1000);
     let mut timed =
         Timed { model: &model, vocabulary, scratch: Scratch::default(), ids: Vec::new(), digest: 0 };

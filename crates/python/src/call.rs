@@ -8,12 +8,9 @@ use tokenmill_core::watch::Watch;
 use tokenmill_kernels::StringColumn;
 
 use crate::buffer::{Surrogates, WideUnits, column_error, string_column, wide_units};
-use crate::convert::{self, Given};
+use crate::convert::{self, Given, look};
 use crate::text::PyText;
 use crate::watch::run;
-
-/// Signals are looked for after so many rows were read.
-const ROWS_PER_LOOK: usize = 1 << 16;
 
 /// The arguments that all such calls share.
 pub(crate) struct Options {
@@ -143,11 +140,6 @@ impl Texts<'_> {
             _ => error,
         }
     }
-}
-
-/// Ctrl-C is heard every so many rows.
-fn look(py: Python<'_>, row: usize) -> PyResult<()> {
-    if row % ROWS_PER_LOOK == ROWS_PER_LOOK - 1 { py.check_signals() } else { Ok(()) }
 }
 
 /// What came of the texts of a batch.

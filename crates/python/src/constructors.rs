@@ -11,7 +11,7 @@ use tokenmill_core::description::{
 use tokenmill_core::error::{Defect, Error, Kind};
 use tokenmill_core::ids::TokenId;
 
-use crate::convert;
+use crate::convert::{self, look};
 use crate::errors::raise;
 
 /// Bytes of all tokens that are made from pairs.
@@ -38,9 +38,12 @@ fn describe(py: Python<'_>, tokens: TokenList, merges: Merges, split: &Split) ->
 pub(crate) fn from_tokens(tokens: &Bound<'_, PyAny>, split: Split) -> PyResult<Description> {
     let py = tokens.py();
     let tokens = convert::sequence(tokens, "tokens", "bytes")?;
-    let entry = |(i, token): (usize, &Bound<'_, PyAny>)| match token.cast::<PyBytes>() {
-        Ok(bytes) => Ok((i as TokenId, bytes.as_bytes().to_vec())),
-        Err(_) => Err(convert::wrong_type(&format!("tokens[{i}]"), "bytes", token)),
+    let entry = |(i, token): (usize, &Bound<'_, PyAny>)| {
+        look(py, i)?;
+        match token.cast::<PyBytes>() {
+            Ok(bytes) => Ok((i as TokenId, bytes.as_bytes().to_vec())),
+            Err(_) => Err(convert::wrong_type(&format!("tokens[{i}]"), "bytes", token)),
+        }
     };
     let entries = tokens.iter().enumerate().map(entry).collect::<PyResult<_>>()?;
     describe(py, TokenList::from_entries(entries), Merges::ById, &split)
@@ -66,6 +69,7 @@ pub(crate) fn from_ranks(
     };
     let mut entries = Vec::new();
     for (i, item) in mapping.items()?.iter().enumerate() {
+        look(py, i)?;
         let (token, rank): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let Ok(bytes) = token.cast::<PyBytes>() else {
             return Err(convert::wrong_type(&format!("key {i} of ranks"), "bytes", &token));
@@ -102,6 +106,7 @@ pub(crate) fn from_merges(
     let mut ids = HashMap::new();
     let mut entries = Vec::new();
     for (i, item) in mapping.items()?.iter().enumerate() {
+        look(py, i)?;
         let (token, id): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let bytes = token_bytes(&token, || format!("key {i} of vocab"))?;
         let id = convert::token_id(&id, || format!("vocab[{:?}]", String::from_utf8_lossy(&bytes)))?;
@@ -113,6 +118,7 @@ pub(crate) fn from_merges(
     }
     let mut listed = Vec::with_capacity(merges.len());
     for (i, (left, right)) in merges.iter().enumerate() {
+        look(py, i)?;
         let left = token_bytes(left, || format!("merges[{i}][0]"))?;
         let right = token_bytes(right, || format!("merges[{i}][1]"))?;
         let joined = [left.as_slice(), right.as_slice()].concat();
@@ -174,6 +180,7 @@ pub(crate) fn from_pairs(py: Python<'_>, argument: &Bound<'_, PyAny>, split: Spl
     let mut lengths: Vec<u64> = vec![1; 256];
     let mut total = 0;
     for (i, (left, right)) in pairs.iter().enumerate() {
+        look(py, i)?;
         let result = lengths.len() as TokenId;
         let part = |side: usize, id: &Bound<'_, PyAny>| {
             let id = convert::pair_id(id, i, side)?;

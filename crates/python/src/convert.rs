@@ -39,6 +39,14 @@ pub(crate) fn wrong_type(name: &str, expected: &str, found: &Bound<'_, PyAny>) -
     }
 }
 
+/// Signals are looked for after so many items were read.
+const ITEMS_PER_LOOK: usize = 1 << 16;
+
+/// Ctrl-C is heard every so many items.
+pub(crate) fn look(py: Python<'_>, item: usize) -> PyResult<()> {
+    if item % ITEMS_PER_LOOK == ITEMS_PER_LOOK - 1 { py.check_signals() } else { Ok(()) }
+}
+
 /// The items of an argument that is a list, a tuple or another sequence; one text is none.
 pub(crate) fn sequence<'py>(
     argument: &Bound<'py, PyAny>,
@@ -52,7 +60,9 @@ pub(crate) fn sequence<'py>(
     if is_text || argument.cast::<PyMapping>().is_ok() || !is_sequence() {
         return Err(wrong_type(name, &format!("a sequence of {of}"), argument));
     }
-    argument.try_iter()?.collect()
+    let py = argument.py();
+    let item = |(i, item): (usize, PyResult<Bound<'py, PyAny>>)| look(py, i).and(item);
+    argument.try_iter()?.enumerate().map(item).collect()
 }
 
 /// A `str`.
@@ -203,6 +213,7 @@ pub(crate) fn special_tokens(
     if let Ok(mapping) = argument.cast::<PyMapping>() {
         let mut tokens = Vec::new();
         for (i, item) in mapping.items()?.iter().enumerate() {
+            look(mapping.py(), i)?;
             let (content, id): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
             let content = string(&content, || format!("key {i} of special_tokens"))?;
             let id = token_id(&id, || format!("special_tokens[{content:?}]"))?;
@@ -215,6 +226,7 @@ pub(crate) fn special_tokens(
         return Err(wrong_type("special_tokens", "a list of str or a dict of ids", argument));
     }
     let literal = |(i, item): (usize, PyResult<Bound<'_, PyAny>>)| {
+        look(argument.py(), i)?;
         Ok((string(&item?, || format!("special_tokens[{i}]"))?, None))
     };
     argument.try_iter()?.enumerate().map(literal).collect()

@@ -2,7 +2,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use tokenmill_core::compile::compile_with;
+use tokenmill_core::compile::compile_watched;
 use tokenmill_core::watch::Watch;
 use tokenmill_io::LoadOptions;
 
@@ -62,7 +62,8 @@ pub(crate) fn from_tokenizer_json(
 pub(crate) fn from_state(py: Python<'_>, state: &[u8]) -> PyResult<Tokenizer> {
     let known = PyHooks::registered(py)?;
     let table = known.table(py)?;
-    let engine = run_long(py, None, |_| compile_with(tokenmill_io::state::parse(state)?, &table))?;
+    let engine =
+        run_long(py, None, |watch| compile_watched(tokenmill_io::state::parse(state)?, &table, watch))?;
     let hooks = known.named_by(py, engine.description());
     Ok(Tokenizer::new(py, engine, None)?.with_hooks(hooks))
 }

@@ -9,6 +9,7 @@ use hashbrown::hash_table::Entry;
 
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, narrow};
+use crate::watch::{Ticker, Unwatched};
 
 /// Tokens by ascending id. The bytes of the `i`-th are `arena[offsets[i]..offsets[i + 1]]`.
 ///
@@ -214,15 +215,33 @@ impl TokenList {
         self.places().first_repeated
     }
 
+    /// Makes what [`Self::find`] needs now, under a watch.
+    ///
+    /// # Errors
+    /// Those of the watch.
+    pub(crate) fn prepare_to_find(&self, ticker: &mut Ticker<'_>) -> Result<()> {
+        if self.places.get().is_none() {
+            let places = self.try_find_places(ticker)?;
+            self.places.get_or_init(|| places);
+        }
+        Ok(())
+    }
+
     #[inline]
     fn places(&self) -> &Places {
         self.places.get_or_init(|| self.find_places())
     }
 
     fn find_places(&self) -> Places {
+        // Nobody watches, so that nothing cancels.
+        self.try_find_places(&mut Ticker::new(&Unwatched)).unwrap_or_default()
+    }
+
+    fn try_find_places(&self, ticker: &mut Ticker<'_>) -> Result<Places> {
         let table = HashTable::with_capacity(self.ids.capacity());
         let mut places = Places { table, ..Places::default() };
         for index in 0..self.len() {
+            ticker.spend(16)?;
             match places.entry((&self.arena, &self.offsets), self.bytes(index)) {
                 Entry::Occupied(mut place) => {
                     *place.get_mut() = narrow(index);
@@ -231,7 +250,7 @@ impl TokenList {
                 Entry::Vacant(slot) => _ = slot.insert(narrow(index)),
             }
         }
-        places
+        Ok(places)
     }
 
     /// The indices of all tokens with an id.

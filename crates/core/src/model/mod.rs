@@ -63,10 +63,10 @@ impl Model {
     /// the unknown one.
     ///
     /// # Errors
-    /// A format error naming the field.
-    pub fn new(description: &Description, vocabulary: &Vocabulary) -> Result<Self> {
+    /// A format error naming the field; those of the watch.
+    pub fn new(description: &Description, vocabulary: &Vocabulary, ticker: &mut Ticker<'_>) -> Result<Self> {
         match description {
-            Description::Bpe(model) => bpe::Bpe::new(model, vocabulary).map(Self::Bpe),
+            Description::Bpe(model) => bpe::Bpe::new(model, vocabulary, ticker).map(Self::Bpe),
             Description::WordPiece(model) => {
                 Ok(Self::WordPiece(Box::new(wordpiece::WordPiece::new(model, vocabulary))))
             }

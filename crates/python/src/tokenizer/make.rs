@@ -8,6 +8,7 @@ use crate::constructors;
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::errors::raise;
 use crate::hooks::PyHooks;
+use crate::watch::run_long;
 
 #[pymethods]
 impl Tokenizer {
@@ -91,7 +92,7 @@ impl Tokenizer {
     #[pyo3(signature = (special_tokens))]
     fn with_special_tokens(&self, py: Python<'_>, special_tokens: &Bound<'_, PyAny>) -> PyResult<Self> {
         let tokens = convert::special_tokens(Some(special_tokens))?;
-        let description = self.engine.with_special_tokens(&tokens).map_err(|error| raise(py, error))?;
+        let description = run_long(py, None, |_| self.engine.with_special_tokens(&tokens))?;
         Self::build(py, description, &[], &self.hooks)
     }
 

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
-use tokenmill_core::compile::compile_with;
+use tokenmill_core::compile::compile_watched;
 use tokenmill_core::description::Description;
 use tokenmill_core::engine::Engine;
 use tokenmill_core::ids::TokenId;
@@ -86,15 +86,13 @@ impl Tokenizer {
         hooks: &PyHooks,
     ) -> PyResult<Self> {
         let table = hooks.table(py)?;
-        let engine = py
-            .detach(|| {
-                let engine = compile_with(description, &table)?;
-                if special.is_empty() {
-                    return Ok(engine);
-                }
-                compile_with(engine.with_special_tokens(special)?, &table)
-            })
-            .map_err(|error| raise(py, error))?;
+        let engine = run_long(py, None, |watch| {
+            let engine = compile_watched(description, &table, watch)?;
+            if special.is_empty() {
+                return Ok(engine);
+            }
+            compile_watched(engine.with_special_tokens(special)?, &table, watch)
+        })?;
         let hooks = hooks.named_by(py, engine.description());
         Ok(Self::new(py, engine, None)?.with_hooks(hooks))
     }

@@ -5,6 +5,7 @@ use tokenmill_kernels::short_table::key_at;
 use tokenmill_kernels::{MergeTable, NO_MERGE, cpu, prefetch};
 
 use crate::description::TokenList;
+use crate::error::Result;
 use crate::ids::{TokenId, narrow};
 use crate::watch::Ticker;
 
@@ -116,14 +117,19 @@ pub(super) struct Numbered {
 
 /// The canonical merges of these candidates. `None` where two are listed with the same parts, and where no numbers say in
 /// which order they are made.
-pub(super) fn find(candidates: Candidates, tokens: &TokenList, bytes: &[TokenId; 256]) -> Option<Numbered> {
+pub(super) fn find(
+    candidates: Candidates,
+    tokens: &TokenList,
+    bytes: &[TokenId; 256],
+    ticker: &mut Ticker<'_>,
+) -> Result<Option<Numbered>> {
     let is_built = |(id, token): (TokenId, &[u8])| matches!(*token, [byte] if bytes[usize::from(byte)] == id);
     let count = candidates.indices.len();
     let of_products = candidates.indices.iter().map(|&index| tokens.id(index as usize));
     let ids = bytes.iter().copied().chain(of_products).collect();
     let ways = Ways::new(candidates, tokens.len());
     if ways.is_listed_twice() {
-        return None;
+        return Ok(None);
     }
     let mut building = Building {
         tokens,
@@ -141,17 +147,20 @@ pub(super) fn find(candidates: Candidates, tokens: &TokenList, bytes: &[TokenId;
     for (length, (start, &end)) in starts.zip(&ends).enumerate() {
         let same = &products[start as usize..end as usize];
         if length <= Narrow::LONGEST {
-            building.merge_together::<Narrow>(same, |bytes| key_at(bytes, 0, bytes.len()));
+            building.merge_together::<Narrow>(same, |bytes| key_at(bytes, 0, bytes.len()), ticker)?;
         } else if length <= Wide::LONGEST {
-            building.merge_together::<Wide>(same, wide_row);
+            building.merge_together::<Wide>(same, wide_row, ticker)?;
         } else if length <= Widest::LONGEST {
-            building.merge_together::<Widest>(same, widest_row);
+            building.merge_together::<Widest>(same, widest_row, ticker)?;
         } else {
-            building.merge_long(same);
+            building.merge_long(same, ticker)?;
         }
-        building.put()?;
+        if building.put().is_none() {
+            return Ok(None);
+        }
     }
-    if building.is_in_order() { Some(building.by_rank()) } else { building.renumbered(&products) }
+    ticker.watch().poll()?;
+    Ok(if building.is_in_order() { Some(building.by_rank()) } else { building.renumbered(&products) })
 }
 
 /// Items by the small number in front of each, those of one number in order; and where those of each number end.
@@ -190,8 +199,14 @@ struct Building<'a> {
 
 impl Building<'_> {
     /// Merges tokens that are no longer than rows of a width.
-    fn merge_together<W: Width>(&mut self, products: &[u32], row: impl Fn(&[u8]) -> W::Row) {
+    fn merge_together<W: Width>(
+        &mut self,
+        products: &[u32],
+        row: impl Fn(&[u8]) -> W::Row,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
         for group in products.chunks(TOGETHER) {
+            ticker.spend(TOGETHER * W::LONGEST)?;
             let bytes = |index: u32| self.tokens.bytes(index as usize);
             let some = |at: usize| group.get(at).map(|&index| row(bytes(index))).unwrap_or_default();
             let merged = W::merge::<TOGETHER>(cpu::level(), &self.table, std::array::from_fn(some));
@@ -201,20 +216,20 @@ impl Building<'_> {
             });
             self.found.extend(found);
         }
+        Ok(())
     }
 
-    fn merge_long(&mut self, products: &[u32]) {
-        let (scratch, watch) = (&mut Scratch::default(), crate::watch::Unwatched);
+    fn merge_long(&mut self, products: &[u32], ticker: &mut Ticker<'_>) -> Result<()> {
+        let scratch = &mut Scratch::default();
         for &index in products {
             let scratch = start(self.tokens.bytes(index as usize), scratch);
-            // Nobody watches, so that nothing cancels.
-            if merge::merge_by_heap(&self.table, scratch, &mut Ticker::new(&watch)).is_ok() {
-                merge::collect_into_first(scratch);
-            }
+            merge::merge_by_heap(&self.table, scratch, ticker)?;
+            merge::collect_into_first(scratch);
             if let &[left, right] = &scratch.symbols[..] {
                 self.found.push((index, [left, right]));
             }
         }
+        Ok(())
     }
 
     /// Puts the merges that were found. `None` where two candidates are merged from the same parts.

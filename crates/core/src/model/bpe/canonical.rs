@@ -43,16 +43,18 @@ impl Canonical {
         tokens: &TokenList,
         bytes: &[TokenId; 256],
         is_special: &dyn Fn(TokenId) -> bool,
-    ) -> Option<(Self, Vec<bool>)> {
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Option<(Self, Vec<bool>)>> {
         if tokens.first_shared_id().is_some() {
-            return None;
+            return Ok(None);
         }
         let (mut indices, mut parts) = (Vec::with_capacity(merges.len()), Vec::with_capacity(merges.len()));
         for merge in merges.iter().filter(|merge| !is_special(merge.result)) {
-            indices.push(narrow(tokens.index_of(merge.result)?));
+            let Some(index) = tokens.index_of(merge.result) else { return Ok(None) };
+            indices.push(narrow(index));
             parts.push((merge.left, merge.right));
         }
-        Self::new(Candidates { indices, parts: Some(parts) }, tokens, bytes)
+        Self::new(Candidates { indices, parts: Some(parts) }, tokens, bytes, ticker)
     }
 
     /// Any two tokens that join to a third one, at the rank of its id. `None` as in [`Self::new`],
@@ -61,14 +63,15 @@ impl Canonical {
         tokens: &TokenList,
         bytes: &[TokenId; 256],
         is_special: &dyn Fn(TokenId) -> bool,
-    ) -> Option<(Self, Vec<bool>)> {
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Option<(Self, Vec<bool>)>> {
         if tokens.first_shared_id().is_some() {
-            return None;
+            return Ok(None);
         }
         let mut indices = Vec::with_capacity(tokens.len());
         let products = tokens.iter().zip(0..).filter(|&((id, bytes), _)| bytes.len() > 1 && !is_special(id));
         indices.extend(products.map(|(_, index)| index));
-        Self::new(Candidates { indices, parts: None }, tokens, bytes)
+        Self::new(Candidates { indices, parts: None }, tokens, bytes, ticker)
     }
 
     /// The canonical merges, and of each token whether its bytes merge to it. `None` where a byte is
@@ -76,11 +79,17 @@ impl Canonical {
     /// numbers says what ranks say.
     ///
     /// Cost: that of merging the bytes of each token.
-    fn new(candidates: Candidates, tokens: &TokenList, bytes: &[TokenId; 256]) -> Option<(Self, Vec<bool>)> {
+    fn new(
+        candidates: Candidates,
+        tokens: &TokenList,
+        bytes: &[TokenId; 256],
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Option<(Self, Vec<bool>)>> {
         if bytes.contains(&NO_ID) || candidates.indices.len() + BYTES as usize >= NO_MERGE as usize {
-            return None;
+            return Ok(None);
         }
-        let Numbered { table, parts, ids, builds } = find(candidates, tokens, bytes)?;
+        let Some(found) = find(candidates, tokens, bytes, ticker)? else { return Ok(None) };
+        let Numbered { table, parts, ids, builds } = found;
         let mut lengths = vec![1; BYTES as usize];
         lengths.reserve(parts.len());
         for &parts in &parts {
@@ -91,12 +100,14 @@ impl Canonical {
         for (&id, &(left, _)) in
             ids[BYTES as usize..].iter().zip(&parts).filter(|(_, parts)| **parts != NOT_BUILT)
         {
-            let (token, join) = (tokens.bytes(tokens.index_of(id)?), lengths[left as usize] as usize);
+            ticker.spend(16)?;
+            let Some(index) = tokens.index_of(id) else { return Ok(None) };
+            let (token, join) = (tokens.bytes(index), lengths[left as usize] as usize);
             borders.put_joined(token, join);
             islands.put_joined(token, join);
         }
         let cuts = borders.cuts();
-        Some((Self { table, ids, lengths, cuts, islands }, builds))
+        Ok(Some((Self { table, ids, lengths, cuts, islands }, builds)))
     }
 
     /// Puts the ids of a pretoken behind what is there.

@@ -138,8 +138,42 @@ fn ends_of(starts: impl Iterator<Item = u32>, bounds: &[u32], ends: &mut Vec<u32
     ends.extend(bounds.last());
 }
 
-/// Merges `symbols` by those pairs only whose rank is below `limit`; returns what is left.
-pub(super) fn merge_below<'a>(pairs: &PairTable, symbols: &'a mut Vec<TokenId>, limit: u32) -> &'a [TokenId] {
+/// Pairs of a rank below a limit.
+struct Below<'a> {
+    pairs: &'a PairTable,
+    limit: u32,
+}
+
+impl Pairs for Below<'_> {
+    #[inline]
+    fn get_packed(&self, left: u32, right: u32) -> u64 {
+        let pair = self.pairs.get_packed(left, right);
+        if pair >> 32 < u64::from(self.limit) { pair } else { NO_PAIR }
+    }
+}
+
+/// Merges `scratch.symbols` by those pairs only whose rank is below `limit`.
+pub(super) fn merge_below(
+    pairs: &PairTable,
+    limit: u32,
+    scratch: &mut Scratch,
+    ticker: &mut Ticker<'_>,
+) -> Result<()> {
+    if scratch.symbols.len() <= SCAN_LIMIT {
+        merge_naively(pairs, &mut scratch.symbols, limit);
+        return Ok(());
+    }
+    merge_by_heap(&Below { pairs, limit }, scratch, ticker)?;
+    collect_into_first(scratch);
+    Ok(())
+}
+
+/// As [`merge_below`], by the rule as it is written, at quadratic cost; returns what is left.
+pub(super) fn merge_naively<'a>(
+    pairs: &PairTable,
+    symbols: &'a mut Vec<TokenId>,
+    limit: u32,
+) -> &'a [TokenId] {
     loop {
         let lowest = (1..symbols.len()).map(|i| (pairs.get_packed(symbols[i - 1], symbols[i]), i)).min();
         match lowest {
@@ -276,7 +310,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn naive(table: &PairTable, mut symbols: Vec<TokenId>) -> Vec<TokenId> {
-        merge_below(table, &mut symbols, u32::MAX).to_vec()
+        merge_naively(table, &mut symbols, u32::MAX).to_vec()
     }
 
     /// Merges over the ids 0..4 and their products, made from random picks.
@@ -312,6 +346,12 @@ mod tests {
             merge_by_heap(&table, &mut scratch, &mut ticker).unwrap();
             collect(&scratch, &mut ids, None);
             prop_assert_eq!(&ids, &want);
+            for limit in [0, narrow(symbols.len() % 24)] {
+                let mut scratch = Scratch { symbols: symbols.clone(), ..Scratch::default() };
+                merge_below(&table, limit, &mut scratch, &mut ticker).unwrap();
+                let mut want = symbols.clone();
+                prop_assert_eq!(&scratch.symbols[..], merge_naively(&table, &mut want, limit));
+            }
             // Symbols as wide as what they merged from: ends are sums of widths.
             let bounds: Vec<u32> = (1..=narrow(symbols.len())).collect();
             let mut scratch = Scratch { symbols, bounds, ..Scratch::default() };

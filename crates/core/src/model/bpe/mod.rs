@@ -26,10 +26,10 @@ use tokenmill_kernels::rows::Width;
 use tokenmill_kernels::{MadeOnce, PairTable};
 
 use crate::description::{Alphabet, Bpe as BpeDescription, Merges};
-use crate::error::{Defect, Error, Result};
+use crate::error::{Defect, Error, Kind, Result};
 use crate::ids::{NO_ID, TokenId, narrow};
 use crate::vocabulary::Vocabulary;
-use crate::watch::Ticker;
+use crate::watch::{Ticker, Unwatched};
 
 use super::random::Random;
 use agenda::Chance;
@@ -76,8 +76,12 @@ impl Bpe {
     ///
     /// # Errors
     /// A format error at `merges` for a pair that is listed twice, or for scores of what is not
-    /// characters; at `dropout` for what is no probability.
-    pub fn new(description: &BpeDescription, vocabulary: &Vocabulary) -> Result<Self> {
+    /// characters; at `dropout` for what is no probability; those of the watch.
+    pub fn new(
+        description: &BpeDescription,
+        vocabulary: &Vocabulary,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Self> {
         if let Some(dropout) = description.dropout.filter(|dropout| !(0.0..=1.0).contains(dropout)) {
             let reason = format!("{dropout} is no probability; those go from 0 to 1");
             return Err(Error::format(Defect::Range, reason).at("dropout").at("model"));
@@ -102,8 +106,10 @@ impl Bpe {
                 if prefix.is_none_or(str::is_empty) {
                     let tokens = vocabulary.tokens();
                     canonical = match merges {
-                        Merges::Listed(merges) => Canonical::listed(merges, tokens, &table, is_special),
-                        _ => Canonical::by_id(tokens, &table, is_special),
+                        Merges::Listed(merges) => {
+                            Canonical::listed(merges, tokens, &table, is_special, ticker)?
+                        }
+                        _ => Canonical::by_id(tokens, &table, is_special, ticker)?,
                     };
                 }
                 Symbols::Bytes(table)
@@ -114,7 +120,7 @@ impl Bpe {
             }
         };
         if canonical.is_none() && pairs.get().is_none() {
-            let all = pairs::all(description, vocabulary)?;
+            let all = pairs::all(description, vocabulary, ticker)?;
             pairs.get_or_make(|| all);
         }
         let BpeDescription { unk, fuse_unk, byte_fallback, .. } = *description;
@@ -123,7 +129,10 @@ impl Bpe {
             canonical.map_or((None, None), |(merges, builds)| (Some(Box::new(merges)), Some(builds)));
         let mut model =
             Self { symbols, canonical, pairs, unknown, builds: Vec::new(), wins: None, exceptions: None };
-        model.builds = builds.unwrap_or_else(|| model.self_building(vocabulary).collect());
+        model.builds = match builds {
+            Some(builds) => builds,
+            None => model.self_building(vocabulary, ticker)?,
+        };
         if description.whole_pretokens {
             let may_come_out = |index| match &model.symbols {
                 Symbols::Pieces(pieces) => pieces.may_come_out(index),
@@ -141,20 +150,19 @@ impl Bpe {
     }
 
     /// For every ordinary token: does merging its bytes give this one token?
-    fn self_building<'a>(&'a self, vocabulary: &'a Vocabulary) -> impl Iterator<Item = bool> + 'a {
+    fn self_building(&self, vocabulary: &Vocabulary, ticker: &mut Ticker<'_>) -> Result<Vec<bool>> {
         let mut scratch = Scratch::default();
         let mut ids = Vec::new();
-        vocabulary.tokens().iter().map(move |(id, bytes)| {
+        let builds = |(id, bytes): (TokenId, &[u8])| {
             ids.clear();
-            let watch = crate::watch::Unwatched;
-            let merged = self.merge_pretoken(
-                bytes,
-                &mut scratch,
-                Out { ids: &mut ids, ends: None },
-                &mut Ticker::new(&watch),
-            );
-            merged.is_ok() && ids == [id]
-        })
+            ticker.spend(bytes.len() + 16)?;
+            match self.merge_pretoken(bytes, &mut scratch, Out { ids: &mut ids, ends: None }, ticker) {
+                Ok(()) => Ok(ids == [id]),
+                Err(error) if matches!(error.kind, Kind::Cancelled) => Err(error),
+                Err(_) => Ok(false),
+            }
+        };
+        vocabulary.tokens().iter().map(builds).collect()
     }
 
     /// May a pretoken with the bytes of the token at this index become it at once?
@@ -179,7 +187,7 @@ impl Bpe {
         if let Some(pairs) = self.pairs.get() {
             return Ok(pairs);
         }
-        let all = pairs::all(description, vocabulary)?;
+        let all = pairs::all(description, vocabulary, &mut Ticker::new(&Unwatched))?;
         Ok(self.pairs.get_or_make(|| all))
     }
 

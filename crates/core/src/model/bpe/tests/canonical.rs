@@ -1,6 +1,7 @@
 //! Canonical merges, each way to apply them, and cuts, beside the naive rule over all pairs.
 use proptest::prelude::*;
 use proptest::sample::Index;
+use tokenmill_kernels::PairTable;
 use tokenmill_kernels::rows::{Narrow, Wide, Widest, Width, wide_row, widest_row};
 use tokenmill_kernels::short_table::key_at;
 
@@ -41,6 +42,11 @@ fn recipes(swaps: usize) -> impl Strategy<Value = Recipe> {
             whole_pretokens,
         },
     )
+}
+
+fn all_pairs(description: &Description, vocabulary: &Vocabulary) -> PairTable {
+    let ticker = &mut Ticker::new(&Unwatched);
+    pairs::all(description.model.as_bpe().unwrap(), vocabulary, ticker).unwrap()
 }
 
 fn compiled(recipe: &Recipe) -> Compiled {
@@ -99,10 +105,10 @@ fn texts() -> impl Strategy<Value = Vec<u8>> {
 
 impl Compiled {
     fn naive(&self, text: &[u8]) -> Vec<TokenId> {
-        let table = pairs::all(self.description.model.as_bpe().unwrap(), &self.vocabulary).unwrap();
+        let table = all_pairs(&self.description, &self.vocabulary);
         let Symbols::Bytes(symbols) = &self.model.symbols else { unreachable!() };
         let mut row = text.iter().map(|&byte| symbols[usize::from(byte)]).collect();
-        merge::merge_below(&table, &mut row, NO_ID).to_vec()
+        merge::merge_naively(&table, &mut row, NO_ID).to_vec()
     }
 
     fn ids(&self, merges: &Canonical, row: &[u32]) -> Vec<TokenId> {
@@ -135,7 +141,8 @@ fn a_merge_that_is_listed_twice_is_refused() {
         let model = BpeDescription::plain(Alphabet::Bytes, list.clone(), Merges::Listed(listed));
         let description = Description::of_bpe(&Split::Whole, model);
         let vocabulary = Vocabulary::new(&description);
-        Bpe::new(description.model.as_bpe().unwrap(), &vocabulary).map(|_| ())
+        let ticker = &mut Ticker::new(&Unwatched);
+        Bpe::new(description.model.as_bpe().unwrap(), &vocabulary, ticker).map(|_| ())
     };
     compile(listed.clone()).unwrap();
     for merge in [listed[0], listed[38], listed[50]] {
@@ -296,7 +303,7 @@ proptest! {
     #[test]
     fn every_short_text_is_merged_by_the_naive_rule(tokens in shuffled()) {
         let compiled = by_id(&tokens.iter().map(String::as_str).collect::<Vec<_>>());
-        let all = pairs::all(compiled.description.model.as_bpe().unwrap(), &compiled.vocabulary).unwrap();
+        let all = all_pairs(&compiled.description, &compiled.vocabulary);
         let Symbols::Bytes(symbols) = &compiled.model.symbols else { unreachable!() };
         let letters = 2 + usize::from(tokens.iter().any(|token| token.contains('c')));
         for length in 1..=if letters == 2 { 11_u32 } else { 7 } {
@@ -304,7 +311,7 @@ proptest! {
                 let letter = |place: u32| b'a' + (number / letters.pow(place) % letters) as u8;
                 let text: Vec<u8> = (0..length).map(letter).collect();
                 let mut row = text.iter().map(|&byte| symbols[usize::from(byte)]).collect();
-                let want = merge::merge_below(&all, &mut row, NO_ID);
+                let want = merge::merge_naively(&all, &mut row, NO_ID);
                 prop_assert_eq!(encode_segment(&compiled, &text), want, "{:?}", String::from_utf8_lossy(&text));
             }
         }

@@ -36,7 +36,8 @@ impl Compiled {
         let description = Description { added_tokens, ..Description::of_bpe(&Split::Whole, model) };
         description.validate().unwrap();
         let vocabulary = Vocabulary::new(&description);
-        let model = Bpe::new(description.model.as_bpe().unwrap(), &vocabulary).unwrap();
+        let model =
+            Bpe::new(description.model.as_bpe().unwrap(), &vocabulary, &mut Ticker::new(&Unwatched)).unwrap();
         Self { description, vocabulary, model }
     }
 
