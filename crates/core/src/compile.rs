@@ -139,3 +139,105 @@ fn may_overlap(texts: &[&AddedToken], literals: &[&AddedToken]) -> bool {
         holds_one || state != State::START
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::description::{Alphabet, Bpe, Merges, TokenList};
+    use crate::error::Kind;
+    use crate::watch::cancelled;
+    use proptest::prelude::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn added(contents: &[String], normalized: bool) -> Vec<AddedToken> {
+        let token = |content: &String| AddedToken { normalized, ..AddedToken::special(0, content) };
+        contents.iter().map(token).collect()
+    }
+
+    /// Is there a text in which the two share a character?
+    fn overlap_naively(a: &str, b: &str) -> bool {
+        let meet = |left: &str, right: &str| left.char_indices().any(|(i, _)| right.starts_with(&left[i..]));
+        a.contains(b) || b.contains(a) || meet(a, b) || meet(b, a)
+    }
+
+    proptest! {
+        #[test]
+        fn one_search_is_enough_where_no_two_literals_overlap(
+            later in prop::collection::vec("[ab]{1,4}|[abcdéè]{1,3}", 0..3),
+            first in prop::collection::vec("[cd]{1,4}|[abcdéè]{1,3}", 0..3),
+        ) {
+            let overlap = later.iter().any(|a| first.iter().any(|b| overlap_naively(a, b)));
+            let all = [added(&later, true), added(&first, false)].concat();
+            prop_assert_eq!(may_be_found_at_once(&all), !overlap);
+        }
+    }
+
+    fn numbers(count: u32, with_bytes: bool) -> Description {
+        let bytes = (0..=255).filter(|byte: &u8| with_bytes && !byte.is_ascii_digit()).map(|byte| vec![byte]);
+        let tokens = (0..count).map(|number| number.to_string().into_bytes()).chain(bytes);
+        let tokens = TokenList::from_entries((0..).zip(tokens).collect());
+        Description::of_bpe(&Split::Whole, Bpe::plain(Alphabet::Bytes, tokens, Merges::ById))
+    }
+
+    /// Stops the work when it is asked for the last time.
+    struct Patience {
+        left: AtomicUsize,
+    }
+
+    impl Watch for Patience {
+        fn poll(&self) -> Result<()> {
+            let left =
+                self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+            left.map_or_else(|_| Err(cancelled()), |_| Ok(()))
+        }
+
+        fn progress(&self, _: &'static str, _: u64, _: u64) {}
+    }
+
+    #[test]
+    fn compiling_stops_whenever_the_watch_says_so() {
+        for with_bytes in [false, true] {
+            let all = 10_000;
+            let compile = |left| {
+                let patience = Patience { left: AtomicUsize::new(left) };
+                let description = numbers(100_000, with_bytes);
+                let error = compile_watched(description, &Hooks::default(), &patience).err();
+                (error.map(|error| error.kind), left - patience.left.load(Ordering::Relaxed))
+            };
+            let (error, polls) = compile(all);
+            assert!(error.is_none());
+            // It is asked again and again, and not only between the tables.
+            assert!(polls > 100, "{polls}");
+            for left in [0, 1, polls / 3, polls / 2, polls - 1] {
+                assert!(matches!(compile(left).0, Some(Kind::Cancelled)));
+            }
+        }
+    }
+
+    #[test]
+    fn special_tokens_are_added_in_linear_time() {
+        let engine = compile(numbers(1000, true)).unwrap();
+        let tokens: Vec<(String, Option<u32>)> = (0..200_000).map(|i| (format!("<{i}>"), None)).collect();
+        let description = engine.with_special_tokens(&tokens).unwrap();
+        assert_eq!(description.added_tokens.len(), tokens.len());
+        assert!(
+            description
+                .added_tokens
+                .iter()
+                .zip(&tokens)
+                .all(|(token, (content, _))| token.content == *content)
+        );
+    }
+
+    #[test]
+    fn literals_of_both_kinds_are_compared_in_linear_time() {
+        // The two kinds overlap nowhere but in their first characters.
+        let long = |letter: char, kind: bool| {
+            let contents: Vec<String> =
+                (0..300).map(|i| format!("{}{i}", letter.to_string().repeat((64 << 10) - 300 - i))).collect();
+            added(&contents, kind)
+        };
+        assert!(may_be_found_at_once(&[long('a', true), long('b', false)].concat()));
+        assert!(!may_be_found_at_once(&[long('a', true), long('a', false)].concat()));
+    }
+}
