@@ -281,6 +281,40 @@ def test_ctrl_c_stops_long_work_and_leaves_no_file(
     assert seconds < 5.0
 
 
+# What makes a tokenizer, and of what.
+MADE = {
+    "from_tokens": "[b'%d' % number for number in range(600_000)]",
+    "from_ranks": "{b'%d' % number: number for number in range(600_000)}",
+}
+
+
+@posix
+@pytest.mark.parametrize("what", MADE)
+def test_signals_are_heard_while_a_tokenizer_is_made(native: Any, what: str) -> None:
+    # A handler that only counts: of signals that come while nobody listens it hears one.
+    script = f"""
+        import os, signal, sys, threading, time
+        import tokenmill
+        heard = []
+        signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+        done = threading.Event()
+        def send():
+            while not done.wait(0.005):
+                os.kill(os.getpid(), signal.SIGINT)
+        tokens = {MADE[what]}
+        threading.Thread(target=send, daemon=True).start()
+        heard.clear()
+        tok = tokenmill.Tokenizer.{what}(tokens)
+        count = len(heard)
+        done.set()
+        assert len(tok) == 600_000
+        print(count)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert int(done.stdout) > 10, done.stdout
+
+
 @posix
 def test_a_handler_of_the_caller_decides_what_a_signal_does(data: Path, tmp_path: Path) -> None:
     script = """
