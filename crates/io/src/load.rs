@@ -2,7 +2,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use tokenmill_core::compile::{compile, compile_with};
+use tokenmill_core::compile::{compile, compile_watched};
 use tokenmill_core::description::{AddedToken, Description, Model, Split};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
@@ -46,19 +46,19 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
         let files = Snapshot::take(path, SAVED.map(OsStr::new), watch)?;
         if let Some(description) = folder::load(&files, report)? {
             with_own_split(description, options, "folder")
-                .and_then(|description| compile_with(description, &options.hooks))
+                .and_then(|description| compile_watched(description, &options.hooks, watch))
                 .map_err(|error| error.in_file(path))?
         } else {
             let path = file_in(&files)?;
-            load_file(&path, &files, options, report).map_err(|error| error.in_file(&path))?
+            load_file(&path, &files, options, report, watch).map_err(|error| error.in_file(&path))?
         }
     } else {
         // What belongs to the file is beside it.
         let names = path.file_name().into_iter().chain(BESIDE.map(OsStr::new));
         let files = Snapshot::take(path.parent().unwrap_or(Path::new("")), names, watch)?;
-        load_file(path, &files, options, report).map_err(|error| error.in_file(path))?
+        load_file(path, &files, options, report, watch).map_err(|error| error.in_file(path))?
     };
-    finish(engine, path, options, report)
+    finish(engine, path, options, report, watch)
 }
 
 /// The tokenizer of a file, which is opened once and read once: it may be a pipe. `files` are those of its folder.
@@ -67,6 +67,7 @@ fn load_file(
     files: &Snapshot<'_>,
     options: &LoadOptions,
     report: &mut Report,
+    watch: &dyn Watch,
 ) -> Result<Engine> {
     let name = path.file_name().unwrap_or_default();
     let mut source = files.source(name)?;
@@ -81,7 +82,7 @@ fn load_file(
         }
         parse(path, &bytes, &|other| read_beside(path, other, files), options, report)?
     };
-    compile_with(description, &options.hooks)
+    compile_watched(description, &options.hooks, watch)
 }
 
 /// The tokenizer of a tokenizer.json that is in memory. `scores` are those of a Unigram vocabulary, by
@@ -139,6 +140,7 @@ fn finish(
     path: &Path,
     options: &LoadOptions,
     report: &mut Report,
+    watch: &dyn Watch,
 ) -> Result<(Engine, Report)> {
     if options.special_tokens.is_empty() {
         return Ok((engine, std::mem::take(report)));
@@ -146,7 +148,7 @@ fn finish(
     find_shadowed(&engine, options, report).map_err(|error| error.in_file(path))?;
     let report = std::mem::take(report);
     let extended = engine.with_special_tokens(&options.special_tokens);
-    let engine = extended.and_then(|description| compile_with(description, engine.hooks()));
+    let engine = extended.and_then(|description| compile_watched(description, engine.hooks(), watch));
     Ok((engine.map_err(|error| error.in_file(path))?, report))
 }
 
