@@ -22,6 +22,7 @@ from ._core import (
     __version__,
     register_hook,
 )
+from ._forks import waited_for as _waited_for
 from ._load import load
 from .errors import (
     FormatError,
@@ -63,7 +64,8 @@ else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        module = import_module(f".{home}", __name__)
+        with _waited_for:
+            module = import_module(f".{home}", __name__)
         value = module if name == home else getattr(module, name)
         globals()[name] = value
         return value

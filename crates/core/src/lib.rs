@@ -18,6 +18,7 @@ pub mod compile;
 pub mod decode;
 mod decoded;
 pub mod description;
+pub mod early;
 pub mod engine;
 pub mod error;
 pub mod hooks;

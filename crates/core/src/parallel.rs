@@ -54,10 +54,12 @@ pub fn run<T: Send>(
     run_with(units, &mut states, watch, |unit, (), watch| work(unit, watch))
 }
 
-/// As [`run`], with a thread for each of `states`, which it alone uses.
+/// As [`run`], with a thread for each of `states`, which it alone uses. With more than one the caller must not hold the
+/// interpreter lock: the others may need it.
 ///
 /// # Errors
 /// As [`run`].
+#[allow(clippy::disallowed_methods)] // they are waited for without the interpreter lock, and end with the call
 pub fn run_with<S: Send, T: Send>(
     units: usize,
     states: &mut [S],
@@ -239,6 +241,7 @@ impl<F: Sync> Watch for Member<'_, F> {
     }
 }
 
+#[allow(clippy::disallowed_methods)] // no interpreter is there that the threads could wait for
 #[cfg(test)]
 mod tests {
     use super::*;

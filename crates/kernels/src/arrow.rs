@@ -110,11 +110,13 @@ impl StringColumn {
         if length > 0 && (source.n_buffers < buffers || source.buffers.is_null()) {
             return Err(ColumnError::Broken("buffers are missing"));
         }
-        let taken = Self { array: ArrowArray { ..*source }, layout, length, offset };
-        source.release = None;
-        if length > 0 && taken.buffer(1).is_null() {
+        // SAFETY: a column with rows has three buffers at least, as was seen above.
+        if length > 0 && unsafe { *source.buffers.add(1) }.is_null() {
             return Err(ColumnError::Broken("a buffer is missing"));
         }
+        // From here on nothing fails: what was taken is given back when the caller drops it, not before.
+        let taken = Self { array: ArrowArray { ..*source }, layout, length, offset };
+        source.release = None;
         Ok(taken)
     }
 
@@ -226,6 +228,7 @@ fn size(number: impl TryInto<usize>) -> Result<usize, ColumnError> {
     number.try_into().map_err(|_| ColumnError::Broken("a length or an offset is negative"))
 }
 
+/// Calls the function with which the column's own library takes it back, which may wait for other threads.
 impl Drop for StringColumn {
     fn drop(&mut self) {
         if let Some(release) = self.array.release {

@@ -52,6 +52,8 @@ impl InOrder {
         Self { start, capacity: vec.capacity(), turns: Mutex::new(turns) }
     }
 
+    /// What the threads of one call share; each holds it for a few moves, and none needs the interpreter meanwhile.
+    #[allow(clippy::disallowed_methods)] // it lives for one call, of which nothing is left in a forked child
     fn turns(&self) -> MutexGuard<'_, Turns> {
         // Nothing panics while it is held, and what it guards is sound at any time.
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
@@ -136,6 +138,7 @@ impl fmt::Debug for InOrder {
     }
 }
 
+#[allow(clippy::disallowed_methods)] // no interpreter is there that the threads could wait for
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -1,7 +1,8 @@
 //! A value that is made when it is needed first.
 //!
-//! Nobody waits for another thread that is making it, which a process that was forked meanwhile would do for ever:
-//! several may make it, and what the first of them made stays.
+//! Nobody waits for another thread that is making it. A process that was forked meanwhile would wait for ever, as that
+//! thread is not there; and a thread that waits with Python's lock would hang both where the other needs that lock.
+//! The price: several threads may make the value at once, and what the first of them made stays; the rest is freed.
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
@@ -16,17 +17,49 @@ pub struct MadeOnce<T> {
 
 impl<T> Default for MadeOnce<T> {
     fn default() -> Self {
-        Self { made: AtomicPtr::new(ptr::null_mut()), owned: PhantomData }
+        Self::new()
+    }
+}
+
+impl<T> From<T> for MadeOnce<T> {
+    fn from(value: T) -> Self {
+        Self { made: AtomicPtr::new(Box::into_raw(Box::new(value))), owned: PhantomData }
+    }
+}
+
+impl<T: Clone> Clone for MadeOnce<T> {
+    fn clone(&self) -> Self {
+        self.get().map_or_else(Self::new, |made| made.clone().into())
     }
 }
 
 impl<T> MadeOnce<T> {
+    /// A place without a value.
+    pub const fn new() -> Self {
+        Self { made: AtomicPtr::new(ptr::null_mut()), owned: PhantomData }
+    }
+
     /// The value, if it was made.
     #[inline]
     pub fn get(&self) -> Option<&T> {
         // SAFETY: what stands there is null or a box, which only dropping this value drops; it was complete before it was
         // put there, which the load sees.
         unsafe { self.made.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// The value, if it was made, to change it.
+    #[inline]
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        // SAFETY: as in `get`, and nobody else has this value.
+        unsafe { self.made.get_mut().as_mut() }
+    }
+
+    /// Takes the value out: it is made again when it is needed again.
+    #[inline]
+    pub fn take(&mut self) -> Option<T> {
+        let made = std::mem::replace(self.made.get_mut(), ptr::null_mut());
+        // SAFETY: it is null or a box, and who holds this value alone may take it.
+        (!made.is_null()).then(|| *unsafe { Box::from_raw(made) })
     }
 }
 
@@ -60,11 +93,7 @@ impl<T: Send + Sync> MadeOnce<T> {
 
 impl<T> Drop for MadeOnce<T> {
     fn drop(&mut self) {
-        let made = *self.made.get_mut();
-        if !made.is_null() {
-            // SAFETY: it is a box, and who holds this value alone may drop it.
-            drop(unsafe { Box::from_raw(made) });
-        }
+        drop(self.take());
     }
 }
 
@@ -74,6 +103,7 @@ impl<T: fmt::Debug> fmt::Debug for MadeOnce<T> {
     }
 }
 
+#[allow(clippy::disallowed_methods)] // no interpreter is there that the threads could wait for
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicUsize;
@@ -88,6 +118,16 @@ mod tests {
         assert_eq!(*place.get_or_make(|| 7), 7);
         assert_eq!(*place.get_or_make(|| unreachable!("it is there")), 7);
         assert_eq!(place.get(), Some(&7));
+    }
+
+    #[test]
+    fn it_can_be_changed_copied_and_taken_out() {
+        let mut place = MadeOnce::from(vec![1]);
+        place.get_mut().unwrap().push(2);
+        let mut copy = place.clone();
+        assert_eq!((copy.take(), copy.take(), copy.get_mut()), (Some(vec![1, 2]), None, None));
+        assert_eq!(copy.clone().get_or_make(|| vec![3]), &[3]);
+        assert_eq!(place.get(), Some(&vec![1, 2]));
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub(crate) fn in_blocks<T: Send>(
 /// The texts of a batch: of Python objects, or a column that needs none.
 enum Texts<'a> {
     Objects(Vec<Row<'a>>),
-    Column(StringColumn),
+    Column(&'a StringColumn),
 }
 
 /// A text of a Python object.
@@ -156,29 +156,39 @@ pub(crate) fn with_texts<T: Send>(
     work: impl FnOnce(&[Option<Source<'_>>], &Special, usize, &dyn Watch) -> Result<T> + Send,
 ) -> PyResult<OfTexts<T>> {
     let py = texts.py();
-    let Options { special, surrogates, threads } = options;
     if texts.cast::<PyString>().is_ok() || texts.cast::<PyBytes>().is_ok() {
         return Err(PyTypeError::new_err(
             "texts must be an iterable of texts, not one text; wrap it in a list",
         ));
     }
-    let objects;
-    let (texts, may_be_null) = if let Some(column) = string_column(texts)? {
-        (Texts::Column(column), true)
-    } else {
-        objects = convert::items(texts, "texts", "an iterable of texts")?.collect::<PyResult<Vec<_>>>()?;
-        let mut read = Vec::with_capacity(objects.len());
-        for (row, object) in objects.iter().enumerate() {
-            look(py, row)?;
-            read.push(Row::new(object, *surrogates, row)?);
-        }
-        (Texts::Objects(read), false)
-    };
+    if let Some(column) = string_column(texts)? {
+        let result = with_read(py, &Texts::Column(&column), options, work);
+        // The function that takes it back is foreign: it may wait for a thread that needs the interpreter lock.
+        py.detach(|| drop(column));
+        return result;
+    }
+    let objects = convert::items(texts, "texts", "an iterable of texts")?.collect::<PyResult<Vec<_>>>()?;
+    let mut read = Vec::with_capacity(objects.len());
+    for (row, object) in objects.iter().enumerate() {
+        look(py, row)?;
+        read.push(Row::new(object, options.surrogates, row)?);
+    }
+    with_read(py, &Texts::Objects(read), options, work)
+}
+
+fn with_read<T: Send>(
+    py: Python<'_>,
+    texts: &Texts<'_>,
+    options: &Options,
+    work: impl FnOnce(&[Option<Source<'_>>], &Special, usize, &dyn Watch) -> Result<T> + Send,
+) -> PyResult<OfTexts<T>> {
+    let Options { special, threads, .. } = options;
     let rows = texts.rows(py)?;
     // A row counts for something even when it is empty.
     let size = rows.iter().flatten().map(Source::size).sum::<usize>() + rows.len();
     let result =
         run(py, size, |watch| work(&rows, special, *threads, watch).map_err(|error| texts.locate(error)))?;
+    let may_be_null = matches!(texts, Texts::Column(_));
     let nulls = may_be_null.then(|| rows.iter().map(Option::is_none).collect());
     Ok(OfTexts { result, nulls })
 }

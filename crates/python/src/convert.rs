@@ -3,7 +3,6 @@ use std::convert::Infallible;
 
 use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyInt, PyIterator, PyList, PyMapping, PyMemoryView, PyString};
 use tokenmill_core::description::Split;
@@ -12,6 +11,7 @@ use tokenmill_core::error::{Error, Kind};
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known;
 use tokenmill_io::Format;
+use tokenmill_kernels::MadeOnce;
 
 use crate::buffer::{Surrogates, ids_in_list};
 use crate::errors::raise;
@@ -113,13 +113,16 @@ pub(crate) fn number(object: &Bound<'_, PyAny>, name: impl FnOnce() -> String) -
 
 /// What an object is as a whole number, as [`number`] gives it; `None` where it is none.
 fn whole(object: &Bound<'_, PyAny>) -> Option<PyResult<i128>> {
+    static INDEX: MadeOnce<Py<PyString>> = MadeOnce::new();
     // Nearly all are plain, and the way of all others takes ten times as long.
     if let Ok(plain) = object.cast_exact::<PyInt>()
         && let Ok(number) = plain.extract::<i64>()
     {
         return Some(Ok(number.into()));
     }
-    let number = object.call_method0(intern!(object.py(), "__index__")).ok()?;
+    let py = object.py();
+    let index = INDEX.get_or_make(|| PyString::intern(py, "__index__").unbind());
+    let number = object.call_method0(index.bind(py)).ok()?;
     let bound = |_| Ok(if number.lt(0)? { i128::MIN } else { i128::MAX });
     Some(number.extract::<i128>().or_else(bound))
 }

@@ -5,6 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tokenmill_core::error::{Error, Kind, Place};
 
+use crate::hooks::Raised;
+
 /// The Python exception of an error.
 pub(crate) fn raise(py: Python<'_>, error: Error) -> PyErr {
     build(py, error).unwrap_or_else(|failure| failure)
@@ -61,10 +63,12 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
             "HookError"
         }
         // An exception of the caller's own function goes on as it was raised.
-        Kind::Raised { error, .. } => match error.downcast::<PyErr>() {
-            Ok(error) => return Ok(*error),
-            Err(_) => "InternalError",
-        },
+        Kind::Raised { error, .. } => {
+            match error.downcast().ok().and_then(|raised| Raised::into_inner(*raised)) {
+                Some(error) => return Ok(error),
+                None => "InternalError",
+            }
+        }
         Kind::Argument(_) => return Ok(PyValueError::new_err(message)),
         Kind::Cancelled => return Ok(PyKeyboardInterrupt::new_err(message)),
         Kind::Os(error) => {

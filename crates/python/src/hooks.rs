@@ -5,16 +5,17 @@
 //! object whose own method is a hook of its own tokenizer goes when nobody uses it any more.
 use std::cell::Cell;
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple, PyWeakrefReference};
 use tokenmill_core::description::{Description, HookName};
 use tokenmill_core::error::{Error, Kind, Result};
 use tokenmill_core::hooks::{Cuts, Hooks, Normalized, fault};
+use tokenmill_kernels::MadeOnce;
 
 use crate::buffer::{Surrogates, Utf8, utf8};
 use crate::convert::{string, wrong_type};
@@ -121,8 +122,8 @@ fn check_callable(function: &Bound<'_, PyAny>, name: &str, expected: &str) -> Py
 
 /// Functions by name, for this process.
 fn registry(py: Python<'_>) -> &Bound<'_, PyAny> {
-    static REGISTRY: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-    REGISTRY.get_or_init(py, || PyDict::new(py).unbind()).bind(py).as_any()
+    static REGISTRY: MadeOnce<Py<PyDict>> = MadeOnce::new();
+    REGISTRY.get_or_make(|| PyDict::new(py).unbind()).bind(py).as_any()
 }
 
 /// Makes a function known by a name in this process: `tokenmill.load` and unpickling find it there
@@ -175,10 +176,39 @@ impl Drop for Deeper {
     }
 }
 
+/// An exception on its way through the core.
+///
+/// Of several errors one reaches the caller; the others are dropped by threads without the interpreter lock. pyo3 would
+/// put them into a list of the whole process, behind a lock that stays locked in a child that is forked meanwhile.
+#[derive(Debug)]
+pub(crate) struct Raised(Option<PyErr>);
+
+impl Raised {
+    pub(crate) fn into_inner(mut self) -> Option<PyErr> {
+        self.0.take()
+    }
+}
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |error| error.fmt(f))
+    }
+}
+
+impl std::error::Error for Raised {}
+
+impl Drop for Raised {
+    fn drop(&mut self) {
+        if let Some(error) = self.0.take() {
+            Python::attach(|_| drop(error));
+        }
+    }
+}
+
 /// An exception, to reach the caller as it is.
 fn raised(py: Python<'_>, error: PyErr) -> Error {
     let is_interrupt = error.is_instance_of::<PyKeyboardInterrupt>(py);
-    Kind::Raised { error: Box::new(error), is_interrupt }.into()
+    Kind::Raised { error: Box::new(Raised(Some(error))), is_interrupt }.into()
 }
 
 impl Caller {

@@ -13,8 +13,6 @@ use crate::sequences::{How, Sample};
 use crate::tokenizer::Tokenizer;
 
 /// `truncation` of the tokenizers library.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
 pub(crate) struct Cut {
     max_length: usize,
     stride: usize,
@@ -23,8 +21,6 @@ pub(crate) struct Cut {
 }
 
 /// `padding` of the tokenizers library.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
 pub(crate) struct Fill {
     length: Option<usize>,
     pad_to_multiple_of: Option<usize>,
@@ -32,6 +28,35 @@ pub(crate) struct Fill {
     pad_type_id: u32,
     pad_token: String,
     direction: String,
+}
+
+// By hand: what pyo3 derives keeps the names of the items in places that wait for each other.
+impl<'py> FromPyObject<'_, 'py> for Cut {
+    type Error = PyErr;
+
+    fn extract(dict: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self {
+            max_length: dict.get_item("max_length")?.extract()?,
+            stride: dict.get_item("stride")?.extract()?,
+            strategy: dict.get_item("strategy")?.extract()?,
+            direction: dict.get_item("direction")?.extract()?,
+        })
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Fill {
+    type Error = PyErr;
+
+    fn extract(dict: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self {
+            length: dict.get_item("length")?.extract()?,
+            pad_to_multiple_of: dict.get_item("pad_to_multiple_of")?.extract()?,
+            pad_id: dict.get_item("pad_id")?.extract()?,
+            pad_type_id: dict.get_item("pad_type_id")?.extract()?,
+            pad_token: dict.get_item("pad_token")?.extract()?,
+            direction: dict.get_item("direction")?.extract()?,
+        })
+    }
 }
 
 fn side(name: &str) -> PyResult<Side> {

@@ -11,6 +11,7 @@ mod encoding;
 mod errors;
 mod hooks;
 mod inputs;
+mod late;
 mod limits;
 mod load;
 mod load_report;
@@ -51,6 +52,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("__version__", env!("CARGO_PKG_VERSION"))
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        super::late::make_early(module)
     }
 }

@@ -8,6 +8,7 @@ use tokenmill_core::ids::TokenId;
 use crate::buffer::string;
 use crate::convert::wrong_type;
 use crate::errors::in_row;
+use crate::late;
 
 /// Signals are looked for after so many objects were made: some milliseconds of work.
 const SLICE: usize = 1 << 16;
@@ -61,7 +62,7 @@ impl Dtype {
         let name = if let Some(name) = plain.filter(|name| PLAIN.contains(name)) {
             name.to_owned()
         } else {
-            let dtype = argument.py().import("numpy")?.getattr("dtype")?.call1((argument,))?;
+            let dtype = late::NUMPY.get(argument.py())?.getattr("dtype")?.call1((argument,))?;
             // A foreign byte order is part of `str`, not of `name`.
             let native: bool = dtype.getattr("isnative")?.extract()?;
             dtype.getattr(if native { "name" } else { "str" })?.extract()?
@@ -99,7 +100,7 @@ impl Dtype {
 
 /// An import that fails must be an error, not a panic at first use.
 fn import_numpy(py: Python<'_>) -> PyResult<()> {
-    match py.import("numpy") {
+    match late::NUMPY.get(py) {
         Ok(_) => Ok(()),
         Err(error) if error.is_instance_of::<PyImportError>(py) => {
             Err(PyTypeError::new_err("arrays need numpy: pip install numpy"))

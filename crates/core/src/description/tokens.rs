@@ -1,11 +1,11 @@
 //! A list of tokens in one arena: all bytes in a row, an offset per token, ascending ids.
 use std::hash::BuildHasher;
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use tokenmill_kernels::MadeOnce;
 
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, narrow};
@@ -23,7 +23,7 @@ pub struct TokenList {
     offsets: Vec<u32>,
     ids: Vec<TokenId>,
     /// Made when a token is first looked for.
-    places: OnceLock<Places>,
+    places: MadeOnce<Places>,
 }
 
 /// What is made of the others is not compared.
@@ -59,7 +59,7 @@ impl TokenList {
         let mut offsets = Vec::with_capacity(tokens + 1);
         offsets.push(0);
         let (arena, ids) = (Vec::with_capacity(bytes), Vec::with_capacity(tokens));
-        Self { arena, offsets, ids, places: OnceLock::new() }
+        Self { arena, offsets, ids, places: MadeOnce::new() }
     }
 
     /// A list from entries in any order.
@@ -93,7 +93,7 @@ impl TokenList {
     pub fn push_new(&mut self, id: TokenId, bytes: &[u8]) -> std::result::Result<(), usize> {
         let Self { arena, offsets, ids, places } = self;
         let Some(places) = places.get_mut() else {
-            self.places = OnceLock::from(self.find_places());
+            self.places = MadeOnce::from(self.find_places());
             return self.push_new(id, bytes);
         };
         match places.entry((arena, offsets), bytes) {
@@ -229,7 +229,7 @@ impl TokenList {
 
     #[inline]
     fn places(&self) -> &Places {
-        self.places.get_or_init(|| self.find_places())
+        self.places.get_or_make(|| self.find_places())
     }
 
     fn find_places(&self) -> Places {

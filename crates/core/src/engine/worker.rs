@@ -163,6 +163,7 @@ impl Workers {
     }
 }
 
+#[allow(clippy::disallowed_methods)] // no interpreter is there that the threads could wait for
 #[cfg(test)]
 mod tests {
     use std::sync::Barrier;

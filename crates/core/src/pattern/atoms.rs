@@ -4,9 +4,9 @@
 //! for any character and tests a bit. The table is generated from the Unicode 16 data of the
 //! pinned regex-syntax, the same that both regex engines use. What surprises: every space, line
 //! end, apostrophe, slash and underscore that a shipped pattern singles out is an atom of its own.
-use std::sync::OnceLock;
 
 use regex_syntax::hir::ClassUnicode;
+use tokenmill_kernels::MadeOnce;
 
 use super::atom_table::{BLOCKS, COUNTS, INDEX};
 
@@ -196,8 +196,8 @@ pub(super) fn surrogates(from: u32, to: u32) -> u32 {
 
 /// The table as runs `(start, end, atom)`; made once, when the first pattern is compiled.
 pub(super) fn runs() -> &'static [(u32, u32, u8)] {
-    static RUNS: OnceLock<Vec<(u32, u32, u8)>> = OnceLock::new();
-    RUNS.get_or_init(|| {
+    static RUNS: MadeOnce<Vec<(u32, u32, u8)>> = MadeOnce::new();
+    RUNS.get_or_make(|| {
         let mut runs: Vec<(u32, u32, u8)> = Vec::new();
         // The block before, where all of it is one atom: most blocks are the same again.
         let mut before = None;

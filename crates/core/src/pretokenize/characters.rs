@@ -3,9 +3,10 @@
 //!
 //! The tables are those of the libraries that tokenizers 0.23.3 is built with, whose Unicode
 //! versions differ; each says which it is.
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+use tokenmill_kernels::MadeOnce;
 
 use super::behavior::Joiner;
 use crate::description::Behavior;
@@ -38,32 +39,32 @@ enum Rule {
 impl Characters {
     /// The 25 characters of White_Space are dropped.
     pub(super) fn white_space() -> Self {
-        static CLASSES: OnceLock<Arc<Classes>> = OnceLock::new();
+        static CLASSES: MadeOnce<Arc<Classes>> = MadeOnce::new();
         Self::new(&CLASSES, || vec![(WHITE, class(r"\s"))], Rule::Alone)
     }
 
     /// White space is dropped, punctuation stands alone.
     pub(super) fn bert() -> Self {
-        static CLASSES: OnceLock<Arc<Classes>> = OnceLock::new();
+        static CLASSES: MadeOnce<Arc<Classes>> = MadeOnce::new();
         let numbered = || vec![(MARKED, punctuation()), (WHITE, class(r"\s"))];
         Self::new(&CLASSES, numbered, Rule::Alone)
     }
 
     /// Runs of word characters of the regex crate, and of what is neither that nor white space.
     pub(super) fn words() -> Self {
-        static CLASSES: OnceLock<Arc<Classes>> = OnceLock::new();
+        static CLASSES: MadeOnce<Arc<Classes>> = MadeOnce::new();
         Self::new(&CLASSES, || vec![(MARKED, class(r"\w")), (WHITE, class(r"\s"))], Rule::Runs)
     }
 
     /// Cuts at punctuation.
     pub(super) fn punctuation(behavior: Behavior) -> Self {
-        static CLASSES: OnceLock<Arc<Classes>> = OnceLock::new();
+        static CLASSES: MadeOnce<Arc<Classes>> = MadeOnce::new();
         Self::new(&CLASSES, || vec![(MARKED, punctuation())], Rule::Matches(behavior))
     }
 
     /// Cuts at numeric characters.
     pub(super) fn digits(individual: bool) -> Self {
-        static CLASSES: OnceLock<Arc<Classes>> = OnceLock::new();
+        static CLASSES: MadeOnce<Arc<Classes>> = MadeOnce::new();
         let behavior = if individual { Behavior::Isolated } else { Behavior::Contiguous };
         // N* of Unicode 17 by way of that of 16.
         let numbered = || vec![(MARKED, class(r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]"))];
@@ -78,7 +79,7 @@ impl Characters {
     }
 
     fn new(
-        cell: &'static OnceLock<Arc<Classes>>,
+        cell: &'static MadeOnce<Arc<Classes>>,
         numbered: impl Fn() -> Vec<(u8, ClassUnicode)>,
         rule: Rule,
     ) -> Self {
@@ -86,7 +87,7 @@ impl Characters {
             let numbered = numbered();
             Arc::new(Classes::new(numbered.iter().map(|(number, class)| (*number, class))))
         };
-        Self { classes: Arc::clone(cell.get_or_init(make)), rule }
+        Self { classes: Arc::clone(cell.get_or_make(make)), rule }
     }
 
     #[inline]

@@ -3,7 +3,9 @@
 //! Scripts are those of Unicode 9, with kana taken for Han. The space and what has no script
 //! (private use and unassigned) stand with what is before them. What surprises: such characters
 //! are lost where nothing is before them.
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+
+use tokenmill_kernels::MadeOnce;
 
 use crate::error::Result;
 use crate::pattern::classes::{Classes, class};
@@ -47,8 +49,8 @@ pub(super) struct Scripts {
 
 impl Scripts {
     pub(super) fn new() -> Self {
-        static CLASSES: OnceLock<Arc<Classes>> = OnceLock::new();
-        Self { classes: Arc::clone(CLASSES.get_or_init(|| Arc::new(table()))) }
+        static CLASSES: MadeOnce<Arc<Classes>> = MadeOnce::new();
+        Self { classes: Arc::clone(CLASSES.get_or_make(|| Arc::new(table()))) }
     }
 
     #[inline]

@@ -3,11 +3,10 @@ use std::mem::offset_of;
 
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::{PyInt, PyList};
 use tokenmill_core::ids::TokenId;
-use tokenmill_kernels::pages;
+use tokenmill_kernels::{MadeOnce, pages};
 
 use super::units;
 
@@ -162,8 +161,8 @@ const OTHERS: [i64; 8] = [0, -1, -5, -6, -100_000, 1 << 30, 1 << 32, 1 << 62];
 impl Sizes {
     /// Found once, from numbers that are known; `None` where they are not as expected, and the interpreter is asked.
     fn of(py: Python<'_>) -> Option<Self> {
-        static SIZES: PyOnceLock<Option<Sizes>> = PyOnceLock::new();
-        *SIZES.get_or_init(py, || Self::find(py))
+        static SIZES: MadeOnce<Option<Sizes>> = MadeOnce::new();
+        *SIZES.get_or_make(|| Self::find(py))
     }
 
     fn find(py: Python<'_>) -> Option<Self> {

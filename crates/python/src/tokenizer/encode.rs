@@ -7,6 +7,7 @@ use super::Tokenizer;
 use crate::call::{OfTexts, Options, in_blocks, with_text, with_texts};
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::encoding::Encoding;
+use crate::late;
 use crate::output::{self, Dtype};
 use crate::sequences::{How, Sample};
 
@@ -123,7 +124,8 @@ impl Tokenizer {
         let (ids, row_offsets) = (output::array(py, ids, dtype)?, output::int64_array(py, row_offsets)?);
         let nulls = nulls.filter(|nulls| nulls.contains(&true));
         let nulls = nulls.map(|nulls| output::bool_array(py, nulls)).transpose()?;
-        py.import("tokenmill.ragged")?
+        late::RAGGED
+            .get(py)?
             .getattr("Ragged")?
             .call_method1("_of", (ids, row_offsets, &self.ready_ids, nulls))
     }

@@ -8,6 +8,7 @@ use tokenmill_core::span::Span;
 use super::Tokenizer;
 use crate::call::{Options, with_text};
 use crate::convert::NOT_GIVEN;
+use crate::late;
 use crate::output;
 use crate::watch::run;
 
@@ -143,6 +144,6 @@ impl Tokenizer {
             Ok(text) => text.clone(),
             Err(_) => shown(py, content)?,
         };
-        py.import("tokenmill.explain")?.getattr("Explanation")?.call_method1("_of", (whole, segments))
+        late::EXPLAIN.get(py)?.getattr("Explanation")?.call_method1("_of", (whole, segments))
     }
 }

@@ -9,7 +9,7 @@ mod tables;
 mod usage;
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -19,6 +19,7 @@ use tokenmill_core::description::Description;
 use tokenmill_core::engine::Engine;
 use tokenmill_core::ids::TokenId;
 use tokenmill_io::SaveOptions;
+use tokenmill_kernels::MadeOnce;
 
 use crate::convert;
 use crate::errors::raise;
@@ -42,8 +43,8 @@ pub(crate) struct Tokenizer {
     load_report: Option<Py<LoadReport>>,
     /// The functions that the engine calls.
     hooks: PyHooks,
-    /// Digest of what it means, made when it is first compared.
-    identity: OnceLock<Vec<u8>>,
+    /// What it means, made when it is first compared. Two threads may make it, neither waits for the other.
+    identity: MadeOnce<Vec<u8>>,
 }
 
 impl Tokenizer {
@@ -54,7 +55,7 @@ impl Tokenizer {
             report,
             load_report: None,
             hooks: PyHooks::default(),
-            identity: OnceLock::new(),
+            identity: MadeOnce::new(),
         })
     }
 
@@ -76,7 +77,7 @@ impl Tokenizer {
     }
 
     fn identity(&self, py: Python<'_>) -> &[u8] {
-        self.identity.get_or_init(|| py.detach(|| tokenmill_io::state::write(&self.engine.canonical())))
+        self.identity.get_or_make(|| py.detach(|| tokenmill_io::state::write(&self.engine.canonical())))
     }
 
     fn build(

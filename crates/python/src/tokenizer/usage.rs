@@ -9,6 +9,7 @@ use tokenmill_core::error::Error;
 use super::Tokenizer;
 use crate::convert;
 use crate::errors::raise;
+use crate::late;
 use crate::output;
 use crate::watch::run_long;
 
@@ -19,7 +20,7 @@ fn made_of<'py, T: IntoPyObject<'py>>(
     rows: impl ExactSizeIterator<Item = T>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let rows = output::list(py, rows)?;
-    py.import("tokenmill.stages")?.getattr(class)?.call_method1("_of", (rows,))
+    late::STAGES.get(py)?.getattr(class)?.call_method1("_of", (rows,))
 }
 
 #[pymethods]

@@ -1,4 +1,5 @@
 //! The scanner by bit planes against the arms, one match after the other, at every level.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)] // no interpreter is there that the threads could wait for
 use std::sync::{LazyLock, Mutex, MutexGuard};
 use std::time::Instant;
 

@@ -1,0 +1,82 @@
+//! What is made for the whole process, once: modules that come when they are needed, and what the libraries beneath keep.
+//!
+//! A forked child waits for ever for what another thread of its parent was making. So what can be made with the module is
+//! ([`make_early`]), and what must come later is made while a fork waits for it: under a lock of `tokenmill._forks`.
+use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::type_object::PyTypeInfo;
+use pyo3::types::{PyMapping, PyModule};
+use tokenmill_core::early;
+use tokenmill_kernels::MadeOnce;
+
+/// A module of Python that is imported when it is needed first.
+pub(crate) struct Late {
+    name: &'static str,
+    /// What has to be done with it before anything else.
+    prepare: fn(Python<'_>) -> PyResult<()>,
+    module: MadeOnce<Py<PyModule>>,
+}
+
+pub(crate) static EXPLAIN: Late = Late::new("tokenmill.explain", |_| Ok(()));
+pub(crate) static NUMPY: Late = Late::new("numpy", use_arrays);
+pub(crate) static RAGGED: Late = Late::new("tokenmill.ragged", |_| Ok(()));
+pub(crate) static STAGES: Late = Late::new("tokenmill.stages", |_| Ok(()));
+
+impl Late {
+    const fn new(name: &'static str, prepare: fn(Python<'_>) -> PyResult<()>) -> Self {
+        Self { name, prepare, module: MadeOnce::new() }
+    }
+
+    /// The module.
+    pub(crate) fn get<'a, 'py>(&'a self, py: Python<'py>) -> PyResult<&'a Bound<'py, PyModule>> {
+        if let Some(module) = self.module.get() {
+            return Ok(module.bind(py));
+        }
+        let _held = Held::new(py)?;
+        let module = py.import(self.name)?;
+        (self.prepare)(py)?;
+        Ok(self.module.get_or_make(|| module.unbind()).bind(py))
+    }
+}
+
+/// The lock that a fork waits for is held as long as this lives.
+struct Held<'py>(Bound<'py, PyAny>);
+
+impl<'py> Held<'py> {
+    fn new(py: Python<'py>) -> PyResult<Self> {
+        let lock = py.import("tokenmill._forks")?.getattr("waited_for")?;
+        // The interpreter lock is free while Python waits.
+        lock.call_method0("acquire")?;
+        Ok(Self(lock))
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.call_method0("release") {
+            error.write_unraisable(self.0.py(), None);
+        }
+    }
+}
+
+/// The bindings of numpy look for its functions when they are used first, and wait for each other then.
+fn use_arrays(py: Python<'_>) -> PyResult<()> {
+    let array = PyArray1::from_vec(py, vec![0_u32]).into_any();
+    let array = array.cast::<PyArray1<u32>>()?;
+    let _ = (array.dtype(), array.try_readonly().is_ok(), array.try_readwrite().is_ok());
+    Ok(())
+}
+
+/// Makes what pyo3 and the libraries of the core make once in a process, while the module is imported: later other threads
+/// may be at it while this one forks.
+pub(crate) fn make_early(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    // Whoever comes to Python from outside looks whether it is initialised.
+    py.detach(|| Python::attach(|_| ()));
+    PyMapping::type_object(py);
+    // Names of attributes: those of a class for errors, and the one that takes a note about an argument of a wrong type.
+    let _ = module.get_type().module();
+    let _ = module.getattr("force_cpu")?.call1((0,));
+    early::make();
+    Ok(())
+}
