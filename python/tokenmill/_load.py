@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from . import _core
 from ._core import Tokenizer
+from ._forks import waited_for
 
 __all__ = ["load"]
 
@@ -72,7 +73,8 @@ def load(
     """
     own: Mapping[str, int] = {}
     if revision is not None or (isinstance(path, str) and not os.path.lexists(path)):
-        from . import hub
+        with waited_for:
+            from . import hub
 
         found = hub.find(path, revision=revision, offline=offline, cache_dir=cache_dir)
         path, own = found.path, found.special_tokens

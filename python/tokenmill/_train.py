@@ -10,6 +10,7 @@ from typing import Literal
 
 from . import _core
 from ._core import Tokenizer
+from ._forks import waited_for
 from .errors import MissingExtraError, TrainingError
 
 __all__ = ["train"]
@@ -148,7 +149,8 @@ def _expand(files: _Path | Sequence[_Path]) -> list[str]:
 
 def _matches(source: str) -> list[str]:
     """The files that one path or glob stands for. A path that exists is never read as a pattern."""
-    import glob
+    with waited_for:
+        import glob
 
     if not glob.has_magic(source) or Path(source).exists():
         return [source]
@@ -177,8 +179,9 @@ def _follower(progress: bool | _Progress | None) -> Iterator[_Progress | None]:
 def _bar() -> Iterator[_Progress]:
     """One bar on stderr for each phase, shown while it runs."""
     try:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+        with waited_for:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
     except ImportError as missing:
         raise MissingExtraError(
             'progress=True needs rich: pip install "tokenmill[cli]"', extra="cli"

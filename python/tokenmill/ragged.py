@@ -13,6 +13,7 @@ from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final, overload
 
+from ._forks import waited_for
 from .errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class Ragged:
     _nulls: npt.NDArray[np.bool_] | None
 
     def __init__(self, ids: npt.ArrayLike, row_offsets: npt.ArrayLike) -> None:
-        import numpy as np
+        with waited_for:
+            import numpy as np
 
         flat, offsets = np.array(ids), np.array(row_offsets)
         if flat.ndim != 1 or offsets.ndim != 1:
@@ -135,7 +137,8 @@ class Ragged:
         return self._take(rows)
 
     def _take(self, rows: range) -> Ragged:
-        import numpy as np
+        with waited_for:
+            import numpy as np
 
         picked = [self[row] for row in rows]
         ends = np.cumsum([0, *map(len, picked)], dtype=np.int64)
@@ -159,12 +162,14 @@ class Ragged:
         Needs the extra ``arrow``: a ``MissingExtraError`` says so where it is not installed.
         """
         try:
-            pa: Any = import_module("pyarrow")
+            with waited_for:
+                pa: Any = import_module("pyarrow")
+                # The first array that it makes imports pandas, where there is one.
+                offsets, ids = pa.array(self._row_offsets), pa.array(self._ids)
         except ImportError as missing:
             raise MissingExtraError(
                 'to_arrow() needs pyarrow: pip install "tokenmill[arrow]"', extra="arrow"
             ) from missing
-        offsets, ids = pa.array(self._row_offsets), pa.array(self._ids)
         if self._nulls is None:
             return pa.LargeListArray.from_arrays(offsets, ids)
         return pa.LargeListArray.from_arrays(offsets, ids, mask=pa.array(self._nulls))
@@ -172,7 +177,8 @@ class Ragged:
     def __eq__(self, other: object, /) -> bool:
         if not isinstance(other, Ragged):
             return NotImplemented
-        from numpy import array_equal as same
+        with waited_for:
+            from numpy import array_equal as same
 
         return bool(
             same(self._row_offsets, other._row_offsets)

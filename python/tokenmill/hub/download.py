@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from .._forks import waited_for
 from ..errors import ManifestError
 from .folder import import_pooch
 
@@ -158,7 +159,8 @@ class _Sink:
 def _transfer(file: File, to: BinaryIO) -> None:
     """All bytes of the file, in order, checked when the last has come."""
     pooch = import_pooch(f"downloading {file.name}")
-    import requests  # which pooch brings
+    with waited_for:
+        import requests  # which pooch brings
 
     sink = _Sink(to, _MOST if file.size is None else file.size)
     responses: list[requests.Response] = []

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from .._forks import waited_for
 from ..errors import MissingExtraError
 
 __all__ = ["VARIABLE", "cache_folder", "import_pooch", "missing_extra"]
@@ -28,7 +29,8 @@ def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
 def import_pooch(what: str) -> Any:
     """The library pooch, which is only imported when there is something to download."""
     try:
-        import pooch
+        with waited_for:
+            import pooch
     except ImportError as error:
         raise missing_extra(what, "pooch") from error
     return pooch

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from .._forks import waited_for
 from .encodings import ENCODINGS, fetch_encoding
 from .repositories import fetch_repository
 
@@ -78,7 +79,8 @@ def _is_word(name: str) -> bool:
 
 
 def _tried(name: str) -> str:
-    import difflib
+    with waited_for:
+        import difflib
 
     close = difflib.get_close_matches(name, ENCODINGS, n=1, cutoff=0.6)
     meant = f" (did you mean {close[0]}?)" if close else ""

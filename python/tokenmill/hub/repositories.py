@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from .._forks import waited_for
 from ..errors import FormatError, ManifestError
 from .folder import missing_extra
 
@@ -58,7 +59,8 @@ def fetch_repository(
     a damaged file, ``MissingExtraError`` without the extra ``hub``.
     """
     try:
-        import huggingface_hub
+        with waited_for:
+            import huggingface_hub
     except ImportError as error:
         what = f"{repository}, which is no path here and may be a repository of the hub,"
         raise missing_extra(what, "huggingface_hub") from error
@@ -85,8 +87,9 @@ def fetch_repository(
 def _snapshot(
     hub: Any, repository: str, revision: str | None, offline: bool, cache_dir: str | os.PathLike[str] | None
 ) -> Path:
-    from huggingface_hub import constants, errors
-    from tqdm import tqdm
+    with waited_for:
+        from huggingface_hub import constants, errors
+        from tqdm import tqdm
 
     class Silent(tqdm):  # type: ignore[misc]
         """Downloads say nothing."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from ..._forks import waited_for
 from ...errors import SpecialTokenError, VocabularyError
 from . import _unstable
 from ._arguments import check_threads, missing, refuse, to_bytes, to_texts
+from ._kept import kept
 from ._making import distinct_ids, make_tokenizer
 from ._merging import merge_piece
 from .load import get_folder, set_folder
@@ -207,7 +208,7 @@ class Encoding:
         """The id of ``<|endoftext|>``; ``KeyError`` where there is none."""
         return self._special_tokens["<|endoftext|>"]
 
-    @functools.cached_property
+    @kept
     def special_tokens_set(self) -> set[str]:
         """The literals of all special tokens."""
         return set(self._special_tokens)
@@ -257,7 +258,8 @@ class Encoding:
 
     def __getstate__(self) -> object:
         """An encoding that ``get_encoding`` has made is sent by its name, with the folder of its file."""
-        from . import registry
+        with waited_for:
+            from . import registry
 
         if self is registry.ENCODINGS.get(self.name):
             return (self.name, *get_folder())
@@ -269,7 +271,8 @@ class Encoding:
         }
 
     def __setstate__(self, value: Any) -> None:
-        from . import registry
+        with waited_for:
+            from . import registry
 
         if isinstance(value, dict):
             self.__init__(**value)  # type: ignore[misc]
@@ -323,7 +326,8 @@ class Encoding:
     def _encode_to_numpy(self, text: str, special: _Special) -> npt.NDArray[np.uint32]:
         if not self._second_names:
             return self._tokenizer.encode_to_numpy(text, special=special, surrogates="error")
-        import numpy
+        with waited_for:
+            import numpy
 
         text.encode()
         return numpy.array(self._encode(text, special), dtype=numpy.uint32)
@@ -361,18 +365,18 @@ class Encoding:
             token_bytes=self._tokenizer.token_bytes,
         )
 
-    @functools.cached_property
+    @kept
     def _ordered(self) -> list[bytes]:
         return sorted(self._mergeable_ranks)
 
-    @functools.cached_property
+    @kept
     def _token_of_rank(self) -> dict[int, bytes]:
         return {rank: token for token, rank in self._mergeable_ranks.items()}
 
-    @functools.cached_property
+    @kept
     def _special_bytes(self) -> dict[bytes, int]:
         return {literal.encode(): number for literal, number in self._special_tokens.items()}
 
-    @functools.cached_property
+    @kept
     def _engine_special(self) -> frozenset[int]:
         return frozenset(self._tokenizer.special_tokens.values())

@@ -6,16 +6,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
+from ..._forks import OwnLock
 from ._published import CONSTRUCTORS
 from .core import Encoding
 
 __all__ = ["ENCODINGS", "ENCODING_CONSTRUCTORS", "get_encoding", "list_encoding_names"]
 
-_lock = threading.RLock()
+# A fork is not kept waiting while an encoding is downloaded: the child has a lock of its own.
+_lock = OwnLock()
 
 ENCODINGS: dict[str, Encoding] = {}
 """What ``get_encoding`` has made so far."""
@@ -32,7 +33,7 @@ def get_encoding(encoding_name: str) -> Encoding:
     """
     if not isinstance(encoding_name, str):
         raise ValueError(f"the name of an encoding is a str, not {type(encoding_name).__name__}")
-    with _lock:
+    with _lock.held:
         if encoding_name not in ENCODINGS:
             constructor = ENCODING_CONSTRUCTORS.get(encoding_name)
             if constructor is None:
@@ -44,5 +45,5 @@ def get_encoding(encoding_name: str) -> Encoding:
 
 def list_encoding_names() -> list[str]:
     """The names that ``get_encoding`` knows."""
-    with _lock:
+    with _lock.held:
         return list(ENCODING_CONSTRUCTORS)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import Tokenizer
+from ..._forks import waited_for
 from ...errors import FormatError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ def tokenizer_object(source: Any, *, num_threads: int | None = 1) -> Backend:
     """
     library = _tokenizers()
     if isinstance(source, Tokenizer):
-        with tempfile.TemporaryDirectory() as folder:
+        with waited_for:  # tempfile has locks of its own for what it does first
+            scratch = tempfile.TemporaryDirectory()
+        with scratch as folder:
             # A folder has a place for roles; a file alone would refuse to lose them.
             source.save(folder, format="tokenizer.json")
             source = library.Tokenizer.from_file(os.fspath(Path(folder, "tokenizer.json")))
@@ -87,7 +90,8 @@ def tokenizer_object(source: Any, *, num_threads: int | None = 1) -> Backend:
 
 def _tokenizers() -> Any:
     try:
-        return import_module("tokenizers")
+        with waited_for:
+            return import_module("tokenizers")
     except ImportError as error:
         raise MissingExtraError(
             'tokenmill.compat.transformers needs transformers: pip install "tokenmill[transformers]"',
@@ -96,6 +100,7 @@ def _tokenizers() -> Any:
 
 
 def _backend_type() -> type[Backend]:
-    from ._backend import Backend
+    with waited_for:
+        from ._backend import Backend
 
     return Backend

@@ -7,9 +7,9 @@ Settings and vocabulary are kept in a ``tokenizers.Tokenizer``; texts and ids go
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures.thread  # noqa: F401  # asyncio would import it with its first thread
 import json
-import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tokenizers
@@ -17,6 +17,7 @@ from tokenizers import models, normalizers
 
 from ... import _core
 from ..._core import Tokenizer
+from ..._forks import OwnLock, waited_for
 from ...errors import FormatError
 from ._encoding import Encoding
 from ._inputs import read_inputs
@@ -76,7 +77,8 @@ class _Component:
 class Backend:
     """Takes the place of a ``tokenizers.Tokenizer`` in a tokenizer of transformers.
 
-    Threads may share it as long as none of them changes its settings.
+    Threads may share it as long as none of them changes its settings. The ``tokenizers.Tokenizer`` has locks
+    of its own, which a forked child finds as they were: a fork waits for what changes or writes it.
     """
 
     normalizer = _Component()
@@ -104,24 +106,26 @@ class Backend:
         self._engine = None
         # The state of stages that were given away, when the engine was compiled.
         self._given: dict[str, Any] = {}
-        self._lock = threading.Lock()
+        self._lock = OwnLock()
 
     # ---- keeping up -------------------------------------------------------------------------------
 
     def _give(self, name: str) -> Any:
-        with self._lock:
+        with self._lock.held:
             if name not in self._given:
                 self._given[name] = _state(self._plain, name)
             return getattr(self._plain, name)
 
     def _take(self, name: str, component: Any) -> None:
-        with self._lock:
-            setattr(self._plain, name, component)
-            self._given[name] = None
+        with self._lock.held:
+            # In this order: a child that is forked in between compiles again.
             self._engine = None
+            self._given[name] = None
+            with waited_for:
+                setattr(self._plain, name, component)
 
     def _changed(self) -> None:
-        with self._lock:
+        with self._lock.held:
             self._engine = None
 
     def _current(self) -> Tokenizer:
@@ -129,7 +133,7 @@ class Backend:
         engine = self._engine
         if engine is not None and not self._given:
             return engine
-        with self._lock:
+        with self._lock.held:
             states = {name: _state(self._plain, name) for name in self._given}
             engine = self._engine
             if engine is None or states != self._given:
@@ -206,7 +210,8 @@ class Backend:
 
     @encode_special_tokens.setter
     def encode_special_tokens(self, value: bool) -> None:
-        self._plain.encode_special_tokens = value
+        with waited_for:
+            self._plain.encode_special_tokens = value
 
     def post_process(
         self,
@@ -217,7 +222,8 @@ class Backend:
         """What the post-processor, truncation and padding make of encodings."""
         first = _plain_encoding(encoding)
         second = None if pair is None else _plain_encoding(pair)
-        return Encoding(None, self._plain.post_process(first, second, add_special_tokens))
+        with waited_for:
+            return Encoding(None, self._plain.post_process(first, second, add_special_tokens))
 
     # ---- ids to text ------------------------------------------------------------------------------
 
@@ -242,25 +248,37 @@ class Backend:
 
     def add_tokens(self, tokens: list[Any]) -> int:
         """Add tokens; how many were new."""
-        count = self._plain.add_tokens(tokens)
+        with waited_for:
+            count = self._plain.add_tokens(tokens)
         self._changed()
         return count
 
     def add_special_tokens(self, tokens: list[Any]) -> int:
         """Add special tokens; how many were new."""
-        count = self._plain.add_special_tokens(tokens)
+        with waited_for:
+            count = self._plain.add_special_tokens(tokens)
         self._changed()
         return count
 
     def train(self, files: Sequence[str], trainer: Any = None) -> None:
         """Train the model, which the tokenizers library does."""
-        self._plain.train(files, trainer)
-        self._changed()
+        self._train(lambda plain: plain.train(files, trainer))
 
     def train_from_iterator(self, iterator: Any, trainer: Any = None, length: int | None = None) -> None:
         """Train the model, which the tokenizers library does."""
-        self._plain.train_from_iterator(iterator, trainer, length)
-        self._changed()
+        self._train(lambda plain: plain.train_from_iterator(iterator, trainer, length))
+
+    def _train(self, train: Callable[[tokenizers.Tokenizer], None]) -> None:
+        # A copy is trained, which then takes the place of what there was. An object of that library is locked
+        # all the while: another thread would wait for it with the interpreter lock, which the iterator needs.
+        plain = self.to_tokenizers()
+        train(plain)
+        with self._lock.held:
+            for name in self._given.keys() - {"model"}:
+                # Whoever was given a stage may still change it.
+                setattr(plain, name, getattr(self._plain, name))
+            self._engine = None
+            self._plain = plain
 
     # ---- as a whole -------------------------------------------------------------------------------
 
@@ -283,7 +301,7 @@ class Backend:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Backend:
         twin = _restore(*self.__reduce__()[1])
-        with self._lock:
+        with self._lock.held:
             if self._given == {name: _state(self._plain, name) for name in self._given}:
                 # Compiling is what costs time, and an engine never changes.
                 twin._engine = self._engine
@@ -311,7 +329,8 @@ class _Written:
             self.json = source
         else:
             try:
-                self.json = source.to_str().encode()
+                with waited_for:
+                    self.json = source.to_str().encode()
             except Exception as error:  # the library has no type for it
                 raise _unsupported("", f"it cannot be written as tokenizer.json: {error}") from error
 
