@@ -1,0 +1,584 @@
+"""Every two members of every class at once, on fresh objects, and in a child that is forked meanwhile.
+
+A script: `pairs.py quick`, `pairs.py CLASS THREADS`, `pairs.py first NAME` and `pairs.py held NAME`. It ends
+with 1 where a call fails, and where one hangs, after the stacks of all threads were printed.
+`unit/test_locks.py` runs it, and sees that no class and no method is left out.
+
+Properties and the usual special methods need no entry here; a method that takes arguments does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import dataclasses
+import faulthandler
+import inspect
+import itertools
+import os
+import pickle
+import pkgutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+Call = Callable[[Any], object]
+
+HANGS = 60
+"""Seconds after which a call that takes milliseconds hangs."""
+
+TEXT = "low lower lowest don't 1234 naïve\n" * 200
+"""Long enough that it is encoded without the interpreter lock."""
+
+
+# ---- what the calls work on -------------------------------------------------------------------
+
+
+@cache
+def ranks() -> dict[bytes, int]:
+    """50,000 tokens: bytes, and bytes in pairs."""
+    pairs = (bytes([left, right]) for left in range(32, 227) for right in range(256))
+    tokens = [*(bytes([byte]) for byte in range(256)), *pairs]
+    return {token: rank for rank, token in enumerate(tokens[:50_000])}
+
+
+@cache
+def state() -> bytes:
+    import tokenmill
+
+    tok = tokenmill.Tokenizer.from_ranks(ranks(), split="cl100k", special_tokens={"<s>": 50_000})
+    assert tok.vocab_size > 50_000
+    return pickle.dumps(tok)
+
+
+@cache
+def base() -> Any:
+    """A tokenizer of which others are made; nothing compares it, so that nothing of it is made before."""
+    return pickle.loads(state())
+
+
+@cache
+def folder() -> Path:
+    # The script's own, which it leaves to the system where it hangs.
+    path = Path(tempfile.mkdtemp(prefix="tokenmill-pairs-"))
+    base().save(path / "tokenizer.json")
+    (path / "corpus.txt").write_text(TEXT, encoding="utf-8")
+    # The empty line is tolerated.
+    (path / "vocab.txt").write_text("[UNK]\n\n" + "".join(f"w{n}\n" for n in range(50_000)))
+    return path
+
+
+def clean() -> None:
+    if folder.cache_info().currsize:
+        for path in sorted(folder().rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+        folder().rmdir()
+
+
+_numbers = itertools.count()
+
+
+def new_path(suffix: str) -> Path:
+    return folder() / f"{os.getpid()}-{next(_numbers)}{suffix}"
+
+
+def refuses(call: Call) -> Call:
+    """A call that has to be refused."""
+
+    def refused(subject: Any) -> None:
+        try:
+            call(subject)
+        except ValueError:
+            return
+        raise AssertionError("it was not refused")
+
+    return refused
+
+
+class Functions:
+    """What the package has beside classes."""
+
+
+def fresh() -> dict[str, Callable[[], Any]]:
+    """How an object of each class is made."""
+    import tokenmill
+    from tokenmill.compat import tiktoken
+
+    def encoding_of_tiktoken() -> Any:
+        return tiktoken.Encoding(
+            "mine", pat_str=r"\S+|\s+", mergeable_ranks=ranks(), special_tokens={"<|endoftext|>": 50_000}
+        )
+
+    def backend() -> Any:
+        from tokenmill.compat.transformers import _backend
+
+        return _backend._restore((folder() / "tokenizer.json").read_bytes(), False, 1)
+
+    def encoding_of_transformers() -> Any:
+        from tokenmill.compat.transformers._encoding import Encoding
+
+        return Encoding(base().encode_with_offsets(TEXT))
+
+    def functions() -> Functions:
+        from tokenmill.compat.tiktoken import registry
+
+        registry.ENCODINGS.clear()
+        registry.ENCODING_CONSTRUCTORS["mine"] = lambda: {
+            "name": "mine",
+            "pat_str": r"\S+|\s+",
+            "mergeable_ranks": ranks(),
+            "special_tokens": {},
+        }
+        folder()
+        return Functions()
+
+    return {
+        "tokenmill.Tokenizer": lambda: pickle.loads(state()),
+        "tokenmill.Encoding": lambda: base().encode_with_offsets(TEXT),
+        "tokenmill.DecodeStream": lambda: base().decode_stream(),
+        "tokenmill.LoadReport": lambda: load(folder() / "vocab.txt").load_report,
+        "tokenmill.LoadFinding": lambda: load(folder() / "vocab.txt").load_report.tolerated[0],
+        "tokenmill.TrainingReport": lambda: tokenmill.train(texts=[TEXT], num_merges=5).training_report,
+        "tokenmill._core.ReadyIds": lambda: base().encode_batch([TEXT])._ready_ids,
+        "tokenmill.ragged.Ragged": lambda: base().encode_batch([TEXT, "", TEXT]),
+        "tokenmill.stages.Plan": lambda: base().plan(),
+        "tokenmill.stages.Audit": lambda: base().audit(seconds=0.01, max_bytes=4096),
+        "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
+        "tokenmill.compat.tiktoken.core.Encoding": encoding_of_tiktoken,
+        "tokenmill.compat.transformers._backend.Backend": backend,
+        "tokenmill.compat.transformers._encoding.Encoding": encoding_of_transformers,
+        "functions": functions,
+    }
+
+
+# ---- classes and their members ----------------------------------------------------------------
+
+INTERNAL = {
+    "tokenmill._forks.OwnLock": "a lock itself, tested by name",
+    "tokenmill.compat.tiktoken._kept.kept": "a property itself, tested by name",
+}
+
+SPECIAL: dict[str, Call] = {
+    "__copy__": copy.copy,
+    "__deepcopy__": copy.deepcopy,
+    "__eq__": lambda o: o == other_of(o),
+    "__getstate__": pickle.dumps,
+    "__hash__": hash,
+    "__iter__": list,
+    "__len__": len,
+    "__reduce__": pickle.dumps,
+    "__repr__": repr,
+    "__str__": str,
+}
+WITH_ARGUMENTS = {"__call__", "__getitem__"}
+
+_others: dict[int, Any] = {}
+
+
+def other_of(subject: Any) -> Any:
+    """A second object of the same kind, as fresh."""
+    return _others.get(id(subject), subject)
+
+
+def modules() -> Iterator[Any]:
+    import tokenmill
+
+    yield tokenmill
+    for found in pkgutil.walk_packages(tokenmill.__path__, "tokenmill."):
+        # The command line is a process of its own, the definition plain functions.
+        if not found.name.startswith(("tokenmill.cli", "tokenmill.__main__", "tokenmill.reference")):
+            yield import_module(found.name)
+
+
+def classes() -> dict[str, type]:
+    """The public classes by their full names, but those of errors and plain records."""
+    found: dict[str, type] = {}
+    for module in modules():
+        for name, value in vars(module).items():
+            if not inspect.isclass(value) or name.startswith("_") or value.__name__.startswith("_"):
+                continue
+            full = f"{value.__module__}.{value.__name__}"
+            is_ours = value.__module__.split(".")[0] == "tokenmill"
+            is_record = dataclasses.is_dataclass(value) and not methods(value)
+            if is_ours and not issubclass(value, BaseException) and not is_record and full not in INTERNAL:
+                found[full] = value
+    return found
+
+
+def members(of: type) -> list[str]:
+    """Public attributes, and the special methods that are the class's own."""
+    public = {name for name in dir(of) if not name.startswith("_")}
+    if dataclasses.is_dataclass(of):
+        public -= {field.name for field in dataclasses.fields(of)}
+    known = {*SPECIAL, *WITH_ARGUMENTS}
+    special = {name for each in of.__mro__[:-1] for name in vars(each) if name in known}
+    return sorted(public | {name for name in special if getattr(of, name) is not None})
+
+
+def methods(of: type) -> list[str]:
+    """Members that need an entry."""
+    named = (name for name in members(of) if name not in SPECIAL)
+    return [name for name in named if name in WITH_ARGUMENTS or callable(getattr(of, name))]
+
+
+IDS = list(range(256)) * 20
+
+METHODS: dict[str, dict[str, Call]] = {
+    "tokenmill.Tokenizer": {
+        "__call__": lambda o: o(TEXT),
+        "audit": lambda o: o.audit(seconds=0.001, max_bytes=4096),
+        "count": lambda o: o.count(TEXT),
+        "count_batch": lambda o: o.count_batch([TEXT, "low"]),
+        "decode": lambda o: o.decode(IDS),
+        "decode_batch": lambda o: o.decode_batch([IDS, IDS]),
+        "decode_bytes": lambda o: o.decode_bytes(IDS),
+        "decode_stream": lambda o: o.decode_stream().extend(IDS),
+        "encode": lambda o: o.encode(TEXT, special="parse"),
+        "encode_batch": lambda o: o.encode_batch([TEXT, "low"], num_threads=2),
+        "encode_nbest": refuses(lambda o: o.encode_nbest("low", 2)),
+        "encode_to_numpy": lambda o: o.encode_to_numpy(TEXT),
+        "encode_with_offsets": lambda o: o.encode_with_offsets(TEXT).offsets,
+        "explain": lambda o: o.explain(TEXT[:100]),
+        "from_merges": lambda o: o.from_merges({"a": 0, "b": 1, "ab": 2}, [("a", "b")]),
+        "from_pairs": lambda o: o.from_pairs([(101, 32)]),
+        "from_ranks": lambda o: o.from_ranks({b"a": 0, b"b": 1}),
+        "from_tokens": lambda o: o.from_tokens([b"a", b"b"]),
+        "id_to_token": lambda o: o.id_to_token(40_000),
+        "log_probability": refuses(lambda o: o.log_probability("low")),
+        "memory_usage": lambda o: o.memory_usage(),
+        "plan": lambda o: o.plan(),
+        "sample": lambda o: o.sample(TEXT, seed=1, dropout=0.1),
+        "save": lambda o: o.save(new_path(".json")),
+        "token_bytes": lambda o: o.token_bytes(40_000),
+        "token_to_id": lambda o: o.token_to_id("low"),
+        "with_normalizer": lambda o: o.with_normalizer(str.lower, name="lower").encode(TEXT),
+        "with_special_tokens": lambda o: o.with_special_tokens(["<x>"]),
+        "with_splitter": lambda o: o.with_splitter(str.split, name="split"),
+        "with_vocab_size": lambda o: o.with_vocab_size(1000),
+    },
+    "tokenmill.Encoding": {
+        "char_to_token": lambda o: o.char_to_token(50),
+        "token_to_chars": lambda o: o.token_to_chars(50),
+        "token_to_word": lambda o: o.token_to_word(50),
+        "word_to_tokens": lambda o: o.word_to_tokens(5),
+    },
+    "tokenmill.DecodeStream": {
+        "extend": lambda o: o.extend(IDS),
+        "finish": lambda o: o.finish(),
+        "reset": lambda o: o.reset(),
+        "step": lambda o: o.step(100),
+    },
+    "tokenmill.LoadReport": {},
+    "tokenmill.LoadFinding": {},
+    "tokenmill.TrainingReport": {},
+    "tokenmill._core.ReadyIds": {"rows": lambda o: o.rows(*two_arrays())},
+    "tokenmill.ragged.Ragged": {
+        "__getitem__": lambda o: (o[0], o[::2]),
+        "to_arrow": lambda o: o.to_arrow(),
+        "to_lists": lambda o: o.to_lists(),
+    },
+    "tokenmill.stages.Plan": {
+        "__getitem__": lambda o: o["model"],
+        "to_dict": lambda o: o.to_dict(),
+    },
+    "tokenmill.stages.Audit": {
+        "__getitem__": lambda o: o["model"],
+        "to_dict": lambda o: o.to_dict(),
+    },
+    "tokenmill.explain.Explanation": {"to_dict": lambda o: o.to_dict()},
+    "tokenmill.compat.tiktoken.core.Encoding": {
+        "decode": lambda o: o.decode(IDS),
+        "decode_batch": lambda o: o.decode_batch([IDS]),
+        "decode_bytes": lambda o: o.decode_bytes(IDS),
+        "decode_bytes_batch": lambda o: o.decode_bytes_batch([IDS]),
+        "decode_single_token_bytes": lambda o: o.decode_single_token_bytes(40_000),
+        "decode_tokens_bytes": lambda o: o.decode_tokens_bytes(IDS),
+        "decode_with_offsets": lambda o: o.decode_with_offsets([108, 111]),
+        "encode": lambda o: o.encode(TEXT),
+        "encode_batch": lambda o: o.encode_batch([TEXT, "low"]),
+        "encode_ordinary": lambda o: o.encode_ordinary(TEXT),
+        "encode_ordinary_batch": lambda o: o.encode_ordinary_batch([TEXT]),
+        "encode_single_token": lambda o: o.encode_single_token("lo"),
+        "encode_to_numpy": lambda o: o.encode_to_numpy(TEXT),
+        "encode_with_unstable": lambda o: o.encode_with_unstable("low l"),
+        "is_special_token": lambda o: o.is_special_token(50_000),
+        "token_byte_values": lambda o: o.token_byte_values(),
+    },
+    "tokenmill.compat.transformers._backend.Backend": {
+        "add_special_tokens": lambda o: o.add_special_tokens(["<y>"]),
+        "add_tokens": lambda o: o.add_tokens(["lowest"]),
+        "async_decode_batch": lambda o: asyncio.run(awaited(o.async_decode_batch, [IDS])),
+        "async_encode": lambda o: asyncio.run(awaited(o.async_encode, "low")),
+        "async_encode_batch": lambda o: asyncio.run(awaited(o.async_encode_batch, ["low"])),
+        "async_encode_batch_fast": lambda o: asyncio.run(awaited(o.async_encode_batch_fast, ["low"])),
+        "decode": lambda o: o.decode(IDS),
+        "decode_batch": lambda o: o.decode_batch([IDS]),
+        "encode": lambda o: o.encode(TEXT),
+        "encode_batch": lambda o: o.encode_batch([TEXT, "low"]),
+        "encode_batch_fast": lambda o: o.encode_batch_fast([TEXT, "low"]),
+        "post_process": lambda o: o.post_process(
+            fresh()["tokenmill.compat.transformers._encoding.Encoding"]()
+        ),
+        "to_tokenizers": lambda o: o.to_tokenizers(),
+        "train": lambda o: o.train([str(folder() / "corpus.txt")], small_trainer()),
+        "train_from_iterator": lambda o: o.train_from_iterator(["low lower"], small_trainer()),
+    },
+    "tokenmill.compat.transformers._encoding.Encoding": {
+        "char_to_token": lambda o: o.char_to_token(50),
+        "char_to_word": lambda o: o.char_to_word(50),
+        "merge": lambda o: o.merge([o]),
+        "pad": lambda o: o.pad(9000),
+        "set_sequence_id": lambda o: o.set_sequence_id(0),
+        "to_tokenizers": lambda o: o.to_tokenizers(),
+        "token_to_chars": lambda o: o.token_to_chars(5),
+        "token_to_sequence": lambda o: o.token_to_sequence(5),
+        "token_to_word": lambda o: o.token_to_word(5),
+        "truncate": lambda o: o.truncate(100),
+        "word_to_chars": lambda o: o.word_to_chars(1),
+        "word_to_tokens": lambda o: o.word_to_tokens(1),
+    },
+    "functions": {
+        "get_encoding": lambda o: registry().get_encoding("mine"),
+        "list_encoding_names": lambda o: registry().list_encoding_names(),
+        "load": lambda o: load(folder() / "tokenizer.json"),
+        "load and compare": lambda o: load(folder() / "tokenizer.json") == base(),
+        "register_hook": lambda o: import_module("tokenmill").register_hook("lower", str.lower),
+        "train": lambda o: import_module("tokenmill").train(texts=[TEXT], num_merges=20),
+    },
+}
+
+ONE_AT_A_TIME = {
+    "tokenmill.DecodeStream",
+    "tokenmill.compat.transformers._backend.Backend",
+    "tokenmill.compat.transformers._encoding.Encoding",
+}
+"""Classes that say so: a call beside one that changes the object may fail, but not hang."""
+
+QUICK = ["__eq__", "__hash__", "__reduce__", "encode", "encode_batch", "fingerprint", "merges"]
+QUICK += ["token_to_id", "vocab"]
+
+
+async def awaited(call: Callable[..., Any], *arguments: Any) -> Any:
+    return await call(*arguments)
+
+
+def load(path: Path) -> Any:
+    return import_module("tokenmill").load(path)
+
+
+def registry() -> Any:
+    return import_module("tokenmill.compat.tiktoken")
+
+
+def small_trainer() -> Any:
+    return import_module("tokenizers").trainers.BpeTrainer(vocab_size=300, show_progress=False)
+
+
+def two_arrays() -> tuple[Any, Any]:
+    import numpy as np
+
+    return np.arange(5000, dtype=np.uint32), np.array([0, 10, 5000])
+
+
+def calls(name: str) -> dict[str, Call]:
+    """What is called, by member."""
+    entries = METHODS[name]
+    if name == "functions":
+        return entries
+
+    def one(member: str) -> Call:
+        return entries.get(member) or SPECIAL.get(member) or (lambda o: getattr(o, member))
+
+    return {member: one(member) for member in members(classes()[name])}
+
+
+# ---- running them -----------------------------------------------------------------------------
+
+
+def fork_and(work: Callable[[], object]) -> int:
+    """Fork; the status of a child that does `work`, and prints its stacks where it hangs."""
+    pid = os.fork()
+    if pid:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    status = 1
+    try:
+        signal.alarm(HANGS)
+        work()
+        status = 0
+    except BaseException as error:
+        print(f"in the child: {error!r}", file=sys.stderr, flush=True)
+    finally:
+        os._exit(status)
+
+
+def run(name: str, first: str, second: str, threads: int, number: int) -> list[str]:
+    """Run two members on as many threads, half of them each, and in a child; what went wrong."""
+    make, both = fresh()[name], (calls(name)[first], calls(name)[second])
+    subject = make()
+    _others.clear()
+    if "__eq__" in (first, second):
+        _others[id(subject)] = make()
+    start, wrong = threading.Barrier(threads + 1), []
+    tolerated = BaseException if name in ONE_AT_A_TIME else ()
+
+    def one(call: Call, where: str) -> None:
+        try:
+            call(subject)
+        except tolerated:
+            pass
+        except BaseException as error:
+            wrong.append(f"{name}: {first} and {second} {where}: {error!r}")
+
+    def work(call: Call) -> None:
+        start.wait()
+        one(call, f"on {threads} threads")
+
+    running = [threading.Thread(target=work, args=(both[at % 2],)) for at in range(threads)]
+    for thread in running:
+        thread.start()
+    start.wait()
+    # At its beginning, or somewhat later.
+    time.sleep([0.0, 0.001, 0.003, 0.006, 0.012][number % 5])
+
+    def in_child() -> None:
+        for call in both:
+            one(call, "in a child")
+        assert wrong == [], wrong
+
+    status = fork_and(in_child)
+    for thread in running:
+        thread.join()
+    return wrong if status == 0 else [*wrong, f"{name}: {first} and {second}: the child ended with {status}"]
+
+
+def run_all(name: str, threads: int, chosen: list[str]) -> list[str]:
+    wrong, count = [], 0
+    # Python's own tempfile has a lock that a child may find held.
+    folder()
+    for first, second in itertools.combinations_with_replacement(chosen, 2):
+        print(name, first, second, threads, flush=True)
+        faulthandler.dump_traceback_later(2 * HANGS, exit=True)
+        wrong += run(name, first, second, threads, count)
+        count += 1
+    faulthandler.cancel_dump_traceback_later()
+    print(f"{count} pairs of {name} on {threads} threads", flush=True)
+    return wrong
+
+
+FIRST: dict[str, Callable[[], object]] = {
+    "an array": lambda: base().encode_to_numpy("low"),
+    "a batch": lambda: base().encode_batch(["low"]).to_lists(),
+    "a plan": lambda: base().plan(),
+    "an explanation": lambda: base().explain("low"),
+    "rows": lambda: import_module("tokenmill").Ragged([1, 2], [0, 2]),
+    "an Arrow array": lambda: import_module("tokenmill").Ragged([1, 2], [0, 2]).to_arrow(),
+}
+"""What brings modules when it is used first."""
+
+
+def run_first(name: str) -> list[str]:
+    """Use something first in a thread, and in children that are forked meanwhile."""
+    use = FIRST[name]
+    base()
+    assert not {"numpy", "pyarrow", "tokenmill.stages", "tokenmill.explain"} & {*sys.modules}
+    faulthandler.dump_traceback_later(2 * HANGS, exit=True)
+    thread = threading.Thread(target=use)
+    thread.start()
+    statuses: list[int] = []
+    while thread.is_alive() and len(statuses) < 8:
+        time.sleep(0.004)
+        statuses.append(fork_and(use))
+    thread.join()
+    faulthandler.cancel_dump_traceback_later()
+    print(f"{len(statuses)} children", flush=True)
+    return [f"{name}: children ended with {statuses}"] if any(statuses) else []
+
+
+def hold_lock() -> tuple[Callable[[], object], Callable[[], object]]:
+    from tokenmill._forks import OwnLock
+
+    lock = OwnLock()
+
+    def hold() -> None:
+        with lock.held:
+            time.sleep(0.5)
+
+    return hold, hold
+
+
+def hold_kept() -> tuple[Callable[[], object], Callable[[], object]]:
+    from tokenmill.compat.tiktoken._kept import kept
+
+    class Slow:
+        @kept
+        def value(self) -> int:
+            time.sleep(0.5)
+            return 7
+
+    slow = Slow()
+
+    def ask() -> None:
+        assert slow.value == 7
+
+    return ask, ask
+
+
+def hold_encoding() -> tuple[Callable[[], object], Callable[[], object]]:
+    from tokenmill.compat.tiktoken import registry
+
+    def slow() -> dict[str, Any]:
+        time.sleep(0.5)
+        return {"name": "mine", "pat_str": ".", "mergeable_ranks": ranks(), "special_tokens": {}}
+
+    registry.ENCODING_CONSTRUCTORS["mine"] = slow
+    return lambda: registry.get_encoding("mine"), registry.list_encoding_names
+
+
+HELD = {"a lock": hold_lock, "a property": hold_kept, "the encodings": hold_encoding}
+"""What a thread of the parent holds, and what a child does then."""
+
+
+def run_held(name: str) -> list[str]:
+    hold, use = HELD[name]()
+    faulthandler.dump_traceback_later(2 * HANGS, exit=True)
+    thread = threading.Thread(target=hold)
+    thread.start()
+    time.sleep(0.1)
+    status = fork_and(use)
+    thread.join()
+    use()
+    faulthandler.cancel_dump_traceback_later()
+    return [f"{name}: the child ended with {status}"] if status else []
+
+
+def main(arguments: list[str]) -> int:
+    faulthandler.enable()
+    faulthandler.register(signal.SIGALRM, all_threads=True, chain=True)
+    # From Python 3.12 on; that a fork does no harm is what is tested.
+    warnings.filterwarnings("ignore", message=r".*multi-threaded.*fork", category=DeprecationWarning)
+    # Threads take turns as often as they can.
+    sys.setswitchinterval(1e-4)
+    if arguments[0] == "quick":
+        wrong = run_all("tokenmill.Tokenizer", 2, QUICK)
+    elif arguments[0] == "first":
+        wrong = run_first(arguments[1])
+    elif arguments[0] == "held":
+        wrong = run_held(arguments[1])
+    else:
+        name, threads = arguments[0], int(arguments[1])
+        wrong = run_all(name, threads, [*calls(name)])
+    clean()
+    print(*wrong, sep="\n", file=sys.stderr, flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
