@@ -7,16 +7,18 @@ Exit codes: 0 done; 1 done, and something was found that should not be; 2 bad us
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import tokenmill
 
 from . import count, decode, demo, encode, inspect, train
+from .files import STDIN
 from .parsing import Help, Parser, check_words
-from .terminal import say
+from .streams import check_stdout, say
+from .terminal import visible
 from .usage import UsageError, explain
 
 __all__ = ["main"]
@@ -29,6 +31,9 @@ _COMMANDS = {
     "inspect": (inspect, "each token of a text: id, bytes, offsets"),
     "demo": (demo, "train on Python's standard library, prove the round trip, show the result"),
 }
+
+_TELLS = ("train", "demo")
+"""Commands that say on standard output what they saved to ``--out``."""
 
 
 def _parsers() -> tuple[Parser, dict[str, Parser]]:
@@ -64,7 +69,17 @@ def _parse(words: list[str]) -> argparse.Namespace:
             text = " ".join(word for word in [args.text, *surplus] if word is not None)
             hint = f"quote the text: {_quoted(text)}"
         raise UsageError(f"more words than tokenmill {args.command} takes: {' '.join(surplus)}", hint=hint)
+    _check_paths(args)
     return args
+
+
+def _check_paths(args: argparse.Namespace) -> None:
+    """No path holds a NUL; the functions of Python that open one raise what is no OSError."""
+    for name in ("files", "file", "out", "tokenizer"):
+        given = getattr(args, name, None)
+        for path in given if isinstance(given, list) else [given]:
+            if path is not None and "\0" in path:
+                raise UsageError(f"{visible(path)}: the name of a file holds no NUL")
 
 
 def _quoted(text: str) -> str:
@@ -76,28 +91,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run ``tokenmill`` with these arguments (default: the process's own); gives the exit code."""
     try:
         args = _parse(list(sys.argv[1:] if argv is None else argv))
+        if args.command in _TELLS or args.out in (None, STDIN):
+            check_stdout()  # before any work is done
         run: Callable[[argparse.Namespace], int] = args.run
-        code = run(args)
-        sys.stdout.flush()
+        return run(args)
     except SystemExit as end:  # --help and --version
         return end.code if isinstance(end.code, int) else 2
     except KeyboardInterrupt:
         say("tokenmill: stopped")
         return 130
     except BrokenPipeError:
-        _forget_stdout()
         return 141
-    except (UsageError, tokenmill.TokenmillError, OSError, UnicodeEncodeError) as error:
+    except (UsageError, tokenmill.TokenmillError, OSError, UnicodeEncodeError, MemoryError) as error:
         message, hint = explain(error)
         say(f"tokenmill: error: {message}")
         if hint:
             say(f"hint: {hint}")
         return 2
-    return code
+    except Exception as error:
+        say(f"tokenmill: internal error: {_place(error)}: {type(error).__name__}: {error}")
+        say("hint: this is a fault of tokenmill; please report it with the command that was given")
+        return 2
 
 
-def _forget_stdout() -> None:
-    """What is still buffered has no reader; the interpreter must not try again at its end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+def _place(error: Exception) -> str:
+    """File and line where an error was raised."""
+    import traceback
+
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{Path(last.filename).name}:{last.lineno}"

@@ -26,11 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Count each text, then write the table."""
+    inputs = read_inputs(args.files, tokenizer=args.tokenizer, no_file=NO_FILE)
     tokenizer = load_tokenizer(args)
-    rows = [
-        (name, tokenizer.count(content, special=args.special), len(content))
-        for name, content in read_inputs(args.files, no_file=NO_FILE)
-    ]
+    rows = [(name, tokenizer.count(content, special=args.special), len(content)) for name, content in inputs]
     total = sum(count for _, count, _ in rows)
     if args.json:
         texts = [{"file": name, "count": count, "bytes": size} for name, count, size in rows]

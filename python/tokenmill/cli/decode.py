@@ -19,8 +19,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .files import STDIN, as_json, read_inputs, source, write_output
+from .npy import MAGIC, parse_npy
 from .options import add_files, add_output, add_tokenizer, load_tokenizer
-from .terminal import say
+from .streams import is_terminal, say
 from .usage import UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-_NPY = b"\x93NUMPY"
 _ID = re.compile(rb"[0-9]+")
 _BETWEEN = b" \t\r\n,[]"
 _OF_IDS = set("0123456789" + _BETWEEN.decode())
@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Decode the ids of each file; ``--json`` shows bytes that are no UTF-8 as U+FFFD."""
+    inputs = _inputs(args)
     tokenizer = load_tokenizer(args)
     texts = [
         (
@@ -63,8 +64,8 @@ def run(args: argparse.Namespace) -> int:
                 undefined=args.undefined,
             ),
         )
-        for source, content in _inputs(args.files)
-        for name, ids in _parse(source, content)
+        for given, content in inputs
+        for name, ids in _parse(given, content)
     ]
     if args.json:
         shown = [{"file": name, "text": text.decode("utf-8", "replace")} for name, text in texts]
@@ -72,24 +73,26 @@ def run(args: argparse.Namespace) -> int:
     else:
         content = b"".join(text for _, text in texts)
         write_output(args.out, content)
-        if args.out is None and sys.stdout.isatty() and not content.endswith(b"\n"):
+        if args.out is None and is_terminal(sys.stdout) and not content.endswith(b"\n"):
             say("")  # for the eye alone: what was decoded has no line end
     return 0
 
 
-def _inputs(words: list[str]) -> Iterable[tuple[str, bytes]]:
+def _inputs(args: argparse.Namespace) -> Iterable[tuple[str, bytes]]:
     """The files; or the words themselves, where none is a file and there are ids among them."""
+    words: list[str] = args.files
     # Path.exists raises where a row of ids is too long for a name.
     is_file = any(word == STDIN or os.path.exists(word) for word in words)  # noqa: PTH110
     if not is_file and any(set(word) <= _OF_IDS for word in words):
         return [(_WORDS, " ".join(words).encode())]
-    return read_inputs(words, no_file="FILE holds ids; a text becomes ids with `tokenmill encode`")
+    no_file = "FILE holds ids; a text becomes ids with `tokenmill encode`"
+    return read_inputs(words, tokenizer=args.tokenizer, no_file=no_file)
 
 
 def _parse(name: str, content: bytes) -> list[tuple[str, _Ids]]:
     """The ids that a file holds; those of several texts where `encode --json` wrote it."""
-    if content.startswith(_NPY):
-        return [(name, _parse_npy(name, content))]
+    if content.startswith(MAGIC):
+        return [(name, parse_npy(source(name), content))]
     if content.lstrip().startswith(b"{"):
         return _parse_json(name, content)
     words = content.translate(bytes.maketrans(_BETWEEN, b" " * len(_BETWEEN))).split()
@@ -119,19 +122,3 @@ def _parse_json(name: str, content: bytes) -> list[tuple[str, _Ids]]:
         if not isinstance(ids, list) or any(type(number) is not int for number in ids):
             raise UsageError(f'{source(name)}: "ids" is a list of whole numbers')
     return rows
-
-
-def _parse_npy(name: str, content: bytes) -> npt.NDArray[Any]:
-    import io
-
-    import numpy as np
-
-    try:
-        array: npt.NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise UsageError(f"{source(name)}: not a whole numpy array: {error}") from error
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise UsageError(
-            f"{source(name)}: an array of ids has one dimension and whole numbers, not {array.dtype}"
-        )
-    return array

@@ -15,9 +15,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from .files import as_json, write_output
+from .files import as_json, write_summary
 from .sample import command, parted, sample
-from .terminal import bar_wanted, colour_wanted, painted, say
+from .saving import check_folder
+from .streams import say
+from .terminal import bar_wanted, colour_wanted, painted
 from .usage import UsageError
 
 if TYPE_CHECKING:
@@ -63,8 +65,7 @@ def run(args: argparse.Namespace) -> int:
     """Train, save, load, encode, decode, compare, report."""
     import tokenmill
 
-    if not args.out or Path(args.out).is_file():
-        raise UsageError(f"{args.out or '--out'}: is no folder", hint="--out FOLDER/")
+    check_folder(args.out)
     train_files, texts = _choose(_library_files())
     say(f"training on {len(train_files):,} files of the standard library, {len(texts):,} held out")
     start = time.perf_counter()
@@ -100,10 +101,8 @@ def run(args: argparse.Namespace) -> int:
         encode_mb_per_second=round(size / encode_seconds / 1e6, 1),
         lossless=lossless,
     )
-    if args.json:
-        write_output(None, as_json(figures._asdict()))
-    else:
-        write_output(None, _page(tokenizer, figures, texts, args).encode())
+    page = as_json(figures._asdict()) if args.json else _page(tokenizer, figures, texts, args).encode()
+    write_summary(args.out, page)
     if not lossless:
         say("tokenmill: decoding did not give the text back; please report it")
     return 0 if lossless else 1

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .files import STDIN, as_json, expand, read_inputs, write_output
 from .options import NO_FILE, add_files, add_output, add_special, add_tokenizer, load_tokenizer
+from .streams import is_terminal
 from .usage import UsageError
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def run(args: argparse.Namespace) -> int:
     """Encode each text, then write."""
     if args.format == "npy":
         return _run_npy(args)
+    inputs = read_inputs(args.files, tokenizer=args.tokenizer, no_file=NO_FILE)
     tokenizer = load_tokenizer(args)
-    inputs = read_inputs(args.files, no_file=NO_FILE)
     rows = [(name, _encode(tokenizer, content, args)) for name, content in inputs]
     if args.json:
         write_output(args.out, _json(rows))
@@ -93,14 +94,15 @@ def _run_npy(args: argparse.Namespace) -> int:
     files = expand(args.files) or [STDIN]
     if len(files) > 1:
         raise UsageError("an array holds the ids of one text", hint="one call for each file, or --format ids")
-    if args.out is None and sys.stdout.isatty():
+    if args.out is None and is_terminal(sys.stdout):
         raise UsageError("an array is not for a terminal", hint="--out ids.npy")
     import io
 
     import numpy as np
 
+    inputs = read_inputs(files, tokenizer=args.tokenizer, no_file=NO_FILE)
     tokenizer = load_tokenizer(args)
-    [(_, content)] = read_inputs(files, no_file=NO_FILE)
+    [(_, content)] = inputs
     array = io.BytesIO()
     np.save(array, tokenizer.encode_to_numpy(content, special=args.special))
     write_output(args.out, array.getvalue())

@@ -9,21 +9,21 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
 
-from .terminal import say
+from .streams import naming, read_stdin, say, write_stdout
 from .usage import UsageError
 
 __all__ = [
     "STDIN",
     "as_json",
     "as_text",
+    "check_read_once",
     "expand",
     "read_input",
     "read_inputs",
-    "read_stdin",
     "source",
     "write_output",
+    "write_summary",
 ]
 
 STDIN = "-"
@@ -53,12 +53,61 @@ def _matches(given: str) -> list[str]:
     return found
 
 
-def read_inputs(files: Iterable[str], *, no_file: str | None = None) -> Iterator[tuple[str, bytes]]:
+def check_read_once(names: Iterable[str], *, tokenizer: str | None = None) -> None:
+    """Raise ``UsageError`` for a pipe that would be read twice, as a text or as the tokenizer.
+
+    The first reading takes all that is in it; the second would find nothing, or wait for ever.
+    """
+    pipes: dict[object, str] = {}
+    if tokenizer is not None and (pipe := _pipe_at(tokenizer)) is not None:
+        pipes[pipe] = tokenizer
+    for name in names:
+        pipe = _pipe_of_stdin() if name == STDIN else _pipe_at(name)
+        if pipe is None:
+            continue
+        if pipe in pipes:
+            both = source(name) if pipes[pipe] == name else f"{source(pipes[pipe])} and {source(name)}"
+            said = "can be read once, and is given twice" if pipes[pipe] == name else "are one pipe"
+            raise UsageError(f"{both}: {said}", hint="save what comes through the pipe to a file first")
+        pipes[pipe] = name
+
+
+def _pipe_of_stdin() -> object:
+    """What tells standard input apart from every other source; whatever it is, it is read once."""
+    try:
+        return STDIN if sys.stdin is None else _pipe(os.fstat(sys.stdin.fileno())) or STDIN
+    except OSError:
+        return STDIN
+
+
+def _pipe_at(name: str) -> object:
+    """What tells a pipe apart from others; ``None`` for all that can be read again."""
+    try:
+        return _pipe(os.stat(name))  # noqa: PTH116  # a row of ids is no Path
+    except (OSError, ValueError):
+        return None
+
+
+def _pipe(status: os.stat_result) -> object:
+    is_pipe = stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode)
+    return (status.st_dev, status.st_ino) if is_pipe else None
+
+
+def read_inputs(
+    files: Iterable[str], *, tokenizer: str | None = None, no_file: str | None = None
+) -> Iterator[tuple[str, bytes]]:
     """``(name, content)`` of each file, byte for byte; ``-``, or no file at all, is standard input.
 
-    ``no_file`` is the hint for a word that is neither a file nor looks like the name of one.
+    Each is read once, when its turn comes; a pipe that is given twice, or is also the tokenizer, is refused
+    at once. ``no_file`` is the hint for a word that is neither a file nor looks like the name of one.
     """
-    for name in expand(files) or [STDIN]:
+    names = expand(files) or [STDIN]
+    check_read_once(names, tokenizer=tokenizer)
+    return _contents(names, no_file)
+
+
+def _contents(names: Iterable[str], no_file: str | None) -> Iterator[tuple[str, bytes]]:
+    for name in names:
         try:
             yield name, read_input(name)
         except OSError as error:
@@ -71,14 +120,10 @@ def read_inputs(files: Iterable[str], *, no_file: str | None = None) -> Iterator
 
 def read_input(name: str) -> bytes:
     """What is in one file, or comes from standard input."""
-    return read_stdin().read() if name == STDIN else Path(name).read_bytes()
-
-
-def read_stdin() -> IO[bytes]:
-    """Standard input, to be read; whoever sits before a terminal is told that it is waited for."""
-    if sys.stdin.isatty():
-        say("reading standard input; end it with Ctrl-D")
-    return sys.stdin.buffer
+    if name == STDIN:
+        return read_stdin()
+    with naming(name):
+        return Path(name).read_bytes()
 
 
 def source(name: str) -> str:
@@ -109,32 +154,48 @@ def write_output(out: str | None, content: bytes | Iterable[bytes]) -> None:
     """
     pieces = [content] if isinstance(content, bytes) else content
     if out is None or out == STDIN:
-        sys.stdout.flush()
-        for piece in pieces:
-            left = memoryview(piece)
-            while left:  # with PYTHONUNBUFFERED a write may take a part only
-                left = left[sys.stdout.buffer.write(left) :]
-        sys.stdout.buffer.flush()
+        write_stdout(pieces)
         return
     if not out:
         raise UsageError("--out is empty", hint="--out FILE, or leave it out for standard output")
-    target = Path(out).resolve()
+    with naming(out):
+        _write_file(out, pieces)
+
+
+def write_summary(saved: str, content: bytes) -> None:
+    """Write what is said of a tokenizer that is saved, which it stays where this fails."""
+    try:
+        write_output(None, content)
+    except BrokenPipeError:
+        raise
+    except OSError:
+        say(f"the tokenizer is saved: {saved}")
+        raise
+
+
+def _write_file(out: str, pieces: Iterable[bytes]) -> None:
+    try:
+        kind = stat.S_IFMT(Path(out).stat().st_mode)
+    except FileNotFoundError:  # a new file, or what a link names
+        kind = stat.S_IFREG
+    if kind == stat.S_IFDIR:
+        raise UsageError(f"{out}: is a folder", hint=f"--out {Path(out, 'NAME')}")
+    if kind != stat.S_IFREG:  # a pipe or a device
+        with Path(out).open("wb") as file:
+            file.writelines(pieces)
+        return
+    target = Path(os.path.realpath(out))  # Path.resolve raises what is no OSError for a loop of links
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(Path(out).parent))
-    if target.is_dir():
-        raise UsageError(f"{out}: is a folder", hint=f"--out {Path(out, 'NAME')}")
-    if target.exists() and not target.is_file():  # a pipe or a device
-        with target.open("wb") as file:
-            file.writelines(pieces)
-    else:
-        _replace(target, pieces)
+    _replace(target, pieces)
 
 
 def _replace(target: Path, pieces: Iterable[bytes]) -> None:
     import tempfile
 
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        # Not the target's name and more, which may be too long.
+        handle, name = tempfile.mkstemp(prefix=".tokenmill-", dir=target.parent)
     except OSError as error:  # it names the temporary file
         raise OSError(error.errno, error.strerror, str(target)) from error
     temporary = Path(name)
@@ -146,7 +207,7 @@ def _replace(target: Path, pieces: Iterable[bytes]) -> None:
         temporary.chmod(_mode(target))
         temporary.replace(target)
     except BaseException:
-        temporary.unlink()
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -27,9 +27,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from .files import STDIN, as_json, as_text, read_input, write_output
+from .files import STDIN, as_json, as_text, check_read_once, read_input, write_output
 from .options import add_output, add_special, add_tokenizer, load_tokenizer
-from .terminal import colour_wanted, painted, quoted, say, shortened, table, visible
+from .streams import is_terminal, say
+from .terminal import colour_wanted, painted, quoted, shortened, table, visible
 from .usage import UsageError
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("give TEXT or --file, not both")
     if args.plan or args.audit:
         return _show_stages(args)
+    if args.text is None:
+        check_read_once([args.file or STDIN], tokenizer=args.tokenizer)
     tokenizer = load_tokenizer(args)
     text = _text(args)
     content = text.encode()
@@ -99,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         write_output(args.out, b"")
         return 0
     pieces = [content[start:end] for start, end in encoding.byte_offsets]
-    page = _table(tokenizer, encoding, rich=args.out is None and sys.stdout.isatty())
+    page = _table(tokenizer, encoding, rich=args.out is None and is_terminal(sys.stdout))
     if colour_wanted(args.colour, args.out):
         page = painted(pieces) + "\n\n" + page
     write_output(args.out, page.encode("utf-8", "backslashreplace"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokenmill import MissingExtraError
 
-from .terminal import say
+from .streams import say
 from .usage import UsageError, explain
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise, takewhile
 from typing import NoReturn
 
+from .streams import print_page
 from .usage import UsageError
 
 __all__ = ["Help", "Parser", "check_words", "closest", "whole_number"]
@@ -30,6 +31,10 @@ class Parser(argparse.ArgumentParser):
         message = message.removeprefix("argument ").replace("one of the arguments ", "one of ")
         message = message.replace("the following arguments are required:", "missing:")
         raise UsageError(message, hint=f"{self.prog} --help")
+
+    def _print_message(self, message: str, file: object = None) -> None:  # noqa: ARG002
+        """Print the page of --help or --version; argparse would ignore that it cannot be written."""
+        print_page(message)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         """Say what could have been chosen, in words that no version of Python changes."""

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 from pathlib import Path
 from typing import Literal
 
 from .usage import UsageError
 
-__all__ = ["check_out", "is_replaced"]
+__all__ = ["check_folder", "check_out", "is_replaced"]
 
 _Form = Literal["folder", "tokenizer.json", ".tiktoken", "vocab.json with merges.txt"]
 
 
 def check_out(args: argparse.Namespace) -> None:
     """Refuse what cannot be saved: a name without a format, a place that is not there, a format too poor."""
-    if not args.out:
-        raise UsageError("--out is empty", hint="--out FOLDER/")
+    _check_name(args.out)
     path = Path(args.out)
     form = _form(path)
     if form == "folder":
-        if path.exists() and not path.is_dir():
-            raise UsageError(f"{args.out}: is a file, and names no format", hint="--out FOLDER/")
+        check_folder(args.out)
     elif not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(path.parent))
     if form in ("folder", "tokenizer.json"):
@@ -39,6 +38,24 @@ def check_out(args: argparse.Namespace) -> None:
             f"{shown} neither the split nor the special tokens",
             hint="--lossy saves it anyway; give --split NAME when you load it",
         )
+
+
+def check_folder(out: str) -> None:
+    """Refuse what is no folder, and cannot become one."""
+    _check_name(out)
+    path = Path(out)
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{out}: is a file, and names no format", hint="--out FOLDER/")
+    if path.is_symlink() and not path.exists():
+        raise FileNotFoundError(errno.ENOENT, "is a link to what does not exist", out)
+
+
+def _check_name(out: str) -> None:
+    """Refuse what cannot be the name of a file, and what cannot be looked at, such as a loop of links."""
+    if not out:
+        raise UsageError("--out is empty", hint="--out FOLDER/")
+    with contextlib.suppress(FileNotFoundError):
+        Path(out).stat()
 
 
 def is_replaced(out: str) -> bool:

@@ -1,4 +1,4 @@
-"""For people: words on stderr, aligned tables, coloured tokens. Programs get ``--json`` instead."""
+"""For people: aligned tables, coloured tokens. Programs get ``--json`` instead."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-__all__ = ["bar_wanted", "colour_wanted", "painted", "quoted", "say", "shortened", "table", "visible"]
+from .streams import is_terminal
+
+__all__ = ["bar_wanted", "colour_wanted", "painted", "quoted", "shortened", "table", "visible"]
 
 _SHADES = ("48;5;24", "48;5;58", "48;5;53", "48;5;22", "48;5;88", "48;5;60")
 _WHITE = "38;5;231"
@@ -16,16 +18,11 @@ _CELL = 24
 """Characters of a cell, about: a token may be as long as a text."""
 
 
-def say(words: str) -> None:
-    """A line for people, on stderr."""
-    print(words, file=sys.stderr, flush=True)
-
-
 def bar_wanted() -> bool:
     """A progress bar is shown on a terminal, where rich is installed."""
     from importlib.util import find_spec
 
-    return sys.stderr.isatty() and find_spec("rich") is not None
+    return is_terminal(sys.stderr) and find_spec("rich") is not None
 
 
 def colour_wanted(when: Literal["always", "never", "auto"], out: str | None = None) -> bool:
@@ -33,7 +30,7 @@ def colour_wanted(when: Literal["always", "never", "auto"], out: str | None = No
     if when != "auto":
         return when == "always"
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return out is None and sys.stdout.isatty() and not plain
+    return out is None and is_terminal(sys.stdout) and not plain
 
 
 def visible(text: str) -> str:

@@ -8,33 +8,18 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from .usage import UsageError
-
 if TYPE_CHECKING:
     from tokenmill import reference
 
-__all__ = ["check_size", "trace"]
+__all__ = ["MOST_BYTES", "trace"]
 
 S = TypeVar("S", bytes, str)
 
-_LIMIT = 20_000
-"""Bytes. The definition counts everything again after each merge, and the page shows it."""
+MOST_BYTES = 20_000
+"""Of all texts together. The definition counts everything again after each merge, and the page shows it."""
 _STEPS = 20
 _ROWS = 12
 """What is shown of a long page unless all of it is asked for."""
-
-
-def check_size(files: list[str]) -> None:
-    """Refuse what is too long to be traced, and what can be read only once."""
-    for name in files:
-        if Path(name).exists() and not (Path(name).is_file() or Path(name).is_dir()):
-            raise UsageError(f"{name}: is read twice by --trace", hint="give it as standard input: -")
-    size = sum(Path(name).stat().st_size for name in files if Path(name).is_file())
-    if size > _LIMIT:
-        raise UsageError(
-            f"{size:,} bytes are too many to trace; {_LIMIT:,} is the limit",
-            hint="trace a sample of the text: the steps are the same in kind",
-        )
 
 
 def trace(files: list[str], num_merges: int, args: argparse.Namespace) -> str:

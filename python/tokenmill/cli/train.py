@@ -19,15 +19,15 @@ import argparse
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .files import STDIN, as_json, expand, read_stdin, source, write_output
+from .files import as_json, check_read_once, expand, write_output, write_summary
 from .parsing import whole_number
 from .saving import check_out, is_replaced
-from .terminal import bar_wanted, say, visible
-from .trace import check_size, trace
+from .spool import spooled
+from .streams import say
+from .terminal import bar_wanted, visible
+from .trace import MOST_BYTES, trace
 from .usage import SPLITS, UsageError
 
 if TYPE_CHECKING:
@@ -145,9 +145,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--trace shows text as it stands, without --normalizer: choose one")
     if args.out is not None:
         check_out(args)
-    with _with_stdin(args.files) as files:
-        if args.trace:
-            check_size(files)
+    names = expand(args.files)
+    check_read_once(names)
+    with spooled(names, limit=MOST_BYTES if args.trace else None) as files:
         start = time.perf_counter()
         tokenizer = tokenmill.train(
             files,
@@ -170,13 +170,13 @@ def run(args: argparse.Namespace) -> int:
             progress=bar_wanted(),
         )
         seconds = time.perf_counter() - start
-        page = trace(files, len(tokenizer.merges), args) if args.trace else ""
+        steps = trace(files, len(tokenizer.merges), args) if args.trace else ""
     if args.trace:
         if stopped := _stopped(tokenizer, args):
-            page += f"\nstopped after {_merges(len(tokenizer.merges))}; {stopped}\n"
+            steps += f"\nstopped after {_merges(len(tokenizer.merges))}; {stopped}\n"
         if args.out is None:
-            page += "".join(f"\n{name}: {what}\n" for name, what in _not_utf8(tokenizer))
-        write_output(None, (page + "\n" * (args.out is not None)).encode())
+            steps += "".join(f"\n{name}: {what}\n" for name, what in _not_utf8(tokenizer))
+        write_output(None, (steps + "\n" * (args.out is not None)).encode())
     report = tokenizer.training_report
     if report is not None and report.bytes == 0:
         say("tokenmill: warning: there was no text to learn from")
@@ -188,10 +188,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         done = "replaced" if is_replaced(args.out) else "saved"
         tokenizer.save(args.out, lossy=args.lossy)
-        if args.json:
-            write_output(None, _facts(tokenizer, args.out, seconds))
-        else:
-            write_output(None, _summary(tokenizer, args, done, seconds))
+        page = _facts(tokenizer, args.out, seconds) if args.json else _summary(tokenizer, args, done, seconds)
+        write_summary(args.out, page)
     return 0
 
 
@@ -222,33 +220,6 @@ def _not_utf8(tokenizer: Tokenizer) -> Iterator[tuple[str, str]]:
         yield "left out", f"{report.skipped:,} not UTF-8"
     if report.replaced:
         yield "mended", f"{report.replaced:,} with U+FFFD for what is not UTF-8"
-
-
-@contextmanager
-def _with_stdin(files: list[str]) -> Iterator[list[str]]:
-    """The files to read; standard input becomes a file for as long as training takes."""
-    files = expand(files)
-    if STDIN not in files:
-        yield files
-        return
-    if files.count(STDIN) > 1:
-        raise UsageError("standard input (-) can be read once")
-    import shutil
-    import tempfile
-
-    from tokenmill import TrainingError
-
-    with tempfile.TemporaryDirectory(prefix="tokenmill-") as folder:
-        spooled = Path(folder, "stdin")
-        with spooled.open("wb") as file:
-            shutil.copyfileobj(read_stdin(), file)
-        try:
-            yield [str(spooled) if name == STDIN else name for name in files]
-        except TrainingError as error:
-            if error.path != str(spooled):
-                raise
-            said = str(error).replace(str(spooled), source(STDIN), 1)
-            raise TrainingError(said, path=source(STDIN), byte=error.byte) from error
 
 
 def _facts(tokenizer: Tokenizer, out: str, seconds: float) -> bytes:

@@ -20,6 +20,8 @@ __all__ = ["SPLITS", "UsageError", "explain"]
 
 SPLITS = ("gpt2", "cl100k", "o200k", "llama3", "qwen2", "whitespace", "none")
 
+_MOST_SHOWN = 300
+"""Characters of the name of a file."""
 _NAMES = (
     *(
         "vocab_size",
@@ -55,7 +57,9 @@ def explain(error: Exception) -> tuple[str, str | None]:
     """The message of an error as one line, and what to do about it where that is known."""
     if isinstance(error, OSError) and error.strerror:
         name = error.filename
-        message = f"{name}: {error.strerror}" if name is not None else error.strerror
+        message = f"{_shown(name)}: {error.strerror}" if name is not None else error.strerror
+    elif isinstance(error, MemoryError):
+        message = str(error) or "there is not enough memory"
     elif isinstance(error, UnicodeEncodeError):
         message = "an argument holds bytes that are not UTF-8"
     elif isinstance(error, UsageError):
@@ -63,6 +67,12 @@ def explain(error: Exception) -> tuple[str, str | None]:
     else:
         message = _in_options(str(error), getattr(error, "path", None))
     return " ".join(message.split("\n")), _hint(error)
+
+
+def _shown(name: object) -> str:
+    """The name of a file, of a very long one both ends."""
+    text = str(name)
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN // 2]}…{text[-_MOST_SHOWN // 2 :]}"
 
 
 def _in_options(message: str, path: str | None) -> str:

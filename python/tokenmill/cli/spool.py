@@ -1,0 +1,78 @@
+"""What ``train`` reads: copies stand in for standard input, and for what is read more than once."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from .files import STDIN, source
+from .streams import naming, open_stdin
+from .usage import UsageError
+
+__all__ = ["spooled"]
+
+
+@contextmanager
+def spooled(names: list[str], *, limit: int | None = None) -> Iterator[list[str]]:
+    """The files to read: those of ``names``, with a copy in the place of standard input.
+
+    With a ``limit`` every one of them is a copy, which may be read as often as needed, and more bytes than
+    that, all in all, are a ``UsageError``. Errors of training name what was copied.
+    """
+    if limit is None and STDIN not in names:
+        yield names
+        return
+    import tempfile
+
+    from tokenmill import TrainingError
+
+    with tempfile.TemporaryDirectory(prefix="tokenmill-") as folder:
+        copies: dict[str, str] = {}
+        files = []
+        left = limit
+        for number, name in enumerate(names):
+            if limit is None and name != STDIN:
+                files.append(name)
+                continue
+            copy = Path(folder, str(number))
+            with naming(str(copy)), copy.open("xb") as file:
+                _copy(name, file, left)
+                if left is not None and limit is not None:
+                    left -= file.tell()
+                    _check_size(left, limit)
+            copies[str(copy)] = source(name)
+            files.append(str(copy))
+        try:
+            yield files
+        except TrainingError as error:
+            if error.path not in copies:
+                raise
+            name = copies[error.path]
+            said = str(error).replace(error.path, name, 1)
+            raise TrainingError(said, path=name, byte=error.byte) from error
+
+
+def _copy(name: str, file: IO[bytes], left: int | None) -> None:
+    """Copy a source, and of a long one a byte more than are left."""
+    if name == STDIN:
+        with open_stdin() as stdin:
+            _copy_all(stdin, file, left)
+    else:
+        with naming(name), Path(name).open("rb") as opened:
+            _copy_all(opened, file, left)
+
+
+def _copy_all(opened: IO[bytes], file: IO[bytes], left: int | None) -> None:
+    shutil.copyfileobj(opened if left is None else io.BytesIO(opened.read(left + 1)), file)
+
+
+def _check_size(left: int, limit: int) -> None:
+    if left < 0:
+        raise UsageError(
+            f"more than {limit:,} bytes are too many to trace",
+            hint="trace a sample of the text: the steps are the same in kind",
+        )
