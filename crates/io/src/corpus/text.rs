@@ -1,12 +1,11 @@
 //! Text files: a file is a document, or each of its lines is.
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use tokenmill_core::error::{Error, Kind, Result};
 use tokenmill_core::watch::Watch;
 
 use super::decode::{Decoder, Invalid};
+use super::source::{Source, refuse_pipes_given_twice};
 
 /// What a document is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,14 +50,14 @@ const BATCH: usize = 16 << 20;
 /// What a document costs a batch beside its text.
 const ENTRY: usize = 24;
 
-/// Reads files in the order given and hands their documents to `feed`, some 16 MB at a time
+/// Reads files in the order given, each once, and hands their documents to `feed`, some 16 MB at a time
 /// (and never less than one document). A byte order mark stays as text. Memory: a batch, or
 /// the longest document if that is more.
 ///
 /// # Errors
 /// [`Kind::Os`] with the path for a file that cannot be read; under [`Errors::Strict`]
-/// [`Kind::Training`] with the path and the first byte of the file that is not UTF-8; and what
-/// `feed` and the watch say.
+/// [`Kind::Training`] with the path and the first byte of the file that is not UTF-8, or with the
+/// path of a pipe that is given twice; and what `feed` and the watch say.
 pub fn read_files(
     paths: &[PathBuf],
     documents: Documents,
@@ -66,6 +65,7 @@ pub fn read_files(
     feed: &mut dyn FnMut(&[&str]) -> Result<()>,
     watch: &dyn Watch,
 ) -> Result<CorpusReport> {
+    refuse_pipes_given_twice(paths)?;
     let mut reader = Reader {
         errors,
         feed,
@@ -99,10 +99,10 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn file(&mut self, path: &Path) -> Result<()> {
-        let mut file = open(path)?;
+        let mut source = self.open(path)?;
         let mut document = Document::default();
         loop {
-            let n = self.read(&mut file, path)?;
+            let n = self.read(&mut source, path)?;
             if n == 0 {
                 break;
             }
@@ -112,11 +112,11 @@ impl Reader<'_> {
     }
 
     fn lines(&mut self, path: &Path) -> Result<()> {
-        let mut file = open(path)?;
+        let mut source = self.open(path)?;
         let mut line = Document::default();
         let mut at = 0;
         loop {
-            let n = self.read(&mut file, path)?;
+            let n = self.read(&mut source, path)?;
             if n == 0 {
                 break;
             }
@@ -134,18 +134,14 @@ impl Reader<'_> {
         if at > line.start { self.end(line, false, path) } else { Ok(()) }
     }
 
-    fn read(&mut self, file: &mut File, path: &Path) -> Result<usize> {
-        self.watch.poll()?;
-        loop {
-            match file.read(&mut self.block) {
-                Ok(n) => {
-                    self.report.bytes += n as u64;
-                    return Ok(n);
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Error::from(error).in_file(path)),
-            }
-        }
+    fn open(&self, path: &Path) -> Result<Source> {
+        Source::open(path, self.watch).map_err(|error| error.in_file(path))
+    }
+
+    fn read(&mut self, source: &mut Source, path: &Path) -> Result<usize> {
+        let n = source.read(&mut self.block, self.watch).map_err(|error| error.in_file(path))?;
+        self.report.bytes += n as u64;
+        Ok(n)
     }
 
     /// Adds a part of the block to the document that is being read.
@@ -224,10 +220,6 @@ struct Document {
 enum Part {
     Block(usize),
     Slice(usize, usize),
-}
-
-fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(|error| Error::from(error).in_file(path))
 }
 
 /// The first line feed.

@@ -151,3 +151,69 @@ proptest! {
         prop_assert_eq!(got, text.lines().map(str::to_owned).collect::<Vec<_>>());
     }
 }
+
+#[cfg(unix)]
+mod pipes {
+    use super::*;
+    use std::process::Command;
+
+    fn pipe(folder: &Folder) -> PathBuf {
+        let path = folder.0.join("pipe");
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        path
+    }
+
+    /// Says no from the third question on.
+    struct Third(AtomicU64);
+
+    impl Watch for Third {
+        fn poll(&self) -> Result<()> {
+            if self.0.fetch_add(1, Ordering::Relaxed) < 2 {
+                Ok(())
+            } else {
+                Err(tokenmill_core::watch::cancelled())
+            }
+        }
+
+        fn progress(&self, _: &'static str, _: u64, _: u64) {}
+    }
+
+    #[test]
+    fn a_pipe_is_read_once_like_a_file() {
+        let folder = Folder::new();
+        let (pipe, text) = (pipe(&folder), "one\ntwo é\n".repeat(100_000));
+        for documents in [Documents::File, Documents::Lines] {
+            let (to, sent) = (pipe.clone(), text.clone());
+            let writer = std::thread::spawn(move || std::fs::write(to, sent).unwrap());
+            let from_pipe = read(&[pipe.clone(), folder.file("b", b"b")], documents, Errors::Strict).unwrap();
+            writer.join().unwrap();
+            let files = [folder.file("a", text.as_bytes()), folder.file("b", b"b")];
+            assert!(from_pipe == read(&files, documents, Errors::Strict).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_pipe_that_is_given_twice_is_refused_before_anything_is_read() {
+        let folder = Folder::new();
+        let pipe = pipe(&folder);
+        let again = folder.0.join(".").join("pipe");
+        let error = read(&[pipe, again.clone()], Documents::File, Errors::Strict).unwrap_err();
+        assert_eq!(error.path.as_deref(), Some(again.as_path()));
+        assert!(error.to_string().contains("given twice"), "{error}");
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_writes_to_is_given_up_when_the_watch_says_so() {
+        let folder = Folder::new();
+        let pipe = pipe(&folder);
+        let mut feed = |_: &[&str]| Ok(());
+        let watch = Third(AtomicU64::new(0));
+        let stopped = read_files(&[pipe.clone()], Documents::File, Errors::Strict, &mut feed, &watch);
+        assert!(matches!(stopped.unwrap_err().kind, Kind::Cancelled));
+        // Nobody is left behind: the next reader gets all there is.
+        let to = pipe.clone();
+        let writer = std::thread::spawn(move || std::fs::write(to, "whole").unwrap());
+        assert_eq!(read(&[pipe], Documents::File, Errors::Strict).unwrap().0, ["whole"]);
+        writer.join().unwrap();
+    }
+}
