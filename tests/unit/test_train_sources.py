@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -84,3 +87,71 @@ def test_a_bar_without_rich_says_what_to_install(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(tokenmill.MissingExtraError) as caught:
         tokenmill.train(texts=[TEXT], num_merges=5, progress=True)
     assert caught.value.extra == "cli"
+
+
+# ---- what can be read once --------------------------------------------------------------------
+
+needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+
+
+def _pipe(path: Path, content: bytes) -> threading.Thread:
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(content,), daemon=True)
+    writer.start()
+    return writer
+
+
+@needs_pipes
+@pytest.mark.parametrize("documents", ["file", "lines"])
+def test_a_pipe_is_read_like_a_file(tmp_path: Path, documents: Any) -> None:
+    content = TEXT.encode() * 5000
+    (tmp_path / "file").write_bytes(content)
+    (tmp_path / "more").write_text(TEXT)
+    expected = tokenmill.train(
+        [tmp_path / "file", tmp_path / "more"], num_merges=20, documents=documents, errors="skip"
+    )
+    writer = _pipe(tmp_path / "pipe", content)
+    tok = tokenmill.train(
+        [tmp_path / "pipe", tmp_path / "more"], num_merges=20, documents=documents, errors="skip"
+    )
+    writer.join(60)
+    assert tok == expected
+    assert tok.training_report is not None
+    assert expected.training_report is not None
+    assert tok.training_report.bytes == expected.training_report.bytes
+    assert tok.training_report.documents == expected.training_report.documents
+
+
+@needs_pipes
+def test_a_pipe_alone_and_one_that_a_glob_finds_are_read(tmp_path: Path) -> None:
+    expected = tokenmill.train(texts=[TEXT], num_merges=20)
+    for number, given in enumerate([tmp_path / "pipe0", str(tmp_path / "pip*1")]):
+        writer = _pipe(tmp_path / f"pipe{number}", TEXT.encode())
+        assert tokenmill.train(given, num_merges=20) == expected
+        writer.join(60)
+
+
+@needs_pipes
+def test_a_pipe_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)  # nobody writes: to open it would be to wait for ever
+    (tmp_path / "link").symlink_to("pipe")
+    for again in (path, tmp_path / "link", str(tmp_path / "p*e")):
+        with pytest.raises(tokenmill.TrainingError, match="given twice") as caught:
+            tokenmill.train([path, again], num_merges=20)
+        assert caught.value.path in (str(path), str(tmp_path / "link"))
+
+
+@needs_pipes
+def test_ctrl_c_is_heard_while_a_pipe_has_no_writer(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    interrupt = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        tokenmill.train(path, num_merges=1)
+    # Nobody is left behind at the pipe: the next reader gets all there is.
+    writer = threading.Thread(target=path.write_text, args=(TEXT,), daemon=True)
+    writer.start()
+    assert tokenmill.train(path, num_merges=20) == tokenmill.train(texts=[TEXT], num_merges=20)
+    writer.join(60)

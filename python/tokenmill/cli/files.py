@@ -66,9 +66,10 @@ def check_read_once(names: Iterable[str], *, tokenizer: str | None = None) -> No
         if pipe is None:
             continue
         if pipe in pipes:
-            both = source(name) if pipes[pipe] == name else f"{source(pipes[pipe])} and {source(name)}"
-            said = "can be read once, and is given twice" if pipes[pipe] == name else "are one pipe"
-            raise UsageError(f"{both}: {said}", hint="save what comes through the pipe to a file first")
+            said = f"{source(name)}: can be read only once, and is given twice"
+            if pipes[pipe] != name:
+                said = f"{source(pipes[pipe])} and {source(name)}: one pipe, which can be read only once"
+            raise UsageError(said, hint="save what comes through it to a file first")
         pipes[pipe] = name
 
 
