@@ -49,7 +49,7 @@ def train(
 
     - ``files``: a path, a glob (``**`` for any depth), or a list of them. The matches of a glob are taken in
       sorted order, folders among them left out. A file is one document, or with ``documents="lines"`` each
-      of its lines is one, without the line end.
+      of its lines is one, without the line end. Each is read once, so it may be a pipe, if it is given once.
     - ``texts``: an iterable of ``str``; each item is a document. It is read once, as training goes along.
 
     How much is learned, exactly one of ``vocab_size`` (special tokens, alphabet and merges together) and

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import pickle
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -104,6 +106,24 @@ def test_a_broken_line_is_named(native: Any, lines: bytes, place: str, tmp_path:
     with pytest.raises(native.FormatError, match=place) as raised:
         load.load_tiktoken_bpe(str(path))
     assert raised.value.field == place
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_local_files_are_read_once_and_may_be_pipes(tmp_path: Path) -> None:
+    from tokenmill.compat.tiktoken import load
+
+    def pipe(name: str, content: bytes) -> str:
+        os.mkfifo(tmp_path / name)
+        threading.Thread(target=(tmp_path / name).write_bytes, args=(content,), daemon=True).start()
+        return str(tmp_path / name)
+
+    assert load.load_tiktoken_bpe(pipe("ranks", LINES), hashlib.sha256(LINES).hexdigest()) == RANKS
+    printing = [byte for byte in range(256) if chr(byte).isprintable() and chr(byte) != " "]
+    others = [byte for byte in range(256) if byte not in printing]
+    letters = [chr(byte) for byte in printing] + [chr(256 + place) for place in range(len(others))]
+    table = {letter: rank for rank, letter in enumerate([*letters, "ab"])}
+    merges, encoder = pipe("merges", b"#version\na b\n"), pipe("encoder", json.dumps(table).encode())
+    assert load.data_gym_to_mergeable_bpe_ranks(merges, encoder)[b"ab"] == 256
 
 
 def test_written_ranks_are_read_again_in_their_order(tmp_path: Path) -> None:

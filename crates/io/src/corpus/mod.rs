@@ -1,6 +1,6 @@
 //! Corpora: files in, documents out, in batches and within bounded memory.
 mod decode;
-mod source;
+mod pipes;
 mod text;
 
 pub use text::{CorpusReport, Documents, Errors, read_files};

@@ -1,11 +1,14 @@
 //! Text files: a file is a document, or each of its lines is.
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokenmill_core::error::{Error, Kind, Result};
 use tokenmill_core::watch::Watch;
 
 use super::decode::{Decoder, Invalid};
-use super::source::{Source, refuse_pipes_given_twice};
+use super::pipes::refuse_pipes_given_twice;
+use crate::files::Source;
 
 /// What a document is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +46,9 @@ pub struct CorpusReport {
 
 /// Bytes read between two questions to the watch.
 const BLOCK: usize = 1 << 20;
+
+/// How often, at most, the watch looks for signals.
+const SIGNALS_EVERY: Duration = Duration::from_millis(20);
 
 /// Text handed over at a time, a longer document apart.
 const BATCH: usize = 16 << 20;
@@ -97,7 +103,7 @@ struct Reader<'a> {
     block: Vec<u8>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn file(&mut self, path: &Path) -> Result<()> {
         let mut source = self.open(path)?;
         let mut document = Document::default();
@@ -134,14 +140,29 @@ impl Reader<'_> {
         if at > line.start { self.end(line, false, path) } else { Ok(()) }
     }
 
-    fn open(&self, path: &Path) -> Result<Source> {
-        Source::open(path, self.watch).map_err(|error| error.in_file(path))
+    fn open(&self, path: &Path) -> Result<Source<'a>> {
+        Source::open(path, self.watch).map_err(|error| Error::from(error).in_file(path))
     }
 
-    fn read(&mut self, source: &mut Source, path: &Path) -> Result<usize> {
-        let n = source.read(&mut self.block, self.watch).map_err(|error| error.in_file(path))?;
-        self.report.bytes += n as u64;
-        Ok(n)
+    fn read(&mut self, source: &mut Source<'_>, path: &Path) -> Result<usize> {
+        self.watch.poll()?;
+        loop {
+            match source.read(&mut self.block) {
+                Ok(n) => {
+                    self.report.bytes += n as u64;
+                    return Ok(n);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {
+                    // By a signal. The watch looks for one this often; a terminal may be silent for ever.
+                    std::thread::sleep(SIGNALS_EVERY);
+                    self.watch.poll()?;
+                }
+                Err(error) => {
+                    self.watch.poll()?; // which may have ended the reading
+                    return Err(Error::from(error).in_file(path));
+                }
+            }
+        }
     }
 
     /// Adds a part of the block to the document that is being read.

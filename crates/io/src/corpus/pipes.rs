@@ -1,0 +1,35 @@
+//! Pipes among the files of a corpus.
+use std::path::PathBuf;
+
+use tokenmill_core::error::{Error, Result};
+
+/// Refuses a pipe that is named twice: what it holds can be read once, and the second reading would
+/// find nothing or wait for ever.
+///
+/// # Errors
+/// [`Kind::Training`](tokenmill_core::error::Kind::Training) with the path of the second one.
+#[cfg(unix)]
+pub(super) fn refuse_pipes_given_twice(paths: &[PathBuf]) -> Result<()> {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+    let mut pipes = Vec::new();
+    for path in paths {
+        let Ok(found) = std::fs::metadata(path) else { continue };
+        if !found.file_type().is_fifo() {
+            continue;
+        }
+        let pipe = (found.dev(), found.ino());
+        if pipes.contains(&pipe) {
+            let reason = "is a pipe, which can be read once, and is given twice; save what comes through it to a \
+                          file first";
+            return Err(Error::training(reason).in_file(path));
+        }
+        pipes.push(pipe);
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(super) fn refuse_pipes_given_twice(_: &[PathBuf]) -> Result<()> {
+    Ok(())
+}
