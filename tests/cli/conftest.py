@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import os
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +36,7 @@ class Result:
 
 
 Run = Callable[..., Result]
+Pipe = Callable[[bytes], str]
 
 
 @pytest.fixture
@@ -64,3 +68,35 @@ def text_file(tmp_path: Path) -> Path:
     path = tmp_path / "text.txt"
     path.write_bytes(TEXT.encode())
     return path
+
+
+@pytest.fixture(params=["/dev/fd", "named"])
+def pipe(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pipe]:
+    """``pipe(content)``: the path of a pipe that gives this once, as ``<(...)`` makes it, or with a name."""
+    if not (hasattr(os, "mkfifo") and Path("/dev/fd").exists()):
+        pytest.skip("needs named pipes and /dev/fd")
+    readers: list[int] = []
+    writers: list[threading.Thread] = []
+
+    def write(end: str | int, content: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError), open(end, "wb") as opened:  # noqa: PTH123
+            opened.write(content)
+
+    def make(content: bytes) -> str:
+        end: str | int
+        if request.param == "named":
+            path = end = str(tmp_path / f"pipe{len(writers)}")
+            os.mkfifo(path)
+        else:
+            reader, end = os.pipe()
+            readers.append(reader)
+            path = f"/dev/fd/{reader}"
+        writers.append(threading.Thread(target=write, args=(end, content), daemon=True))
+        writers[-1].start()
+        return path
+
+    yield make
+    for reader in readers:
+        os.close(reader)
+    for writer in writers:
+        writer.join(60)

@@ -19,7 +19,8 @@ IDS = [72, 101, 108, 108, 111]
 
 def _npy(array: Any, version: tuple[int, int] | None = None, *, pickled: bool = False) -> bytes:
     file = io.BytesIO()
-    np.lib.format.write_array(file, np.asarray(array), version, allow_pickle=pickled)
+    npy: Any = np.lib.format  # which has no types
+    npy.write_array(file, np.asarray(array), version, allow_pickle=pickled)
     return file.getvalue()
 
 

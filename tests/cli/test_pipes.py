@@ -8,53 +8,17 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tokenmill
 
-from .conftest import TEXT, Run
+from .conftest import TEXT, Pipe, Run
 
 pytestmark = pytest.mark.skipif(
     not (hasattr(os, "mkfifo") and Path("/dev/fd").exists()), reason="needs named pipes and /dev/fd"
 )
-
-Pipe = Callable[[bytes], str]
-
-
-@pytest.fixture(params=["/dev/fd", "named"])
-def pipe(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pipe]:
-    """``pipe(content)``: the path of a pipe that holds this, and no more."""
-    ends: list[int] = []
-    writers: list[threading.Thread] = []
-
-    def fill(path: str, content: bytes) -> None:
-        with open(path, "wb") as opened:  # noqa: PTH123
-            opened.write(content)
-
-    def make(content: bytes) -> str:
-        if request.param == "named":
-            path = str(tmp_path / f"pipe{len(writers)}")
-            os.mkfifo(path)
-            writers.append(threading.Thread(target=fill, args=(path, content), daemon=True))
-        else:
-            reader, writer = os.pipe()
-            ends.append(reader)
-            path = f"/dev/fd/{reader}"
-            opened = os.fdopen(writer, "wb")
-            writers.append(threading.Thread(target=lambda: (opened.write(content), opened.close())))
-        writers[-1].start()
-        return path
-
-    yield make
-    for end in ends:
-        os.close(end)
-    for writer in writers:
-        writer.join(10)
-
 
 LARGE = TEXT.encode() * 2000
 """More than a pipe holds at once."""

@@ -125,7 +125,7 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path, documents: Any) -> None:
 @needs_pipes
 def test_a_pipe_alone_and_one_that_a_glob_finds_are_read(tmp_path: Path) -> None:
     expected = tokenmill.train(texts=[TEXT], num_merges=20)
-    for number, given in enumerate([tmp_path / "pipe0", str(tmp_path / "pip*1")]):
+    for number, given in enumerate([str(tmp_path / "pipe0"), str(tmp_path / "pip*1")]):
         writer = _pipe(tmp_path / f"pipe{number}", TEXT.encode())
         assert tokenmill.train(given, num_merges=20) == expected
         writer.join(60)
