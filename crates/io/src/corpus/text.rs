@@ -1,7 +1,6 @@
 //! Text files: a file is a document, or each of its lines is.
-use std::io::{ErrorKind, Read as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use tokenmill_core::error::{Error, Kind, Result};
 use tokenmill_core::watch::Watch;
@@ -46,9 +45,6 @@ pub struct CorpusReport {
 
 /// Bytes read between two questions to the watch.
 const BLOCK: usize = 1 << 20;
-
-/// How often, at most, the watch looks for signals.
-const SIGNALS_EVERY: Duration = Duration::from_millis(20);
 
 /// Text handed over at a time, a longer document apart.
 const BATCH: usize = 16 << 20;
@@ -146,23 +142,10 @@ impl<'a> Reader<'a> {
 
     fn read(&mut self, source: &mut Source<'_>, path: &Path) -> Result<usize> {
         self.watch.poll()?;
-        loop {
-            match source.read(&mut self.block) {
-                Ok(n) => {
-                    self.report.bytes += n as u64;
-                    return Ok(n);
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {
-                    // By a signal. The watch looks for one this often; a terminal may be silent for ever.
-                    std::thread::sleep(SIGNALS_EVERY);
-                    self.watch.poll()?;
-                }
-                Err(error) => {
-                    self.watch.poll()?; // which may have ended the reading
-                    return Err(Error::from(error).in_file(path));
-                }
-            }
-        }
+        let read = source.read(&mut self.block);
+        let n = read.map_err(|error| Error::from(error).in_file(path))?;
+        self.report.bytes += n as u64;
+        Ok(n)
     }
 
     /// Adds a part of the block to the document that is being read.

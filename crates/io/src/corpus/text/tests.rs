@@ -208,7 +208,8 @@ mod pipes {
         let pipe = pipe(&folder);
         let mut feed = |_: &[&str]| Ok(());
         let watch = Third(AtomicU64::new(0));
-        let stopped = read_files(&[pipe.clone()], Documents::File, Errors::Strict, &mut feed, &watch);
+        let stopped =
+            read_files(std::slice::from_ref(&pipe), Documents::File, Errors::Strict, &mut feed, &watch);
         assert!(matches!(stopped.unwrap_err().kind, Kind::Cancelled));
         // Nobody is left behind: the next reader gets all there is.
         let to = pipe.clone();
