@@ -173,7 +173,7 @@ def test_ctrl_c_is_heard_while_training_waits_for_what_a_pipe_brings(tmp_path: P
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    with path.open("wb") as writer:  # returns when the command has opened its end, and waits for text
+    with path.open("wb"):  # returns when the command has opened its end, and waits for text
         time.sleep(1)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
