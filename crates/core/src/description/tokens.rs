@@ -222,7 +222,7 @@ impl TokenList {
     pub(crate) fn prepare_to_find(&self, ticker: &mut Ticker<'_>) -> Result<()> {
         if self.places.get().is_none() {
             let places = self.try_find_places(ticker)?;
-            self.places.get_or_init(|| places);
+            self.places.get_or_make(|| places);
         }
         Ok(())
     }
