@@ -68,6 +68,7 @@ impl Read for Source<'_> {
 }
 
 /// Opens a pipe in a thread of its own: the system waits for a writer, and signals do not end the wait.
+#[allow(clippy::disallowed_methods)] // without the interpreter lock, and the watch is asked meanwhile
 fn open_pipe(path: &Path, watch: &dyn Watch) -> io::Result<File> {
     let (sender, opened) = channel();
     let name = path.to_owned();
