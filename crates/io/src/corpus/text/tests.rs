@@ -153,6 +153,7 @@ proptest! {
 }
 
 #[cfg(unix)]
+#[allow(clippy::disallowed_methods)] // no interpreter is there that the threads could wait for
 mod pipes {
     use super::*;
     use std::process::Command;
