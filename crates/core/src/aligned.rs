@@ -3,6 +3,8 @@
 //! A stage that only cuts hands on [`Piece`]s of what it was given. One that changes text writes
 //! into a [`Rewritten`], which remembers for every byte of the new text an interval of the
 //! caller's; so any interval of a pretoken projects back, however many stages lie between.
+use tokenmill_kernels::{OutOfMemory, room};
+
 use crate::span::Span;
 
 /// Bytes of the caller's text, counted from where the segment starts.
@@ -55,6 +57,7 @@ impl Origins<'_> {
     /// first byte's interval to the end of its last byte's. An empty range is an empty interval
     /// where its first byte would be: behind the last one, but never behind where the next one
     /// begins, as both may stand for the same.
+    #[inline]
     pub fn span(self, range: Span) -> Span {
         match self {
             Self::Same(at) => Span::new(at + range.start, at + range.end),
@@ -114,7 +117,8 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// A text that a stage has made, kept for the next one.
+/// A text that a stage has made, kept for the next one. Where there is no memory for all of it the rest is left out, and
+/// [`Rewritten::check`] says so: stages write it a character at a time.
 #[derive(Debug, Default, Clone)]
 pub struct Rewritten {
     text: String,
@@ -124,14 +128,44 @@ pub struct Rewritten {
     first: usize,
     behind: Option<u32>,
     tracks: bool,
+    failed: Option<OutOfMemory>,
 }
 
 impl Rewritten {
+    /// Makes room for so many more bytes. False where there is none.
+    #[inline]
+    fn reserve(&mut self, more: usize) -> bool {
+        let has_room = self.text.capacity() - self.text.len() >= more
+            && (!self.tracks || self.each.capacity() - self.each.len() >= more);
+        has_room || self.grow(more)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, more: usize) -> bool {
+        // It is not asked for again and again.
+        if self.failed.is_some() {
+            return false;
+        }
+        let reserved = room::reserve_text(&mut self.text, more)
+            .and_then(|()| if self.tracks { room::reserve(&mut self.each, more) } else { Ok(()) });
+        self.failed = reserved.err();
+        self.failed.is_none()
+    }
+
+    /// Is all of the text there?
+    ///
+    /// # Errors
+    /// Memory that cannot be had.
+    pub fn check(&self) -> Result<(), OutOfMemory> {
+        self.failed.map_or(Ok(()), Err)
+    }
+
     /// Starts a new text made from `from`. What was there is forgotten, its memory kept.
     pub fn start(&mut self, from: Piece<'_>) {
         self.text.clear();
         self.each.clear();
-        self.text.reserve(from.text.len());
+        self.failed = None;
         (self.base, self.first, self.behind, self.tracks) = match from.origins {
             // This is the caller's text itself.
             Origins::Same(0) => (0, from.text.chars().next().map_or(0, char::len_utf8), None, true),
@@ -139,13 +173,14 @@ impl Rewritten {
             Origins::Mapped { base, first, behind, .. } => (base, first, behind, true),
             Origins::Untracked => (0, 0, None, false),
         };
-        if self.tracks {
-            self.each.reserve(from.text.len());
-        }
+        self.reserve(from.text.len());
     }
 
     /// Takes over `range` of the text that this one is made from, each byte with its origin.
     pub fn keep(&mut self, from: Piece<'_>, range: Span) {
+        if !self.reserve(range.len()) {
+            return;
+        }
         self.text.push_str(&from.text[range.start..range.end]);
         if !self.tracks {
             return;
@@ -166,6 +201,9 @@ impl Rewritten {
     /// Puts new text there that stands for `range` of the text that this one is made from: for all
     /// of the bytes that the range stands for.
     pub fn put(&mut self, new: &str, from: Piece<'_>, range: Span) {
+        if !self.reserve(new.len()) {
+            return;
+        }
         self.text.push_str(new);
         if self.tracks {
             let span = from.origins.span(range);

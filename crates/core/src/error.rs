@@ -5,6 +5,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use tokenmill_kernels::OutOfMemory;
+
 /// A result of this library.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -100,6 +102,11 @@ pub enum Kind {
     },
     /// A wrong argument that none of the other kinds names.
     Argument(String),
+    /// Memory that cannot be had, in bytes.
+    Memory {
+        /// How many were asked for.
+        bytes: usize,
+    },
     /// The file system said no.
     Os(std::io::Error),
     /// The caller asked to stop.
@@ -258,6 +265,13 @@ impl From<Kind> for Error {
     }
 }
 
+impl From<OutOfMemory> for Error {
+    #[cold]
+    fn from(OutOfMemory { bytes }: OutOfMemory) -> Self {
+        Kind::Memory { bytes }.into()
+    }
+}
+
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         // A reader that was stopped hands on why.
@@ -408,6 +422,10 @@ impl fmt::Display for Error {
                 write!(f, ": {reason}")
             }
             Kind::Raised { error, .. } => write!(f, "{error}"),
+            Kind::Memory { bytes } => write!(
+                f,
+                "out of memory: {bytes} bytes cannot be had; give it in smaller parts, or raise the limit of the process"
+            ),
             Kind::Os(error) => write!(f, "{error}"),
             Kind::Cancelled => write!(f, "stopped by the caller"),
             Kind::Internal(reason) => write!(f, "a fault of tokenmill, please report it: {reason}"),

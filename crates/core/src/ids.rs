@@ -1,5 +1,7 @@
 //! Token ids and ranks, and the few integer casts that are checked once and for all.
 
+use tokenmill_kernels::{OutOfMemory, room};
+
 /// The number of a token. Ids are below 2^32 - 1 and may have holes between them.
 pub type TokenId = u32;
 
@@ -14,8 +16,11 @@ pub const NO_RANK: Rank = u32::MAX;
 
 /// An empty row with room for the ids of so many bytes. In hardly any script it is too small, and what is never
 /// written to takes hardly any memory.
-pub fn row_for(bytes: usize) -> Vec<TokenId> {
-    Vec::with_capacity(bytes / 2 + 8)
+///
+/// # Errors
+/// Where there is no memory for it.
+pub fn row_for(bytes: usize) -> Result<Vec<TokenId>, OutOfMemory> {
+    room::vec(bytes / 2 + 8)
 }
 
 /// A length or count as `u32`, where construction has bounded it.

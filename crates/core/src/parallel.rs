@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use tokenmill_kernels::room;
+
 use crate::error::{Error, Kind, Result};
 use crate::watch::{Watch, cancelled};
 
@@ -50,6 +52,7 @@ pub fn run<T: Send>(
     watch: &dyn Watch,
     work: impl Fn(usize, &dyn Watch) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
+    // They take no memory.
     let mut states = vec![(); threads.min(units).max(1)];
     run_with(units, &mut states, watch, |unit, (), watch| work(unit, watch))
 }
@@ -66,7 +69,7 @@ pub fn run_with<S: Send, T: Send>(
     watch: &dyn Watch,
     work: impl Fn(usize, &mut S, &dyn Watch) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    let job = Job::new(units, states.len(), work);
+    let job = Job::new(units, states.len(), work)?;
     let Some((own, others)) = states.split_first_mut() else {
         return Err(Error::internal("work without a thread to do it"));
     };
@@ -110,7 +113,8 @@ pub fn run_with<S: Send, T: Send>(
     if let Some(error) = interrupted {
         return Err(error);
     }
-    let mut results: Vec<Option<T>> = (0..units).map(|_| None).collect();
+    let mut results: Vec<Option<T>> = room::vec(units)?;
+    results.resize_with(units, || None);
     let mut failed: Option<(usize, Error)> = None;
     for outcome in outcomes {
         for (unit, result) in outcome.done {
@@ -122,13 +126,11 @@ pub fn run_with<S: Send, T: Send>(
             failed = Some((unit, error));
         }
     }
-    match failed {
-        Some((_, error)) => Err(error),
-        None => results
-            .into_iter()
-            .collect::<Option<Vec<T>>>()
-            .ok_or_else(|| Error::internal("a unit was not done")),
+    if let Some((_, error)) = failed {
+        return Err(error);
     }
+    let not_done = || Error::internal("a unit was not done");
+    room::collect(results.into_iter().map(|result| result.ok_or_else(not_done)))
 }
 
 /// The units of one call.
@@ -152,10 +154,11 @@ struct Outcome<T> {
 }
 
 impl<F> Job<F> {
-    fn new(units: usize, threads: usize, work: F) -> Self {
-        let is_taken = (0..units).map(|_| AtomicBool::new(false)).collect();
+    fn new(units: usize, threads: usize, work: F) -> Result<Self> {
+        let mut is_taken = room::vec(units)?;
+        is_taken.resize_with(units, || AtomicBool::new(false));
         let stop_at = AtomicUsize::new(usize::MAX);
-        Self { threads, is_taken, first: AtomicUsize::new(0), stop_at, work }
+        Ok(Self { threads, is_taken, first: AtomicUsize::new(0), stop_at, work })
     }
 
     /// A unit for this thread: that of its turn, unless it is far ahead or done with these; then the first that is left.
@@ -189,8 +192,10 @@ impl<F> Job<F> {
         let mut turn = number;
         while let Some(unit) = self.take(&mut turn) {
             member.unit.store(unit + 1, Relaxed);
-            match (self.work)(unit, state, member) {
-                Ok(result) => outcome.done.push((unit, result)),
+            let done = (self.work)(unit, state, member)
+                .and_then(|result| Ok(room::push(&mut outcome.done, (unit, result))?));
+            match done {
+                Ok(()) => {}
                 Err(error) => {
                     // The caller's wish to stop has left a 0 there and comes before all else.
                     let is_interrupt = matches!(error.kind, Kind::Raised { is_interrupt: true, .. });
@@ -257,7 +262,7 @@ mod tests {
 
     #[test]
     fn each_thread_has_its_turns() {
-        let job = Job::new(100, 3, ());
+        let job = Job::new(100, 3, ()).unwrap();
         let mut turns = [0, 1, 2];
         for unit in 0..100 {
             assert_eq!(job.take(&mut turns[unit % 3]), Some(unit));
@@ -267,7 +272,7 @@ mod tests {
 
     #[test]
     fn one_that_falls_behind_loses_units_and_none_is_left() {
-        let job = Job::new(100, 2, ());
+        let job = Job::new(100, 2, ()).unwrap();
         let (mut fast, mut slow) = (0, 1);
         let mut taken = [false; 100];
         for step in 0..100 {
@@ -281,7 +286,7 @@ mod tests {
 
     #[test]
     fn behind_a_failure_nothing_is_begun_and_before_it_everything() {
-        let job = Job::new(100, 2, ());
+        let job = Job::new(100, 2, ()).unwrap();
         let (mut one, mut other) = (0, 1);
         assert_eq!([job.take(&mut one), job.take(&mut one), job.take(&mut one)], [Some(0), Some(2), Some(4)]);
         job.stop_at.store(4, Relaxed);
@@ -308,7 +313,8 @@ mod tests {
         let job = Job::new(20, 3, |unit: usize, (): &mut (), _: &dyn Watch| match unit % 4 {
             3 => Err(Error::argument(format!("unit {unit}"))),
             _ => Ok(()),
-        });
+        })
+        .unwrap();
         let member = Member { job: &job, watch: None, unit: AtomicUsize::new(0) };
         let outcome = job.work(1, &mut (), &member);
         let (unit, error) = outcome.failed.unwrap();

@@ -9,6 +9,7 @@ use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::pages;
+use crate::room::{self, OutOfMemory};
 
 /// Rows 0, 1, 2, ... behind what a vector holds already.
 pub struct InOrder {
@@ -107,7 +108,10 @@ impl InOrder {
     }
 
     /// The vector with all rows up to the first that was not put.
-    pub fn finish(mut self) -> Vec<u32> {
+    ///
+    /// # Errors
+    /// Where there is no memory for the rows that the vector had no room for.
+    pub fn finish(mut self) -> Result<Vec<u32>, OutOfMemory> {
         let turns = self.turns.get_mut().unwrap_or_else(PoisonError::into_inner);
         let (length, beyond) = (turns.length, std::mem::take(&mut turns.beyond));
         let start = std::mem::replace(&mut self.start, NonNull::dangling());
@@ -116,11 +120,11 @@ impl InOrder {
         // up to the length were written: by that vector, or by calls of `put`, which have returned, as this is the only
         // reference.
         let mut vec = unsafe { Vec::from_raw_parts(start.as_ptr(), length, capacity) };
-        vec.reserve_exact(beyond.iter().map(Vec::len).sum());
+        room::reserve(&mut vec, beyond.iter().map(Vec::len).sum())?;
         for row in beyond {
             vec.extend_from_slice(&row);
         }
-        vec
+        Ok(vec)
     }
 }
 
@@ -173,7 +177,7 @@ mod tests {
                 row.extend_from_slice(&rows[number]);
                 all.put(number, row);
             }
-            prop_assert_eq!(all.finish(), joined(&rows));
+            prop_assert_eq!(all.finish().unwrap(), joined(&rows));
         }
     }
 
@@ -195,7 +199,7 @@ mod tests {
                     });
                 }
             });
-            assert_eq!(all.finish(), joined(&rows));
+            assert_eq!(all.finish().unwrap(), joined(&rows));
         }
     }
 
@@ -206,7 +210,7 @@ mod tests {
         all.put(0, vec![5; 3]);
         all.put(3, vec![2]);
         assert_eq!(format!("{all:?}"), "InOrder { length: 5, next: 2 }");
-        assert_eq!(all.finish(), [7, 5, 5, 5, 1]);
+        assert_eq!(all.finish().unwrap(), [7, 5, 5, 5, 1]);
         drop(begin(10));
     }
 }

@@ -10,6 +10,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use crate::room::{self, OutOfMemory};
+
 /// What large pages are here, where there are any.
 const LARGE_PAGE: usize = 2 << 20;
 
@@ -49,13 +51,17 @@ fn bring_part(start: usize, size: usize) -> bool {
 }
 
 /// Puts items behind those of a vector, and brings the pages that come next when it comes to new ones.
+///
+/// # Errors
+/// Where there is no memory for them; the vector is as it was.
 #[inline]
-pub fn extend<T: Copy>(vec: &mut Vec<T>, items: &[T]) {
-    vec.extend_from_slice(items);
+pub fn extend<T: Copy>(vec: &mut Vec<T>, items: &[T]) -> Result<(), OutOfMemory> {
+    room::extend(vec, items)?;
     let end = vec.as_ptr().addr() + size_of_val(vec.as_slice());
     if end % PART < size_of_val(items) {
         bring_next(vec);
     }
+    Ok(())
 }
 
 #[cold]
@@ -76,13 +82,16 @@ pub fn zeros(memory: &mut [MaybeUninit<u8>]) -> &mut [u8] {
     unsafe { &mut *(std::ptr::from_mut(memory) as *mut [u8]) }
 }
 
-/// So many zeros.
-pub fn zeroed(count: usize) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(count);
+/// Puts so many zeros behind the bytes of a vector.
+///
+/// # Errors
+/// Where there is no memory for them; the vector is as it was.
+pub fn extend_zeros(bytes: &mut Vec<u8>, count: usize) -> Result<(), OutOfMemory> {
+    room::reserve(bytes, count)?;
     zeros(&mut bytes.spare_capacity_mut()[..count]);
-    // SAFETY: there is room for so many, and all of them were written.
-    unsafe { bytes.set_len(count) };
-    bytes
+    // SAFETY: there is room for so many more, and all of them were written.
+    unsafe { bytes.set_len(bytes.len() + count) };
+    Ok(())
 }
 
 /// Items that stay as many as they are. Whole large pages of them stand in large pages, where the system has them:
@@ -103,19 +112,20 @@ impl<T: Copy> Table<T> {
     /// # Panics
     /// Where they would take more than half of all addresses.
     pub fn filled(item: T, count: usize) -> Self {
-        Self::made(count, |places, _| {
+        let made = Self::made(count, |places, _| {
             places.fill(MaybeUninit::new(item));
-        })
+        });
+        made.unwrap_or_else(|_| Self::cannot_be_had(count))
     }
 
     /// A table that `write` writes a part at a time, all of it; it is told whether a part is zeros as yet, in pages that have
     /// come.
-    fn made(count: usize, write: impl Fn(&mut [MaybeUninit<T>], bool)) -> Self {
+    fn made(count: usize, write: impl Fn(&mut [MaybeUninit<T>], bool)) -> Result<Self, OutOfMemory> {
         let Some(layout) = Self::layout(count) else {
-            return Self { items: NonNull::dangling(), len: count };
+            return Ok(Self { items: NonNull::dangling(), len: count });
         };
         let Some(items) = allocate(layout).map(NonNull::cast::<T>) else {
-            std::alloc::handle_alloc_error(layout)
+            return Err(OutOfMemory::items::<T>(count));
         };
         // SAFETY: the allocation has room for `count` items, is aligned for them, and nobody else's; that they are not
         // initialised is said.
@@ -125,7 +135,15 @@ impl<T: Copy> Table<T> {
         for places in places.chunks_mut((PART / size_of::<T>().max(1)).max(1)) {
             large.write(places, |places, have_come| write(places, have_come && is_mapped(layout)));
         }
-        Self { items, len: count }
+        Ok(Self { items, len: count })
+    }
+
+    /// There is no memory for a table of what does not depend on the input of a call.
+    fn cannot_be_had(count: usize) -> Self {
+        match Self::layout(count) {
+            Some(layout) => std::alloc::handle_alloc_error(layout),
+            None => Self { items: NonNull::dangling(), len: count },
+        }
     }
 }
 
@@ -141,6 +159,17 @@ impl<T: Zero> Table<T> {
     /// # Panics
     /// As [`Self::filled`].
     pub fn zeros(count: usize) -> Self {
+        Self::try_zeros(count).unwrap_or_else(|_| Self::cannot_be_had(count))
+    }
+
+    /// As [`Self::zeros`].
+    ///
+    /// # Errors
+    /// Where there is no memory for them.
+    ///
+    /// # Panics
+    /// As [`Self::filled`].
+    pub fn try_zeros(count: usize) -> Result<Self, OutOfMemory> {
         Self::made(count, |places, are_zeros| {
             if !are_zeros {
                 places.fill(MaybeUninit::zeroed());
@@ -419,13 +448,13 @@ mod tests {
             let mut want: Vec<u32> = Vec::new();
             while want.len() < 1 << 18 {
                 let items: Vec<u32> = (want.len() as u32..).take(step).collect();
-                extend(&mut vec, &items);
+                extend(&mut vec, &items).unwrap();
                 want.extend(&items);
             }
             assert!(vec == want, "{room} {step}");
         }
         let mut nothing = vec![(); 3];
-        extend(&mut nothing, &[(); 1 << 20]);
+        extend(&mut nothing, &[(); 1 << 20]).unwrap();
         assert_eq!(nothing.len(), 3 + (1 << 20));
     }
 
@@ -436,8 +465,13 @@ mod tests {
         assert!(zeros_of(zeros) && zeros_of(&mut rest[..9]) && zeros_of(&mut []));
         // SAFETY: all of them were written.
         assert!(rest[9..].iter().all(|byte| unsafe { byte.assume_init() } == 7));
-        assert_eq!(zeroed(1 << 20), vec![0; 1 << 20]);
-        assert!(zeroed(0).is_empty());
+        let mut bytes = vec![7; 3];
+        extend_zeros(&mut bytes, 1 << 20).unwrap();
+        extend_zeros(&mut bytes, 0).unwrap();
+        assert!(
+            bytes.len() == 3 + (1 << 20) && bytes[..3] == [7; 3] && bytes[3..].iter().all(|&byte| byte == 0)
+        );
+        assert!(extend_zeros(&mut bytes, isize::MAX as usize).is_err() && bytes.len() == 3 + (1 << 20));
     }
 
     fn zeros_of(memory: &mut [MaybeUninit<u8>]) -> bool {

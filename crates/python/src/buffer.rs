@@ -1,6 +1,9 @@
 //! The only unsafe code of the binding: the code units of Python strings read and written where
-//! they lie, [lists of ids](lists) filled and read item by item, columns of strings taken over.
+//! they lie, [lists of ids](lists) filled and read item by item, columns of strings taken over;
+//! [objects] and [copies](numbers) made where there may be no memory for them.
 mod lists;
+mod numbers;
+pub(crate) mod objects;
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -14,12 +17,13 @@ use pyo3::types::{PyCapsule, PyString};
 use tokenmill_core::engine::CodeUnits;
 use tokenmill_core::error::{Error, Result};
 use tokenmill_kernels::{Ahead, CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
-use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, StringColumn, pages};
+use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, OutOfMemory, StringColumn, pages, room};
 
 use crate::convert::wrong_type;
-use crate::errors::raise;
+use crate::errors::{out_of_memory, raise};
 
 pub(crate) use self::lists::{ids_in_list, list_of_ids, lists_of_ids};
+pub(crate) use self::numbers::numbers;
 
 /// What to do with surrogates, which have no UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,12 +104,11 @@ pub(crate) fn wide_units<'a>(
 }
 
 impl WideUnits<'_> {
-    /// All that can be read of them, and which of its characters are joined surrogate pairs.
-    pub(crate) fn text(&self) -> (String, Vec<usize>) {
+    /// All of them, and which of the characters are joined surrogate pairs.
+    pub(crate) fn text(&self) -> Result<(String, Vec<usize>)> {
         let (mut text, mut pairs) = (String::new(), Vec::new());
-        // What is refused ends it.
-        let _ = self.append_telling(0..self.len(), &mut text, &mut pairs);
-        (text, pairs)
+        self.append_telling(0..self.len(), &mut text, &mut pairs)?;
+        Ok((text, pairs))
     }
 
     fn append_telling(
@@ -119,7 +122,7 @@ impl WideUnits<'_> {
             Units::One(units) => append(units, &mut at, end, self.surrogates, text, pairs),
             Units::Two(units) => append(units, &mut at, end, self.surrogates, text, pairs),
             Units::Four(units) => append(units, &mut at, end, self.surrogates, text, pairs),
-        };
+        }?;
         if all { Ok(at) } else { Err(Error::argument("the text has a surrogate")) }
     }
 }
@@ -161,7 +164,7 @@ impl CodeUnits for WideUnits<'_> {
 const SLICE: usize = 1 << 22;
 
 fn transcode<U: CodeUnit>(py: Python<'_>, units: &[U], surrogates: Surrogates) -> PyResult<Utf8<'static>> {
-    let mut text = String::with_capacity(guess_length(units));
+    let mut text = room::string(guess_length(units)).map_err(out_of_memory)?;
     let mut pairs = Vec::new();
     let mut at = 0;
     while at < units.len() {
@@ -169,7 +172,7 @@ fn transcode<U: CodeUnit>(py: Python<'_>, units: &[U], surrogates: Surrogates) -
             py.check_signals()?;
         }
         let end = units.len().min(at + SLICE);
-        if !append(units, &mut at, end, surrogates, &mut text, &mut pairs) {
+        if !append(units, &mut at, end, surrogates, &mut text, &mut pairs).map_err(out_of_memory)? {
             return Ok(Utf8::Refused(at));
         }
     }
@@ -185,17 +188,20 @@ fn append<U: CodeUnit>(
     surrogates: Surrogates,
     text: &mut String,
     pairs: &mut Vec<usize>,
-) -> bool {
+) -> std::result::Result<bool, OutOfMemory> {
     while *at < end {
-        *at += append_code_units(text, &units[*at..end]);
+        *at += append_code_units(text, &units[*at..end])?;
         let Some(&surrogate) = units[..end].get(*at) else { break };
         if surrogates == Surrogates::Refuse {
-            return false;
+            return Ok(false);
         }
+        // For a character.
+        room::reserve_text(text, char::MAX.len_utf8())?;
         let low = units.get(*at + 1).map(|&low| low.into()).filter(|low| (0xdc00..0xe000).contains(low));
         if let (high @ 0xd800..0xdc00, Some(low)) = (surrogate.into(), low) {
             // Each pair before this one was two units and is one character.
-            pairs.push(*at - pairs.len());
+            let before = *at - pairs.len();
+            room::push(pairs, before)?;
             let joined = 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00);
             text.push(char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER));
             *at += 2;
@@ -204,7 +210,7 @@ fn append<U: CodeUnit>(
             *at += 1;
         }
     }
-    true
+    Ok(true)
 }
 
 /// A new string, of text that is known to be UTF-8.

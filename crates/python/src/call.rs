@@ -4,11 +4,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use tokenmill_core::engine::{CodeUnits, Engine, Source, Special, Text};
 use tokenmill_core::error::{Error, Result};
+use tokenmill_core::room;
 use tokenmill_core::watch::Watch;
 use tokenmill_kernels::StringColumn;
 
 use crate::buffer::{Surrogates, WideUnits, column_error, string_column, wide_units};
 use crate::convert::{self, Given, look};
+use crate::errors::out_of_memory;
+use crate::output::gather;
 use crate::text::PyText;
 use crate::watch::run;
 
@@ -109,8 +112,11 @@ impl<'a> Row<'a> {
         match self {
             Self::Read(text) => text.locate(error),
             Self::Unread(units) => {
-                let (text, pairs) = units.text();
-                PyText::Str { text: text.into(), pairs }.locate(error)
+                // Where it cannot be read the place stays one in its UTF-8.
+                match units.text() {
+                    Ok((text, pairs)) => PyText::Str { text: text.into(), pairs }.locate(error),
+                    Err(_) => error,
+                }
             }
         }
     }
@@ -120,9 +126,9 @@ impl Texts<'_> {
     /// A text for each row; none for a null.
     fn rows(&self, py: Python<'_>) -> PyResult<Vec<Option<Source<'_>>>> {
         match self {
-            Self::Objects(texts) => Ok(texts.iter().map(|text| Some(text.source())).collect()),
+            Self::Objects(texts) => gather(texts.iter().map(|text| Ok(Some(text.source())))),
             Self::Column(column) => {
-                let mut rows = Vec::with_capacity(column.len());
+                let mut rows = room::vec(column.len()).map_err(out_of_memory)?;
                 for row in 0..column.len() {
                     look(py, row)?;
                     let bytes =
@@ -167,8 +173,8 @@ pub(crate) fn with_texts<T: Send>(
         py.detach(|| drop(column));
         return result;
     }
-    let objects = convert::items(texts, "texts", "an iterable of texts")?.collect::<PyResult<Vec<_>>>()?;
-    let mut read = Vec::with_capacity(objects.len());
+    let objects = gather(convert::items(texts, "texts", "an iterable of texts")?)?;
+    let mut read = room::vec(objects.len()).map_err(out_of_memory)?;
     for (row, object) in objects.iter().enumerate() {
         look(py, row)?;
         read.push(Row::new(object, options.surrogates, row)?);
@@ -189,6 +195,6 @@ fn with_read<T: Send>(
     let result =
         run(py, size, |watch| work(&rows, special, *threads, watch).map_err(|error| texts.locate(error)))?;
     let may_be_null = matches!(texts, Texts::Column(_));
-    let nulls = may_be_null.then(|| rows.iter().map(Option::is_none).collect());
+    let nulls = may_be_null.then(|| gather(rows.iter().map(|row| Ok(row.is_none())))).transpose()?;
     Ok(OfTexts { result, nulls })
 }

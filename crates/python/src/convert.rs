@@ -10,11 +10,13 @@ use tokenmill_core::engine::{DecodeOptions, Special, Undefined};
 use tokenmill_core::error::{Error, Kind};
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known;
+use tokenmill_core::room;
 use tokenmill_io::Format;
 use tokenmill_kernels::MadeOnce;
 
-use crate::buffer::{Surrogates, ids_in_list};
-use crate::errors::raise;
+use crate::buffer::{Surrogates, ids_in_list, numbers};
+use crate::errors::{out_of_memory, raise};
+use crate::output::gather;
 
 /// An argument as it was given, or nothing where its default holds. What is wrong with it is said
 /// here, once and in our words, and not by the conversion of arguments.
@@ -62,7 +64,7 @@ pub(crate) fn sequence<'py>(
     }
     let py = argument.py();
     let item = |(i, item): (usize, PyResult<Bound<'py, PyAny>>)| look(py, i).and(item);
-    argument.try_iter()?.enumerate().map(item).collect()
+    gather(argument.try_iter()?.enumerate().map(item))
 }
 
 /// A `str`.
@@ -88,9 +90,8 @@ pub(crate) fn special(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Special> 
     }
     let expected = "\"text\", \"parse\", \"raise\" or a set of str";
     let literals = items(argument, "special", expected)?
-        .map(|item| string(&item?, || "each literal of special".to_owned()))
-        .collect::<PyResult<Vec<_>>>()?;
-    Ok(Special::Only(literals))
+        .map(|item| string(&item?, || "each literal of special".to_owned()));
+    Ok(Special::Only(gather(literals)?))
 }
 
 /// Signals are looked for after so many ids were read: some milliseconds of work.
@@ -232,7 +233,7 @@ pub(crate) fn special_tokens(
         look(argument.py(), i)?;
         Ok((string(&item?, || format!("special_tokens[{i}]"))?, None))
     };
-    argument.try_iter()?.enumerate().map(literal).collect()
+    gather(argument.try_iter()?.enumerate().map(literal))
 }
 
 /// One id; what is a number but no id is a vocabulary error.
@@ -311,7 +312,7 @@ pub(crate) fn ids(object: &Bound<'_, PyAny>, row: Option<usize>) -> PyResult<Vec
         let reason = format!("{name} must be a sequence of integers, not one; for one id write [{id}]");
         return Err(PyTypeError::new_err(reason));
     }
-    items(object, &name, "a sequence of integers")?.enumerate().map(id).collect()
+    gather(items(object, &name, "a sequence of integers")?.enumerate().map(id))
 }
 
 /// Rows of ids, one behind the other.
@@ -339,8 +340,9 @@ pub(crate) fn rows_of_ids(batch: &Bound<'_, PyAny>) -> PyResult<Rows> {
     }
     let mut rows = Rows { ids: Vec::new(), ends: Vec::new() };
     for (i, row) in items(batch, "batch", "an iterable of rows of ids")?.enumerate() {
-        rows.ids.extend(ids(&row?, Some(i))?);
-        rows.ends.push(rows.ids.len());
+        let row = ids(&row?, Some(i))?;
+        room::extend(&mut rows.ids, &row).map_err(out_of_memory)?;
+        room::push(&mut rows.ends, rows.ids.len()).map_err(out_of_memory)?;
     }
     Ok(rows)
 }
@@ -358,9 +360,9 @@ fn rows_of_ragged(batch: &Bound<'_, PyAny>) -> PyResult<Option<Rows>> {
         return Ok(None);
     }
     let ids = ids(&batch.getattr("ids")?, None)?;
-    let row_offsets = PyBuffer::<i64>::get(&batch.getattr("row_offsets")?)?.to_vec(py)?;
-    let ends = row_offsets.iter().skip(1).map(|&end| usize::try_from(end));
-    Ok(Some(Rows { ids, ends: ends.collect::<Result<_, _>>()? }))
+    let row_offsets = numbers(py, &PyBuffer::<i64>::get(&batch.getattr("row_offsets")?)?)?;
+    let ends = row_offsets.iter().skip(1).map(|&end| Ok(usize::try_from(end)?));
+    Ok(Some(Rows { ids, ends: gather(ends)? }))
 }
 
 /// The items of anything that yields them.
@@ -411,18 +413,28 @@ fn ids_of_type<T>(
     row: Option<usize>,
 ) -> Option<PyResult<Vec<TokenId>>>
 where
-    T: Element + Copy + Into<i128>,
+    T: Element + Copy + Default + Into<i128>,
     TokenId: TryFrom<T>,
 {
     let buffer = buffer.as_typed::<T>().ok()?;
-    Some(buffer.to_vec(py).and_then(|values| {
+    Some(numbers(py, buffer).and_then(|values| {
         let id = |value| TokenId::try_from(value).ok();
         // Without a way out of the loop many are converted at once; of `u32` nothing is left to do.
         let all_fit = values.iter().fold(true, |all_fit, &value| all_fit & id(value).is_some());
         let unfit = if all_fit { None } else { values.iter().position(|&value| id(value).is_none()) };
         match unfit {
             Some(at) => Err(no_id(py, values[at].into(), Some(at), row)),
-            None => Ok(values.into_iter().map(|value| id(value).unwrap_or_default()).collect()),
+            None => converted(values, |value| id(value).unwrap_or_default()),
         }
     }))
+}
+
+/// The ids of numbers, in their memory where they are as wide.
+fn converted<T: Copy>(values: Vec<T>, id: impl Fn(T) -> TokenId) -> PyResult<Vec<TokenId>> {
+    if size_of::<T>() == size_of::<TokenId>() && align_of::<T>() == align_of::<TokenId>() {
+        return Ok(values.into_iter().map(id).collect());
+    }
+    let mut ids = room::vec(values.len()).map_err(out_of_memory)?;
+    ids.extend(values.into_iter().map(id));
+    Ok(ids)
 }

@@ -10,7 +10,7 @@ use tokenmill_core::error::Result;
 use tokenmill_core::postprocess::{Pad, Part, Windows};
 
 use crate::convert;
-use crate::output;
+use crate::output::{self, Item};
 
 /// Ids with the part of the text that each stands for.
 ///
@@ -34,7 +34,7 @@ impl PartialEq for Encoding {
         ours.parts == theirs.parts
             && self.overflowing == other.overflowing
             && ours.sequences == theirs.sequences
-            && (Arc::ptr_eq(&self.engine, &other.engine) || self.tokens_of(true) == other.tokens_of(true))
+            && (Arc::ptr_eq(&self.engine, &other.engine) || self.tokens_of(true).eq(other.tokens_of(true)))
     }
 }
 
@@ -67,36 +67,40 @@ impl Encoding {
     }
 
     /// Every token; where `surfaces`, what is not spelled as its token is as the text has it.
-    fn tokens_of(&self, surfaces: bool) -> Vec<String> {
-        let vocabulary = self.engine.vocabulary();
-        let ordinary = |id| vocabulary.written(id).unwrap_or_default();
-        let mut written = Vec::with_capacity(self.length());
-        for part in &self.arranged.parts {
-            match *part {
-                Part::Tokens { second, range, .. } => {
-                    let encoding = &self.arranged.sequences[usize::from(second)].encoding;
-                    let start = written.len();
-                    written.extend(encoding.ids[range.start..range.end].iter().map(|&id| ordinary(id)));
-                    if surfaces {
-                        let first = encoding.surfaces.partition_point(|(index, _)| *index < range.start);
-                        let here =
-                            encoding.surfaces[first..].iter().take_while(|(index, _)| *index < range.end);
-                        for (index, surface) in here {
-                            written[start + index - range.start].clone_from(surface);
-                        }
-                    }
-                }
-                Part::Special { id, .. } => {
-                    let named = self.engine.post_processors().written(id).map(str::to_owned);
-                    written.push(named.unwrap_or_else(|| ordinary(id)));
-                }
-                Part::Padding { count, id, .. } => {
-                    let named = self.pad_token.as_deref().map_or_else(|| ordinary(id), str::to_owned);
-                    written.extend(std::iter::repeat_n(named, count));
-                }
+    fn tokens_of(&self, surfaces: bool) -> impl Iterator<Item = String> {
+        let token = move |part, place| self.token(part, place, surfaces);
+        self.arranged.parts.iter().flat_map(move |part| (0..part.len()).map(move |place| token(part, place)))
+    }
+
+    /// The token at a place of a part.
+    fn token(&self, part: &Part, place: usize, surfaces: bool) -> String {
+        let ordinary = |id| self.engine.vocabulary().written(id).unwrap_or_default();
+        match *part {
+            Part::Tokens { second, range, .. } => {
+                let encoding = &self.arranged.sequences[usize::from(second)].encoding;
+                let at = range.start + place;
+                let surface = || {
+                    let found = encoding.surfaces.binary_search_by_key(&at, |(index, _)| *index).ok()?;
+                    Some(encoding.surfaces[found].1.clone())
+                };
+                let surface = if surfaces { surface() } else { None };
+                surface.unwrap_or_else(|| ordinary(encoding.ids[at]))
             }
+            Part::Special { id, .. } => {
+                let named = self.engine.post_processors().written(id).map(str::to_owned);
+                named.unwrap_or_else(|| ordinary(id))
+            }
+            Part::Padding { id, .. } => self.pad_token.as_deref().map_or_else(|| ordinary(id), str::to_owned),
         }
-        written
+    }
+
+    /// A list with an item for each id.
+    fn list<'py, T: Item<'py>>(
+        &self,
+        py: Python<'py>,
+        items: impl Iterator<Item = T>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        output::list_of(py, self.length(), items)
     }
 }
 
@@ -110,65 +114,64 @@ impl Encoding {
     /// The ids.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        output::list(py, self.arranged.ids())
+        self.list(py, self.arranged.ids())
     }
 
     /// The tokens in the written form of their format (`Ġworld`).
     #[getter]
     fn tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        output::list(py, self.tokens_of(false))
+        self.list(py, self.tokens_of(false))
     }
 
     /// The tokens, but with added tokens and what is unknown to a Unigram model as the normalized text
     /// has them: what the tokenizers library calls tokens.
     #[getter]
     fn surface_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        output::list(py, self.tokens_of(true))
+        self.list(py, self.tokens_of(true))
     }
 
     /// `(start, end)` in characters.
     #[getter]
     fn offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        output::list(py, self.arranged.offsets())
+        self.list(py, self.arranged.offsets())
     }
 
     /// `(start, end)` in bytes.
     #[getter]
     fn byte_offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let spans = self.arranged.byte_offsets();
-        output::list(py, spans.iter().map(|span| (span.start, span.end)))
+        self.list(py, self.arranged.byte_offsets().map(|span| (span.start, span.end)))
     }
 
     /// The type of each id, as the file's post-processor has it; without one, 1 for those of the
     /// second sequence.
     #[getter]
     fn type_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        output::list(py, self.arranged.type_ids())
+        self.list(py, self.arranged.type_ids())
     }
 
     /// 0 for padding, 1 for everything else.
     #[getter]
     fn attention_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        output::list(py, self.arranged.attention_mask())
+        self.list(py, self.arranged.attention_mask())
     }
 
     /// 1 for what was added to the text, padding too, 0 for everything else.
     #[getter]
     fn special_tokens_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        output::list(py, self.arranged.special_tokens_mask())
+        self.list(py, self.arranged.special_tokens_mask())
     }
 
     /// The number of the pretoken in its sequence (an added token in the text is one), or of the
     /// word that was given; None for what was added.
     #[getter]
     fn word_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        output::list(py, self.arranged.word_ids())
+        self.list(py, self.arranged.word_ids())
     }
 
     /// 0 for ids of the text, 1 for those of its pair, None for what was added.
     #[getter]
     fn sequence_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        output::list(py, self.arranged.sequence_ids())
+        self.list(py, self.arranged.sequence_ids())
     }
 
     /// How many texts: two with a pair.

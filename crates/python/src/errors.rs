@@ -1,9 +1,10 @@
 //! Errors of the core as the Python classes of `tokenmill.errors`, found by name when they are
 //! raised.
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tokenmill_core::error::{Error, Kind, Place};
+use tokenmill_kernels::OutOfMemory;
 
 use crate::hooks::Raised;
 
@@ -71,6 +72,10 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
         }
         Kind::Argument(_) => return Ok(PyValueError::new_err(message)),
         Kind::Cancelled => return Ok(PyKeyboardInterrupt::new_err(message)),
+        Kind::Memory { .. } => return Ok(PyMemoryError::new_err(message)),
+        Kind::Os(error) if error.kind() == std::io::ErrorKind::OutOfMemory => {
+            return Ok(PyMemoryError::new_err(message));
+        }
         Kind::Os(error) => {
             // With errno and file name Python picks the subclass: FileNotFoundError and so on.
             return Ok(match (error.raw_os_error(), path) {
@@ -89,6 +94,12 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
     };
     let class = py.import("tokenmill.errors")?.getattr(class)?;
     Ok(PyErr::from_value(class.call((message,), Some(&facts))?))
+}
+
+/// The exception of memory that cannot be had.
+#[cold]
+pub(crate) fn out_of_memory(error: OutOfMemory) -> PyErr {
+    PyMemoryError::new_err(Error::from(error).to_string())
 }
 
 /// The error of a Unicode codec with the row of a batch behind its reason.

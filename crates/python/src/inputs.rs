@@ -1,6 +1,7 @@
 //! A batch as the tokenizers library takes it, with its settings for cutting and padding.
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use tokenmill_core::description::{Padding, PaddingLength, Side, Truncation, TruncationStrategy};
 use tokenmill_core::error::Error;
 use tokenmill_core::ids::TokenId;
@@ -9,6 +10,7 @@ use crate::buffer::Surrogates;
 use crate::convert::{self, Given};
 use crate::encoding::Encoding;
 use crate::errors::raise;
+use crate::output::{gather, list_of};
 use crate::sequences::{How, Sample};
 use crate::tokenizer::Tokenizer;
 
@@ -111,16 +113,18 @@ impl TryFrom<Fill> for Padding {
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn encode_inputs<'py>(
     tokenizer: &Bound<'py, Tokenizer>,
-    texts: Vec<Bound<'py, PyAny>>,
-    pairs: Option<Vec<Bound<'py, PyAny>>>,
+    texts: &Bound<'py, PyAny>,
+    pairs: Option<&Bound<'py, PyAny>>,
     add_special_tokens: bool,
     is_pretokenized: bool,
     special: &Bound<'py, PyAny>,
     truncation: Option<Cut>,
     padding: Option<Fill>,
     num_threads: Given<'py>,
-) -> PyResult<Vec<Encoding>> {
+) -> PyResult<Bound<'py, PyList>> {
     let py = tokenizer.py();
+    let (texts, pairs) =
+        (gather(texts.try_iter()?)?, pairs.map(|pairs| gather(pairs.try_iter()?)).transpose()?);
     let padding: Option<Padding> = padding.map(TryInto::try_into).transpose()?;
     let how = How {
         engine: tokenizer.get().engine(),
@@ -136,10 +140,10 @@ pub(crate) fn encode_inputs<'py>(
     }
     let pair_of = |i: usize| pairs.as_ref().map(|pairs| &pairs[i]).filter(|pair| !pair.is_none());
     let sample = |(i, text)| Sample::new(text, pair_of(i), is_pretokenized);
-    let samples = texts.iter().enumerate().map(sample).collect::<PyResult<Vec<_>>>()?;
+    let samples = gather(texts.iter().enumerate().map(sample))?;
     let mut encodings = how.encode(py, &samples, threads)?;
     if let Some(padding) = padding {
         Encoding::pad(&mut encodings, &padding).map_err(|error| raise(py, error))?;
     }
-    Ok(encodings)
+    list_of(py, encodings.len(), encodings.into_iter())
 }

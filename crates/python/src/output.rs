@@ -1,44 +1,94 @@
 //! Ids and text for Python: lists, arrays, strings.
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString};
+use pyo3::types::{PyList, PyString};
+use tokenmill_core::engine::DecodedRows;
 use tokenmill_core::ids::TokenId;
+use tokenmill_core::room;
 
-use crate::buffer::string;
+use crate::buffer::{objects, string};
 use crate::convert::wrong_type;
-use crate::errors::in_row;
+use crate::encoding::Encoding;
+use crate::errors::{in_row, out_of_memory};
 use crate::late;
 
-/// Signals are looked for after so many objects were made: some milliseconds of work.
-const SLICE: usize = 1 << 16;
-
-/// An item on its way into a list; every so often one looks for Ctrl-C.
-struct Listed<T> {
-    item: T,
-    look: bool,
+/// What lists of any length are made of.
+pub(crate) trait Item<'py> {
+    /// A new object of it. Memory that cannot be had is an error.
+    fn object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
 }
 
-impl<'py, T: IntoPyObject<'py>> IntoPyObject<'py> for Listed<T> {
-    type Target = T::Target;
-    type Output = T::Output;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        if self.look {
-            py.check_signals()?;
-        }
-        self.item.into_pyobject(py).map_err(Into::into)
+impl<'py> Item<'py> for usize {
+    fn object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        objects::int(py, self)
     }
 }
 
-/// A new list, of any length.
+impl<'py> Item<'py> for u32 {
+    fn object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        objects::int(py, self as usize)
+    }
+}
+
+impl<'py> Item<'py> for u8 {
+    fn object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        objects::int(py, self.into())
+    }
+}
+
+impl<'py, T: Item<'py>> Item<'py> for Option<T> {
+    fn object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.map_or_else(|| Ok(py.None().into_bound(py)), |item| item.object(py))
+    }
+}
+
+impl<'py, A: Item<'py>, B: Item<'py>> Item<'py> for (A, B) {
+    fn object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(objects::tuple(py, [self.0.object(py)?, self.1.object(py)?])?.into_any())
+    }
+}
+
+impl<'py> Item<'py> for String {
+    fn object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(string(py, &self)?.into_any())
+    }
+}
+
+impl<'py> Item<'py> for Encoding {
+    fn object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(Bound::new(py, self)?.into_any())
+    }
+}
+
+/// A new list of so many items.
+pub(crate) fn list_of<'py, T: Item<'py>>(
+    py: Python<'py>,
+    count: usize,
+    items: impl Iterator<Item = T>,
+) -> PyResult<Bound<'py, PyList>> {
+    objects::list(py, count, items.map(|item| item.object(py)))
+}
+
+/// A new list of objects that may fail to be made.
 pub(crate) fn list<'py, T: IntoPyObject<'py>>(
     py: Python<'py>,
-    items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
+    items: impl IntoIterator<Item = PyResult<T>, IntoIter: ExactSizeIterator>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let listed = |(i, item): (usize, T)| Listed { item, look: i % SLICE == SLICE - 1 };
-    PyList::new(py, items.into_iter().enumerate().map(listed))
+    let items = items.into_iter();
+    let object = |item: PyResult<T>| item?.into_bound_py_any(py);
+    objects::list(py, items.len(), items.map(object))
+}
+
+/// All items, up to the first error.
+pub(crate) fn gather<T>(items: impl IntoIterator<Item = PyResult<T>>) -> PyResult<Vec<T>> {
+    // What an object says of its length may be anything.
+    let mut gathered = Vec::new();
+    for item in items {
+        room::push(&mut gathered, item?).map_err(out_of_memory)?;
+    }
+    Ok(gathered)
 }
 
 /// Names that need no look at numpy.
@@ -112,21 +162,27 @@ fn import_numpy(py: Python<'_>) -> PyResult<()> {
 
 /// A new array of ids.
 pub(crate) fn array(py: Python<'_>, mut ids: Vec<TokenId>, dtype: Dtype) -> PyResult<Bound<'_, PyAny>> {
-    fn of<T: Element>(py: Python<'_>, ids: Vec<T>) -> Bound<'_, PyAny> {
-        PyArray1::from_vec(py, ids).into_any()
+    fn of<T: Element>(
+        py: Python<'_>,
+        ids: Vec<TokenId>,
+        convert: impl Fn(TokenId) -> T,
+    ) -> PyResult<Bound<'_, PyAny>> {
+        let mut converted = room::vec(ids.len()).map_err(out_of_memory)?;
+        converted.extend(ids.into_iter().map(convert));
+        Ok(PyArray1::from_vec(py, converted).into_any())
     }
     import_numpy(py)?;
-    Ok(match dtype {
+    match dtype {
         Dtype::U32 => {
             // The array keeps the whole of the room, and there may be a lot that was never used.
             ids.shrink_to_fit();
-            of(py, ids)
+            Ok(PyArray1::from_vec(py, ids).into_any())
         }
-        Dtype::U16 => of(py, ids.into_iter().map(|id| id as u16).collect()),
-        Dtype::I32 => of(py, ids.into_iter().map(|id| id as i32).collect()),
-        Dtype::I64 => of(py, ids.into_iter().map(i64::from).collect()),
-        Dtype::U64 => of(py, ids.into_iter().map(u64::from).collect()),
-    })
+        Dtype::U16 => of(py, ids, |id| id as u16),
+        Dtype::I32 => of(py, ids, |id| id as i32),
+        Dtype::I64 => of(py, ids, i64::from),
+        Dtype::U64 => of(py, ids, u64::from),
+    }
 }
 
 /// Ids of 32 bits in an array that can be read as a slice; `None` for others.
@@ -213,17 +269,22 @@ pub(crate) fn text<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult
     match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => string(py, text),
         // Rare: Python's decoder has the policies.
-        Err(_) => Ok(PyBytes::new(py, bytes).call_method1("decode", ("utf-8", errors))?.cast_into()?),
+        Err(_) => Ok(objects::bytes(py, bytes)?.call_method1("decode", ("utf-8", errors))?.cast_into()?),
     }
 }
 
 /// Decoded rows as a list of texts.
-pub(crate) fn texts<'py>(py: Python<'py>, rows: &[Vec<u8>], errors: &str) -> PyResult<Bound<'py, PyList>> {
-    let text = |(row, bytes): (usize, &Vec<u8>)| {
-        text(py, bytes, errors).map_err(|error| in_row(py, error, "batch", row))
+pub(crate) fn texts<'py>(
+    py: Python<'py>,
+    count: usize,
+    rows: &[DecodedRows],
+    errors: &str,
+) -> PyResult<Bound<'py, PyList>> {
+    let text = |(row, bytes): (usize, &[u8])| {
+        let text = text(py, bytes, errors).map_err(|error| in_row(py, error, "batch", row));
+        text.map(Bound::into_any)
     };
-    let texts = rows.iter().enumerate().map(text).collect::<PyResult<Vec<_>>>()?;
-    list(py, texts)
+    objects::list(py, count, rows.iter().flat_map(DecodedRows::iter).enumerate().map(text))
 }
 
 pub(crate) fn check_errors(errors: &str) -> PyResult<()> {

@@ -4,9 +4,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
 use tokenmill_core::ids::TokenId;
+use tokenmill_core::room;
 use tokenmill_core::vocabulary::Vocabulary;
 
-use crate::buffer::{list_of_ids, lists_of_ids};
+use crate::buffer::{list_of_ids, lists_of_ids, numbers, objects};
+use crate::errors::out_of_memory;
 use crate::{convert, output};
 
 /// What an `int` below 2^30 takes, rounded up as Python's allocator does.
@@ -21,8 +23,11 @@ impl ReadyIds {
     /// Those of a vocabulary. Where a few ids are far above how many there are, these are left out.
     pub(crate) fn new(py: Python<'_>, vocabulary: &Vocabulary) -> PyResult<Py<Self>> {
         let count = vocabulary.max_id().map_or(0, |id| id as usize + 1).min(4 * vocabulary.len() + 1024);
-        let int = |id: usize| Ok(id.into_pyobject(py)?.unbind());
-        Py::new(py, Self((0..count).map(int).collect::<PyResult<_>>()?))
+        let mut ints = room::vec(count).map_err(out_of_memory)?;
+        for id in 0..count {
+            ints.push(objects::int(py, id)?.cast_into()?.unbind());
+        }
+        Py::new(py, Self(ints))
     }
 
     /// Bytes held: a pointer and an object for each.
@@ -47,7 +52,7 @@ impl ReadyIds {
         row_offsets: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = ids.py();
-        let bounds = PyBuffer::<i64>::get(row_offsets)?.to_vec(py)?;
+        let bounds = numbers(py, &PyBuffer::<i64>::get(row_offsets)?)?;
         // They are read where they stand: a copy of many takes a fifth as long as their lists.
         match output::flat_ids(ids)? {
             Some(array) => lists_of_ids(py, rows(array.as_slice()?, &bounds), &self.0),

@@ -8,12 +8,14 @@ use tokenmill_core::engine::{Engine, Sequence, Special, Text};
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::parallel;
 use tokenmill_core::postprocess::Windows;
+use tokenmill_core::room;
 use tokenmill_core::watch::{Ticker, Watch};
 
 use crate::buffer::Surrogates;
 use crate::convert;
 use crate::encoding::Encoding;
 use crate::errors::raise;
+use crate::output::gather;
 use crate::text::{PyText, locate_in_rows};
 use crate::watch::run;
 
@@ -52,7 +54,7 @@ impl<'py> Source<'py> {
         if object.cast::<PyString>().is_ok() {
             return Err(convert::wrong_type(name, expected, object));
         }
-        Ok(Self::Words(convert::items(object, name, expected)?.collect::<PyResult<Vec<_>>>()?))
+        Ok(Self::Words(gather(convert::items(object, name, expected)?)?))
     }
 
     fn read(&self, surrogates: Surrogates) -> PyResult<Read<'_>> {
@@ -60,7 +62,7 @@ impl<'py> Source<'py> {
             Self::Text(text) => Read::Text(PyText::new(text, surrogates, None)?),
             Self::Words(words) => {
                 let word = |(i, word)| PyText::new(word, surrogates, Some(i));
-                Read::Words(words.iter().enumerate().map(word).collect::<PyResult<Vec<_>>>()?)
+                Read::Words(gather(words.iter().enumerate().map(word))?)
             }
         })
     }
@@ -97,11 +99,12 @@ impl Read<'_> {
                 Ok(Sequence { encoding, offsets })
             }
             Self::Words(words) => {
-                let texts: Vec<Text<'_>> = words.iter().map(PyText::as_text).collect();
+                let texts: Vec<Text<'_>> =
+                    room::collect(words.iter().map(|word| Result::Ok(word.as_text())))?;
                 let encoding = how.engine.encode_words(&texts, &how.special, watch);
                 let encoding = encoding.map_err(|error| locate_in_rows(words, error))?;
                 // Character offsets are those in each word.
-                let mut offsets = Vec::with_capacity(encoding.ids.len());
+                let mut offsets = room::vec(encoding.ids.len())?;
                 for of_word in encoding.words.chunk_by(|a, b| a == b) {
                     let (from, to) = (offsets.len(), offsets.len() + of_word.len());
                     let spans = &encoding.byte_offsets[from..to];
@@ -122,16 +125,14 @@ impl How<'_> {
     }
 
     /// Encodings of samples, cut but not padded.
-    pub(crate) fn encode(
+    pub(crate) fn encode<'a>(
         &self,
         py: Python<'_>,
-        samples: &[Sample<'_>],
+        samples: &'a [Sample<'_>],
         threads: usize,
     ) -> PyResult<Vec<Encoding>> {
-        let mut rows = Vec::with_capacity(samples.len());
-        for Sample(given) in samples {
-            rows.push(given.iter().map(|one| one.read(self.surrogates)).collect::<PyResult<Vec<_>>>()?);
-        }
+        let read = |Sample(given): &'a Sample<'_>| gather(given.iter().map(|one| one.read(self.surrogates)));
+        let rows = gather(samples.iter().map(read))?;
         let size = rows.iter().map(|row| row.iter().map(Read::size).sum::<usize>() + 1).sum();
         let encoded = run(py, size, |watch| {
             let threads = parallel::threads_for(size, threads);
@@ -144,16 +145,16 @@ impl How<'_> {
                     ticker.spend(row.iter().map(Read::size).sum::<usize>() + 16)?;
                     self.sample(row, watch)
                 };
-                units[i].iter().map(one).collect::<Result<Vec<_>>>()
+                room::collect(units[i].iter().map(one))
             })?;
-            Ok(parts.into_iter().flatten().collect::<Vec<_>>())
+            room::collect(parts.into_iter().flatten().map(Ok))
         })?;
         let of = |(sequences, windows)| Encoding::new(Arc::clone(self.engine), sequences, windows);
-        Ok(encoded.into_iter().map(of).collect())
+        gather(encoded.into_iter().map(|one| Ok(of(one))))
     }
 
     fn sample(&self, row: &[Read<'_>], watch: &dyn Watch) -> Result<(Vec<Sequence>, Windows)> {
-        let sequences = row.iter().map(|read| read.encode(self, watch)).collect::<Result<Vec<_>>>()?;
+        let sequences = room::collect(row.iter().map(|read| read.encode(self, watch)))?;
         let lengths: Vec<usize> = sequences.iter().map(|sequence| sequence.offsets.len()).collect();
         let cuts =
             |by: &&Truncation| !self.only_if_cut || self.engine.is_cut(&lengths, self.adds_special, by);

@@ -8,7 +8,7 @@ use tokenmill_core::error::{Error, Place, Result};
 use tokenmill_core::span::Span;
 use tokenmill_core::watch::{Unwatched, Watch};
 
-use crate::buffer::{Surrogates, Utf8, utf8};
+use crate::buffer::{Surrogates, Utf8, numbers, utf8};
 use crate::convert::wrong_type;
 
 /// A text that lives as long as its Python object does.
@@ -40,7 +40,7 @@ impl<'a> PyText<'a> {
             return Ok(Self::Bytes(bytes.as_bytes().into()));
         }
         if let Ok(buffer) = PyBuffer::<u8>::get(object) {
-            return Ok(Self::Bytes(buffer.to_vec(object.py())?.into()));
+            return Ok(Self::Bytes(numbers(object.py(), &buffer)?.into()));
         }
         let name = row.map_or("text".to_owned(), |row| format!("texts[{row}]"));
         Err(wrong_type(&name, "str, bytes, bytearray or memoryview", object))

@@ -6,6 +6,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tokenmill_core::compile::compile;
 use tokenmill_core::description::{Description, EndOfWord, EndOfWordForm, Merges, Normalizer, UnicodeTables};
 use tokenmill_core::error::{Error, Result};
+use tokenmill_core::room;
 use tokenmill_core::train::{
     Report, SpecialIds, StopReason, Target, TieBreak, TrainAlphabet, TrainOptions, Trainer,
 };
@@ -14,7 +15,8 @@ use tokenmill_io::corpus::{Documents, Errors, read_files};
 
 use crate::buffer::{Surrogates, Utf8, utf8};
 use crate::convert::{self, Given};
-use crate::errors::raise;
+use crate::errors::{out_of_memory, raise};
+use crate::output::gather;
 use crate::tokenizer::Tokenizer;
 use crate::watch::run_long;
 
@@ -161,7 +163,7 @@ pub(crate) fn train_texts(
     let mut batch: Vec<String> = Vec::new();
     let mut bytes = 0;
     let feed = |trainer: &mut Trainer, batch: &[String]| {
-        let documents: Vec<&str> = batch.iter().map(String::as_str).collect();
+        let documents = gather(batch.iter().map(|text| Ok(text.as_str())))?;
         run_long(py, progress.as_ref(), |watch| feed_to(trainer, &documents, watch))
     };
     for (index, item) in convert::items(texts, "texts", "an iterable of str")?.enumerate() {
@@ -170,7 +172,7 @@ pub(crate) fn train_texts(
             return Err(convert::wrong_type(&format!("texts[{index}]"), "str", &item));
         };
         let text = match utf8(string, Surrogates::Refuse)? {
-            Utf8::Borrowed(text) => text.to_owned(),
+            Utf8::Borrowed(text) => room::copy_text(text).map_err(out_of_memory)?,
             Utf8::Copied { text, .. } => text,
             Utf8::Refused(at) => match errors {
                 Errors::Strict => {
@@ -194,7 +196,7 @@ pub(crate) fn train_texts(
             },
         };
         bytes += text.len() + 64;
-        batch.push(text);
+        room::push(&mut batch, text).map_err(out_of_memory)?;
         if bytes >= BATCH_BYTES {
             feed(&mut trainer, &batch)?;
             batch.clear();

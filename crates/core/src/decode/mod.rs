@@ -27,6 +27,8 @@ mod tests;
 mod utf8;
 mod word_piece;
 
+use tokenmill_kernels::room;
+
 use crate::description::{Alphabet, Decoder, Decoding, Description, Model, Pattern};
 use crate::error::{Error, Result};
 use crate::watch::Ticker;
@@ -248,10 +250,7 @@ impl Rest<'_, '_> {
             return Ok(());
         }
         match self.machines.split_first_mut() {
-            None => {
-                self.out.extend_from_slice(text.as_bytes());
-                Ok(())
-            }
+            None => Ok(room::extend(self.out, text.as_bytes())?),
             Some((first, machines)) => {
                 let to = &mut Rest { machines, out: self.out, ticker: self.ticker };
                 match first {

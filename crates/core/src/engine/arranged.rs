@@ -1,6 +1,8 @@
 //! Encodings with what stands around them: special tokens, a second sequence, padding.
 use std::sync::Arc;
 
+use tokenmill_kernels::room;
+
 use crate::description::Truncation;
 use crate::error::Result;
 use crate::ids::TokenId;
@@ -40,11 +42,17 @@ enum Place {
 impl Engine {
     /// The ids of a text, which are `ids[start..]`, get what stands around them. Even without special
     /// tokens that may be something: a template may have the text twice.
-    pub fn surround(&self, ids: &mut Vec<TokenId>, start: usize, adds_special: bool) {
+    ///
+    /// # Errors
+    /// Memory that cannot be had.
+    pub fn surround(&self, ids: &mut Vec<TokenId>, start: usize, adds_special: bool) -> Result<()> {
         let slots = self.parts.post_processors.slots(false, adds_special);
         if matches!(slots, [Slot::Sequence { .. }]) {
-            return;
+            return Ok(());
         }
+        let added = self.surrounded_count(ids.len() - start, adds_special).saturating_sub(ids.len() - start);
+        // Behind the text and before it: while ids are put there, both are.
+        room::reserve(ids, added + slots.len())?;
         let is_sequence = |slot: &Slot| matches!(slot, Slot::Sequence { .. });
         let special = |slot: &Slot| match *slot {
             Slot::Special { id, .. } => Some(id),
@@ -61,6 +69,7 @@ impl Engine {
         }
         let behind = if first == slots.len() { end } else { start };
         ids.splice(start..behind, slots[..first].iter().filter_map(special));
+        Ok(())
     }
 
     /// How many ids a text of `count` ids has with what stands around them.
@@ -115,72 +124,71 @@ impl Arranged {
         })
     }
 
-    fn of_tokens<T>(&self, of: impl Fn(&Sequence, usize) -> T, other: impl Fn() -> T) -> Vec<T> {
-        let value = |place| match place {
+    fn of_tokens<'a, T: 'a>(
+        &'a self,
+        of: impl Fn(&Sequence, usize) -> T + 'a,
+        other: impl Fn() -> T + 'a,
+    ) -> impl Iterator<Item = T> + 'a {
+        self.places().map(move |place| match place {
             Place::Token(sequence, index) => of(&self.sequences[usize::from(sequence)], index),
             Place::Special | Place::Padding => other(),
-        };
-        self.places().map(value).collect()
+        })
     }
 
     /// The ids.
-    pub fn ids(&self) -> Vec<TokenId> {
-        let mut ids = Vec::with_capacity(self.len());
-        for part in &self.parts {
-            match *part {
+    pub fn ids(&self) -> impl Iterator<Item = TokenId> {
+        self.parts.iter().flat_map(move |part| {
+            (0..part.len()).map(move |i| match *part {
                 Part::Tokens { second, range, .. } => {
-                    let all = &self.sequences[usize::from(second)].encoding.ids;
-                    ids.extend_from_slice(&all[range.start..range.end]);
+                    self.sequences[usize::from(second)].encoding.ids[range.start + i]
                 }
-                Part::Special { id, .. } => ids.push(id),
-                Part::Padding { count, id, .. } => ids.extend(std::iter::repeat_n(id, count)),
-            }
-        }
-        ids
+                Part::Special { id, .. } | Part::Padding { id, .. } => id,
+            })
+        })
     }
 
     /// The type of each id.
-    pub fn type_ids(&self) -> Vec<u32> {
+    pub fn type_ids(&self) -> impl Iterator<Item = u32> {
         let of = |part: &Part| match part {
             Part::Tokens { type_id, .. } | Part::Special { type_id, .. } | Part::Padding { type_id, .. } => {
                 *type_id
             }
         };
-        self.parts.iter().flat_map(|part| std::iter::repeat_n(of(part), part.len())).collect()
+        self.parts.iter().flat_map(move |part| std::iter::repeat_n(of(part), part.len()))
     }
 
     /// `(start, end)` in characters; `(0, 0)` for what was added.
-    pub fn offsets(&self) -> Vec<(usize, usize)> {
+    pub fn offsets(&self) -> impl Iterator<Item = (usize, usize)> {
         self.of_tokens(|sequence, index| sequence.offsets[index], || (0, 0))
     }
 
     /// `(start, end)` in bytes; `(0, 0)` for what was added.
-    pub fn byte_offsets(&self) -> Vec<Span> {
+    pub fn byte_offsets(&self) -> impl Iterator<Item = Span> {
         self.of_tokens(|sequence, index| sequence.encoding.byte_offsets[index], || Span::new(0, 0))
     }
 
     /// The number of the word in its sequence; none for what was added.
-    pub fn word_ids(&self) -> Vec<Option<u32>> {
+    pub fn word_ids(&self) -> impl Iterator<Item = Option<u32>> {
         self.of_tokens(|sequence, index| Some(sequence.encoding.words[index]), || None)
     }
 
     /// The number of the sequence; none for what was added.
-    pub fn sequence_ids(&self) -> Vec<Option<u8>> {
+    pub fn sequence_ids(&self) -> impl Iterator<Item = Option<u8>> {
         let of = |place| match place {
             Place::Token(sequence, _) => Some(sequence),
             Place::Special | Place::Padding => None,
         };
-        self.places().map(of).collect()
+        self.places().map(of)
     }
 
     /// 1 for what was added, 0 for ids of the text.
-    pub fn special_tokens_mask(&self) -> Vec<u8> {
+    pub fn special_tokens_mask(&self) -> impl Iterator<Item = u8> {
         self.of_tokens(|_, _| 0, || 1)
     }
 
     /// 0 for padding, 1 for everything else.
-    pub fn attention_mask(&self) -> Vec<u8> {
-        self.places().map(|place| u8::from(!matches!(place, Place::Padding))).collect()
+    pub fn attention_mask(&self) -> impl Iterator<Item = u8> {
+        self.places().map(|place| u8::from(!matches!(place, Place::Padding)))
     }
 
     /// What an id at an index stands for: its sequence and its place there.

@@ -1,7 +1,7 @@
 //! Many texts at once: flat ids and the offset of each row.
 use std::ops::Range;
 
-use tokenmill_kernels::InOrder;
+use tokenmill_kernels::{InOrder, room};
 
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, row_for};
@@ -29,7 +29,7 @@ impl Engine {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<(Vec<TokenId>, Vec<i64>)> {
-        let (units, bytes) = units(texts);
+        let (units, bytes) = units(texts)?;
         let threads = parallel::threads_for(bytes, threads);
         let encode = |rows: &mut Rows, unit: Range<usize>, watch: &dyn Watch| -> Result<()> {
             // Short rows alone would never make up a slice.
@@ -38,33 +38,32 @@ impl Engine {
             for row in unit {
                 let start = rows.ids.len();
                 if self.encode_row(texts, row, special, &mut room, watch, &mut rows.ids)? {
-                    self.surround(&mut rows.ids, start, adds_special);
+                    self.surround(&mut rows.ids, start, adds_special)?;
                 }
                 rows.offsets.push(rows.ids.len() as i64);
             }
             Ok(())
         };
         if threads == 1 {
-            let (ids, offsets) = (row_for(bytes), Vec::with_capacity(texts.len() + 1));
-            let mut rows = Rows { ids, offsets };
+            let mut rows = Rows { ids: row_for(bytes)?, offsets: room::vec(texts.len() + 1)? };
             rows.offsets.push(0);
             units.into_iter().try_for_each(|unit| encode(&mut rows, unit, watch))?;
             return Ok((rows.ids, rows.offsets));
         }
-        let all = InOrder::behind(row_for(bytes));
+        let all = InOrder::behind(row_for(bytes)?);
         let parts = parallel::run(units.len(), threads, watch, |unit, watch| {
-            let mut rows = Rows { ids: all.empty(), offsets: Vec::with_capacity(units[unit].len()) };
+            let mut rows = Rows { ids: all.empty(), offsets: room::vec(units[unit].len())? };
             encode(&mut rows, units[unit].clone(), watch)?;
             all.put(unit, rows.ids);
             Ok(rows.offsets)
         })?;
-        let mut row_offsets = Vec::with_capacity(texts.len() + 1);
+        let mut row_offsets = room::vec(texts.len() + 1)?;
         row_offsets.push(0);
         for part in parts {
             let start = row_offsets.last().copied().unwrap_or_default();
             row_offsets.extend(part.iter().map(|end| start + end));
         }
-        Ok((all.finish(), row_offsets))
+        Ok((all.finish()?, row_offsets))
     }
 
     /// Gives the ids of a row's text to a sink, with nothing around them; false where there is no text. `room` is for
@@ -97,7 +96,7 @@ impl Engine {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<i64>> {
-        let (units, bytes) = units(texts);
+        let (units, bytes) = units(texts)?;
         let threads = parallel::threads_for(bytes, threads);
         let parts = parallel::run(units.len(), threads, watch, |unit, watch| {
             watch.poll()?;
@@ -107,12 +106,16 @@ impl Engine {
                 let is_there = self.encode_row(texts, row, special, &mut room, watch, &mut counter)?;
                 Ok(if is_there { self.surrounded_count(counter.0, adds_special) as i64 } else { 0 })
             });
-            rows.collect::<Result<Vec<_>>>()
+            room::collect(rows)
         })?;
-        Ok(parts.concat())
+        let mut counts = room::vec(texts.len())?;
+        for part in &parts {
+            counts.extend_from_slice(part);
+        }
+        Ok(counts)
     }
 
-    /// Decodes every row of ids to bytes.
+    /// Decodes every row of ids to bytes: for some rows in a row their bytes, one behind the other, and where each ends.
     ///
     /// # Errors
     /// As [`Engine::decode`], with the row at fault as the field.
@@ -122,24 +125,36 @@ impl Engine {
         options: DecodeOptions,
         threads: usize,
         watch: &dyn Watch,
-    ) -> Result<Vec<Vec<u8>>> {
+    ) -> Result<Vec<DecodedRows>> {
         let bytes = rows.iter().map(|row| row.len() * 4).sum();
         let unit = rows.len().div_ceil(parallel::threads_for(bytes, threads) * 4).max(1);
-        let parts = parallel::run(
-            rows.len().div_ceil(unit),
-            parallel::threads_for(bytes, threads),
-            watch,
-            |i, watch| {
-                let mut ticker = Ticker::new(watch);
-                (i * unit..((i + 1) * unit).min(rows.len()))
-                    .map(|row| {
-                        ticker.spend(rows[row].len() + 16)?;
-                        self.decode(rows[row], options, watch).map_err(|e| e.at_index(row).at("batch"))
-                    })
-                    .collect::<Result<Vec<_>>>()
-            },
-        )?;
-        Ok(parts.into_iter().flatten().collect())
+        parallel::run(rows.len().div_ceil(unit), parallel::threads_for(bytes, threads), watch, |i, watch| {
+            let mut ticker = Ticker::new(watch);
+            let unit = i * unit..((i + 1) * unit).min(rows.len());
+            let mut decoded = DecodedRows { bytes: Vec::new(), ends: room::vec(unit.len())? };
+            for row in unit {
+                ticker.spend(16)?;
+                self.decode_counted(rows[row], options, &mut ticker, &mut decoded.bytes)
+                    .map_err(|error| error.at_index(row).at("batch"))?;
+                decoded.ends.push(decoded.bytes.len());
+            }
+            Ok(decoded)
+        })
+    }
+}
+
+/// The bytes of some rows, one behind the other.
+#[derive(Debug, Default)]
+pub struct DecodedRows {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl DecodedRows {
+    /// The bytes of each row.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
     }
 }
 
@@ -148,20 +163,20 @@ fn in_row(error: Error, row: usize) -> Error {
 }
 
 /// Consecutive rows with about [`UNIT_BYTES`] of text in each range, and what all are worth in bytes.
-fn units(texts: &[Option<Source<'_>>]) -> (Vec<Range<usize>>, usize) {
+fn units(texts: &[Option<Source<'_>>]) -> Result<(Vec<Range<usize>>, usize)> {
     let mut units = Vec::new();
     let (mut start, mut bytes, mut total) = (0, 0, 0);
     for (row, text) in texts.iter().enumerate() {
         // A row counts for something even when it is empty: many rows are work, too.
         bytes += text.map_or(0, |text| text.size()) + 16;
         if bytes >= UNIT_BYTES {
-            units.push(start..row + 1);
+            room::push(&mut units, start..row + 1)?;
             total += bytes;
             (start, bytes) = (row + 1, 0);
         }
     }
-    units.push(start..texts.len());
-    (units, total + bytes)
+    room::push(&mut units, start..texts.len())?;
+    Ok((units, total + bytes))
 }
 
 /// The ids of some rows, and where each ends.

@@ -2,7 +2,7 @@
 //! it is never in memory as UTF-8.
 use std::ops::Range;
 
-use tokenmill_kernels::{Ahead, InOrder};
+use tokenmill_kernels::{Ahead, InOrder, room};
 
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, row_for};
@@ -46,7 +46,7 @@ impl Engine {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<TokenId>> {
-        let mut ids = row_for(units.bytes());
+        let mut ids = row_for(units.bytes())?;
         let threads = parallel::threads_for(units.bytes(), threads);
         if threads == 1 {
             self.for_each_block(BLOCK, units, 0..units.len(), watch, &mut ids)?;
@@ -55,7 +55,7 @@ impl Engine {
         let rows = InOrder::behind(ids);
         let (row, put) = (|| rows.empty(), |range, row| rows.put(range, row));
         self.for_each_range(units, threads, watch, row, put)?;
-        Ok(rows.finish())
+        Ok(rows.finish()?)
     }
 
     /// As [`Engine::count`]; else as [`Self::encode_units`].
@@ -104,7 +104,7 @@ impl Engine {
         sink: &mut S,
     ) -> Result<()> {
         let splitter = self.splitter_of_blocks()?;
-        let mut text = String::with_capacity(4 * size);
+        let mut text = room::string(4 * size)?;
         let mut enough = size;
         let (mut at, mut ahead) = (range.start, Ahead::default());
         loop {
@@ -148,14 +148,14 @@ impl Engine {
             match cut {
                 // Elsewhere some character has several units, and it is not known where the cut is.
                 Some(cut) if window.chars().count() == end - at => {
-                    ranges.push(start..at + cut);
+                    room::push(&mut ranges, start..at + cut)?;
                     start = at + cut;
                     at = start + size;
                 }
                 _ => at = end,
             }
         }
-        ranges.push(start..units.len());
+        room::push(&mut ranges, start..units.len())?;
         Ok(ranges)
     }
 }

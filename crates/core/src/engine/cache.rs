@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use tokenmill_kernels::OutOfMemory;
+use tokenmill_kernels::room;
 use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT, ShortTable, Value};
 
 use crate::ids::{TokenId, narrow};
@@ -139,10 +141,10 @@ const BYTES: usize = 16;
 const IDS: usize = 4;
 
 /// The items, with room for so many. To grow where they are would be to copy all of the room, in which there are few.
-fn copied<T: Copy>(items: &[T], room: usize) -> Vec<T> {
-    let mut copied = Vec::with_capacity(room);
+fn copied<T: Copy>(items: &[T], room: usize) -> Result<Vec<T>, OutOfMemory> {
+    let mut copied = room::vec(room)?;
     copied.extend_from_slice(items);
-    copied
+    Ok(copied)
 }
 
 /// The bytes of a worker whose table has `2^bits` buckets.
@@ -173,12 +175,26 @@ impl Learnt {
 
     /// Asks for the smallest table.
     fn begin(&mut self) {
-        if self.take(room(FIRST_BITS)) {
-            self.table = ShortTable::new(FIRST_BITS);
-            self.full = ROOMY << FIRST_BITS >> 3;
-            self.bytes.reserve_exact(BYTES << FIRST_BITS);
-            self.ids.reserve_exact(IDS << FIRST_BITS);
+        if self.take(room(FIRST_BITS)) && self.grow(FIRST_BITS).is_err() {
+            self.give_back(room(FIRST_BITS));
         }
+    }
+
+    /// Makes the tables so large. The budget allows it; where the memory is not there they stay as they are.
+    fn grow(&mut self, bits: u32) -> Result<(), OutOfMemory> {
+        let (bytes, ids) = (copied(&self.bytes, BYTES << bits)?, copied(&self.ids, IDS << bits)?);
+        if bits >= NOVEL_BITS && self.passed_over.is_none() {
+            self.passed_over = Some(Seen::new()?);
+        }
+        self.table = self.table.grown(bits)?;
+        (self.bytes, self.ids) = (bytes, ids);
+        self.full = ROOMY << bits >> 3;
+        Ok(())
+    }
+
+    fn give_back(&mut self, bytes: usize) {
+        self.budget.give_back(bytes);
+        self.held -= bytes;
     }
 
     fn take(&mut self, bytes: usize) -> bool {
@@ -328,7 +344,7 @@ impl Learnt {
         }
     }
 
-    /// Makes the tables larger. Where the budget does not allow that, they become fuller than is good for
+    /// Makes the tables larger. Where the budget or the memory does not allow that, they become fuller than is good for
     /// them, and in the end what is in them is forgotten: what is met often is soon learnt again.
     #[cold]
     fn make_room(&mut self) {
@@ -336,14 +352,12 @@ impl Learnt {
         let mut sizes = self.steps().iter().map(|step| bits + step);
         let grown = sizes.find(|&grown| self.take(room(grown) - room(bits)));
         if let Some(grown) = grown {
-            if grown >= NOVEL_BITS {
-                self.passed_over.get_or_insert_with(Seen::new);
+            if self.grow(grown).is_ok() {
+                return;
             }
-            self.table = self.table.grown(grown);
-            self.full = ROOMY << grown >> 3;
-            self.bytes = copied(&self.bytes, BYTES << grown);
-            self.ids = copied(&self.ids, IDS << grown);
-        } else if self.table.len() >= self.full && self.full < FULL << bits >> 3 {
+            self.give_back(room(grown) - room(bits));
+        }
+        if self.table.len() >= self.full && self.full < FULL << bits >> 3 {
             self.full = FULL << bits >> 3;
         } else {
             self.table.clear();

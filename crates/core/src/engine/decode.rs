@@ -1,7 +1,7 @@
 //! Ids to bytes: a slice of the arena for each, or their tokens through the steps of a decoder.
 use std::borrow::Cow;
 
-use tokenmill_kernels::pages;
+use tokenmill_kernels::{pages, room};
 
 use crate::decoded::DecodedSize;
 use crate::error::{Error, Kind, Result};
@@ -56,33 +56,34 @@ impl Engine {
     /// A vocabulary error naming the id and its position, under [`Undefined::Error`]; a pattern
     /// error where a step exceeds its limit.
     pub fn decode(&self, ids: &[TokenId], options: DecodeOptions, watch: &dyn Watch) -> Result<Vec<u8>> {
-        self.decode_counted(ids, options, &mut Ticker::new(watch))
+        let mut bytes = Vec::new();
+        self.decode_counted(ids, options, &mut Ticker::new(watch), &mut bytes)?;
+        Ok(bytes)
     }
 
-    /// As [`Self::decode`], with the work counted by the caller's ticker.
+    /// As [`Self::decode`], behind what is in `bytes`, with the work counted by the caller's ticker.
     pub(super) fn decode_counted(
         &self,
         ids: &[TokenId],
         options: DecodeOptions,
         ticker: &mut Ticker<'_>,
-    ) -> Result<Vec<u8>> {
+        bytes: &mut Vec<u8>,
+    ) -> Result<()> {
         if let Some(size) = self.measure_decoded(ids, options, ticker)? {
-            let mut bytes = pages::zeroed(size.bytes);
-            self.copy_decoded(ids, options, ticker, &mut bytes)?;
-            return Ok(bytes);
+            let start = bytes.len();
+            pages::extend_zeros(bytes, size.bytes)?;
+            return self.copy_decoded(ids, options, ticker, &mut bytes[start..]);
         }
-        let mut bytes = Vec::with_capacity(ids.len() * 4);
         let Some(chain) = &self.parts.chain else {
             return Err(Error::internal("ids with neither a size nor steps"));
         };
         let mut row = chain.start();
         for (position, &id) in ids.iter().enumerate() {
             if let Some(token) = self.token_to_decode(id, position, options)? {
-                row.token(&token, &mut bytes, ticker)?;
+                row.token(&token, bytes, ticker)?;
             }
         }
-        row.finish(&mut bytes, ticker)?;
-        Ok(bytes)
+        row.finish(bytes, ticker)
     }
 
     /// How many bytes [`Self::decode`] gives; `None` where tokens go through steps, and only decoding
@@ -167,10 +168,10 @@ impl Engine {
     ) -> Result<()> {
         match self.parts.vocabulary.decoded(id) {
             Some(_) if options.skip_special && self.parts.vocabulary.is_special(id) => {}
-            Some(decoded) => bytes.extend_from_slice(decoded),
+            Some(decoded) => room::extend(bytes, decoded)?,
             None => match options.undefined {
                 Undefined::Skip => {}
-                Undefined::Replace => bytes.extend_from_slice(REPLACEMENT.as_bytes()),
+                Undefined::Replace => room::extend(bytes, REPLACEMENT.as_bytes())?,
                 Undefined::Error => return Err(undefined(id, position)),
             },
         }

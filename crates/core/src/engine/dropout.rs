@@ -1,4 +1,6 @@
 //! Another segmentation of the same text each time, by passing over merges at random.
+use tokenmill_kernels::room;
+
 use crate::aligned::{Origins, Piece};
 use crate::description::Bpe as Description;
 use crate::error::{Defect, Error, Result};
@@ -7,7 +9,7 @@ use crate::model::bpe::Bpe;
 use crate::model::{Random, Scratch};
 use crate::watch::{Ticker, Watch};
 
-use super::encode::{Sink, Special, Text};
+use super::encode::{Kept, Sink, Special, Text};
 use super::{Engine, Parts};
 
 /// How merges are passed over.
@@ -79,10 +81,12 @@ impl Sink for Sampled<'_> {
         self.model.sample(pretoken, tables, &mut scratch.bpe, chance, (&mut self.ids, None), ticker)
     }
 
-    fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) {}
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Kept {
+        Ok(())
+    }
 
-    fn added(&mut self, _literal: Piece<'_>, id: TokenId) {
-        self.ids.push(id);
+    fn added(&mut self, _literal: Piece<'_>, id: TokenId) -> Kept {
+        room::push(&mut self.ids, id)
     }
 }
 

@@ -1,5 +1,5 @@
 //! Text to ids: cut out added tokens, normalize and split what is between them, run the model.
-use tokenmill_kernels::{Ahead, InOrder, pages};
+use tokenmill_kernels::{Ahead, InOrder, OutOfMemory, pages, room};
 
 use crate::aligned::{Origins, Piece, Rewritten};
 use crate::error::{Error, Kind, Place, Result};
@@ -70,7 +70,10 @@ pub(super) enum Wants {
     Count,
 }
 
-/// Where ids go.
+/// Is what was given to a sink there now?
+pub(super) type Kept = std::result::Result<(), OutOfMemory>;
+
+/// Where ids go. All that is put there may be more than memory holds.
 pub(super) trait Sink {
     /// What is given to it where there is a choice. Added tokens come apart in any case.
     const WANTS: Wants = Wants::Pretokens;
@@ -79,7 +82,9 @@ pub(super) trait Sink {
 
     /// The ids of some pretokens.
     #[inline]
-    fn extend(&mut self, _ids: &[TokenId]) {}
+    fn extend(&mut self, _ids: &[TokenId]) -> Kept {
+        Ok(())
+    }
 
     /// How many ids some pretokens have.
     #[inline]
@@ -88,15 +93,21 @@ pub(super) trait Sink {
     /// Text in which the added tokens of the first pass are not: what comes until [`Self::end`] is
     /// made from it.
     #[inline]
-    fn begin(&mut self, _text: Piece<'_>) {}
+    fn begin(&mut self, _text: Piece<'_>) -> Kept {
+        Ok(())
+    }
 
     /// All of that text has come.
     #[inline]
-    fn end(&mut self) {}
+    fn end(&mut self) -> Kept {
+        Ok(())
+    }
 
     /// A step of normalization, and what it left where that is another text.
     #[inline]
-    fn normalized(&mut self, _step: &str, _text: &str) {}
+    fn normalized(&mut self, _step: &str, _text: &str) -> Kept {
+        Ok(())
+    }
 
     /// Spells a pretoken: what is left in `scratch` is taken next.
     #[inline]
@@ -111,10 +122,10 @@ pub(super) trait Sink {
     }
 
     /// The ids of one pretoken: its bytes, where they came from, and where the part of each id ends.
-    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]);
+    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> Kept;
 
     /// An added token, and the text that it was found as.
-    fn added(&mut self, found: Piece<'_>, id: TokenId);
+    fn added(&mut self, found: Piece<'_>, id: TokenId) -> Kept;
 }
 
 impl Sink for Vec<TokenId> {
@@ -122,18 +133,18 @@ impl Sink for Vec<TokenId> {
     const WANTS_ENDS: bool = false;
 
     #[inline]
-    fn extend(&mut self, ids: &[TokenId]) {
-        pages::extend(self, ids);
+    fn extend(&mut self, ids: &[TokenId]) -> Kept {
+        pages::extend(self, ids)
     }
 
     #[inline]
-    fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, ids: &[TokenId], _ends: &[u32]) {
-        self.extend_from_slice(ids);
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, ids: &[TokenId], _ends: &[u32]) -> Kept {
+        room::extend(self, ids)
     }
 
     #[inline]
-    fn added(&mut self, _found: Piece<'_>, id: TokenId) {
-        self.push(id);
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Kept {
+        room::push(self, id)
     }
 }
 
@@ -151,13 +162,15 @@ impl Sink for Counter {
     }
 
     #[inline]
-    fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, ids: &[TokenId], _ends: &[u32]) {
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, ids: &[TokenId], _ends: &[u32]) -> Kept {
         self.0 += ids.len();
+        Ok(())
     }
 
     #[inline]
-    fn added(&mut self, _found: Piece<'_>, _id: TokenId) {
+    fn added(&mut self, _found: Piece<'_>, _id: TokenId) -> Kept {
         self.0 += 1;
+        Ok(())
     }
 }
 
@@ -200,7 +213,7 @@ impl Engine {
             let rows = InOrder::behind(std::mem::take(ids));
             let (row, put) = (|| rows.empty(), |unit, row| rows.put(unit, row));
             let done = self.encode_on_threads(text, special, threads, watch, row, put);
-            *ids = rows.finish();
+            *ids = rows.finish()?;
             return done.map(drop);
         }
         self.encode_into(text, special, watch, ids)
@@ -278,15 +291,13 @@ impl Engine {
         let Run { recognised, worker, ticker } = run;
         recognised.for_each_segment(&recognised.first, text, ticker, |segment, ticker| match segment {
             Segment::Literal(id, span) => {
-                sink.added(Piece::original(&text[span.start..span.end], base + span.start), id);
-                Ok(())
+                Ok(sink.added(Piece::original(&text[span.start..span.end], base + span.start), id)?)
             }
             Segment::Ordinary(span) => {
                 let piece = Piece::original(&text[span.start..span.end], base + span.start);
-                sink.begin(piece);
+                sink.begin(piece)?;
                 self.encode_segment(piece, &mut Run { recognised, worker, ticker }, sink)?;
-                sink.end();
-                Ok(())
+                Ok(sink.end()?)
             }
         })
     }
@@ -316,12 +327,9 @@ impl Engine {
         let piece = if asks_for_origins { piece } else { Piece { origins: Origins::Untracked, ..piece } };
         let normalizers = &self.parts.normalizers;
         let piece = normalizers
-            .apply_telling(piece, normalized, ticker, &mut |step, text| sink.normalized(step, text))?;
+            .apply_telling(piece, normalized, ticker, &mut |step, text| Ok(sink.normalized(step, text)?))?;
         recognised.for_each_segment(&recognised.second, piece.text, ticker, |segment, ticker| match segment {
-            Segment::Literal(id, span) => {
-                sink.added(piece.slice(span), id);
-                Ok(())
-            }
+            Segment::Literal(id, span) => Ok(sink.added(piece.slice(span), id)?),
             Segment::Ordinary(span) => {
                 let run = &mut Run { recognised, worker, ticker };
                 match &self.parts.splitter {
@@ -389,8 +397,7 @@ impl Engine {
         sink: &mut S,
     ) -> Result<()> {
         sink.spell(pretoken, &self.parts, scratch, ticker).map_err(|error| placed(error, origins))?;
-        sink.take(pretoken, origins, &scratch.ids, &scratch.ends);
-        Ok(())
+        Ok(sink.take(pretoken, origins, &scratch.ids, &scratch.ends)?)
     }
 
     fn encode_bytes<S: Sink>(&self, bytes: &[u8], run: &mut Run<'_, '_>, sink: &mut S) -> Result<()> {

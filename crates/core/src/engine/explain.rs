@@ -2,6 +2,8 @@
 //!
 //! The stages run as they do for ids: this is a sink that keeps what the others let go. Spans are
 //! bytes of the caller's text, those of tokens the ones of [`Engine::encode_with_offsets`].
+use tokenmill_kernels::{OutOfMemory, room};
+
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
 use crate::ids::TokenId;
@@ -10,7 +12,7 @@ use crate::model::{Model, Scratch};
 use crate::span::Span;
 use crate::watch::{Ticker, Watch};
 
-use super::encode::{Sink, Special, Text};
+use super::encode::{Kept, Sink, Special, Text};
 use super::offsets::Spans;
 use super::{Engine, Parts};
 
@@ -87,44 +89,53 @@ struct Stages<'a> {
 
 impl Stages<'_> {
     /// The tokens that have come since there were `before`.
-    fn tokens(&self, before: usize) -> Vec<Token> {
+    fn tokens(&self, before: usize) -> std::result::Result<Vec<Token>, OutOfMemory> {
         let encoding = &self.spans.encoding;
         let each = encoding.ids.iter().zip(&encoding.byte_offsets).skip(before);
         let written = |id| self.engine.vocabulary().written(id).unwrap_or_default();
-        each.map(|(&id, &span)| Token { id, written: written(id), span }).collect()
+        room::collect(each.map(|(&id, &span)| Ok(Token { id, written: written(id), span })))
     }
 
-    fn push(&mut self, pretoken: Pretoken) {
-        match &mut self.open {
-            Some(text) => text.pretokens.push(pretoken),
-            // Bytes that are no text meet the model alone.
-            None => self.segments.push(Segment::Ordinary(Ordinary {
-                span: pretoken.span,
-                normalized: vec![],
-                pretokens: vec![pretoken],
-            })),
+    fn push(&mut self, pretoken: Pretoken) -> Kept {
+        if let Some(text) = &mut self.open {
+            return room::push(&mut text.pretokens, pretoken);
         }
+        // Bytes that are no text meet the model alone.
+        let text = Ordinary { span: pretoken.span, normalized: vec![], pretokens: vec![pretoken] };
+        room::push(&mut self.segments, Segment::Ordinary(text))
+    }
+
+    /// The text that is being encoded is this now.
+    fn becomes(&mut self, text: &str) -> Kept {
+        self.current.clear();
+        room::push_text(&mut self.current, text)
     }
 }
 
 impl Sink for Stages<'_> {
     const WANTS_ENDS: bool = true;
 
-    fn begin(&mut self, text: Piece<'_>) {
-        text.text.clone_into(&mut self.current);
+    fn begin(&mut self, text: Piece<'_>) -> Kept {
         self.open = Some(Ordinary { span: text.span(), normalized: vec![], pretokens: vec![] });
+        self.becomes(text.text)
     }
 
-    fn end(&mut self) {
-        self.segments.extend(self.open.take().map(Segment::Ordinary));
+    fn end(&mut self) -> Kept {
+        let Some(text) = self.open.take() else { return Ok(()) };
+        room::push(&mut self.segments, Segment::Ordinary(text))
     }
 
-    fn normalized(&mut self, step: &str, text: &str) {
+    fn normalized(&mut self, step: &str, text: &str) -> Kept {
         // A step may write the same text anew.
-        if let Some(open) = self.open.as_mut().filter(|_| self.current != text) {
-            text.clone_into(&mut self.current);
-            open.normalized.push((step.to_owned(), text.to_owned()));
+        if self.open.is_none() || self.current == text {
+            return Ok(());
         }
+        self.becomes(text)?;
+        let copy = room::copy_text(text)?;
+        if let Some(open) = &mut self.open {
+            room::push(&mut open.normalized, (step.to_owned(), copy))?;
+        }
+        Ok(())
     }
 
     fn spell(
@@ -148,28 +159,30 @@ impl Sink for Stages<'_> {
         Ok(())
     }
 
-    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) {
+    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> Kept {
         let before = self.spans.encoding.ids.len();
-        self.spans.take(pretoken, origins, ids, ends);
+        self.spans.take(pretoken, origins, ids, ends)?;
         let pretoken = Pretoken {
-            bytes: pretoken.to_vec(),
+            bytes: room::copy(pretoken)?,
             span: origins.span(Span::new(0, pretoken.len())),
             spelled: std::mem::replace(&mut self.spelled, Spelled::Added),
-            tokens: self.tokens(before),
+            tokens: self.tokens(before)?,
         };
-        self.push(pretoken);
+        self.push(pretoken)
     }
 
-    fn added(&mut self, found: Piece<'_>, id: TokenId) {
+    fn added(&mut self, found: Piece<'_>, id: TokenId) -> Kept {
         let before = self.spans.encoding.ids.len();
-        self.spans.added(found, id);
-        let tokens = self.tokens(before);
+        self.spans.added(found, id)?;
+        let tokens = self.tokens(before)?;
         if self.open.is_none() {
-            self.segments.extend(tokens.into_iter().map(Segment::Added));
-            return;
+            for token in tokens {
+                room::push(&mut self.segments, Segment::Added(token))?;
+            }
+            return Ok(());
         }
-        let (bytes, span) = (found.text.as_bytes().to_vec(), found.span());
-        self.push(Pretoken { bytes, span, spelled: Spelled::Added, tokens });
+        let (bytes, span) = (room::copy(found.text.as_bytes())?, found.span());
+        self.push(Pretoken { bytes, span, spelled: Spelled::Added, tokens })
     }
 }
 

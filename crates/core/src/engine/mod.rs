@@ -30,6 +30,7 @@ mod worker;
 pub use crate::decoded::DecodedSize;
 pub(crate) use added::AddedSet;
 pub use arranged::{Arranged, Sequence};
+pub use batch::DecodedRows;
 pub use decode::{DecodeOptions, Undefined};
 pub use dropout::Dropout;
 pub use encode::{Special, Text};

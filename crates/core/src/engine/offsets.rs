@@ -1,4 +1,6 @@
 //! Ids with the part of the text that each stands for.
+use tokenmill_kernels::room;
+
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
 use crate::ids::{TokenId, narrow};
@@ -10,7 +12,7 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Watch};
 
 use super::Engine;
-use super::encode::{Sink, Special, Text};
+use super::encode::{Kept, Sink, Special, Text};
 
 /// Ids and, for each, what it stands for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,10 +52,19 @@ impl<'a> Spans<'a> {
     }
 
     /// The next id stands for text with this spelling.
-    fn spelled(&mut self, surface: &str) {
-        self.encoding.surfaces.push((self.encoding.ids.len(), surface.to_owned()));
+    fn spelled(&mut self, surface: &str) -> Kept {
+        let surface = room::copy_text(surface)?;
+        room::push(&mut self.encoding.surfaces, (self.encoding.ids.len(), surface))
     }
 
+    /// Makes room for so many ids.
+    fn reserve(&mut self, count: usize) -> Kept {
+        room::reserve(&mut self.encoding.ids, count)?;
+        room::reserve(&mut self.encoding.byte_offsets, count)?;
+        room::reserve(&mut self.encoding.words, count)
+    }
+
+    /// Puts an id for which there is room.
     fn push(&mut self, id: TokenId, span: Span) {
         self.encoding.ids.push(id);
         self.encoding.byte_offsets.push(span);
@@ -64,7 +75,8 @@ impl<'a> Spans<'a> {
 impl Sink for Spans<'_> {
     const WANTS_ENDS: bool = true;
 
-    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) {
+    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> Kept {
+        self.reserve(ids.len())?;
         let mut start = 0;
         let mut part = Span::new(0, 0);
         for (&id, &end) in ids.iter().zip(ends) {
@@ -79,14 +91,16 @@ impl Sink for Spans<'_> {
                 kept = Span::new(part.start + leading, part.end - trailing);
             }
             if Some(id) == self.unknown {
-                self.spelled(&String::from_utf8_lossy(part.of(pretoken)));
+                self.spelled(&String::from_utf8_lossy(part.of(pretoken)))?;
             }
             self.push(id, origins.span(kept));
         }
         self.words += u32::from(!self.is_cut);
+        Ok(())
     }
 
-    fn added(&mut self, found: Piece<'_>, id: TokenId) {
+    fn added(&mut self, found: Piece<'_>, id: TokenId) -> Kept {
+        self.reserve(1)?;
         let mut part = Span::new(0, found.text.len());
         if self.trims.is_some() {
             let written = || found.text.to_owned();
@@ -94,10 +108,11 @@ impl Sink for Spans<'_> {
             part = Span::new(leading, part.end - trailing);
         }
         if self.vocabulary.added_by_id(id).is_none_or(|token| token.content != found.text) {
-            self.spelled(found.text);
+            self.spelled(found.text)?;
         }
         self.push(id, found.origins.span(part));
         self.words += u32::from(!self.is_cut);
+        Ok(())
     }
 }
 
@@ -142,9 +157,9 @@ impl Engine {
 /// not UTF-8 count as one character each.
 ///
 /// # Errors
-/// What the watch says.
+/// What the watch says; memory that cannot be had.
 pub fn char_offsets(text: &[u8], spans: &[Span], watch: &dyn Watch) -> Result<Vec<(usize, usize)>> {
-    let mut offsets = Vec::with_capacity(spans.len());
+    let mut offsets = room::vec(spans.len())?;
     let mut ticker = Ticker::new(watch);
     // Two places that go through the text, so that rows of spans that overlap are no reason to go
     // back: neither their starts nor their ends do.

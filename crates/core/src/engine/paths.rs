@@ -7,6 +7,8 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
+use tokenmill_kernels::room;
+
 use crate::aligned::{Origins, Piece};
 use crate::error::{Defect, Error, Result};
 use crate::ids::TokenId;
@@ -14,7 +16,7 @@ use crate::model::unigram::{self, MOST, Unigram};
 use crate::model::{Random, Scratch};
 use crate::watch::{Ticker, Watch};
 
-use super::encode::{Sink, Special, Text};
+use super::encode::{Kept, Sink, Special, Text};
 use super::{Engine, Parts};
 
 /// How ids are drawn.
@@ -48,7 +50,7 @@ impl Engine {
         }
         let mut sink = NBest { model, n, steps: vec![], ways: vec![Way { score: 0.0, step: None }] };
         self.encode_into(text, special, watch, &mut sink)?;
-        Ok(sink.ways.iter().map(|way| (sink.ids(way), way.score)).collect())
+        room::collect(sink.ways.iter().map(|way| Ok((sink.ids(way)?, way.score))))
     }
 
     /// The logarithm of the probability of a text, over all ways to spell it.
@@ -126,9 +128,13 @@ impl Sink for Marginal<'_> {
         Ok(())
     }
 
-    fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) {}
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Kept {
+        Ok(())
+    }
 
-    fn added(&mut self, _found: Piece<'_>, _id: TokenId) {}
+    fn added(&mut self, _found: Piece<'_>, _id: TokenId) -> Kept {
+        Ok(())
+    }
 }
 
 /// Draws a path for each pretoken.
@@ -154,10 +160,12 @@ impl Sink for Sample<'_> {
         self.model.sample(pretoken, &parts.vocabulary, (self.alpha, random), paths, ids, ticker)
     }
 
-    fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) {}
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Kept {
+        Ok(())
+    }
 
-    fn added(&mut self, _found: Piece<'_>, id: TokenId) {
-        self.ids.push(id);
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Kept {
+        room::push(&mut self.ids, id)
     }
 }
 
@@ -214,7 +222,7 @@ struct NBest<'a> {
 
 impl NBest<'_> {
     /// The best of each way so far with each of these.
-    fn go_on(&mut self, next: &[(Vec<TokenId>, f64)]) {
+    fn go_on(&mut self, next: &[(Vec<TokenId>, f64)]) -> Kept {
         let next: Vec<(Rc<[TokenId]>, f64)> =
             next.iter().map(|(ids, score)| (ids.as_slice().into(), *score)).collect();
         let ways = std::mem::take(&mut self.ways);
@@ -226,23 +234,26 @@ impl NBest<'_> {
             && let Some(Pair { score, i, j }) = queue.pop()
         {
             let step = Step { before: ways[i].step, ids: Rc::clone(&next[j].0) };
-            self.ways.push(Way { score, step: Some(self.steps.len()) });
-            self.steps.push(step);
+            room::push(&mut self.ways, Way { score, step: Some(self.steps.len()) })?;
+            room::push(&mut self.steps, step)?;
             queue.extend(pair(i, j + 1));
             if j == 0 {
                 queue.extend(pair(i + 1, 0));
             }
         }
+        Ok(())
     }
 
-    fn ids(&self, way: &Way) -> Vec<TokenId> {
+    fn ids(&self, way: &Way) -> Result<Vec<TokenId>> {
         let mut steps = vec![];
         let mut at = way.step;
         while let Some(step) = at {
-            steps.push(&self.steps[step].ids);
+            room::push(&mut steps, &self.steps[step].ids)?;
             at = self.steps[step].before;
         }
-        steps.iter().rev().flat_map(|ids| ids.iter().copied()).collect()
+        let mut all = room::vec(steps.iter().map(|ids| ids.len()).sum())?;
+        steps.iter().rev().for_each(|ids| all.extend_from_slice(ids));
+        Ok(all)
     }
 }
 
@@ -258,14 +269,15 @@ impl Sink for NBest<'_> {
     ) -> Result<()> {
         let next = self.model.n_best(pretoken, self.n, &parts.vocabulary, ticker)?;
         ticker.spend(16 * self.n)?;
-        self.go_on(&next);
+        Ok(self.go_on(&next)?)
+    }
+
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Kept {
         Ok(())
     }
 
-    fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) {}
-
-    fn added(&mut self, _found: Piece<'_>, id: TokenId) {
-        self.go_on(&[(vec![id], 0.0)]);
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Kept {
+        self.go_on(&[(vec![id], 0.0)])
     }
 }
 

@@ -1,5 +1,7 @@
 //! Did something come before? Bits that remember it, as far as they can.
 
+use tokenmill_kernels::{OutOfMemory, room};
+
 /// Bits, each for some of the hashes.
 const BITS: u32 = 19;
 
@@ -16,8 +18,8 @@ impl Seen {
     /// Heap bytes held.
     pub(super) const MEMORY: usize = 1 << (BITS - 3);
 
-    pub(super) fn new() -> Self {
-        Self { words: vec![0; 1 << (BITS - 6)], count: 0 }
+    pub(super) fn new() -> Result<Self, OutOfMemory> {
+        Ok(Self { words: room::filled(0, 1 << (BITS - 6))?, count: 0 })
     }
 
     /// Puts a hash; did it come before?
@@ -51,7 +53,7 @@ mod tests {
 
     #[test]
     fn what_came_is_known_until_all_is_forgotten() {
-        let mut seen = Seen::new();
+        let mut seen = Seen::new().unwrap();
         let new = (0..100_000).filter(|&number| !seen.put(hash(number))).count();
         assert!(new > 96_000, "{new}");
         assert!((0..100_000).all(|number| seen.put(hash(number))));
@@ -59,7 +61,7 @@ mod tests {
 
     #[test]
     fn most_of_what_never_came_is_new_however_many_they_are() {
-        let mut seen = Seen::new();
+        let mut seen = Seen::new().unwrap();
         let new = (0..2_000_000).filter(|&number| !seen.put(hash(number))).count();
         assert!(new > 1_800_000, "{new}");
     }

@@ -1,7 +1,7 @@
 //! Texts that are not kept as UTF-8, and are read as that where it is needed.
 use std::ops::Range;
 
-use tokenmill_kernels::Ahead;
+use tokenmill_kernels::{Ahead, room};
 
 use super::chunk::AHEAD;
 use super::encode::Text;
@@ -28,7 +28,7 @@ pub trait CodeUnits: Sync {
     /// part of a character.
     ///
     /// # Errors
-    /// Where there are units that stand for no character.
+    /// Where there are units that stand for no character; memory that cannot be had.
     fn append(&self, units: Range<usize>, text: &mut String) -> Result<usize>;
 
     /// The memory of all units from there on.
@@ -75,7 +75,7 @@ impl Source<'_> {
             Self::Text(text) => Ok(*text),
             Self::Units(units) => {
                 room.clear();
-                room.reserve(units.bytes());
+                room::reserve_text(room, units.bytes())?;
                 let mut at = 0;
                 while at < units.len() {
                     if at > 0 {

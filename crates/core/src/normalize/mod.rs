@@ -193,7 +193,7 @@ impl Normalizers {
         buffers: &'a mut [Rewritten; 2],
         ticker: &mut Ticker<'_>,
     ) -> Result<Piece<'a>> {
-        self.apply_telling(piece, buffers, ticker, &mut |_, _| {})
+        self.apply_telling(piece, buffers, ticker, &mut |_, _| Ok(()))
     }
 
     /// As [`Self::apply`], and tells each step that changes the text, by name, with what it left.
@@ -205,7 +205,7 @@ impl Normalizers {
         piece: Piece<'a>,
         buffers: &'a mut [Rewritten; 2],
         ticker: &mut Ticker<'_>,
-        tell: &mut dyn FnMut(&str, &str),
+        tell: &mut dyn FnMut(&str, &str) -> Result<()>,
     ) -> Result<Piece<'a>> {
         let mut changed = false;
         let mut part = Span::new(0, piece.text.len());
@@ -223,12 +223,13 @@ impl Normalizers {
                 }
                 Outcome::New => {
                     buffers.swap(0, 1);
+                    buffers[0].check()?;
                     changed = true;
                     part = Span::new(0, buffers[0].piece().text.len());
                 }
             }
             let left = if changed { buffers[0].piece() } else { piece }.slice(part);
-            tell(step.name(), left.text);
+            tell(step.name(), left.text)?;
         }
         Ok(if changed { buffers[0].piece() } else { piece }.slice(part))
     }

@@ -21,6 +21,7 @@ pub(super) fn prefix_space(
     buffer.start(piece);
     buffer.put_char(' ', piece, Span::new(0, first));
     buffer.keep(piece, Span::new(0, piece.text.len()));
+    buffer.check()?;
     emit(buffer.piece(), ticker)
 }
 
@@ -40,5 +41,6 @@ pub(super) fn byte_alphabet(
         ticker.spend(1)?;
         buffer.put_char(BYTE_TO_CHAR[usize::from(byte)], piece, Span::new(at, at + 1));
     }
+    buffer.check()?;
     emit(buffer.piece(), ticker)
 }

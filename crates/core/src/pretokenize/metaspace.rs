@@ -78,6 +78,7 @@ impl Metaspace {
             done = at + 1;
         }
         buffer.keep(piece, Span::new(done, piece.text.len()));
+        buffer.check()?;
         emit(buffer.piece(), ticker)
     }
 }

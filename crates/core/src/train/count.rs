@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use tokenmill_kernels::room;
+
 use super::table::Table;
 use crate::aligned::{Origins, Piece as Aligned, Rewritten};
 use crate::error::Result;
@@ -165,12 +167,9 @@ impl Counter {
                     let text = &document[span.start..span.end];
                     let piece = Aligned { text, origins: Origins::Untracked };
                     let normalized = self.normalizers.apply(piece, buffers, ticker)?.text;
-                    segments.push(if normalized == text {
-                        text.into()
-                    } else {
-                        normalized.to_owned().into()
-                    });
-                    Ok(())
+                    let segment =
+                        if normalized == text { text.into() } else { room::copy_text(normalized)?.into() };
+                    Ok(room::push(&mut segments, segment)?)
                 },
             )?;
             Ok(segments)
@@ -192,12 +191,12 @@ impl Counter {
 
     /// What there is to do, long documents in parts: for the threads, and for progress.
     fn pieces<'a>(&self, documents: &[&'a str], ticker: &mut Ticker<'_>) -> Result<Vec<Piece<'a>>> {
-        let mut pieces = Vec::with_capacity(documents.len());
+        let mut pieces = room::vec(documents.len())?;
         let mut position = self.position;
         for &text in documents {
             ticker.spend(16)?;
             if text.len() < 2 * UNIT {
-                pieces.push(Piece { text, position, whole: true });
+                room::push(&mut pieces, Piece { text, position, whole: true })?;
             } else {
                 self.literals.for_each_segment(text.as_bytes(), ticker, |segment, ticker| {
                     let Segment::Ordinary(span) = segment else { return Ok(()) };
@@ -216,7 +215,7 @@ impl Counter {
         segments: &'a [Vec<Cow<'_, str>>],
         ticker: &mut Ticker<'_>,
     ) -> Result<(Vec<Piece<'a>>, u64)> {
-        let mut pieces = Vec::with_capacity(segments.len());
+        let mut pieces = room::vec(segments.len())?;
         let mut position = self.position;
         for segment in segments.iter().flatten() {
             ticker.spend(16)?;
@@ -240,12 +239,11 @@ impl Counter {
             };
             ticker.spend(16 + at - UNIT.min(at))?;
             let (head, tail) = text.split_at(at);
-            pieces.push(Piece { text: head, position, whole: false });
+            room::push(pieces, Piece { text: head, position, whole: false })?;
             text = tail;
             position += at as u64;
         }
-        pieces.push(Piece { text, position, whole: false });
-        Ok(())
+        Ok(room::push(pieces, Piece { text, position, whole: false })?)
     }
 }
 

@@ -8,6 +8,8 @@
 //! number of replacements, whatever the length of the pretokens.
 mod neighbours;
 
+use tokenmill_kernels::room;
+
 use self::neighbours::{IGNORED, Neighbour, Newborn, STRANGER};
 use super::alphabet::Alphabet;
 use super::options::TrainOptions;
@@ -110,7 +112,8 @@ impl Learner {
         }
         let max_size = options.max_token_length.map_or(u64::MAX, |limit| limit as u64);
         let mut learner = Self {
-            cells: Vec::with_capacity(types.bytes() + 2 * types.len() + 1),
+            // A pretoken has no more symbols than bytes, an end-of-word symbol and a fence.
+            cells: room::vec(types.bytes() + 2 * types.len() + 1)?,
             heavy: Vec::new(),
             first_id,
             arena: alphabet.symbols.iter().map(|symbol| symbol.len() as u64).sum(),
@@ -156,7 +159,7 @@ impl Learner {
                 ));
             }
             if weight == HEAVY {
-                self.heavy.push((start as u32, count));
+                room::push(&mut self.heavy, (start as u32, count))?;
             }
         }
         Ok(())
@@ -166,7 +169,7 @@ impl Learner {
         // Numbers in the order of appearance; counts first, so that lists get their exact size.
         let mut seen = Pairs::default();
         let mut occurrences: Vec<u32> = Vec::new();
-        let mut numbers: Vec<u32> = Vec::with_capacity(self.cells.len());
+        let mut numbers: Vec<u32> = room::vec(self.cells.len())?;
         for at in 1..self.cells.len() {
             ticker.spend(4)?;
             let (left, right) = (self.cells[at - 1].symbol, self.cells[at].symbol);
@@ -174,19 +177,20 @@ impl Learner {
                 numbers.push(IGNORED);
                 continue;
             }
-            let number = seen.find(left, right).unwrap_or_else(|| {
-                occurrences.push(0);
-                seen.add(Pair { count: 0, left, right, positions: Box::default() })
-            });
+            let number = if let Some(number) = seen.find(left, right) {
+                number
+            } else {
+                room::push(&mut occurrences, 0)?;
+                seen.add(Pair { count: 0, left, right, positions: Box::default() })?
+            };
             seen.get_mut(number).count += self.weight(at - 1);
             occurrences[number as usize] += 1;
             numbers.push(number);
         }
-        let mut positions: Vec<Vec<u32>> = seen
-            .iter()
-            .zip(&occurrences)
-            .map(|(pair, &n)| Vec::with_capacity(if self.follows(pair.count) { n as usize } else { 0 }))
-            .collect();
+        let room_for = |(pair, &n): (&Pair, &u32)| -> Result<Vec<u32>> {
+            Ok(room::vec(if self.follows(pair.count) { n as usize } else { 0 })?)
+        };
+        let mut positions = room::collect(seen.iter().zip(&occurrences).map(room_for))?;
         for (at, &number) in (0u32..).zip(&numbers) {
             ticker.spend(1)?;
             if number != IGNORED && self.follows(seen.get(number).count) {
@@ -197,7 +201,7 @@ impl Learner {
         let born = seen.iter().map(|pair| Newborn { left: pair.left, right: pair.right, count: pair.count });
         for (newborn, positions) in born.zip(positions) {
             ticker.spend(16)?;
-            self.follow(newborn, positions.into_boxed_slice());
+            self.follow(newborn, positions.into_boxed_slice())?;
         }
         Ok(())
     }
@@ -240,10 +244,10 @@ impl Learner {
     }
 
     /// Follows a pair from now on, if it is frequent enough.
-    fn follow(&mut self, newborn: Newborn, positions: Box<[u32]>) {
+    fn follow(&mut self, newborn: Newborn, positions: Box<[u32]>) -> Result<()> {
         let Newborn { left, right, count } = newborn;
         if !self.follows(count) {
-            return;
+            return Ok(());
         }
         let position = if self.order.by_position() {
             positions.iter().copied().find(|&at| self.is_at(at, left, right)).unwrap_or(u32::MAX)
@@ -251,8 +255,8 @@ impl Learner {
             0
         };
         let key = self.order.key(left, right, position, &self.tokens);
-        let pair = self.pairs.add(Pair { count, left, right, positions });
-        self.queue.push(Waiting { count, key, left, right, pair }, &self.order, &self.tokens);
+        let pair = self.pairs.add(Pair { count, left, right, positions })?;
+        self.queue.push(Waiting { count, key, left, right, pair }, &self.order, &self.tokens)
     }
 
     /// Makes the next merge; `None` when there is none.
@@ -292,7 +296,7 @@ impl Learner {
             if current {
                 return Ok(Some(top));
             }
-            self.queue.push(top, &self.order, &self.tokens);
+            self.queue.push(top, &self.order, &self.tokens)?;
         }
     }
 
@@ -341,14 +345,14 @@ impl Learner {
                     self.lower(old, merged, weight);
                 }
                 let newborn = self.new_left(before, result);
-                self.bear(newborn, weight, previous);
+                self.bear(newborn, weight, previous)?;
             }
             let after = self.cells[end].symbol;
             if after != FENCE {
                 let old = self.old_right(right, after);
                 self.lower(old, merged, weight);
                 let newborn = self.new_right(result, after);
-                self.bear(newborn, weight, start);
+                self.bear(newborn, weight, start)?;
             }
             self.cells[seam].symbol = GONE;
             self.cells[at].symbol = result;

@@ -2,6 +2,9 @@
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
+use tokenmill_kernels::{OutOfMemory, room};
+
+use crate::error::Result;
 
 /// A pair that is frequent enough to be followed.
 #[derive(Debug)]
@@ -36,12 +39,18 @@ impl Pairs {
     }
 
     /// Adds a pair that is not there; its number.
-    pub(super) fn add(&mut self, pair: Pair) -> u32 {
+    ///
+    /// # Errors
+    /// Memory that cannot be had.
+    pub(super) fn add(&mut self, pair: Pair) -> Result<u32> {
         let number = self.all.len() as u32;
         let entry = (pair.left, pair.right, number);
+        let without = OutOfMemory::items::<(u32, u32, u32)>;
+        let room = self.numbers.try_reserve(1, |&(l, r, _)| hash(l, r));
+        room.map_err(|_| without(self.numbers.len() + 1))?;
         self.numbers.insert_unique(hash(pair.left, pair.right), entry, |&(l, r, _)| hash(l, r));
-        self.all.push(pair);
-        number
+        room::push(&mut self.all, pair)?;
+        Ok(number)
     }
 
     #[inline]

@@ -6,8 +6,11 @@
 //! upper bound of its pair and may be refreshed when it comes to the top.
 use std::cmp::Ordering;
 
+use tokenmill_kernels::room;
+
 use super::options::{TieBreak, TrainAlphabet};
 use crate::description::TokenList;
+use crate::error::Result;
 
 /// A pair that waits, as it was when it was pushed.
 #[derive(Debug, Clone, Copy)]
@@ -100,9 +103,12 @@ pub(super) struct Queue {
 
 impl Queue {
     /// Adds an entry.
-    pub(super) fn push(&mut self, entry: Waiting, order: &Order, tokens: &TokenList) {
+    ///
+    /// # Errors
+    /// Memory that cannot be had.
+    pub(super) fn push(&mut self, entry: Waiting, order: &Order, tokens: &TokenList) -> Result<()> {
         let mut at = self.heap.len();
-        self.heap.push(entry);
+        room::push(&mut self.heap, entry)?;
         while at > 0 {
             let parent = (at - 1) / 2;
             if !order.before(&entry, &self.heap[parent], tokens) {
@@ -112,6 +118,7 @@ impl Queue {
             at = parent;
         }
         self.heap[at] = entry;
+        Ok(())
     }
 
     /// Takes the best entry.

@@ -7,6 +7,7 @@
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::FixedState;
+use tokenmill_kernels::room;
 
 use crate::error::{Error, Result};
 use crate::watch::Ticker;
@@ -88,8 +89,9 @@ impl Table {
         loop {
             let slot = &mut self.slots[i];
             if slot.len == 0 {
-                *slot = Slot { lo: self.arena.len() as u64, hi: hash, count: 0, len };
-                self.arena.extend_from_slice(pretoken);
+                let lo = self.arena.len() as u64;
+                room::extend(&mut self.arena, pretoken)?;
+                *slot = Slot { lo, hi: hash, count: 0, len };
                 return self.insert(i, n, at);
             }
             if slot.hi == hash && slot.len == len {
@@ -115,19 +117,15 @@ impl Table {
     fn insert(&mut self, i: usize, n: u64, at: u64) -> Result<()> {
         self.len += 1;
         self.raise(i, n, at)?;
-        if self.len * 8 > self.slots.len() * 5 {
-            self.grow();
-        }
-        Ok(())
+        if self.len * 8 > self.slots.len() * 5 { self.grow() } else { Ok(()) }
     }
 
-    fn grow(&mut self) {
+    fn grow(&mut self) -> Result<()> {
         let size = self.slots.len() * 2;
-        let old = std::mem::replace(&mut self.slots, vec![Slot::default(); size]);
-        let old_first = std::mem::take(&mut self.first);
-        if !old_first.is_empty() {
-            self.first = vec![u64::MAX; size];
-        }
+        let slots = room::filled(Slot::default(), size)?;
+        let first = if self.first.is_empty() { Vec::new() } else { room::filled(u64::MAX, size)? };
+        let old = std::mem::replace(&mut self.slots, slots);
+        let old_first = std::mem::replace(&mut self.first, first);
         for (j, slot) in old.into_iter().enumerate().filter(|(_, slot)| slot.len > 0) {
             let long = slot.len as usize > INLINE;
             let hash = if long { slot.hi } else { mix(slot.lo, slot.hi, slot.len) };
@@ -140,6 +138,7 @@ impl Table {
                 self.first[i] = first;
             }
         }
+        Ok(())
     }
 
     /// Calls `visit` with the bytes, count and first position (0 unless tracked) of every

@@ -3,6 +3,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use tokenmill_core::error::{Error, Kind, Result};
+use tokenmill_core::room;
 use tokenmill_core::watch::Watch;
 
 use super::decode::{Decoder, Invalid};
@@ -52,6 +53,12 @@ const BATCH: usize = 16 << 20;
 /// What a document costs a batch beside its text.
 const ENTRY: usize = 24;
 
+/// Bytes of a character that the end of a block may cut off.
+const CUT: usize = 3;
+
+/// What a byte that is no UTF-8 becomes has so many bytes.
+const REPLACED: usize = char::REPLACEMENT_CHARACTER.len_utf8();
+
 /// Reads files in the order given, each once, and hands their documents to `feed`, some 16 MB at a time
 /// (and never less than one document). A byte order mark stays as text. Memory: a batch, or
 /// the longest document if that is more.
@@ -59,7 +66,8 @@ const ENTRY: usize = 24;
 /// # Errors
 /// [`Kind::Os`] with the path for a file that cannot be read; under [`Errors::Strict`]
 /// [`Kind::Training`] with the path and the first byte of the file that is not UTF-8, or with the
-/// path of a pipe that is given twice; and what `feed` and the watch say.
+/// path of a pipe that is given twice; [`Kind::Memory`] with the path for a document that is larger
+/// than memory; and what `feed` and the watch say.
 pub fn read_files(
     paths: &[PathBuf],
     documents: Documents,
@@ -157,6 +165,9 @@ impl<'a> Reader<'a> {
             Part::Block(n) => &self.block[..n],
             Part::Slice(start, end) => &self.block[start..end],
         };
+        let most = bytes.len() + CUT;
+        let most = if self.errors == Errors::Replace { REPLACED * most } else { most };
+        room::reserve_text(&mut self.text, most).map_err(|error| Error::from(error).in_file(path))?;
         let pushed = document.decoder.push(bytes, self.errors, &mut self.text);
         document.bad = self.judge(&pushed, document.start, path)?;
         Ok(())
@@ -178,6 +189,7 @@ impl<'a> Reader<'a> {
     fn end(&mut self, mut document: Document, line_end: bool, path: &Path) -> Result<()> {
         let from = self.ends.last().copied().unwrap_or(0);
         if !document.bad {
+            room::reserve_text(&mut self.text, REPLACED).map_err(|error| Error::from(error).in_file(path))?;
             let pushed = document.decoder.finish(self.errors, &mut self.text);
             document.bad = self.judge(&pushed, document.start, path)?;
         }
@@ -191,15 +203,15 @@ impl<'a> Reader<'a> {
         }
         self.report.replaced += u64::from(document.decoder.replaced);
         self.report.documents += 1;
-        self.ends.push(self.text.len());
+        room::push(&mut self.ends, self.text.len())?;
         if self.text.len() + ENTRY * self.ends.len() >= BATCH { self.flush() } else { Ok(()) }
     }
 
     /// Hands the batch over.
     fn flush(&mut self) -> Result<()> {
         let mut start = 0;
-        let documents: Vec<&str> =
-            self.ends.iter().map(|&end| &self.text[std::mem::replace(&mut start, end)..end]).collect();
+        let mut documents: Vec<&str> = room::vec(self.ends.len())?;
+        documents.extend(self.ends.iter().map(|&end| &self.text[std::mem::replace(&mut start, end)..end]));
         if !documents.is_empty() {
             (self.feed)(&documents)?;
         }

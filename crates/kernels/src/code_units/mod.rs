@@ -11,6 +11,7 @@ mod x86;
 use std::mem::MaybeUninit;
 
 use crate::cpu::{self, Level};
+use crate::room::{self, OutOfMemory};
 
 /// Units that one round reads; what they become waits in the first-level cache.
 const BLOCK: usize = 512;
@@ -64,24 +65,27 @@ pub enum Width {
 
 /// Appends code units to a text, up to the first that is no character (a surrogate, or above
 /// U+10FFFF); how many these are.
-pub fn append_code_units<U: CodeUnit>(text: &mut String, units: &[U]) -> usize {
+///
+/// # Errors
+/// Where there is no memory for them; some may have been appended.
+pub fn append_code_units<U: CodeUnit>(text: &mut String, units: &[U]) -> Result<usize, OutOfMemory> {
     append(cpu::level(), text, units)
 }
 
-fn append<U: CodeUnit>(level: Level, text: &mut String, units: &[U]) -> usize {
+fn append<U: CodeUnit>(level: Level, text: &mut String, units: &[U]) -> Result<usize, OutOfMemory> {
     // SAFETY: `encode` gives whole characters in UTF-8, and nothing else is appended.
     let bytes = unsafe { text.as_mut_vec() };
     let mut encoded = [0; 4 * BLOCK];
     let mut done = 0;
     for block in units.chunks(BLOCK) {
         let (read, written) = encode(level, block, &mut encoded);
-        bytes.extend_from_slice(&encoded[..written]);
+        room::extend(bytes, &encoded[..written])?;
         done += read;
         if read < block.len() {
             break;
         }
     }
-    done
+    Ok(done)
 }
 
 /// About how many bytes code units become, from a look at some of them; seldom too few.
@@ -312,7 +316,7 @@ mod tests {
         let count = append_one_by_one(&mut plain, units);
         for level in cpu::available() {
             let mut text = "é".to_owned();
-            assert_eq!(append(level, &mut text, units), count, "{level}");
+            assert_eq!(append(level, &mut text, units).unwrap(), count, "{level}");
             assert_eq!(text.as_bytes(), plain.as_bytes(), "{level}");
         }
         assert_measures_and_goes_back(&plain);

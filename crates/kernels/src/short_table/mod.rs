@@ -8,6 +8,7 @@ mod numbers;
 pub mod parts;
 
 use crate::pages::{Table, Zero};
+use crate::room::OutOfMemory;
 
 pub use numbers::NumberTable;
 
@@ -182,9 +183,22 @@ pub struct ShortTable {
 impl ShortTable {
     /// An empty table of `2^bits` buckets, two at least, each of two entries and 64 bytes.
     pub fn new(bits: u32) -> Self {
-        // A shift of all 64 bits is none.
-        let bits = bits.clamp(1, 40);
+        let bits = Self::clamped(bits);
         Self { buckets: Table::zeros(1 << bits), shift: 64 - bits, len: 0 }
+    }
+
+    /// As [`Self::new`].
+    ///
+    /// # Errors
+    /// Where there is no memory for it.
+    pub fn try_new(bits: u32) -> Result<Self, OutOfMemory> {
+        let bits = Self::clamped(bits);
+        Ok(Self { buckets: Table::try_zeros(1 << bits)?, shift: 64 - bits, len: 0 })
+    }
+
+    /// A shift of all 64 bits is none.
+    fn clamped(bits: u32) -> u32 {
+        bits.clamp(1, 40)
     }
 
     /// Heap bytes of a table of `2^bits` buckets.
@@ -274,15 +288,17 @@ impl ShortTable {
     }
 
     /// A table of `2^bits` buckets with the same entries; one that has no place there is left out.
-    #[must_use]
-    pub fn grown(&self, bits: u32) -> Self {
-        let mut grown = Self::new(bits);
+    ///
+    /// # Errors
+    /// Where there is no memory for it.
+    pub fn grown(&self, bits: u32) -> Result<Self, OutOfMemory> {
+        let mut grown = Self::try_new(bits)?;
         for bucket in self.buckets.iter() {
             for (entry, &key) in bucket.keys.iter().enumerate().filter(|&(_, &key)| key != 0) {
                 grown.insert(key, hash(key), bucket.value(entry));
             }
         }
-        grown
+        Ok(grown)
     }
 
     /// Forgets everything.
@@ -344,7 +360,7 @@ mod tests {
                 if is_put {
                     map.insert(key, new);
                 } else {
-                    table = table.grown(table.bits() + 1);
+                    table = table.grown(table.bits() + 1).unwrap();
                     map.retain(|&key, _| table.get(key, hash(key)).is_some());
                 }
                 prop_assert_eq!(table.len(), map.len());

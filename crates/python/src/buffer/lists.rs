@@ -6,9 +6,10 @@ use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::{PyInt, PyList};
 use tokenmill_core::ids::TokenId;
-use tokenmill_kernels::{MadeOnce, pages};
+use tokenmill_kernels::{MadeOnce, pages, room};
 
-use super::units;
+use super::{objects, units};
+use crate::errors::out_of_memory;
 
 /// Signals are looked for after so many items: some milliseconds of work.
 const ITEMS: usize = 1 << 17;
@@ -37,7 +38,7 @@ pub(crate) fn lists_of_ids<'a, 'py>(
     rows: impl Iterator<Item = PyResult<&'a [TokenId]>>,
     ready: &[Py<PyInt>],
 ) -> PyResult<Bound<'py, PyList>> {
-    let list = PyList::empty(py);
+    let list = objects::list(py, 0, std::iter::empty())?;
     let mut since_look = 0;
     for row in rows {
         let row = row?;
@@ -92,7 +93,7 @@ fn untracked_list<'py>(
         for (place, &id) in places.iter_mut().zip(part) {
             let item = match ready.get(id as usize) {
                 Some(item) => item.clone_ref(py).into_ptr(),
-                None => id.into_pyobject(py)?.into_ptr(),
+                None => objects::int(py, id as usize)?.into_ptr(),
             };
             // The place was empty, and takes the reference over.
             place.write(item);
@@ -109,11 +110,13 @@ pub(crate) fn ids_in_list<'py>(
     let py = list.py();
     let sizes = Sizes::of(py);
     with_critical_section(list, || {
-        let mut ids = Vec::with_capacity(list.len());
+        let mut ids = room::vec(list.len()).map_err(out_of_memory)?;
         // The list may change whenever Python runs: its length is looked at again for every part.
         while ids.len() < list.len() {
             let start = ids.len();
             let end = list.len().min((start / IDS_PART + 1) * IDS_PART);
+            // It may have become longer.
+            room::reserve(&mut ids, end - start).map_err(out_of_memory)?;
             if start % IDS_PART == 0 {
                 pages::bring(ids.spare_capacity_mut());
             }

@@ -8,6 +8,7 @@ use crate::convert;
 use crate::encoding::Encoding;
 use crate::errors::raise;
 use crate::limits::Limits;
+use crate::output::{self, gather};
 use crate::sequences::{How, Sample};
 
 fn is_one_text(object: &Bound<'_, PyAny>) -> bool {
@@ -27,7 +28,7 @@ fn rows<'py>(
         return Ok(None);
     }
     let expected = if is_pretokenized { "words, or a list of these" } else { "a text, or a list of texts" };
-    let items = convert::items(object, name, expected)?.collect::<PyResult<Vec<_>>>()?;
+    let items = gather(convert::items(object, name, expected)?)?;
     // A list of words is one sample.
     Ok(if is_pretokenized && items.iter().all(is_one_text) { None } else { Some(items) })
 }
@@ -96,7 +97,7 @@ impl Tokenizer {
                 };
                 let pair_of = |i: usize| pairs.as_ref().map(|pairs| &pairs[i]);
                 let sample = |(i, text)| Sample::new(text, pair_of(i), is_pretokenized);
-                texts.iter().enumerate().map(sample).collect::<PyResult<Vec<_>>>()?
+                gather(texts.iter().enumerate().map(sample))?
             }
         };
         let mut encodings = how.encode(py, &samples, 1)?;
@@ -107,7 +108,7 @@ impl Tokenizer {
             (None, Some(encoding)) => Ok(Bound::new(py, encoding)?.into_any()),
             (_, last) => {
                 encodings.extend(last);
-                Ok(encodings.into_pyobject(py)?.into_any())
+                Ok(output::list_of(py, encodings.len(), encodings.into_iter())?.into_any())
             }
         }
     }

@@ -7,7 +7,7 @@ use tokenmill_core::error::Error;
 use tokenmill_core::ids::TokenId;
 
 use super::Tokenizer;
-use crate::buffer::ascii_string;
+use crate::buffer::{ascii_string, objects};
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::output;
 use crate::stream::DecodeStream;
@@ -83,7 +83,7 @@ impl Tokenizer {
         let ids = Ids::new(ids, skip_special_tokens, undefined)?;
         match ids.size(py, &self.engine)? {
             Some(size) => PyBytes::new_with(py, size.bytes, |bytes| ids.decode_to(py, &self.engine, bytes)),
-            None => Ok(PyBytes::new(py, &ids.decode(py, &self.engine)?)),
+            None => objects::bytes(py, &ids.decode(py, &self.engine)?),
         }
     }
 
@@ -103,10 +103,10 @@ impl Tokenizer {
         let threads = convert::threads(&num_threads, Error::argument::<String>)?;
         let options = convert::decode_options(skip_special_tokens, undefined)?;
         let rows = convert::rows_of_ids(batch)?;
-        let views: Vec<&[TokenId]> = rows.iter().collect();
+        let views: Vec<&[TokenId]> = output::gather(rows.iter().map(Ok))?;
         let size = views.iter().map(|row| row.len() * 4 + 1).sum();
         let decoded = run(py, size, |watch| self.engine.decode_batch(&views, options, threads, watch))?;
-        output::texts(py, &decoded, errors)
+        output::texts(py, views.len(), &decoded, errors)
     }
 
     /// A `DecodeStream`, which takes ids one at a time and gives text as soon as it is certain.

@@ -7,6 +7,7 @@ use super::Tokenizer;
 use crate::call::{OfTexts, Options, in_blocks, with_text, with_texts};
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::encoding::Encoding;
+use crate::errors::raise;
 use crate::late;
 use crate::output::{self, Dtype};
 use crate::sequences::{How, Sample};
@@ -25,13 +26,14 @@ impl Tokenizer {
             Some(ids) => ids,
             None => self.encode_whole(text, options)?,
         };
-        self.engine.surround(&mut ids, 0, add_special_tokens);
+        let surrounded = self.engine.surround(&mut ids, 0, add_special_tokens);
+        surrounded.map_err(|error| raise(text.py(), error))?;
         Ok(ids)
     }
 
     fn encode_whole(&self, text: &Bound<'_, PyAny>, options: &Options) -> PyResult<Vec<TokenId>> {
         let (ids, _) = with_text(text, options, |text, special, threads, watch| {
-            let mut ids = row_for(text.as_bytes().len());
+            let mut ids = row_for(text.as_bytes().len())?;
             self.engine.encode(text, special, threads, watch, &mut ids)?;
             Ok(ids)
         })?;

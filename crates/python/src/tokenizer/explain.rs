@@ -1,15 +1,19 @@
 //! What every stage made of a text, as plain tuples that `tokenmill.explain` makes classes of.
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::{PyList, PyString, PyTuple};
 use tokenmill_core::engine::explain::{Ordinary, Pretoken, Segment, Spelled, Token};
 use tokenmill_core::model::bpe::Steps;
+use tokenmill_core::room;
 use tokenmill_core::span::Span;
+use tokenmill_kernels::OutOfMemory;
 
 use super::Tokenizer;
+use crate::buffer::{objects, string};
 use crate::call::{Options, with_text};
 use crate::convert::NOT_GIVEN;
+use crate::errors::out_of_memory;
 use crate::late;
-use crate::output;
+use crate::output::{self, Item};
 use crate::watch::run;
 
 /// A span as it is given out: first characters, then bytes.
@@ -26,32 +30,34 @@ impl Places {
 
 /// The spans of all segments, pretokens and tokens. Each kind is in the order of the text, so that
 /// their characters are counted in one go.
-fn spans(segments: &[Segment]) -> [Vec<Span>; 3] {
+fn spans(segments: &[Segment]) -> Result<[Vec<Span>; 3], OutOfMemory> {
     let [mut texts, mut pretokens, mut tokens] = [vec![], vec![], vec![]];
     for segment in segments {
         match segment {
             Segment::Added(token) => {
-                texts.push(token.span);
-                tokens.push(token.span);
+                room::push(&mut texts, token.span)?;
+                room::push(&mut tokens, token.span)?;
             }
             Segment::Ordinary(text) => {
-                texts.push(text.span);
-                pretokens.extend(text.pretokens.iter().map(|pretoken| pretoken.span));
-                tokens.extend(text.pretokens.iter().flat_map(|pretoken| &pretoken.tokens).map(|t| t.span));
+                room::push(&mut texts, text.span)?;
+                for pretoken in &text.pretokens {
+                    room::push(&mut pretokens, pretoken.span)?;
+                    room::reserve(&mut tokens, pretoken.tokens.len())?;
+                    tokens.extend(pretoken.tokens.iter().map(|token| token.span));
+                }
             }
         }
     }
-    [texts, pretokens, tokens]
+    Ok([texts, pretokens, tokens])
 }
 
 /// Bytes as text; those that are no text as escapes.
 fn shown<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(PyString::new(py, text)),
-        Err(_) => {
-            Ok(PyBytes::new(py, bytes).call_method1("decode", ("utf-8", "backslashreplace"))?.cast_into()?)
-        }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return string(py, text);
     }
+    let bytes = objects::bytes(py, bytes)?;
+    Ok(bytes.call_method1("decode", ("utf-8", "backslashreplace"))?.cast_into()?)
 }
 
 struct Rendering<'a, 'py> {
@@ -72,11 +78,11 @@ impl<'py> Rendering<'_, 'py> {
                 ("added", text, offsets, bytes, token).into_pyobject(self.py)
             }
             Segment::Ordinary(Ordinary { normalized, pretokens, .. }) => {
-                let normalized = PyList::new(self.py, normalized)?;
+                let py = self.py;
+                let normalized = PyList::new(py, normalized)?;
                 let pretokens = pretokens.iter().map(|pretoken| self.pretoken(pretoken));
-                let pretokens = pretokens.collect::<PyResult<Vec<_>>>()?;
-                let pretokens = output::list(self.py, pretokens)?;
-                ("text", text, offsets, bytes, normalized, pretokens).into_pyobject(self.py)
+                let pretokens = output::list(py, pretokens)?;
+                ("text", text, offsets, bytes, normalized, pretokens).into_pyobject(py)
             }
         }
     }
@@ -86,7 +92,7 @@ impl<'py> Rendering<'_, 'py> {
         // There may be very many of them.
         py.check_signals()?;
         let (offsets, bytes) = self.pretokens.next();
-        let tokens = pretoken.tokens.iter().map(|token| self.token(token)).collect::<PyResult<Vec<_>>>()?;
+        let tokens = output::list(py, pretoken.tokens.iter().map(|token| self.token(token)))?;
         let (how, steps) = match &pretoken.spelled {
             Spelled::Added => ("added", None),
             Spelled::Bpe(Steps::Merged { symbols, merges }) => {
@@ -101,12 +107,13 @@ impl<'py> Rendering<'_, 'py> {
             Spelled::Unigram => ("unigram", None),
         };
         let text = shown(py, &pretoken.bytes)?;
-        (text, offsets, bytes, how, steps, PyList::new(py, tokens)?).into_pyobject(py)
+        (text, offsets, bytes, how, steps, tokens).into_pyobject(py)
     }
 
     fn token(&mut self, token: &Token) -> PyResult<Bound<'py, PyTuple>> {
-        let (offsets, bytes) = self.tokens.next();
-        (token.id, &token.written, offsets, bytes).into_pyobject(self.py)
+        let (py, (offsets, bytes)) = (self.py, self.tokens.next());
+        let written = string(py, &token.written)?.into_any();
+        objects::tuple(py, [token.id.object(py)?, written, offsets.object(py)?, bytes.object(py)?])
     }
 }
 
@@ -133,13 +140,13 @@ impl Tokenizer {
         let places = |spans: Vec<Span>| {
             let offsets = run(py, content.len(), |watch| py_text.offsets(&spans, watch))?;
             let bytes = spans.iter().map(|span| (span.start, span.end));
-            PyResult::Ok(Places(offsets.into_iter().zip(bytes).collect::<Vec<_>>().into_iter()))
+            PyResult::Ok(Places(output::gather(offsets.into_iter().zip(bytes).map(Ok))?.into_iter()))
         };
-        let [texts, pretokens, tokens] = spans(&segments);
+        let [texts, pretokens, tokens] = spans(&segments).map_err(out_of_memory)?;
         let (texts, pretokens, tokens) = (places(texts)?, places(pretokens)?, places(tokens)?);
         let mut rendering = Rendering { py, content, texts, pretokens, tokens };
         let segments = segments.iter().map(|segment| rendering.segment(segment));
-        let segments = output::list(py, segments.collect::<PyResult<Vec<_>>>()?)?;
+        let segments = output::list(py, segments)?;
         let whole = match text.cast::<PyString>() {
             Ok(text) => text.clone(),
             Err(_) => shown(py, content)?,

@@ -9,6 +9,7 @@ use super::Tokenizer;
 use crate::call::{Options, with_text};
 use crate::convert::{self, NOT_GIVEN};
 use crate::errors::raise;
+use crate::output;
 
 #[pymethods]
 impl Tokenizer {
@@ -31,8 +32,7 @@ impl Tokenizer {
         let options = Options::new(special, surrogates, &NOT_GIVEN)?;
         let (ways, _) =
             with_text(text, &options, |text, special, _, watch| self.engine.n_best(text, n, special, watch))?;
-        let ways = ways.into_iter().map(|(ids, score)| Ok((self.list(py, &ids)?, score)));
-        PyList::new(py, ways.collect::<PyResult<Vec<_>>>()?)
+        output::list(py, ways.into_iter().map(|(ids, score)| Ok((self.list(py, &ids)?, score))))
     }
 
     /// The logarithm of the probability of a text: over all ways to spell it, not only the best.

@@ -19,7 +19,7 @@ fn made_of<'py, T: IntoPyObject<'py>>(
     class: &str,
     rows: impl ExactSizeIterator<Item = T>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let rows = output::list(py, rows)?;
+    let rows = output::list(py, rows.map(Ok))?;
     late::STAGES.get(py)?.getattr(class)?.call_method1("_of", (rows,))
 }
 

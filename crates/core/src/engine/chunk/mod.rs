@@ -7,6 +7,7 @@ mod single;
 #[cfg(test)]
 mod tests;
 
+use tokenmill_kernels::room;
 use tokenmill_kernels::rows::{Widest, Width};
 use tokenmill_kernels::short_table::{Key, SHORT};
 
@@ -125,12 +126,12 @@ impl Engine {
         let chunk = &mut run.worker.chunk;
         if chunk.others.len() == 0 {
             match S::WANTS {
-                Wants::Ids => sink.extend(chunk.ids()),
+                Wants::Ids => sink.extend(chunk.ids())?,
                 _ => sink.count(chunk.waiting),
             }
             chunk.waiting = 0;
         } else if chunk.others.is_settled() {
-            chunk.others.give_out(chunk.ids(), sink);
+            chunk.others.give_out(chunk.ids(), sink)?;
             chunk.forget();
         }
         chunk.begin(chunk.end);
@@ -157,7 +158,7 @@ impl Engine {
                 break;
             }
             let spell = |part: &[u8], key: Key, room: &mut [TokenId]| self.spell_at_once(part, key, room);
-            match chunk.give_other((from, is_unknown), length, text, learnt, spell) {
+            match chunk.give_other((from, is_unknown), length, text, learnt, spell)? {
                 Gave::Known => {}
                 Gave::Spelled(ids) => (alone, asked) = (alone + ids, asked + 1),
                 Gave::Nothing(hash) => {
@@ -178,7 +179,7 @@ impl Engine {
             }
             if let Some(bpe) = self.parts.model.as_bpe() {
                 let Worker { chunk, learnt, .. } = &mut *run.worker;
-                chunk.others.merge(bpe, text, learnt);
+                chunk.others.merge(bpe, text, learnt)?;
             }
         }
         let Worker { chunk, learnt, .. } = &mut *run.worker;
@@ -216,10 +217,9 @@ impl Engine {
                     continue;
                 }
                 if let Some(value) = self.seed.get(item.key, item.hash) {
-                    chunk.others.settle(number, text, learnt, |ids, _| {
-                        ids.push(value.words[0]);
-                        Ok(())
-                    })?;
+                    chunk
+                        .others
+                        .settle(number, text, learnt, |ids, _| Ok(room::push(ids, value.words[0])?))?;
                     continue;
                 }
             }
@@ -231,7 +231,7 @@ impl Engine {
                         && (is_segment(item.key) || bpe.goes_by_segments(pretoken, &self.parts.vocabulary))
             };
             if let Some(bpe) = together.filter(may_wait) {
-                chunk.others.wait(number, bpe, text, learnt);
+                chunk.others.wait(number, bpe, text, learnt)?;
             } else {
                 self.find_out_one(number, item, text, origins, run)?;
             }
@@ -259,8 +259,7 @@ impl Engine {
             }
             self.spell(pretoken, learnt, scratch, run.ticker)
                 .map_err(|error| placed(error, origins.slice(item.span)))?;
-            ids.extend_from_slice(&scratch.ids);
-            Ok(())
+            Ok(room::extend(ids, &scratch.ids)?)
         })
     }
 }

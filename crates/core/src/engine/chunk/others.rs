@@ -5,12 +5,13 @@
 //! for in the seed, which takes its time to come near, and then until there are many. These are merged side by side, a few at
 //! a time: those of like length together, which need about as many steps. Ids that come behind wait with them, and may
 //! be those of several chunks. A part that comes again while it waits is the same as the first.
+use tokenmill_kernels::room;
 use tokenmill_kernels::rows::{Narrow, Wide, Widest, Width, wide_row, widest_row};
 use tokenmill_kernels::short_table::{Key, SHORT};
 
 use super::parts::{is_kept, is_segment};
 use crate::engine::cache::Learnt;
-use crate::engine::encode::{Sink, Wants};
+use crate::engine::encode::{Kept, Sink, Wants};
 use crate::error::Result;
 use crate::ids::{TokenId, narrow};
 use crate::model::bpe::{Bpe, TOGETHER};
@@ -123,11 +124,12 @@ impl Others {
     }
 
     /// Puts a part with its ids. It waits for those before it.
-    pub(super) fn put_known(&mut self, span: Span, behind: usize, ids: &[TokenId]) {
+    pub(super) fn put_known(&mut self, span: Span, behind: usize, ids: &[TokenId]) -> Result<()> {
         self.put(0, 0, span, behind);
         let item = self.items.len() - 1;
-        self.ids.extend_from_slice(ids);
+        room::extend(&mut self.ids, ids)?;
         self.becomes(item, self.ids.len() - ids.len());
+        Ok(())
     }
 
     /// The next one that has not been looked for in the seed, and its number.
@@ -180,24 +182,25 @@ impl Others {
     }
 
     /// Has one that is to be merged with others of its width wait for these, and merges them when they are enough.
-    pub(super) fn wait(&mut self, item: usize, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) {
+    pub(super) fn wait(&mut self, item: usize, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) -> Result<()> {
         let length = self.items[item].span.len();
         if length <= Narrow::LONGEST {
             self.narrow.push(item);
             if self.narrow.len() == WAITING {
-                self.merge_narrow(bpe, text, learnt);
+                return self.merge_narrow(bpe, text, learnt);
             }
         } else if length <= Wide::LONGEST {
             self.wide.push(item);
             if self.wide.len() == WAITING {
-                self.merge_wide(bpe, text, learnt);
+                return self.merge_wide(bpe, text, learnt);
             }
         } else {
             self.widest.push(item);
             if self.widest.len() == WAITING {
-                self.merge_widest(bpe, text, learnt);
+                return self.merge_widest(bpe, text, learnt);
             }
         }
+        Ok(())
     }
 
     /// Takes out one that waits to be merged as the only one of the longest, where it may have segments.
@@ -211,26 +214,30 @@ impl Others {
     }
 
     /// Merges those that wait.
-    pub(super) fn merge(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) {
-        self.merge_narrow(bpe, text, learnt);
-        self.merge_wide(bpe, text, learnt);
-        self.merge_widest(bpe, text, learnt);
+    pub(super) fn merge(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) -> Result<()> {
+        self.merge_narrow(bpe, text, learnt)?;
+        self.merge_wide(bpe, text, learnt)?;
+        self.merge_widest(bpe, text, learnt)
     }
 
-    fn merge_narrow(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) {
+    fn merge_narrow(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) -> Result<()> {
         let waiting = std::mem::take(&mut self.narrow);
-        self.narrow = self.merge_all::<Narrow>(waiting, |item| item.key, bpe, text, learnt);
+        self.narrow = self.merge_all::<Narrow>(waiting, |item| item.key, bpe, text, learnt)?;
+        Ok(())
     }
 
-    fn merge_wide(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) {
+    fn merge_wide(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) -> Result<()> {
         let waiting = std::mem::take(&mut self.wide);
-        self.wide = self.merge_all::<Wide>(waiting, |item| wide_row(item.span.of(text)), bpe, text, learnt);
+        self.wide =
+            self.merge_all::<Wide>(waiting, |item| wide_row(item.span.of(text)), bpe, text, learnt)?;
+        Ok(())
     }
 
-    fn merge_widest(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) {
+    fn merge_widest(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) -> Result<()> {
         let waiting = std::mem::take(&mut self.widest);
         let row = |item: Item| widest_row(item.span.of(text));
-        self.widest = self.merge_all::<Widest>(waiting, row, bpe, text, learnt);
+        self.widest = self.merge_all::<Widest>(waiting, row, bpe, text, learnt)?;
+        Ok(())
     }
 
     /// Those of the same length one behind the other, the shortest first.
@@ -260,7 +267,7 @@ impl Others {
         bpe: &Bpe,
         text: &[u8],
         learnt: &mut Learnt,
-    ) -> Vec<usize> {
+    ) -> Result<Vec<usize>> {
         if waiting.len() > TOGETHER {
             self.sort(&mut waiting);
         }
@@ -272,7 +279,7 @@ impl Others {
                 *to = row(self.items[item]);
             }
             let mut start = self.ids.len();
-            let counts = bpe.encode_together::<W>(&rows[..group.len()], &mut self.ids);
+            let counts = bpe.encode_together::<W>(&rows[..group.len()], &mut self.ids)?;
             for (&item, count) in group.iter().zip(counts) {
                 self.items[item] = Item { start, count, ..self.items[item] };
                 start += count;
@@ -280,23 +287,23 @@ impl Others {
             }
         }
         waiting.clear();
-        waiting
+        Ok(waiting)
     }
 
     /// Gives out all ids: those that waited, and these between them.
-    pub(super) fn give_out<S: Sink>(&self, waiting: &[TokenId], sink: &mut S) {
+    pub(super) fn give_out<S: Sink>(&self, waiting: &[TokenId], sink: &mut S) -> Kept {
         if !matches!(S::WANTS, Wants::Ids) {
             let counts = self.items.iter().map(|item| self.items[item.same].count);
             sink.count(waiting.len() + counts.sum::<usize>());
-            return;
+            return Ok(());
         }
         let mut from = 0;
         for item in &self.items {
-            sink.extend(&waiting[from..item.behind]);
+            sink.extend(&waiting[from..item.behind])?;
             let Item { start, count, .. } = self.items[item.same];
-            sink.extend(&self.ids[start..start + count]);
+            sink.extend(&self.ids[start..start + count])?;
             from = item.behind;
         }
-        sink.extend(&waiting[from..]);
+        sink.extend(&waiting[from..])
     }
 }

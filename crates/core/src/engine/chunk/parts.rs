@@ -7,6 +7,7 @@ use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
 use super::luck::Luck;
 use super::others::Others;
 use crate::engine::cache::Learnt;
+use crate::error::Result;
 use crate::ids::TokenId;
 use crate::model::bpe::Bpe;
 use crate::span::Span;
@@ -250,7 +251,7 @@ impl Chunk {
         text: &[u8],
         learnt: &mut Learnt,
         spell: impl FnOnce(&[u8], Key, &mut [TokenId]) -> Option<usize>,
-    ) -> Gave {
+    ) -> Result<Gave> {
         let (Part { key, hash, .. }, span) = (self.parts[at], self.span(at));
         let part = span.of(text);
         // Those behind it need their room.
@@ -275,19 +276,19 @@ impl Chunk {
                     false => learnt.learn(key, hash, part, ids),
                 }
                 self.waiting += count;
-                return Gave::Spelled(count);
+                return Ok(Gave::Spelled(count));
             }
             self.others.put(key, hash, span, self.waiting);
-            return Gave::Nothing(hash);
+            return Ok(Gave::Nothing(hash));
         };
         let together = self.waiting + ids.len();
         if has_room(together) {
             self.ids[self.waiting..together].copy_from_slice(ids);
             self.waiting = together;
         } else {
-            self.others.put_known(span, self.waiting, ids);
+            self.others.put_known(span, self.waiting, ids)?;
         }
-        Gave::Known
+        Ok(Gave::Known)
     }
 
     /// Puts one more. There is room for it.

@@ -23,14 +23,17 @@ impl Engine {
         sink: &mut S,
     ) -> Result<()> {
         let give = |sink: &mut S, ids: &[TokenId]| match S::WANTS {
-            Wants::Count => sink.count(ids.len()),
+            Wants::Count => {
+                sink.count(ids.len());
+                Ok(())
+            }
             _ => sink.extend(ids),
         };
         let text = pretoken.text.as_bytes();
         let key = key_of(text);
         let hash = short_table::hash(key);
         if let Some(ids) = self.known(key, hash, text, learnt, &mut [0; INLINE]) {
-            give(sink, ids);
+            give(sink, ids)?;
             let saved = usize::from(ids.len() > 1);
             learnt.note(1, 0, saved);
             return Ok(());
@@ -38,8 +41,7 @@ impl Engine {
         self.spell(text, learnt, scratch, ticker).map_err(|error| placed(error, pretoken.origins))?;
         learnt.learn(key, hash, text, &scratch.ids);
         learnt.note(1, 1, 0);
-        give(sink, &scratch.ids);
-        Ok(())
+        Ok(give(sink, &scratch.ids)?)
     }
 
     /// What is known of a pretoken, perhaps in `room`.

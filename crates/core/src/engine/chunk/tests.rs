@@ -8,7 +8,7 @@ use crate::aligned::{Origins, Piece};
 use crate::compile::compile;
 use crate::description::{AddedToken, Alphabet, Bpe, Description, Merges, Split, TokenList};
 use crate::engine::Engine;
-use crate::engine::encode::Sink;
+use crate::engine::encode::{Kept, Sink};
 use crate::engine::{Special, Text};
 use crate::error::Result;
 use crate::ids::TokenId;
@@ -20,12 +20,14 @@ struct OneByOne(Vec<TokenId>);
 impl Sink for OneByOne {
     const WANTS_ENDS: bool = false;
 
-    fn take(&mut self, _pretoken: &[u8], _origins: Origins<'_>, ids: &[TokenId], _ends: &[u32]) {
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, ids: &[TokenId], _ends: &[u32]) -> Kept {
         self.0.extend_from_slice(ids);
+        Ok(())
     }
 
-    fn added(&mut self, _found: Piece<'_>, id: TokenId) {
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Kept {
         self.0.push(id);
+        Ok(())
     }
 }
 

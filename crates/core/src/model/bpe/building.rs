@@ -222,7 +222,7 @@ impl Building<'_> {
     fn merge_long(&mut self, products: &[u32], ticker: &mut Ticker<'_>) -> Result<()> {
         let scratch = &mut Scratch::default();
         for &index in products {
-            let scratch = start(self.tokens.bytes(index as usize), scratch);
+            let scratch = start(self.tokens.bytes(index as usize), scratch)?;
             merge::merge_by_heap(&self.table, scratch, ticker)?;
             merge::collect_into_first(scratch);
             if let &[left, right] = &scratch.symbols[..] {

@@ -8,6 +8,8 @@ use tokenmill_kernels::rows::{Narrow, Width};
 use tokenmill_kernels::short_table::key_at;
 use tokenmill_kernels::{MergeTable, NO_MERGE, cpu};
 
+use tokenmill_kernels::room;
+
 use crate::description::{Merge, TokenList};
 use crate::error::Result;
 use crate::ids::{NO_ID, TokenId, narrow};
@@ -124,11 +126,11 @@ impl Canonical {
             1..=Narrow::LONGEST => {
                 let [merged] =
                     Narrow::merge(cpu::level(), &self.table, [key_at(pretoken, 0, pretoken.len())]);
-                self.put(Narrow::left(&merged), out);
+                self.put(Narrow::left(&merged), out)?;
             }
             _ => {
                 long::merge_by_windows(self, pretoken, long::WORK, scratch, ticker)?;
-                self.put(&scratch.symbols, out);
+                self.put(&scratch.symbols, out)?;
             }
         }
         Ok(())
@@ -146,36 +148,40 @@ impl Canonical {
         &self,
         rows: &[W::Row],
         ids: &mut Vec<TokenId>,
-    ) -> [usize; TOGETHER] {
+    ) -> Result<[usize; TOGETHER]> {
         let mut counts = [0; TOGETHER];
-        let mut put = |merged: &[W::Merged]| {
+        let mut put = |merged: &[W::Merged]| -> Result<()> {
             for (count, merged) in counts.iter_mut().zip(merged) {
                 let row = W::left(merged);
-                self.put(row, Out { ids, ends: None });
+                self.put(row, Out { ids, ends: None })?;
                 *count = row.len();
             }
+            Ok(())
         };
         let (level, table) = (cpu::level(), &self.table);
         let some = |at: usize| rows.get(at).copied().unwrap_or_default();
         match rows.len() {
             0 => {}
-            1 => put(&W::merge(level, table, [some(0)])),
-            2..=4 => put(&W::merge::<4>(level, table, std::array::from_fn(some))),
-            _ => put(&W::merge::<TOGETHER>(level, table, std::array::from_fn(some))),
+            1 => put(&W::merge(level, table, [some(0)]))?,
+            2..=4 => put(&W::merge::<4>(level, table, std::array::from_fn(some)))?,
+            _ => put(&W::merge::<TOGETHER>(level, table, std::array::from_fn(some)))?,
         }
-        counts
+        Ok(counts)
     }
 
     #[inline]
-    fn put(&self, row: &[u32], out: Out<'_>) {
+    fn put(&self, row: &[u32], out: Out<'_>) -> Result<()> {
+        room::reserve(out.ids, row.len())?;
         out.ids.extend(row.iter().map(|&symbol| self.ids[symbol as usize]));
         if let Some(ends) = out.ends {
             let mut end = 0;
+            room::reserve(ends, row.len())?;
             ends.extend(row.iter().map(|&symbol| {
                 end += self.lengths[symbol as usize];
                 end
             }));
         }
+        Ok(())
     }
 
     /// Heap bytes held.
@@ -191,8 +197,9 @@ impl Canonical {
 pub(super) const NOT_BUILT: (u32, u32) = (NO_MERGE, NO_MERGE);
 
 /// The symbols of a pretoken before anything merges.
-pub(super) fn start<'a>(pretoken: &[u8], scratch: &'a mut Scratch) -> &'a mut Scratch {
+pub(super) fn start<'a>(pretoken: &[u8], scratch: &'a mut Scratch) -> Result<&'a mut Scratch> {
     scratch.symbols.clear();
+    room::reserve(&mut scratch.symbols, pretoken.len())?;
     scratch.symbols.extend(pretoken.iter().copied().map(u32::from));
-    scratch
+    Ok(scratch)
 }

@@ -5,7 +5,7 @@
 //! of them have the same symbol at the same place, the row goes over from one to the other. `docs/merging.md`
 //! has the proof.
 use tokenmill_kernels::rows::{Widest, Width, widest_row};
-use tokenmill_kernels::{cpu, end_of_repeat};
+use tokenmill_kernels::{cpu, end_of_repeat, room};
 
 use crate::error::Result;
 use crate::watch::Ticker;
@@ -93,6 +93,9 @@ impl Row<'_> {
             let spent = if is_together { TOGETHER * size } else { size };
             ticker.spend(spent)?;
             work += spent;
+            // A window has no more symbols than bytes.
+            let most = spent.min(self.text.len() - self.last_start());
+            room::reserve(&mut self.kept, most)?;
             let goes_on =
                 if is_together { self.go_on_together(step) } else { self.go_on(size, scratch, ticker)? };
             if !goes_on {
@@ -174,7 +177,7 @@ impl Row<'_> {
             [merged] = Widest::merge(cpu::level(), &self.merges.table, [widest_row(window)]);
             Widest::left(&merged)
         } else {
-            merge::merge_by_heap(&self.merges.table, start(window, scratch), ticker)?;
+            merge::merge_by_heap(&self.merges.table, start(window, scratch)?, ticker)?;
             merge::collect_into_first(scratch);
             &scratch.symbols
         };
@@ -279,6 +282,7 @@ impl Row<'_> {
         let ahead = self.text.len().min(self.end + REPEAT);
         let seen = end_of_repeat(&self.text[..ahead], self.end, length);
         let times = (seen - self.end).saturating_sub(size) / length;
+        room::reserve(&mut self.kept, times)?;
         self.kept.extend(std::iter::repeat_n(symbol, times));
         let work = times + (seen - self.end) / COMPARED;
         self.end += times * length;

@@ -8,6 +8,8 @@ use std::collections::BinaryHeap;
 
 use tokenmill_kernels::{MergeTable, NO_MERGE, PairTable};
 
+use tokenmill_kernels::room;
+
 use crate::error::Result;
 use crate::ids::{TokenId, narrow};
 use crate::watch::Ticker;
@@ -99,26 +101,31 @@ pub(super) fn merge<const TIES: bool>(
             scratch.starts.extend(0..narrow(length));
         }
         merge_by_scan::<TIES>(pairs, scratch);
-        ids.extend_from_slice(&scratch.symbols);
+        room::extend(ids, &scratch.symbols)?;
         if let Some(ends) = ends {
+            room::reserve(ends, scratch.starts.len())?;
             ends_of(scratch.starts.iter().copied(), &scratch.bounds, ends);
         }
         return Ok(());
     }
     merge_by_heap(pairs, scratch, ticker)?;
-    collect(scratch, ids, ends);
-    Ok(())
+    collect(scratch, ids, ends)
 }
 
 /// Puts the symbols that are chained by `scratch.next` behind `ids`.
-pub(super) fn collect(scratch: &Scratch, ids: &mut Vec<TokenId>, ends: Option<&mut Vec<u32>>) {
+pub(super) fn collect(scratch: &Scratch, ids: &mut Vec<TokenId>, ends: Option<&mut Vec<u32>>) -> Result<()> {
     let first = (!scratch.symbols.is_empty()).then_some(0);
     let places =
         std::iter::successors(first, |&at| Some(scratch.next[at as usize]).filter(|&after| after != END));
-    ids.extend(places.clone().map(|at| scratch.symbols[at as usize]));
+    let before = ids.len();
+    for at in places.clone() {
+        room::push(ids, scratch.symbols[at as usize])?;
+    }
     if let Some(ends) = ends {
+        room::reserve(ends, ids.len() - before)?;
         ends_of(places, &scratch.bounds, ends);
     }
+    Ok(())
 }
 
 /// As [`collect`], in front of `scratch.symbols` and nothing else there.
@@ -132,7 +139,7 @@ pub(super) fn collect_into_first(scratch: &mut Scratch) {
     scratch.symbols.truncate(length);
 }
 
-/// Where the part of each symbol ends, from the first symbols that they start with.
+/// Where the part of each symbol ends, from the first symbols that they start with. There is room for them.
 fn ends_of(starts: impl Iterator<Item = u32>, bounds: &[u32], ends: &mut Vec<u32>) {
     ends.extend(starts.skip(1).map(|start| bounds[start as usize - 1]));
     ends.extend(bounds.last());
@@ -234,10 +241,14 @@ pub(super) fn merge_by_heap<P: Pairs>(
     next.clear();
     previous.clear();
     heap.clear();
+    room::reserve(pairs, symbols.len())?;
+    room::reserve(next, symbols.len())?;
+    room::reserve(previous, symbols.len())?;
     // Filled in slices, so that the watch is asked while the tables grow.
     let mut from = 0;
     while from < symbols.len() {
         let to = (from + 16_384).min(symbols.len());
+        room::reserve(heap, to - from)?;
         for i in from..to {
             let pair = match symbols.get(i + 1) {
                 Some(&right) => table.get_packed(symbols[i], right),
@@ -256,6 +267,8 @@ pub(super) fn merge_by_heap<P: Pairs>(
     let mut queue = BinaryHeap::from(std::mem::take(heap));
     while let Some(Reverse(top)) = queue.pop() {
         ticker.spend(8)?;
+        // For the two pairs that a merge may make.
+        room::reserve_queue(&mut queue, 2)?;
         let at = top as u32;
         let pair = pairs[at as usize];
         // Stale when the pair at this place is no longer the one that was queued. Symbols only
@@ -344,7 +357,7 @@ mod tests {
             let mut scratch = Scratch { symbols: symbols.clone(), ..Scratch::default() };
             let mut ids = Vec::new();
             merge_by_heap(&table, &mut scratch, &mut ticker).unwrap();
-            collect(&scratch, &mut ids, None);
+            collect(&scratch, &mut ids, None).unwrap();
             prop_assert_eq!(&ids, &want);
             for limit in [0, narrow(symbols.len() % 24)] {
                 let mut scratch = Scratch { symbols: symbols.clone(), ..Scratch::default() };

@@ -25,6 +25,8 @@ mod tests;
 use tokenmill_kernels::rows::Width;
 use tokenmill_kernels::{MadeOnce, PairTable};
 
+use tokenmill_kernels::room;
+
 use crate::description::{Alphabet, Bpe as BpeDescription, Merges};
 use crate::error::{Defect, Error, Kind, Result};
 use crate::ids::{NO_ID, TokenId, narrow};
@@ -238,13 +240,17 @@ impl Bpe {
 
     /// As [`Self::encode_segment`], of up to [`TOGETHER`] that are rows of a width; how many ids each has. Nothing where
     /// the merges are not [canonical](Self::is_canonical).
+    ///
+    /// # Errors
+    /// Memory that cannot be had.
     #[inline]
     pub fn encode_together<W: Width>(
         &self,
         segments: &[W::Row],
         ids: &mut Vec<TokenId>,
-    ) -> [usize; TOGETHER] {
-        self.canonical.as_ref().map_or([0; TOGETHER], |merges| merges.encode_together::<W>(segments, ids))
+    ) -> Result<[usize; TOGETHER]> {
+        let Some(merges) = &self.canonical else { return Ok([0; TOGETHER]) };
+        merges.encode_together::<W>(segments, ids)
     }
 
     /// Puts the ids of a segment into `room`, which is at least as long, where it falls into short [islands](islands);
@@ -315,11 +321,8 @@ impl Bpe {
         if let Some(index) = vocabulary.find_index(pretoken)
             && at_once.get(index) == Some(&true)
         {
-            out.ids.push(vocabulary.tokens().id(index));
-            if let Some(ends) = out.ends {
-                ends.push(narrow(pretoken.len()));
-            }
-            return Ok(());
+            let mut out = out;
+            return out.put(vocabulary.tokens().id(index), pretoken.len());
         }
         self.merge_pretoken(pretoken, scratch, out, ticker)
     }
@@ -349,8 +352,7 @@ impl Bpe {
         self.break_up(pretoken, ends.is_some(), scratch)?;
         let chance = Chance::Delayed(probability, random);
         agenda::merge(pairs, scratch, chance, |_, _, _| {}, ticker)?;
-        merge::collect(scratch, ids, ends);
-        Ok(())
+        merge::collect(scratch, ids, ends)
     }
 
     fn merge_pretoken(
@@ -403,8 +405,10 @@ impl Bpe {
         wants_ends: bool,
     ) -> Result<()> {
         let Scratch { symbols, bounds, .. } = scratch;
+        room::reserve(symbols, pretoken.len())?;
         symbols.extend(pretoken.iter().map(|&byte| table[usize::from(byte)]));
         if wants_ends {
+            room::reserve(bounds, pretoken.len())?;
             bounds.extend(1..=narrow(pretoken.len()));
         }
         if symbols.contains(&NO_ID) {

@@ -9,6 +9,8 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 use tokenmill_kernels::PairTable;
 
+use tokenmill_kernels::room;
+
 use crate::description::{Lengths, PieceKind};
 use crate::error::Result;
 use crate::ids::{NO_ID, TokenId, narrow};
@@ -145,7 +147,7 @@ impl Pieces {
                 }
             };
             agenda::merge(table, scratch, chance, propose, ticker)?;
-            merge::collect(scratch, &mut symbols, Some(&mut bounds));
+            merge::collect(scratch, &mut symbols, Some(&mut bounds))?;
         } else {
             merge::merge::<true>(table, scratch, &mut symbols, Some(&mut bounds), ticker)?;
         }
@@ -159,7 +161,7 @@ impl Pieces {
                 // Where a piece was not split, all of it is left.
                 let end = if parts.is_empty() { bound as usize } else { at + self.length(part) };
                 if let Some(&id) = self.ids.get(part as usize).filter(|&&id| id != NO_ID) {
-                    out.put(id, end);
+                    out.put(id, end)?;
                     was_unknown = false;
                 } else if let Some(&(left, right)) = splits.get(&part) {
                     parts.extend([right, left]);
@@ -182,11 +184,13 @@ impl Pieces {
         bounds.clear();
         self.frozen.for_each_segment(text.as_bytes(), ticker, |segment, ticker| match segment {
             Segment::Literal(which, span) => {
-                symbols.push(self.frozen_symbols[which]);
-                bounds.push(narrow(span.end));
-                Ok(())
+                room::push(symbols, self.frozen_symbols[which])?;
+                Ok(room::push(bounds, narrow(span.end))?)
             }
             Segment::Ordinary(span) => {
+                // No more characters than bytes.
+                room::reserve(symbols, span.len())?;
+                room::reserve(bounds, span.len())?;
                 for (i, char) in text[span.start..span.end].char_indices() {
                     symbols.push(self.chars.get(char).unwrap_or(STRANGER));
                     bounds.push(narrow(span.start + i + char.len_utf8()));
@@ -217,10 +221,11 @@ pub(super) struct Out<'a> {
 }
 
 impl Out<'_> {
-    fn put(&mut self, id: TokenId, end: usize) {
-        self.ids.push(id);
-        if let Some(ends) = &mut self.ends {
-            ends.push(narrow(end));
+    pub(super) fn put(&mut self, id: TokenId, end: usize) -> Result<()> {
+        room::push(self.ids, id)?;
+        match &mut self.ends {
+            Some(ends) => Ok(room::push(ends, narrow(end))?),
+            None => Ok(()),
         }
     }
 
@@ -228,7 +233,7 @@ impl Out<'_> {
     fn put_unknown(&mut self, text: &str, at: usize, was_unknown: bool, unknown: &Unknown) -> Result<bool> {
         if let Some(tokens) = unknown.tokens_of(text.as_bytes()) {
             for (i, token) in tokens.enumerate() {
-                self.put(token, at + i + 1);
+                self.put(token, at + i + 1)?;
             }
             return Ok(false);
         }
@@ -236,7 +241,7 @@ impl Out<'_> {
         if was_unknown && unknown.fuse {
             self.widen(at + text.len());
         } else {
-            self.put(unk, at + text.len());
+            self.put(unk, at + text.len())?;
         }
         Ok(true)
     }

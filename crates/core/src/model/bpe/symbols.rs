@@ -6,6 +6,8 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
+use tokenmill_kernels::room;
+
 use crate::byte_alphabet::BYTE_TO_CHAR;
 use crate::description::{EndOfWord, EndOfWordForm};
 use crate::error::{Error, Kind, Place, Result};
@@ -94,7 +96,7 @@ pub(super) fn unknown_token(symbol: impl Into<String>, position: usize) -> Error
     Kind::UnknownToken { symbol: symbol.into(), position: Place::Byte(position) }.into()
 }
 
-/// The row of symbols while it grows.
+/// The row of symbols while it grows. Who puts them has made room for them.
 ///
 /// Where a symbol ends is the sum of what was put before, as in the reference: it puts the tokens of
 /// bytes before an unknown character that still waits for its neighbour.
@@ -116,6 +118,12 @@ impl<'a> Row<'a> {
         self.at += narrow(width);
         self.symbols.push(symbol);
         self.bounds.push(self.at);
+    }
+
+    /// Makes room for so many more symbols.
+    fn reserve(&mut self, count: usize) -> Result<()> {
+        room::reserve(self.symbols, count)?;
+        Ok(room::reserve(self.bounds, count)?)
     }
 
     /// Puts a symbol that stands for the next `width` bytes.
@@ -184,10 +192,12 @@ pub(super) fn break_up_bytes(
     unknown: &Unknown,
     mut row: Row<'_>,
 ) -> Result<()> {
+    row.reserve(pretoken.len())?;
     for (i, &byte) in pretoken.iter().enumerate() {
         match table[usize::from(byte)] {
             NO_ID => {
                 let written = BYTE_TO_CHAR[usize::from(byte)].encode_utf8(&mut [0; 4]).to_owned();
+                row.reserve(written.len() + pretoken.len() - i)?;
                 if !row.unknown(["", &written, ""], 1, unknown) {
                     return Err(unknown_token(format!("0x{byte:02X}"), i));
                 }
@@ -243,6 +253,8 @@ impl Chars {
     }
 
     pub(super) fn break_up(&self, text: &str, unknown: &Unknown, mut row: Row<'_>) -> Result<()> {
+        // No more characters than bytes, and an end.
+        row.reserve(text.len() + 1)?;
         for (i, char) in text.char_indices() {
             let width = char.len_utf8();
             let (is_first, is_last) = (i == 0, i + width == text.len());
@@ -254,6 +266,8 @@ impl Chars {
             let before = if is_first { "" } else { &self.prefix };
             let after = if is_last { &self.suffix } else { "" };
             let char = &text[i..i + width];
+            // What stands for it may be more than its bytes.
+            row.reserve(before.len() + after.len() + text.len() - i + 1)?;
             if !row.unknown([before, char, after], width, unknown) {
                 return Err(unknown_token(char, i));
             }

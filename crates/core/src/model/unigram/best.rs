@@ -6,6 +6,8 @@
 //! plain sums do, some 10 kB into a text, so it is done the same way here.
 use std::collections::VecDeque;
 
+use tokenmill_kernels::room;
+
 use super::spell::{Of, Out};
 use super::{UNKNOWN, Unigram, rounded};
 use crate::error::Result;
@@ -29,10 +31,13 @@ impl Scratch {
         4 * self.last.capacity() + 8 * self.sums.0.capacity() + 16 * self.taken_off.0.capacity()
     }
 
-    pub(super) fn start(&mut self, text: &[u8], longest_edge: usize) {
+    pub(super) fn start(&mut self, text: &[u8], longest_edge: usize) -> Result<()> {
         // What an earlier text left there is never read: every place is set before it is.
-        self.last.resize(text.len() + 1, UNKNOWN);
+        if self.last.len() <= text.len() {
+            room::resize(&mut self.last, text.len() + 1, UNKNOWN)?;
+        }
         self.sums.start(longest_edge.min(text.len()));
+        Ok(())
     }
 }
 
@@ -132,7 +137,7 @@ impl Unigram {
         scratch: &mut Scratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        scratch.start(text, self.automaton.longest_key());
+        scratch.start(text, self.automaton.longest_key())?;
         let Scratch { last, sums, taken_off } = scratch;
         taken_off.0.clear();
         let longest_edge = self.automaton.longest_key().max(4);

@@ -9,6 +9,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use tokenmill_kernels::room;
+
 use super::spell::{Of, Out};
 use super::{UNKNOWN, Unigram};
 use crate::error::{Error, Result};
@@ -93,13 +95,13 @@ impl Unigram {
         while results.len() < n {
             let Some(found) = lattice.nth(pretoken.len(), results.len(), ticker)? else { break };
             path.clear();
-            lattice.trace(pretoken.len(), found, &mut path);
+            lattice.trace(pretoken.len(), found, &mut path)?;
             let mut ids = Vec::new();
             let mut edges = path.iter();
             let last = |_| edges.next().copied().unwrap_or(UNKNOWN);
             self.spell(pretoken, Of::All, last, vocabulary, Out { ids: &mut ids, ends: None }, ticker)?;
             ticker.spend(pretoken.len())?;
-            results.push((ids, found.score));
+            room::push(&mut results, (ids, found.score))?;
         }
         Ok(results)
     }
@@ -117,8 +119,8 @@ impl<'a> Lattice<'a> {
         let mut lattice = Self {
             edges: Vec::new(),
             scores,
-            until: vec![0; places],
-            best: vec![nothing; places],
+            until: room::filled(0, places)?,
+            best: room::filled(nothing, places)?,
             places: Vec::new(),
         };
         let mut before = 0;
@@ -127,6 +129,8 @@ impl<'a> Lattice<'a> {
             let first = narrow(lattice.edges.len());
             lattice.until[before + 1..end].fill(first);
             let mut best: Option<Found> = None;
+            // No more edges end here than there are lengths of them.
+            room::reserve(&mut lattice.edges, model.automaton.longest_key() + 1)?;
             ending.for_each(|edge, start| {
                 let score = lattice.best[start].score + scores(edge);
                 if best.is_none_or(|best| score.total_cmp(&best.score) == Ordering::Greater) {
@@ -143,6 +147,7 @@ impl<'a> Lattice<'a> {
                 Err(_) => Err(Error::argument("the text is too long for its best paths to be listed")),
             }
         })?;
+        room::reserve(&mut lattice.places, places)?;
         lattice.places.resize_with(places, || None);
         Ok(lattice)
     }
@@ -183,7 +188,7 @@ impl<'a> Lattice<'a> {
             if (last.rank as usize) + 1 < self.known(start) || self.is_exhausted(start) {
                 break;
             }
-            asked.push(start);
+            room::push(&mut asked, start)?;
         }
         ticker.spend(8 * asked.len())?;
         // And back: the path that was missing is there now, or there is none.
@@ -221,12 +226,13 @@ impl<'a> Lattice<'a> {
     }
 
     /// The edges of a path, last first.
-    fn trace(&self, mut place: usize, mut found: Found, path: &mut Vec<u32>) {
+    fn trace(&self, mut place: usize, mut found: Found, path: &mut Vec<u32>) -> Result<()> {
         while place > 0 {
             let (edge, start) = self.edges[found.edge as usize];
-            path.push(edge);
+            room::push(path, edge)?;
             place = start as usize;
             found = self.get(place, found.rank as usize).unwrap_or(self.best[place]);
         }
+        Ok(())
     }
 }

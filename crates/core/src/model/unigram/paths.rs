@@ -56,7 +56,7 @@ impl Unigram {
         scratch: &mut Scratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<f64> {
-        scratch.start(text, self.automaton.longest_key());
+        scratch.start(text, self.automaton.longest_key())?;
         let Scratch { last, sums, .. } = scratch;
         let mut spent = 0;
         self.for_each_place(text, |end, ending| {

@@ -1,6 +1,8 @@
 //! From a path to ids: unknown characters become one unknown token, or bytes.
+use tokenmill_kernels::{OutOfMemory, room};
+
 use super::{UNKNOWN, Unigram};
-use crate::error::Result;
+use crate::error;
 use crate::ids::{NO_ID, TokenId, narrow};
 use crate::model::{SAME_PART, unknown_char};
 use crate::vocabulary::Vocabulary;
@@ -14,10 +16,11 @@ pub(super) struct Out<'a> {
 
 impl Out<'_> {
     #[inline]
-    fn push(&mut self, id: TokenId, end: u32) {
-        self.ids.push(id);
-        if let Some(ends) = &mut self.ends {
-            ends.push(end);
+    fn push(&mut self, id: TokenId, end: u32) -> Result<(), OutOfMemory> {
+        room::push(self.ids, id)?;
+        match &mut self.ends {
+            Some(ends) => room::push(ends, end),
+            None => Ok(()),
         }
     }
 }
@@ -42,7 +45,7 @@ impl Unigram {
         vocabulary: &Vocabulary,
         mut out: Out<'_>,
         ticker: &mut Ticker<'_>,
-    ) -> Result<()> {
+    ) -> error::Result<()> {
         // The tokenizers library joins the text of unknown characters, and of tokens that are the
         // unknown one, and then looks up what it has joined.
         let looks_up = of == Of::Best && !self.single_precision;
@@ -63,14 +66,14 @@ impl Unigram {
             if is_in_run {
                 run_end.get_or_insert(at);
             } else if let Some(end) = run_end.take()
-                && !self.spell_run(text, at, end, vocabulary_of_runs, &mut out)
+                && !self.spell_run(text, at, end, vocabulary_of_runs, &mut out)?
             {
                 failed_at = Some(at);
             }
             if let Some(bytes) = bytes {
-                spell_char(bytes, &text[start..at], start, &mut out);
+                spell_char(bytes, &text[start..at], start, &mut out)?;
             } else if let Some(id) = id.filter(|_| !is_in_run) {
-                out.push(id, narrow(at));
+                out.push(id, narrow(at))?;
             }
             at = start;
             if spent - at >= super::best::STRIDE {
@@ -80,7 +83,7 @@ impl Unigram {
         }
         ticker.spend(spent)?;
         if let Some(end) = run_end
-            && !self.spell_run(text, 0, end, vocabulary_of_runs, &mut out)
+            && !self.spell_run(text, 0, end, vocabulary_of_runs, &mut out)?
         {
             failed_at = Some(0);
         }
@@ -103,11 +106,11 @@ impl Unigram {
         end: usize,
         vocabulary: Option<&Vocabulary>,
         out: &mut Out<'_>,
-    ) -> bool {
+    ) -> Result<bool, OutOfMemory> {
         let run = &text[start..end];
         if let Some(id) = vocabulary.and_then(|vocabulary| vocabulary.find_in_text(run)) {
-            out.push(id, narrow(end));
-            return true;
+            out.push(id, narrow(end))?;
+            return Ok(true);
         }
         if let Some(bytes) = &self.bytes
             && !self.single_precision
@@ -115,15 +118,15 @@ impl Unigram {
         {
             // Each byte stands for the whole run there.
             for &byte in run[1..].iter().rev() {
-                out.push(bytes[usize::from(byte)], SAME_PART);
+                out.push(bytes[usize::from(byte)], SAME_PART)?;
             }
-            out.push(bytes[usize::from(run[0])], narrow(end));
-            return true;
+            out.push(bytes[usize::from(run[0])], narrow(end))?;
+            return Ok(true);
         }
         if let Some(unk) = self.unk {
-            out.push(unk, narrow(end));
+            out.push(unk, narrow(end))?;
         }
-        self.unk.is_some()
+        Ok(self.unk.is_some())
     }
 
     /// The tokens of all bytes, where characters are spelled one by one and this one can be.
@@ -134,9 +137,15 @@ impl Unigram {
 }
 
 /// A character as its bytes: the last one stands for all of it, the others for nothing.
-fn spell_char(bytes: &[TokenId; 256], char: &[u8], start: usize, out: &mut Out<'_>) {
+fn spell_char(
+    bytes: &[TokenId; 256],
+    char: &[u8],
+    start: usize,
+    out: &mut Out<'_>,
+) -> Result<(), OutOfMemory> {
     for (i, &byte) in char.iter().enumerate().rev() {
         let end = if i + 1 == char.len() { start + char.len() } else { start };
-        out.push(bytes[usize::from(byte)], narrow(end));
+        out.push(bytes[usize::from(byte)], narrow(end))?;
     }
+    Ok(())
 }

@@ -3,6 +3,8 @@
 //!
 //! Every pair at hand holds the left part, the right part or the result, so it is told by its
 //! other symbol, the neighbour: a table by neighbour takes the place of a search per occurrence.
+use tokenmill_kernels::room;
+
 use super::Learner;
 use crate::error::Result;
 use crate::watch::Ticker;
@@ -45,11 +47,12 @@ impl Learner {
     }
 
     #[inline]
-    pub(super) fn bear(&mut self, number: u32, weight: u64, position: u32) {
+    pub(super) fn bear(&mut self, number: u32, weight: u64, position: u32) -> Result<()> {
         if number != IGNORED {
             self.newborn[number as usize].count += weight;
-            self.births[number as usize].push(position);
+            room::push(&mut self.births[number as usize], position)?;
         }
+        Ok(())
     }
 
     #[inline]
@@ -144,11 +147,11 @@ impl Learner {
             let positions = if self.births[i].len() > KEEP {
                 std::mem::take(&mut self.births[i]).into_boxed_slice()
             } else {
-                let copy = self.births[i].as_slice().into();
+                let copy = room::copy(&self.births[i])?;
                 self.births[i].clear();
-                copy
+                copy.into_boxed_slice()
             };
-            self.follow(pair, positions);
+            self.follow(pair, positions)?;
         }
         newborn.clear();
         self.newborn = newborn;

@@ -232,7 +232,7 @@ fn check_together<W: Width>(
     let others =
         [&text[..half], text, &[], &text[third..], &text[..third], text, &text[sixth..half], &text[half..]];
     let mut ids = vec![7];
-    let counts = compiled.model.encode_together::<W>(&others.map(row), &mut ids);
+    let counts = compiled.model.encode_together::<W>(&others.map(row), &mut ids).unwrap();
     let mut rest = &ids[1..];
     for (other, count) in others.iter().zip(counts) {
         let (own, behind) = rest.split_at(count);

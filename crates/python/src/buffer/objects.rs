@@ -1,0 +1,67 @@
+//! New Python objects, made so that memory which cannot be had is Python's own `MemoryError`: the constructors of pyo3 panic
+//! then.
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use tokenmill_core::error::Error;
+
+use crate::errors::raise;
+
+/// A new `int`.
+pub(crate) fn int(py: Python<'_>, number: usize) -> PyResult<Bound<'_, PyAny>> {
+    // SAFETY: a new reference, or null with an error set.
+    unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromSize_t(number)) }
+}
+
+/// A new `bytes`.
+pub(crate) fn bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let (start, length) = (bytes.as_ptr().cast(), bytes.len() as ffi::Py_ssize_t);
+    // SAFETY: so many bytes are read from there; a new reference, or null with an error set.
+    let object = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(start, length))? };
+    Ok(object.cast_into()?)
+}
+
+/// A new tuple.
+pub(crate) fn tuple<'py, const N: usize>(
+    py: Python<'py>,
+    items: [Bound<'py, PyAny>; N],
+) -> PyResult<Bound<'py, PyTuple>> {
+    // SAFETY: a new reference, or null with an error set.
+    let tuple = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyTuple_New(N as ffi::Py_ssize_t))? };
+    for (at, item) in (0..).zip(items) {
+        // SAFETY: nobody else has seen the tuple; the reference is taken over, whatever is wrong.
+        if unsafe { ffi::PyTuple_SetItem(tuple.as_ptr(), at, item.into_ptr()) } != 0 {
+            return Err(PyErr::fetch(py));
+        }
+    }
+    Ok(tuple.cast_into()?)
+}
+
+/// Signals are looked for after so many objects were made: some milliseconds of work.
+const SLICE: usize = 1 << 16;
+
+/// A new list of so many items.
+pub(crate) fn list<'py>(
+    py: Python<'py>,
+    count: usize,
+    items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+) -> PyResult<Bound<'py, PyList>> {
+    // SAFETY: a new reference, or null with an error set.
+    let list = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(count as ffi::Py_ssize_t))? };
+    let mut filled = 0;
+    for item in items {
+        if filled % SLICE == SLICE - 1 {
+            py.check_signals()?;
+        }
+        let at = filled as ffi::Py_ssize_t;
+        // SAFETY: a list; the reference is taken over, whatever is wrong.
+        if unsafe { ffi::PyList_SetItem(list.as_ptr(), at, item?.into_ptr()) } != 0 {
+            return Err(PyErr::fetch(py));
+        }
+        filled += 1;
+    }
+    if filled < count {
+        return Err(raise(py, Error::internal(format!("{filled} items for a list of {count}"))));
+    }
+    Ok(list.cast_into()?)
+}

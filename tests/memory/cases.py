@@ -1,0 +1,577 @@
+"""What is called under a limit on memory: a row for every public method that takes text, ids or files."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import tokenmill
+
+SMALL = "a small text, aa"
+
+
+class Inputs:
+    """Inputs of so many bytes, and what takes them, made when they are first asked for."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name)
+
+    def __enter__(self) -> Inputs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.folder.cleanup()
+
+    def small_ids(self) -> list[int]:
+        return self.tok.encode(SMALL)
+
+    # ---- tokenizers --------------------------------------------------------------------------
+
+    @cached_property
+    def tok(self) -> tokenmill.Tokenizer:
+        texts = ["low lower lowest  aa aa\n" * 3]
+        return tokenmill.train(texts=texts, num_merges=9, special_tokens=["<s>"])
+
+    def of_json(self, name: str, **fields: object) -> tokenmill.Tokenizer:
+        path = self.path / f"{name}.json"
+        path.write_text(json.dumps({"version": "1.0", "added_tokens": [], **fields}), encoding="utf-8")
+        return tokenmill.load(path)
+
+    @cached_property
+    def unigram(self) -> tokenmill.Tokenizer:
+        pieces = [["<unk>", 0.0], ["a", -2.0], ["aa", -3.5], [" ", -4.0]]
+        return self.of_json("unigram", model={"type": "Unigram", "unk_id": 0, "vocab": pieces})
+
+    @cached_property
+    def words(self) -> tokenmill.Tokenizer:
+        vocab = {"[UNK]": 0, "a": 1, "##a": 2, "##aa": 3}
+        model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "vocab": vocab}
+        normalizer = {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": True,
+            "strip_accents": None,
+            "lowercase": True,
+        }
+        return self.of_json(
+            "words",
+            normalizer=normalizer,
+            pre_tokenizer={"type": "BertPreTokenizer"},
+            model={**model, "max_input_chars_per_word": 100},
+            decoder={"type": "WordPiece", "prefix": "##", "cleanup": True},
+        )
+
+    @cached_property
+    def characters(self) -> tokenmill.Tokenizer:
+        """Normalizes, has one pretoken, and steps that decode."""
+        model = {
+            "type": "BPE",
+            "unk_token": "<unk>",
+            "fuse_unk": True,
+            "byte_fallback": False,
+            "vocab": {"<unk>": 0, "a": 1, "▁": 2, "aa": 3},
+            "merges": [["a", "a"]],
+        }
+        prepend = {"type": "Prepend", "prepend": "▁"}
+        spaces = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+        back = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
+        return self.of_json(
+            "characters",
+            normalizer={"type": "Sequence", "normalizers": [prepend, spaces]},
+            model=model,
+            decoder={"type": "Sequence", "decoders": [back, {"type": "ByteFallback"}, {"type": "Fuse"}]},
+        )
+
+    # ---- what they are given -----------------------------------------------------------------
+
+    @cached_property
+    def spaces(self) -> str:
+        return " " * self.size
+
+    @cached_property
+    def letters(self) -> str:
+        return "a" * self.size
+
+    @cached_property
+    def short_words(self) -> str:
+        return "Aa " * (self.size // 3)
+
+    @cached_property
+    def wide(self) -> str:
+        """Two bytes of UTF-8 for each byte here, so that it is copied."""
+        return "é " * (self.size // 2)
+
+    @cached_property
+    def buffer(self) -> bytearray:
+        return bytearray(b" ") * self.size
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Long ones."""
+        return [self.spaces[: self.size // 8]] * 8
+
+    @cached_property
+    def many(self) -> list[str]:
+        """Short ones, a pointer each."""
+        return ["a"] * (self.size // 8)
+
+    @cached_property
+    def column(self) -> Any:
+        import pyarrow as pa
+
+        return pa.array(self.texts, type=pa.large_string())
+
+    @cached_property
+    def ids(self) -> list[int]:
+        return [self.tok.encode("a")[0]] * (self.size // 8)
+
+    @cached_property
+    def array(self) -> Any:
+        import numpy as np
+
+        return np.full(self.size // 8, self.tok.encode("a")[0], dtype=np.int64)
+
+    @cached_property
+    def rows(self) -> list[list[int]]:
+        return [self.ids[: len(self.ids) // 8]] * 8
+
+    @cached_property
+    def ragged(self) -> tokenmill.Ragged:
+        return self.tok.encode_batch(["a" * (self.size // 32)] * 8)
+
+    @cached_property
+    def encoding(self) -> tokenmill.Encoding:
+        return self.tok.encode_with_offsets("a " * (self.size // 64))
+
+    @cached_property
+    def stream(self) -> tokenmill.DecodeStream:
+        return self.tok.decode_stream()
+
+    @cached_property
+    def file(self) -> Path:
+        path = self.path / "text.txt"
+        path.write_text("aa lower " * (self.size // 9), encoding="utf-8")
+        return path
+
+    @cached_property
+    def large_file(self) -> Path:
+        """Nothing but zeros, which take no room on a disk."""
+        path = self.path / "large.json"
+        with path.open("wb") as file:
+            file.truncate(8 * self.size)
+        return path
+
+    @cached_property
+    def tokens(self) -> list[bytes]:
+        return [bytes([byte]) for byte in range(256)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call, ready to be made with such inputs."""
+
+    prepare: Callable[[Inputs], Callable[[], object]]
+    #: Does it take memory that goes with the input? Then a little is not enough.
+    needs_memory: bool = True
+    #: Is it left to the slow tests?
+    is_slow: bool = False
+
+
+CASES: dict[str, Case] = {}
+
+
+def case(
+    name: str,
+    prepare: Callable[[Inputs], Callable[[], object]],
+    *,
+    needs_memory: bool = True,
+    is_slow: bool = False,
+) -> None:
+    """A row: the public name, and what is special about this call behind a colon."""
+    assert name not in CASES
+    CASES[name] = Case(prepare, needs_memory, is_slow)
+
+
+def given(
+    get: Callable[[Inputs], Any], call: Callable[[Inputs, Any], object]
+) -> Callable[[Inputs], Callable[[], object]]:
+    """The input is made beforehand."""
+
+    def prepare(inputs: Inputs) -> Callable[[], object]:
+        made, _ = get(inputs), inputs.tok
+        return lambda: call(inputs, made)
+
+    return prepare
+
+
+# ---- text to ids ------------------------------------------------------------------------------
+
+case("Tokenizer.encode", given(lambda i: i.spaces, lambda i, text: i.tok.encode(text)))
+case("Tokenizer.encode: many pretokens", given(lambda i: i.short_words, lambda i, text: i.tok.encode(text)))
+case(
+    "Tokenizer.encode: threads",
+    given(lambda i: i.short_words, lambda i, text: i.tok.encode(text, num_threads=3)),
+)
+case("Tokenizer.encode: a buffer", given(lambda i: i.buffer, lambda i, text: i.tok.encode(text)))
+case(
+    "Tokenizer.encode: a view", given(lambda i: memoryview(i.buffer)[::2], lambda i, text: i.tok.encode(text))
+)
+case("Tokenizer.encode: wide", given(lambda i: i.wide, lambda i, text: i.tok.encode(text)))
+case(
+    "Tokenizer.encode: wide, threads",
+    given(lambda i: i.wide, lambda i, text: i.tok.encode(text, num_threads=2)),
+)
+case(
+    "Tokenizer.encode: wide, copied",
+    given(lambda i: i.wide, lambda i, text: i.tok.encode(text, special="parse")),
+)
+case(
+    "Tokenizer.encode: literals",
+    given(lambda i: "<s>" * (i.size // 3), lambda i, text: i.tok.encode(text, special="parse")),
+)
+case(
+    "Tokenizer.encode: Unigram",
+    given(lambda i: (i.unigram, i.letters), lambda _, given: given[0].encode(given[1])),
+)
+case(
+    "Tokenizer.encode: WordPiece",
+    given(lambda i: (i.words, i.short_words), lambda _, given: given[0].encode(given[1])),
+)
+case(
+    "Tokenizer.encode: normalized",
+    given(lambda i: (i.characters, i.short_words), lambda _, given: given[0].encode(given[1])),
+)
+case(
+    "Tokenizer.encode: one pretoken",
+    given(lambda i: (i.characters, i.letters), lambda _, given: given[0].encode(given[1])),
+    is_slow=True,
+)
+case("Tokenizer.encode_to_numpy", given(lambda i: i.spaces, lambda i, text: i.tok.encode_to_numpy(text)))
+for dtype in ("uint16", "int32", "int64", "uint64"):
+    case(
+        f"Tokenizer.encode_to_numpy: {dtype}",
+        given(lambda i: i.short_words, lambda i, text, dtype=dtype: i.tok.encode_to_numpy(text, dtype=dtype)),  # type: ignore[misc]
+    )
+
+
+def with_out(inputs: Inputs) -> Any:
+    import numpy as np
+
+    return inputs.spaces, np.zeros(inputs.size, dtype=np.uint16)
+
+
+case(
+    "Tokenizer.encode_to_numpy: out",
+    given(with_out, lambda i, given: i.tok.encode_to_numpy(given[0], out=given[1])),
+)
+case("Tokenizer.encode_batch", given(lambda i: i.texts, lambda i, texts: i.tok.encode_batch(texts)))
+case(
+    "Tokenizer.encode_batch: threads",
+    given(lambda i: i.texts, lambda i, texts: i.tok.encode_batch(texts, num_threads=2)),
+)
+case("Tokenizer.encode_batch: many", given(lambda i: i.many, lambda i, texts: i.tok.encode_batch(texts)))
+case(
+    "Tokenizer.encode_batch: an iterator",
+    given(lambda i: i.many, lambda i, texts: i.tok.encode_batch(iter(texts))),
+)
+case("Tokenizer.encode_batch: Arrow", given(lambda i: i.column, lambda i, texts: i.tok.encode_batch(texts)))
+case(
+    "Tokenizer.encode_batch: buffers",
+    given(lambda i: [i.buffer] * 2, lambda i, texts: i.tok.encode_batch(texts)),
+)
+case(
+    "Tokenizer.encode_batch: wide",
+    given(lambda i: [i.wide] * 2, lambda i, texts: i.tok.encode_batch(texts)),
+    is_slow=True,
+)
+case(
+    "Tokenizer.encode_with_offsets",
+    given(lambda i: i.short_words, lambda i, text: i.tok.encode_with_offsets(text)),
+)
+case(
+    "Tokenizer.encode_with_offsets: words",
+    given(lambda i: i.many, lambda i, words: i.tok.encode_with_offsets(words, is_pretokenized=True)),
+    is_slow=True,
+)
+case(
+    "Tokenizer.encode_with_offsets: unknown text",
+    given(lambda i: (i.unigram, i.wide), lambda _, given: given[0].encode_with_offsets(given[1])),
+    is_slow=True,
+)
+case("Tokenizer.__call__", given(lambda i: i.short_words, lambda i, text: i.tok(text)))
+case("Tokenizer.__call__: a list", given(lambda i: i.texts, lambda i, texts: i.tok(texts)), is_slow=True)
+case("Tokenizer.count", given(lambda i: i.letters, lambda i, text: i.tok.count(text)), needs_memory=False)
+case("Tokenizer.count: a buffer", given(lambda i: i.buffer, lambda i, text: i.tok.count(text)))
+case(
+    "Tokenizer.count: threads",
+    given(lambda i: i.short_words, lambda i, text: i.tok.count(text, num_threads=2)),
+    needs_memory=False,
+)
+case("Tokenizer.count_batch", given(lambda i: i.many, lambda i, texts: i.tok.count_batch(texts)))
+case(
+    "Tokenizer.count_batch: Arrow",
+    given(lambda i: i.column, lambda i, texts: i.tok.count_batch(texts)),
+    needs_memory=False,
+)
+case("Tokenizer.explain", given(lambda i: i.spaces, lambda i, text: i.tok.explain(text)))
+case(
+    "Tokenizer.sample",
+    given(lambda i: i.spaces, lambda i, text: i.tok.sample(text, seed=1, dropout=0.1)),
+)
+case(
+    "Tokenizer.sample: Unigram",
+    given(lambda i: (i.unigram, i.letters), lambda _, given: given[0].sample(given[1], seed=1, alpha=0.5)),
+)
+case(
+    "Tokenizer.encode_nbest",
+    given(lambda i: (i.unigram, i.letters), lambda _, given: given[0].encode_nbest(given[1], 2)),
+)
+case(
+    "Tokenizer.log_probability",
+    given(lambda i: (i.unigram, i.letters), lambda _, given: given[0].log_probability(given[1])),
+)
+
+# ---- ids to text ------------------------------------------------------------------------------
+
+case("Tokenizer.decode", given(lambda i: i.ids, lambda i, ids: i.tok.decode(ids)))
+case("Tokenizer.decode: an array", given(lambda i: i.array, lambda i, ids: i.tok.decode(ids)))
+case("Tokenizer.decode: every second", given(lambda i: i.array[::2], lambda i, ids: i.tok.decode(ids)))
+case("Tokenizer.decode: an iterator", given(lambda i: i.ids, lambda i, ids: i.tok.decode(iter(ids))))
+case(
+    "Tokenizer.decode: bytes that are no text",
+    given(lambda i: [i.tok.encode(b"\xff")[0]] * (i.size // 8), lambda i, ids: i.tok.decode(ids)),
+)
+case(
+    "Tokenizer.decode: by steps",
+    given(lambda i: (i.characters, [3] * (i.size // 8)), lambda _, given: given[0].decode(given[1])),
+)
+case("Tokenizer.decode_bytes", given(lambda i: i.ids, lambda i, ids: i.tok.decode_bytes(ids)))
+case(
+    "Tokenizer.decode_bytes: by steps",
+    given(lambda i: (i.characters, [3] * (i.size // 8)), lambda _, given: given[0].decode_bytes(given[1])),
+)
+case("Tokenizer.decode_batch", given(lambda i: i.rows, lambda i, rows: i.tok.decode_batch(rows)))
+case(
+    "Tokenizer.decode_batch: threads",
+    given(lambda i: i.rows, lambda i, rows: i.tok.decode_batch(rows, num_threads=2)),
+)
+case("Tokenizer.decode_batch: Ragged", given(lambda i: i.ragged, lambda i, rows: i.tok.decode_batch(rows)))
+case(
+    "Tokenizer.decode_batch: many",
+    given(lambda i: [[i.ids[0]]] * (i.size // 8), lambda i, rows: i.tok.decode_batch(rows)),
+    is_slow=True,
+)
+case(
+    "DecodeStream.extend",
+    given(lambda i: (i.tok.decode_stream(), i.ids), lambda _, given: given[0].extend(given[1])),
+)
+case(
+    "DecodeStream.step",
+    given(lambda i: (i.tok.decode_stream(), i.ids[0]), lambda _, given: given[0].step(given[1])),
+    needs_memory=False,
+)
+case(
+    "DecodeStream.finish",
+    given(lambda i: i.tok.decode_stream(), lambda _, stream: stream.finish()),
+    needs_memory=False,
+)
+
+# ---- what came of them ------------------------------------------------------------------------
+
+for attribute in (
+    "ids",
+    "tokens",
+    "surface_tokens",
+    "offsets",
+    "byte_offsets",
+    "type_ids",
+    "attention_mask",
+    "special_tokens_mask",
+    "word_ids",
+    "sequence_ids",
+):
+    case(
+        f"Encoding.{attribute}",
+        given(lambda i: i.encoding, lambda _, encoding, name=attribute: getattr(encoding, name)),  # type: ignore[misc]
+    )
+case("Ragged.to_lists", given(lambda i: i.ragged, lambda _, ragged: ragged.to_lists()))
+case("Ragged.to_arrow", given(lambda i: i.ragged, lambda _, ragged: ragged.to_arrow()), needs_memory=False)
+
+# ---- how tokenizers are made ------------------------------------------------------------------
+
+case("train: a file", given(lambda i: i.file, lambda _, path: tokenmill.train(path, num_merges=2)))
+case(
+    "train: a long line",
+    given(lambda i: i.file, lambda _, path: tokenmill.train(path, num_merges=2, documents="lines")),
+)
+case(
+    "train: lines",
+    given(lambda i: _with_lines(i), lambda _, path: tokenmill.train(path, num_merges=2, documents="lines")),
+    needs_memory=False,
+)
+case(
+    "train: one pretoken",
+    given(lambda i: i.file, lambda _, path: tokenmill.train(path, num_merges=2, split="none", num_threads=1)),
+    is_slow=True,
+)
+case(
+    "train: a text",
+    given(lambda i: [i.short_words], lambda _, texts: tokenmill.train(texts=texts, num_merges=2)),
+)
+case(
+    "train: a text that is normalized",
+    given(lambda i: [i.wide], lambda _, texts: tokenmill.train(texts=texts, num_merges=2, normalizer="NFD")),
+    is_slow=True,
+)
+case(
+    "train: different words",
+    given(lambda i: _different(i), lambda _, texts: tokenmill.train(texts=texts, num_merges=2)),
+    is_slow=True,
+)
+case("load", given(lambda i: i.large_file, lambda _, path: _loaded(path)))
+case(
+    "Tokenizer.from_tokens",
+    given(
+        lambda i: _Longer(i.tokens, i.size // 8),
+        lambda _, tokens: _refused(tokenmill.Tokenizer.from_tokens, tokens),
+    ),
+)
+case(
+    "Tokenizer.from_ranks",
+    given(
+        lambda i: i.tokens,
+        lambda _, tokens: tokenmill.Tokenizer.from_ranks({t: n for n, t in enumerate(tokens)}),
+    ),
+    needs_memory=False,
+)
+case(
+    "Tokenizer.from_merges",
+    given(
+        lambda i: _Longer([(b"a", b"b")], i.size // 8),
+        lambda _, merges: _refused(tokenmill.Tokenizer.from_merges, {"a": 0, "b": 1, "ab": 2}, merges),
+    ),
+)
+case(
+    "Tokenizer.from_pairs",
+    given(
+        lambda i: _Longer([(97, 98)], i.size // 8),
+        lambda _, pairs: _refused(tokenmill.Tokenizer.from_pairs, pairs),
+    ),
+)
+
+
+class _Longer:
+    """A sequence that repeats a few items and then ends in one that is wrong."""
+
+    def __init__(self, items: list[Any], length: int) -> None:
+        self.items, self.length = items, length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, place: int) -> Any:
+        if place >= self.length:
+            raise IndexError(place)
+        return self.items[place % len(self.items)] if place + 1 < self.length else None
+
+
+def _refused(make: Callable[..., object], *args: object) -> None:
+    """Makes what cannot be made, once all of it was read."""
+    try:
+        make(*args)
+    except (TypeError, ValueError):
+        return
+    raise AssertionError("it should be refused")
+
+
+def _loaded(path: Path) -> None:
+    """Zeros are no tokenizer, which is said once they were read."""
+    try:
+        tokenmill.load(path)
+    except tokenmill.FormatError:
+        return
+    raise AssertionError("it should be refused")
+
+
+def _with_lines(inputs: Inputs) -> Path:
+    path = inputs.path / "lines.txt"
+    path.write_text("aa lower\n" * (inputs.size // 9), encoding="utf-8")
+    return path
+
+
+def _different(inputs: Inputs) -> list[str]:
+    return [" ".join(map(str, range(inputs.size // 16)))]
+
+
+#: Public names that take neither text nor ids nor files, or no more of these than a name.
+WITHOUT = {
+    "register_hook",
+    "Audit.stages",
+    "Audit.to_dict",
+    "DecodeStream.reset",
+    "Encoding.char_to_token",
+    "Encoding.n_sequences",
+    "Encoding.overflowing",
+    "Encoding.token_to_chars",
+    "Encoding.token_to_word",
+    "Encoding.word_to_tokens",
+    "Explanation.ids",
+    "Explanation.segments",
+    "Explanation.text",
+    "Explanation.to_dict",
+    "Explanation.tokens",
+    "LoadFinding.field",
+    "LoadFinding.file",
+    "LoadFinding.kind",
+    "LoadFinding.reason",
+    "LoadReport.files",
+    "LoadReport.notes",
+    "LoadReport.tolerated",
+    "Plan.stages",
+    "Plan.to_dict",
+    "Ragged.ids",
+    "Ragged.row_offsets",
+    "Tokenizer.audit",
+    "Tokenizer.decode_stream",
+    "Tokenizer.digests",
+    "Tokenizer.fingerprint",
+    "Tokenizer.id_to_token",
+    "Tokenizer.load_report",
+    "Tokenizer.max_id",
+    "Tokenizer.memory_usage",
+    "Tokenizer.merges",
+    "Tokenizer.plan",
+    "Tokenizer.save",
+    "Tokenizer.special_tokens",
+    "Tokenizer.split",
+    "Tokenizer.token_bytes",
+    "Tokenizer.token_to_id",
+    "Tokenizer.training_report",
+    "Tokenizer.vocab",
+    "Tokenizer.vocab_size",
+    "Tokenizer.with_normalizer",
+    "Tokenizer.with_special_tokens",
+    "Tokenizer.with_splitter",
+    "Tokenizer.with_vocab_size",
+    *(f"Tokenizer.{role}_token_id" for role in ("bos", "cls", "eos", "mask", "pad", "sep", "unk")),
+}
+
+
+def public_names() -> Iterator[str]:
+    """All that the package has for its users."""
+    for name in tokenmill.__all__:
+        value = getattr(tokenmill, name)
+        if not isinstance(value, type):
+            if callable(value):
+                yield name
+        elif not issubclass(value, BaseException) and value is not tokenmill.TrainingReport:
+            for attribute in dir(value):
+                if attribute == "__call__" or not attribute.startswith("_"):
+                    yield f"{name}.{attribute}"
