@@ -100,6 +100,7 @@ class Once:
 
 
 def test_a_column_is_taken_once_and_given_back(tok: Any) -> None:
+    gc.collect()
     before = pa.total_allocated_bytes()
     column = pa.array(["low " * 1000] * 10)
     once = Once(column)

@@ -5,6 +5,7 @@
 //! string is taken, as far as the interface tells what they must be within.
 #![allow(unsafe_code)]
 use std::ffi::{CStr, c_char, c_void};
+use std::mem::ManuallyDrop;
 use std::slice;
 
 /// `struct ArrowSchema`: what the type of a column is.
@@ -57,6 +58,8 @@ pub struct StringColumn {
     length: usize,
     /// The place of the first row in the buffers.
     offset: usize,
+    /// Where the bytes of the last string end, for layouts of offsets: there are no others.
+    bytes_end: usize,
 }
 
 // SAFETY: the values of a column never change, and it may be released from any thread.
@@ -71,8 +74,31 @@ pub enum ColumnError {
     Released,
     /// The column holds something else, in the words of the interface.
     Type(String),
-    /// A column, or a string of one, that breaks the rules of its layout.
-    Broken(&'static str),
+    /// A column, or a string of one, that breaks the rules of its layout: what is wrong with it.
+    Broken(String),
+}
+
+fn broken(reason: impl Into<String>) -> ColumnError {
+    ColumnError::Broken(reason.into())
+}
+
+impl Layout {
+    /// Bytes of the second buffer for each row.
+    fn width(self) -> usize {
+        match self {
+            Self::Offsets32 => 4,
+            Self::Offsets64 => 8,
+            Self::Views => 16,
+        }
+    }
+
+    /// Items of the second buffer besides those of the rows.
+    fn extra(self) -> usize {
+        match self {
+            Self::Offsets32 | Self::Offsets64 => 1,
+            Self::Views => 0,
+        }
+    }
 }
 
 impl StringColumn {
@@ -87,37 +113,67 @@ impl StringColumn {
     /// released they are as it asks for: pointers in them are null or valid until the release,
     /// buffers are as long as their layout says.
     pub unsafe fn take(schema: *const ArrowSchema, array: *mut ArrowArray) -> Result<Self, ColumnError> {
+        if !schema.is_aligned() || !array.is_aligned() {
+            return Err(broken("its structures are not aligned"));
+        }
         // SAFETY: the caller's promise.
         let (schema, source) = unsafe { (&*schema, &mut *array) };
         if schema.release.is_none() || source.release.is_none() {
             return Err(ColumnError::Released);
         }
         if schema.format.is_null() {
-            return Err(ColumnError::Broken("the format is missing"));
+            return Err(broken("the format is missing"));
         }
         // SAFETY: the caller's promise: a string that ends with a zero.
         let format = unsafe { CStr::from_ptr(schema.format) };
-        let (layout, buffers) = match format.to_bytes() {
-            b"u" => (Layout::Offsets32, 3),
-            b"U" => (Layout::Offsets64, 3),
-            b"vu" => (Layout::Views, 3),
+        let layout = match format.to_bytes() {
+            b"u" => Layout::Offsets32,
+            b"U" => Layout::Offsets64,
+            b"vu" => Layout::Views,
             _ => return Err(ColumnError::Type(format.to_string_lossy().into_owned())),
         };
         if !schema.dictionary.is_null() || !source.dictionary.is_null() {
             return Err(ColumnError::Type("dictionary".to_owned()));
         }
-        let (length, offset) = (size(source.length)?, size(source.offset)?);
-        if length > 0 && (source.n_buffers < buffers || source.buffers.is_null()) {
-            return Err(ColumnError::Broken("buffers are missing"));
-        }
-        // SAFETY: a column with rows has three buffers at least, as was seen above.
-        if length > 0 && unsafe { *source.buffers.add(1) }.is_null() {
-            return Err(ColumnError::Broken("a buffer is missing"));
-        }
-        // From here on nothing fails: what was taken is given back when the caller drops it, not before.
-        let taken = Self { array: ArrowArray { ..*source }, layout, length, offset };
+        let (length, offset) = check_numbers(schema, source, layout)?;
+        let taken = Self { array: ArrowArray { ..*source }, layout, length, offset, bytes_end: 0 };
+        // What is wrong stays with the caller; what was taken is given back when the caller drops it, not before.
+        let mut taken = ManuallyDrop::new(taken);
+        taken.check_buffers()?;
         source.release = None;
-        Ok(taken)
+        Ok(ManuallyDrop::into_inner(taken))
+    }
+
+    /// Are the buffers there that every row needs? Those of a column without rows need not be.
+    fn check_buffers(&mut self) -> Result<(), ColumnError> {
+        if self.length == 0 {
+            return Ok(());
+        }
+        let rows = self.offset + self.length;
+        if self.array.null_count > 0 && self.buffer(0).is_null() {
+            return Err(broken(format!(
+                "it has {} nulls, but no buffer that says which they are",
+                self.array.null_count
+            )));
+        }
+        if self.buffer(1).is_null() {
+            return Err(broken(format!(
+                "buffer 1 is missing, which says where its {} strings are",
+                self.length
+            )));
+        }
+        // What no memory can hold is not looked at.
+        within_memory(self.buffer(0), rows.div_ceil(8))?;
+        within_memory(self.buffer(1), (rows + self.layout.extra()) * self.layout.width())?;
+        let last = match self.layout {
+            // SAFETY: there is an offset more than places.
+            Layout::Offsets32 => i64::from(unsafe { self.item::<i32>(1, rows) }),
+            // SAFETY: as above.
+            Layout::Offsets64 => unsafe { self.item(1, rows) },
+            Layout::Views => return Ok(()),
+        };
+        self.bytes_end = size(last, "its last offset")?;
+        within_memory(self.buffer(2), self.bytes_end)
     }
 
     /// How many rows.
@@ -132,8 +188,8 @@ impl StringColumn {
 
     fn buffer(&self, number: usize) -> *const c_void {
         // SAFETY: a column with rows has three buffers at least, and no other is asked for before
-        // it is known to be there.
-        unsafe { *self.array.buffers.add(number) }
+        // it is known to be there. Nobody says that their addresses are aligned.
+        unsafe { self.array.buffers.add(number).read_unaligned() }
     }
 
     /// The item with a number in a buffer of numbers.
@@ -151,7 +207,7 @@ impl StringColumn {
     /// [`ColumnError::Broken`] for a row that is not there or not as its layout says.
     pub fn get(&self, row: usize) -> Result<Option<&[u8]>, ColumnError> {
         if row >= self.len() {
-            return Err(ColumnError::Broken("the row is behind the last one"));
+            return Err(broken(format!("row {row} is behind the last one")));
         }
         let place = row + self.offset;
         let validity = self.buffer(0);
@@ -179,16 +235,19 @@ impl StringColumn {
     }
 
     fn between(&self, start: i64, end: i64) -> Result<&[u8], ColumnError> {
-        let (start, end) = (size(start)?, size(end)?);
+        let (start, end) = (size(start, "an offset")?, size(end, "an offset")?);
         let Some(length) = end.checked_sub(start) else {
-            return Err(ColumnError::Broken("the offsets fall"));
+            return Err(broken(format!("its offsets fall from {start} to {end}")));
         };
         if length == 0 {
             return Ok(&[]);
         }
+        if end > self.bytes_end {
+            return Err(broken(format!("its offset {end} is above the last one, {}", self.bytes_end)));
+        }
         let bytes = self.buffer(2).cast::<u8>();
         if bytes.is_null() {
-            return Err(ColumnError::Broken("a buffer is missing"));
+            return Err(broken("buffer 2 is missing, which has the bytes of its strings"));
         }
         // SAFETY: the bytes reach to the last offset, and these are not above it.
         Ok(unsafe { slice::from_raw_parts(bytes.add(start), length) })
@@ -199,33 +258,88 @@ impl StringColumn {
     fn view(&self, place: usize) -> Result<&[u8], ColumnError> {
         // SAFETY: there is a view for every place.
         let [length, _, buffer, start]: [i32; 4] = unsafe { self.item(1, place) };
-        let length = size(length)?;
+        let length = size(length, "the length of a view")?;
         if length <= 12 {
             let bytes = self.buffer(1).cast::<u8>();
             // SAFETY: the view is sixteen bytes, of which the string stands behind the first four.
             return Ok(unsafe { slice::from_raw_parts(bytes.add(16 * place + 4), length) });
         }
-        let (buffer, start) = (size(buffer)?, size(start)?);
-        let buffers = size(self.array.n_buffers - 3)?;
+        let (buffer, start) = (size(buffer, "the buffer of a view")?, size(start, "the start of a view")?);
+        let buffers = size(self.array.n_buffers - 3, "the number of its buffers")?;
         if buffer >= buffers {
-            return Err(ColumnError::Broken("a view points nowhere"));
+            return Err(broken(format!("its view points to buffer {buffer} of {buffers}")));
         }
         let (lengths, bytes) = (2 + buffers, self.buffer(2 + buffer).cast::<u8>());
         if self.buffer(lengths).is_null() || bytes.is_null() {
-            return Err(ColumnError::Broken("a buffer is missing"));
+            return Err(broken(format!("buffer {buffer} of its views, or their lengths, are missing")));
         }
+        within_memory(self.buffer(lengths), 8 * buffers)?;
         // SAFETY: the last buffer has a length for each of those between.
         let available: i64 = unsafe { self.item(lengths, buffer) };
-        if start + length > size(available)? {
-            return Err(ColumnError::Broken("a view ends behind its buffer"));
+        let available = size(available, "the length of a buffer")?;
+        // Both are below 2^31.
+        let end = start as u64 + length as u64;
+        if end > available as u64 {
+            return Err(broken(format!("its view ends at byte {end} of a buffer of {available}")));
         }
+        within_memory(bytes.cast(), available)?;
         // SAFETY: the string ends within its buffer.
         Ok(unsafe { slice::from_raw_parts(bytes.add(start), length) })
     }
 }
 
-fn size(number: impl TryInto<usize>) -> Result<usize, ColumnError> {
-    number.try_into().map_err(|_| ColumnError::Broken("a length or an offset is negative"))
+/// The length and the offset of a column, when these and all other numbers of it can be.
+fn check_numbers(
+    schema: &ArrowSchema,
+    array: &ArrowArray,
+    layout: Layout,
+) -> Result<(usize, usize), ColumnError> {
+    let (length, offset) = (size(array.length, "its length")?, size(array.offset, "its offset")?);
+    let most = isize::MAX as usize / layout.width() - layout.extra();
+    if length.checked_add(offset).is_none_or(|rows| rows > most) {
+        return Err(broken(format!(
+            "its length {length} and offset {offset} are more rows than memory can hold"
+        )));
+    }
+    if array.null_count < -1 || array.null_count > array.length {
+        return Err(broken(format!("it has {} nulls among {length} rows", array.null_count)));
+    }
+    for children in [schema.n_children, array.n_children] {
+        if children != 0 {
+            return Err(broken(format!("it has {children} children, but strings have none")));
+        }
+    }
+    let buffers = array.n_buffers;
+    let is_number = match layout {
+        Layout::Offsets32 | Layout::Offsets64 => buffers == 3,
+        // Their addresses stand in a row.
+        Layout::Views => buffers >= 3 && buffers <= (isize::MAX / 8) as i64,
+    };
+    // Without rows none is looked at.
+    if !is_number && (length > 0 || buffers < 0) {
+        let expected = if layout == Layout::Views { "3 or more" } else { "3" };
+        return Err(broken(format!("it has {buffers} buffers, but should have {expected}")));
+    }
+    if length > 0 && array.buffers.is_null() {
+        return Err(broken("all its buffers are missing"));
+    }
+    Ok((length, offset))
+}
+
+/// So many bytes from this address on must be addresses, too, of which 64 bits have far more than any memory; of a buffer
+/// that is missing none are read.
+fn within_memory(start: *const c_void, bytes: usize) -> Result<(), ColumnError> {
+    let most = if cfg!(target_pointer_width = "64") { isize::MAX as usize } else { usize::MAX };
+    let end = start.addr().checked_add(bytes).filter(|&end| end <= most);
+    if start.is_null() || (end.is_some() && isize::try_from(bytes).is_ok()) {
+        Ok(())
+    } else {
+        Err(broken(format!("a buffer of {bytes} bytes is more than memory can hold")))
+    }
+}
+
+fn size(number: impl TryInto<usize> + Copy + std::fmt::Display, what: &str) -> Result<usize, ColumnError> {
+    number.try_into().map_err(|_| broken(format!("{what} is {number}")))
 }
 
 /// Calls the function with which the column's own library takes it back, which may wait for other threads.
