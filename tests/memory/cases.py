@@ -165,7 +165,7 @@ class Inputs:
         """Nothing but zeros, which take no room on a disk."""
         path = self.path / "large.json"
         with path.open("wb") as file:
-            file.truncate(8 * self.size)
+            file.truncate(min(8 * self.size, (1 << 30) - 1))
         return path
 
     @cached_property

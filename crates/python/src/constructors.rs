@@ -10,9 +10,11 @@ use tokenmill_core::description::{
 };
 use tokenmill_core::error::{Defect, Error, Kind};
 use tokenmill_core::ids::TokenId;
+use tokenmill_core::room;
 
 use crate::convert::{self, look};
-use crate::errors::raise;
+use crate::errors::{out_of_memory, raise};
+use crate::output::gather;
 
 /// Bytes of all tokens that are made from pairs.
 const LENGTH_LIMIT: u64 = 1 << 30;
@@ -41,11 +43,11 @@ pub(crate) fn from_tokens(tokens: &Bound<'_, PyAny>, split: Split) -> PyResult<D
     let entry = |(i, token): (usize, &Bound<'_, PyAny>)| {
         look(py, i)?;
         match token.cast::<PyBytes>() {
-            Ok(bytes) => Ok((i as TokenId, bytes.as_bytes().to_vec())),
+            Ok(bytes) => Ok((i as TokenId, room::copy(bytes.as_bytes()).map_err(out_of_memory)?)),
             Err(_) => Err(convert::wrong_type(&format!("tokens[{i}]"), "bytes", token)),
         }
     };
-    let entries = tokens.iter().enumerate().map(entry).collect::<PyResult<_>>()?;
+    let entries = gather(tokens.iter().enumerate().map(entry))?;
     describe(py, TokenList::from_entries(entries), Merges::ById, &split)
 }
 
@@ -116,7 +118,7 @@ pub(crate) fn from_merges(
         }
         entries.push((id, bytes));
     }
-    let mut listed = Vec::with_capacity(merges.len());
+    let mut listed = room::vec(merges.len()).map_err(out_of_memory)?;
     for (i, (left, right)) in merges.iter().enumerate() {
         look(py, i)?;
         let left = token_bytes(left, || format!("merges[{i}][0]"))?;
@@ -149,7 +151,7 @@ fn pairs<'py>(
         }
         Ok((tuple.get_item(0)?, tuple.get_item(1)?))
     };
-    convert::sequence(argument, name, &format!("tuples {what}"))?.into_iter().enumerate().map(pair).collect()
+    gather(convert::sequence(argument, name, &format!("tuples {what}"))?.into_iter().enumerate().map(pair))
 }
 
 /// A token as bytes, or as `str` in the byte alphabet.
@@ -175,7 +177,7 @@ pub(crate) fn from_pairs(py: Python<'_>, argument: &Bound<'_, PyAny>, split: Spl
     for byte in 0..=255u8 {
         tokens.push(byte.into(), &[byte]);
     }
-    let mut merges = Vec::with_capacity(pairs.len());
+    let mut merges = room::vec(pairs.len()).map_err(out_of_memory)?;
     // Lengths first: pairs of pairs double, and no memory is taken for what will not fit.
     let mut lengths: Vec<u64> = vec![1; 256];
     let mut total = 0;
@@ -198,7 +200,7 @@ pub(crate) fn from_pairs(py: Python<'_>, argument: &Bound<'_, PyAny>, split: Spl
             let error = Error::limit("the tokens are longer than 1 GiB in all", LENGTH_LIMIT);
             return Err(raise(py, error.at_index(i).at("pairs")));
         }
-        lengths.push(length);
+        room::push(&mut lengths, length).map_err(out_of_memory)?;
         merges.push(Merge { left, right, result });
     }
     for merge in &merges {
