@@ -273,22 +273,9 @@ impl<'a> Source<'a> {
     }
 
     fn bert(&self) -> Result<Description> {
-        let mut list = TokenList::with_capacity(self.tokens.len(), 8 * self.tokens.len());
-        let mut seen = HashSet::with_capacity(self.tokens.len());
-        // Special tokens are not for the model to produce: text would become them.
         let added_tokens = self.added();
-        let special: HashSet<TokenId> = added_tokens.iter().map(|token| token.id).collect();
-        for (i, token) in self.tokens.iter().enumerate() {
-            if special.contains(&(i as TokenId)) {
-                continue;
-            }
-            let text = word_piece(token);
-            if !seen.insert(text.clone()) {
-                let reason = format!("{text:?} is there before, written in another way");
-                return Err(Error::format(Defect::Duplicate, reason).at_index(i).at(key("tokens")));
-            }
-            list.push(i as TokenId, text.as_bytes());
-        }
+        let (list, _) =
+            self.tokens_of_model(&added_tokens, |_, token| Some(word_piece(token).into_bytes()))?;
         let model = WordPiece {
             tokens: list.into(),
             unk: self.unk,
@@ -326,23 +313,16 @@ impl<'a> Source<'a> {
             }
         };
         let added_tokens = self.added();
-        let is_added: HashSet<TokenId> = added_tokens.iter().map(|token| token.id).collect();
-        let mut list = TokenList::with_capacity(self.tokens.len(), 8 * self.tokens.len());
-        let mut seen = HashSet::with_capacity(self.tokens.len());
-        for (i, token) in self.tokens.iter().enumerate() {
-            let id = i as TokenId;
-            if is_added.contains(&id) {
-                continue;
-            }
-            // What is not written in the byte alphabet no text becomes, but it can be decoded.
-            let bytes = byte_alphabet::read(&token.text).unwrap_or_else(|| token.text.clone().into_bytes());
-            list.push(id, &bytes);
-            if !seen.insert(bytes) {
-                let reason = format!("{:?} is there before, written in another way", token.text);
-                return Err(Error::format(Defect::Duplicate, reason).at_index(i).at(key("tokens")));
-            }
-        }
-        let merges = self.merges(&is_added, report)?;
+        // What is not written in the byte alphabet can be decoded, but no merge has it.
+        let mut not_in_alphabet = HashSet::new();
+        let (list, mut left_out) = self.tokens_of_model(&added_tokens, |id, token| {
+            byte_alphabet::read(&token.text).or_else(|| {
+                not_in_alphabet.insert(id);
+                (token.kind != PieceKind::UserDefined).then(|| token.text.clone().into_bytes())
+            })
+        })?;
+        left_out.extend(not_in_alphabet);
+        let merges = self.merges(&left_out, report)?;
         let model =
             Bpe { whole_pretokens, unk: None, ..Bpe::plain(Alphabet::Bytes, list, Merges::Listed(merges)) };
         Ok(Description {
@@ -354,9 +334,46 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The merges by id. One that makes, or needs, a token that is cut out of the text before can
-    /// never happen; of one that is listed twice llama.cpp takes the first place.
-    fn merges(&self, is_added: &HashSet<TokenId>, report: &mut Report) -> Result<Vec<Merge>> {
+    /// The tokens of the model by their bytes, and the ids of those that the model does not have.
+    ///
+    /// A user-defined token is searched for in the text, and is a token of the model as well, as in llama.cpp: merging
+    /// builds it from the bytes that it is written for, and where it has a `Ġ` these are not its literal. Special
+    /// tokens are for no text to become.
+    fn tokens_of_model(
+        &self,
+        added: &[AddedToken],
+        mut bytes_of: impl FnMut(TokenId, &Token) -> Option<Vec<u8>>,
+    ) -> Result<(TokenList, HashSet<TokenId>)> {
+        let is_special: HashMap<TokenId, bool> =
+            added.iter().map(|token| (token.id, token.is_special)).collect();
+        let numbered = (0..).zip(&self.tokens).filter(|(id, _)| is_special.get(id) != Some(&true));
+        let entries: Vec<(TokenId, Vec<u8>)> =
+            numbered.filter_map(|(id, token)| Some((id, bytes_of(id, token)?))).collect();
+        let mut seen = HashSet::with_capacity(entries.len());
+        for (id, bytes) in entries.iter().filter(|(id, _)| !is_special.contains_key(id)) {
+            if !seen.insert(bytes.as_slice()) {
+                let reason = format!("{:?} is there before, written in another way", self.text(*id));
+                return Err(Error::format(Defect::Duplicate, reason)
+                    .at_index(*id as usize)
+                    .at(key("tokens")));
+            }
+        }
+        let mut left_out: HashSet<TokenId> = is_special.keys().copied().collect();
+        let mut list = TokenList::with_capacity(entries.len(), 8 * entries.len());
+        for (id, bytes) in &entries {
+            // Where an ordinary token has the same bytes, these are that one's.
+            let is_added = is_special.contains_key(id);
+            if !is_added || seen.insert(bytes.as_slice()) {
+                list.push(*id, bytes);
+                left_out.remove(id);
+            }
+        }
+        Ok((list, left_out))
+    }
+
+    /// The merges by id. One that makes, or needs, a token that the model cannot come to can never happen; of one that is
+    /// listed twice llama.cpp takes the first place.
+    fn merges(&self, left_out: &HashSet<TokenId>, report: &mut Report) -> Result<Vec<Merge>> {
         let ids: HashMap<&str, TokenId> =
             (0..).zip(&self.tokens).map(|(id, token)| (token.text.as_str(), id)).collect();
         let mut merges = Vec::new();
@@ -380,7 +397,7 @@ impl<'a> Source<'a> {
                 continue;
             }
             places.insert((merge.left, merge.right), i);
-            if ![merge.left, merge.right, merge.result].iter().any(|id| is_added.contains(id)) {
+            if ![merge.left, merge.right, merge.result].iter().any(|id| left_out.contains(id)) {
                 merges.push(merge);
             }
         }
@@ -403,8 +420,8 @@ fn check(tokens: &[Token]) -> Result<()> {
 /// A token as BERT writes it: the file marks the starts of words, not the pieces that continue them.
 fn word_piece(token: &Token) -> String {
     let text = token.text.as_str();
-    let is_special =
-        token.kind != PieceKind::Normal || (text.starts_with('[') && text.ends_with(']') && text.len() > 2);
+    let is_special = !matches!(token.kind, PieceKind::Normal | PieceKind::UserDefined)
+        || (text.starts_with('[') && text.ends_with(']') && text.len() > 2);
     match text.strip_prefix(MARK) {
         Some(word) => word.to_owned(),
         None if is_special => text.to_owned(),

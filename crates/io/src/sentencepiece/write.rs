@@ -5,7 +5,7 @@
 use tokenmill_core::description::{
     Decoder, Decoding, Description, Merges, Model, Normalizer, PieceKind, SentencePieceRules,
 };
-use tokenmill_core::error::{Defect, Error, Result};
+use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::ids::TokenId;
 
 use super::message::KINDS;
@@ -56,13 +56,22 @@ pub(crate) fn write(description: &Description) -> Result<Vec<u8>> {
         (3..=5).for_each(|number| denormalizer.flag(number, false));
         out.bytes(5, &denormalizer.0);
     }
-    same(&parse(&out.0, &mut Report::default())?, description)?;
+    same(&parse(&out.0, &mut Report::default()).map_err(refused)?, description)?;
     Ok(out.0)
 }
 
 fn cannot<T>(field: &str, what: &str) -> Result<T> {
     let reason = format!("a SentencePiece model {what}; save as tokenizer.json");
     Err(Error::format(Defect::CannotHold, reason).at(field))
+}
+
+/// What the reader does not take cannot be held.
+fn refused(mut error: Error) -> Error {
+    if let Kind::Format { defect, reason, .. } = &mut error.kind {
+        *defect = Defect::CannotHold;
+        *reason = format!("a SentencePiece model cannot hold this: {reason}");
+    }
+    error
 }
 
 /// Number of the type, scores, kinds, byte fallback.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use tokenmill_core::byte_alphabet;
 use tokenmill_core::description::{
     AddedToken, Alphabet, Bpe, Decoder, Decoding, Description, EndOfWordForm, Merges, Model, Pattern, Unigram,
 };
@@ -35,6 +36,7 @@ pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
         // Where no list says what the merges say, this has the reason.
         engine.merges()?;
     }
+    check_added_tokens(engine, &description)?;
     let normalizer = normalizers::write(&description.normalizer).map_err(|e| e.at("normalizer"))?;
     let steps = if description.is_byte_level() {
         pre_tokenizers::with_byte_alphabet(&description.pre_tokenizer)
@@ -152,6 +154,33 @@ fn listed<'a>(engine: &'a Engine, description: &Description) -> Vec<(TokenId, Co
     let later: Set<&str> = later.map(|(token, _)| token.content.as_str()).collect();
     let is_listed = |(_, written): &(TokenId, Cow<'_, str>)| !later.contains(written.as_ref());
     vocabulary.entries().filter(is_listed).collect()
+}
+
+/// Reading makes a token of the model of every added token in its vocabulary that is not special.
+///
+/// # Errors
+/// A format error for one that the model does not have, and whose id needs its place in the vocabulary.
+fn check_added_tokens(engine: &Engine, description: &Description) -> Result<()> {
+    let vocabulary = engine.vocabulary();
+    let added = vocabulary.added().iter().zip(numbering(engine, description).is_numbered);
+    let mut listed = added.filter(|(_, is_numbered)| !is_numbered).map(|(token, _)| token);
+    // What cannot be read in the byte alphabet the reader leaves out of a model of bytes.
+    let is_read = |token: &AddedToken| {
+        description.model.alphabet() != Some(&Alphabet::Bytes)
+            || byte_alphabet::read(&token.content).is_some()
+    };
+    let is_lost =
+        |token: &&AddedToken| !token.is_special && !vocabulary.holds_as_ordinary(token) && is_read(token);
+    match listed.find(is_lost) {
+        Some(token) => {
+            let reason = format!(
+                "{:?} as an added token that the model does not have, with the id {}",
+                token.content, token.id
+            );
+            Err(cannot(reason).at("added_tokens"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The fields of `head`, and the vocabulary as an object of ids.
