@@ -147,8 +147,8 @@ def test_law_3_byte_level_gguf_files_have_the_ids_of_the_rule(
 def by_the_rule(keys: dict[str, Any], text: str) -> list[int]:
     """Ids as llama.cpp has them, but for control tokens, which no text becomes.
 
-    User-defined tokens are searched for in the text, the longest first (what a control token covers is none of
-    them); what lies between is split, and merged in the byte alphabet.
+    User-defined tokens are searched for in the text, the longest first (what a control token covers is none
+    of them); what lies between is split, and merged in the byte alphabet.
     """
     types = dict(zip(keys["tokens"], keys["token_type"], strict=True))
     ids = {token: i for i, token in enumerate(keys["tokens"]) if types[token] != CONTROL}

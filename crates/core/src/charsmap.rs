@@ -10,6 +10,9 @@ use crate::error::{Defect, Error, Result};
 /// grow with the file.
 const LONGEST_KEY: usize = 1 << 10;
 
+/// The compiler of SentencePiece writes a trie in blocks of so many bytes.
+const BLOCK: usize = 1 << 10;
+
 /// A checked map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Charsmap {
@@ -65,6 +68,38 @@ impl Charsmap {
         let map = Self { units, replacements: replacements.into(), root };
         map.check()?;
         Ok(map)
+    }
+
+    /// What is wrong with a blob although it can be walked: a unit that no walk comes to leads nowhere, say. The
+    /// compiler of SentencePiece writes nothing of the kind, and since 0.2.3 its reader refuses it.
+    ///
+    /// Cost: linear in the blob, a fraction of that of [`Self::parse`].
+    pub fn doubt(blob: &[u8]) -> Option<String> {
+        let (size, rest) = blob.split_first_chunk::<4>()?;
+        let size = u32::from_le_bytes(*size) as usize;
+        let (trie, replacements) = rest.split_at_checked(size)?;
+        if size == 0 || !size.is_multiple_of(BLOCK) {
+            return Some(format!("a trie of {size} bytes is not made of blocks of {BLOCK}"));
+        }
+        if replacements.last() != Some(&0) {
+            return Some("the last replacement has no zero byte at its end".to_owned());
+        }
+        let units = trie.as_chunks::<4>().0;
+        let unit = |at: usize| units.get(at).map(|unit| u32::from_le_bytes(*unit));
+        let is_value = |unit: u32| unit >> 31 == 1;
+        if unit(0).is_none_or(|root| label(root) != 0 || has_leaf(root) || offset(root) == 0) {
+            return Some("the first unit of the trie is no root".to_owned());
+        }
+        let is_sound = |(at, bytes): (usize, &[u8; 4])| {
+            let own = u32::from_le_bytes(*bytes);
+            if is_value(own) {
+                return value(own) < replacements.len();
+            }
+            // Most of those that are not used have no more than a label.
+            own <= 0xff || unit(at ^ offset(own)).is_some_and(|next| !has_leaf(own) || is_value(next))
+        };
+        let at = units.iter().enumerate().position(|unit| !is_sound(unit))?;
+        Some(format!("unit {at} of the trie leads nowhere"))
     }
 
     /// Does any key start with this byte?

@@ -3,6 +3,7 @@
 //! Readers write into a [`Report`] while they read. What the format's own library lets pass and a
 //! careful reader would rather know of is told with [`Report::tolerate`], which is an error for
 //! those who asked for strictness.
+use tokenmill_core::charsmap::Charsmap;
 use tokenmill_core::error::{Defect, Error, Result};
 
 /// What loading found out.
@@ -82,6 +83,17 @@ impl Report {
     /// Something was decided.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
+    }
+
+    /// Tolerates a map of characters that can be walked although something is wrong with it.
+    ///
+    /// # Errors
+    /// As [`Self::tolerate`].
+    pub(crate) fn doubt_map(&mut self, map: &[u8], field: impl FnOnce() -> String) -> Result<()> {
+        match Charsmap::doubt(map) {
+            Some(reason) => self.tolerate(Defect::Charsmap, field(), reason),
+            None => Ok(()),
+        }
     }
 
     /// Something is tolerated.

@@ -55,7 +55,7 @@ pub(crate) fn parse(bytes: &[u8], split: Option<&Split>, report: &mut Report) ->
         Kind::Llama => source.llama(),
         Kind::Gpt2 => source.gpt2(split, report),
         Kind::Bert => source.bert(),
-        Kind::T5 => source.t5(),
+        Kind::T5 => source.t5(report),
     }
 }
 
@@ -231,7 +231,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    fn t5(&self) -> Result<Description> {
+    fn t5(&self, report: &mut Report) -> Result<Description> {
         let kinds = self.kinds(PieceKind::UserDefined)?;
         let user_defined = self.tokens.iter().filter(|token| token.kind == PieceKind::UserDefined);
         let user_defined = user_defined.map(|token| token.text.clone()).collect();
@@ -239,6 +239,7 @@ impl<'a> Source<'a> {
         let charsmap = self.metadata.bytes("precompiled_charsmap")?;
         if !charsmap.is_empty() {
             Charsmap::parse(charsmap).map_err(|e| e.at(key("precompiled_charsmap")))?;
+            report.doubt_map(charsmap, || key("precompiled_charsmap"))?;
         }
         let rules = self.rules(add_space_prefix, charsmap, user_defined)?;
         let remove_extra_whitespaces = rules.remove_extra_whitespaces;

@@ -26,7 +26,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
     }
     let file = message::read(bytes, report)?;
     let unk = check_pieces(&file.pieces, &file.trainer, report)?;
-    check_map(file.normalizer.charsmap, "normalizer_spec")?;
+    check_map(file.normalizer.charsmap, "normalizer_spec", report)?;
     let mut tokens = TokenList::with_capacity(file.pieces.len(), 0);
     let numbered = || (0..).zip(&file.pieces);
     for (id, piece) in numbered() {
@@ -82,7 +82,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
         pre_tokenizer: Vec::new(),
         model,
         post_processor: Vec::new(),
-        decoding: Decoding::Steps(decoders(&file)?),
+        decoding: Decoding::Steps(decoders(&file, report)?),
         truncation: None,
         padding: None,
         roles: Roles {
@@ -96,7 +96,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
 }
 
 /// How its pieces become text, and what that becomes.
-fn decoders(file: &message::Model<'_>) -> Result<Vec<Decoder>> {
+fn decoders(file: &message::Model<'_>, report: &mut Report) -> Result<Vec<Decoder>> {
     let (rules, trainer, after) = (&file.normalizer, &file.trainer, &file.denormalizer);
     let mut steps = vec![Decoder::SentencePiece {
         unk_surface: trainer.unk_surface.to_owned(),
@@ -115,18 +115,19 @@ fn decoders(file: &message::Model<'_>) -> Result<Vec<Decoder>> {
             let reason = "changing spaces after decoding is not supported by this version of tokenmill";
             return Err(Error::format(Defect::Unsupported, reason).at(*name).at("denormalizer_spec"));
         }
-        check_map(after.charsmap, "denormalizer_spec")?;
+        check_map(after.charsmap, "denormalizer_spec", report)?;
         steps.push(Decoder::Denormalize { map: after.charsmap.into() });
     }
     Ok(steps)
 }
 
 /// Is this a map of characters, if there is one?
-fn check_map(map: &[u8], spec: &str) -> Result<()> {
+fn check_map(map: &[u8], spec: &str, report: &mut Report) -> Result<()> {
     if map.is_empty() {
         return Ok(());
     }
-    Charsmap::parse(map).map(drop).map_err(|error| error.at("precompiled_charsmap").at(spec))
+    Charsmap::parse(map).map_err(|error| error.at("precompiled_charsmap").at(spec))?;
+    report.doubt_map(map, || format!("{spec}.precompiled_charsmap"))
 }
 
 /// A model of characters is one of pairs of which none merges: there must be no piece that one could
@@ -200,6 +201,14 @@ fn check_pieces(pieces: &[Piece<'_>], trainer: &Trainer<'_>, report: &mut Report
         && let Some(byte) = has_byte.iter().position(|&has| !has)
     {
         return missing(format!("trainer_spec.byte_fallback is set, but there is no piece <0x{byte:02X}>"));
+    }
+    let comes_of_text = |piece: &Piece<'_>| {
+        matches!(piece.kind, PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused)
+    };
+    if trainer.model_type == ModelType::Unigram && !pieces.iter().any(comes_of_text) {
+        let reason =
+            "no piece is an ordinary one, so that all text is bytes or unknown; sentencepiece refuses that";
+        report.tolerate(Defect::Empty, "pieces", reason)?;
     }
     let reason = "no piece is the unknown one (type 2)";
     match unk {

@@ -15,7 +15,7 @@ use super::numbers::Score;
 use crate::texts::Texts;
 
 /// Declares an object with these fields, each absent until it is met. Of a key that is there twice
-/// the last counts, as in the reference, and its name is kept; `$other` reads what has another key,
+/// the last counts, as in the reference, and its name is kept, as is that of one that is null; `$other` reads what has another key,
 /// and the fields in `$needed` must be there.
 macro_rules! object {
     ($name:ident as $expected:literal { $($key:literal => $field:ident),* $(,)? } needs $needed:expr, |$self:ident, $map:ident, $unknown:ident| $other:expr) => {
@@ -39,6 +39,9 @@ macro_rules! object {
                                         $self.repeated.push($key);
                                     }
                                     $self.$field = $map.next_value()?;
+                                    if $self.$field.is_null() {
+                                        $self.nulls.push($key);
+                                    }
                                 })*
                                 $unknown => $other,
                             }
@@ -56,6 +59,30 @@ macro_rules! object {
     };
 }
 
+/// Is a value null?
+trait IsNull {
+    fn is_null(&self) -> bool;
+}
+
+impl<T> IsNull for Option<T> {
+    fn is_null(&self) -> bool {
+        self.is_none()
+    }
+}
+
+/// What is no option cannot be null.
+macro_rules! never_null {
+    ($($name:ty),*) => {$(
+        impl IsNull for $name {
+            fn is_null(&self) -> bool {
+                false
+            }
+        }
+    )*};
+}
+
+never_null!(Vec<AddedTokenEntry>, Model<'_>);
+
 /// The whole file. Unknown keys at this level are refused, as the reference refuses them. What is
 /// small is read as it stands; the model may be large and goes straight into its shape.
 #[derive(Default)]
@@ -71,6 +98,10 @@ pub(crate) struct File<'a> {
     pub(crate) model: Model<'a>,
     /// Keys that are there twice.
     pub(crate) repeated: Vec<&'static str>,
+    /// Keys whose value is null.
+    pub(crate) nulls: Vec<&'static str>,
+    /// The places of added tokens without an id.
+    pub(crate) without_id: Vec<usize>,
 }
 
 const KEYS: [&str; 9] = [
@@ -130,6 +161,8 @@ pub(crate) struct Model<'a> {
     pub(crate) others: BTreeSet<String>,
     /// Keys that are there twice.
     pub(crate) repeated: Vec<&'static str>,
+    /// Keys whose value is null.
+    pub(crate) nulls: Vec<&'static str>,
 }
 
 object!(Model as "a model, which is an object" {

@@ -9,6 +9,7 @@ mod fields;
 mod file;
 mod kinds;
 mod limits;
+mod loose_fields;
 mod models;
 mod normalizers;
 mod numbers;

@@ -12,7 +12,9 @@ use tokenmill_core::normalize::Normalizers;
 use super::file::{File, behind_the_end, json_error};
 use super::kinds::Room;
 use super::models::{Kind, Source, report_shared_ids};
-use super::{added, decoders, limits, normalizers, post_processors, pre_tokenizers, unknown_keys};
+use super::{
+    added, decoders, limits, loose_fields, normalizers, post_processors, pre_tokenizers, unknown_keys,
+};
 use crate::contents;
 use crate::report::Report;
 use crate::tables::Map;
@@ -32,12 +34,15 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
 pub(crate) fn read(bytes: &[u8]) -> Result<File<'_>> {
     let text = contents::text(bytes)?;
     // Only what does not fit is read once more for where that is: to keep the path takes as long as to read.
-    serde_json::from_str(text).or_else(|_| {
+    let file: Result<File<'_>> = serde_json::from_str(text).or_else(|_| {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let file = serde_path_to_error::deserialize(&mut deserializer).map_err(json_error)?;
         deserializer.end().map_err(|error| behind_the_end(&error))?;
         Ok(file)
-    })
+    });
+    let mut file = file?;
+    file.without_id = (0..file.added_tokens.len()).filter(|&i| file.added_tokens[i].id.is_none()).collect();
+    Ok(file)
 }
 
 /// What a file means.
@@ -45,7 +50,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<File<'_>> {
 /// # Errors
 /// As [`parse`].
 pub(crate) fn describe(file: File<'_>, report: &mut Report) -> Result<Description> {
-    if let Some(version) = file.version.filter(|version| version != "1.0") {
+    if let Some(version) = file.version.as_ref().filter(|version| *version != "1.0") {
         return Err(Error::format(
             Defect::Version,
             format!("version {version:?} is not known; expected \"1.0\""),
@@ -66,9 +71,11 @@ pub(crate) fn describe(file: File<'_>, report: &mut Report) -> Result<Descriptio
         (Room::PostProcessor, &file.post_processor, "post_processor"),
         (Room::Decoder, &file.decoder, "decoder"),
     ];
+    loose_fields::of_maps(&normalizer, file.normalizer.as_ref(), report)?;
     for (room, component, name) in components {
         unknown_keys::find(room, component.as_ref(), name, report)?;
     }
+    loose_fields::of_file(&file, report)?;
     let in_file = file.repeated.iter().map(|key| (*key).to_owned());
     let in_model = file.model.repeated.iter().map(|key| format!("model.{key}"));
     for key in in_file.chain(in_model) {

@@ -5,6 +5,7 @@ use tokenmill_core::error::{Defect, Result};
 
 use super::fields::Fields;
 use super::kinds::Room;
+use super::loose_fields;
 use crate::report::Report;
 
 /// What the reference reads of a component, by its type; keys that it writes but that say nothing
@@ -50,6 +51,7 @@ pub(super) fn find(room: Room, value: Option<&Value>, field: &str, report: &mut 
         let defect = if named.is_none() { Defect::Missing } else { Defect::Ignored };
         report.tolerate(defect, format!("{field}.type"), reason)?;
     }
+    loose_fields::of_component(room, kind, value, field, report)?;
     for (key, value) in value.as_object().into_iter().flatten() {
         let field = format!("{field}.{key}");
         if kind == "Sequence"

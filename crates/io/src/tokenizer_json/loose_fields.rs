@@ -1,0 +1,152 @@
+//! Fields that say nothing here, so that whatever stands in them does no harm, and fields that may be null or left out
+//! here. The reference refuses a file for them; we say so.
+use serde_json::Value;
+use tokenmill_core::description::Normalizer;
+use tokenmill_core::error::{Defect, Result};
+
+use super::file::File;
+use super::kinds::Room;
+use super::models::Kind;
+use crate::report::Report;
+
+/// What the reference wants of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wants {
+    /// True or false.
+    Flag,
+    /// True or false, or no such field.
+    FlagOrNone,
+    /// Anything but null, which is read here as if the field were not there; another type is an error here too.
+    NoNull,
+}
+
+impl Wants {
+    fn fault(self, value: Option<&Value>) -> Option<Fault> {
+        match (self, value) {
+            (Self::Flag, None) => Some((Defect::Missing, "is missing".to_owned())),
+            (_, Some(Value::Null)) => Some((Defect::Type, "is null".to_owned())),
+            (Self::Flag | Self::FlagOrNone, Some(other)) if !other.is_boolean() => {
+                Some((Defect::Type, format!("is {}, not true or false", shown(other))))
+            }
+            _ => None,
+        }
+    }
+}
+
+type Fault = (Defect, String);
+
+/// The fields of components that are not read, or not read as strictly as there.
+const FIELDS: [(Room, &str, &str, Wants); 9] = [
+    (Room::PreTokenizer, "ByteLevel", "use_regex", Wants::NoNull),
+    (Room::PreTokenizer, "Metaspace", "prepend_scheme", Wants::NoNull),
+    (Room::PreTokenizer, "Punctuation", "behavior", Wants::NoNull),
+    (Room::PreTokenizer, "FixedLength", "length", Wants::NoNull),
+    (Room::PostProcessor, "ByteLevel", "use_regex", Wants::FlagOrNone),
+    (Room::Decoder, "ByteLevel", "add_prefix_space", Wants::Flag),
+    (Room::Decoder, "ByteLevel", "trim_offsets", Wants::Flag),
+    (Room::Decoder, "ByteLevel", "use_regex", Wants::FlagOrNone),
+    (Room::Decoder, "Metaspace", "prepend_scheme", Wants::NoNull),
+];
+
+/// Reports those of a component.
+///
+/// # Errors
+/// In strict loading.
+pub(super) fn of_component(
+    room: Room,
+    kind: &str,
+    component: &Value,
+    field: &str,
+    report: &mut Report,
+) -> Result<()> {
+    for (_, _, name, wants) in
+        FIELDS.iter().filter(|(its_room, its_kind, ..)| *its_room == room && *its_kind == kind)
+    {
+        if let Some((defect, reason)) = wants.fault(component.get(*name)) {
+            report.tolerate(defect, format!("{field}.{name}"), reason)?;
+        }
+    }
+    if kind != "TemplateProcessing" {
+        return Ok(());
+    }
+    for (name, token) in component.get("special_tokens").and_then(Value::as_object).into_iter().flatten() {
+        // Its key is what the token goes by.
+        let (defect, reason) = match token.get("id") {
+            Some(Value::String(_)) => continue,
+            Some(other) => (Defect::Type, format!("is {}, not a string", shown(other))),
+            None => (Defect::Missing, "is missing".to_owned()),
+        };
+        report.tolerate(defect, format!("{field}.special_tokens.{name}.id"), reason)?;
+    }
+    Ok(())
+}
+
+/// Reports those of the file and of its model.
+///
+/// # Errors
+/// In strict loading.
+pub(super) fn of_file(file: &File<'_>, report: &mut Report) -> Result<()> {
+    let mut null = |field: &str, is_null: bool| {
+        if is_null { report.tolerate(Defect::Type, field, "is null") } else { Ok(()) }
+    };
+    let model = &file.model;
+    null("version", file.nulls.contains(&"version") && file.version.is_none())?;
+    null("model.type", model.nulls.contains(&"type") && model.name.is_none())?;
+    let is_unigram = || Kind::of(model).is_ok_and(|kind| kind == Kind::Unigram);
+    let is_null = model.nulls.contains(&"byte_fallback") && model.byte_fallback.is_none();
+    null("model.byte_fallback", is_null && is_unigram())?;
+    for &i in &file.without_id {
+        let content = file.added_tokens.get(i).map_or("", |entry| &entry.content);
+        let reason = format!("is missing; {content:?} gets an id by its place");
+        report.tolerate(Defect::Missing, format!("added_tokens[{i}].id"), reason)?;
+    }
+    let limits = [("truncation", &file.truncation, false), ("padding", &file.padding, true)];
+    for (name, limit, is_needed) in limits {
+        let direction = limit.as_ref().and_then(Value::as_object).map(|limit| limit.get("direction"));
+        let (defect, reason) = match direction {
+            Some(Some(Value::Null)) => (Defect::Type, "is null"),
+            Some(None) if is_needed => (Defect::Missing, "is missing"),
+            _ => continue,
+        };
+        report.tolerate(defect, format!("{name}.direction"), format!("{reason}; it is read as Right"))?;
+    }
+    Ok(())
+}
+
+/// Reports maps of characters that can be walked although something is wrong with them.
+///
+/// # Errors
+/// In strict loading.
+pub(super) fn of_maps(steps: &[Normalizer], normalizer: Option<&Value>, report: &mut Report) -> Result<()> {
+    let maps = steps.iter().filter_map(|step| match step {
+        Normalizer::Precompiled(map) => Some(map),
+        _ => None,
+    });
+    for (i, map) in maps.enumerate() {
+        report.doubt_map(map, || {
+            let mut fields = Vec::new();
+            find_maps(normalizer, "normalizer", &mut fields);
+            fields.into_iter().nth(i).unwrap_or_else(|| "normalizer".to_owned())
+        })?;
+    }
+    Ok(())
+}
+
+/// Where the maps are, in order.
+fn find_maps(component: Option<&Value>, field: &str, fields: &mut Vec<String>) {
+    let Some(component) = component else { return };
+    if let Some(steps) = component.get("normalizers").and_then(Value::as_array) {
+        for (i, step) in steps.iter().enumerate() {
+            find_maps(Some(step), &format!("{field}.normalizers[{i}]"), fields);
+        }
+    } else if component.get("type").and_then(Value::as_str) == Some("Precompiled") {
+        fields.push(format!("{field}.precompiled_charsmap"));
+    }
+}
+
+/// A value, not more of it than fits into a line.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    let start: String = text.chars().take(40).collect();
+    if start.len() < text.len() { format!("{start}...") } else { start }
+}
