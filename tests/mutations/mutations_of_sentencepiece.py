@@ -214,6 +214,15 @@ def no_such_replacement(base: int, at: int, units: list[int]) -> None:
     raise AssertionError("no key of two bytes")
 
 
+def nowhere(base: int, at: int, units: list[int]) -> None:
+    """One that is not used becomes the value of a text behind the last."""
+    units[next(i for i, unit in enumerate(units) if i > 0 and unit <= 0xFF)] = 0xFFFF_FFFF
+
+
+def no_root(base: int, at: int, units: list[int]) -> None:
+    units[0] |= 0x08
+
+
 def with_size(change: Callable[[int, int], int]) -> Damage:
     """Another size of the trie, from the one that is said and that of the blob."""
     return charsmap(
@@ -248,6 +257,7 @@ def rows() -> Iterator[tuple[int, str, Damage]]:
     yield row(5, "fields in another order", reordered)
     yield row(5, "fields that are repeated", repeated_fields)
     yield row(6, "no pieces", model(lambda found: found.with_pieces([])))
+    yield row(6, "no ordinary pieces", without_ordinary)
     yield row(7, "no unknown piece", without_kind(UNKNOWN))
     yield row(8, "two unknown pieces", more(Piece(b"<unk2>", kind=UNKNOWN)))
     yield row(9, "an empty piece", piece(lambda one: replace(one, text=b"")))
@@ -284,6 +294,9 @@ def rows() -> Iterator[tuple[int, str, Damage]]:
     yield 22, "a trie of 4 GiB", with_size(lambda *_: 0xFFFF_FFFC)
     yield 22, "a trie of half a unit", with_size(lambda size, _: size - 2)
     yield 22, "a blob of three bytes", charsmap(lambda blob: blob[:3])
+    yield 22, "a last text that does not end", charsmap(lambda blob: blob[:-1] + b"a")
+    yield 23, "a unit that leads nowhere", trie(nowhere)
+    yield 23, "a first unit that is no root", trie(no_root)
     yield 23, "a unit that points outside", trie(outside)
     yield 23, "a unit that leads back", trie(back_to_the_start)
     yield 23, "a replacement outside", trie(no_such_replacement)
@@ -295,6 +308,12 @@ def rows() -> Iterator[tuple[int, str, Damage]]:
     yield row(25, "100,000 groups in each other", behind(nested_groups(100_000)))
     yield row(25, "the field number zero", behind(b"\2\0"))
     yield row(25, "more than a GiB", larger_than(2**30 + 1))
+
+
+def without_ordinary(data: bytes) -> bytes:
+    found = Model.of(data)
+    kinds = (UNKNOWN, CONTROL, BYTE)
+    return found.with_pieces([one for one in found.pieces if one.kind in kinds]).to_bytes()
 
 
 def repeated_piece(data: bytes) -> bytes:
@@ -331,6 +350,10 @@ def reference(source: Source, path: Path) -> Encode:
 
 
 DIFFERS = {
+    "no ordinary pieces": "all text is unknown; listed, and refused by strict=True",
+    "a last text that does not end": "no text leads there or beyond; listed, and refused by strict=True",
+    "a unit that leads nowhere": "no text leads there; listed, and refused by strict=True",
+    "a first unit that is no root": "what it says besides is not read; listed, and refused by strict=True",
     "a user-defined piece that is not UTF-8": "text is searched for it, and finds it within characters",
     "a control piece that is not UTF-8": "its literal is a special token, which is text",
     "an ordinary piece that is a byte too": "two pieces with one text, of which either may come out",

@@ -22,6 +22,9 @@ TYPED = ("llama2", "qwen2.5", "deepseek-v3", "sentencepiece")
 TEMPLATES = ("bert", "t5", "llama2")
 SPLITS = ("qwen2.5", "deepseek-v3", "llama3.1")
 
+BYTES = ("gpt2", "qwen2.5", "llama3.1")
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
+
 AT = 2000
 """The entry of a vocabulary or of the merges that is damaged: one of several characters."""
 
@@ -128,10 +131,20 @@ def rows_of_fields() -> Iterator[Row]:
         in_document(lambda document: document["decoder"].update(flavour="vanilla")),
         ANY,
     )
+    yield 10, "a decoder with a flag that is a number", put(decoder={**BYTE_LEVEL, "use_regex": 1}), BYTES
+    yield 10, "a decoder without its flags", put(decoder={"type": "ByteLevel"}), BYTES
+    yield (
+        10,
+        "a post-processor with a flag that is a number",
+        put(post_processor={**BYTE_LEVEL, "use_regex": 1}),
+        BYTES,
+    )
     yield 11, "another version", put(version="9.9"), ANY
     yield 11, "a version that is a number", put(version=1.0), ANY
+    yield 11, "a version that is null", put(version=None), ANY
     yield 11, "no version", without("version"), ANY
     yield 12, "no type of the model", in_model(without_a_type), TYPED
+    yield 12, "a type of the model that is null", in_model(lambda model: model.update(type=None)), TYPED
     yield 12, "an unknown type of the model", in_model(lambda model: model.update(type="Markov")), ANY
     yield 12, "no model", without("model"), ANY
 
@@ -185,6 +198,15 @@ def added_token_without_a_flag(document: Json) -> None:
     del document["added_tokens"][0]["lstrip"]
 
 
+def with_added(document: Json, change: Json) -> None:
+    """The first added token with another field, or without its id."""
+    token = document["added_tokens"][0]
+    if change is None:
+        del token["id"]
+    else:
+        token.update(change)
+
+
 def rows_of_vocabularies() -> Iterator[Row]:
     yield 8, "a token twice", in_bytes(key_twice), OBJECTS
     yield 8, "a piece twice", in_model(piece_twice), LISTS
@@ -201,6 +223,13 @@ def rows_of_vocabularies() -> Iterator[Row]:
     yield 20, "an added token with the id of another", in_document(other_id_of_an_added_token), ANY
     yield 20, "an added token twice", in_document(added_token_twice), ANY
     yield 20, "an empty added token", in_document(empty_added_token), ANY
+    yield 20, "an added token without an id", in_document(lambda document: with_added(document, None)), ANY
+    yield (
+        20,
+        "an added token whose id is null",
+        in_document(lambda document: with_added(document, {"id": None})),
+        ANY,
+    )
     yield 20, "an added token without a flag", in_document(added_token_without_a_flag), ANY
 
 
@@ -323,6 +352,7 @@ def rows_of_components() -> Iterator[Row]:
     )
     yield 24, "a bit of the charsmap's size", with_charsmap(flipped(1, 3)), LISTS
     yield 24, "a bit of the charsmap's table", with_charsmap(flipped(4 + 4 * 0x41 + 1, 4)), LISTS
+    yield 24, "a charsmap whose last text does not end", with_charsmap(flipped(-1, 6)), LISTS
     yield 24, "a bit of the charsmap's texts", with_charsmap(flipped(-40, 0)), LISTS
 
 
@@ -354,7 +384,15 @@ def mutations() -> list[Mutation]:
     ]
 
 
+NOT_READ = "says nothing here; listed, and refused by strict=True"
 DIFFERS = {
+    "a version that is null": NOT_READ,
+    "a type of the model that is null": NOT_READ,
+    "a decoder with a flag that is a number": NOT_READ,
+    "a decoder without its flags": NOT_READ,
+    "a post-processor with a flag that is a number": NOT_READ,
+    "an added token without an id": NOT_READ,
+    "an added token whose id is null": NOT_READ,
     "a byte-order mark": "editors write it, and it says nothing; there it is no JSON",
     "an id of 2^32 - 1": "the number that stands for no token here",
     "a template with an undefined token": "loads there, and panics when it is used",

@@ -16,6 +16,8 @@ enum Wants {
     Flag,
     /// True or false, or no such field.
     FlagOrNone,
+    /// A string, null, or no such field.
+    TextOrNone,
     /// Anything but null, which is read here as if the field were not there; another type is an error here too.
     NoNull,
 }
@@ -24,6 +26,10 @@ impl Wants {
     fn fault(self, value: Option<&Value>) -> Option<Fault> {
         match (self, value) {
             (Self::Flag, None) => Some((Defect::Missing, "is missing".to_owned())),
+            (Self::TextOrNone, None | Some(Value::Null | Value::String(_))) => None,
+            (Self::TextOrNone, Some(other)) => {
+                Some((Defect::Type, format!("is {}, not a string", shown(other))))
+            }
             (_, Some(Value::Null)) => Some((Defect::Type, "is null".to_owned())),
             (Self::Flag | Self::FlagOrNone, Some(other)) if !other.is_boolean() => {
                 Some((Defect::Type, format!("is {}, not true or false", shown(other))))
@@ -36,9 +42,10 @@ impl Wants {
 type Fault = (Defect, String);
 
 /// The fields of components that are not read, or not read as strictly as there.
-const FIELDS: [(Room, &str, &str, Wants); 9] = [
+const FIELDS: [(Room, &str, &str, Wants); 11] = [
     (Room::PreTokenizer, "ByteLevel", "use_regex", Wants::NoNull),
     (Room::PreTokenizer, "Metaspace", "prepend_scheme", Wants::NoNull),
+    (Room::PreTokenizer, "Metaspace", "str_rep", Wants::TextOrNone),
     (Room::PreTokenizer, "Punctuation", "behavior", Wants::NoNull),
     (Room::PreTokenizer, "FixedLength", "length", Wants::NoNull),
     (Room::PostProcessor, "ByteLevel", "use_regex", Wants::FlagOrNone),
@@ -46,6 +53,7 @@ const FIELDS: [(Room, &str, &str, Wants); 9] = [
     (Room::Decoder, "ByteLevel", "trim_offsets", Wants::Flag),
     (Room::Decoder, "ByteLevel", "use_regex", Wants::FlagOrNone),
     (Room::Decoder, "Metaspace", "prepend_scheme", Wants::NoNull),
+    (Room::Decoder, "Metaspace", "str_rep", Wants::TextOrNone),
 ];
 
 /// Reports those of a component.
