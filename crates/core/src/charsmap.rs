@@ -90,16 +90,19 @@ impl Charsmap {
         if unit(0).is_none_or(|root| label(root) != 0 || has_leaf(root) || offset(root) == 0) {
             return Some("the first unit of the trie is no root".to_owned());
         }
-        let is_sound = |(at, bytes): (usize, &[u8; 4])| {
+        for (at, bytes) in units.iter().enumerate() {
             let own = u32::from_le_bytes(*bytes);
-            if is_value(own) {
-                return value(own) < replacements.len();
+            let is_sound = if is_value(own) {
+                value(own) < replacements.len()
+            } else {
+                // Most of those that are not used have no more than a label.
+                own <= 0xff || unit(at ^ offset(own)).is_some_and(|next| !has_leaf(own) || is_value(next))
+            };
+            if !is_sound {
+                return Some(format!("unit {at} of the trie leads nowhere"));
             }
-            // Most of those that are not used have no more than a label.
-            own <= 0xff || unit(at ^ offset(own)).is_some_and(|next| !has_leaf(own) || is_value(next))
-        };
-        let at = units.iter().enumerate().position(|unit| !is_sound(unit))?;
-        Some(format!("unit {at} of the trie leads nowhere"))
+        }
+        None
     }
 
     /// Does any key start with this byte?

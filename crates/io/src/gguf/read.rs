@@ -1,4 +1,5 @@
 //! What the keys mean: a description for each kind of tokenizer.
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use tokenmill_core::byte_alphabet;
@@ -275,8 +276,10 @@ impl<'a> Source<'a> {
 
     fn bert(&self) -> Result<Description> {
         let added_tokens = self.added();
-        let (list, _) =
-            self.tokens_of_model(&added_tokens, |_, token| Some(word_piece(token).into_bytes()))?;
+        let (list, _) = self.tokens_of_model(&added_tokens, |_, token, bytes| {
+            bytes.extend_from_slice(word_piece(token).as_bytes());
+            true
+        })?;
         let model = WordPiece {
             tokens: list.into(),
             unk: self.unk,
@@ -316,11 +319,14 @@ impl<'a> Source<'a> {
         let added_tokens = self.added();
         // What is not written in the byte alphabet can be decoded, but no merge has it.
         let mut not_in_alphabet = HashSet::new();
-        let (list, mut left_out) = self.tokens_of_model(&added_tokens, |id, token| {
-            byte_alphabet::read(&token.text).or_else(|| {
-                not_in_alphabet.insert(id);
-                (token.kind != PieceKind::UserDefined).then(|| token.text.clone().into_bytes())
-            })
+        let (list, mut left_out) = self.tokens_of_model(&added_tokens, |id, token, bytes| {
+            if byte_alphabet::read_into(&token.text, bytes) {
+                return true;
+            }
+            not_in_alphabet.insert(id);
+            bytes.clear();
+            bytes.extend_from_slice(token.text.as_bytes());
+            token.kind != PieceKind::UserDefined
         })?;
         left_out.extend(not_in_alphabet);
         let merges = self.merges(&left_out, report)?;
@@ -343,33 +349,42 @@ impl<'a> Source<'a> {
     fn tokens_of_model(
         &self,
         added: &[AddedToken],
-        mut bytes_of: impl FnMut(TokenId, &Token) -> Option<Vec<u8>>,
+        mut bytes_of: impl FnMut(TokenId, &Token, &mut Vec<u8>) -> bool,
     ) -> Result<(TokenList, HashSet<TokenId>)> {
-        let is_special: HashMap<TokenId, bool> =
-            added.iter().map(|token| (token.id, token.is_special)).collect();
-        let numbered = (0..).zip(&self.tokens).filter(|(id, _)| is_special.get(id) != Some(&true));
-        let entries: Vec<(TokenId, Vec<u8>)> =
-            numbered.filter_map(|(id, token)| Some((id, bytes_of(id, token)?))).collect();
-        let mut seen = HashSet::with_capacity(entries.len());
-        for (id, bytes) in entries.iter().filter(|(id, _)| !is_special.contains_key(id)) {
-            if !seen.insert(bytes.as_slice()) {
-                let reason = format!("{:?} is there before, written in another way", self.text(*id));
-                return Err(Error::format(Defect::Duplicate, reason)
-                    .at_index(*id as usize)
-                    .at(key("tokens")));
+        let special = added.iter().filter(|token| token.is_special);
+        let mut left_out: HashSet<TokenId> = special.map(|token| token.id).collect();
+        let is_added = |id| added.binary_search_by_key(&id, |token| token.id).is_ok();
+        let mut bytes = Vec::new();
+        loop {
+            let mut list = TokenList::with_capacity(self.tokens.len(), 8 * self.tokens.len());
+            let count = left_out.len();
+            for (id, token) in (0..).zip(&self.tokens) {
+                if !left_out.is_empty() && left_out.contains(&id) {
+                    continue;
+                }
+                bytes.clear();
+                if !bytes_of(id, token, &mut bytes) {
+                    left_out.insert(id);
+                    continue;
+                }
+                // The bytes that an ordinary token has as well are that one's.
+                match list.push_new(id, &bytes).map_err(|earlier| list.id(earlier)) {
+                    Ok(()) => {}
+                    Err(_) if is_added(id) => drop(left_out.insert(id)),
+                    Err(earlier) if is_added(earlier) => drop(left_out.insert(earlier)),
+                    Err(_) => {
+                        let reason = format!("{:?} is there before, written in another way", token.text);
+                        return Err(Error::format(Defect::Duplicate, reason)
+                            .at_index(id as usize)
+                            .at(key("tokens")));
+                    }
+                }
+            }
+            // Once more without those that had to give way to one further behind.
+            if left_out.len() == count || left_out.iter().all(|&id| list.index_of(id).is_none()) {
+                return Ok((list, left_out));
             }
         }
-        let mut left_out: HashSet<TokenId> = is_special.keys().copied().collect();
-        let mut list = TokenList::with_capacity(entries.len(), 8 * entries.len());
-        for (id, bytes) in &entries {
-            // Where an ordinary token has the same bytes, these are that one's.
-            let is_added = is_special.contains_key(id);
-            if !is_added || seen.insert(bytes.as_slice()) {
-                list.push(*id, bytes);
-                left_out.remove(id);
-            }
-        }
-        Ok((list, left_out))
     }
 
     /// The merges by id. One that makes, or needs, a token that the model cannot come to can never happen; of one that is
@@ -419,13 +434,13 @@ fn check(tokens: &[Token]) -> Result<()> {
 }
 
 /// A token as BERT writes it: the file marks the starts of words, not the pieces that continue them.
-fn word_piece(token: &Token) -> String {
+fn word_piece(token: &Token) -> Cow<'_, str> {
     let text = token.text.as_str();
     let is_special = !matches!(token.kind, PieceKind::Normal | PieceKind::UserDefined)
         || (text.starts_with('[') && text.ends_with(']') && text.len() > 2);
     match text.strip_prefix(MARK) {
-        Some(word) => word.to_owned(),
-        None if is_special => text.to_owned(),
-        None => format!("{}{text}", vocab_txt::PREFIX),
+        Some(word) => word.into(),
+        None if is_special => text.into(),
+        None => format!("{}{text}", vocab_txt::PREFIX).into(),
     }
 }

@@ -139,7 +139,11 @@ fn odd_but_real_files_are_read() {
     case(&file(&small(), &[(3, 99)]), "trainer_spec.model_type", "type");
     let bytes: Vec<Vec<u8>> =
         (0..=255).map(|byte| piece(format!("<0x{byte:02X}>").as_bytes(), 0.0, 6)).collect();
-    case(&file(&bytes, &[(35, 1)]), "pieces", "missing");
+    let found = |kinds: [&'static str; 2]| kinds.map(|kind| ("pieces".to_owned(), kind));
+    assert_eq!(tolerated(&file(&bytes, &[(35, 1)])), found(["empty", "missing"]));
+    // Merges need no ordinary piece; nor does a byte need the unknown one.
+    case(&file(&bytes, &[(35, 1), (3, 2)]), "pieces", "missing");
+    case(&file(&[bytes, vec![piece(b"x", 0.0, 1)]].concat(), &[(35, 1)]), "pieces", "missing");
     let infinite = [small(), vec![piece(b"x", f32::INFINITY, 1)]].concat();
     case(&file(&infinite, &[(3, 2)]), "pieces[3].score", "range");
 }

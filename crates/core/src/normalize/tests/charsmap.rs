@@ -126,3 +126,31 @@ fn a_cluster_is_replaced_by_its_shortest_key() {
     check(&steps, "\r\nb", "b", &[(2, 3)]);
     check(&steps, "xyz", "xyz", &[(0, 1), (1, 2), (2, 3)]);
 }
+
+#[test]
+fn what_no_walk_comes_to_is_doubted() {
+    // The compiler of SentencePiece writes whole blocks, and the root is the first unit.
+    let good = blob(&ENTRIES);
+    assert_eq!(Charsmap::doubt(&good), None);
+    let with_unit = |at: usize, unit: u32| {
+        let mut bad = good.clone();
+        bad[4 + 4 * at..8 + 4 * at].copy_from_slice(&unit.to_le_bytes());
+        Charsmap::doubt(&bad).unwrap_or_default()
+    };
+    let units = u32::from_le_bytes([good[0], good[1], good[2], good[3]]) as usize / 4;
+    let unit = |at: usize| u32::from_le_bytes(good[4 + 4 * at..8 + 4 * at].try_into().unwrap());
+    let unused = (1..units).find(|&at| unit(at) == 0).unwrap();
+    let no_value = (1..units).find(|&at| unit(at) >> 31 == 0).unwrap();
+    for wrong in [0xffff_ffff, 0x7fff_fe00, ((unused ^ no_value) as u32) << 10 | 0x100] {
+        assert!(with_unit(unused, wrong).ends_with("leads nowhere"), "{wrong:x}");
+    }
+    for wrong in [unit(0) | 8, unit(0) | 0x100, 0] {
+        assert!(with_unit(0, wrong).contains("no root"), "{wrong:x}");
+    }
+    let mut bad = good.clone();
+    *bad.last_mut().unwrap() = b'a';
+    assert!(Charsmap::doubt(&bad).unwrap().contains("zero byte"));
+    let mut bad = good;
+    bad[0] = 4;
+    assert!(Charsmap::doubt(&bad).unwrap().contains("blocks"));
+}
