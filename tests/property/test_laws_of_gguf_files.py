@@ -218,6 +218,28 @@ def test_a_user_defined_byte_is_text_and_a_literal(native: Any, tmp_path: Path) 
     assert native.load(tmp_path / "t.gguf").encode("a bĠ") == [0, 3, 1, 3]
 
 
+def test_a_user_defined_character_that_no_merge_has_is_text(native: Any, tmp_path: Path) -> None:
+    """`ø` is how the byte 0xF8 is written, which is in no character, and `ā` one that is in many."""
+    tokens = ["a", "b", "ab", "Ġ", "<s>", "ā", "ø"]
+    (tmp_path / "t.gguf").write_bytes(
+        small_gpt2(tokens=tokens, token_type=[1, 1, 1, 1, 3, USER_DEFINED, USER_DEFINED])
+    )
+    tok = native.load(tmp_path / "t.gguf")
+    assert tok.encode("aø ā") == [0, 6, 3, 5]
+    assert tok.decode([0, 6, 3]) == "aø "
+    assert tok.decode_bytes([5]) == b"\x01"
+    tok.save(tmp_path / "saved")
+    assert native.load(tmp_path / "saved") == tok
+
+
+def test_a_published_file_with_such_characters_keeps_them(native: Any, data: Path, tmp_path: Path) -> None:
+    tok = native.load(data / "vocab/gguf/ggml-vocab-deepseek-llm.gguf")
+    for text in ("Sønderjylland", "öÿú", "ÀÁ ý"):
+        assert tok.decode(tok.encode(text)) == text
+    tok.save(tmp_path / "saved")
+    assert native.load(tmp_path / "saved") == tok
+
+
 def test_what_a_file_cannot_say_is_refused(native: Any, tmp_path: Path) -> None:
     """The word `foo` and the literal `▁foo` have one id; read again, the literal would be a word as well."""
     tokens = ["[UNK]", "[CLS]", "[SEP]", "▁foo", "▁a"]

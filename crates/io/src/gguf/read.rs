@@ -107,6 +107,10 @@ impl<'a> Source<'a> {
         self.tokens.get(id as usize).map_or("", |token| &token.text)
     }
 
+    fn numbered(&self) -> impl DoubleEndedIterator<Item = (TokenId, &Token)> {
+        self.tokens.iter().enumerate().map(|(id, token)| (id as TokenId, token))
+    }
+
     fn named(&self, id: Option<TokenId>) -> Option<templates::Token<'_>> {
         id.map(|id| (self.text(id), id))
     }
@@ -317,11 +321,29 @@ impl<'a> Source<'a> {
             }
         };
         let added_tokens = self.added();
+        let mut merges = self.merges(report)?;
+        let is_user_defined = |id: &TokenId| self.tokens[*id as usize].kind == PieceKind::UserDefined;
+        let of_merges = merges.iter().flat_map(|merge| [merge.left, merge.right, merge.result]);
+        let merged: HashSet<TokenId> = of_merges.filter(is_user_defined).collect();
+        // Can the model come to a user-defined token where its literal is not found?
+        let is_reached = |id, text: &str, bytes: &[u8]| {
+            merged.contains(&id) || (bytes != text.as_bytes() && is_pretoken(bytes, whole_pretokens))
+        };
+        let ends_in = |(id, token): &(TokenId, &Token)| {
+            let bytes = || byte_alphabet::read(&token.text);
+            added_tokens.binary_search_by_key(id, |token| token.id).is_ok()
+                && !(is_user_defined(id) && bytes().is_some_and(|bytes| is_reached(*id, &token.text, &bytes)))
+        };
+        // Behind the model stand added tokens alone, as in other files; before its end each has a place in it.
+        let end = self.tokens.len() - self.numbered().rev().take_while(ends_in).count();
         // What is not written in the byte alphabet can be decoded, but no merge has it.
         let mut not_in_alphabet = HashSet::new();
         let (list, mut left_out) = self.tokens_of_model(&added_tokens, |id, token, bytes| {
             if byte_alphabet::read_into(&token.text, bytes) {
-                return true;
+                let is_literal = || bytes == token.text.as_bytes();
+                return !is_user_defined(&id)
+                    || is_reached(id, &token.text, bytes)
+                    || (is_literal() && (id as usize) < end);
             }
             not_in_alphabet.insert(id);
             bytes.clear();
@@ -329,7 +351,8 @@ impl<'a> Source<'a> {
             token.kind != PieceKind::UserDefined
         })?;
         left_out.extend(not_in_alphabet);
-        let merges = self.merges(&left_out, report)?;
+        let is_left_out = |id: &TokenId| left_out.contains(id);
+        merges.retain(|merge| ![merge.left, merge.right, merge.result].iter().any(is_left_out));
         let model =
             Bpe { whole_pretokens, unk: None, ..Bpe::plain(Alphabet::Bytes, list, Merges::Listed(merges)) };
         Ok(Description {
@@ -345,7 +368,7 @@ impl<'a> Source<'a> {
     ///
     /// A user-defined token is searched for in the text, and is a token of the model as well, as in llama.cpp: merging
     /// builds it from the bytes that it is written for, and where it has a `Ġ` these are not its literal. Special
-    /// tokens are for no text to become.
+    /// tokens are for no text to become; nor are those whose bytes `bytes_of` refuses.
     fn tokens_of_model(
         &self,
         added: &[AddedToken],
@@ -387,9 +410,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The merges by id. One that makes, or needs, a token that the model cannot come to can never happen; of one that is
-    /// listed twice llama.cpp takes the first place.
-    fn merges(&self, left_out: &HashSet<TokenId>, report: &mut Report) -> Result<Vec<Merge>> {
+    /// The merges by id. Of one that is listed twice llama.cpp takes the first place.
+    fn merges(&self, report: &mut Report) -> Result<Vec<Merge>> {
         let ids: HashMap<&str, TokenId> =
             (0..).zip(&self.tokens).map(|(id, token)| (token.text.as_str(), id)).collect();
         let mut merges = Vec::new();
@@ -413,11 +435,18 @@ impl<'a> Source<'a> {
                 continue;
             }
             places.insert((merge.left, merge.right), i);
-            if ![merge.left, merge.right, merge.result].iter().any(|id| left_out.contains(id)) {
-                merges.push(merge);
-            }
+            merges.push(merge);
         }
         Ok(merges)
+    }
+}
+
+/// Can a pretoken be these bytes, so that they become a token without any merge? A byte can where it is one of a
+/// character.
+fn is_pretoken(bytes: &[u8], whole_pretokens: bool) -> bool {
+    match bytes {
+        [byte] => !matches!(byte, 0xc0 | 0xc1 | 0xf5..),
+        _ => whole_pretokens && std::str::from_utf8(bytes).is_ok(),
     }
 }
 

@@ -103,8 +103,7 @@ fn byte_level_files_are_read() {
     let model = description.model.as_bpe().unwrap();
     assert!(matches!(&model.merges, Merges::Listed(merges) if merges.len() == 1));
     assert_eq!(model.tokens.bytes(3), b" ");
-    // The user-defined token is one of the model as well, the special one is not.
-    assert_eq!(model.tokens.ids(), [0, 1, 2, 3, 5]);
+    assert_eq!(model.tokens.len(), 4);
     let added: Vec<_> = description.added_tokens.iter().map(|t| (t.content.as_str(), t.is_special)).collect();
     assert_eq!(added, [("<|endoftext|>", true), ("<user>", false)]);
     assert!(description.post_processor.is_empty());
