@@ -88,7 +88,7 @@ def tokenizer_json(**changes: Any) -> Json:
             "use_regex": True,
         },
         "post_processor": None,
-        "decoder": {"type": "ByteLevel"},
+        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True},
         "model": {
             "type": "BPE",
             "dropout": None,
