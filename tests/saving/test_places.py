@@ -181,6 +181,69 @@ def test_a_bare_name_is_a_file_of_the_folder_that_one_is_in(
     assert names == ["merges.txt", "t.json", "tokenizer.json", "tokenmill.json", "vocab.json"]
 
 
+def test_links_in_the_place_of_what_a_save_leaves_lead_nowhere(
+    native: Any, tok: Any, other: Any, tmp_path: Path
+) -> None:
+    """A folder from elsewhere may hold them: nothing outside of it is removed or written."""
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "precious").write_text("mine", encoding="utf-8")
+    (tmp_path / "k").mkdir()
+    (tmp_path / "k" / ".tokenmill-staging").symlink_to(Path("..", "far"))
+    tok.save(tmp_path / "k")
+    tok.save(tmp_path / "k" / "t.json")
+    (tmp_path / "k" / ".tokenmill-pending").mkdir()
+    (tmp_path / "k" / ".tokenmill-pending" / "x").write_text("theirs", encoding="utf-8")
+    (tmp_path / "k" / "x").symlink_to(Path("..", "far", "precious"))
+    other.save(tmp_path / "k")
+    assert [path.name for path in (tmp_path / "far").iterdir()] == ["precious"]
+    assert (tmp_path / "far" / "precious").read_text(encoding="utf-8") == "mine"
+    assert native.load(tmp_path / "k") == other
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_names_that_are_not_utf_8_stay_as_they_are(native: Any, tok: Any, other: Any, tmp_path: Path) -> None:
+    names = [os.fsencode(tmp_path) + b"/\xff.json", os.fsencode(tmp_path) + b"/\xfe.json"]
+    for name, each in zip(names, [tok, other], strict=True):
+        each.save(os.fsdecode(name))
+    assert [native.load(os.fsdecode(name)) for name in names] == [tok, other]
+    assert sorted(os.fsencode(path) for path in tmp_path.iterdir()) == sorted(names)
+
+
+def test_what_is_pending_can_be_read_by_whoever_reads_the_folder(
+    native: Any, tok: Any, tmp_path: Path
+) -> None:
+    """Looked at beside saves, for the moment in which it is there."""
+    (tmp_path / "k").mkdir(mode=0o755)
+    (tmp_path / "k").chmod(0o755)
+    before = os.umask(0o077)
+    try:
+        with subprocess.Popen(
+            [sys.executable, "-c", WATCHER, str(tmp_path / "k")], stdout=subprocess.PIPE, text=True
+        ) as watcher:
+            assert watcher.stdout
+            watcher.stdout.readline()
+            modes: set[str] = set()
+            while watcher.poll() is None:
+                tok.save(tmp_path / "k")
+            modes.update(watcher.stdout.read().split())
+    finally:
+        os.umask(before)
+    assert modes == {"755"}
+
+
+WATCHER = """
+import os, sys
+print("ready", flush=True)
+seen = []
+while len(seen) < 20:
+    try:
+        seen.append(f"{os.stat(sys.argv[1] + '/.tokenmill-pending').st_mode & 0o777:o}")
+    except FileNotFoundError:
+        pass
+print(*seen)
+"""
+
+
 def test_what_cannot_be_cleared_does_not_stop_a_save(native: Any, tok: Any, tmp_path: Path) -> None:
     (tmp_path / ".tokenmill-staging" / "somebody's").mkdir(parents=True)
     tok.save(tmp_path / "t.json")

@@ -4,6 +4,7 @@ use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 
 use crate::contents;
+use crate::files::SavedFile;
 use crate::known_files::sha256;
 use crate::tokenizer_json::json_error;
 
@@ -27,12 +28,15 @@ struct FileEntry {
 }
 
 /// The manifest of a folder that holds these files of this tokenizer.
-pub(crate) fn write(files: &[(String, Vec<u8>)], engine: &Engine) -> Result<Vec<u8>> {
+pub(crate) fn write(files: &[SavedFile], engine: &Engine) -> Result<Vec<u8>> {
     let entry = |bytes: &[u8]| FileEntry { bytes: bytes.len(), sha256: sha256(bytes) };
     let special = engine.vocabulary().added().iter().filter(|token| token.is_special);
     let manifest = Manifest {
         version: 1,
-        files: files.iter().map(|(name, bytes)| (name.clone(), entry(bytes))).collect(),
+        files: files
+            .iter()
+            .map(|(name, bytes)| (name.to_string_lossy().into_owned(), entry(bytes)))
+            .collect(),
         vocab_size: engine.vocabulary().len(),
         special_tokens: special.map(|token| (token.content.clone(), token.id)).collect(),
     };

@@ -6,7 +6,7 @@ use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::watch::Watch;
 
-use crate::files::{self, FolderWriter, Snapshot, Target};
+use crate::files::{self, FolderWriter, SavedFile, Snapshot, Target};
 use crate::{folder, manifest, sentencepiece, tiktoken, tokenizer_json, vocab_merges};
 
 /// The files that a save puts into a folder, beside its manifest: who reads some of them reads all of one save.
@@ -17,9 +17,6 @@ const TIKTOKEN: &str = "tokenizer.tiktoken";
 const MODEL: &str = "tokenizer.model";
 const VOCAB: &str = "vocab.json";
 const MERGES: &str = "merges.txt";
-
-/// A name and what is in the file.
-type SavedFile = (String, Vec<u8>);
 
 /// A format to save in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +137,7 @@ fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Re
             vec![(VOCAB, vocab), (MERGES, merges)]
         }
     };
-    Ok(files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect())
+    Ok(files.into_iter().map(|(name, bytes)| (name.into(), bytes)).collect())
 }
 
 fn write(
@@ -163,21 +160,25 @@ fn write(
     match Target::of(path)? {
         Target::Stream(path) => files::write_to_stream(&path, &bytes, watch),
         Target::File(target) => {
-            let named = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
             // A file beside a link may list it; else what the link leads to is saved where that is.
             let is_listed = |path: &Path| -> Result<bool> {
                 let listed = Snapshot::take(parent(path), [], watch)?.listed()?.unwrap_or_default();
-                Ok(named(path).is_some_and(|name| listed.contains(&name)))
+                Ok(path.file_name().is_some_and(|name| listed.iter().any(|known| name == known.as_str())))
             };
             let path = if target == path || is_listed(path)? { path } else { &target };
-            write_files(parent(path), vec![(named(path).unwrap_or_default(), bytes)], engine, watch)
+            write_files(
+                parent(path),
+                vec![(path.file_name().unwrap_or_default().to_owned(), bytes)],
+                engine,
+                watch,
+            )
         }
     }
 }
 
 /// Puts files and their manifest into a folder.
 fn write_folder(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch: &dyn Watch) -> Result<()> {
-    files.push((manifest::NAME.to_owned(), manifest::write(&files, engine)?));
+    files.push((manifest::NAME.into(), manifest::write(&files, engine)?));
     FolderWriter::new(folder, watch)?.replace(&files)
 }
 
@@ -185,8 +186,8 @@ fn write_folder(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch
 fn write_files(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch: &dyn Watch) -> Result<()> {
     let writer = FolderWriter::new(folder, watch)?;
     let listed = Snapshot::take(folder, [], watch)?.listed()?.unwrap_or_default();
-    if files.iter().any(|(name, _)| listed.contains(name)) {
-        files.push((manifest::NAME.to_owned(), manifest::write(&files, engine)?));
+    if files.iter().any(|(name, _)| listed.iter().any(|known| name == known.as_str())) {
+        files.push((manifest::NAME.into(), manifest::write(&files, engine)?));
     }
     writer.replace(&files)
 }

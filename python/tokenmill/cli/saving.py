@@ -44,7 +44,7 @@ def check_folder(out: str) -> None:
     """Refuse what is no folder, and cannot become one."""
     _check_name(out)
     path = Path(out)
-    if path.exists() and not path.is_dir():
+    if path.exists() and not path.is_dir() and not (path.is_fifo() or path.is_char_device()):
         raise UsageError(f"{out}: is a file, and names no format", hint="--out FOLDER/")
     if path.is_symlink() and not path.exists():
         raise FileNotFoundError(errno.ENOENT, "is a link to what does not exist", out)

@@ -38,8 +38,7 @@ impl Lock {
             }
             watch.poll()?;
             if start.elapsed() > WAIT {
-                let reason =
-                    "another process saves into this folder and does not end; end it, or save elsewhere";
+                let reason = "another process holds the lock of this folder; end it, or save elsewhere";
                 return Err(Error::from(io::Error::new(io::ErrorKind::TimedOut, reason)).in_file(path));
             }
         }

@@ -26,7 +26,7 @@ pub(crate) use snapshot::Snapshot;
 pub(crate) use source::Source;
 pub(crate) use stream::write as write_to_stream;
 pub(crate) use target::Target;
-pub(crate) use writer::FolderWriter;
+pub(crate) use writer::{FolderWriter, SavedFile};
 
 /// The folder in which a save writes its files.
 const STAGING: &str = ".tokenmill-staging";

@@ -50,8 +50,7 @@ impl Pending {
     }
 }
 
-/// In a folder that is everybody's (`/tmp`), where nobody can replace the files of another, nobody's pending files
-/// stand for those of another either.
+/// In a sticky folder (`/tmp`) a pending file is ignored if its owner could not replace the real one.
 #[cfg(unix)]
 fn is_trusted(folder: &Path, file: &Path, pending: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;

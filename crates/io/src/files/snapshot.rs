@@ -15,7 +15,7 @@ use super::pending::Pending;
 use super::read::read_rest;
 use crate::manifest::{self, Manifest};
 
-/// A save changes what is being opened in some thousandth of its time: this many in a row is no chance.
+/// A try rarely meets a save; this many in a row mean that files are replaced all the time.
 const TRIES: u32 = 1000;
 const PAUSE: Duration = Duration::from_micros(200);
 

@@ -80,7 +80,7 @@ fn open_pipe(path: &Path, watch: &dyn Watch) -> io::Result<File> {
             Err(RecvTimeoutError::Timeout) => {}
         }
         if let Err(stopped) = watch.poll() {
-            // This writer ends the wait, so that no reader is left behind that takes what is for others.
+            // Opening the pipe for writing ends the thread's wait; else it would later take what is for another reader.
             if let Ok(writer) = File::options().read(true).write(true).open(path) {
                 drop(opening.join());
                 drop(writer);

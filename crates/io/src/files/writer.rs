@@ -13,8 +13,11 @@ use super::pending::Pending;
 use super::target::Target;
 use super::{PENDING, STAGING, itself};
 
-/// So many saves may come before one that has no lock.
+/// Without a lock, a save gives up after this many others were committed first.
 const MOST_SAVES: usize = 100;
+
+/// The name of a file, and what is to be in it.
+pub(crate) type SavedFile = (OsString, Vec<u8>);
 
 /// A folder that is being saved into.
 pub(crate) struct FolderWriter {
@@ -44,7 +47,7 @@ impl FolderWriter {
     ///
     /// # Errors
     /// The operating system's, with the path.
-    pub(crate) fn replace(self, files: &[(String, Vec<u8>)]) -> Result<()> {
+    pub(crate) fn replace(self, files: &[SavedFile]) -> Result<()> {
         let mut targets = Vec::with_capacity(files.len());
         for (name, _) in files {
             let path = self.folder.join(name);
@@ -61,11 +64,11 @@ impl FolderWriter {
             ([(name, _)], [target]) => place(&staging.path.join(name), target)
                 .and_then(|()| sync_folder(&self.folder))
                 .map_err(|error| self.error(error, name)),
-            _ => self.commit(&staging, files),
+            _ => self.commit(&staging, files, &targets),
         }
     }
 
-    fn commit(&self, staging: &Staging, files: &[(String, Vec<u8>)]) -> Result<()> {
+    fn commit(&self, staging: &Staging, files: &[SavedFile], targets: &[PathBuf]) -> Result<()> {
         let in_folder = |error: io::Error| Error::from(error).in_file(itself(&self.folder));
         sync_folder(&staging.path).map_err(in_folder)?;
         let pending = self.folder.join(PENDING);
@@ -78,8 +81,8 @@ impl FolderWriter {
             self.complete()?;
             renamed = fs::rename(&staging.path, &pending);
         }
-        renamed.map_err(in_folder)?;
-        self.complete().inspect_err(|_| {
+        renamed.map_err(|error| Error::from(error).in_file(&pending))?;
+        self.place_all(files.iter().map(|(name, _)| name).zip(targets)).inspect_err(|_| {
             // As long as none is in its place, the save can be taken back.
             if files.iter().all(|(name, _)| pending.join(name).exists()) {
                 let _: io::Result<()> = fs::rename(&pending, &staging.path);
@@ -87,22 +90,30 @@ impl FolderWriter {
         })
     }
 
-    /// Puts pending files in their places. Whoever does it, once or several times, it comes to the same.
+    /// Puts the files of a save that ended early in their places. They come from whoever made the folder, so that a link
+    /// in one of these places is replaced, and never followed out of the folder.
     fn complete(&self) -> Result<()> {
         let Some(pending) = Pending::of(&self.folder) else { return Ok(()) };
+        let names = names_in(&self.folder.join(PENDING));
+        let mut names = names.map_err(|error| Error::from(error).in_file(itself(&self.folder)))?;
+        names.retain(|name| pending.stands_for(name));
+        let targets: Vec<PathBuf> = names.iter().map(|name| self.folder.join(name)).collect();
+        for target in &targets {
+            Target::file(target).map_err(|error| Error::from(error).in_file(target))?;
+        }
+        self.place_all(names.iter().zip(&targets))
+    }
+
+    /// Renames pending files to their places, and removes their folder. Idempotent, and safe if several do it at once.
+    fn place_all<'a>(&self, files: impl Iterator<Item = (&'a OsString, &'a PathBuf)>) -> Result<()> {
         let path = self.folder.join(PENDING);
-        let in_folder = |error: io::Error| Error::from(error).in_file(itself(&self.folder));
         // That they are pending is on the disk before the first is in its place.
-        sync_folder(&self.folder).map_err(in_folder)?;
-        for name in names_in(&path).map_err(in_folder)? {
-            if pending.stands_for(&name) {
-                Target::file(&self.folder.join(&name))
-                    .and_then(|target| place(&path.join(&name), &target))
-                    .map_err(|error| self.error(error, &name))?;
-            }
+        sync_folder(&self.folder).map_err(|error| Error::from(error).in_file(itself(&self.folder)))?;
+        for (name, target) in files {
+            place(&path.join(name), target).map_err(|error| self.error(error, name))?;
         }
         match fs::remove_dir(&path) {
-            // Somebody else did it, or has put in what stands for no file of this folder.
+            // Somebody else did it, or there is something in it that stands for no file of this folder.
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) =>
             {
@@ -131,17 +142,32 @@ impl Staging {
         if is_locked {
             match fs::create_dir(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                made => return made.map(|()| Self { path }),
+                made => return made.and_then(|()| Self { path }.readable(folder)),
             }
         }
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!("{STAGING}-{}-{number}", std::process::id()));
         fs::create_dir(&path)?;
-        Ok(Self { path })
+        Self { path }.readable(folder)
+    }
+
+    /// Lets everybody look into it who may look into the folder, whatever rights new folders get: a reader must see what is
+    /// pending. The files have rights of their own.
+    #[cfg(unix)]
+    fn readable(self, folder: &Path) -> io::Result<Self> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = fs::metadata(itself(folder))?.permissions().mode();
+        fs::set_permissions(&self.path, fs::Permissions::from_mode(mode & 0o755 | 0o700))?;
+        Ok(self)
+    }
+
+    #[cfg(not(unix))]
+    fn readable(self, _: &Path) -> io::Result<Self> {
+        Ok(self)
     }
 
     /// Writes a file to the disk, with the rights of the one that it will replace.
-    fn write(&self, name: &str, bytes: &[u8], target: &Path) -> io::Result<()> {
+    fn write(&self, name: &OsStr, bytes: &[u8], target: &Path) -> io::Result<()> {
         let mut file = File::create_new(self.path.join(name))?;
         file.write_all(bytes)?;
         if let Ok(before) = fs::metadata(target) {
@@ -157,8 +183,12 @@ impl Drop for Staging {
     }
 }
 
-/// Removes a folder of files. What cannot be removed stays: the error that matters is another one.
+/// Removes a folder of files, and nothing that a link of its name leads to. Best effort: errors are ignored, so as not to
+/// hide the one that matters.
 fn remove_files(folder: &Path) {
+    if !fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
+        return;
+    }
     for name in names_in(folder).unwrap_or_default() {
         let _: io::Result<()> = fs::remove_file(folder.join(name));
     }

@@ -48,6 +48,9 @@ pub(crate) fn list<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     // SAFETY: a new reference, or null with an error set.
     let list = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(count as ffi::Py_ssize_t))? };
+    // SAFETY: the list is new and tracked. While it has empty places nobody may find it, which the garbage collector's own
+    // functions would allow.
+    unsafe { ffi::PyObject_GC_UnTrack(list.as_ptr().cast()) };
     let mut filled = 0;
     for item in items {
         if filled % SLICE == SLICE - 1 {
@@ -63,5 +66,7 @@ pub(crate) fn list<'py>(
     if filled < count {
         return Err(raise(py, Error::internal(format!("{filled} items for a list of {count}"))));
     }
+    // SAFETY: the list is not tracked, and no place of it is empty.
+    unsafe { ffi::PyObject_GC_Track(list.as_ptr().cast()) };
     Ok(list.cast_into()?)
 }
