@@ -9,7 +9,7 @@ use tokenmill_core::watch::Watch;
 use crate::files::{self, FolderWriter, SavedFile, Snapshot, Target};
 use crate::{folder, manifest, sentencepiece, tiktoken, tokenizer_json, vocab_merges};
 
-/// The files that a save puts into a folder, beside its manifest: who reads some of them reads all of one save.
+/// The files that a save may put into a folder, besides the manifest. They are always read together.
 pub(crate) const SAVED: [&str; 6] = [TOKENIZER_JSON, folder::CONFIG_NAME, TIKTOKEN, MODEL, VOCAB, MERGES];
 
 const TOKENIZER_JSON: &str = "tokenizer.json";
@@ -95,7 +95,7 @@ pub fn save(engine: &Engine, path: &Path, options: SaveOptions, watch: &dyn Watc
     let is_known_folder =
         path.is_dir() || path.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
     let by_path = if is_known_folder { None } else { Format::of_path(path) };
-    // What can only be written to has no room for several files.
+    // A pipe or a device takes a single file.
     let is_stream = matches!(Target::of(path), Ok(Target::Stream(_)));
     let is_folder = is_known_folder
         || (by_path.is_none()
@@ -153,14 +153,14 @@ fn write(
         return write_folder(path, files, engine, watch);
     }
     if format == Format::VocabMerges {
-        // They have these names whatever the path calls one of them.
+        // Both files have fixed names, whichever of them the path names.
         return write_files(parent(path), files, engine, watch);
     }
     let Some((_, bytes)) = files.into_iter().next() else { return Ok(()) };
     match Target::of(path)? {
         Target::Stream(path) => files::write_to_stream(&path, &bytes, watch),
         Target::File(target) => {
-            // A file beside a link may list it; else what the link leads to is saved where that is.
+            // A link is saved by its own name if the manifest beside it lists that name, else where it leads to.
             let is_listed = |path: &Path| -> Result<bool> {
                 let listed = Snapshot::take(parent(path), [], watch)?.listed()?.unwrap_or_default();
                 Ok(path.file_name().is_some_and(|name| listed.iter().any(|known| name == known.as_str())))
@@ -176,13 +176,13 @@ fn write(
     }
 }
 
-/// Puts files and their manifest into a folder.
+/// Saves files with a manifest of their own.
 fn write_folder(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch: &dyn Watch) -> Result<()> {
     files.push((manifest::NAME.into(), manifest::write(&files, engine)?));
     FolderWriter::new(folder, watch)?.replace(&files)
 }
 
-/// Puts files into a folder. A manifest there that lists them must go on fitting.
+/// Saves files without a manifest, unless one in the folder lists them: then it is renewed.
 fn write_files(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch: &dyn Watch) -> Result<()> {
     let writer = FolderWriter::new(folder, watch)?;
     let listed = Snapshot::take(folder, [], watch)?.listed()?.unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Which file a path leads to.
+//! Does a path still lead to the file that was opened by it?
 use std::fs::{self, File, Metadata};
 use std::path::Path;
 
-/// What tells one file from another while it is open.
+/// Device and inode, which identify an open file.
 #[cfg(unix)]
 type Identity = (u64, u64);
 #[cfg(not(unix))]
@@ -14,13 +14,13 @@ fn of(metadata: &Metadata) -> Identity {
     (metadata.dev(), metadata.ino())
 }
 
-// Without numbers of files, size and time have to do.
+// Other systems: size and time have to do.
 #[cfg(not(unix))]
 fn of(metadata: &Metadata) -> Identity {
     (metadata.len(), metadata.modified().ok())
 }
 
-/// Does `path` still lead to the file that was opened by it? While a file is open, no other gets its number.
+/// Does `path` lead to this open file? The inode of an open file is not used again.
 pub(super) fn is_same(path: &Path, file: &File) -> bool {
     match (fs::metadata(path), file.metadata()) {
         (Ok(now), Ok(then)) => of(&now) == of(&then),

@@ -13,7 +13,7 @@ use super::{identity, itself};
 const WAIT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(2);
 
-/// A folder that no other save changes. The system ends the lock with the process that holds it.
+/// A lock on a folder (`flock`), held for one save. The system releases it when the process ends.
 pub(super) struct Lock {
     /// `None` where the file system has no locks, or the folder cannot be opened.
     folder: Option<File>,
@@ -23,14 +23,14 @@ impl Lock {
     /// Waits for the lock of a folder.
     ///
     /// # Errors
-    /// A time-out where another save holds it for a minute; the watch's.
+    /// A time-out if another process holds it for a minute; those of the watch.
     pub(super) fn acquire(path: &Path, watch: &dyn Watch) -> Result<Self> {
         let (path, start) = (itself(path), Instant::now());
         loop {
             // Where folders cannot be opened, saves go on without a lock.
             let Ok(folder) = File::open(path) else { return Ok(Self { folder: None }) };
             match folder.try_lock() {
-                // The folder may have been replaced while this waited.
+                // Somebody may have removed the folder and made a new one of this name.
                 Ok(()) if identity::is_same(path, &folder) => return Ok(Self { folder: Some(folder) }),
                 Ok(()) => {}
                 Err(TryLockError::Error(_)) => return Ok(Self { folder: None }),
@@ -44,7 +44,7 @@ impl Lock {
         }
     }
 
-    /// Is it certain that no other save is at work?
+    /// Is the lock held, so that no other save is running?
     pub(super) fn is_held(&self) -> bool {
         self.folder.is_some()
     }
@@ -52,7 +52,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A child that was forked meanwhile holds the same lock: closing the file would not end it.
+        // A child forked during the save shares the lock, so that closing the file would not release it.
         if let Some(folder) = &self.folder {
             let _: io::Result<()> = folder.unlock();
         }

@@ -1,14 +1,14 @@
-//! Tokenizer files on disk: read as one moment has them, replaced all or none.
+//! Tokenizer files on disk: a set of files is read as it was at one moment, and replaced all or nothing.
 //!
-//! In come paths, out go bytes, and the other way round. [`Snapshot`] reads what belongs together, [`FolderWriter`]
-//! replaces it, [`Source`] is read once, file or pipe, [`stream`] writes to what is no regular file. No format is known
-//! here but that of the manifest.
+//! In: paths and bytes. Out: bytes, or files. [`Snapshot`] reads a set, [`FolderWriter`] replaces one, [`Source`] is a file
+//! or a pipe that is read once, [`stream`] writes to a pipe or a device. The only format known here is the manifest.
 //!
-//! A save of several files has one moment at which it counts: the rename of the folder `.tokenmill-staging`, in which
-//! the new files were written, to `.tokenmill-pending`. From then on a pending file stands for the file of its name
-//! beside the folder, whoever reads; the files are then renamed to their places one by one and the empty folder is
-//! removed. What a save left when it was killed is thus either not there (staging) or complete (pending), and
-//! the next save clears the one and completes the other. Readers write nothing and wait for nobody.
+//! A save of several files takes effect at one moment. The new files are written into the folder `.tokenmill-staging`,
+//! which is then renamed to `.tokenmill-pending`: this rename is the commit. From then on every reader takes a pending file
+//! in place of the file of the same name in the folder. The writer renames the pending files to their final places, one
+//! by one, and removes the empty folder. So a killed save leaves either a staging folder, which has no effect and which the
+//! next save removes, or a pending folder, which is complete and which the next save finishes. Readers never write and
+//! never wait for a lock.
 mod identity;
 mod lock;
 mod pending;
@@ -31,10 +31,10 @@ pub(crate) use writer::{FolderWriter, SavedFile};
 /// The folder in which a save writes its files.
 const STAGING: &str = ".tokenmill-staging";
 
-/// The folder whose files stand for those of their names beside it.
+/// The folder of a committed save whose files are not in their final places yet.
 const PENDING: &str = ".tokenmill-pending";
 
-/// A folder by a path that leads to it: the folder of a bare file name has none.
+/// The parent of a bare file name is the empty path, which the system does not take for the current folder.
 fn itself(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }

@@ -1,4 +1,4 @@
-//! The folder of files that a save has committed and not yet put in their places.
+//! The pending folder: files of a committed save that are not in their final places yet.
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
@@ -6,25 +6,25 @@ use std::path::{Path, PathBuf};
 
 use super::{PENDING, identity, itself};
 
-/// Such a folder, as it was when it was opened.
+/// A pending folder, identified by an open handle.
 pub(super) struct Pending {
     folder: PathBuf,
     path: PathBuf,
-    /// While it is open its number is given to no other.
+    /// Keeps its inode from being used again.
     open: Option<File>,
 }
 
 impl Pending {
-    /// That of a folder, where there is one.
+    /// The pending folder of `folder`, if there is one.
     pub(super) fn of(folder: &Path) -> Option<Self> {
         let path = folder.join(PENDING);
         let is_there = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
         is_there.then(|| Self { folder: folder.to_owned(), open: File::open(&path).ok(), path })
     }
 
-    /// Opens the file that stands for the one of this name in the folder.
+    /// Opens the pending file that replaces the one of this name.
     pub(super) fn file(&self, name: &OsStr) -> io::Result<Option<File>> {
-        if !self.stands_for(name) {
+        if !self.replaces(name) {
             return Ok(None);
         }
         match File::open(self.path.join(name)) {
@@ -33,8 +33,8 @@ impl Pending {
         }
     }
 
-    /// Does a regular file of this name stand for the one in the folder?
-    pub(super) fn stands_for(&self, name: &OsStr) -> bool {
+    /// Is there a pending file that replaces the one of this name?
+    pub(super) fn replaces(&self, name: &OsStr) -> bool {
         let path = self.path.join(name);
         fs::symlink_metadata(&path).is_ok_and(|pending| {
             pending.is_file() && is_trusted(&self.folder, &self.folder.join(name), &pending)

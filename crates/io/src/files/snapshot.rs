@@ -1,4 +1,4 @@
-//! The files of a folder as they all were at one moment, whoever saves beside.
+//! The files of a folder as they all were at one moment, even while another process saves into it.
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -19,9 +19,9 @@ use crate::manifest::{self, Manifest};
 const TRIES: u32 = 1000;
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// Some files of a folder, opened together; and the folder's manifest.
+/// Some files of a folder, opened together, and the folder's manifest.
 ///
-/// Only regular files are opened, and others of the folder when they are asked for.
+/// Only regular files are opened in advance. Other files of the folder are opened when they are asked for.
 pub(crate) struct Snapshot<'w> {
     folder: PathBuf,
     watch: &'w dyn Watch,
@@ -32,7 +32,7 @@ pub(crate) struct Snapshot<'w> {
 }
 
 struct Opened {
-    /// What could not be opened says so when it is read.
+    /// An error is reported when the file is read.
     file: io::Result<File>,
     is_pending: bool,
 }
@@ -51,8 +51,8 @@ impl<'w> Snapshot<'w> {
         for _ in 0..TRIES {
             let pending = Pending::of(folder);
             let snapshot = Self::open(folder, &names, pending.as_ref(), watch)?;
-            // The order counts: where no save was at work before and after the files were opened, and each is still the
-            // one that was opened, then all of them stood there when the last was opened.
+            // The order matters. If the same save (or none) was pending before and after the files were opened, and each
+            // path still leads to the file that was opened, then all of them were in place when the last one was opened.
             let is_same_save = match &pending {
                 Some(pending) => pending.is_there(),
                 None => Pending::of(folder).is_none(),
@@ -95,7 +95,7 @@ impl<'w> Snapshot<'w> {
     }
 
     fn add(&mut self, name: &OsStr, pending: Option<&Pending>) {
-        // Names come from a file: only those that stay in the folder.
+        // A manifest may list any name; only those inside the folder are opened.
         if Path::new(name).file_name() != Some(name) || self.files.contains_key(name) {
             return;
         }
@@ -113,7 +113,7 @@ impl<'w> Snapshot<'w> {
         self.files.iter().all(|(name, opened)| {
             let path = self.folder.join(name);
             match opened {
-                // What is pending was whole, and its folder is still there.
+                // A pending file is complete, and the pending folder was checked by the caller.
                 Some(Opened { is_pending: true, .. }) => true,
                 Some(Opened { file: Ok(file), .. }) => super::identity::is_same(&path, file),
                 Some(Opened { file: Err(error), .. }) => error.kind() != io::ErrorKind::NotFound,
@@ -140,7 +140,7 @@ impl<'w> Snapshot<'w> {
         }
     }
 
-    /// A file to be read: one that was opened from its start, another is opened.
+    /// A file, to be read from its start. It is opened now if it is not one of the snapshot.
     ///
     /// # Errors
     /// The operating system's.
@@ -151,11 +151,15 @@ impl<'w> Snapshot<'w> {
                 from_start.rewind()?;
                 Source::of(file, self.watch)
             }
+            // The file that it stands for is one of another save.
+            Some(Some(Opened { file: Err(error), is_pending: true })) => {
+                Err(error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error))
+            }
             _ => Source::open(&self.folder.join(name), self.watch),
         }
     }
 
-    /// The bytes of a file, which fit the manifest where it lists the file.
+    /// The bytes of a file, checked against the manifest if that lists the file.
     ///
     /// # Errors
     /// The operating system's, or a limit, with the path; the manifest's.

@@ -1,4 +1,4 @@
-//! What is read once, front to back: a file, or a pipe that may keep its reader waiting.
+//! A file or a pipe, opened once and read once, front to back. Waiting for a pipe can be interrupted.
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tokenmill_core::watch::Watch;
 
-/// How long is waited between two looks at the watch.
+/// Time between two polls of the watch.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Something to be read.
+/// An open file or pipe.
 pub(crate) struct Source<'a> {
     file: Handle<'a>,
     size: u64,
@@ -23,15 +23,15 @@ enum Handle<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// A file that is open, from where it stands.
+    /// A file that is open already, from its current position.
     pub(crate) fn of(file: &'a File, watch: &'a dyn Watch) -> io::Result<Self> {
         Ok(Self { size: file.metadata()?.len(), file: Handle::Borrowed(file), watch })
     }
 
-    /// Opens what is at a path, once. The watch is heard while a pipe waits for who writes.
+    /// Opens a path, once. The watch is polled while a pipe has no writer.
     ///
     /// # Errors
-    /// The operating system's; a folder; that the watch says no, which has its own reason.
+    /// The operating system's; `IsADirectory` for a folder; the watch's error, inside an `io::Error`.
     pub(crate) fn open(path: &Path, watch: &'a dyn Watch) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         if metadata.is_dir() {
@@ -41,7 +41,7 @@ impl<'a> Source<'a> {
         Ok(Self { file: Handle::Owned(file), size: metadata.len(), watch })
     }
 
-    /// How many bytes there are, where that is known; 0 for a pipe.
+    /// Size in bytes; 0 for a pipe, whose size is not known.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
@@ -56,8 +56,8 @@ impl Read for Source<'_> {
             };
             match read {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                    // By a signal. What it means is found out now: a pipe may be silent for ever. The watch does not look
-                    // for signals more often than this.
+                    // A signal: ask the watch now, since the next read of a silent pipe may never return. The sleep is
+                    // there because the watch checks for signals at most this often.
                     std::thread::sleep(POLL);
                     self.watch.poll().map_err(io::Error::other)?;
                 }
@@ -67,7 +67,7 @@ impl Read for Source<'_> {
     }
 }
 
-/// Opens a pipe in a thread of its own: the system waits for a writer, and signals do not end the wait.
+/// Opens a pipe in a thread of its own: opening blocks until there is a writer, and is restarted after a signal.
 #[allow(clippy::disallowed_methods)] // without the interpreter lock, and the watch is asked meanwhile
 fn open_pipe(path: &Path, watch: &dyn Watch) -> io::Result<File> {
     let (sender, opened) = channel();
@@ -80,7 +80,7 @@ fn open_pipe(path: &Path, watch: &dyn Watch) -> io::Result<File> {
             Err(RecvTimeoutError::Timeout) => {}
         }
         if let Err(stopped) = watch.poll() {
-            // Opening the pipe for writing ends the thread's wait; else it would later take what is for another reader.
+            // Opening the pipe for writing unblocks the thread, which would otherwise steal the next writer's data.
             if let Ok(writer) = File::options().read(true).write(true).open(path) {
                 drop(opening.join());
                 drop(writer);

@@ -1,4 +1,4 @@
-//! Writing to what is no regular file: a pipe, a terminal, `/dev/null`.
+//! Writing to a pipe or a character device, such as a terminal or `/dev/null`.
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -7,11 +7,10 @@ use std::time::Duration;
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::watch::Watch;
 
-/// How long a full pipe is left alone.
+/// Time between two attempts to write to a full pipe.
 const POLL: Duration = Duration::from_millis(2);
 
-/// Writes all of `bytes`. A pipe that nobody reads is an error, not a wait without end; one that is read slowly is
-/// waited for, and the watch is heard.
+/// Writes all of `bytes`. A pipe without a reader is an error. While a slow reader leaves the pipe full, the watch is polled.
 ///
 /// # Errors
 /// The operating system's; the watch's.

@@ -1,24 +1,24 @@
-//! What stands where a file is to be saved.
+//! What exists at the path that a file is saved to.
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Links that lead to links are followed so far, as by the system.
+/// Longest chain of links that is followed, as in Linux.
 const MOST_LINKS: usize = 40;
 
 /// Where the bytes of a file go.
 pub(crate) enum Target {
-    /// A regular file, or none yet: replaced by a rename. A link was followed, and stays.
+    /// A regular file, or nothing yet; replaced by a rename. Links have been followed, so that they stay.
     File(PathBuf),
     /// A pipe or a character device: written to.
     Stream(PathBuf),
 }
 
 impl Target {
-    /// What `path` leads to.
+    /// Where saving to `path` writes.
     ///
     /// # Errors
-    /// A folder, a socket, a disk: nothing that a file is saved to; links that never end; the system's.
+    /// A folder, a socket or a disk, which no file is saved to; a cycle of links; the operating system's.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => follow(path).map(Self::File),
@@ -33,7 +33,7 @@ impl Target {
         }
     }
 
-    /// A regular file, or none yet: where several files are saved together, nothing else can be replaced with them.
+    /// As [`Self::of`], for one of several files that are saved together: a pipe or a device is an error.
     pub(super) fn file(path: &Path) -> io::Result<PathBuf> {
         match Self::of(path)? {
             Self::File(path) => Ok(path),

@@ -1,4 +1,4 @@
-//! Files of a folder replaced all or none.
+//! Replacing a set of files in a folder, all or nothing.
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -19,15 +19,14 @@ const MOST_SAVES: usize = 100;
 /// The name of a file, and what is to be in it.
 pub(crate) type SavedFile = (OsString, Vec<u8>);
 
-/// A folder that is being saved into.
+/// A folder that files are being saved into, locked against other saves.
 pub(crate) struct FolderWriter {
     folder: PathBuf,
     lock: Lock,
 }
 
 impl FolderWriter {
-    /// Waits until no other save is at work in the folder, puts what one has committed in its place, and clears
-    /// what one has not.
+    /// Waits until no other save into this folder is running, then completes or clears what a killed save left.
     ///
     /// # Errors
     /// The operating system's, with the path; the watch's.
@@ -35,15 +34,15 @@ impl FolderWriter {
         let writer = Self { folder: folder.to_owned(), lock: Lock::acquire(folder, watch)? };
         writer.complete()?;
         if writer.lock.is_held() {
-            // Nobody alive uses it.
+            // With the lock held, no living save uses it.
             remove_files(&folder.join(STAGING));
         }
         Ok(writer)
     }
 
-    /// Puts files of these names into the folder, all of them or, where there is an error, none. An error that comes
-    /// after the first of them is in its place leaves the rest pending: whoever reads with tokenmill has the new
-    /// ones, and the next save puts them in their places.
+    /// Replaces these files of the folder, or none of them if there is an error. There is one exception: if renaming
+    /// fails after some files are in their final places, the others stay pending. Readers then take the new files, and the
+    /// next save completes it.
     ///
     /// # Errors
     /// The operating system's, with the path.
@@ -73,7 +72,7 @@ impl FolderWriter {
         sync_folder(&staging.path).map_err(in_folder)?;
         let pending = self.folder.join(PENDING);
         let mut renamed = fs::rename(&staging.path, &pending);
-        // Without a lock another save may have come first.
+        // Without a lock, another save may have committed first.
         for _ in 0..MOST_SAVES {
             if !matches!(&renamed, Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty) {
                 break;
@@ -83,20 +82,20 @@ impl FolderWriter {
         }
         renamed.map_err(|error| Error::from(error).in_file(&pending))?;
         self.place_all(files.iter().map(|(name, _)| name).zip(targets)).inspect_err(|_| {
-            // As long as none is in its place, the save can be taken back.
+            // While no file is in its final place yet, the commit can be undone.
             if files.iter().all(|(name, _)| pending.join(name).exists()) {
                 let _: io::Result<()> = fs::rename(&pending, &staging.path);
             }
         })
     }
 
-    /// Puts the files of a save that ended early in their places. They come from whoever made the folder, so that a link
-    /// in one of these places is replaced, and never followed out of the folder.
+    /// Completes a save that was killed after its commit. The folder may come from elsewhere, so its pending files are not
+    /// trusted: a link at a final place is replaced, not followed, and nothing outside the folder is written.
     fn complete(&self) -> Result<()> {
         let Some(pending) = Pending::of(&self.folder) else { return Ok(()) };
         let names = names_in(&self.folder.join(PENDING));
         let mut names = names.map_err(|error| Error::from(error).in_file(itself(&self.folder)))?;
-        names.retain(|name| pending.stands_for(name));
+        names.retain(|name| pending.replaces(name));
         let targets: Vec<PathBuf> = names.iter().map(|name| self.folder.join(name)).collect();
         for target in &targets {
             Target::file(target).map_err(|error| Error::from(error).in_file(target))?;
@@ -104,16 +103,22 @@ impl FolderWriter {
         self.place_all(names.iter().zip(&targets))
     }
 
-    /// Renames pending files to their places, and removes their folder. Idempotent, and safe if several do it at once.
+    /// Renames pending files to their final places, and removes the pending folder. Idempotent, and safe if several
+    /// processes do it at once.
     fn place_all<'a>(&self, files: impl Iterator<Item = (&'a OsString, &'a PathBuf)>) -> Result<()> {
         let path = self.folder.join(PENDING);
-        // That they are pending is on the disk before the first is in its place.
+        // The commit must be on the disk before the first file is moved.
         sync_folder(&self.folder).map_err(|error| Error::from(error).in_file(itself(&self.folder)))?;
         for (name, target) in files {
-            place(&path.join(name), target).map_err(|error| self.error(error, name))?;
+            let staged = path.join(name);
+            match place(&staged, target) {
+                // Another process has moved it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !staged.exists() => {}
+                placed => placed.map_err(|error| self.error(error, name))?,
+            }
         }
         match fs::remove_dir(&path) {
-            // Somebody else did it, or there is something in it that stands for no file of this folder.
+            // Another process removed it, or it holds something that no save of ours put there.
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) =>
             {
@@ -128,14 +133,14 @@ impl FolderWriter {
     }
 }
 
-/// The folder in which new files are written. What is left of it goes with this value.
+/// The staging folder of one save. Dropping this removes what is left of it.
 struct Staging {
     path: PathBuf,
 }
 
 impl Staging {
-    /// A new one. Without a lock another save may be at work, and in a folder that is everybody's (`/tmp`) that of
-    /// another user cannot be cleared: then it has a name of its own.
+    /// Makes the folder. It gets a unique name if there is no lock, since another save may be running, or if one is left
+    /// that cannot be removed, such as another user's in `/tmp`.
     fn new(folder: &Path, is_locked: bool) -> io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let path = folder.join(STAGING);
@@ -151,8 +156,8 @@ impl Staging {
         Self { path }.readable(folder)
     }
 
-    /// Lets everybody look into it who may look into the folder, whatever rights new folders get: a reader must see what is
-    /// pending. The files have rights of their own.
+    /// Whoever may read the parent folder may read this one, whatever the umask: readers must see pending files. The files
+    /// keep their own permissions.
     #[cfg(unix)]
     fn readable(self, folder: &Path) -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt as _;
@@ -166,7 +171,7 @@ impl Staging {
         Ok(self)
     }
 
-    /// Writes a file to the disk, with the rights of the one that it will replace.
+    /// Writes and flushes a file, with the permissions of the one that it will replace.
     fn write(&self, name: &OsStr, bytes: &[u8], target: &Path) -> io::Result<()> {
         let mut file = File::create_new(self.path.join(name))?;
         file.write_all(bytes)?;
@@ -183,8 +188,8 @@ impl Drop for Staging {
     }
 }
 
-/// Removes a folder of files, and nothing that a link of its name leads to. Best effort: errors are ignored, so as not to
-/// hide the one that matters.
+/// Removes a folder and the files in it; a link to a folder is left alone. Best effort: errors are ignored, so as not to
+/// hide the original one.
 fn remove_files(folder: &Path) {
     if !fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
         return;
@@ -207,16 +212,15 @@ fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
     }
 }
 
-/// Renames a file to its place, where it need not be there any more.
+/// Renames a staged file to its final place.
 fn place(staged: &Path, target: &Path) -> io::Result<()> {
     match fs::rename(staged, target) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => place_elsewhere(staged, target),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !staged.exists() => Ok(()),
         renamed => renamed,
     }
 }
 
-/// Puts a file in a place on another file system, to which a link leads.
+/// As [`place`], where a link leads to another file system: copies the file beside its place first.
 fn place_elsewhere(staged: &Path, target: &Path) -> io::Result<()> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let mut name = OsString::from(".");
@@ -232,7 +236,7 @@ fn place_elsewhere(staged: &Path, target: &Path) -> io::Result<()> {
     placed.and_then(|()| fs::remove_file(staged))
 }
 
-/// Writes the entries of a folder to the disk. Some file systems have nothing to write.
+/// Flushes the entries of a folder to the disk, where the file system supports that.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     let Ok(open) = File::open(itself(folder)) else { return Ok(()) };
     match open.sync_all() {
