@@ -1,16 +1,16 @@
-//! What the libraries beneath make once in a process, when it is needed first.
+//! Initialises what our dependencies initialise once in a process, on first use.
 //!
-//! They wait while another thread makes it, which a process that was forked meanwhile would do for ever. Who may fork
-//! has it made before there are threads.
+//! They block while another thread does so, and a process forked in that moment would block for ever. A process that may
+//! fork calls this before it starts threads.
 use foldhash::fast::RandomState;
 use regex_automata::meta::Regex;
 use regex_automata::util::pool::Pool;
 
-/// Makes it; doing so again costs next to nothing.
+/// Initialises it. Further calls cost next to nothing.
 pub fn make() {
     // The seed of all hash tables.
     let _ = RandomState::default();
-    // How many processors there are, which is kept at two places.
+    // The number of processors, which is cached in two places.
     drop(Pool::<(), _>::with_available_parallelism_capacity(|| ()));
     let _ = Regex::new("");
 }

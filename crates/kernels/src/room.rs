@@ -1,17 +1,17 @@
-//! Room in vectors and strings that is asked for: memory that cannot be had is an error here, where the standard library's
-//! own growth ends the process. Whatever grows with the input of a call grows by these.
+//! Fallible growth of vectors and strings: an allocation that fails is an error here, where the standard library aborts
+//! the process. Every buffer that grows with the input of a call grows through these functions.
 use std::collections::BinaryHeap;
 use std::fmt;
 
-/// Memory that could not be had.
+/// An allocation that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutOfMemory {
-    /// How many bytes were asked for; as many as can be said where they are more than all addresses.
+    /// Bytes that were asked for; `usize::MAX` if they do not fit.
     pub bytes: usize,
 }
 
 impl OutOfMemory {
-    /// For so many items.
+    /// The error for this many items.
     #[cold]
     pub fn items<T>(count: usize) -> Self {
         Self { bytes: count.saturating_mul(size_of::<T>()) }
@@ -26,20 +26,20 @@ impl fmt::Display for OutOfMemory {
 
 impl std::error::Error for OutOfMemory {}
 
-/// An empty vector with room for exactly so many items.
+/// An empty vector with exactly this capacity.
 ///
 /// # Errors
-/// Where there is no memory for it.
+/// If the allocation fails.
 pub fn vec<T>(count: usize) -> Result<Vec<T>, OutOfMemory> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(count).map_err(|_| OutOfMemory::items::<T>(count))?;
     Ok(vec)
 }
 
-/// An empty string with room for exactly so many bytes.
+/// An empty string with exactly this capacity, in bytes.
 ///
 /// # Errors
-/// Where there is no memory for it.
+/// If the allocation fails.
 pub fn string(bytes: usize) -> Result<String, OutOfMemory> {
     let mut string = String::new();
     string.try_reserve_exact(bytes).map_err(|_| OutOfMemory { bytes })?;
@@ -49,7 +49,7 @@ pub fn string(bytes: usize) -> Result<String, OutOfMemory> {
 /// `count` times the same item.
 ///
 /// # Errors
-/// Where there is no memory for them.
+/// If the allocation fails.
 pub fn filled<T: Clone>(item: T, count: usize) -> Result<Vec<T>, OutOfMemory> {
     let mut filled = vec(count)?;
     filled.resize(count, item);
@@ -59,7 +59,7 @@ pub fn filled<T: Clone>(item: T, count: usize) -> Result<Vec<T>, OutOfMemory> {
 /// A copy of these items.
 ///
 /// # Errors
-/// Where there is no memory for it.
+/// If the allocation fails.
 pub fn copy<T: Copy>(items: &[T]) -> Result<Vec<T>, OutOfMemory> {
     let mut copy = vec(items.len())?;
     copy.extend_from_slice(items);
@@ -69,15 +69,14 @@ pub fn copy<T: Copy>(items: &[T]) -> Result<Vec<T>, OutOfMemory> {
 /// A copy of a text.
 ///
 /// # Errors
-/// Where there is no memory for it.
+/// If the allocation fails.
 pub fn copy_text(text: &str) -> Result<String, OutOfMemory> {
     let mut copy = string(text.len())?;
     copy.push_str(text);
     Ok(copy)
 }
 
-/// Has a vector make room for so many more items; it grows as vectors do, so that room for one item after another costs
-/// little.
+/// Reserves capacity for `more` items. Grows geometrically, so that pushing items one by one stays cheap.
 ///
 /// # Errors
 /// Where there is no memory for it; the vector is as it was.
@@ -122,7 +121,7 @@ fn grow_queue<T: Ord>(queue: &mut BinaryHeap<T>, more: usize) -> Result<(), OutO
     queue.try_reserve(more).map_err(|_| OutOfMemory::items::<T>(queue.len().saturating_add(more)))
 }
 
-/// Has a vector be so long, with this item at each new place.
+/// Resizes a vector; new places get `item`.
 ///
 /// # Errors
 /// As [`reserve`].

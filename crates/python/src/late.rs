@@ -1,7 +1,8 @@
-//! What is made for the whole process, once: modules that come when they are needed, and what the libraries beneath keep.
+//! Values that are initialised once in a process: modules that are imported when needed, and caches of our dependencies.
 //!
-//! A forked child waits for ever for what another thread of its parent was making. So what can be made with the module is
-//! ([`make_early`]), and what must come later is made while a fork waits for it: under a lock of `tokenmill._forks`.
+//! If a process forks while another thread initialises such a value, the child waits for it for ever. So as much as
+//! possible is initialised at import ([`make_early`]). The rest is initialised under the lock of `tokenmill._forks`, for
+//! which a fork waits.
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::type_object::PyTypeInfo;
@@ -9,10 +10,10 @@ use pyo3::types::{PyMapping, PyModule};
 use tokenmill_core::early;
 use tokenmill_kernels::MadeOnce;
 
-/// A module of Python that is imported when it is needed first.
+/// A Python module that is imported on first use.
 pub(crate) struct Late {
     name: &'static str,
-    /// What has to be done with it before anything else.
+    /// Runs once, after the import.
     prepare: fn(Python<'_>) -> PyResult<()>,
     module: MadeOnce<Py<PyModule>>,
 }
@@ -39,7 +40,7 @@ impl Late {
     }
 }
 
-/// The lock that a fork waits for is held as long as this lives.
+/// Guard of the lock that forks wait for.
 struct Held<'py>(Bound<'py, PyAny>);
 
 impl<'py> Held<'py> {
@@ -67,8 +68,7 @@ fn use_arrays(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Makes what pyo3 and the libraries of the core make once in a process, while the module is imported: later other threads
-/// may be at it while this one forks.
+/// Initialises the caches of pyo3 and of the core's dependencies while the module is imported, before there can be threads.
 pub(crate) fn make_early(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     // Whoever comes to Python from outside looks whether it is initialised.

@@ -164,7 +164,7 @@ def write_output(out: str | None, content: bytes | Iterable[bytes]) -> None:
 
 
 def write_summary(saved: str, content: bytes) -> None:
-    """Write what is said of a tokenizer that is saved, which it stays where this fails."""
+    """Print the summary of a training run. If printing fails, the tokenizer is saved all the same."""
     try:
         write_output(None, content)
     except BrokenPipeError:

@@ -17,14 +17,14 @@ use crate::error::{Error, Result};
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// So many bytes of a literal are looked for forwards. Those of published tokenizers are shorter.
+/// Bytes of each literal that aho-corasick gets. The literals of published tokenizers are shorter.
 const SHORT: usize = 256;
 
-/// Bytes of all literals times those of the longest, up to which the crate may choose a table of all
-/// states. That bounds the work for each byte that occurs.
+/// The crate may choose a DFA up to this product of all literals' bytes and the longest one's. It bounds the
+/// work of building for each byte value.
 const TABLE_WORK: usize = 1 << 18;
 
-/// So much text is read backwards at once, in bytes, or as much as the longest literal has.
+/// Block size of the backward scan in bytes, unless the longest literal is longer.
 const BLOCK: usize = 64 << 10;
 
 /// A set of literals, ready to be found. The empty set finds nothing and costs nothing.
@@ -172,8 +172,8 @@ impl Backwards {
         Self { automaton, lengths: literals.iter().map(|literal| literal.len()).collect(), block }
     }
 
-    /// Puts the places from `from` to `to` at which a literal starts, and the longest there, the last
-    /// one first.
+    /// Pushes each position in `from..to` at which a literal starts, with the longest literal there; last
+    /// position first.
     fn read(&self, text: &[u8], from: usize, to: usize, found: &mut Vec<(usize, u32)>) {
         let mut state = State::START;
         for at in (from..text.len().min(to + self.automaton.longest_key())).rev() {
@@ -191,9 +191,9 @@ impl Backwards {
 pub struct Search<'a> {
     matcher: &'a LiteralMatcher,
     text: &'a [u8],
-    /// The longest literals of the block that was read last, the first one last.
+    /// Literals found in the current block: position and number, the next one last.
     ahead: Vec<(usize, u32)>,
-    /// Where that block ends.
+    /// End of the current block in the text.
     known_to: usize,
 }
 

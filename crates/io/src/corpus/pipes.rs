@@ -3,6 +3,9 @@ use std::path::PathBuf;
 
 use tokenmill_core::error::{Error, Result};
 
+#[cfg(unix)]
+use crate::files::is_pipe;
+
 /// Refuses a pipe that is named twice: what it holds can be read once, and the second reading would
 /// find nothing or wait for ever.
 ///
@@ -10,12 +13,12 @@ use tokenmill_core::error::{Error, Result};
 /// [`Kind::Training`](tokenmill_core::error::Kind::Training) with the path of the second one.
 #[cfg(unix)]
 pub(super) fn refuse_pipes_given_twice(paths: &[PathBuf]) -> Result<()> {
-    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    use std::os::unix::fs::MetadataExt;
 
     let mut pipes = Vec::new();
     for path in paths {
         let Ok(found) = std::fs::metadata(path) else { continue };
-        if !found.file_type().is_fifo() {
+        if !is_pipe(&found) {
             continue;
         }
         let pipe = (found.dev(), found.ino());

@@ -23,7 +23,7 @@ use std::path::Path;
 
 pub(crate) use read::{read_rest, start};
 pub(crate) use snapshot::Snapshot;
-pub(crate) use source::Source;
+pub(crate) use source::{Source, is_pipe};
 pub(crate) use stream::write as write_to_stream;
 pub(crate) use target::Target;
 pub(crate) use writer::{FolderWriter, SavedFile};

@@ -96,7 +96,7 @@ pub(super) fn unknown_token(symbol: impl Into<String>, position: usize) -> Error
     Kind::UnknownToken { symbol: symbol.into(), position: Place::Byte(position) }.into()
 }
 
-/// The row of symbols while it grows. Who puts them has made room for them.
+/// The list of symbols while it is filled. The caller has reserved its capacity.
 ///
 /// Where a symbol ends is the sum of what was put before, as in the reference: it puts the tokens of
 /// bytes before an unknown character that still waits for its neighbour.
