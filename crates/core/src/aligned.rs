@@ -3,7 +3,7 @@
 //! A stage that only cuts hands on [`Piece`]s of what it was given. One that changes text writes
 //! into a [`Rewritten`], which remembers for every byte of the new text an interval of the
 //! caller's; so any interval of a pretoken projects back, however many stages lie between.
-use tokenmill_kernels::{OutOfMemory, room};
+use tokenmill_kernels::{OutOfMemory, try_alloc};
 
 use crate::span::Span;
 
@@ -147,8 +147,8 @@ impl Rewritten {
         if self.failed.is_some() {
             return false;
         }
-        let reserved = room::reserve_text(&mut self.text, more)
-            .and_then(|()| if self.tracks { room::reserve(&mut self.each, more) } else { Ok(()) });
+        let reserved = try_alloc::reserve_text(&mut self.text, more)
+            .and_then(|()| if self.tracks { try_alloc::reserve(&mut self.each, more) } else { Ok(()) });
         self.failed = reserved.err();
         self.failed.is_none()
     }

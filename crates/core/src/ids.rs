@@ -1,6 +1,6 @@
 //! Token ids and ranks, and the few integer casts that are checked once and for all.
 
-use tokenmill_kernels::{OutOfMemory, room};
+use tokenmill_kernels::{OutOfMemory, try_alloc};
 
 /// The number of a token. Ids are below 2^32 - 1 and may have holes between them.
 pub type TokenId = u32;
@@ -20,7 +20,7 @@ pub const NO_RANK: Rank = u32::MAX;
 /// # Errors
 /// Where there is no memory for it.
 pub fn row_for(bytes: usize) -> Result<Vec<TokenId>, OutOfMemory> {
-    room::vec(bytes / 2 + 8)
+    try_alloc::vec(bytes / 2 + 8)
 }
 
 /// A length or count as `u32`, where construction has bounded it.

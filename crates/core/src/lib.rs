@@ -35,4 +35,4 @@ pub mod train;
 pub mod vocabulary;
 pub mod watch;
 
-pub use tokenmill_kernels::{cpu, room};
+pub use tokenmill_kernels::{cpu, try_alloc};

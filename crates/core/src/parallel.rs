@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use crate::error::{Error, Kind, Result};
 use crate::watch::{Watch, cancelled};
@@ -113,7 +113,7 @@ pub fn run_with<S: Send, T: Send>(
     if let Some(error) = interrupted {
         return Err(error);
     }
-    let mut results: Vec<Option<T>> = room::vec(units)?;
+    let mut results: Vec<Option<T>> = try_alloc::vec(units)?;
     results.resize_with(units, || None);
     let mut failed: Option<(usize, Error)> = None;
     for outcome in outcomes {
@@ -130,7 +130,7 @@ pub fn run_with<S: Send, T: Send>(
         return Err(error);
     }
     let not_done = || Error::internal("a unit was not done");
-    room::collect(results.into_iter().map(|result| result.ok_or_else(not_done)))
+    try_alloc::collect(results.into_iter().map(|result| result.ok_or_else(not_done)))
 }
 
 /// The units of one call.
@@ -155,7 +155,7 @@ struct Outcome<T> {
 
 impl<F> Job<F> {
     fn new(units: usize, threads: usize, work: F) -> Result<Self> {
-        let mut is_taken = room::vec(units)?;
+        let mut is_taken = try_alloc::vec(units)?;
         is_taken.resize_with(units, || AtomicBool::new(false));
         let stop_at = AtomicUsize::new(usize::MAX);
         Ok(Self { threads, is_taken, first: AtomicUsize::new(0), stop_at, work })
@@ -193,7 +193,7 @@ impl<F> Job<F> {
         while let Some(unit) = self.take(&mut turn) {
             member.unit.store(unit + 1, Relaxed);
             let done = (self.work)(unit, state, member)
-                .and_then(|result| Ok(room::push(&mut outcome.done, (unit, result))?));
+                .and_then(|result| Ok(try_alloc::push(&mut outcome.done, (unit, result))?));
             match done {
                 Ok(()) => {}
                 Err(error) => {

@@ -9,7 +9,7 @@ use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::pages;
-use crate::room::{self, OutOfMemory};
+use crate::try_alloc::{self, OutOfMemory};
 
 /// Rows 0, 1, 2, ... behind what a vector holds already.
 pub struct InOrder {
@@ -120,7 +120,7 @@ impl InOrder {
         // up to the length were written: by that vector, or by calls of `put`, which have returned, as this is the only
         // reference.
         let mut vec = unsafe { Vec::from_raw_parts(start.as_ptr(), length, capacity) };
-        room::reserve(&mut vec, beyond.iter().map(Vec::len).sum())?;
+        try_alloc::reserve(&mut vec, beyond.iter().map(Vec::len).sum())?;
         for row in beyond {
             vec.extend_from_slice(&row);
         }

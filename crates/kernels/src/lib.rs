@@ -15,10 +15,10 @@ mod pair_table;
 pub mod planes;
 mod prefetch;
 mod repeat;
-pub mod room;
 pub mod rows;
 pub mod short_table;
 mod thread_time;
+pub mod try_alloc;
 
 pub use arrow::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
 pub use automaton::{Automaton, NO_KEY, State};
@@ -29,5 +29,5 @@ pub use merge_table::{MergeTable, NO_MERGE};
 pub use pair_table::{Entry, PairTable};
 pub use prefetch::{Ahead, prefetch};
 pub use repeat::end_of_repeat;
-pub use room::OutOfMemory;
 pub use thread_time::thread_time;
+pub use try_alloc::OutOfMemory;

@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use crate::room::{self, OutOfMemory};
+use crate::try_alloc::{self, OutOfMemory};
 
 /// What large pages are here, where there are any.
 const LARGE_PAGE: usize = 2 << 20;
@@ -56,7 +56,7 @@ fn bring_part(start: usize, size: usize) -> bool {
 /// Where there is no memory for them; the vector is as it was.
 #[inline]
 pub fn extend<T: Copy>(vec: &mut Vec<T>, items: &[T]) -> Result<(), OutOfMemory> {
-    room::extend(vec, items)?;
+    try_alloc::extend(vec, items)?;
     let end = vec.as_ptr().addr() + size_of_val(vec.as_slice());
     if end % PART < size_of_val(items) {
         bring_next(vec);
@@ -87,7 +87,7 @@ pub fn zeros(memory: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 /// # Errors
 /// Where there is no memory for them; the vector is as it was.
 pub fn extend_zeros(bytes: &mut Vec<u8>, count: usize) -> Result<(), OutOfMemory> {
-    room::reserve(bytes, count)?;
+    try_alloc::reserve(bytes, count)?;
     zeros(&mut bytes.spare_capacity_mut()[..count]);
     // SAFETY: there is room for so many more, and all of them were written.
     unsafe { bytes.set_len(bytes.len() + count) };

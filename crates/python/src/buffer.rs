@@ -17,7 +17,7 @@ use pyo3::types::{PyCapsule, PyString};
 use tokenmill_core::engine::CodeUnits;
 use tokenmill_core::error::{Error, Result};
 use tokenmill_kernels::{Ahead, CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
-use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, OutOfMemory, StringColumn, pages, room};
+use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, OutOfMemory, StringColumn, pages, try_alloc};
 
 use crate::convert::wrong_type;
 use crate::errors::{out_of_memory, raise};
@@ -164,7 +164,7 @@ impl CodeUnits for WideUnits<'_> {
 const SLICE: usize = 1 << 22;
 
 fn transcode<U: CodeUnit>(py: Python<'_>, units: &[U], surrogates: Surrogates) -> PyResult<Utf8<'static>> {
-    let mut text = room::string(guess_length(units)).map_err(out_of_memory)?;
+    let mut text = try_alloc::string(guess_length(units)).map_err(out_of_memory)?;
     let mut pairs = Vec::new();
     let mut at = 0;
     while at < units.len() {
@@ -196,12 +196,12 @@ fn append<U: CodeUnit>(
             return Ok(false);
         }
         // For a character.
-        room::reserve_text(text, char::MAX.len_utf8())?;
+        try_alloc::reserve_text(text, char::MAX.len_utf8())?;
         let low = units.get(*at + 1).map(|&low| low.into()).filter(|low| (0xdc00..0xe000).contains(low));
         if let (high @ 0xd800..0xdc00, Some(low)) = (surrogate.into(), low) {
             // Each pair before this one was two units and is one character.
             let before = *at - pairs.len();
-            room::push(pairs, before)?;
+            try_alloc::push(pairs, before)?;
             let joined = 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00);
             text.push(char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER));
             *at += 2;

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use tokenmill_core::engine::{CodeUnits, Engine, Source, Special, Text};
 use tokenmill_core::error::{Error, Result};
-use tokenmill_core::room;
+use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 use tokenmill_kernels::StringColumn;
 
@@ -128,7 +128,7 @@ impl Texts<'_> {
         match self {
             Self::Objects(texts) => gather(texts.iter().map(|text| Ok(Some(text.source())))),
             Self::Column(column) => {
-                let mut rows = room::vec(column.len()).map_err(out_of_memory)?;
+                let mut rows = try_alloc::vec(column.len()).map_err(out_of_memory)?;
                 for row in 0..column.len() {
                     look(py, row)?;
                     let bytes =
@@ -174,7 +174,7 @@ pub(crate) fn with_texts<T: Send>(
         return result;
     }
     let objects = gather(convert::items(texts, "texts", "an iterable of texts")?)?;
-    let mut read = room::vec(objects.len()).map_err(out_of_memory)?;
+    let mut read = try_alloc::vec(objects.len()).map_err(out_of_memory)?;
     for (row, object) in objects.iter().enumerate() {
         look(py, row)?;
         read.push(Row::new(object, options.surrogates, row)?);

@@ -10,7 +10,7 @@ use tokenmill_core::description::{
 };
 use tokenmill_core::error::{Defect, Error, Kind};
 use tokenmill_core::ids::TokenId;
-use tokenmill_core::room;
+use tokenmill_core::try_alloc;
 
 use crate::convert::{self, look};
 use crate::errors::{out_of_memory, raise};
@@ -43,7 +43,7 @@ pub(crate) fn from_tokens(tokens: &Bound<'_, PyAny>, split: Split) -> PyResult<D
     let entry = |(i, token): (usize, &Bound<'_, PyAny>)| {
         look(py, i)?;
         match token.cast::<PyBytes>() {
-            Ok(bytes) => Ok((i as TokenId, room::copy(bytes.as_bytes()).map_err(out_of_memory)?)),
+            Ok(bytes) => Ok((i as TokenId, try_alloc::copy(bytes.as_bytes()).map_err(out_of_memory)?)),
             Err(_) => Err(convert::wrong_type(&format!("tokens[{i}]"), "bytes", token)),
         }
     };
@@ -118,7 +118,7 @@ pub(crate) fn from_merges(
         }
         entries.push((id, bytes));
     }
-    let mut listed = room::vec(merges.len()).map_err(out_of_memory)?;
+    let mut listed = try_alloc::vec(merges.len()).map_err(out_of_memory)?;
     for (i, (left, right)) in merges.iter().enumerate() {
         look(py, i)?;
         let left = token_bytes(left, || format!("merges[{i}][0]"))?;
@@ -177,7 +177,7 @@ pub(crate) fn from_pairs(py: Python<'_>, argument: &Bound<'_, PyAny>, split: Spl
     for byte in 0..=255u8 {
         tokens.push(byte.into(), &[byte]);
     }
-    let mut merges = room::vec(pairs.len()).map_err(out_of_memory)?;
+    let mut merges = try_alloc::vec(pairs.len()).map_err(out_of_memory)?;
     // Lengths first: pairs of pairs double, and no memory is taken for what will not fit.
     let mut lengths: Vec<u64> = vec![1; 256];
     let mut total = 0;
@@ -200,7 +200,7 @@ pub(crate) fn from_pairs(py: Python<'_>, argument: &Bound<'_, PyAny>, split: Spl
             let error = Error::limit("the tokens are longer than 1 GiB in all", LENGTH_LIMIT);
             return Err(raise(py, error.at_index(i).at("pairs")));
         }
-        room::push(&mut lengths, length).map_err(out_of_memory)?;
+        try_alloc::push(&mut lengths, length).map_err(out_of_memory)?;
         merges.push(Merge { left, right, result });
     }
     for merge in &merges {

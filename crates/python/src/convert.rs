@@ -10,7 +10,7 @@ use tokenmill_core::engine::{DecodeOptions, Special, Undefined};
 use tokenmill_core::error::{Error, Kind};
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known;
-use tokenmill_core::room;
+use tokenmill_core::try_alloc;
 use tokenmill_io::Format;
 use tokenmill_kernels::MadeOnce;
 
@@ -341,8 +341,8 @@ pub(crate) fn rows_of_ids(batch: &Bound<'_, PyAny>) -> PyResult<Rows> {
     let mut rows = Rows { ids: Vec::new(), ends: Vec::new() };
     for (i, row) in items(batch, "batch", "an iterable of rows of ids")?.enumerate() {
         let row = ids(&row?, Some(i))?;
-        room::extend(&mut rows.ids, &row).map_err(out_of_memory)?;
-        room::push(&mut rows.ends, rows.ids.len()).map_err(out_of_memory)?;
+        try_alloc::extend(&mut rows.ids, &row).map_err(out_of_memory)?;
+        try_alloc::push(&mut rows.ends, rows.ids.len()).map_err(out_of_memory)?;
     }
     Ok(rows)
 }
@@ -434,7 +434,7 @@ fn converted<T: Copy>(values: Vec<T>, id: impl Fn(T) -> TokenId) -> PyResult<Vec
     if size_of::<T>() == size_of::<TokenId>() && align_of::<T>() == align_of::<TokenId>() {
         return Ok(values.into_iter().map(id).collect());
     }
-    let mut ids = room::vec(values.len()).map_err(out_of_memory)?;
+    let mut ids = try_alloc::vec(values.len()).map_err(out_of_memory)?;
     ids.extend(values.into_iter().map(id));
     Ok(ids)
 }

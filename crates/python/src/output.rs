@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 use tokenmill_core::engine::DecodedRows;
 use tokenmill_core::ids::TokenId;
-use tokenmill_core::room;
+use tokenmill_core::try_alloc;
 
 use crate::buffer::{objects, string};
 use crate::convert::wrong_type;
@@ -86,7 +86,7 @@ pub(crate) fn gather<T>(items: impl IntoIterator<Item = PyResult<T>>) -> PyResul
     // What an object says of its length may be anything.
     let mut gathered = Vec::new();
     for item in items {
-        room::push(&mut gathered, item?).map_err(out_of_memory)?;
+        try_alloc::push(&mut gathered, item?).map_err(out_of_memory)?;
     }
     Ok(gathered)
 }
@@ -167,7 +167,7 @@ pub(crate) fn array(py: Python<'_>, mut ids: Vec<TokenId>, dtype: Dtype) -> PyRe
         ids: Vec<TokenId>,
         convert: impl Fn(TokenId) -> T,
     ) -> PyResult<Bound<'_, PyAny>> {
-        let mut converted = room::vec(ids.len()).map_err(out_of_memory)?;
+        let mut converted = try_alloc::vec(ids.len()).map_err(out_of_memory)?;
         converted.extend(ids.into_iter().map(convert));
         Ok(PyArray1::from_vec(py, converted).into_any())
     }

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
 use tokenmill_core::ids::TokenId;
-use tokenmill_core::room;
+use tokenmill_core::try_alloc;
 use tokenmill_core::vocabulary::Vocabulary;
 
 use crate::buffer::{list_of_ids, lists_of_ids, numbers, objects};
@@ -23,7 +23,7 @@ impl ReadyIds {
     /// Those of a vocabulary. Where a few ids are far above how many there are, these are left out.
     pub(crate) fn new(py: Python<'_>, vocabulary: &Vocabulary) -> PyResult<Py<Self>> {
         let count = vocabulary.max_id().map_or(0, |id| id as usize + 1).min(4 * vocabulary.len() + 1024);
-        let mut ints = room::vec(count).map_err(out_of_memory)?;
+        let mut ints = try_alloc::vec(count).map_err(out_of_memory)?;
         for id in 0..count {
             ints.push(objects::int(py, id)?.cast_into()?.unbind());
         }

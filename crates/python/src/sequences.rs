@@ -8,7 +8,7 @@ use tokenmill_core::engine::{Engine, Sequence, Special, Text};
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::parallel;
 use tokenmill_core::postprocess::Windows;
-use tokenmill_core::room;
+use tokenmill_core::try_alloc;
 use tokenmill_core::watch::{Ticker, Watch};
 
 use crate::buffer::Surrogates;
@@ -100,11 +100,11 @@ impl Read<'_> {
             }
             Self::Words(words) => {
                 let texts: Vec<Text<'_>> =
-                    room::collect(words.iter().map(|word| Result::Ok(word.as_text())))?;
+                    try_alloc::collect(words.iter().map(|word| Result::Ok(word.as_text())))?;
                 let encoding = how.engine.encode_words(&texts, &how.special, watch);
                 let encoding = encoding.map_err(|error| locate_in_rows(words, error))?;
                 // Character offsets are those in each word.
-                let mut offsets = room::vec(encoding.ids.len())?;
+                let mut offsets = try_alloc::vec(encoding.ids.len())?;
                 for of_word in encoding.words.chunk_by(|a, b| a == b) {
                     let (from, to) = (offsets.len(), offsets.len() + of_word.len());
                     let spans = &encoding.byte_offsets[from..to];
@@ -145,16 +145,16 @@ impl How<'_> {
                     ticker.spend(row.iter().map(Read::size).sum::<usize>() + 16)?;
                     self.sample(row, watch)
                 };
-                room::collect(units[i].iter().map(one))
+                try_alloc::collect(units[i].iter().map(one))
             })?;
-            room::collect(parts.into_iter().flatten().map(Ok))
+            try_alloc::collect(parts.into_iter().flatten().map(Ok))
         })?;
         let of = |(sequences, windows)| Encoding::new(Arc::clone(self.engine), sequences, windows);
         gather(encoded.into_iter().map(|one| Ok(of(one))))
     }
 
     fn sample(&self, row: &[Read<'_>], watch: &dyn Watch) -> Result<(Vec<Sequence>, Windows)> {
-        let sequences = room::collect(row.iter().map(|read| read.encode(self, watch)))?;
+        let sequences = try_alloc::collect(row.iter().map(|read| read.encode(self, watch)))?;
         let lengths: Vec<usize> = sequences.iter().map(|sequence| sequence.offsets.len()).collect();
         let cuts =
             |by: &&Truncation| !self.only_if_cut || self.engine.is_cut(&lengths, self.adds_special, by);

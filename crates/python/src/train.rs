@@ -6,10 +6,10 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tokenmill_core::compile::compile;
 use tokenmill_core::description::{Description, EndOfWord, EndOfWordForm, Merges, Normalizer, UnicodeTables};
 use tokenmill_core::error::{Error, Result};
-use tokenmill_core::room;
 use tokenmill_core::train::{
     Report, SpecialIds, StopReason, Target, TieBreak, TrainAlphabet, TrainOptions, Trainer,
 };
+use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 use tokenmill_io::corpus::{Documents, Errors, read_files};
 
@@ -172,7 +172,7 @@ pub(crate) fn train_texts(
             return Err(convert::wrong_type(&format!("texts[{index}]"), "str", &item));
         };
         let text = match utf8(string, Surrogates::Refuse)? {
-            Utf8::Borrowed(text) => room::copy_text(text).map_err(out_of_memory)?,
+            Utf8::Borrowed(text) => try_alloc::copy_text(text).map_err(out_of_memory)?,
             Utf8::Copied { text, .. } => text,
             Utf8::Refused(at) => match errors {
                 Errors::Strict => {
@@ -196,7 +196,7 @@ pub(crate) fn train_texts(
             },
         };
         bytes += text.len() + 64;
-        room::push(&mut batch, text).map_err(out_of_memory)?;
+        try_alloc::push(&mut batch, text).map_err(out_of_memory)?;
         if bytes >= BATCH_BYTES {
             feed(&mut trainer, &batch)?;
             batch.clear();

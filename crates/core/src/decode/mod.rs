@@ -27,7 +27,7 @@ mod tests;
 mod utf8;
 mod word_piece;
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use crate::description::{Alphabet, Decoder, Decoding, Description, Model, Pattern};
 use crate::error::{Error, Result};
@@ -250,7 +250,7 @@ impl Rest<'_, '_> {
             return Ok(());
         }
         match self.machines.split_first_mut() {
-            None => Ok(room::extend(self.out, text.as_bytes())?),
+            None => Ok(try_alloc::extend(self.out, text.as_bytes())?),
             Some((first, machines)) => {
                 let to = &mut Rest { machines, out: self.out, ticker: self.ticker };
                 match first {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use tokenmill_kernels::{MadeOnce, room};
+use tokenmill_kernels::{MadeOnce, try_alloc};
 
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, narrow};
@@ -129,7 +129,7 @@ impl TokenList {
         if self.arena.len() + left.len() + right.len() > ARENA_LIMIT {
             return Err(Error::limit("the tokens are longer than 4 GiB in all", ARENA_LIMIT as u64));
         }
-        room::reserve(&mut self.arena, left.len() + right.len())?;
+        try_alloc::reserve(&mut self.arena, left.len() + right.len())?;
         self.arena.extend_from_within(left);
         self.arena.extend_from_within(right);
         self.put(id);

@@ -1,7 +1,7 @@
 //! Encodings with what stands around them: special tokens, a second sequence, padding.
 use std::sync::Arc;
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use crate::description::Truncation;
 use crate::error::Result;
@@ -52,7 +52,7 @@ impl Engine {
         }
         let added = self.surrounded_count(ids.len() - start, adds_special).saturating_sub(ids.len() - start);
         // Behind the text and before it: while ids are put there, both are.
-        room::reserve(ids, added + slots.len())?;
+        try_alloc::reserve(ids, added + slots.len())?;
         let is_sequence = |slot: &Slot| matches!(slot, Slot::Sequence { .. });
         let special = |slot: &Slot| match *slot {
             Slot::Special { id, .. } => Some(id),

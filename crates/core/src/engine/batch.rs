@@ -1,7 +1,7 @@
 //! Many texts at once: flat ids and the offset of each row.
 use std::ops::Range;
 
-use tokenmill_kernels::{InOrder, room};
+use tokenmill_kernels::{InOrder, try_alloc};
 
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, row_for};
@@ -45,19 +45,19 @@ impl Engine {
             Ok(())
         };
         if threads == 1 {
-            let mut rows = Rows { ids: row_for(bytes)?, offsets: room::vec(texts.len() + 1)? };
+            let mut rows = Rows { ids: row_for(bytes)?, offsets: try_alloc::vec(texts.len() + 1)? };
             rows.offsets.push(0);
             units.into_iter().try_for_each(|unit| encode(&mut rows, unit, watch))?;
             return Ok((rows.ids, rows.offsets));
         }
         let all = InOrder::behind(row_for(bytes)?);
         let parts = parallel::run(units.len(), threads, watch, |unit, watch| {
-            let mut rows = Rows { ids: all.empty(), offsets: room::vec(units[unit].len())? };
+            let mut rows = Rows { ids: all.empty(), offsets: try_alloc::vec(units[unit].len())? };
             encode(&mut rows, units[unit].clone(), watch)?;
             all.put(unit, rows.ids);
             Ok(rows.offsets)
         })?;
-        let mut row_offsets = room::vec(texts.len() + 1)?;
+        let mut row_offsets = try_alloc::vec(texts.len() + 1)?;
         row_offsets.push(0);
         for part in parts {
             let start = row_offsets.last().copied().unwrap_or_default();
@@ -106,9 +106,9 @@ impl Engine {
                 let is_there = self.encode_row(texts, row, special, &mut room, watch, &mut counter)?;
                 Ok(if is_there { self.surrounded_count(counter.0, adds_special) as i64 } else { 0 })
             });
-            room::collect(rows)
+            try_alloc::collect(rows)
         })?;
-        let mut counts = room::vec(texts.len())?;
+        let mut counts = try_alloc::vec(texts.len())?;
         for part in &parts {
             counts.extend_from_slice(part);
         }
@@ -131,7 +131,7 @@ impl Engine {
         parallel::run(rows.len().div_ceil(unit), parallel::threads_for(bytes, threads), watch, |i, watch| {
             let mut ticker = Ticker::new(watch);
             let unit = i * unit..((i + 1) * unit).min(rows.len());
-            let mut decoded = DecodedRows { bytes: Vec::new(), ends: room::vec(unit.len())? };
+            let mut decoded = DecodedRows { bytes: Vec::new(), ends: try_alloc::vec(unit.len())? };
             for row in unit {
                 ticker.spend(16)?;
                 self.decode_counted(rows[row], options, &mut ticker, &mut decoded.bytes)
@@ -170,12 +170,12 @@ fn units(texts: &[Option<Source<'_>>]) -> Result<(Vec<Range<usize>>, usize)> {
         // A row counts for something even when it is empty: many rows are work, too.
         bytes += text.map_or(0, |text| text.size()) + 16;
         if bytes >= UNIT_BYTES {
-            room::push(&mut units, start..row + 1)?;
+            try_alloc::push(&mut units, start..row + 1)?;
             total += bytes;
             (start, bytes) = (row + 1, 0);
         }
     }
-    room::push(&mut units, start..texts.len())?;
+    try_alloc::push(&mut units, start..texts.len())?;
     Ok((units, total + bytes))
 }
 

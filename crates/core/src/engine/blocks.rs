@@ -2,7 +2,7 @@
 //! it is never in memory as UTF-8.
 use std::ops::Range;
 
-use tokenmill_kernels::{Ahead, InOrder, room};
+use tokenmill_kernels::{Ahead, InOrder, try_alloc};
 
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, row_for};
@@ -104,7 +104,7 @@ impl Engine {
         sink: &mut S,
     ) -> Result<()> {
         let splitter = self.splitter_of_blocks()?;
-        let mut text = room::string(4 * size)?;
+        let mut text = try_alloc::string(4 * size)?;
         let mut enough = size;
         let (mut at, mut ahead) = (range.start, Ahead::default());
         loop {
@@ -148,14 +148,14 @@ impl Engine {
             match cut {
                 // Elsewhere some character has several units, and it is not known where the cut is.
                 Some(cut) if window.chars().count() == end - at => {
-                    room::push(&mut ranges, start..at + cut)?;
+                    try_alloc::push(&mut ranges, start..at + cut)?;
                     start = at + cut;
                     at = start + size;
                 }
                 _ => at = end,
             }
         }
-        room::push(&mut ranges, start..units.len())?;
+        try_alloc::push(&mut ranges, start..units.len())?;
         Ok(ranges)
     }
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tokenmill_kernels::OutOfMemory;
-use tokenmill_kernels::room;
 use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT, ShortTable, Value};
+use tokenmill_kernels::try_alloc;
 
 use crate::ids::{TokenId, narrow};
 
@@ -142,7 +142,7 @@ const IDS: usize = 4;
 
 /// The items, with room for so many. To grow where they are would be to copy all of the room, in which there are few.
 fn copied<T: Copy>(items: &[T], room: usize) -> Result<Vec<T>, OutOfMemory> {
-    let mut copied = room::vec(room)?;
+    let mut copied = try_alloc::vec(room)?;
     copied.extend_from_slice(items);
     Ok(copied)
 }

@@ -1,7 +1,7 @@
 //! Ids to bytes: a slice of the arena for each, or their tokens through the steps of a decoder.
 use std::borrow::Cow;
 
-use tokenmill_kernels::{pages, room};
+use tokenmill_kernels::{pages, try_alloc};
 
 use crate::decoded::DecodedSize;
 use crate::error::{Error, Kind, Result};
@@ -168,10 +168,10 @@ impl Engine {
     ) -> Result<()> {
         match self.parts.vocabulary.decoded(id) {
             Some(_) if options.skip_special && self.parts.vocabulary.is_special(id) => {}
-            Some(decoded) => room::extend(bytes, decoded)?,
+            Some(decoded) => try_alloc::extend(bytes, decoded)?,
             None => match options.undefined {
                 Undefined::Skip => {}
-                Undefined::Replace => room::extend(bytes, REPLACEMENT.as_bytes())?,
+                Undefined::Replace => try_alloc::extend(bytes, REPLACEMENT.as_bytes())?,
                 Undefined::Error => return Err(undefined(id, position)),
             },
         }

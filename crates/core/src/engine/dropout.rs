@@ -1,5 +1,5 @@
 //! Another segmentation of the same text each time, by passing over merges at random.
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use crate::aligned::{Origins, Piece};
 use crate::description::Bpe as Description;
@@ -86,7 +86,7 @@ impl Sink for Sampled<'_> {
     }
 
     fn added(&mut self, _literal: Piece<'_>, id: TokenId) -> Kept {
-        room::push(&mut self.ids, id)
+        try_alloc::push(&mut self.ids, id)
     }
 }
 

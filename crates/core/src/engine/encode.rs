@@ -1,5 +1,5 @@
 //! Text to ids: cut out added tokens, normalize and split what is between them, run the model.
-use tokenmill_kernels::{Ahead, InOrder, OutOfMemory, pages, room};
+use tokenmill_kernels::{Ahead, InOrder, OutOfMemory, pages, try_alloc};
 
 use crate::aligned::{Origins, Piece, Rewritten};
 use crate::error::{Error, Kind, Place, Result};
@@ -139,12 +139,12 @@ impl Sink for Vec<TokenId> {
 
     #[inline]
     fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, ids: &[TokenId], _ends: &[u32]) -> Kept {
-        room::extend(self, ids)
+        try_alloc::extend(self, ids)
     }
 
     #[inline]
     fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Kept {
-        room::push(self, id)
+        try_alloc::push(self, id)
     }
 }
 

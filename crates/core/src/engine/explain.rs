@@ -2,7 +2,7 @@
 //!
 //! The stages run as they do for ids: this is a sink that keeps what the others let go. Spans are
 //! bytes of the caller's text, those of tokens the ones of [`Engine::encode_with_offsets`].
-use tokenmill_kernels::{OutOfMemory, room};
+use tokenmill_kernels::{OutOfMemory, try_alloc};
 
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
@@ -93,22 +93,22 @@ impl Stages<'_> {
         let encoding = &self.spans.encoding;
         let each = encoding.ids.iter().zip(&encoding.byte_offsets).skip(before);
         let written = |id| self.engine.vocabulary().written(id).unwrap_or_default();
-        room::collect(each.map(|(&id, &span)| Ok(Token { id, written: written(id), span })))
+        try_alloc::collect(each.map(|(&id, &span)| Ok(Token { id, written: written(id), span })))
     }
 
     fn push(&mut self, pretoken: Pretoken) -> Kept {
         if let Some(text) = &mut self.open {
-            return room::push(&mut text.pretokens, pretoken);
+            return try_alloc::push(&mut text.pretokens, pretoken);
         }
         // Bytes that are no text meet the model alone.
         let text = Ordinary { span: pretoken.span, normalized: vec![], pretokens: vec![pretoken] };
-        room::push(&mut self.segments, Segment::Ordinary(text))
+        try_alloc::push(&mut self.segments, Segment::Ordinary(text))
     }
 
     /// The text that is being encoded is this now.
     fn becomes(&mut self, text: &str) -> Kept {
         self.current.clear();
-        room::push_text(&mut self.current, text)
+        try_alloc::push_text(&mut self.current, text)
     }
 }
 
@@ -122,7 +122,7 @@ impl Sink for Stages<'_> {
 
     fn end(&mut self) -> Kept {
         let Some(text) = self.open.take() else { return Ok(()) };
-        room::push(&mut self.segments, Segment::Ordinary(text))
+        try_alloc::push(&mut self.segments, Segment::Ordinary(text))
     }
 
     fn normalized(&mut self, step: &str, text: &str) -> Kept {
@@ -131,9 +131,9 @@ impl Sink for Stages<'_> {
             return Ok(());
         }
         self.becomes(text)?;
-        let copy = room::copy_text(text)?;
+        let copy = try_alloc::copy_text(text)?;
         if let Some(open) = &mut self.open {
-            room::push(&mut open.normalized, (step.to_owned(), copy))?;
+            try_alloc::push(&mut open.normalized, (step.to_owned(), copy))?;
         }
         Ok(())
     }
@@ -163,7 +163,7 @@ impl Sink for Stages<'_> {
         let before = self.spans.encoding.ids.len();
         self.spans.take(pretoken, origins, ids, ends)?;
         let pretoken = Pretoken {
-            bytes: room::copy(pretoken)?,
+            bytes: try_alloc::copy(pretoken)?,
             span: origins.span(Span::new(0, pretoken.len())),
             spelled: std::mem::replace(&mut self.spelled, Spelled::Added),
             tokens: self.tokens(before)?,
@@ -177,11 +177,11 @@ impl Sink for Stages<'_> {
         let tokens = self.tokens(before)?;
         if self.open.is_none() {
             for token in tokens {
-                room::push(&mut self.segments, Segment::Added(token))?;
+                try_alloc::push(&mut self.segments, Segment::Added(token))?;
             }
             return Ok(());
         }
-        let (bytes, span) = (room::copy(found.text.as_bytes())?, found.span());
+        let (bytes, span) = (try_alloc::copy(found.text.as_bytes())?, found.span());
         self.push(Pretoken { bytes, span, spelled: Spelled::Added, tokens })
     }
 }

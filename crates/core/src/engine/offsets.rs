@@ -1,5 +1,5 @@
 //! Ids with the part of the text that each stands for.
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
@@ -53,15 +53,15 @@ impl<'a> Spans<'a> {
 
     /// The next id stands for text with this spelling.
     fn spelled(&mut self, surface: &str) -> Kept {
-        let surface = room::copy_text(surface)?;
-        room::push(&mut self.encoding.surfaces, (self.encoding.ids.len(), surface))
+        let surface = try_alloc::copy_text(surface)?;
+        try_alloc::push(&mut self.encoding.surfaces, (self.encoding.ids.len(), surface))
     }
 
     /// Makes room for so many ids.
     fn reserve(&mut self, count: usize) -> Kept {
-        room::reserve(&mut self.encoding.ids, count)?;
-        room::reserve(&mut self.encoding.byte_offsets, count)?;
-        room::reserve(&mut self.encoding.words, count)
+        try_alloc::reserve(&mut self.encoding.ids, count)?;
+        try_alloc::reserve(&mut self.encoding.byte_offsets, count)?;
+        try_alloc::reserve(&mut self.encoding.words, count)
     }
 
     /// Puts an id for which there is room.
@@ -159,7 +159,7 @@ impl Engine {
 /// # Errors
 /// What the watch says; memory that cannot be had.
 pub fn char_offsets(text: &[u8], spans: &[Span], watch: &dyn Watch) -> Result<Vec<(usize, usize)>> {
-    let mut offsets = room::vec(spans.len())?;
+    let mut offsets = try_alloc::vec(spans.len())?;
     let mut ticker = Ticker::new(watch);
     // Two places that go through the text, so that rows of spans that overlap are no reason to go
     // back: neither their starts nor their ends do.

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use crate::aligned::{Origins, Piece};
 use crate::error::{Defect, Error, Result};
@@ -50,7 +50,7 @@ impl Engine {
         }
         let mut sink = NBest { model, n, steps: vec![], ways: vec![Way { score: 0.0, step: None }] };
         self.encode_into(text, special, watch, &mut sink)?;
-        room::collect(sink.ways.iter().map(|way| Ok((sink.ids(way)?, way.score))))
+        try_alloc::collect(sink.ways.iter().map(|way| Ok((sink.ids(way)?, way.score))))
     }
 
     /// The logarithm of the probability of a text, over all ways to spell it.
@@ -165,7 +165,7 @@ impl Sink for Sample<'_> {
     }
 
     fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Kept {
-        room::push(&mut self.ids, id)
+        try_alloc::push(&mut self.ids, id)
     }
 }
 
@@ -234,8 +234,8 @@ impl NBest<'_> {
             && let Some(Pair { score, i, j }) = queue.pop()
         {
             let step = Step { before: ways[i].step, ids: Rc::clone(&next[j].0) };
-            room::push(&mut self.ways, Way { score, step: Some(self.steps.len()) })?;
-            room::push(&mut self.steps, step)?;
+            try_alloc::push(&mut self.ways, Way { score, step: Some(self.steps.len()) })?;
+            try_alloc::push(&mut self.steps, step)?;
             queue.extend(pair(i, j + 1));
             if j == 0 {
                 queue.extend(pair(i + 1, 0));
@@ -248,10 +248,10 @@ impl NBest<'_> {
         let mut steps = vec![];
         let mut at = way.step;
         while let Some(step) = at {
-            room::push(&mut steps, &self.steps[step].ids)?;
+            try_alloc::push(&mut steps, &self.steps[step].ids)?;
             at = self.steps[step].before;
         }
-        let mut all = room::vec(steps.iter().map(|ids| ids.len()).sum())?;
+        let mut all = try_alloc::vec(steps.iter().map(|ids| ids.len()).sum())?;
         steps.iter().rev().for_each(|ids| all.extend_from_slice(ids));
         Ok(all)
     }

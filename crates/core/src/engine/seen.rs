@@ -1,6 +1,6 @@
 //! Did something come before? Bits that remember it, as far as they can.
 
-use tokenmill_kernels::{OutOfMemory, room};
+use tokenmill_kernels::{OutOfMemory, try_alloc};
 
 /// Bits, each for some of the hashes.
 const BITS: u32 = 19;
@@ -19,7 +19,7 @@ impl Seen {
     pub(super) const MEMORY: usize = 1 << (BITS - 3);
 
     pub(super) fn new() -> Result<Self, OutOfMemory> {
-        Ok(Self { words: room::filled(0, 1 << (BITS - 6))?, count: 0 })
+        Ok(Self { words: try_alloc::filled(0, 1 << (BITS - 6))?, count: 0 })
     }
 
     /// Puts a hash; did it come before?

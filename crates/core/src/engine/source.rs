@@ -1,7 +1,7 @@
 //! Texts that are not kept as UTF-8, and are read as that where it is needed.
 use std::ops::Range;
 
-use tokenmill_kernels::{Ahead, room};
+use tokenmill_kernels::{Ahead, try_alloc};
 
 use super::chunk::AHEAD;
 use super::encode::Text;
@@ -75,7 +75,7 @@ impl Source<'_> {
             Self::Text(text) => Ok(*text),
             Self::Units(units) => {
                 room.clear();
-                room::reserve_text(room, units.bytes())?;
+                try_alloc::reserve_text(room, units.bytes())?;
                 let mut at = 0;
                 while at < units.len() {
                     if at > 0 {

@@ -1,7 +1,7 @@
 //! Decoding id by id: text as soon as it is certain.
 use std::sync::Arc;
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use crate::decode::{Row, incomplete_tail};
 use crate::error::Result;
@@ -43,7 +43,7 @@ impl DecodeStream {
     pub fn step(&mut self, id: TokenId, out: &mut Vec<u8>, watch: &dyn Watch) -> Result<()> {
         let Some(row) = &mut self.row else {
             let start = out.len();
-            room::extend(out, &self.held)?;
+            try_alloc::extend(out, &self.held)?;
             if let Err(error) = self.engine.append_bytes(id, self.taken, self.options, out) {
                 out.truncate(start);
                 return Err(error);

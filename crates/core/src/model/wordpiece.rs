@@ -6,7 +6,7 @@
 //! backwards, and the longest that ends at a place there is the longest that starts at it here.
 use tokenmill_kernels::{Automaton, NO_KEY, State};
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use crate::description::{TokenList, WordPiece as Description};
 use crate::error::Result;
@@ -118,8 +118,8 @@ impl WordPiece {
     ) -> Result<Option<usize>> {
         let tokens = vocabulary.tokens();
         // No more tokens than bytes.
-        room::reserve(ids, pretoken.len())?;
-        ends.as_deref_mut().map_or(Ok(()), |ends| room::reserve(ends, pretoken.len()))?;
+        try_alloc::reserve(ids, pretoken.len())?;
+        ends.as_deref_mut().map_or(Ok(()), |ends| try_alloc::reserve(ends, pretoken.len()))?;
         let mut put = |index: u32, end: usize| {
             ids.push(tokens.id(index as usize));
             if let Some(ends) = ends.as_deref_mut() {
@@ -134,7 +134,7 @@ impl WordPiece {
         let rest = &pretoken[at..];
         let longest = &mut scratch.longest;
         longest.clear();
-        room::resize(longest, rest.len(), NO_KEY)?;
+        try_alloc::resize(longest, rest.len(), NO_KEY)?;
         let mut state = State::START;
         for (place, &byte) in longest.iter_mut().zip(rest).rev() {
             state = self.following.step(state, byte);

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use super::table::Table;
 use crate::aligned::{Origins, Piece as Aligned, Rewritten};
@@ -167,9 +167,12 @@ impl Counter {
                     let text = &document[span.start..span.end];
                     let piece = Aligned { text, origins: Origins::Untracked };
                     let normalized = self.normalizers.apply(piece, buffers, ticker)?.text;
-                    let segment =
-                        if normalized == text { text.into() } else { room::copy_text(normalized)?.into() };
-                    Ok(room::push(&mut segments, segment)?)
+                    let segment = if normalized == text {
+                        text.into()
+                    } else {
+                        try_alloc::copy_text(normalized)?.into()
+                    };
+                    Ok(try_alloc::push(&mut segments, segment)?)
                 },
             )?;
             Ok(segments)
@@ -191,12 +194,12 @@ impl Counter {
 
     /// What there is to do, long documents in parts: for the threads, and for progress.
     fn pieces<'a>(&self, documents: &[&'a str], ticker: &mut Ticker<'_>) -> Result<Vec<Piece<'a>>> {
-        let mut pieces = room::vec(documents.len())?;
+        let mut pieces = try_alloc::vec(documents.len())?;
         let mut position = self.position;
         for &text in documents {
             ticker.spend(16)?;
             if text.len() < 2 * UNIT {
-                room::push(&mut pieces, Piece { text, position, whole: true })?;
+                try_alloc::push(&mut pieces, Piece { text, position, whole: true })?;
             } else {
                 self.literals.for_each_segment(text.as_bytes(), ticker, |segment, ticker| {
                     let Segment::Ordinary(span) = segment else { return Ok(()) };
@@ -215,7 +218,7 @@ impl Counter {
         segments: &'a [Vec<Cow<'_, str>>],
         ticker: &mut Ticker<'_>,
     ) -> Result<(Vec<Piece<'a>>, u64)> {
-        let mut pieces = room::vec(segments.len())?;
+        let mut pieces = try_alloc::vec(segments.len())?;
         let mut position = self.position;
         for segment in segments.iter().flatten() {
             ticker.spend(16)?;
@@ -239,11 +242,11 @@ impl Counter {
             };
             ticker.spend(16 + at - UNIT.min(at))?;
             let (head, tail) = text.split_at(at);
-            room::push(pieces, Piece { text: head, position, whole: false })?;
+            try_alloc::push(pieces, Piece { text: head, position, whole: false })?;
             text = tail;
             position += at as u64;
         }
-        Ok(room::push(pieces, Piece { text, position, whole: false })?)
+        Ok(try_alloc::push(pieces, Piece { text, position, whole: false })?)
     }
 }
 

@@ -8,7 +8,7 @@
 //! number of replacements, whatever the length of the pretokens.
 mod neighbours;
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use self::neighbours::{IGNORED, Neighbour, Newborn, STRANGER};
 use super::alphabet::Alphabet;
@@ -113,7 +113,7 @@ impl Learner {
         let max_size = options.max_token_length.map_or(u64::MAX, |limit| limit as u64);
         let mut learner = Self {
             // A pretoken has no more symbols than bytes, an end-of-word symbol and a fence.
-            cells: room::vec(types.bytes() + 2 * types.len() + 1)?,
+            cells: try_alloc::vec(types.bytes() + 2 * types.len() + 1)?,
             heavy: Vec::new(),
             first_id,
             arena: alphabet.symbols.iter().map(|symbol| symbol.len() as u64).sum(),
@@ -159,7 +159,7 @@ impl Learner {
                 ));
             }
             if weight == HEAVY {
-                room::push(&mut self.heavy, (start as u32, count))?;
+                try_alloc::push(&mut self.heavy, (start as u32, count))?;
             }
         }
         Ok(())
@@ -169,7 +169,7 @@ impl Learner {
         // Numbers in the order of appearance; counts first, so that lists get their exact size.
         let mut seen = Pairs::default();
         let mut occurrences: Vec<u32> = Vec::new();
-        let mut numbers: Vec<u32> = room::vec(self.cells.len())?;
+        let mut numbers: Vec<u32> = try_alloc::vec(self.cells.len())?;
         for at in 1..self.cells.len() {
             ticker.spend(4)?;
             let (left, right) = (self.cells[at - 1].symbol, self.cells[at].symbol);
@@ -180,7 +180,7 @@ impl Learner {
             let number = if let Some(number) = seen.find(left, right) {
                 number
             } else {
-                room::push(&mut occurrences, 0)?;
+                try_alloc::push(&mut occurrences, 0)?;
                 seen.add(Pair { count: 0, left, right, positions: Box::default() })?
             };
             seen.get_mut(number).count += self.weight(at - 1);
@@ -188,9 +188,9 @@ impl Learner {
             numbers.push(number);
         }
         let room_for = |(pair, &n): (&Pair, &u32)| -> Result<Vec<u32>> {
-            Ok(room::vec(if self.follows(pair.count) { n as usize } else { 0 })?)
+            Ok(try_alloc::vec(if self.follows(pair.count) { n as usize } else { 0 })?)
         };
-        let mut positions = room::collect(seen.iter().zip(&occurrences).map(room_for))?;
+        let mut positions = try_alloc::collect(seen.iter().zip(&occurrences).map(room_for))?;
         for (at, &number) in (0u32..).zip(&numbers) {
             ticker.spend(1)?;
             if number != IGNORED && self.follows(seen.get(number).count) {

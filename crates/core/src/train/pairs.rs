@@ -2,7 +2,7 @@
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
-use tokenmill_kernels::{OutOfMemory, room};
+use tokenmill_kernels::{OutOfMemory, try_alloc};
 
 use crate::error::Result;
 
@@ -49,7 +49,7 @@ impl Pairs {
         let room = self.numbers.try_reserve(1, |&(l, r, _)| hash(l, r));
         room.map_err(|_| without(self.numbers.len() + 1))?;
         self.numbers.insert_unique(hash(pair.left, pair.right), entry, |&(l, r, _)| hash(l, r));
-        room::push(&mut self.all, pair)?;
+        try_alloc::push(&mut self.all, pair)?;
         Ok(number)
     }
 

@@ -6,7 +6,7 @@
 //! upper bound of its pair and may be refreshed when it comes to the top.
 use std::cmp::Ordering;
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use super::options::{TieBreak, TrainAlphabet};
 use crate::description::TokenList;
@@ -108,7 +108,7 @@ impl Queue {
     /// Memory that cannot be had.
     pub(super) fn push(&mut self, entry: Waiting, order: &Order, tokens: &TokenList) -> Result<()> {
         let mut at = self.heap.len();
-        room::push(&mut self.heap, entry)?;
+        try_alloc::push(&mut self.heap, entry)?;
         while at > 0 {
             let parent = (at - 1) / 2;
             if !order.before(&entry, &self.heap[parent], tokens) {

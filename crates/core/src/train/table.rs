@@ -7,7 +7,7 @@
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::FixedState;
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use crate::error::{Error, Result};
 use crate::watch::Ticker;
@@ -90,7 +90,7 @@ impl Table {
             let slot = &mut self.slots[i];
             if slot.len == 0 {
                 let lo = self.arena.len() as u64;
-                room::extend(&mut self.arena, pretoken)?;
+                try_alloc::extend(&mut self.arena, pretoken)?;
                 *slot = Slot { lo, hi: hash, count: 0, len };
                 return self.insert(i, n, at);
             }
@@ -122,8 +122,8 @@ impl Table {
 
     fn grow(&mut self) -> Result<()> {
         let size = self.slots.len() * 2;
-        let slots = room::filled(Slot::default(), size)?;
-        let first = if self.first.is_empty() { Vec::new() } else { room::filled(u64::MAX, size)? };
+        let slots = try_alloc::filled(Slot::default(), size)?;
+        let first = if self.first.is_empty() { Vec::new() } else { try_alloc::filled(u64::MAX, size)? };
         let old = std::mem::replace(&mut self.slots, slots);
         let old_first = std::mem::replace(&mut self.first, first);
         for (j, slot) in old.into_iter().enumerate().filter(|(_, slot)| slot.len > 0) {

@@ -1,7 +1,7 @@
 //! The distinct pretokens in a fixed order, whatever order they were counted in.
 use std::cmp::Ordering;
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use super::table::{Table, too_many};
 use crate::error::Result;
@@ -29,8 +29,8 @@ const RUN: usize = 1 << 13;
 impl Types {
     /// The pretokens of a table, by first occurrence or else by their bytes.
     pub(super) fn from_table(table: &Table, by_first: bool, ticker: &mut Ticker<'_>) -> Result<Self> {
-        let mut arena = room::vec(table.bytes_bound())?;
-        let mut entries = room::vec(table.len())?;
+        let mut arena = try_alloc::vec(table.bytes_bound())?;
+        let mut entries = try_alloc::vec(table.len())?;
         table.for_each(|bytes, count, first| {
             ticker.spend(bytes.len() + 16)?;
             let order = if by_first { first } else { leading(bytes) };
@@ -99,7 +99,7 @@ fn sort<T: Copy>(
         ticker.spend(16 * run.len())?;
     }
     let mut width = RUN;
-    let mut other = room::vec(if items.len() > RUN { items.len() } else { 0 })?;
+    let mut other = try_alloc::vec(if items.len() > RUN { items.len() } else { 0 })?;
     while width < items.len() {
         other.clear();
         for pair in items.chunks(2 * width) {

@@ -3,7 +3,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use tokenmill_core::error::{Error, Kind, Result};
-use tokenmill_core::room;
+use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 
 use super::decode::{Decoder, Invalid};
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         };
         let most = bytes.len() + CUT;
         let most = if self.errors == Errors::Replace { REPLACED * most } else { most };
-        room::reserve_text(&mut self.text, most).map_err(|error| Error::from(error).in_file(path))?;
+        try_alloc::reserve_text(&mut self.text, most).map_err(|error| Error::from(error).in_file(path))?;
         let pushed = document.decoder.push(bytes, self.errors, &mut self.text);
         document.bad = self.judge(&pushed, document.start, path)?;
         Ok(())
@@ -189,7 +189,8 @@ impl<'a> Reader<'a> {
     fn end(&mut self, mut document: Document, line_end: bool, path: &Path) -> Result<()> {
         let from = self.ends.last().copied().unwrap_or(0);
         if !document.bad {
-            room::reserve_text(&mut self.text, REPLACED).map_err(|error| Error::from(error).in_file(path))?;
+            try_alloc::reserve_text(&mut self.text, REPLACED)
+                .map_err(|error| Error::from(error).in_file(path))?;
             let pushed = document.decoder.finish(self.errors, &mut self.text);
             document.bad = self.judge(&pushed, document.start, path)?;
         }
@@ -203,14 +204,14 @@ impl<'a> Reader<'a> {
         }
         self.report.replaced += u64::from(document.decoder.replaced);
         self.report.documents += 1;
-        room::push(&mut self.ends, self.text.len())?;
+        try_alloc::push(&mut self.ends, self.text.len())?;
         if self.text.len() + ENTRY * self.ends.len() >= BATCH { self.flush() } else { Ok(()) }
     }
 
     /// Hands the batch over.
     fn flush(&mut self) -> Result<()> {
         let mut start = 0;
-        let mut documents: Vec<&str> = room::vec(self.ends.len())?;
+        let mut documents: Vec<&str> = try_alloc::vec(self.ends.len())?;
         documents.extend(self.ends.iter().map(|&end| &self.text[std::mem::replace(&mut start, end)..end]));
         if !documents.is_empty() {
             (self.feed)(&documents)?;

@@ -11,7 +11,7 @@ mod x86;
 use std::mem::MaybeUninit;
 
 use crate::cpu::{self, Level};
-use crate::room::{self, OutOfMemory};
+use crate::try_alloc::{self, OutOfMemory};
 
 /// Units that one round reads; what they become waits in the first-level cache.
 const BLOCK: usize = 512;
@@ -79,7 +79,7 @@ fn append<U: CodeUnit>(level: Level, text: &mut String, units: &[U]) -> Result<u
     let mut done = 0;
     for block in units.chunks(BLOCK) {
         let (read, written) = encode(level, block, &mut encoded);
-        room::extend(bytes, &encoded[..written])?;
+        try_alloc::extend(bytes, &encoded[..written])?;
         done += read;
         if read < block.len() {
             break;

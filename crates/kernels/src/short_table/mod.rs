@@ -8,7 +8,7 @@ mod numbers;
 pub mod parts;
 
 use crate::pages::{Table, Zero};
-use crate::room::OutOfMemory;
+use crate::try_alloc::OutOfMemory;
 
 pub use numbers::NumberTable;
 

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::{PyInt, PyList};
 use tokenmill_core::ids::TokenId;
-use tokenmill_kernels::{MadeOnce, pages, room};
+use tokenmill_kernels::{MadeOnce, pages, try_alloc};
 
 use super::{objects, units};
 use crate::errors::out_of_memory;
@@ -110,13 +110,13 @@ pub(crate) fn ids_in_list<'py>(
     let py = list.py();
     let sizes = Sizes::of(py);
     with_critical_section(list, || {
-        let mut ids = room::vec(list.len()).map_err(out_of_memory)?;
+        let mut ids = try_alloc::vec(list.len()).map_err(out_of_memory)?;
         // The list may change whenever Python runs: its length is looked at again for every part.
         while ids.len() < list.len() {
             let start = ids.len();
             let end = list.len().min((start / IDS_PART + 1) * IDS_PART);
             // It may have become longer.
-            room::reserve(&mut ids, end - start).map_err(out_of_memory)?;
+            try_alloc::reserve(&mut ids, end - start).map_err(out_of_memory)?;
             if start % IDS_PART == 0 {
                 pages::bring(ids.spare_capacity_mut());
             }

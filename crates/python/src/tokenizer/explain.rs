@@ -3,8 +3,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use tokenmill_core::engine::explain::{Ordinary, Pretoken, Segment, Spelled, Token};
 use tokenmill_core::model::bpe::Steps;
-use tokenmill_core::room;
 use tokenmill_core::span::Span;
+use tokenmill_core::try_alloc;
 use tokenmill_kernels::OutOfMemory;
 
 use super::Tokenizer;
@@ -35,14 +35,14 @@ fn spans(segments: &[Segment]) -> Result<[Vec<Span>; 3], OutOfMemory> {
     for segment in segments {
         match segment {
             Segment::Added(token) => {
-                room::push(&mut texts, token.span)?;
-                room::push(&mut tokens, token.span)?;
+                try_alloc::push(&mut texts, token.span)?;
+                try_alloc::push(&mut tokens, token.span)?;
             }
             Segment::Ordinary(text) => {
-                room::push(&mut texts, text.span)?;
+                try_alloc::push(&mut texts, text.span)?;
                 for pretoken in &text.pretokens {
-                    room::push(&mut pretokens, pretoken.span)?;
-                    room::reserve(&mut tokens, pretoken.tokens.len())?;
+                    try_alloc::push(&mut pretokens, pretoken.span)?;
+                    try_alloc::reserve(&mut tokens, pretoken.tokens.len())?;
                     tokens.extend(pretoken.tokens.iter().map(|token| token.span));
                 }
             }

@@ -7,9 +7,9 @@ mod single;
 #[cfg(test)]
 mod tests;
 
-use tokenmill_kernels::room;
 use tokenmill_kernels::rows::{Widest, Width};
 use tokenmill_kernels::short_table::{Key, SHORT};
+use tokenmill_kernels::try_alloc;
 
 use super::Engine;
 use super::cache::{hardly_repeats, key_of_long};
@@ -219,7 +219,7 @@ impl Engine {
                 if let Some(value) = self.seed.get(item.key, item.hash) {
                     chunk
                         .others
-                        .settle(number, text, learnt, |ids, _| Ok(room::push(ids, value.words[0])?))?;
+                        .settle(number, text, learnt, |ids, _| Ok(try_alloc::push(ids, value.words[0])?))?;
                     continue;
                 }
             }
@@ -259,7 +259,7 @@ impl Engine {
             }
             self.spell(pretoken, learnt, scratch, run.ticker)
                 .map_err(|error| placed(error, origins.slice(item.span)))?;
-            Ok(room::extend(ids, &scratch.ids)?)
+            Ok(try_alloc::extend(ids, &scratch.ids)?)
         })
     }
 }

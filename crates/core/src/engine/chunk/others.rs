@@ -5,9 +5,9 @@
 //! for in the seed, which takes its time to come near, and then until there are many. These are merged side by side, a few at
 //! a time: those of like length together, which need about as many steps. Ids that come behind wait with them, and may
 //! be those of several chunks. A part that comes again while it waits is the same as the first.
-use tokenmill_kernels::room;
 use tokenmill_kernels::rows::{Narrow, Wide, Widest, Width, wide_row, widest_row};
 use tokenmill_kernels::short_table::{Key, SHORT};
+use tokenmill_kernels::try_alloc;
 
 use super::parts::{is_kept, is_segment};
 use crate::engine::cache::Learnt;
@@ -127,7 +127,7 @@ impl Others {
     pub(super) fn put_known(&mut self, span: Span, behind: usize, ids: &[TokenId]) -> Result<()> {
         self.put(0, 0, span, behind);
         let item = self.items.len() - 1;
-        room::extend(&mut self.ids, ids)?;
+        try_alloc::extend(&mut self.ids, ids)?;
         self.becomes(item, self.ids.len() - ids.len());
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 
 use tokenmill_kernels::PairTable;
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use crate::error::Result;
 use crate::ids::narrow;
@@ -44,14 +44,14 @@ pub(super) fn merge(
     let Scratch { symbols, pairs, next, previous, .. } = scratch;
     let length = narrow(symbols.len());
     next.clear();
-    room::reserve(next, symbols.len())?;
+    try_alloc::reserve(next, symbols.len())?;
     next.extend((1..length).chain([END]));
     previous.clear();
-    room::reserve(previous, symbols.len())?;
+    try_alloc::reserve(previous, symbols.len())?;
     previous.extend([END].into_iter().chain(0..length.saturating_sub(1)));
     // The merge at each place, as `PairTable` packs it.
     pairs.clear();
-    room::resize(pairs, symbols.len(), NO_PAIR)?;
+    try_alloc::resize(pairs, symbols.len(), NO_PAIR)?;
     let mut agenda: BinaryHeap<Entry> = BinaryHeap::new();
     let mut look_up = |left: u32, right: u32, symbols: &[u32], pairs: &mut [u64]| {
         let pair = table.get_packed(symbols[left as usize], symbols[right as usize]);
@@ -64,7 +64,7 @@ pub(super) fn merge(
     };
     for left in 1..length {
         ticker.spend(1)?;
-        room::reserve_queue(&mut agenda, 1)?;
+        try_alloc::reserve_queue(&mut agenda, 1)?;
         agenda.extend(look_up(left - 1, left, symbols, pairs));
     }
     let mut delayed = Vec::new();
@@ -73,10 +73,10 @@ pub(super) fn merge(
         if let Chance::Delayed(probability, random) = &mut chance {
             // Drawn for stale ones, too, as there.
             if random.chance(*probability) {
-                room::push(&mut delayed, top)?;
+                try_alloc::push(&mut delayed, top)?;
                 continue;
             }
-            room::reserve_queue(&mut agenda, delayed.len())?;
+            try_alloc::reserve_queue(&mut agenda, delayed.len())?;
             agenda.extend(delayed.drain(..));
         }
         let Reverse((key, result)) = top;
@@ -91,7 +91,7 @@ pub(super) fn merge(
             continue;
         }
         // For the two pairs that the merge may make.
-        room::reserve_queue(&mut agenda, 2)?;
+        try_alloc::reserve_queue(&mut agenda, 2)?;
         let gone = next[at as usize];
         let after = next[gone as usize];
         symbols[at as usize] = result;

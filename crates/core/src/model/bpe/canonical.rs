@@ -8,7 +8,7 @@ use tokenmill_kernels::rows::{Narrow, Width};
 use tokenmill_kernels::short_table::key_at;
 use tokenmill_kernels::{MergeTable, NO_MERGE, cpu};
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use crate::description::{Merge, TokenList};
 use crate::error::Result;
@@ -171,11 +171,11 @@ impl Canonical {
 
     #[inline]
     fn put(&self, row: &[u32], out: Out<'_>) -> Result<()> {
-        room::reserve(out.ids, row.len())?;
+        try_alloc::reserve(out.ids, row.len())?;
         out.ids.extend(row.iter().map(|&symbol| self.ids[symbol as usize]));
         if let Some(ends) = out.ends {
             let mut end = 0;
-            room::reserve(ends, row.len())?;
+            try_alloc::reserve(ends, row.len())?;
             ends.extend(row.iter().map(|&symbol| {
                 end += self.lengths[symbol as usize];
                 end
@@ -199,7 +199,7 @@ pub(super) const NOT_BUILT: (u32, u32) = (NO_MERGE, NO_MERGE);
 /// The symbols of a pretoken before anything merges.
 pub(super) fn start<'a>(pretoken: &[u8], scratch: &'a mut Scratch) -> Result<&'a mut Scratch> {
     scratch.symbols.clear();
-    room::reserve(&mut scratch.symbols, pretoken.len())?;
+    try_alloc::reserve(&mut scratch.symbols, pretoken.len())?;
     scratch.symbols.extend(pretoken.iter().copied().map(u32::from));
     Ok(scratch)
 }

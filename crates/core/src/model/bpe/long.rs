@@ -5,7 +5,7 @@
 //! of them have the same symbol at the same place, the row goes over from one to the other. `docs/merging.md`
 //! has the proof.
 use tokenmill_kernels::rows::{Widest, Width, widest_row};
-use tokenmill_kernels::{cpu, end_of_repeat, room};
+use tokenmill_kernels::{cpu, end_of_repeat, try_alloc};
 
 use crate::error::Result;
 use crate::watch::Ticker;
@@ -95,7 +95,7 @@ impl Row<'_> {
             work += spent;
             // A window has no more symbols than bytes.
             let most = spent.min(self.text.len() - self.last_start());
-            room::reserve(&mut self.kept, most)?;
+            try_alloc::reserve(&mut self.kept, most)?;
             let goes_on =
                 if is_together { self.go_on_together(step) } else { self.go_on(size, scratch, ticker)? };
             if !goes_on {
@@ -282,7 +282,7 @@ impl Row<'_> {
         let ahead = self.text.len().min(self.end + REPEAT);
         let seen = end_of_repeat(&self.text[..ahead], self.end, length);
         let times = (seen - self.end).saturating_sub(size) / length;
-        room::reserve(&mut self.kept, times)?;
+        try_alloc::reserve(&mut self.kept, times)?;
         self.kept.extend(std::iter::repeat_n(symbol, times));
         let work = times + (seen - self.end) / COMPARED;
         self.end += times * length;

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use tokenmill_kernels::{MergeTable, NO_MERGE, PairTable};
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use crate::error::Result;
 use crate::ids::{TokenId, narrow};
@@ -101,9 +101,9 @@ pub(super) fn merge<const TIES: bool>(
             scratch.starts.extend(0..narrow(length));
         }
         merge_by_scan::<TIES>(pairs, scratch);
-        room::extend(ids, &scratch.symbols)?;
+        try_alloc::extend(ids, &scratch.symbols)?;
         if let Some(ends) = ends {
-            room::reserve(ends, scratch.starts.len())?;
+            try_alloc::reserve(ends, scratch.starts.len())?;
             ends_of(scratch.starts.iter().copied(), &scratch.bounds, ends);
         }
         return Ok(());
@@ -119,10 +119,10 @@ pub(super) fn collect(scratch: &Scratch, ids: &mut Vec<TokenId>, ends: Option<&m
         std::iter::successors(first, |&at| Some(scratch.next[at as usize]).filter(|&after| after != END));
     let before = ids.len();
     for at in places.clone() {
-        room::push(ids, scratch.symbols[at as usize])?;
+        try_alloc::push(ids, scratch.symbols[at as usize])?;
     }
     if let Some(ends) = ends {
-        room::reserve(ends, ids.len() - before)?;
+        try_alloc::reserve(ends, ids.len() - before)?;
         ends_of(places, &scratch.bounds, ends);
     }
     Ok(())
@@ -241,14 +241,14 @@ pub(super) fn merge_by_heap<P: Pairs>(
     next.clear();
     previous.clear();
     heap.clear();
-    room::reserve(pairs, symbols.len())?;
-    room::reserve(next, symbols.len())?;
-    room::reserve(previous, symbols.len())?;
+    try_alloc::reserve(pairs, symbols.len())?;
+    try_alloc::reserve(next, symbols.len())?;
+    try_alloc::reserve(previous, symbols.len())?;
     // Filled in slices, so that the watch is asked while the tables grow.
     let mut from = 0;
     while from < symbols.len() {
         let to = (from + 16_384).min(symbols.len());
-        room::reserve(heap, to - from)?;
+        try_alloc::reserve(heap, to - from)?;
         for i in from..to {
             let pair = match symbols.get(i + 1) {
                 Some(&right) => table.get_packed(symbols[i], right),
@@ -268,7 +268,7 @@ pub(super) fn merge_by_heap<P: Pairs>(
     while let Some(Reverse(top)) = queue.pop() {
         ticker.spend(8)?;
         // For the two pairs that a merge may make.
-        room::reserve_queue(&mut queue, 2)?;
+        try_alloc::reserve_queue(&mut queue, 2)?;
         let at = top as u32;
         let pair = pairs[at as usize];
         // Stale when the pair at this place is no longer the one that was queued. Symbols only

@@ -25,7 +25,7 @@ mod tests;
 use tokenmill_kernels::rows::Width;
 use tokenmill_kernels::{MadeOnce, PairTable};
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use crate::description::{Alphabet, Bpe as BpeDescription, Merges};
 use crate::error::{Defect, Error, Kind, Result};
@@ -405,10 +405,10 @@ impl Bpe {
         wants_ends: bool,
     ) -> Result<()> {
         let Scratch { symbols, bounds, .. } = scratch;
-        room::reserve(symbols, pretoken.len())?;
+        try_alloc::reserve(symbols, pretoken.len())?;
         symbols.extend(pretoken.iter().map(|&byte| table[usize::from(byte)]));
         if wants_ends {
-            room::reserve(bounds, pretoken.len())?;
+            try_alloc::reserve(bounds, pretoken.len())?;
             bounds.extend(1..=narrow(pretoken.len()));
         }
         if symbols.contains(&NO_ID) {

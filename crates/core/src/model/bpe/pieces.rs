@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 use tokenmill_kernels::PairTable;
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use crate::description::{Lengths, PieceKind};
 use crate::error::Result;
@@ -184,13 +184,13 @@ impl Pieces {
         bounds.clear();
         self.frozen.for_each_segment(text.as_bytes(), ticker, |segment, ticker| match segment {
             Segment::Literal(which, span) => {
-                room::push(symbols, self.frozen_symbols[which])?;
-                Ok(room::push(bounds, narrow(span.end))?)
+                try_alloc::push(symbols, self.frozen_symbols[which])?;
+                Ok(try_alloc::push(bounds, narrow(span.end))?)
             }
             Segment::Ordinary(span) => {
                 // No more characters than bytes.
-                room::reserve(symbols, span.len())?;
-                room::reserve(bounds, span.len())?;
+                try_alloc::reserve(symbols, span.len())?;
+                try_alloc::reserve(bounds, span.len())?;
                 for (i, char) in text[span.start..span.end].char_indices() {
                     symbols.push(self.chars.get(char).unwrap_or(STRANGER));
                     bounds.push(narrow(span.start + i + char.len_utf8()));
@@ -222,9 +222,9 @@ pub(super) struct Out<'a> {
 
 impl Out<'_> {
     pub(super) fn put(&mut self, id: TokenId, end: usize) -> Result<()> {
-        room::push(self.ids, id)?;
+        try_alloc::push(self.ids, id)?;
         match &mut self.ends {
-            Some(ends) => Ok(room::push(ends, narrow(end))?),
+            Some(ends) => Ok(try_alloc::push(ends, narrow(end))?),
             None => Ok(()),
         }
     }

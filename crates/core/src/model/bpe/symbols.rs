@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use crate::byte_alphabet::BYTE_TO_CHAR;
 use crate::description::{EndOfWord, EndOfWordForm};
@@ -122,8 +122,8 @@ impl<'a> Row<'a> {
 
     /// Makes room for so many more symbols.
     fn reserve(&mut self, count: usize) -> Result<()> {
-        room::reserve(self.symbols, count)?;
-        Ok(room::reserve(self.bounds, count)?)
+        try_alloc::reserve(self.symbols, count)?;
+        Ok(try_alloc::reserve(self.bounds, count)?)
     }
 
     /// Puts a symbol that stands for the next `width` bytes.

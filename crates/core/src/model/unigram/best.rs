@@ -6,7 +6,7 @@
 //! plain sums do, some 10 kB into a text, so it is done the same way here.
 use std::collections::VecDeque;
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use super::spell::{Of, Out};
 use super::{UNKNOWN, Unigram, rounded};
@@ -34,7 +34,7 @@ impl Scratch {
     pub(super) fn start(&mut self, text: &[u8], longest_edge: usize) -> Result<()> {
         // What an earlier text left there is never read: every place is set before it is.
         if self.last.len() <= text.len() {
-            room::resize(&mut self.last, text.len() + 1, UNKNOWN)?;
+            try_alloc::resize(&mut self.last, text.len() + 1, UNKNOWN)?;
         }
         self.sums.start(longest_edge.min(text.len()));
         Ok(())

@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use super::spell::{Of, Out};
 use super::{UNKNOWN, Unigram};
@@ -101,7 +101,7 @@ impl Unigram {
             let last = |_| edges.next().copied().unwrap_or(UNKNOWN);
             self.spell(pretoken, Of::All, last, vocabulary, Out { ids: &mut ids, ends: None }, ticker)?;
             ticker.spend(pretoken.len())?;
-            room::push(&mut results, (ids, found.score))?;
+            try_alloc::push(&mut results, (ids, found.score))?;
         }
         Ok(results)
     }
@@ -119,8 +119,8 @@ impl<'a> Lattice<'a> {
         let mut lattice = Self {
             edges: Vec::new(),
             scores,
-            until: room::filled(0, places)?,
-            best: room::filled(nothing, places)?,
+            until: try_alloc::filled(0, places)?,
+            best: try_alloc::filled(nothing, places)?,
             places: Vec::new(),
         };
         let mut before = 0;
@@ -130,7 +130,7 @@ impl<'a> Lattice<'a> {
             lattice.until[before + 1..end].fill(first);
             let mut best: Option<Found> = None;
             // No more edges end here than there are lengths of them.
-            room::reserve(&mut lattice.edges, model.automaton.longest_key() + 1)?;
+            try_alloc::reserve(&mut lattice.edges, model.automaton.longest_key() + 1)?;
             ending.for_each(|edge, start| {
                 let score = lattice.best[start].score + scores(edge);
                 if best.is_none_or(|best| score.total_cmp(&best.score) == Ordering::Greater) {
@@ -147,7 +147,7 @@ impl<'a> Lattice<'a> {
                 Err(_) => Err(Error::argument("the text is too long for its best paths to be listed")),
             }
         })?;
-        room::reserve(&mut lattice.places, places)?;
+        try_alloc::reserve(&mut lattice.places, places)?;
         lattice.places.resize_with(places, || None);
         Ok(lattice)
     }
@@ -188,7 +188,7 @@ impl<'a> Lattice<'a> {
             if (last.rank as usize) + 1 < self.known(start) || self.is_exhausted(start) {
                 break;
             }
-            room::push(&mut asked, start)?;
+            try_alloc::push(&mut asked, start)?;
         }
         ticker.spend(8 * asked.len())?;
         // And back: the path that was missing is there now, or there is none.
@@ -229,7 +229,7 @@ impl<'a> Lattice<'a> {
     fn trace(&self, mut place: usize, mut found: Found, path: &mut Vec<u32>) -> Result<()> {
         while place > 0 {
             let (edge, start) = self.edges[found.edge as usize];
-            room::push(path, edge)?;
+            try_alloc::push(path, edge)?;
             place = start as usize;
             found = self.get(place, found.rank as usize).unwrap_or(self.best[place]);
         }

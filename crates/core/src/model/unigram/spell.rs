@@ -1,5 +1,5 @@
 //! From a path to ids: unknown characters become one unknown token, or bytes.
-use tokenmill_kernels::{OutOfMemory, room};
+use tokenmill_kernels::{OutOfMemory, try_alloc};
 
 use super::{UNKNOWN, Unigram};
 use crate::error;
@@ -17,9 +17,9 @@ pub(super) struct Out<'a> {
 impl Out<'_> {
     #[inline]
     fn push(&mut self, id: TokenId, end: u32) -> Result<(), OutOfMemory> {
-        room::push(self.ids, id)?;
+        try_alloc::push(self.ids, id)?;
         match &mut self.ends {
-            Some(ends) => room::push(ends, end),
+            Some(ends) => try_alloc::push(ends, end),
             None => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! Every pair at hand holds the left part, the right part or the result, so it is told by its
 //! other symbol, the neighbour: a table by neighbour takes the place of a search per occurrence.
-use tokenmill_kernels::room;
+use tokenmill_kernels::try_alloc;
 
 use super::Learner;
 use crate::error::Result;
@@ -50,7 +50,7 @@ impl Learner {
     pub(super) fn bear(&mut self, number: u32, weight: u64, position: u32) -> Result<()> {
         if number != IGNORED {
             self.newborn[number as usize].count += weight;
-            room::push(&mut self.births[number as usize], position)?;
+            try_alloc::push(&mut self.births[number as usize], position)?;
         }
         Ok(())
     }
@@ -147,7 +147,7 @@ impl Learner {
             let positions = if self.births[i].len() > KEEP {
                 std::mem::take(&mut self.births[i]).into_boxed_slice()
             } else {
-                let copy = room::copy(&self.births[i])?;
+                let copy = try_alloc::copy(&self.births[i])?;
                 self.births[i].clear();
                 copy.into_boxed_slice()
             };
