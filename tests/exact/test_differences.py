@@ -6,6 +6,7 @@ Compared with tokenizers 0.23.3 and tiktoken 0.14.0.
 from __future__ import annotations
 
 import ast
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -327,3 +328,33 @@ def test_a_megabyte_of_spaces_encodes_here_and_panics_in_tiktoken(native: Any, d
     with pytest.raises(BaseException, match="StackOverflow") as raised:
         tiktoken_encoding("o200k_base", data).encode_ordinary(text)
     assert type(raised.value).__name__ == "PanicException"
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"normalizer": ["x"]},
+        {
+            "post_processor": {
+                "type": "RobertaProcessing",
+                "sep": ["a", 1],
+                "cls": ["u", 0],
+                "trim_offsets": "x",
+                "add_prefix_space": True,
+            }
+        },
+    ],
+    ids=["Prepend", "BertProcessing"],
+)
+def test_a_step_of_wrong_types_is_refused_here_and_another_step_in_the_peer(
+    native: Any, tmp_path: Path, step: dict[str, Any]
+) -> None:
+    """The peer takes the first kind of step that the fields are right for."""
+    from tokenizers import Tokenizer
+
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(file_of(["u", "a", "x"], **step)), encoding="utf-8")
+    peer = Tokenizer.from_file(str(path))
+    assert str(peer.normalizer or peer.post_processor).startswith(("Prepend", "BertProcessing"))
+    with pytest.raises(native.FormatError, match="expected"):
+        native.load(path)

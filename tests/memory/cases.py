@@ -253,6 +253,27 @@ case(
     given(lambda i: (i.characters, i.letters), lambda _, given: given[0].encode(given[1])),
     is_slow=True,
 )
+case(
+    "Tokenizer.encode: a hook that normalizes",
+    given(
+        lambda i: (i.tok.with_normalizer(lambda text: text.upper()), i.letters),
+        lambda _, given: given[0].encode(given[1]),
+    ),
+)
+case(
+    "Tokenizer.encode: a hook that gives spans",
+    given(
+        lambda i: (i.tok.with_splitter(lambda text: [(at, at + 1) for at in range(len(text))]), i.letters),
+        lambda _, given: given[0].encode(given[1]),
+    ),
+)
+case(
+    "Tokenizer.encode: a hook that gives pieces",
+    given(
+        lambda i: (i.tok.with_splitter(str.split), i.short_words),
+        lambda _, given: given[0].encode(given[1]),
+    ),
+)
 case("Tokenizer.encode_to_numpy", given(lambda i: i.spaces, lambda i, text: i.tok.encode_to_numpy(text)))
 for dtype in ("uint16", "int32", "int64", "uint64"):
     case(

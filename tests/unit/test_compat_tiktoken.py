@@ -136,6 +136,24 @@ def test_written_ranks_are_read_again_in_their_order(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["ranks"]
 
 
+def test_ranks_are_written_through_links_and_into_pipes(tmp_path: Path) -> None:
+    from tokenmill.compat.tiktoken import load
+
+    (tmp_path / "link").symlink_to("ranks")
+    load.dump_tiktoken_bpe(RANKS, str(tmp_path / "link"))
+    assert (tmp_path / "link").is_symlink()
+    assert load.load_tiktoken_bpe(str(tmp_path / "ranks")) == RANKS
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    load.dump_tiktoken_bpe(RANKS, str(pipe))
+    reader.join()
+    assert pipe.is_fifo()
+    assert read == [(tmp_path / "ranks").read_bytes()]
+
+
 def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
     from tokenmill.compat.tiktoken import load
 

@@ -15,10 +15,12 @@ use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple, PyWeakrefReferen
 use tokenmill_core::description::{Description, HookName};
 use tokenmill_core::error::{Error, Kind, Result};
 use tokenmill_core::hooks::{Cuts, Hooks, Normalized, fault};
+use tokenmill_core::try_alloc;
 use tokenmill_kernels::MadeOnce;
 
-use crate::buffer::{Surrogates, Utf8, utf8};
+use crate::buffer::{self, Surrogates, Utf8, utf8};
 use crate::convert::{string, wrong_type};
+use crate::output::gather;
 
 /// A function that the tokenizers hold which use it.
 #[pyclass(frozen, weakref, module = "tokenmill._core")]
@@ -221,6 +223,7 @@ impl Caller {
         Python::attach(|py| {
             let hook = self.hook.bind(py).upgrade_as::<Hook>().map_err(|error| raised(py, error))?;
             let hook = hook.ok_or_else(|| Error::internal("a hook is gone before its tokenizer"))?;
+            let text = buffer::string(py, text).map_err(|error| raised(py, error))?;
             let result = hook.get().function.bind(py).call1((text,));
             read(self, &result.map_err(|error| raised(py, error))?)
         })
@@ -238,7 +241,7 @@ impl Caller {
 
     fn text(&self, text: &Bound<'_, PyString>, what: &str) -> Result<String> {
         match utf8(text, Surrogates::Refuse).map_err(|error| raised(text.py(), error))? {
-            Utf8::Borrowed(text) => Ok(text.to_owned()),
+            Utf8::Borrowed(text) => Ok(try_alloc::copy_text(text)?),
             Utf8::Copied { text, .. } => Ok(text),
             Utf8::Refused(at) => {
                 let reason =
@@ -251,7 +254,7 @@ impl Caller {
     fn items<'py>(&self, result: &Bound<'py, PyAny>, expected: &str) -> Result<Vec<Bound<'py, PyAny>>> {
         let py = result.py();
         match result.try_iter() {
-            Ok(items) => items.collect::<PyResult<_>>().map_err(|error| raised(py, error)),
+            Ok(items) => gather(items).map_err(|error| raised(py, error)),
             Err(error) if error.is_instance_of::<PyTypeError>(py) => {
                 Err(self.wrong("what it gives", expected, result))
             }
@@ -300,11 +303,12 @@ impl Caller {
             let Ok(text) = text.cast::<PyString>() else {
                 return Err(self.wrong(&format!("the text of {what}"), "str", &text));
             };
-            pieces.push((
+            let piece = (
                 self.text(text, &format!("the text of {what}"))?,
                 self.character(&start, &format!("the start of {what}"))?,
                 self.character(&end, &format!("the end of {what}"))?,
-            ));
+            );
+            try_alloc::push(&mut pieces, piece)?;
         }
         Ok(Normalized::Pieces(pieces))
     }
@@ -320,9 +324,9 @@ impl Caller {
                 Ok(text) => self.text(text, &format!("piece {i}")),
                 Err(_) => Err(self.wrong(&format!("piece {i}"), "str like the first", item)),
             };
-            return Ok(Cuts::Pieces(items.iter().enumerate().map(piece).collect::<Result<_>>()?));
+            return Ok(Cuts::Pieces(try_alloc::collect(items.iter().enumerate().map(piece))?));
         }
-        let mut spans = Vec::with_capacity(items.len());
+        let mut spans = try_alloc::vec(items.len())?;
         for (i, item) in items.iter().enumerate() {
             let what = format!("span {i}");
             let [start, end] = self.parts(item, &what, "a tuple (start, end)")?;

@@ -1,7 +1,7 @@
 //! Ids and text for Python: lists, arrays, strings.
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyModuleNotFoundError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 use tokenmill_core::engine::DecodedRows;
@@ -152,7 +152,8 @@ impl Dtype {
 fn import_numpy(py: Python<'_>) -> PyResult<()> {
     match late::NUMPY.get(py) {
         Ok(_) => Ok(()),
-        Err(error) if error.is_instance_of::<PyImportError>(py) => {
+        // One that is there and cannot be loaded (for want of memory, it may be) says so itself.
+        Err(error) if error.is_instance_of::<PyModuleNotFoundError>(py) => {
             Err(PyTypeError::new_err("arrays need numpy: pip install numpy"))
         }
         // It may be Ctrl-C, which is heard at the first line of Python that runs.

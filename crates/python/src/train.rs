@@ -2,7 +2,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyList, PyString};
 use tokenmill_core::compile::compile;
 use tokenmill_core::description::{Description, EndOfWord, EndOfWordForm, Merges, Normalizer, UnicodeTables};
 use tokenmill_core::error::{Error, Result};
@@ -13,7 +13,7 @@ use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 use tokenmill_io::corpus::{Documents, Errors, read_files};
 
-use crate::buffer::{Surrogates, Utf8, utf8};
+use crate::buffer::{Surrogates, Utf8, objects, utf8};
 use crate::convert::{self, Given};
 use crate::errors::{out_of_memory, raise};
 use crate::output::gather;
@@ -71,13 +71,13 @@ impl TrainingReport {
     /// Each merge as (left, right, count when it was chosen), in order.
     #[getter]
     fn merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let merge = |((left, right), &count): (&(Vec<u8>, Vec<u8>), &u64)| {
+            let count = objects::int(py, count as usize)?;
+            let (left, right) = (objects::bytes(py, left)?.into_any(), objects::bytes(py, right)?.into_any());
+            Ok(objects::tuple(py, [left, right, count])?.into_any())
+        };
         let merges = self.merges.iter().zip(&self.report.merge_counts);
-        PyList::new(
-            py,
-            merges
-                .map(|((left, right), &count)| (PyBytes::new(py, left), PyBytes::new(py, right), count))
-                .collect::<Vec<_>>(),
-        )
+        objects::list(py, merges.len(), merges.map(merge))
     }
 
     /// Why there are fewer merges than asked for (`"no-pair-left"`, `"min-frequency"`,

@@ -159,8 +159,15 @@ def write_output(out: str | None, content: bytes | Iterable[bytes]) -> None:
         return
     if not out:
         raise UsageError("--out is empty", hint="--out FILE, or leave it out for standard output")
+    from .._files import write_file
+
     with naming(out):
-        _write_file(out, pieces)
+        try:
+            write_file(out, pieces)
+        except IsADirectoryError as error:
+            if error.filename != out:
+                raise
+            raise UsageError(f"{out}: is a folder", hint=f"--out {Path(out, 'NAME')}") from error
 
 
 def write_summary(saved: str, content: bytes) -> None:
@@ -172,50 +179,3 @@ def write_summary(saved: str, content: bytes) -> None:
     except OSError:
         say(f"the tokenizer is saved: {saved}")
         raise
-
-
-def _write_file(out: str, pieces: Iterable[bytes]) -> None:
-    try:
-        kind = stat.S_IFMT(Path(out).stat().st_mode)
-    except FileNotFoundError:  # a new file, or what a link names
-        kind = stat.S_IFREG
-    if kind == stat.S_IFDIR:
-        raise UsageError(f"{out}: is a folder", hint=f"--out {Path(out, 'NAME')}")
-    if kind != stat.S_IFREG:  # a pipe or a device
-        with Path(out).open("wb") as file:
-            file.writelines(pieces)
-        return
-    target = Path(os.path.realpath(out))  # Path.resolve raises what is no OSError for a loop of links
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(Path(out).parent))
-    _replace(target, pieces)
-
-
-def _replace(target: Path, pieces: Iterable[bytes]) -> None:
-    import tempfile
-
-    try:
-        # Not the target's name and more, which may be too long.
-        handle, name = tempfile.mkstemp(prefix=".tokenmill-", dir=target.parent)
-    except OSError as error:  # it names the temporary file
-        raise OSError(error.errno, error.strerror, str(target)) from error
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(pieces)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(_mode(target))
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _mode(target: Path) -> int:
-    """The rights of the file that is replaced, else those that a new file would get."""
-    if target.exists():
-        return stat.S_IMODE(target.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -12,6 +12,7 @@
 use std::collections::HashSet;
 
 use foldhash::fast::FixedState;
+use tokenmill_kernels::{OutOfMemory, try_alloc};
 use unicode_normalization::char::decompose_compatible;
 
 use crate::error::Result;
@@ -24,12 +25,13 @@ const DIFFERENCES: usize = 96;
 /// For each character of `new` the bytes of `old` that it stands for.
 ///
 /// # Errors
-/// Those of the watch. Cost: linear; a hundred steps a character where nothing is known again.
+/// Those of the watch, and memory that cannot be had. Cost: linear; a hundred steps a character where nothing is known again.
 pub(super) fn align(old: &str, new: &str, ticker: &mut Ticker<'_>) -> Result<Vec<Span>> {
     ticker.spend(old.len() + new.len())?;
-    let starts: Vec<usize> = old.char_indices().map(|(at, _)| at).chain([old.len()]).collect();
-    let old_chars: Vec<char> = old.chars().collect();
-    let new_chars: Vec<char> = new.chars().collect();
+    let old_chars = characters(old)?;
+    let new_chars = characters(new)?;
+    let mut starts = try_alloc::vec(old_chars.len() + 1)?;
+    starts.extend(old.char_indices().map(|(at, _)| at).chain([old.len()]));
     // What is the same at both ends is the same place.
     let shorter = old_chars.len().min(new_chars.len());
     let alike = |(a, b): &(&char, &char)| a == b;
@@ -38,12 +40,12 @@ pub(super) fn align(old: &str, new: &str, ticker: &mut Ticker<'_>) -> Result<Vec
         old_chars.iter().rev().zip(new_chars.iter().rev()).take(shorter - head).take_while(alike).count();
     let (old_end, new_end) = (old_chars.len() - tail, new_chars.len() - tail);
 
-    let mut sources: Vec<Option<(usize, usize)>> = Vec::with_capacity(new_chars.len());
+    let mut sources: Vec<Option<(usize, usize)>> = try_alloc::vec(new_chars.len())?;
     sources.extend((0..head).map(|i| Some((i, i))));
     sources.resize(new_end, None);
     sources.extend((old_end..old_chars.len()).map(|i| Some((i, i))));
-    let mut a = Folded::new(&old_chars[head..old_end], head);
-    let mut b = Folded::new(&new_chars[head..new_end], head);
+    let mut a = Folded::new(&old_chars[head..old_end], head)?;
+    let mut b = Folded::new(&new_chars[head..new_end], head)?;
     // What only one of them has is never the same: a text in another script is compared by its
     // spaces and digits alone.
     let (in_a, in_b) = (a.set(), b.set());
@@ -54,8 +56,17 @@ pub(super) fn align(old: &str, new: &str, ticker: &mut Ticker<'_>) -> Result<Vec
         let source = &mut sources[b.owners[in_b]];
         *source = Some(source.map_or((from, from), |(first, _)| (first, from)));
     })?;
-    let spans = filled(&sources, old_chars.len()).into_iter();
-    Ok(spans.map(|(start, end)| Span::new(starts[start], starts[end])).collect())
+    let characters = filled(&sources, old_chars.len())?;
+    let mut spans = try_alloc::vec(characters.len())?;
+    spans.extend(characters.into_iter().map(|(start, end)| Span::new(starts[start], starts[end])));
+    Ok(spans)
+}
+
+/// The characters of a text.
+fn characters(text: &str) -> std::result::Result<Vec<char>, OutOfMemory> {
+    let mut characters = try_alloc::vec(text.chars().count())?;
+    characters.extend(text.chars());
+    Ok(characters)
 }
 
 /// Characters in folded form, and which of the text's each belongs to.
@@ -67,19 +78,24 @@ struct Folded {
 
 impl Folded {
     /// Those of `chars`, of which the first is number `first`.
-    fn new(chars: &[char], first: usize) -> Self {
+    fn new(chars: &[char], first: usize) -> std::result::Result<Self, OutOfMemory> {
         let mut folded = Self::default();
         for (owner, &c) in (first..).zip(chars) {
             if c.is_ascii() {
-                folded.chars.push(c.to_ascii_lowercase());
+                try_alloc::push(&mut folded.chars, c.to_ascii_lowercase())?;
             } else {
                 // By way of upper case, so that `ß` is `ss` and both small sigmas are one.
-                let upper = |part: char| part.to_uppercase().flat_map(char::to_lowercase);
-                decompose_compatible(c, |part| folded.chars.extend(upper(part)));
+                let mut upper = |part: char| {
+                    let mut lower = part.to_uppercase().flat_map(char::to_lowercase);
+                    lower.try_for_each(|part| try_alloc::push(&mut folded.chars, part))
+                };
+                let mut pushed = Ok(());
+                decompose_compatible(c, |part| pushed = pushed.and_then(|()| upper(part)));
+                pushed?;
             }
-            folded.owners.resize(folded.chars.len(), owner);
+            try_alloc::resize(&mut folded.owners, folded.chars.len(), owner)?;
         }
-        folded
+        Ok(folded)
     }
 
     /// The characters that occur.
@@ -89,8 +105,15 @@ impl Folded {
 
     /// Drops characters that are not among these.
     fn keep(&mut self, set: &HashSet<char, FixedState>) {
-        let all = self.chars.iter().copied().zip(self.owners.iter().copied());
-        (self.chars, self.owners) = all.filter(|(c, _)| set.contains(c)).unzip();
+        let mut kept = 0;
+        for at in 0..self.chars.len() {
+            if set.contains(&self.chars[at]) {
+                (self.chars[kept], self.owners[kept]) = (self.chars[at], self.owners[at]);
+                kept += 1;
+            }
+        }
+        self.chars.truncate(kept);
+        self.owners.truncate(kept);
     }
 }
 
@@ -196,8 +219,11 @@ impl Round {
 
 /// Half-open intervals of characters for all of them: `sources` has the first and last character
 /// that each is known to come from, if it is; the old text has `count`.
-fn filled(sources: &[Option<(usize, usize)>], count: usize) -> Vec<(usize, usize)> {
-    let mut spans = Vec::with_capacity(sources.len());
+fn filled(
+    sources: &[Option<(usize, usize)>],
+    count: usize,
+) -> std::result::Result<Vec<(usize, usize)>, OutOfMemory> {
+    let mut spans = try_alloc::vec(sources.len())?;
     let mut at = 0;
     // One past the last character that something before is known to come from.
     let mut done = 0;
@@ -219,5 +245,5 @@ fn filled(sources: &[Option<(usize, usize)>], count: usize) -> Vec<(usize, usize
         }
         at += unknown;
     }
-    spans
+    Ok(spans)
 }

@@ -1,4 +1,6 @@
 //! A function of the caller's own says where a text is cut.
+use tokenmill_kernels::try_alloc;
+
 use crate::aligned::Piece;
 use crate::error::Result;
 use crate::hooks::{Cuts, Places, SplitHook};
@@ -31,7 +33,7 @@ fn of_characters(hook: &SplitHook, piece: Piece<'_>, spans: &[(usize, usize)]) -
     let mut places = Places::new(piece.text);
     let mut before = 0;
     let mut at = 0;
-    let mut found = Vec::with_capacity(spans.len());
+    let mut found = try_alloc::vec(spans.len())?;
     for (i, &(start, end)) in spans.iter().enumerate() {
         let wrong = |what: String| {
             let reason = format!("span {i}, ({start}, {end}), {what}; give (start, end) in ascending order");
@@ -53,7 +55,7 @@ fn of_characters(hook: &SplitHook, piece: Piece<'_>, spans: &[(usize, usize)]) -
 
 fn of_pieces(hook: &SplitHook, piece: Piece<'_>, pieces: &[String]) -> Result<Vec<Span>> {
     let mut at = 0;
-    let mut found = Vec::with_capacity(pieces.len());
+    let mut found = try_alloc::vec(pieces.len())?;
     for (i, part) in pieces.iter().enumerate() {
         let Some(start) = piece.text[at..].find(part.as_str()) else {
             let reason = format!(

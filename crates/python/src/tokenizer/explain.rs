@@ -79,7 +79,11 @@ impl<'py> Rendering<'_, 'py> {
             }
             Segment::Ordinary(Ordinary { normalized, pretokens, .. }) => {
                 let py = self.py;
-                let normalized = PyList::new(py, normalized)?;
+                let pair = |(step, text): &(String, String)| {
+                    let pair = [string(py, step)?.into_any(), string(py, text)?.into_any()];
+                    objects::tuple(py, pair)
+                };
+                let normalized = output::list(py, normalized.iter().map(pair))?;
                 let pretokens = pretokens.iter().map(|pretoken| self.pretoken(pretoken));
                 let pretokens = output::list(py, pretokens)?;
                 ("text", text, offsets, bytes, normalized, pretokens).into_pyobject(py)

@@ -8,9 +8,11 @@ use tokenmill_core::pattern::known;
 use tokenmill_io::fingerprint::Digests;
 
 use super::Tokenizer;
+use crate::buffer::{self, objects};
 use crate::convert;
 use crate::errors::raise;
 use crate::load_report::LoadReport;
+use crate::output::Item;
 use crate::train::TrainingReport;
 
 impl Tokenizer {
@@ -39,7 +41,7 @@ impl Tokenizer {
         let py = id.py();
         let id = convert::token_id(id, || "id".to_owned())?;
         match self.engine.vocabulary().decoded(id) {
-            Some(bytes) => Ok(PyBytes::new(py, bytes)),
+            Some(bytes) => objects::bytes(py, bytes),
             None => Err(raise(py, Error::vocabulary(Some(id.into()), "does not exist in this vocabulary"))),
         }
     }
@@ -51,11 +53,11 @@ impl Tokenizer {
         let vocab = PyDict::new(py);
         let vocabulary = self.engine.vocabulary();
         for (id, token) in vocabulary.entries() {
-            vocab.set_item(token, id)?;
+            vocab.set_item(buffer::string(py, &token)?, id.object(py)?)?;
         }
         // Where an ordinary token is written like an added one, that is meant.
         for token in vocabulary.added() {
-            vocab.set_item(&token.content, token.id)?;
+            vocab.set_item(buffer::string(py, &token.content)?, token.id.object(py)?)?;
         }
         Ok(vocab)
     }
@@ -68,7 +70,8 @@ impl Tokenizer {
         let list = PyList::empty(py);
         for parts in model.parts_of(&merges, self.engine.vocabulary().added()) {
             let (left, right) = parts.map_err(|error| raise(py, error))?;
-            list.append((PyBytes::new(py, left), PyBytes::new(py, right)))?;
+            let parts = [objects::bytes(py, left)?.into_any(), objects::bytes(py, right)?.into_any()];
+            list.append(objects::tuple(py, parts)?)?;
         }
         Ok(list)
     }

@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..._files import write_file
 from ...errors import FormatError, MissingExtraError
 from ...hub import download
 from ...hub.download import File
@@ -217,21 +218,12 @@ def data_gym_to_mergeable_bpe_ranks(
 
 
 def dump_tiktoken_bpe(bpe_ranks: dict[bytes, int], tiktoken_bpe_file: str) -> None:
-    """Write ranks to a local file, in their order. It appears whole or not at all."""
+    """Write ranks to a local file, in their order: it appears whole or not at all. A pipe is written to."""
     lines = [
         base64.b64encode(token) + b" %d\n" % rank
         for token, rank in sorted(bpe_ranks.items(), key=lambda entry: entry[1])
     ]
-    target = Path(tiktoken_bpe_file)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(lines)
-        Path(name).chmod(0o644)
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_file(tiktoken_bpe_file, lines)
 
 
 def _format_error(path: str, field: str, kind: str, reason: str) -> FormatError:

@@ -1,0 +1,61 @@
+"""A file written from here: it appears whole or not at all. Tokenizers are saved by the core."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+__all__ = ["write_file"]
+
+
+def write_file(out: str, pieces: Iterable[bytes]) -> None:
+    """Write ``pieces`` to ``out``: a file is replaced at once, through links, and keeps its rights.
+
+    A pipe or a device is written to and stays what it is. Raises ``OSError``.
+    """
+    try:
+        kind = stat.S_IFMT(Path(out).stat().st_mode)
+    except FileNotFoundError:  # a new file, or what a link names
+        kind = stat.S_IFREG
+    if kind == stat.S_IFDIR:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), out)
+    if kind != stat.S_IFREG:  # a pipe or a device
+        with Path(out).open("wb") as file:
+            file.writelines(pieces)
+        return
+    target = Path(os.path.realpath(out))  # Path.resolve raises what is no OSError for a loop of links
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(Path(out).parent))
+    _replace(target, pieces)
+
+
+def _replace(target: Path, pieces: Iterable[bytes]) -> None:
+    try:
+        # Not the target's name and more, which may be too long.
+        handle, name = tempfile.mkstemp(prefix=".tokenmill-", dir=target.parent)
+    except OSError as error:  # it names the temporary file
+        raise OSError(error.errno, error.strerror, str(target)) from error
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(pieces)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(_mode(target))
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _mode(target: Path) -> int:
+    """The rights of the file that is replaced, else those that a new file would get."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
