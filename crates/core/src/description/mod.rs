@@ -13,6 +13,7 @@ mod model;
 mod normalizer;
 mod post_processor;
 mod pre_tokenizer;
+mod special_tokens;
 mod tokens;
 mod validate;
 

@@ -8,6 +8,7 @@ use crate::ids::{TokenId, row_for};
 use crate::parallel;
 use crate::watch::{Ticker, Watch};
 
+use super::added::Recognizer;
 use super::encode::{self, Counter, Special};
 use super::source::Source;
 use super::{DecodeOptions, Engine};
@@ -29,6 +30,7 @@ impl Engine {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<(Vec<TokenId>, Vec<i64>)> {
+        let recognizer = &self.recognizer(special)?;
         let (units, bytes) = units(texts)?;
         let threads = parallel::threads_for(bytes, threads);
         let encode = |rows: &mut Rows, unit: Range<usize>, watch: &dyn Watch| -> Result<()> {
@@ -37,7 +39,7 @@ impl Engine {
             let mut room = String::new();
             for row in unit {
                 let start = rows.ids.len();
-                if self.encode_row(texts, row, special, &mut room, watch, &mut rows.ids)? {
+                if self.encode_row(texts, row, recognizer, &mut room, watch, &mut rows.ids)? {
                     self.surround(&mut rows.ids, start, adds_special)?;
                 }
                 rows.offsets.push(rows.ids.len() as i64);
@@ -72,7 +74,7 @@ impl Engine {
         &self,
         texts: &[Option<Source<'_>>],
         row: usize,
-        special: &Special,
+        recognizer: &Recognizer<'_>,
         room: &mut String,
         watch: &dyn Watch,
         sink: &mut S,
@@ -80,7 +82,7 @@ impl Engine {
         let Some(text) = texts[row] else { return Ok(false) };
         let ahead = text.bring_meanwhile(texts.get(row + 1).copied().flatten());
         let text = text.read(room, watch);
-        let encoded = text.and_then(|text| self.encode_with(text, special, ahead, watch, sink));
+        let encoded = text.and_then(|text| self.encode_with(text, recognizer, ahead, watch, sink));
         encoded.map(|()| true).map_err(|error| in_row(error, row))
     }
 
@@ -96,6 +98,7 @@ impl Engine {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<i64>> {
+        let recognizer = &self.recognizer(special)?;
         let (units, bytes) = units(texts)?;
         let threads = parallel::threads_for(bytes, threads);
         let parts = parallel::run(units.len(), threads, watch, |unit, watch| {
@@ -103,7 +106,7 @@ impl Engine {
             let mut room = String::new();
             let rows = units[unit].clone().map(|row| {
                 let mut counter = Counter::default();
-                let is_there = self.encode_row(texts, row, special, &mut room, watch, &mut counter)?;
+                let is_there = self.encode_row(texts, row, recognizer, &mut room, watch, &mut counter)?;
                 Ok(if is_there { self.surrounded_count(counter.0, adds_special) as i64 } else { 0 })
             });
             try_alloc::collect(rows)

@@ -104,6 +104,7 @@ impl Engine {
         sink: &mut S,
     ) -> Result<()> {
         let splitter = self.splitter_of_blocks()?;
+        let recognizer = self.recognizer(&Special::Text)?;
         let mut text = try_alloc::string(4 * size)?;
         let mut enough = size;
         let (mut at, mut ahead) = (range.start, Ahead::default());
@@ -111,7 +112,7 @@ impl Engine {
             let (before, length) = (ahead, text.len());
             while text.len() < enough {
                 if at >= range.end {
-                    return self.encode_into(Text::Str(&text), &Special::Text, watch, sink);
+                    return self.encode_into(Text::Str(&text), &recognizer, watch, sink);
                 }
                 at = units.append(at..range.end.min(at + PART.min(size)), &mut text)?;
                 ahead = units.ahead(at);
@@ -122,7 +123,7 @@ impl Engine {
                     // The next block is brought near while this one is encoded.
                     let bytes = before.bytes_before(ahead);
                     let next = ahead.first(bytes, text.len() - length);
-                    self.encode_with(Text::Str(&text[..cut]), &Special::Text, next, watch, sink)?;
+                    self.encode_with(Text::Str(&text[..cut]), &recognizer, next, watch, sink)?;
                     text.drain(..cut);
                     enough = size;
                 }

@@ -52,7 +52,7 @@ impl Engine {
         }
         let mut sink =
             Sampled { model, description: self.bpe()?, probability, random: Random::new(how.seed), ids };
-        self.encode_into(text, special, watch, &mut sink)?;
+        self.encode_into(text, &self.recognizer(special)?, watch, &mut sink)?;
         Ok(sink.ids)
     }
 }

@@ -2,7 +2,7 @@
 use tokenmill_kernels::{Ahead, InOrder, OutOfMemory, pages, try_alloc};
 
 use crate::aligned::{Origins, Piece, Rewritten};
-use crate::error::{Error, Kind, Place, Result};
+use crate::error::{Error, Place, Result};
 use crate::ids::TokenId;
 use crate::model::Scratch;
 use crate::parallel;
@@ -12,7 +12,7 @@ use crate::span::Span;
 use crate::special::Segment;
 use crate::watch::{Ticker, Watch};
 
-use super::added::Recognised;
+use super::added::Recognizer;
 use super::worker::Worker;
 use super::{Engine, Parts};
 
@@ -176,7 +176,7 @@ impl Sink for Counter {
 
 /// What a call holds while it runs.
 pub(super) struct Run<'a, 'w> {
-    pub(super) recognised: &'a Recognised<'a>,
+    pub(super) recognizer: &'a Recognizer<'a>,
     pub(super) worker: &'a mut Worker,
     pub(super) ticker: &'a mut Ticker<'w>,
 }
@@ -204,6 +204,7 @@ impl Engine {
         watch: &dyn Watch,
         ids: &mut Vec<TokenId>,
     ) -> Result<()> {
+        let recognizer = self.recognizer(special)?;
         let text = text.known();
         let threads = parallel::threads_for(text.as_bytes().len(), threads);
         if threads > 1
@@ -212,11 +213,11 @@ impl Engine {
         {
             let rows = InOrder::behind(std::mem::take(ids));
             let (row, put) = (|| rows.empty(), |unit, row| rows.put(unit, row));
-            let done = self.encode_on_threads(text, special, threads, watch, row, put);
+            let done = self.encode_on_threads(text, &recognizer, threads, watch, row, put);
             *ids = rows.finish()?;
             return done.map(drop);
         }
-        self.encode_into(text, special, watch, ids)
+        self.encode_into(text, &recognizer, watch, ids)
     }
 
     /// How many ids [`Self::encode`] gives; none are stored.
@@ -230,6 +231,7 @@ impl Engine {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<usize> {
+        let recognizer = self.recognizer(special)?;
         let text = text.known();
         let threads = parallel::threads_for(text.as_bytes().len(), threads);
         if threads > 1
@@ -237,41 +239,49 @@ impl Engine {
             && let Text::Str(text) = text
         {
             let count = |_, counter: Counter| counter.0;
-            let counts = self.encode_on_threads(text, special, threads, watch, Counter::default, count)?;
+            let counts =
+                self.encode_on_threads(text, &recognizer, threads, watch, Counter::default, count)?;
             return Ok(counts.iter().sum());
         }
         let mut counter = Counter::default();
-        self.encode_into(text, special, watch, &mut counter)?;
+        self.encode_into(text, &recognizer, watch, &mut counter)?;
         Ok(counter.0)
+    }
+
+    /// What finds the added tokens under a policy, for all texts of a call.
+    ///
+    /// # Errors
+    /// A special-token error for a literal in [`Special::Only`] that is no special token.
+    pub fn recognizer(&self, special: &Special) -> Result<Recognizer<'_>> {
+        Recognizer::new(&self.parts, special)
     }
 
     /// Encodes into any sink, on this thread.
     pub(super) fn encode_into<S: Sink>(
         &self,
         text: Text<'_>,
-        special: &Special,
+        recognizer: &Recognizer<'_>,
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<()> {
-        self.encode_with(text, special, Ahead::default(), watch, sink)
+        self.encode_with(text, recognizer, Ahead::default(), watch, sink)
     }
 
     /// The same; what is ahead is brought near meanwhile, as each byte of the text is worked on.
     pub(super) fn encode_with<S: Sink>(
         &self,
         text: Text<'_>,
-        special: &Special,
+        recognizer: &Recognizer<'_>,
         ahead: Ahead,
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<()> {
-        self.refuse_special(text.as_bytes(), special, watch)?;
-        let recognised = Recognised::new(&self.parts, special)?;
+        recognizer.check(text.as_bytes(), watch)?;
         let mut ticker = Ticker::new(watch);
         self.workers.with(|worker| {
             worker.scratch.wants_ends = S::WANTS_ENDS;
             worker.chunk.expect(ahead);
-            let mut run = Run { recognised: &recognised, worker, ticker: &mut ticker };
+            let mut run = Run { recognizer, worker, ticker: &mut ticker };
             let done = match text.known() {
                 Text::Str(text) => self.encode_text(text, 0, &mut run, sink),
                 Text::Bytes(bytes) => self.encode_bytes(bytes, &mut run, sink),
@@ -288,15 +298,15 @@ impl Engine {
         run: &mut Run<'_, '_>,
         sink: &mut S,
     ) -> Result<()> {
-        let Run { recognised, worker, ticker } = run;
-        recognised.for_each_segment(&recognised.first, text, ticker, |segment, ticker| match segment {
+        let Run { recognizer, worker, ticker } = run;
+        recognizer.for_each_segment(&recognizer.first, text, ticker, |segment, ticker| match segment {
             Segment::Literal(id, span) => {
                 Ok(sink.added(Piece::original(&text[span.start..span.end], base + span.start), id)?)
             }
             Segment::Ordinary(span) => {
                 let piece = Piece::original(&text[span.start..span.end], base + span.start);
                 sink.begin(piece)?;
-                self.encode_segment(piece, &mut Run { recognised, worker, ticker }, sink)?;
+                self.encode_segment(piece, &mut Run { recognizer, worker, ticker }, sink)?;
                 Ok(sink.end()?)
             }
         })
@@ -321,17 +331,17 @@ impl Engine {
         run: &mut Run<'_, '_>,
         sink: &mut S,
     ) -> Result<()> {
-        let Run { recognised, worker, ticker } = run;
+        let Run { recognizer, worker, ticker } = run;
         ticker.spend(piece.text.len())?;
         let asks_for_origins = matches!(S::WANTS, Wants::Pretokens) || !self.parts.spells_everything;
         let piece = if asks_for_origins { piece } else { Piece { origins: Origins::Untracked, ..piece } };
         let normalizers = &self.parts.normalizers;
         let piece = normalizers
             .apply_telling(piece, normalized, ticker, &mut |step, text| Ok(sink.normalized(step, text)?))?;
-        recognised.for_each_segment(&recognised.second, piece.text, ticker, |segment, ticker| match segment {
+        recognizer.for_each_segment(&recognizer.second, piece.text, ticker, |segment, ticker| match segment {
             Segment::Literal(id, span) => Ok(sink.added(piece.slice(span), id)?),
             Segment::Ordinary(span) => {
-                let run = &mut Run { recognised, worker, ticker };
+                let run = &mut Run { recognizer, worker, ticker };
                 match &self.parts.splitter {
                     Some(splitter) => self.encode_split(splitter, piece.slice(span), run, sink),
                     None => self.encode_pretokenized(piece.slice(span), run, sink),
@@ -429,23 +439,5 @@ impl Engine {
             invalid(invalid_from, at, run, sink)?;
         }
         Ok(())
-    }
-
-    pub(super) fn refuse_special(&self, text: &[u8], special: &Special, watch: &dyn Watch) -> Result<()> {
-        if *special != Special::Raise {
-            return Ok(());
-        }
-        let found = self.parts.special.search(text).next(0, &mut Ticker::new(watch))?;
-        let Some((index, span)) = found else { return Ok(()) };
-        let token = self.vocabulary().added().iter().filter(|token| token.is_special).nth(index);
-        Err(Kind::SpecialToken {
-            token: token.map(|token| token.content.clone()).unwrap_or_default(),
-            position: Some(Place::Byte(span.start)),
-            reason:
-                "text may not hold special tokens here; pass special=\"text\" to read it as plain text, or \
-                     special=\"parse\" to recognise it"
-                    .to_owned(),
-        }
-        .into())
     }
 }

@@ -202,7 +202,7 @@ impl Engine {
             current: String::new(),
             spelled: Spelled::Added,
         };
-        self.encode_into(text, special, watch, &mut sink)?;
+        self.encode_into(text, &self.recognizer(special)?, watch, &mut sink)?;
         Ok(sink.segments)
     }
 }

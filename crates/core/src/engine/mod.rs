@@ -29,6 +29,7 @@ mod worker;
 
 pub use crate::decoded::DecodedSize;
 pub(crate) use added::AddedSet;
+pub use added::Recognizer;
 pub use arranged::{Arranged, Sequence};
 pub use batch::DecodedRows;
 pub use decode::{DecodeOptions, Undefined};

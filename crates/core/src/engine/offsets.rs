@@ -12,7 +12,8 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Watch};
 
 use super::Engine;
-use super::encode::{Kept, Sink, Special, Text};
+use super::added::Recognizer;
+use super::encode::{Kept, Sink, Text};
 
 /// Ids and, for each, what it stands for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -124,11 +125,11 @@ impl Engine {
     pub fn encode_with_offsets(
         &self,
         text: Text<'_>,
-        special: &Special,
+        recognizer: &Recognizer<'_>,
         watch: &dyn Watch,
     ) -> Result<Encoding> {
         let mut sink = Spans::new(self, false);
-        self.encode_into(text, special, watch, &mut sink)?;
+        self.encode_into(text, recognizer, watch, &mut sink)?;
         Ok(sink.encoding)
     }
 
@@ -137,12 +138,17 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::encode`], with the number of the word as the field.
-    pub fn encode_words(&self, words: &[Text<'_>], special: &Special, watch: &dyn Watch) -> Result<Encoding> {
+    pub fn encode_words(
+        &self,
+        words: &[Text<'_>],
+        recognizer: &Recognizer<'_>,
+        watch: &dyn Watch,
+    ) -> Result<Encoding> {
         let mut sink = Spans::new(self, true);
         let mut ticker = Ticker::new(watch);
         for (i, &word) in words.iter().enumerate() {
             sink.words = narrow(i);
-            self.encode_into(word, special, watch, &mut sink)
+            self.encode_into(word, recognizer, watch, &mut sink)
                 .map_err(|error| error.at_index(i).at("words"))?;
             ticker.spend(word.as_bytes().len() + 16)?;
         }

@@ -49,7 +49,7 @@ impl Engine {
             return Err(Error::argument(format!("n is {n}; it must be from 1 to {MOST}")));
         }
         let mut sink = NBest { model, n, steps: vec![], ways: vec![Way { score: 0.0, step: None }] };
-        self.encode_into(text, special, watch, &mut sink)?;
+        self.encode_into(text, &self.recognizer(special)?, watch, &mut sink)?;
         try_alloc::collect(sink.ways.iter().map(|way| Ok((sink.ids(way)?, way.score))))
     }
 
@@ -60,7 +60,7 @@ impl Engine {
     /// where the model is not Unigram.
     pub fn log_probability(&self, text: Text<'_>, special: &Special, watch: &dyn Watch) -> Result<f64> {
         let mut sink = Marginal { model: self.unigram()?, sum: 0.0 };
-        self.encode_into(text, special, watch, &mut sink)?;
+        self.encode_into(text, &self.recognizer(special)?, watch, &mut sink)?;
         Ok(sink.sum)
     }
 
@@ -84,7 +84,7 @@ impl Engine {
         match n_best {
             None => {
                 let mut sink = Sample { model, alpha, random, ids: vec![] };
-                self.encode_into(text, special, watch, &mut sink)?;
+                self.encode_into(text, &self.recognizer(special)?, watch, &mut sink)?;
                 Ok(sink.ids)
             }
             Some(0 | 1) => {

@@ -6,8 +6,8 @@ use crate::special::Segment;
 use crate::watch::{Ticker, Watch};
 
 use super::Engine;
-use super::added::Recognised;
-use super::encode::{Run, Sink, Special};
+use super::added::Recognizer;
+use super::encode::{Run, Sink};
 
 /// How much of so much text is encoded apart: several units a thread, so that none waits long for another, and not so
 /// much that the ids of one are far away when they are put to those of the others.
@@ -27,22 +27,21 @@ impl Engine {
     pub(super) fn encode_on_threads<S: Sink, T: Send>(
         &self,
         text: &str,
-        special: &Special,
+        recognizer: &Recognizer<'_>,
         threads: usize,
         watch: &dyn Watch,
         sink: impl Fn() -> S + Sync,
         done: impl Fn(usize, S) -> T + Sync,
     ) -> Result<Vec<T>> {
-        self.refuse_special(text.as_bytes(), special, watch)?;
-        let recognised = Recognised::new(&self.parts, special)?;
-        let units = self.units(text, &recognised, size_of_units(text.len(), threads), watch)?;
+        recognizer.check(text.as_bytes(), watch)?;
+        let units = self.units(text, recognizer, size_of_units(text.len(), threads), watch)?;
         parallel::run(units.len(), threads, watch, |unit, watch| {
             let mut sink = sink();
             let mut ticker = Ticker::new(watch);
             let span = units[unit];
             self.workers.with(|worker| {
                 worker.scratch.wants_ends = S::WANTS_ENDS;
-                let mut run = Run { recognised: &recognised, worker, ticker: &mut ticker };
+                let mut run = Run { recognizer, worker, ticker: &mut ticker };
                 self.encode_text(&text[span.start..span.end], span.start, &mut run, &mut sink)
             })?;
             Ok(done(unit, sink))
@@ -53,7 +52,7 @@ impl Engine {
     fn units(
         &self,
         text: &str,
-        recognised: &Recognised<'_>,
+        recognizer: &Recognizer<'_>,
         size: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<Span>> {
@@ -61,7 +60,7 @@ impl Engine {
         let mut units = Vec::new();
         let mut start = 0;
         let ticker = &mut Ticker::new(watch);
-        recognised.for_each_segment(&recognised.first, text, ticker, |segment, ticker| {
+        recognizer.for_each_segment(&recognizer.first, text, ticker, |segment, ticker| {
             match segment {
                 // A literal may always begin a unit, and one that is long enough ends here.
                 Segment::Literal(_, span) => {

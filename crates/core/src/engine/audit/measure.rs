@@ -15,7 +15,7 @@ use crate::pattern::Plan;
 use crate::special::Segment;
 use crate::watch::{Ticker, Watch, cancelled};
 
-use super::super::added::Recognised;
+use super::super::added::Recognizer;
 use super::super::budget::Budget;
 use super::super::cache::{Learnt, key_of};
 use super::super::{AddedSet, DecodeOptions, Engine, Parts, Special};
@@ -164,14 +164,13 @@ impl<'a> Pass<'a> {
 
     /// `None` where those behind a stage have nothing to do, as it failed or left nothing.
     fn stages(&mut self) -> Result<Option<()>> {
-        let parts = &self.engine.parts;
-        let recognised = Recognised::new(parts, &Special::Parse)?;
+        let recognizer = self.engine.recognizer(&Special::Parse)?;
         let whole = [Piece::original(self.text, 0)];
-        let Some(pieces) = self.find_added(&recognised, &recognised.first, &whole)? else { return Ok(None) };
+        let Some(pieces) = self.find_added(&recognizer, &recognizer.first, &whole)? else { return Ok(None) };
         let Some(normalized) = self.normalize(&pieces)? else { return Ok(None) };
         let normalized: Vec<Piece<'_>> =
             normalized.iter().map(|(text, at)| Piece::original(text, *at)).collect();
-        let Some(pieces) = self.find_added(&recognised, &recognised.second, &normalized)? else {
+        let Some(pieces) = self.find_added(&recognizer, &recognizer.second, &normalized)? else {
             return Ok(None);
         };
         let Some(pretokens) = self.split(&pieces)? else { return Ok(None) };
@@ -189,7 +188,7 @@ impl<'a> Pass<'a> {
     /// The pieces between the added tokens of a set.
     fn find_added<'t>(
         &mut self,
-        recognised: &Recognised<'_>,
+        recognizer: &Recognizer<'_>,
         set: &AddedSet,
         pieces: &[Piece<'t>],
     ) -> Result<Option<Vec<Piece<'t>>>> {
@@ -198,7 +197,7 @@ impl<'a> Pass<'a> {
         }
         let run = |ticker: &mut Ticker<'_>, found: &mut Vec<Piece<'t>>| {
             pieces.iter().try_for_each(|piece| {
-                recognised.for_each_segment(set, piece.text, ticker, |segment, _| {
+                recognizer.for_each_segment(set, piece.text, ticker, |segment, _| {
                     if let Segment::Ordinary(span) = segment {
                         found.push(piece.slice(span));
                     }

@@ -66,7 +66,8 @@ fn engine(pattern: &str, cache_bytes: usize, whole_pretokens: bool) -> Engine {
 fn agree(engine: &Engine, text: &str) {
     let (text, special) = (Text::Str(text), &Special::Parse);
     let mut want = OneByOne(vec![]);
-    engine.encode_into(text, special, &Unwatched, &mut want).unwrap();
+    let recognizer = engine.recognizer(special).unwrap();
+    engine.encode_into(text, &recognizer, &Unwatched, &mut want).unwrap();
     // What was learnt the first time is looked up the second time.
     for _ in 0..2 {
         let mut ids = vec![];
