@@ -1,7 +1,7 @@
 //! From a description to an engine: the only room that chooses between plans.
 use crate::decode::Chain;
 use crate::description::{AddedToken, Description, Merges, Split};
-use crate::engine::{AddedSet, Engine, Parts};
+use crate::engine::{AddedSet, Engine, Stages};
 use crate::error::{Defect, Error, Result};
 use crate::hooks::Hooks;
 use crate::ids::TokenId;
@@ -132,7 +132,7 @@ pub fn compile_with_special_tokens(
     }
     let post_processors =
         PostProcessors::compile(&description.post_processor).map_err(|e| e.at("post_processor"))?;
-    let parts = Parts {
+    let stages = Stages {
         first,
         normalizers,
         second,
@@ -147,7 +147,7 @@ pub fn compile_with_special_tokens(
     };
     let hooks = hooks.named_by(&description);
     watch.poll()?;
-    Ok(Engine::new(description, hooks, parts))
+    Ok(Engine::new(description, hooks, stages))
 }
 
 /// The tables of a valid description.

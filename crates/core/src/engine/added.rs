@@ -7,22 +7,22 @@ use crate::error::{Error, Kind, Place, Result};
 use crate::ids::TokenId;
 use crate::span::Span;
 use crate::special::{AddedMatcher, LiteralMatcher, Segment, Surroundings};
+use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Watch};
 
-use super::Parts;
-use super::encode::Special;
+use super::input::Special;
 
 /// Some of the added tokens, ready to be found.
 #[derive(Debug, Clone)]
 pub(crate) struct AddedSet {
     matcher: AddedMatcher,
-    tokens: Vec<Sought>,
+    tokens: Vec<AddedLiteral>,
     is_special: bool,
 }
 
 /// An added token, and the literal that it is found by.
 #[derive(Debug, Clone)]
-struct Sought {
+struct AddedLiteral {
     id: TokenId,
     is_special: bool,
     content: String,
@@ -33,7 +33,9 @@ struct Sought {
 /// Finds the added tokens that a call recognises. Those that are not special belong to the vocabulary and are always among
 /// them. Made once for a call, however many texts it has: for [`Special::Only`] a matcher is built.
 pub struct Recognizer<'a> {
-    parts: &'a Parts,
+    /// The literals of all special tokens.
+    special: &'a LiteralMatcher,
+    vocabulary: &'a Vocabulary,
     /// Those looked for in the text as it comes.
     pub(super) first: Cow<'a, AddedSet>,
     /// Those looked for in normalized text.
@@ -51,7 +53,7 @@ impl AddedSet {
     /// # Errors
     /// A special-token error for an empty literal, or when there are too many.
     pub(crate) fn new<'a>(tokens: impl IntoIterator<Item = (&'a AddedToken, String)>) -> Result<Self> {
-        let tokens = tokens.into_iter().map(|(token, literal)| Sought {
+        let tokens = tokens.into_iter().map(|(token, literal)| AddedLiteral {
             id: token.id,
             is_special: token.is_special,
             content: token.content.clone(),
@@ -65,7 +67,7 @@ impl AddedSet {
         Self::of(tokens.collect())
     }
 
-    fn of(tokens: Vec<Sought>) -> Result<Self> {
+    fn of(tokens: Vec<AddedLiteral>) -> Result<Self> {
         #[cfg(test)]
         tests::MADE.set(tests::MADE.get() + 1);
         let literals = tokens.iter().map(|token| (token.literal.as_str(), token.surroundings));
@@ -79,7 +81,7 @@ impl AddedSet {
     /// Those whose content is allowed, and those that are not special.
     fn allowed(&self, allowed: &[String]) -> Result<Self> {
         let allowed: HashSet<&str> = allowed.iter().map(String::as_str).collect();
-        let keep = |token: &&Sought| !token.is_special || allowed.contains(token.content.as_str());
+        let keep = |token: &&AddedLiteral| !token.is_special || allowed.contains(token.content.as_str());
         Self::of(self.tokens.iter().filter(keep).cloned().collect())
     }
 
@@ -117,8 +119,12 @@ impl<'a> Recognizer<'a> {
     ///
     /// # Errors
     /// A special-token error for a literal in [`Special::Only`] that is no special token.
-    pub(super) fn new(parts: &'a Parts, special: &Special) -> Result<Self> {
-        let (first, second) = (&parts.first, &parts.second);
+    pub(super) fn new(
+        (first, second): (&'a AddedSet, &'a AddedSet),
+        literals: &'a LiteralMatcher,
+        vocabulary: &'a Vocabulary,
+        special: &Special,
+    ) -> Result<Self> {
         if let Special::Only(allowed) = special {
             let known: HashSet<&str> = first.special_contents().chain(second.special_contents()).collect();
             if let Some(unknown) = allowed.iter().find(|content| !known.contains(content.as_str())) {
@@ -126,7 +132,8 @@ impl<'a> Recognizer<'a> {
             }
             let (first, second) = (first.allowed(allowed)?, second.allowed(allowed)?);
             return Ok(Self {
-                parts,
+                special: literals,
+                vocabulary,
                 first: Cow::Owned(first),
                 second: Cow::Owned(second),
                 passes_special: false,
@@ -134,7 +141,8 @@ impl<'a> Recognizer<'a> {
             });
         }
         Ok(Self {
-            parts,
+            special: literals,
+            vocabulary,
             first: Cow::Borrowed(first),
             second: Cow::Borrowed(second),
             passes_special: *special != Special::Parse,
@@ -150,9 +158,9 @@ impl<'a> Recognizer<'a> {
         if !self.refuses_special {
             return Ok(());
         }
-        let found = self.parts.special.search(text).next(0, &mut Ticker::new(watch))?;
+        let found = self.special.search(text).next(0, &mut Ticker::new(watch))?;
         let Some((index, span)) = found else { return Ok(()) };
-        let token = self.parts.vocabulary.added().iter().filter(|token| token.is_special).nth(index);
+        let token = self.vocabulary.added().iter().filter(|token| token.is_special).nth(index);
         Err(Kind::SpecialToken {
             token: token.map(|token| token.content.clone()).unwrap_or_default(),
             position: Some(Place::Byte(span.start)),

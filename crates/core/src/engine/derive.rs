@@ -57,7 +57,7 @@ impl Engine {
     /// # Errors
     /// A special-token error for an empty or repeated content, or an id that is taken.
     pub fn with_special_tokens(&self, tokens: &[(String, Option<TokenId>)]) -> Result<Description> {
-        let (model, vocabulary) = (&self.parts.model, self.vocabulary());
+        let (model, vocabulary) = (&self.stages.model, self.vocabulary());
         self.description
             .clone()
             .with_special_tokens(tokens, &mut |bytes| model.spells_as_one(bytes, vocabulary))

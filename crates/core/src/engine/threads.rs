@@ -7,7 +7,8 @@ use crate::watch::{Ticker, Watch};
 
 use super::Engine;
 use super::added::Recognizer;
-use super::encode::{Run, Sink};
+use super::pipeline::{ById, Run};
+use super::sink::IdSink;
 
 /// How much of so much text is encoded apart: several units a thread, so that none waits long for another, and not so
 /// much that the ids of one are far away when they are put to those of the others.
@@ -19,12 +20,12 @@ impl Engine {
     /// May a text be cut and its parts be encoded apart? Only where nothing but a split looks at
     /// more than one pretoken.
     pub(super) fn may_be_cut(&self) -> bool {
-        self.splitter().is_some() && self.parts.first.is_plain()
+        self.splitter().is_some() && self.stages.first.is_plain()
     }
 
     /// One long text on several threads: its ordinary segments are cut where the split certainly
     /// cuts them. What `done` makes of each sink, and its number, comes back in order.
-    pub(super) fn encode_on_threads<S: Sink, T: Send>(
+    pub(super) fn encode_on_threads<S: IdSink, T: Send>(
         &self,
         text: &str,
         recognizer: &Recognizer<'_>,
@@ -40,9 +41,9 @@ impl Engine {
             let mut ticker = Ticker::new(watch);
             let span = units[unit];
             self.workers.with(|worker| {
-                worker.scratch.wants_ends = S::WANTS_ENDS;
+                worker.scratch.wants_ends = false;
                 let mut run = Run { recognizer, worker, ticker: &mut ticker };
-                self.encode_text(&text[span.start..span.end], span.start, &mut run, &mut sink)
+                self.encode_text(&text[span.start..span.end], span.start, &mut run, &mut ById(&mut sink))
             })?;
             Ok(done(unit, sink))
         })

@@ -16,9 +16,8 @@ use crate::special::Segment;
 use crate::watch::{Ticker, Watch, cancelled};
 
 use super::super::added::Recognizer;
-use super::super::budget::Budget;
-use super::super::cache::{Learnt, key_of};
-use super::super::{AddedSet, DecodeOptions, Engine, Parts, Special};
+use super::super::lookup::{CacheBudget, PretokenCache, key_of};
+use super::super::{AddedSet, DecodeOptions, Engine, Special, Stages};
 
 /// The stages, in the order of a plan.
 pub(super) const STAGES: usize = 6;
@@ -213,7 +212,7 @@ impl<'a> Pass<'a> {
 
     /// Each piece as it is normalized, and where it came from.
     fn normalize(&mut self, pieces: &[Piece<'_>]) -> Result<Option<Vec<(String, usize)>>> {
-        let normalizers = &self.engine.parts.normalizers;
+        let normalizers = &self.engine.stages.normalizers;
         let mut buffers = <[Rewritten; 2]>::default();
         let mut run = |ticker: &mut Ticker<'_>, take: &mut dyn FnMut(&str, usize)| {
             pieces.iter().try_for_each(|&piece| {
@@ -239,7 +238,7 @@ impl<'a> Pass<'a> {
     }
 
     fn split(&mut self, pieces: &[Piece<'_>]) -> Result<Option<Rows<u8>>> {
-        let parts = &self.engine.parts;
+        let parts = &self.engine.stages;
         let mut buffers = Vec::new();
         let is_whole = parts.splitter.as_ref().is_some_and(|splitter| splitter.plan() == Plan::Whole);
         if !is_whole {
@@ -262,7 +261,7 @@ impl<'a> Pass<'a> {
 
     /// The ids of each pretoken, as if none was known.
     fn spell(&mut self, pretokens: &Rows<u8>) -> Result<Option<Rows<TokenId>>> {
-        let parts = &self.engine.parts;
+        let parts = &self.engine.stages;
         let mut scratch = Scratch::default();
         let mut run = |ticker: &mut Ticker<'_>, take: &mut dyn FnMut(&[TokenId])| {
             pretokens.iter().try_for_each(|pretoken| {
@@ -285,20 +284,20 @@ impl<'a> Pass<'a> {
         self.keep(MODEL, done.map(|()| ids))
     }
 
-    /// Looks pretokens up in the tables that all workers share and in those of a new one, which learns
+    /// Looks pretokens up in the tables that all workers share and in those of a new one, which caches
     /// what it does not find.
     fn look_up(&mut self, pretokens: &Rows<u8>, ids: &Rows<TokenId>) -> Result<Option<()>> {
         let engine = self.engine;
         let (limit, _) = engine.workers.budget().bytes();
         self.measure(LOOK_UP, |ticker| {
-            let mut learnt = Learnt::new(&Arc::new(Budget::new(limit)));
+            let mut cache = PretokenCache::new(&Arc::new(CacheBudget::new(limit)));
             for (pretoken, ids) in pretokens.iter().zip(ids.iter()) {
                 ticker.spend(1)?;
                 let key = key_of(pretoken);
                 let hash = short_table::hash(key);
-                match engine.known(key, hash, pretoken, &learnt, &mut [0; INLINE]) {
+                match engine.speller().look_up(key, hash, pretoken, &cache, &mut [0; INLINE]) {
                     Some(known) => _ = black_box(known),
-                    None => learnt.learn(key, hash, pretoken, ids),
+                    None => cache.insert(key, hash, pretoken, ids),
                 }
             }
             Ok(())
@@ -357,7 +356,7 @@ impl<'a> Pass<'a> {
 }
 
 fn for_each_pretoken(
-    parts: &Parts,
+    parts: &Stages,
     (pieces, buffers): (&[Piece<'_>], &mut Vec<Rewritten>),
     ticker: &mut Ticker<'_>,
     mut take: impl FnMut(&[u8]),
