@@ -14,8 +14,7 @@ use tokenmill_core::watch::{Ticker, Watch};
 use crate::buffer::Surrogates;
 use crate::convert;
 use crate::encoding::Encoding;
-use crate::errors::raise;
-use crate::output::gather;
+use crate::errors::{gather, raise, wrong_type};
 use crate::text::{PyText, locate_in_rows};
 use crate::watch::run;
 
@@ -52,7 +51,7 @@ impl<'py> Source<'py> {
         }
         let expected = "a sequence of words where is_pretokenized is set";
         if object.cast::<PyString>().is_ok() {
-            return Err(convert::wrong_type(name, expected, object));
+            return Err(wrong_type(name, expected, object));
         }
         Ok(Self::Words(gather(convert::items(object, name, expected)?)?))
     }

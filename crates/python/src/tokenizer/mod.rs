@@ -26,7 +26,7 @@ use crate::errors::raise;
 use crate::hooks::PyHooks;
 use crate::load_report::LoadReport;
 use crate::ready_ids::ReadyIds;
-use crate::train::TrainingReport;
+use crate::training_report::TrainingReport;
 use crate::watch::run_long;
 
 /// A tokenizer: text to ids and back.
