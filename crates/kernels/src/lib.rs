@@ -19,10 +19,11 @@ pub mod rows;
 pub mod short_table;
 mod thread_time;
 pub mod try_alloc;
+mod utf8;
 
 pub use arrow::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
 pub use automaton::{Automaton, NO_KEY, State};
-pub use code_units::{CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
+pub use code_units::{CodeUnit, UnitWidth, append_code_units, fill_code_units, guess_length, measure};
 pub use in_order::InOrder;
 pub use made_once::MadeOnce;
 pub use merge_table::{MergeTable, NO_MERGE};

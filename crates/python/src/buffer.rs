@@ -16,7 +16,7 @@ use pyo3::types::string::PyStringData;
 use pyo3::types::{PyCapsule, PyString};
 use tokenmill_core::engine::CodeUnits;
 use tokenmill_core::error::{Error, Result};
-use tokenmill_kernels::{Ahead, CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
+use tokenmill_kernels::{Ahead, CodeUnit, UnitWidth, append_code_units, fill_code_units, guess_length, measure};
 use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, OutOfMemory, StringColumn, pages, try_alloc};
 
 use crate::convert::wrong_type;
@@ -221,10 +221,10 @@ pub(crate) fn string<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, Py
     }
     let (characters, width) = measure(text);
     let largest = match width {
-        Width::Ascii => 0x7f,
-        Width::One => 0xff,
-        Width::Two => 0xffff,
-        Width::Four => 0x10_ffff,
+        UnitWidth::Ascii => 0x7f,
+        UnitWidth::One => 0xff,
+        UnitWidth::Two => 0xffff,
+        UnitWidth::Four => 0x10_ffff,
     };
     let length = characters as ffi::Py_ssize_t;
     // SAFETY: a new reference, or null with an error set.
@@ -234,9 +234,9 @@ pub(crate) fn string<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, Py
     let written = unsafe {
         let data = ffi::PyUnicode_DATA(string.as_ptr());
         match width {
-            Width::Ascii | Width::One => fill(text, units::<u8>(data, characters)),
-            Width::Two => fill(text, units::<u16>(data, characters)),
-            Width::Four => fill(text, units::<u32>(data, characters)),
+            UnitWidth::Ascii | UnitWidth::One => fill(text, units::<u8>(data, characters)),
+            UnitWidth::Two => fill(text, units::<u16>(data, characters)),
+            UnitWidth::Four => fill(text, units::<u32>(data, characters)),
         }
     };
     debug_assert_eq!(written, characters);

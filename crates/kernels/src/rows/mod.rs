@@ -60,12 +60,12 @@ macro_rules! width {
                 match level {
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx512 if Level::Avx512.is_available() => {
-                        // SAFETY: the features of the level were found to be there in this very arm.
+                        // SAFETY: the guard of this arm has checked the features of the level.
                         unsafe { x86::$avx512(table, rows) }
                     }
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx2 if Level::Avx2.is_available() => {
-                        // SAFETY: the features of the level were found to be there in this very arm.
+                        // SAFETY: the guard of this arm has checked the features of the level.
                         unsafe { x86::$avx2(table, rows) }
                     }
                     _ => portable::$portable(table, rows),

@@ -49,7 +49,7 @@ impl ShortTable {
         match level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 | Level::Avx512 if level.is_available() => {
-                // SAFETY: the features of the level were found to be there in this very arm.
+                // SAFETY: the guard of this arm has checked the features of the level.
                 unsafe { ask_x86(self, text, start, ends, mark, parts) }
             }
             _ => ask(self, text, start, ends, mark, parts),
@@ -66,7 +66,7 @@ impl ShortTable {
         match level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 | Level::Avx512 if level.is_available() => {
-                // SAFETY: the features of the level were found to be there in this very arm.
+                // SAFETY: the guard of this arm has checked the features of the level.
                 unsafe { give_x86(self, parts, apart, out) }
             }
             _ => give(self, parts, apart, out, entries_with),

@@ -3,14 +3,14 @@
 //! In ASCII a character is a byte, and vector routines make the planes of several blocks at a time. In a block
 //! with others each character is decoded and looked up, and its place in the text kept.
 use tokenmill_kernels::cpu::{self, Level};
-use tokenmill_kernels::planes::characters::characters;
-use tokenmill_kernels::planes::{self, BLOCK, PLANES, Planes as Words, WINDOW};
+use tokenmill_kernels::planes::characters::take_characters;
+use tokenmill_kernels::planes::{self, PLANE_BITS, PLANES, Planes as Words, WINDOW};
 
 use super::{Planes, algebra};
 use crate::pattern::atoms::Atoms;
 
 /// Room for the characters of a block and for those of a window behind them, which are written together.
-const ROOM: usize = 2 * BLOCK;
+const ROOM: usize = 2 * PLANE_BITS;
 
 /// ASCII blocks that are classified at a time.
 pub(super) const BATCH: usize = 8;
@@ -69,9 +69,9 @@ impl Block {
     /// Where the characters of `bits` begin in the text, in order; says how many they are. What
     /// stands behind them in `out` means nothing.
     #[inline]
-    pub(super) fn places(&self, level: Level, bits: u64, out: &mut [usize; BLOCK]) -> usize {
-        let offsets = if self.is_ascii { &planes::IN_ORDER } else { first_block(&self.offsets) };
-        planes::places(level, bits, self.start, offsets, out);
+    pub(super) fn places(&self, level: Level, bits: u64, out: &mut [usize; PLANE_BITS]) -> usize {
+        let offsets = if self.is_ascii { &planes::ASCII_OFFSETS } else { first_block(&self.offsets) };
+        planes::bit_positions(level, bits, self.start, offsets, out);
         bits.count_ones() as usize
     }
 }
@@ -114,7 +114,7 @@ impl<'a, A: Atoms> Blocks<'a, A> {
     pub(super) fn next_into(&mut self, block: &mut Block) {
         if self.taken == self.made {
             let rest = &self.text[self.at..];
-            let blocks = rest.as_chunks::<BLOCK>().0;
+            let blocks = rest.as_chunks::<PLANE_BITS>().0;
             if blocks.is_empty() {
                 return if rest.is_empty() { block.clear(self.at) } else { self.other_into(block) };
             }
@@ -129,7 +129,7 @@ impl<'a, A: Atoms> Blocks<'a, A> {
         block.valid = u64::MAX;
         block.is_ascii = true;
         block.start = self.at;
-        self.at += BLOCK;
+        self.at += PLANE_BITS;
         block.end = self.at;
     }
 
@@ -137,19 +137,19 @@ impl<'a, A: Atoms> Blocks<'a, A> {
     fn other_into(&mut self, block: &mut Block) {
         let rest = &self.text[self.at..];
         block.start = self.at;
-        if rest.len() < BLOCK && rest.is_ascii() {
+        if rest.len() < PLANE_BITS && rest.is_ascii() {
             self.at = self.text.len();
             block.valid = (1 << rest.len()) - 1;
             block.is_ascii = true;
-            let mut padded = [0; BLOCK];
+            let mut padded = [0; PLANE_BITS];
             padded[..rest.len()].copy_from_slice(rest);
             self.planes.ascii.planes(self.level, &[padded], std::slice::from_mut(&mut block.planes));
         } else {
             let mut classes = [0; ROOM];
             let count = self.decode(&mut classes, &mut block.offsets);
-            block.valid = if count == BLOCK { u64::MAX } else { (1 << count) - 1 };
+            block.valid = if count == PLANE_BITS { u64::MAX } else { (1 << count) - 1 };
             block.is_ascii = false;
-            block.planes = planes::planes_of_classes(self.level, first_block(&classes));
+            block.planes = planes::planes_from_classes(self.level, first_block(&classes));
         }
         block.planes.iter_mut().for_each(|plane| *plane &= block.valid);
         block.end = self.at;
@@ -160,33 +160,33 @@ impl<'a, A: Atoms> Blocks<'a, A> {
     fn decode(&mut self, classes: &mut [u8; ROOM], offsets: &mut [u8; ROOM]) -> usize {
         let start = self.at;
         let mut count = 0;
-        while count < BLOCK && self.at < self.text.len() {
+        while count < PLANE_BITS && self.at < self.text.len() {
             let rest = &self.text[self.at..];
             let mut padded = [0; WINDOW];
             let window = rest.first_chunk().unwrap_or_else(|| {
                 padded[..rest.len()].copy_from_slice(rest);
                 &padded
             });
-            let valid = if rest.len() < BLOCK { (1 << rest.len()) - 1 } else { u64::MAX };
+            let valid = if rest.len() < PLANE_BITS { (1 << rest.len()) - 1 } else { u64::MAX };
             let (Some(classes), Some(offsets)) =
                 (classes[count..].first_chunk_mut(), offsets[count..].first_chunk_mut())
             else {
                 break;
             };
             let from = (self.at - start) as u8;
-            let found = characters(self.level, window, valid, BLOCK - count, from, offsets);
+            let found = take_characters(self.level, window, valid, PLANE_BITS - count, from, offsets);
             let far = |code_point| self.planes.classes[usize::from(self.atoms.of(code_point))];
             self.planes.characters.classify(self.level, window, found.taken, far, classes);
             count += found.taken.count_ones() as usize;
             // With a block full of characters their last one may go on behind it; what is no
             // first byte is passed over then.
             let left = found.leads & !found.taken;
-            self.at += if left == 0 { rest.len().min(BLOCK) } else { left.trailing_zeros() as usize };
+            self.at += if left == 0 { rest.len().min(PLANE_BITS) } else { left.trailing_zeros() as usize };
         }
         count
     }
 }
 
-fn first_block(bytes: &[u8; ROOM]) -> &[u8; BLOCK] {
-    bytes.first_chunk().unwrap_or(&[0; BLOCK])
+fn first_block(bytes: &[u8; ROOM]) -> &[u8; PLANE_BITS] {
+    bytes.first_chunk().unwrap_or(&[0; PLANE_BITS])
 }

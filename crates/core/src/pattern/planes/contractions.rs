@@ -1,7 +1,7 @@
 //! Contractions: literals at the start of a match, or behind words, which the algebra leaves in doubt. A look at a few
 //! bytes settles most of them.
 use tokenmill_kernels::cpu::Level;
-use tokenmill_kernels::planes::BLOCK;
+use tokenmill_kernels::planes::PLANE_BITS;
 
 use super::algebra::Found;
 use super::blocks::Block;
@@ -54,8 +54,8 @@ impl Contractions {
     pub(super) fn settle(&self, text: &[u8], block: &Block, level: Level, found: &mut Found) {
         // A doubt is about the character before a suffix, and the first one of other literals.
         let mut leads = found.contractions << u32::from(self.is_suffix);
-        found.doubts |= if self.is_suffix { found.contractions & 1 << (BLOCK - 1) } else { 0 };
-        let mut places = [0; BLOCK];
+        found.doubts |= if self.is_suffix { found.contractions & 1 << (PLANE_BITS - 1) } else { 0 };
+        let mut places = [0; PLANE_BITS];
         block.places(level, leads, &mut places);
         // Characters before this one are those of a literal, and no word that one may follow.
         let mut done = 0;
@@ -70,7 +70,7 @@ impl Contractions {
             }
             let Some(length) = self.length_at(text, place) else { continue };
             let end = lead + length;
-            if end as usize >= BLOCK || block.words().valid >> end & 1 == 0 {
+            if end as usize >= PLANE_BITS || block.words().valid >> end & 1 == 0 {
                 found.doubts |= 1 << (lead - u32::from(self.is_suffix));
                 continue;
             }

@@ -1,5 +1,5 @@
 //! From the boundaries of blocks to positions in the text, with the arms where there is doubt.
-use tokenmill_kernels::planes::{BLOCK, PLANES, Planes as Words};
+use tokenmill_kernels::planes::{PLANE_BITS, PLANES, Planes as Words};
 
 use super::Planes;
 use super::algebra::{Carry, Open};
@@ -8,9 +8,9 @@ use crate::pattern::atoms::Atoms;
 use crate::pattern::scanner::{Scanner, White};
 
 /// Positions that are given out at a time, and those of one block more.
-const ENDS: usize = BLOCK + ROOM;
+const ENDS: usize = PLANE_BITS + ROOM;
 /// A step gives at most the characters of a block and a boundary that was open.
-const ROOM: usize = BLOCK + 1;
+const ROOM: usize = PLANE_BITS + 1;
 
 /// What a walk writes to. It is kept from one text to the next, as to clear it takes as long as to walk over a short
 /// text.
@@ -147,7 +147,7 @@ impl<'a, A: Atoms> Walk<'a, A> {
             self.push(self.open);
         }
         if found.opened != 0 {
-            let mut places = [0; BLOCK];
+            let mut places = [0; PLANE_BITS];
             self.block().places(self.blocks.level(), found.opened, &mut places);
             self.open = places[0];
         }
