@@ -2,7 +2,7 @@
 //! it is never in memory as UTF-8.
 use std::ops::Range;
 
-use tokenmill_kernels::{Ahead, InOrder, try_alloc};
+use tokenmill_kernels::{Prefetcher, ReorderBuffer, try_alloc};
 
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, row_for};
@@ -52,8 +52,8 @@ impl Engine {
             self.for_each_block(BLOCK, units, 0..units.len(), watch, &mut ids)?;
             return Ok(ids);
         }
-        let rows = InOrder::behind(ids);
-        let (row, put) = (|| rows.empty(), |range, row| rows.put(range, row));
+        let rows = ReorderBuffer::append_to(ids);
+        let (row, put) = (|| rows.spare(), |range, row| rows.put(range, row));
         self.for_each_range(units, threads, watch, row, put)?;
         Ok(rows.finish()?)
     }
@@ -106,7 +106,7 @@ impl Engine {
         let splitter = self.splitter_of_blocks()?;
         let mut text = try_alloc::string(4 * size)?;
         let mut enough = size;
-        let (mut at, mut ahead) = (range.start, Ahead::default());
+        let (mut at, mut ahead) = (range.start, Prefetcher::default());
         loop {
             let (before, length) = (ahead, text.len());
             while text.len() < enough {
@@ -121,7 +121,7 @@ impl Engine {
                 Some(cut) => {
                     // The next block is brought near while this one is encoded.
                     let bytes = before.bytes_before(ahead);
-                    let next = ahead.first(bytes, text.len() - length);
+                    let next = ahead.paced(bytes, text.len() - length);
                     self.encode_with(Text::Str(&text[..cut]), &Special::Text, next, watch, sink)?;
                     text.drain(..cut);
                     enough = size;
@@ -203,8 +203,8 @@ mod tests {
             Ok(end)
         }
 
-        fn ahead(&self, from: usize) -> Ahead {
-            Ahead::of(&self.0[from..])
+        fn ahead(&self, from: usize) -> Prefetcher {
+            Prefetcher::new(&self.0[from..])
         }
     }
 

@@ -87,7 +87,7 @@ impl LongPlace {
 
     fn value(self) -> Value {
         let sizes = u32::from(self.length) << 16 | u32::from(self.count);
-        Value { words: [self.bytes, self.ids, sizes], here: 0, apart: 0 }
+        Value { words: [self.bytes, self.ids, sizes], inline_len: 0, spilled_len: 0 }
     }
 
     fn ranges(self) -> (Range<usize>, Range<usize>) {
@@ -261,12 +261,12 @@ impl Learnt {
     /// The ids of a value, `None` where it is another pretoken's or that of an empty place.
     #[inline]
     pub(super) fn ids_of<'a>(&'a self, value: &'a Value, pretoken: &[u8]) -> Option<&'a [TokenId]> {
-        if value.here == 0 { self.ids_apart(value, pretoken) } else { Some(value.ids()) }
+        if value.inline_len == 0 { self.ids_apart(value, pretoken) } else { Some(value.ids()) }
     }
 
     /// Those of a value in which none stand.
     pub(super) fn ids_apart(&self, value: &Value, pretoken: &[u8]) -> Option<&[TokenId]> {
-        let count = usize::from(value.apart);
+        let count = usize::from(value.spilled_len);
         if count > 0 {
             let start = value.words[0] as usize;
             return self.ids.get(start..start + count);
@@ -313,7 +313,7 @@ impl Learnt {
             if is_long {
                 LongPlace { bytes: start, ids: place, length: pretoken.len() as u16, count }.value()
             } else {
-                Value { words: [place, 0, 0], here: 0, apart: count }
+                Value { words: [place, 0, 0], inline_len: 0, spilled_len: count }
             }
         } else {
             Value::of(ids)

@@ -1,5 +1,5 @@
 //! Text to ids: cut out added tokens, normalize and split what is between them, run the model.
-use tokenmill_kernels::{Ahead, InOrder, OutOfMemory, pages, try_alloc};
+use tokenmill_kernels::{OutOfMemory, Prefetcher, ReorderBuffer, pages, try_alloc};
 
 use crate::aligned::{Origins, Piece, Rewritten};
 use crate::error::{Error, Kind, Place, Result};
@@ -210,8 +210,8 @@ impl Engine {
             && self.may_be_cut()
             && let Text::Str(text) = text
         {
-            let rows = InOrder::behind(std::mem::take(ids));
-            let (row, put) = (|| rows.empty(), |unit, row| rows.put(unit, row));
+            let rows = ReorderBuffer::append_to(std::mem::take(ids));
+            let (row, put) = (|| rows.spare(), |unit, row| rows.put(unit, row));
             let done = self.encode_on_threads(text, special, threads, watch, row, put);
             *ids = rows.finish()?;
             return done.map(drop);
@@ -253,7 +253,7 @@ impl Engine {
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<()> {
-        self.encode_with(text, special, Ahead::default(), watch, sink)
+        self.encode_with(text, special, Prefetcher::default(), watch, sink)
     }
 
     /// The same; what is ahead is brought near meanwhile, as each byte of the text is worked on.
@@ -261,7 +261,7 @@ impl Engine {
         &self,
         text: Text<'_>,
         special: &Special,
-        ahead: Ahead,
+        ahead: Prefetcher,
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<()> {
@@ -276,7 +276,7 @@ impl Engine {
                 Text::Str(text) => self.encode_text(text, 0, &mut run, sink),
                 Text::Bytes(bytes) => self.encode_bytes(bytes, &mut run, sink),
             };
-            worker.chunk.expect(Ahead::default());
+            worker.chunk.expect(Prefetcher::default());
             done
         })
     }

@@ -7,7 +7,7 @@ mod single;
 #[cfg(test)]
 mod tests;
 
-use tokenmill_kernels::rows::{Widest, Width};
+use tokenmill_kernels::batch_merge::{Widest, Width};
 use tokenmill_kernels::short_table::{Key, SHORT};
 use tokenmill_kernels::try_alloc;
 

@@ -5,7 +5,7 @@
 //! for in the seed, which takes its time to come near, and then until there are many. These are merged side by side, a few at
 //! a time: those of like length together, which need about as many steps. Ids that come behind wait with them, and may
 //! be those of several chunks. A part that comes again while it waits is the same as the first.
-use tokenmill_kernels::rows::{Narrow, Wide, Widest, Width, wide_row, widest_row};
+use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
 use tokenmill_kernels::short_table::{Key, SHORT};
 use tokenmill_kernels::try_alloc;
 
@@ -229,13 +229,13 @@ impl Others {
     fn merge_wide(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) -> Result<()> {
         let waiting = std::mem::take(&mut self.wide);
         self.wide =
-            self.merge_all::<Wide>(waiting, |item| wide_row(item.span.of(text)), bpe, text, learnt)?;
+            self.merge_all::<Wide>(waiting, |item| wide_input(item.span.of(text)), bpe, text, learnt)?;
         Ok(())
     }
 
     fn merge_widest(&mut self, bpe: &Bpe, text: &[u8], learnt: &mut Learnt) -> Result<()> {
         let waiting = std::mem::take(&mut self.widest);
-        let row = |item: Item| widest_row(item.span.of(text));
+        let row = |item: Item| widest_input(item.span.of(text));
         self.widest = self.merge_all::<Widest>(waiting, row, bpe, text, learnt)?;
         Ok(())
     }
@@ -263,7 +263,7 @@ impl Others {
     fn merge_all<W: Width>(
         &mut self,
         mut waiting: Vec<usize>,
-        row: impl Fn(Item) -> W::Row,
+        row: impl Fn(Item) -> W::Input,
         bpe: &Bpe,
         text: &[u8],
         learnt: &mut Learnt,
@@ -274,7 +274,7 @@ impl Others {
         // A group that is not full takes nearly as long as one that is, so the shortest are in it.
         let (few, others) = waiting.split_at(waiting.len() % TOGETHER);
         for group in std::iter::once(few).chain(others.chunks(TOGETHER)) {
-            let mut rows = [W::Row::default(); TOGETHER];
+            let mut rows = [W::Input::default(); TOGETHER];
             for (to, &item) in rows.iter_mut().zip(group) {
                 *to = row(self.items[item]);
             }

@@ -1,7 +1,7 @@
 //! What a chunk holds: the parts of a text that were found, and the ids of those that are known.
-use tokenmill_kernels::Ahead;
+use tokenmill_kernels::Prefetcher;
 use tokenmill_kernels::cpu::{self, Level};
-use tokenmill_kernels::short_table::parts::Part;
+use tokenmill_kernels::short_table::lookup::LookupKey;
 use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
 
 use super::luck::Luck;
@@ -112,15 +112,15 @@ impl Iterator for Segments<'_> {
 #[derive(Debug)]
 pub(in super::super) struct Chunk {
     level: Level,
-    pub(super) parts: [Part; LENGTH],
+    pub(super) parts: [LookupKey; LENGTH],
     pub(super) length: usize,
     /// Where the first part begins, and where the last one ends.
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) work: usize,
     /// What is brought near while pretokens are put: the rest of the text, and what comes behind it.
-    rest: Ahead,
-    behind: Ahead,
+    rest: Prefetcher,
+    behind: Prefetcher,
     luck: Luck,
     /// Ids that were not given out yet, and so many of them, and those that belong between these.
     ids: [TokenId; IDS],
@@ -132,13 +132,13 @@ impl Default for Chunk {
     fn default() -> Self {
         Self {
             level: Level::Portable,
-            parts: [Part::default(); LENGTH],
+            parts: [LookupKey::default(); LENGTH],
             length: 0,
             start: 0,
             end: 0,
             work: 0,
-            rest: Ahead::default(),
-            behind: Ahead::default(),
+            rest: Prefetcher::default(),
+            behind: Prefetcher::default(),
             luck: Luck::default(),
             ids: [0; IDS],
             waiting: 0,
@@ -149,15 +149,15 @@ impl Default for Chunk {
 
 impl Chunk {
     /// This comes behind the next text, or nothing where there is none: what is brought near belongs to a call.
-    pub(in super::super) fn expect(&mut self, behind: Ahead) {
-        (self.rest, self.behind) = (Ahead::default(), behind);
+    pub(in super::super) fn expect(&mut self, behind: Prefetcher) {
+        (self.rest, self.behind) = (Prefetcher::default(), behind);
     }
 
     /// Begins a text.
     pub(super) fn begin_text(&mut self, text: &[u8]) {
         self.level = cpu::level();
         let rest = text.get(AHEAD..).unwrap_or_default();
-        self.rest = Ahead::of(rest).first(rest.len(), rest.len());
+        self.rest = Prefetcher::new(rest).paced(rest.len(), rest.len());
         self.forget();
         self.begin(0);
     }
@@ -192,7 +192,7 @@ impl Chunk {
     #[inline]
     pub(super) fn put_short(&mut self, text: &[u8], ends: &[usize], learnt: &Learnt) -> usize {
         let room = &mut self.parts[self.length..];
-        let count = learnt.table().ask(self.level, text, self.end, ends, 0, room);
+        let count = learnt.table().prefetch_keys(self.level, text, self.end, ends, 0, room);
         if let Some(last) = count.checked_sub(1) {
             self.reach(ends[last]);
         }
@@ -216,7 +216,7 @@ impl Chunk {
         let mut has_long = false;
         while !ends.is_empty() {
             let room = &mut self.parts[self.length..];
-            let count = learnt.table().ask(self.level, text, self.end, ends, segments.mark, room);
+            let count = learnt.table().prefetch_keys(self.level, text, self.end, ends, segments.mark, room);
             self.length += count;
             if let Some(last) = count.checked_sub(1) {
                 self.reach(ends[last]);
@@ -236,9 +236,9 @@ impl Chunk {
     #[inline]
     pub(super) fn give(&mut self, from: usize, length: usize, learnt: &Learnt) -> (usize, bool) {
         let (parts, room) = (&self.parts[from..length], &mut self.ids[self.waiting..]);
-        let given = learnt.table().give(self.level, parts, learnt.apart(), room);
+        let given = learnt.table().emit_hits(self.level, parts, learnt.apart(), room);
         self.waiting += given.ids;
-        (given.parts, given.is_unknown)
+        (given.keys, given.is_miss)
     }
 
     /// Puts the ids of such a one behind those, or puts it among the others.
@@ -252,7 +252,7 @@ impl Chunk {
         learnt: &mut Learnt,
         spell: impl FnOnce(&[u8], Key, &mut [TokenId]) -> Option<usize>,
     ) -> Result<Gave> {
-        let (Part { key, hash, .. }, span) = (self.parts[at], self.span(at));
+        let (LookupKey { key, hash, .. }, span) = (self.parts[at], self.span(at));
         let part = span.of(text);
         // Those behind it need their room.
         let has_room = |together: usize| together + (length - at) * INLINE < IDS;
@@ -295,7 +295,7 @@ impl Chunk {
     pub(super) fn put(&mut self, key: Key, end: usize, learnt: &Learnt) {
         let hash = short_table::hash(key);
         learnt.prefetch(hash);
-        self.parts[self.length % LENGTH] = Part { key, hash, end };
+        self.parts[self.length % LENGTH] = LookupKey { key, hash, end };
         self.length += 1;
         self.reach(end);
     }
@@ -303,8 +303,8 @@ impl Chunk {
     /// The last part ends here.
     #[inline]
     fn reach(&mut self, end: usize) {
-        self.rest.bring(end - self.end);
-        self.behind.bring(end - self.end);
+        self.rest.prefetch(end - self.end);
+        self.behind.prefetch(end - self.end);
         self.end = end;
     }
 

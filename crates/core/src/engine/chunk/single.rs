@@ -57,11 +57,11 @@ impl Engine {
             return None;
         }
         let value = learnt.get(key, hash).or_else(|| self.seed.get(key, hash))?;
-        if value.here == 0 {
+        if value.inline_len == 0 {
             return learnt.ids_apart(&value, pretoken);
         }
         *room = value.words;
-        room.get(..usize::from(value.here))
+        room.get(..usize::from(value.inline_len))
     }
 
     /// Spells a pretoken that is not known into `scratch.ids`, a long one by its segments.
