@@ -38,7 +38,7 @@ struct Node {
 const FREE: Node = Node { base: 0, parent: NO_PARENT, suffix: 0, longest: NO_KEY };
 
 /// A set of byte strings, each with a number, to be found in texts.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Automaton {
     /// A multiple of [`SLOT_BLOCK`]; the first is the root.
     nodes: Vec<Node>,

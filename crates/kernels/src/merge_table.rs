@@ -34,7 +34,7 @@ pub(crate) type BytePairs = [u32; 1 << 16];
 const MAX_PROBES: usize = 8;
 
 /// A map (u32, u32) -> u32 that grows; keys and values are below [`NO_MERGE`].
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct MergeTable {
     byte_pairs: Box<BytePairs>,
     /// Key and value in one word; at most half full. A bucket is filled from the front; when it is full the next one is.

@@ -15,7 +15,7 @@ pub type Entry = ((u32, u32), (u32, u32));
 
 /// Read-only map (u32, u32) -> (u32, u32): open addressing, at most half full, key and value
 /// side by side in 16 bytes.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct PairTable {
     slots: Vec<[u64; 2]>,
     shift: u32,

@@ -7,7 +7,7 @@ use super::leads;
 use crate::cpu::Level;
 
 /// Which classes characters are in.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct CharacterClasses {
     /// For each code point of the Basic Multilingual Plane, and padding.
     bmp: Box<[u8]>,

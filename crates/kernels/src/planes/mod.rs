@@ -20,7 +20,7 @@ pub use self::layout::{ASCII_OFFSETS, Characters, PLANE_BITS, PLANES, Planes, WI
 use crate::cpu::Level;
 
 /// Which classes the ASCII characters are in.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct AsciiClasses {
     bytes: [u8; 128],
     // Portable code reads `bytes`.

@@ -98,7 +98,7 @@ impl Bucket {
 }
 
 /// A map from keys to values that grows only when its owner says so.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct ShortTable {
     pub(super) buckets: Table<Bucket>,
     /// The upper bits of a hash, shifted down by this, are its bucket.
