@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::aligned::Rewritten;
 use crate::model::Scratch;
 use crate::parallel;
-use crate::pattern::WalkRoom;
+use crate::pattern::ScanScratch;
 
 use super::budget::Budget;
 use super::cache::Learnt;
@@ -20,7 +20,7 @@ pub(super) struct Worker {
     /// What pre-tokenization rewrites, a text for each step.
     pub(super) pretokenized: Vec<Rewritten>,
     /// What the split of a text writes to; away while it does.
-    pub(super) walk_room: Option<Box<WalkRoom>>,
+    pub(super) scan_scratch: Option<Box<ScanScratch>>,
     pub(super) chunk: Chunk,
     pub(super) learnt: Learnt,
     /// When it was put to rest, where it is not the first one that is taken.
@@ -33,7 +33,7 @@ impl Worker {
             scratch: Scratch::default(),
             normalized: Default::default(),
             pretokenized: Vec::new(),
-            walk_room: None,
+            scan_scratch: None,
             chunk: Chunk::default(),
             learnt: Learnt::new(budget),
             rests_since: None,

@@ -39,7 +39,7 @@ impl Engine {
     ) -> Result<()> {
         let text = piece.text.as_bytes();
         run.worker.chunk.begin_text(text);
-        let mut room = run.worker.walk_room.take().unwrap_or_default();
+        let mut room = run.worker.scan_scratch.take().unwrap_or_default();
         let split = splitter.for_each_ends(piece.text, &mut room, |mut ends| {
             while let Some(&next) = ends.first() {
                 let chunk = &mut run.worker.chunk;
@@ -56,7 +56,7 @@ impl Engine {
             }
             Ok(())
         });
-        run.worker.walk_room = Some(room);
+        run.worker.scan_scratch = Some(room);
         // What was found before a split failed has its error first.
         self.take_chunk(text, piece.origins, run, sink, true)?;
         split

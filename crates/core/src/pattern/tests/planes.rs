@@ -6,10 +6,9 @@ use std::time::Instant;
 use proptest::prelude::*;
 use tokenmill_kernels::cpu;
 
-use super::{EDGES, Splitter, TIKTOKEN_CL100K, TIKTOKEN_R50K, splitter};
-use crate::description::Split;
+use super::{EDGES, Splitter, TIKTOKEN_CL100K, TIKTOKEN_R50K, is_slow, pattern_named, splitter};
 use crate::pattern::atoms::{self, Atoms};
-use crate::pattern::scanner::Scanner;
+use crate::pattern::planes::PlaneScanner;
 use crate::pattern::{Engine, known};
 use crate::span::Span;
 
@@ -38,7 +37,7 @@ const FAMILY: [&str; 13] = [
     r"[[^\r\n\p{L}\p{N}]ぁ-ゖ]?[\p{L}&&[^ぁ-ゖ]]+|\p{N}{1,3}| ?[[^\s\p{L}\p{N}]ぁ-ゖ]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 ];
 
-/// What looks alike and is not of the family.
+/// Patterns that look alike and are not of the family.
 const OTHERS: [&str; 12] = [
     // Something is left out.
     r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{Nd}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
@@ -54,7 +53,7 @@ const OTHERS: [&str; 12] = [
     // Literals of other beginnings.
     r"'s|xa|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     r"'1|'s| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-    // A prefix that would hide a change of case; a word that takes some other text alone.
+    // A prefix that would hide a change of case; a word that takes some other text only.
     r"[^\r\n\p{Lu}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{Lu}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     r"[\p{P}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
 ];
@@ -73,18 +72,15 @@ struct Pair {
 fn has_planes(splitter: &Splitter) -> bool {
     match &splitter.engine {
         Engine::Scanner(scanner) => scanner.has_planes(),
-        Engine::OwnScanner(scanner) => scanner.has_planes(),
+        Engine::CustomScanner(scanner) => scanner.has_planes(),
         _ => false,
     }
 }
 
 fn family() -> Vec<Pair> {
-    let known =
-        ["gpt2", "cl100k", "qwen2", "o200k"].into_iter().filter_map(|name| match known::split_named(name)? {
-            Split::Pattern(pattern) => Some(pattern),
-            Split::Whole => None,
-        });
+    let known = ["gpt2", "cl100k", "qwen2", "o200k"].map(pattern_named);
     known
+        .into_iter()
         .chain(FAMILY.map(str::to_owned))
         .map(|pattern| {
             let splitter = splitter(&pattern);
@@ -95,14 +91,14 @@ fn family() -> Vec<Pair> {
 }
 
 /// The ends of pretokens by planes, however short the text is, and by arms.
-fn both_ways<A: Atoms>(scanner: &Scanner<A>, text: &str) -> (Vec<usize>, Vec<usize>) {
+fn both_ways<A: Atoms>(scanner: &PlaneScanner<A>, text: &str) -> (Vec<usize>, Vec<usize>) {
     let (mut planes, mut arms) = (Vec::new(), Vec::new());
     let into = |ends: &mut Vec<usize>, span: Span| {
         ends.push(span.end);
         Ok(())
     };
-    scanner.for_each_by_planes(text, |span, _| into(&mut planes, span)).unwrap();
-    scanner.for_each_by_arms(text, |span, _| into(&mut arms, span)).unwrap();
+    scanner.for_each_by_planes(text, |span| into(&mut planes, span)).unwrap();
+    scanner.arms().for_each_match(text, |span, _| into(&mut arms, span)).unwrap();
     (planes, arms)
 }
 
@@ -110,7 +106,7 @@ impl Pair {
     fn check_here(&self, text: &str) {
         let (planes, arms) = match &self.splitter.engine {
             Engine::Scanner(scanner) => both_ways(scanner, text),
-            Engine::OwnScanner(scanner) => both_ways(scanner, text),
+            Engine::CustomScanner(scanner) => both_ways(scanner, text),
             _ => unreachable!("the family runs on scanners"),
         };
         if planes != arms {
@@ -137,11 +133,7 @@ impl Pair {
     }
 }
 
-fn is_slow() -> bool {
-    std::env::var_os("TOKENMILL_SLOW").is_some()
-}
-
-/// A character of each atom, and all that a pattern of the family singles out.
+/// A character of each atom.
 fn one_of_each() -> Vec<char> {
     let mut seen = Vec::new();
     let mut each = Vec::new();
@@ -157,7 +149,7 @@ fn one_of_each() -> Vec<char> {
 }
 
 #[test]
-fn what_is_not_of_the_family_is_left_to_the_arms() {
+fn patterns_outside_of_the_family_are_left_to_the_arms() {
     for pattern in OTHERS {
         let splitter = splitter(pattern);
         assert_eq!(splitter.plan(), super::Plan::Scanner, "{pattern}");
@@ -170,7 +162,7 @@ fn planes_agree_on_every_pair_and_triple_at_every_phase() {
     let (_lock, levels) = levels();
     let each = one_of_each();
     let pairs = family();
-    // Atoms three by three, one after the other; then the whole moved through a block.
+    // All triples of atoms in one text, at every offset in a block.
     let mut triples = String::new();
     for &a in &each {
         for &b in &each {
@@ -262,9 +254,9 @@ fn planes_agree_on_long_runs() {
     let pairs = family();
     for unit in units {
         let text = unit.repeat(size / unit.len());
-        for (before, behind) in [("", ""), ("x ", "a"), (" \n", " \n"), ("!", "'s")] {
+        for (before, after) in [("", ""), ("x ", "a"), (" \n", " \n"), ("!", "'s")] {
             for pair in &pairs {
-                pair.check(&levels[levels.len() - 1..], &format!("{before}{text}{behind}"));
+                pair.check(&levels[levels.len() - 1..], &format!("{before}{text}{after}"));
             }
         }
     }
@@ -298,7 +290,7 @@ fn planes_agree_on_edgy_texts() {
     });
 }
 
-/// The texts of `TOKENMILL_DATA`, where there are any.
+/// The texts of `TOKENMILL_DATA`, if that is set.
 fn corpora(bytes: usize) -> Vec<(&'static str, String)> {
     let Some(folder) = std::env::var_os("TOKENMILL_DATA") else { return Vec::new() };
     let read = |name| {
@@ -343,13 +335,13 @@ fn scan_time() {
         }
         (best, count)
     }
-    /// Pieces of about so many bytes.
+    /// Pieces of about `length` bytes.
     fn documents(text: &str, length: usize) -> Vec<&str> {
         let (mut documents, mut rest) = (Vec::new(), text);
         while !rest.is_empty() {
-            let (document, behind) = rest.split_at(rest.ceil_char_boundary(length));
+            let (document, following) = rest.split_at(rest.ceil_char_boundary(length));
             documents.push(document);
-            rest = behind;
+            rest = following;
         }
         documents
     }
@@ -374,7 +366,7 @@ fn scan_time() {
                         *count += u32::from(!span.is_empty());
                         Ok(())
                     };
-                    scanner.for_each_by_arms(document, each).unwrap();
+                    scanner.arms().for_each_match(document, each).unwrap();
                 }
             });
             let row = |way: &str, time: f64| {
@@ -390,7 +382,7 @@ fn scan_time() {
                 cpu::force(Some(level)).unwrap();
                 let (new, same) = fastest(|count| {
                     for document in &documents {
-                        let each = |span: Span, _| {
+                        let each = |span: Span| {
                             *count += u32::from(!span.is_empty());
                             Ok(())
                         };
