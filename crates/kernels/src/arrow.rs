@@ -1,9 +1,9 @@
 //! Columns of strings as the Arrow C data interface hands them from one library to another.
 //!
-//! In come the two structures of the interface, out go the bytes of each row, without a copy; the column is released when
-//! it is dropped. The layouts are those of "The Arrow C data interface" and "Arrow columnar format". Offsets and views are
-//! checked whenever a string is read, against all bounds that the interface tells: nothing is read outside of a buffer
-//! whose length is known.
+//! In come the two structures of the interface, out go the bytes of each row, without a copy; the column is
+//! released when it is dropped. The layouts are those of "The Arrow C data interface" and "Arrow columnar format".
+//! Offsets and views are checked whenever a string is read, against all bounds that the interface tells: nothing
+//! is read outside of a buffer whose length is known.
 #![allow(unsafe_code)]
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::ManuallyDrop;
@@ -327,8 +327,8 @@ fn check_numbers(
     Ok((length, offset))
 }
 
-/// Refuses a buffer that would end beyond the address space, of which 64 bits have far more than any memory. A missing
-/// buffer passes: nothing is read of it.
+/// Refuses a buffer that would end beyond the address space, of which 64 bits have far more than any memory. A
+/// missing buffer passes: nothing is read of it.
 fn within_memory(start: *const c_void, bytes: usize) -> Result<(), ColumnError> {
     let most = if cfg!(target_pointer_width = "64") { isize::MAX as usize } else { usize::MAX };
     let end = start.addr().checked_add(bytes).filter(|&end| end <= most);

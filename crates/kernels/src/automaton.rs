@@ -1,11 +1,11 @@
 //! A read-only Aho-Corasick automaton over a set of byte strings, in one flat array.
 //!
-//! In come strings, each with a number, and then a text byte by byte; out go the numbers of the strings that end at each
-//! position. A text costs at most two steps a byte, whatever the strings.
+//! In come strings, each with a number, and then a text byte by byte; out go the numbers of the strings that end
+//! at each position. A text costs at most two steps a byte, whatever the strings.
 //!
-//! It is a trie in which every node also knows its suffix link: the node of its longest proper suffix in the trie (Aho and
-//! Corasick, 1975). The trie is a double array: the child of a node by a byte is at `base ^ byte` and names its parent, so
-//! that a step reads 16 bytes.
+//! It is a trie in which every node also knows its suffix link: the node of its longest proper suffix in the trie
+//! (Aho and Corasick, 1975). The trie is a double array: the child of a node by a byte is at `base ^ byte` and
+//! names its parent, so that a step reads 16 bytes.
 
 use crate::double_array::{Branches, SLOT_BLOCK, SlotAllocator, SortedKeys};
 

@@ -93,8 +93,8 @@ impl fmt::Display for Level {
 /// The level in use, as a number; 0 before detection.
 static CURRENT: AtomicU8 = AtomicU8::new(0);
 
-/// May vector routines of this level compress the selected bytes of a vector (AVX-512 VBMI2)? Not all machines with
-/// AVX-512 can; on others the routines of the level below run instead.
+/// May vector routines of this level compress the selected bytes of a vector (AVX-512 VBMI2)? Not all machines
+/// with AVX-512 can; on others the routines of the level below run instead.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn has_byte_compress(level: Level) -> bool {

@@ -1,8 +1,8 @@
-//! Building a trie as a double array: each node has a base, and its child by a byte is in slot `base ^ byte`, so that a
-//! step is one lookup.
+//! Building a trie as a double array: each node has a base, and its child by a byte is in slot `base ^ byte`, so
+//! that a step is one lookup.
 //!
-//! In come byte strings, and then the labels of one node after the other; out go the strings in order, how groups of them
-//! branch, and a base for each node. No slot is taken twice.
+//! In come byte strings, and then the labels of one node after the other; out go the strings in order, how groups
+//! of them branch, and a base for each node. No slot is taken twice.
 
 /// All children of a node are in one block of this many slots.
 pub(crate) const SLOT_BLOCK: usize = 256;
@@ -52,8 +52,9 @@ impl SortedKeys {
         &self.bytes[self.offsets[index]..self.offsets[index + 1]]
     }
 
-    /// Groups the strings `from..to`, which have their first `depth` bytes in common, by their next byte: `branches` gets
-    /// that byte and the end of each group. Returns where the groups begin: before that are strings that end here.
+    /// Groups the strings `from..to`, which have their first `depth` bytes in common, by their next byte:
+    /// `branches` gets that byte and the end of each group. Returns where the groups begin: before that are
+    /// strings that end here.
     pub(crate) fn branch(
         &self,
         (mut from, to): (usize, usize),

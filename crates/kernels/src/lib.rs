@@ -1,8 +1,8 @@
 //! Flat tables, vector routines and memory, behind safe types.
 //!
-//! In come bytes and numbers, out go bytes and numbers: this crate knows nothing of tokenizers. It is the only Rust crate
-//! besides the binding where unsafe code may be, each block with its reason, and every vector routine has a scalar twin
-//! with the same results.
+//! In come bytes and numbers, out go bytes and numbers: this crate knows nothing of tokenizers. It is the only
+//! Rust crate besides the binding where unsafe code may be, each block with its reason, and every vector routine
+//! has a scalar twin with the same results.
 
 mod arrow;
 mod automaton;

@@ -1,9 +1,10 @@
 //! A cell whose value is made when it is first needed, without waiting.
 //!
-//! In comes a function that makes the value; out goes a reference, the same for all threads. No thread ever waits for
-//! another one that is making the value: in a process that was forked in between it would wait for ever, as that thread
-//! does not exist there, and a thread that waits with Python's lock would deadlock with one that needs it. The price is
-//! that several threads may make the value at once: the first to finish wins, and the others are dropped.
+//! In comes a function that makes the value; out goes a reference, the same for all threads. No thread ever waits
+//! for another one that is making the value: in a process that was forked in between it would wait for ever, as
+//! that thread does not exist there, and a thread that waits with Python's lock would deadlock with one that needs
+//! it. The price is that several threads may make the value at once: the first to finish wins, and the others are
+//! dropped.
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
@@ -43,8 +44,8 @@ impl<T> MadeOnce<T> {
     /// The value, if it was made.
     #[inline]
     pub fn get(&self) -> Option<&T> {
-        // SAFETY: the pointer is null or from a box, which is only freed through `&mut self`; the acquiring load sees the
-        // value complete.
+        // SAFETY: the pointer is null or from a box, which is only freed through `&mut self`; the acquiring load
+        // sees the value complete.
         unsafe { self.made.load(Ordering::Acquire).as_ref() }
     }
 

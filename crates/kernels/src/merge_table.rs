@@ -1,10 +1,11 @@
 //! A hash table from pairs of symbols to the symbol that they merge to, one word an entry.
 //!
-//! In come symbols below [`NO_MERGE`]; out goes their product, or [`NO_MERGE`]. A lookup probes a bounded number of
-//! buckets, so no crafted set of keys can make it slow.
+//! In come symbols below [`NO_MERGE`]; out goes their product, or [`NO_MERGE`]. A lookup probes a bounded number
+//! of buckets, so no crafted set of keys can make it slow.
 //!
-//! Symbols below 256 are bytes. Pairs of bytes have an array of their own, since every text begins with them. All others
-//! are in buckets of eight slots, which are compared without a branch: which slot matches cannot be predicted.
+//! Symbols below 256 are bytes. Pairs of bytes have an array of their own, since every text begins with them. All
+//! others are in buckets of eight slots, which are compared without a branch: which slot matches cannot be
+//! predicted.
 
 use crate::hashing::GOLDEN_RATIO;
 use crate::table::Table;
@@ -29,15 +30,16 @@ struct Bucket([u64; SLOTS]);
 /// A symbol for each two bytes, at `left << 8 | right`.
 pub(crate) type BytePairs = [u32; 1 << 16];
 
-/// A lookup probes at most this many buckets. An entry that finds no free slot in these makes the table be built again
-/// with another seed.
+/// A lookup probes at most this many buckets. An entry that finds no free slot in these makes the table be built
+/// again with another seed.
 const MAX_PROBES: usize = 8;
 
 /// A map (u32, u32) -> u32 that grows; keys and values are below [`NO_MERGE`].
 #[derive(Debug)]
 pub struct MergeTable {
     byte_pairs: Box<BytePairs>,
-    /// Key and value in one word; at most half full. A bucket is filled from the front; when it is full the next one is.
+    /// Key and value in one word; at most half full. A bucket is filled from the front; when it is full the next
+    /// one is.
     buckets: Table<Bucket>,
     shift: u32,
     seed: u64,
@@ -149,8 +151,8 @@ impl MergeTable {
         self.get_key(key(left, right))
     }
 
-    /// Starts the lookup of a pair that is not two bytes: prefetches its bucket. Either may be [`NO_MERGE`], which merges
-    /// with nothing.
+    /// Starts the lookup of a pair that is not two bytes: prefetches its bucket. Either may be [`NO_MERGE`], which
+    /// merges with nothing.
     #[inline]
     pub(crate) fn start_probe(&self, left: u32, right: u32) -> PairProbe {
         // No entry has the key 0, which is that of two bytes, and its bucket stays cached.

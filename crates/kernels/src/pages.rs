@@ -1,9 +1,9 @@
 //! New memory, prefaulted before it is written.
 //!
-//! The first write to a page costs more than everything else that is written to it: it traps into the system, which finds
-//! a page and clears it. One request for many pages is cheaper, and shortly before they are written they are still
-//! cached; large pages need fewer traps. All requests are best effort: they change time and how much memory is resident,
-//! never a result.
+//! The first write to a page costs more than everything else that is written to it: it traps into the system,
+//! which finds a page and clears it. One request for many pages is cheaper, and shortly before they are written
+//! they are still cached; large pages need fewer traps. All requests are best effort: they change time and how
+//! much memory is resident, never a result.
 
 use std::alloc::Layout;
 use std::mem::MaybeUninit;
@@ -24,9 +24,9 @@ pub const PREFAULT_BYTES: usize = 128 << 10;
 /// Less is not worth a system call.
 const MIN_PREFAULT: usize = 4 * SMALL_PAGE;
 
-/// Prefaults memory that is about to be written, up to [`PREFAULT_BYTES`] of it; a large page that begins among these and
-/// lies within the memory is requested as a whole. The contents stay as they are. Best effort; returns whether it was
-/// honoured.
+/// Prefaults memory that is about to be written, up to [`PREFAULT_BYTES`] of it; a large page that begins among
+/// these and lies within the memory is requested as a whole. The contents stay as they are. Best effort; returns
+/// whether it was honoured.
 #[inline]
 pub fn prefault<T>(memory: &mut [MaybeUninit<T>]) -> bool {
     prefault_shared(std::ptr::from_mut(memory))
@@ -93,8 +93,8 @@ pub fn extend_zeros(bytes: &mut Vec<u8>, count: usize) -> Result<(), OutOfMemory
     Ok(())
 }
 
-/// Requests large pages as long as they come fast. A virtual machine may have returned free memory to its host; to get a
-/// large page back takes several milliseconds, far longer than the small ones that would do as well.
+/// Requests large pages as long as they come fast. A virtual machine may have returned free memory to its host; to
+/// get a large page back takes several milliseconds, far longer than the small ones that would do as well.
 pub(crate) struct LargePages {
     is_wanted: bool,
 }
@@ -158,7 +158,8 @@ impl LargePages {
 /// Requests large pages for a range of addresses that is a multiple of them. Best effort.
 #[cfg(target_os = "linux")]
 fn advise(start: usize, size: usize) {
-    // SAFETY: the call neither reads nor writes memory, and the contents of the range stay as they are, whoever owns it.
+    // SAFETY: the call neither reads nor writes memory, and the contents of the range stay as they are, whoever
+    // owns it.
     let _ = unsafe { libc::madvise(std::ptr::without_provenance_mut(start), size, libc::MADV_HUGEPAGE) };
 }
 

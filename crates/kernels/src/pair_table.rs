@@ -1,7 +1,7 @@
 //! A read-only hash table from a pair of `u32` to a pair of `u32`, in one flat array.
 //!
-//! In come all entries at once; a key that occurs twice is an error. A lookup probes a bounded number of slots, so no
-//! crafted set of keys can make it slow.
+//! In come all entries at once; a key that occurs twice is an error. A lookup probes a bounded number of slots, so
+//! no crafted set of keys can make it slow.
 use crate::hashing::GOLDEN_RATIO;
 
 /// The key that no entry may have: it marks an empty slot.

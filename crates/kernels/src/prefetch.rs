@@ -1,7 +1,7 @@
 //! Prefetches: memory is loaded into a cache before it is needed.
 //!
-//! In come addresses, and nothing goes out: a prefetch changes no result and never dereferences, so that even a dangling
-//! address is harmless. On machines other than x86-64 nothing happens.
+//! In come addresses, and nothing goes out: a prefetch changes no result and never dereferences, so that even a
+//! dangling address is harmless. On machines other than x86-64 nothing happens.
 
 /// Prefetches memory that is read later, a little at a time while other work goes on.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,8 +19,8 @@ pub struct Prefetcher {
 const LINE: usize = 64;
 
 impl Prefetcher {
-    /// Of these items, which need not live until they are prefetched. [`Self::paced`] says how fast; before that nothing
-    /// is.
+    /// Of these items, which need not live until they are prefetched. [`Self::paced`] says how fast; before that
+    /// nothing is.
     pub fn new<T>(items: &[T]) -> Self {
         let at = items.as_ptr().addr();
         Self { at, due: at, end: at + size_of_val(items), rate: 0 }

@@ -1,8 +1,8 @@
 //! One vector of numbers in parts that threads finish in any order.
 //!
-//! In come parts, each with its index; out goes the vector with the parts in the order of their indices. A part whose
-//! predecessors are all written is copied to the vector while others are still being made, and its memory is used again:
-//! it is still cached then, and the only new memory that threads touch is the result.
+//! In come parts, each with its index; out goes the vector with the parts in the order of their indices. A part
+//! whose predecessors are all written is copied to the vector while others are still being made, and its memory is
+//! used again: it is still cached then, and the only new memory that threads touch is the result.
 use std::collections::BTreeMap;
 use std::fmt;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -33,8 +33,8 @@ struct Queue {
     spare: Vec<Vec<u32>>,
 }
 
-// SAFETY: the memory is owned by this value. It is only written by `put`, which reserves each range for one thread under
-// the lock, and only read by `finish`, which has the only reference.
+// SAFETY: the memory is owned by this value. It is only written by `put`, which reserves each range for one thread
+// under the lock, and only read by `finish`, which has the only reference.
 unsafe impl Send for ReorderBuffer {}
 // SAFETY: as above.
 unsafe impl Sync for ReorderBuffer {}
@@ -54,7 +54,8 @@ impl ReorderBuffer {
         Self { start, capacity: vec.capacity(), queue: Mutex::new(queue) }
     }
 
-    /// Shared by the threads of one call. Each holds the lock for a few moves, and never needs the interpreter meanwhile.
+    /// Shared by the threads of one call. Each holds the lock for a few moves, and never needs the interpreter
+    /// meanwhile.
     #[allow(clippy::disallowed_methods)] // it lives for one call, of which nothing is left in a forked child
     fn queue(&self) -> MutexGuard<'_, Queue> {
         // Nothing panics while it is held, and what it guards is sound at any time.
@@ -82,8 +83,8 @@ impl ReorderBuffer {
             queue.length += part.len();
             // The next part need not wait for the copy.
             drop(queue);
-            // SAFETY: the memory has `capacity` items, and this range of it was reserved for this part alone; the type says
-            // that it is not initialised.
+            // SAFETY: the memory has `capacity` items, and this range of it was reserved for this part alone; the
+            // type says that it is not initialised.
             let target = unsafe {
                 let start = self.start.cast::<MaybeUninit<u32>>().as_ptr();
                 std::slice::from_raw_parts_mut(start.add(at), part.len())
@@ -117,9 +118,9 @@ impl ReorderBuffer {
         let (length, overflow) = (queue.length, std::mem::take(&mut queue.overflow));
         let start = std::mem::replace(&mut self.start, NonNull::dangling());
         let capacity = std::mem::take(&mut self.capacity);
-        // SAFETY: pointer and capacity are those of the vector, which nobody else owns: an empty one was left in `self`. All
-        // items up to the length were written: by the vector, or by calls of `put`, which have returned, as this is the
-        // only reference.
+        // SAFETY: pointer and capacity are those of the vector, which nobody else owns: an empty one was left in
+        // `self`. All items up to the length were written: by the vector, or by calls of `put`, which have
+        // returned, as this is the only reference.
         let mut vec = unsafe { Vec::from_raw_parts(start.as_ptr(), length, capacity) };
         try_alloc::reserve(&mut vec, overflow.iter().map(Vec::len).sum())?;
         for part in overflow {

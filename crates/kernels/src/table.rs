@@ -1,7 +1,7 @@
 //! Arrays that hash tables keep their buckets in: of fixed length, and in large pages where they are large.
 //!
-//! In come a length and the item that fills it; out goes a slice. Small arrays are from the allocator; large ones have pages
-//! of their own, which go back to the system when they are dropped.
+//! In come a length and the item that fills it; out goes a slice. Small arrays are from the allocator; large ones
+//! have pages of their own, which go back to the system when they are dropped.
 use std::alloc::Layout;
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -11,8 +11,8 @@ use std::ptr::NonNull;
 use crate::pages::{LARGE_PAGE, LargePages, PREFAULT_BYTES, SMALL_PAGE};
 use crate::try_alloc::OutOfMemory;
 
-/// An array of fixed length. If its size is a multiple of a large page, it is in large pages where the system has them:
-/// random reads then miss the TLB less often.
+/// An array of fixed length. If its size is a multiple of a large page, it is in large pages where the system has
+/// them: random reads then miss the TLB less often.
 pub(crate) struct Table<T> {
     items: NonNull<T>,
     len: usize,
@@ -43,8 +43,8 @@ impl<T: Copy> Table<T> {
         let Some(items) = allocate(layout).map(NonNull::cast::<T>) else {
             return Err(OutOfMemory::items::<T>(count));
         };
-        // SAFETY: the allocation has `count` items, is aligned for them and shared with nobody; the type says that they are
-        // not initialised.
+        // SAFETY: the allocation has `count` items, is aligned for them and shared with nobody; the type says that
+        // they are not initialised.
         let places =
             unsafe { std::slice::from_raw_parts_mut(items.cast::<MaybeUninit<T>>().as_ptr(), count) };
         let mut large = LargePages::for_memory(layout);
@@ -145,8 +145,8 @@ impl<T: fmt::Debug> fmt::Debug for Table<T> {
     }
 }
 
-/// A table of at least this many bytes has pages of its own, which go back to the system when it is dropped. An allocator
-/// would keep them for later, and with many threads and growing tables most of them would lie idle.
+/// A table of at least this many bytes has pages of its own, which go back to the system when it is dropped. An
+/// allocator would keep them for later, and with many threads and growing tables most of them would lie idle.
 #[cfg(all(target_os = "linux", not(fuzzing)))]
 const MIN_MAPPED: usize = 128 << 10;
 
@@ -177,8 +177,8 @@ fn allocate(layout: Layout) -> Option<NonNull<u8>> {
     }
     let before = start.addr().next_multiple_of(layout.align()) - start.addr();
     let after = more - before;
-    // SAFETY: both ends are unused pages of the mapping. The second one begins at a page, if there is one: only tables
-    // whose size is a multiple of large pages have such an alignment.
+    // SAFETY: both ends are unused pages of the mapping. The second one begins at a page, if there is one: only
+    // tables whose size is a multiple of large pages have such an alignment.
     unsafe {
         if before > 0 {
             libc::munmap(start, before);

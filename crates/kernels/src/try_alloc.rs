@@ -1,5 +1,5 @@
-//! Fallible growth of vectors and strings: an allocation that fails is an error, where the standard library would abort
-//! the process. Every buffer that grows with the input of a call grows through these functions.
+//! Fallible growth of vectors and strings: an allocation that fails is an error, where the standard library would
+//! abort the process. Every buffer that grows with the input of a call grows through these functions.
 use std::collections::BinaryHeap;
 use std::fmt;
 

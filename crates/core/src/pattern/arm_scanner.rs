@@ -26,7 +26,7 @@ pub(super) struct ArmScanner<A> {
 /// How far [`ArmScanner::safe_cut`] looks, in bytes.
 const MAX_CUT_DISTANCE: usize = 64 * 1024;
 
-/// The run of white space that the scan read last, so that it is read once however many arms and positions need it.
+/// The run of white space that was read last: it is read once, however many arms and positions need it.
 #[derive(Debug, Default)]
 pub(super) struct WhiteSpace {
     /// Where it ends.
@@ -205,9 +205,9 @@ fn run(atoms: &impl Atoms, bytes: &[u8], at: usize, set: AtomSet) -> usize {
     run_by_one(atoms, bytes, at, set)
 }
 
-/// The end of the ASCII letters from `at` on, as far as whole groups of 8 bytes show them: letters of both cases with
-/// `case` 0x20, else lower ones. Most words of a language fit into 8 bytes,
-/// so this saves the branch that a loop over characters mispredicts at the end of each word.
+/// The end of the ASCII letters from `at` on, as far as whole groups of 8 bytes show them: letters of both cases
+/// with `case` 0x20, else lower ones. Most words of a language fit into 8 bytes, so this saves the branch that a
+/// loop over characters mispredicts at the end of each word.
 #[inline]
 fn letters(bytes: &[u8], mut at: usize, case: u8) -> usize {
     const ONES: u64 = u64::MAX / 255;

@@ -1,8 +1,8 @@
 //! The intermediate representation: an ordered list of arms, one for each alternative of a
 //! pattern, each with exactly the meaning that the regular expression gives it.
 //!
-//! [Lowering](super::lower) makes arms, and the scanners run them. No arm ever matches the empty text, and none looks at
-//! text before its start.
+//! [Lowering](mod@super::lower) makes arms, and the scanners run them. No arm ever matches the empty text, and
+//! none looks at text before its start.
 use super::atoms::{self, AtomSet, Atoms};
 
 /// What one alternative matches.

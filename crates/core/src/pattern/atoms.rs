@@ -1,8 +1,8 @@
 //! Atoms: the few classes of characters that split patterns tell apart.
 //!
-//! In comes a class of a pattern, out goes a set of atoms, one bit each, or `None` if the class cuts through an atom. A
-//! scanner looks up the atom of any character in one table and tests a bit. The table is generated from the Unicode 16
-//! data of the pinned regex-syntax, which both regex engines use. What surprises: every space, line
+//! In comes a class of a pattern, out goes a set of atoms, one bit each, or `None` if the class cuts through an
+//! atom. A scanner looks up the atom of any character in one table and tests a bit. The table is generated from
+//! the Unicode 16 data of the pinned regex-syntax, which both regex engines use. What surprises: every space, line
 //! end, apostrophe, slash and underscore that a shipped pattern singles out is an atom of its own.
 use regex_syntax::hir::ClassUnicode;
 use tokenmill_kernels::MadeOnce;
@@ -25,20 +25,20 @@ pub(super) const ATOMS: usize = 18;
 /// The atom of marks.
 pub(super) const MARK: u8 = 6;
 
-pub(super) const LOWER: AtomSet = 1 << 3;
+const LOWER: AtomSet = 1 << 3;
 /// The letters that ASCII has.
-pub(super) const CASED: AtomSet = (1 << 1) | LOWER;
+const CASED: AtomSet = (1 << 1) | LOWER;
 /// The atoms of ASCII characters.
-pub(super) const IN_ASCII: AtomSet = in_ascii();
+const IN_ASCII: AtomSet = in_ascii();
 
-pub(super) const SPACE: AtomSet = 1 << 9;
-pub(super) const NEWLINES: AtomSet = (1 << 10) | (1 << 11);
-pub(super) const LINE_FEED: AtomSet = 1 << 11;
+const SPACE: AtomSet = 1 << 9;
+const NEWLINES: AtomSet = (1 << 10) | (1 << 11);
+const LINE_FEED: AtomSet = 1 << 11;
 /// The 25 characters of White_Space.
-pub(super) const WHITE: AtomSet = SPACE | NEWLINES | (1 << 12);
+const WHITE: AtomSet = SPACE | NEWLINES | (1 << 12);
 
 /// The atoms of the ASCII characters. Bytes from 128 on are never looked up here.
-pub(super) static ASCII: [u8; 256] = ascii();
+static ASCII: [u8; 256] = ascii();
 
 const fn ascii() -> [u8; 256] {
     let mut table = [0; 256];

@@ -21,8 +21,8 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// Characters of these classes have the number of their class, of the last one if they are in several; all others
-    /// have 0.
+    /// Characters of these classes have the number of their class, of the last one if they are in several; all
+    /// others have 0.
     ///
     /// Cost: about a millisecond.
     pub fn new<'c>(numbered: impl IntoIterator<Item = (u8, &'c ClassUnicode)>) -> Self {

@@ -1,7 +1,7 @@
 //! A table of atoms for one pattern, finer than the shipped one.
 //!
-//! In come the classes that cut through shipped atoms; out goes a table in which every class is a set of atoms, or `None`
-//! if that needs more atoms than a set has bits.
+//! In come the classes that cut through shipped atoms; out goes a table in which every class is a set of atoms, or
+//! `None` if that needs more atoms than a set has bits.
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
@@ -10,8 +10,8 @@ use regex_syntax::hir::ClassUnicode;
 use super::atoms::{self, AtomSet, Atoms, MAX_ATOMS, Sets, ShippedAtoms};
 use super::classes::Classes;
 
-/// Atoms of one pattern. An atom is what an atom of the shipped table has in common with some of
-/// the classes and with none of the others.
+/// The atoms of one pattern. Each is the intersection of a shipped atom with some of the classes, and with the
+/// complements of the others.
 #[derive(Debug)]
 pub(super) struct CustomAtoms {
     ascii: [u8; 256],

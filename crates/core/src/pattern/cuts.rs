@@ -1,7 +1,7 @@
 //! Where a text may be cut before it is split, so that the parts have the pretokens of the whole.
 //!
-//! In come the arms of a pattern; out go pairs of atoms. A pair is left out where in doubt: a text that is cut at a wrong
-//! position gets other ids.
+//! In come the arms of a pattern; out go pairs of atoms. A pair is left out where in doubt: a text that is cut at
+//! a wrong position gets other ids.
 use super::arms::Arm;
 use super::atoms::{AtomSet, Atoms, MAX_ATOMS};
 

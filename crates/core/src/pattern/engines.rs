@@ -1,7 +1,7 @@
 //! The regex engines, for the patterns that no scanner can run.
 //!
-//! In come patterns, and then texts; out go matches and the gaps between them, which tile a text. Each engine only gets
-//! patterns that mean the same in it as in fancy-regex, and no text can take unbounded time or memory.
+//! In come patterns, and then texts; out go matches and the gaps between them, which tile a text. Each engine only
+//! gets patterns that mean the same in it as in fancy-regex, and no text can take unbounded time or memory.
 use std::borrow::Cow;
 
 use fancy_regex::{CompileError, Error as FancyError, RegexBuilder};
@@ -141,7 +141,8 @@ pub(super) struct Backtracking {
     levels: [MadeOnce<std::result::Result<fancy_regex::Regex, String>>; LIMITS.len()],
 }
 
-/// Limits on the backtracking of one search. A search that finds its match after `d` characters backtracks `d` times.
+/// Limits on the backtracking of one search. A search that finds its match after `d` characters backtracks `d`
+/// times.
 const LIMITS: [usize; 7] = [1 << 6, 1 << 9, 1 << 12, 1 << 15, 1 << 18, 1 << 21, 1 << 24];
 
 /// The budget of a text, and what each of its bytes adds. To spend it takes

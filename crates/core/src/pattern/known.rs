@@ -1,8 +1,7 @@
 //! The split patterns that have names.
 //!
-//! In comes a name or a pattern, out goes a split, and the other way round. The patterns are the portable forms: they cut
-//! alike in fancy-regex and in Oniguruma, so they
-//! can be written into a tokenizer.json unchanged.
+//! In comes a name or a pattern, out goes a split, and the other way round. The patterns are the portable forms:
+//! they cut alike in fancy-regex and in Oniguruma, so they can be written into a tokenizer.json unchanged.
 use crate::description::Split;
 
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";

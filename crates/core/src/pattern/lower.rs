@@ -1,9 +1,8 @@
 //! Lowering: from the tree of a pattern to arms, if arms mean exactly the same.
 //!
-//! In come a tree and a table of atoms; out go arms, or what prevents them. Lowering goes by structure, never by comparing
-//! texts, so that possessive and greedy spellings
-//! and the variants of users become the same arms. Each refusal below has its reason: either the
-//! arm would not be exact, or a hostile text could make it slow.
+//! In come a tree and a table of atoms; out go arms, or what prevents them. Lowering goes by structure, never by
+//! comparing texts, so that possessive and greedy spellings and the variants of users become the same arms. Each
+//! refusal below has its reason: either the arm would not be exact, or a hostile text could make it slow.
 use std::cell::RefCell;
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
@@ -310,7 +309,7 @@ impl Lowering<'_> {
     }
 }
 
-/// A possessive prefix is never left out if it fits, which makes no difference only if it is disjoint from the body.
+/// A possessive prefix that fits is never left out. That makes no difference only if it is disjoint from the body.
 fn prefix_is_exact(prefix: AtomSet, sticky: bool, body: AtomSet) -> bool {
     !sticky || prefix & body == 0
 }

@@ -17,13 +17,13 @@
 //! [`from_portable`] translate, or refuse what they cannot translate with certainty.
 //!
 //! # The plans
-//! A pattern whose every alternative has one of a few forms (`arms`) is run by a scanner over
-//! character classes, which is linear in the text and exact. It takes the steps `syntax` (text to tree), `lower` (tree to
-//! arms over `atoms`) and `planes` (the scanner, with `arm_scanner` as its fallback). The classes of most patterns are made
+//! A pattern whose every alternative has one of a few forms (`arms`) is run by a scanner over character classes,
+//! which is linear in the text and exact. It takes the steps `syntax` (text to tree), `lower` (tree to arms over
+//! `atoms`) and `planes` (the scanner, with `arm_scanner` as its fallback). The classes of most patterns are made
 //! of the atoms of one shipped table; a pattern with others gets a table of its own. All other patterns are run by
-//! regex-automata if that can express them, else by fancy-regex under a bound on backtracking (`engines`).
-//! What surprises: the plan follows from the structure of the pattern and never from its
-//! name, so a variant of a known pattern is as fast as the known one.
+//! regex-automata if that can express them, else by fancy-regex under a bound on backtracking (`engines`). What
+//! surprises: the plan follows from the structure of the pattern and never from its name, so a variant of a known
+//! pattern is as fast as the known one.
 mod arm_scanner;
 mod arms;
 mod atom_table;
@@ -191,8 +191,8 @@ impl Splitter {
     /// Calls `emit` for every pretoken of `text`, in order; they tile it and none is empty.
     ///
     /// # Errors
-    /// Those of `emit`, which end the scan, and [`Kind::Pattern`](crate::error::Kind::Pattern) from the backtracking plan
-    /// if a text needs more steps than its limit; what was emitted before stays emitted.
+    /// Those of `emit`, which end the scan, and [`Kind::Pattern`](crate::error::Kind::Pattern) from the
+    /// backtracking plan if a text needs more steps than its limit; what was emitted before stays emitted.
     ///
     /// Cost: see [`Plan`]. An engine searches from each match for the next, so a pattern whose
     /// search reads much further than its match is quadratic in the text: `a*b|a` in the linear
@@ -202,8 +202,9 @@ impl Splitter {
         self.for_each_match(text, |span, _| if span.is_empty() { Ok(()) } else { emit(span) })
     }
 
-    /// As [`Self::for_each`], several at a time: `emit` gets the ends of the next pretokens, in order. Those before an
-    /// error have been emitted. `scratch` is kept for the next text; its contents mean nothing between calls.
+    /// As [`Self::for_each`], several at a time: `emit` gets the ends of the next pretokens, in order. Those
+    /// before an error have been emitted. `scratch` is kept for the next text; its contents mean nothing between
+    /// calls.
     ///
     /// # Errors
     /// As [`Self::for_each`].

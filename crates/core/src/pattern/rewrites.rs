@@ -12,8 +12,8 @@
 //! it ignores groups: a capturing group around one of the branches prevents it, and so does the
 //! assertion, which passes the branches to the engine one by one.
 //!
-//! Both guards are inserted wherever the form allows a rewrite, whether or not the terms are equal: they cost a step
-//! of the engine at most and change nothing else.
+//! Both guards are inserted wherever the form allows a rewrite, whether or not the terms are equal: they cost a
+//! step of the engine at most and change nothing else.
 use std::borrow::Cow;
 
 use super::tokens::{Dialect, Group, Mode, Repeat, Token, Tokens};
@@ -131,11 +131,11 @@ fn guard_positions(pattern: &str) -> Option<GuardPositions> {
         match token {
             Token::Unknown | Token::Open(Group::Other) => return None,
             Token::Open(Group::BareFlags { .. }) if branch.terms.is_empty() && !branch.has_bar => {
-                branch.from = end
+                branch.from = end;
             }
             Token::Open(Group::BareFlags { .. }) => branch.push(Term::Other, end),
             Token::Open(_) => {
-                open.push(std::mem::replace(&mut branch, Branch { from: end, ..Branch::default() }))
+                open.push(std::mem::replace(&mut branch, Branch { from: end, ..Branch::default() }));
             }
             Token::Close => {
                 let summary = branch.summary();

@@ -16,8 +16,7 @@ pub(super) const GRAPHEME: &str = concat!(
     r"|[^\p{gcb=Control}\r\n])[\p{gcb=Extend}\p{gcb=SpacingMark}\x{200D}]*|(?s:.))",
 );
 
-/// The members of `[:name:]`: in Oniguruma
-/// characters of all of Unicode, here those of ASCII.
+/// The members of `[:name:]`: in Oniguruma characters of all of Unicode, here those of ASCII.
 pub(super) fn posix(name: &str, dialect: Dialect) -> Option<&'static str> {
     const CLASSES: [(&str, &str, &str); 14] = [
         ("alnum", "0-9A-Za-z", r"\p{Alphabetic}\p{Nd}"),

@@ -1,8 +1,8 @@
 //! The parser of the subset of regular expressions that scanners are made from.
 //!
-//! In comes the text of a pattern; out goes its tree, or `None` for anything outside of the subset, valid or not: such a
-//! pattern goes to a
-//! regex engine, which says what is wrong with it. What is accepted must mean the same as in fancy-regex.
+//! In comes the text of a pattern; out goes its tree, or `None` for anything outside of the subset, valid or not:
+//! such a pattern goes to a regex engine, which says what is wrong with it. What is accepted must mean the same as
+//! in fancy-regex.
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 

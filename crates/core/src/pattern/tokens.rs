@@ -1,9 +1,9 @@
 //! The tokens of a regular expression, for the parser of the scanner's subset, the check for the
 //! linear engine and both translations.
 //!
-//! In comes the text of a pattern, out go tokens with their byte positions. Nothing is refused here: what is not understood
-//! is [`Token::Unknown`]. The two dialects differ here in one thing only, what a `+` after a quantifier means; every
-//! other difference is one of meaning, which the readers of the tokens decide.
+//! In comes the text of a pattern, out go tokens with their byte positions. Nothing is refused here: what is not
+//! understood is [`Token::Unknown`]. The two dialects differ here in one thing only, what a `+` after a quantifier
+//! means; every other difference is one of meaning, which the readers of the tokens decide.
 
 /// The dialect of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

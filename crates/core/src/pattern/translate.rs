@@ -1,9 +1,9 @@
 //! Between the dialect of this library and the Oniguruma patterns of tokenizer.json files.
 //!
-//! In comes a pattern of one dialect, out goes a pattern of the other, or an error that names the construct. A pattern is
-//! read token by token: each is known to mean the same, or written in
-//! another way that does, or refused. Nothing is translated that might mean something else. Translating a translation
-//! back and forth gives the same text again, so that a file which is read and saved does not change.
+//! In comes a pattern of one dialect, out goes a pattern of the other, or an error that names the construct. A
+//! pattern is read token by token: each is known to mean the same, or written in another way that does, or
+//! refused. Nothing is translated that might mean something else. Translating a translation back and forth gives
+//! the same text again, so that a file which is read and saved does not change.
 //!
 //! What surprises is how much differs between two dialects that look alike:
 //!

@@ -1,7 +1,7 @@
 //! How inputs of the three widths are laid out: their bytes, lanes and positions.
 //!
-//! The first byte of an input has position 1. Position 0 is before it and the last position is after all bytes: nothing
-//! merges at either, so that every byte has two neighbours.
+//! The first byte of an input has position 1. Position 0 is before it and the last position is after all bytes:
+//! nothing merges at either, so that every byte has two neighbours.
 use crate::merge_table::NO_MERGE;
 
 /// The low bits of a candidate, which hold its position; its product is above them.

@@ -1,7 +1,7 @@
 //! The loop that merges several inputs side by side: the same lines for all levels and widths.
 
-/// Defines a function that merges inputs. `$find` looks a key up in the slots of a bucket of the table, and the type
-/// `$candidates` holds the candidates of one input in vectors:
+/// Defines a function that merges inputs. `$find` looks a key up in the slots of a bucket of the table, and the
+/// type `$candidates` holds the candidates of one input in vectors:
 /// - `none`: of no input yet;
 /// - `begin`: of the bytes of an input, which become its symbols; at positions without one it has [`NO_CANDIDATE`] or more;
 /// - `lowest`: the lowest of them;
@@ -64,7 +64,8 @@ macro_rules! merge_function {
                     let [right, left] = pairs.map(|pair| {
                         let slots = table.slots(pair);
                         let found = $find(slots, pair.key);
-                        // One branch for both questions: most pairs do not merge, and nearly all buckets have a free slot.
+                        // One branch for both questions: most pairs do not merge, and nearly all buckets have a
+                        // free slot.
                         let may_be_further = (found == NO_MERGE) & (slots[SLOTS - 1] != EMPTY_SLOT);
                         if may_be_further { table.probe_next(pair) } else { found }
                     });

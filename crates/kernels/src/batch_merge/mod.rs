@@ -1,16 +1,17 @@
-//! Merges of short byte strings, several side by side: the pair of neighbours with the lowest product merges first, until
-//! none does.
+//! Merges of short byte strings, several side by side: the pair of neighbours with the lowest product merges
+//! first, until none does.
 //!
-//! In come inputs of up to 62 bytes and a table in which every product is above all bytes; out go the symbols that remain
-//! of each. Neither the level nor the number of inputs changes a result.
+//! In come inputs of up to 62 bytes and a table in which every product is above all bytes; out go the symbols that
+//! remain of each. Neither the level nor the number of inputs changes a result.
 //!
-//! Every position has a candidate: what it would merge to with its right neighbour, above the number of the position. So
-//! the lowest candidate is the leftmost merge with the lowest product. The candidates of an input are in one vector or a
-//! few, and a word of bits says which positions remain.
+//! Every position has a candidate: what it would merge to with its right neighbour, above the number of the
+//! position. So the lowest candidate is the leftmost merge with the lowest product. The candidates of an input are
+//! in one vector or a few, and a word of bits says which positions remain.
 //!
-//! A merge waits for the lookups of the one before, which go to memory that is often not cached. So several inputs are
-//! merged side by side: first all of them prefetch, then all of them probe. They go on until the last one is done: when
-//! each is done cannot be predicted, and a mispredicted branch costs more than steps that change nothing.
+//! A merge waits for the lookups of the one before, which go to memory that is often not cached. So several inputs
+//! are merged side by side: first all of them prefetch, then all of them probe. They go on until the last one is
+//! done: when each is done cannot be predicted, and a mispredicted branch costs more than steps that change
+//! nothing.
 //!
 //! Inputs are [`Narrow`], [`Wide`] or [`Widest`]: the same loop, with vectors of another size.
 mod layout;
@@ -86,7 +87,8 @@ macro_rules! width {
 }
 
 width!(
-    /// Inputs that are [keys](crate::short_table::key_at): the lowest four bits of the highest byte are the length.
+    /// Inputs that are [keys](crate::short_table::key_at): the lowest four bits of the highest byte are the
+    /// length.
     Narrow,
     narrow,
     merge_narrow_avx512,

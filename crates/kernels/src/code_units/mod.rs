@@ -1,10 +1,12 @@
 //! Code units of one, two or four bytes, one for each character, to UTF-8 and back.
 //!
-//! In come the code units of a string or valid UTF-8; out goes the other. Nothing is written beyond what the caller has
-//! memory for, and what is no character (a surrogate, or above U+10FFFF) ends the conversion: it is never replaced.
+//! In come the code units of a string or valid UTF-8; out goes the other. Nothing is written beyond what the
+//! caller has memory for, and what is no character (a surrogate, or above U+10FFFF) ends the conversion: it is
+//! never replaced.
 //!
-//! ASCII is narrowed sixteen units at a time and runs of three-byte characters are written eight at a time. Everything
-//! else takes the same steps whatever the length of a character, so that mixed scripts cause no mispredicted branches.
+//! ASCII is narrowed sixteen units at a time and runs of three-byte characters are written eight at a time.
+//! Everything else takes the same steps whatever the length of a character, so that mixed scripts cause no
+//! mispredicted branches.
 #![allow(unsafe_code)]
 
 mod portable;

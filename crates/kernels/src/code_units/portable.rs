@@ -1,5 +1,5 @@
-//! Code units to UTF-8 and back without vector instructions: the twin of the vector routines, and what runs on machines
-//! without them. The compiler makes 128-bit vectors of the ASCII loops.
+//! Code units to UTF-8 and back without vector instructions: the twin of the vector routines, and what runs on
+//! machines without them. The compiler makes 128-bit vectors of the ASCII loops.
 use std::mem::MaybeUninit;
 
 use super::unit::CodeUnit;
@@ -71,8 +71,8 @@ pub(super) fn encode_one_by_one<U: CodeUnit>(
     (units.len(), at)
 }
 
-/// Writes a character at `at`, and returns where the next one goes. Four bytes are written whatever its length, so the
-/// buffer has four for each unit.
+/// Writes a character at `at`, and returns where the next one goes. Four bytes are written whatever its length, so
+/// the buffer has four for each unit.
 #[inline]
 fn encode_character(character: u32, encoded: &mut [u8; 4 * BATCH_UNITS], at: usize) -> usize {
     let bytes = match character {
@@ -122,7 +122,8 @@ pub(super) fn measure_portable(bytes: &[u8]) -> (usize, u8) {
     (characters, largest)
 }
 
-/// After a group that is not all ASCII, this many characters are decoded one by one before the next group is tried.
+/// After a group that is not all ASCII, this many characters are decoded one by one before the next group is
+/// tried.
 const RETRY_AFTER: usize = 32;
 
 pub(super) fn fill_portable<U: CodeUnit>(text: &str, units: &mut [MaybeUninit<U>]) -> usize {

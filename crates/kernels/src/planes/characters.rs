@@ -1,7 +1,7 @@
 //! Text that is not all ASCII: where its characters begin, and the class byte of each by its code point.
 //!
-//! In comes a window of UTF-8, of which the caller says how much is valid; out go bit masks of lead bytes, offsets and
-//! class bytes. Invalid UTF-8 gives unspecified classes, never a read outside of the window or the table.
+//! In comes a window of UTF-8, of which the caller says how much is valid; out go bit masks of lead bytes, offsets
+//! and class bytes. Invalid UTF-8 gives unspecified classes, never a read outside of the window or the table.
 use super::layout::{BMP, Characters, GATHER_PADDING, PLANE_BITS, WINDOW};
 use super::leads;
 use crate::cpu::Level;
@@ -23,9 +23,9 @@ impl CharacterClasses {
         Self { bmp: bmp.into() }
     }
 
-    /// Writes the class bytes of the characters that begin at `leads` to the front of `out`, in order. `supplementary`
-    /// gives those of code points from 2^16 to 2^21. The rest of `out` is unspecified, and so is the class of a character
-    /// that is not valid UTF-8.
+    /// Writes the class bytes of the characters that begin at `leads` to the front of `out`, in order.
+    /// `supplementary` gives those of code points from 2^16 to 2^21. The rest of `out` is unspecified, and so is
+    /// the class of a character that is not valid UTF-8.
     #[inline]
     pub fn classify(
         &self,
@@ -85,8 +85,8 @@ fn code_point(window: &[u8; WINDOW], at: usize) -> u32 {
     code_points[0]
 }
 
-/// Takes the characters that begin in the bytes of `valid`, at most `limit` of them. Writes `base` plus the offset of
-/// each to the front of `out`; the rest of `out` is unspecified.
+/// Takes the characters that begin in the bytes of `valid`, at most `limit` of them. Writes `base` plus the offset
+/// of each to the front of `out`; the rest of `out` is unspecified.
 #[inline]
 pub fn take_characters(
     level: Level,

@@ -28,7 +28,8 @@ pub const ASCII_OFFSETS: [u8; PLANE_BITS] = {
 /// Bytes of a window of UTF-8: one block, and the rest of a character that begins at its last byte.
 pub const WINDOW: usize = PLANE_BITS + 3;
 
-/// Code points that the flat table of classes covers: the Basic Multilingual Plane, all characters of up to three bytes.
+/// Code points that the flat table of classes covers: the Basic Multilingual Plane, all characters of up to three
+/// bytes.
 pub(super) const BMP: usize = 1 << 16;
 /// A gather loads four bytes where one is wanted, so the table has this many more.
 pub(super) const GATHER_PADDING: usize = 3;

@@ -1,8 +1,8 @@
 //! Bit planes: for 64 characters, one word for each of eight classes, in which bit `n` says
 //! whether character `n` is in the class.
 //!
-//! In come text in blocks and the class byte of each character; out go planes, and the positions of the bits that are
-//! set in a word. Every routine has a portable twin, and the level never changes a result.
+//! In come text in blocks and the class byte of each character; out go planes, and the positions of the bits that
+//! are set in a word. Every routine has a portable twin, and the level never changes a result.
 //!
 //! Any assignment of classes to the 128 ASCII characters is a table of 16 columns (the low half of
 //! a byte) by 8 rows (the high half). For each class, a shuffle by the low half looks up which rows

@@ -1,4 +1,5 @@
-//! Planes by vectors of 256 and of 512 bits. Each function needs the features of its attribute; the callers check them.
+//! Planes by vectors of 256 and of 512 bits. Each function needs the features of its attribute; the callers check
+//! them.
 use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm_unpackhi_epi64, _mm256_add_epi8,
     _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256,
@@ -186,8 +187,8 @@ pub(super) fn take_characters_avx512(
 /// Writes the class bytes of the characters that begin at `leads`. Returns which of these have four bytes: their
 /// classes are left to the caller.
 ///
-/// The first bytes of all characters are compressed into one vector, their second and third bytes into two others. Where
-/// a character has fewer bytes, those of the next one are there instead, and are masked out.
+/// The first bytes of all characters are compressed into one vector, their second and third bytes into two others.
+/// Where a character has fewer bytes, those of the next one are there instead, and are masked out.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
 pub(super) fn classify_avx512(
@@ -231,7 +232,8 @@ pub(super) fn classify_avx512(
                 _mm512_extracti64x4_epi64::<1>(code_points)
             };
             let code_points = _mm512_cvtepu16_epi32(code_points);
-            // SAFETY: reads four bytes from each code point on, which are below 2^16; the table has three bytes more.
+            // SAFETY: reads four bytes from each code point on, which are below 2^16; the table has three bytes
+            // more.
             let classes = unsafe { _mm512_i32gather_epi32::<1>(code_points, bmp.as_ptr().cast()) };
             // SAFETY: writes the sixteen bytes of the array, at any alignment.
             unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(classes)) }

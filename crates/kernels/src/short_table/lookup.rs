@@ -1,8 +1,9 @@
-//! Lookups in batches: first the buckets of all keys are prefetched, and once they have had time to arrive, all keys are
-//! looked up.
+//! Lookups in batches: first the buckets of all keys are prefetched, and once they have had time to arrive, all
+//! keys are looked up.
 //!
-//! In come the ends of pretokens, out go keys, and then the ids of as many as are found in a row. Each pretoken costs well
-//! under a hundred instructions, so the loops have no calls, no copies of variable length and no branch that is not needed.
+//! In come the ends of pretokens, out go keys, and then the ids of as many as are found in a row. Each pretoken
+//! costs well under a hundred instructions, so the loops have no calls, no copies of variable length and no branch
+//! that is not needed.
 use super::key::{Key, SHORT, hash, key_of, last_key};
 use super::table::{Bucket, INLINE, ShortTable, Words};
 use crate::cpu::Level;
@@ -34,8 +35,9 @@ pub struct EmittedHits {
 const KEY_READ: usize = 16;
 
 impl ShortTable {
-    /// Makes the keys of the pretokens that begin at `start` and end at `ends`, up to the first that is too long for one or
-    /// to the end of `keys`, and prefetches their buckets. Returns how many keys were made. `mark` is set in each of them.
+    /// Makes the keys of the pretokens that begin at `start` and end at `ends`, up to the first that is too long
+    /// for one or to the end of `keys`, and prefetches their buckets. Returns how many keys were made. `mark` is
+    /// set in each of them.
     ///
     /// # Panics
     /// If the ends do not ascend, or are beyond the text.
@@ -59,8 +61,8 @@ impl ShortTable {
         }
     }
 
-    /// Writes the ids of these keys to `out`, one after the other: up to the first that has no entry, or whose ids are
-    /// neither in the entry nor, as that says, in `spilled`, or do not fit.
+    /// Writes the ids of these keys to `out`, one after the other: up to the first that has no entry, or whose ids
+    /// are neither in the entry nor, as that says, in `spilled`, or do not fit.
     ///
     /// # Panics
     /// If `out` is too short for [`INLINE`] ids of each key, and one more.
@@ -104,7 +106,8 @@ fn matching_entries_x86(keys: &[Key; 2], key: &Key) -> u32 {
         _mm_load_si128, _mm256_broadcastsi128_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi64,
         _mm256_loadu_si256, _mm256_movemask_pd,
     };
-    // SAFETY: reads a key, which is aligned as a vector of its size, and both keys of the array, from any alignment.
+    // SAFETY: reads a key, which is aligned as a vector of its size, and both keys of the array, from any
+    // alignment.
     let (key, keys) =
         unsafe { (_mm_load_si128(std::ptr::from_ref(key).cast()), _mm256_loadu_si256(keys.as_ptr().cast())) };
     let halves = _mm256_cmpeq_epi64(_mm256_broadcastsi128_si256(key), keys);

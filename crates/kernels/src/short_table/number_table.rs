@@ -11,8 +11,8 @@ const ENTRIES: usize = 3;
 struct Bucket {
     keys: [Key; ENTRIES],
     numbers: [u32; ENTRIES],
-    /// Not 0 if a key that belongs to this bucket is in one of the next buckets. Otherwise a key that is not in this
-    /// bucket is not in the table.
+    /// Not 0 if a key that belongs to this bucket is in one of the next buckets. Otherwise a key that is not in
+    /// this bucket is not in the table.
     overflowed: u32,
 }
 
@@ -20,7 +20,8 @@ struct Bucket {
 unsafe impl Zeroable for Bucket {}
 
 impl Bucket {
-    /// The entry of a key, and whether it has one. Which of them it is cannot be predicted, so there is no branch for it.
+    /// The entry of a key, and whether it has one. Which of them it is cannot be predicted, so there is no branch
+    /// for it.
     #[inline]
     fn find(&self, key: Key) -> (usize, bool) {
         let [first, second, third] = self.keys.map(|own| own == key);

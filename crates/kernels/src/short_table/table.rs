@@ -9,8 +9,8 @@ pub const INLINE: usize = 3;
 /// The ids of one pretoken, or what the owner of the table stores instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Value {
-    /// The first `inline_len` are ids. With spilled ids, the first word is where these begin in the owner's array. With
-    /// neither, the words mean what the owner wants.
+    /// The first `inline_len` are ids. With spilled ids, the first word is where these begin in the owner's array.
+    /// With neither, the words mean what the owner wants.
     pub words: [u32; INLINE],
     /// How many ids are in `words`: [`INLINE`] at most.
     pub inline_len: u8,
@@ -60,8 +60,8 @@ const EMPTY: Bucket = Bucket { keys: [0; 2], values: [[0; INLINE + 1]; 2] };
 // SAFETY: it is [`EMPTY`].
 unsafe impl Zeroable for Bucket {}
 
-/// In the last word of the last value of a bucket: a key that belongs to this bucket is in one of the next buckets.
-/// Without it, a key that is not in this bucket is not in the table.
+/// In the last word of the last value of a bucket: a key that belongs to this bucket is in one of the next
+/// buckets. Without it, a key that is not in this bucket is not in the table.
 const OVERFLOWED: u32 = 1 << 8;
 
 impl Bucket {
@@ -79,8 +79,8 @@ impl Bucket {
         self.keys.iter().position(|&own| own == key)
     }
 
-    /// The entry that a key has or may take, and whether there is one; the second is used only when the first is taken.
-    /// Which of them it is cannot be predicted, so there is no branch for it.
+    /// The entry that a key has or may take, and whether there is one; the second is used only when the first is
+    /// taken. Which of them it is cannot be predicted, so there is no branch for it.
     #[inline]
     fn entry_for(&self, key: Key) -> (usize, bool) {
         let [first, second] = self.keys.map(|own| own == key || own == 0);

@@ -1,7 +1,7 @@
 //! The boundaries of 64 characters by arithmetic on words of bits.
 //!
-//! In come the planes of a block and of the next one; out goes a bit for each boundary, and one for each doubt. Every
-//! boundary has the property of the [module](super).
+//! In come the planes of a block and of the next one; out goes a bit for each boundary, and one for each doubt.
+//! Every boundary has the property of the [module](super).
 //!
 //! Bit `n` of a word is character `n`, so that `x << 1` is "the character before is in `x`", with
 //! the last bit of the block before shifted in; and adding the first bits of some runs to

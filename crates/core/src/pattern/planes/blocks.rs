@@ -1,8 +1,8 @@
 //! A text as blocks of 64 characters, each as the planes of its classes.
 //!
-//! In come a text and the class tables; out go blocks, in order and without gaps. In ASCII a character is a byte, and
-//! vector routines make the planes of several blocks at a time. In other blocks every character is decoded and looked up,
-//! and its offset is kept.
+//! In come a text and the class tables; out go blocks, in order and without gaps. In ASCII a character is a byte,
+//! and vector routines make the planes of several blocks at a time. In other blocks every character is decoded and
+//! looked up, and its offset is kept.
 use tokenmill_kernels::cpu::{self, Level};
 use tokenmill_kernels::planes::characters::take_characters;
 use tokenmill_kernels::planes::{self, PLANE_BITS, PLANES, Planes, WINDOW};
@@ -75,8 +75,8 @@ impl Block {
         self.offsets[..characters].partition_point(|&begin| usize::from(begin) < offset)
     }
 
-    /// Writes where the characters of `bits` begin in the text to `out`, in order, and returns how many they are. The rest
-    /// of `out` is unspecified.
+    /// Writes where the characters of `bits` begin in the text to `out`, in order, and returns how many they are.
+    /// The rest of `out` is unspecified.
     #[inline]
     pub(super) fn positions(&self, level: Level, bits: u64, out: &mut [usize; PLANE_BITS]) -> usize {
         let offsets = if self.is_ascii { &planes::ASCII_OFFSETS } else { first_block(&self.offsets) };
@@ -164,8 +164,8 @@ impl<'a, A: Atoms> Blocks<'a, A> {
         block.end = self.at;
     }
 
-    /// Writes the class bytes of up to 64 characters, and where they begin from the start of the block. Returns how many
-    /// they are.
+    /// Writes the class bytes of up to 64 characters, and where they begin from the start of the block. Returns
+    /// how many they are.
     fn decode(&mut self, classes: &mut [u8; DECODE_CAPACITY], offsets: &mut [u8; DECODE_CAPACITY]) -> usize {
         let start = self.at;
         let mut count = 0;

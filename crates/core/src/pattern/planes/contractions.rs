@@ -1,7 +1,7 @@
 //! Contractions: literals at the start of a match, or after words, which the algebra leaves in doubt.
 //!
-//! In come the boundaries of a block; out go the same boundaries with most doubts settled by a look at a few bytes. What
-//! cannot be settled within the block stays in doubt.
+//! In come the boundaries of a block; out go the same boundaries with most doubts settled by a look at a few
+//! bytes. What cannot be settled within the block stays in doubt.
 use tokenmill_kernels::cpu::Level;
 use tokenmill_kernels::planes::PLANE_BITS;
 
@@ -43,8 +43,8 @@ impl Contractions {
         }
     }
 
-    /// All but the first character of a literal must be in `body`, the characters of words, so that whatever begins after
-    /// a literal ends where the algebra says.
+    /// All but the first character of a literal must be in `body`, the characters of words, so that whatever
+    /// begins after a literal ends where the algebra says.
     fn of(atoms: &impl Atoms, literals: Literals, is_suffix: bool, body: AtomSet) -> Option<Self> {
         let of_words = |text: &Vec<Vec<char>>| {
             text.len() > 1 && text[1..].iter().all(|choices| atoms.of_chars(choices) & !body == 0)
@@ -63,12 +63,12 @@ impl Contractions {
         Some(Self { literals, is_suffix, by_second })
     }
 
-    /// Settles the contractions of `found`, the boundaries of `block`. Those that depend on what follows the block stay in
-    /// doubt.
+    /// Settles the contractions of `found`, the boundaries of `block`. Those that depend on what follows the block
+    /// stay in doubt.
     ///
-    /// Every boundary has its property afterwards: a match that starts there ends at the next one, unless a doubt is in
-    /// between. After a literal the rest of its word is a word up to where the algebra says, as a word may start at any of
-    /// its characters.
+    /// Every boundary has its property afterwards: a match that starts there ends at the next one, unless a doubt
+    /// is in between. After a literal the rest of its word is a word up to where the algebra says, as a word may
+    /// start at any of its characters.
     pub(super) fn settle(&self, text: &[u8], block: &Block, level: Level, found: &mut Boundaries) {
         // The bit of a doubt is the character before a suffix, or the first one of other literals.
         let mut leads = found.contractions << u32::from(self.is_suffix);

@@ -1,7 +1,7 @@
 //! The scanner: by bit planes where it can be, 64 characters at a time, else arm by arm.
 //!
 //! In come the arms of a pattern, and then texts; out go the matches in order, the same as those of the
-//! [`ArmScanner`] alone, which is the fallback for short texts, for other patterns and where the planes are in doubt.
+//! [`ArmScanner`] alone, which is the fallback for short texts, other patterns, and where the planes are in doubt.
 //!
 //! Most published patterns are one family: words, numbers and other text, each perhaps after a
 //! character that goes with it, and rules for white space. [`rules`] tells from the arms of a
@@ -49,7 +49,7 @@ impl<A: Atoms> PlaneScanner<A> {
         Self { arms: ArmScanner::new(atoms, arms), tables }
     }
 
-    /// Is it run by planes?
+    /// Is the pattern of the family?
     #[cfg(test)]
     pub(super) fn has_planes(&self) -> bool {
         self.tables.is_some()

@@ -4,7 +4,7 @@
 //!
 //! The family is the following, in this order but for numbers and literals, which may be anywhere before the
 //! white space:
-//! - literals that begin outside words and go on with a character of one: `'s|'t`;
+//! - literals that begin with no character of words and continue with one: `'s|'t`;
 //! - words: `prefix? letter+`, or the two arms of a word that changes case once; a literal as
 //!   above may follow;
 //! - numbers: ` ?\p{N}+` or `\p{N}{1,3}`;
@@ -16,7 +16,7 @@ use super::classes::{EXTRA, LEAD, LOWER, Members, NEWLINE, OTHER, SPACE, UPPER, 
 use crate::pattern::arms::{Arm, Case, Literals, Run};
 use crate::pattern::atoms::{AtomSet, Atoms};
 
-/// The most characters that a number of limited length may have.
+/// The largest limit on the length of a number.
 const LONGEST_NUMBER: usize = 8;
 
 /// What the algebra does, as masks: all ones where the rule holds, else 0.
@@ -203,8 +203,8 @@ fn text_arms(arms: &[Arm]) -> Option<TextArms<'_>> {
     Some(sorted)
 }
 
-/// What literals begin with: a doubt is marked there. `None` if that could be in words, or if a literal continues with
-/// what is not.
+/// What literals begin with: a doubt is marked there. `None` if that could be in words, or if a literal continues
+/// with what is not.
 fn leads(
     atoms: &impl Atoms,
     literals: &[&Literals],

@@ -1,7 +1,7 @@
 //! The walk over one text: from the boundaries of blocks to positions, with the arms where there is doubt.
 //!
-//! In come a text and the tables of its pattern; out go the ends of the matches, several at a time. A match that the arms
-//! find is never looked for again, so that a walk only goes forward.
+//! In come a text and the tables of its pattern; out go the ends of the matches, several at a time. The walk only
+//! goes forward, so that it is linear in the text.
 use tokenmill_kernels::planes::{PLANE_BITS, PLANES, Planes};
 
 use super::algebra::{Carry, OpenBoundary};
@@ -16,7 +16,7 @@ use crate::span::Span;
 
 /// A step finds at most one end for each character of a block, and one that was open before.
 const STEP_ENDS: usize = PLANE_BITS + 1;
-/// The capacity for ends: those of one step are returned together with what was found before it.
+/// The most ends that are returned at a time: another step is taken as long as its ends fit.
 const MAX_ENDS: usize = PLANE_BITS + STEP_ENDS;
 
 /// What a pattern of the family needs to be run by planes.

@@ -56,13 +56,13 @@ pub(super) fn group_symbols(symbols: &mut [u32], from: usize) -> &mut [u32; GROU
     symbols[1 + from..].first_chunk_mut().expect("there are more positions than bytes")
 }
 
-/// Inputs of more groups keep their candidates in memory. There are too few registers for those of a [`widest::Input`],
-/// and the compiler would move all of them for each change. Where inputs are merged side by side, a store has completed
-/// when its vector is read again; a single input waits for it.
+/// Inputs of more groups keep their candidates in memory. There are too few registers for those of a
+/// [`widest::Input`], and the compiler would move all of them for each change. Where inputs are merged side by
+/// side, a store has completed when its vector is read again; a single input waits for it.
 pub(super) const IN_REGISTERS: usize = 2;
 
-/// Sets the candidate of a position: its lane is one less. The last two lanes belong to no byte, and what is set there
-/// for the positions before and after all bytes is never a candidate.
+/// Sets the candidate of a position: its lane is one less. The last two lanes belong to no byte, and what is set
+/// there for the positions before and after all bytes is never a candidate.
 #[inline]
 pub(super) fn set_in_memory<const N: usize>(
     candidates: &mut [[u32; GROUP]; N],

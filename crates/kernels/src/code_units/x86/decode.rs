@@ -1,7 +1,8 @@
 //! UTF-8 to code units in vectors of 512 bits.
 //!
-//! For every byte of a block, the code point of a character that would begin there is computed from that byte and the
-//! following ones; the lanes of continuation bytes are then dropped. No branch depends on the length of a character.
+//! For every byte of a block, the code point of a character that would begin there is computed from that byte and
+//! the following ones; the lanes of continuation bytes are then dropped. No branch depends on the length of a
+//! character.
 use std::arch::x86_64::{
     __m512i, _mm_cmpgt_epi8_mask, _mm_loadu_si128, _mm_set1_epi8, _mm256_cmpgt_epi8_mask, _mm256_loadu_si256,
     _mm256_set1_epi8, _mm512_and_si512, _mm512_cmpge_epu16_mask, _mm512_cmpge_epu32_mask,
@@ -34,7 +35,8 @@ pub(in crate::code_units) fn fill<U: CodeUnit>(text: &[u8], units: &mut [MaybeUn
     (read + text[read..].iter().take_while(is_continuation).count(), written)
 }
 
-/// Runs `step` over blocks of `UNITS` bytes. It sees `SEEN` bytes: also those that complete the characters of a block.
+/// Runs `step` over blocks of `UNITS` bytes. It sees `SEEN` bytes: also those that complete the characters of a
+/// block.
 #[inline(always)]
 #[allow(clippy::inline_always)] // compiled with the features of the caller
 fn in_blocks<U, const SEEN: usize, const UNITS: usize>(

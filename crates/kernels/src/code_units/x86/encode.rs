@@ -9,8 +9,8 @@ use std::arch::x86_64::{
 use crate::code_units::portable::{BATCH_UNITS, GROUP, encode_one_by_one};
 use crate::code_units::unit::CodeUnit;
 
-/// As the portable twin. The UTF-8 of each character of a group is made in a lane of 32 bits, the first byte lowest;
-/// then the bytes that belong to characters are compressed.
+/// As the portable twin. The UTF-8 of each character of a group is made in a lane of 32 bits, the first byte
+/// lowest; then the bytes that belong to characters are compressed.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
 pub(in crate::code_units) fn encode<U: CodeUnit>(
     units: &[U],
