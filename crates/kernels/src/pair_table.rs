@@ -103,6 +103,15 @@ impl PairTable {
         }
     }
 
+    /// The value of a pair.
+    #[inline]
+    pub fn get(&self, left: u32, right: u32) -> Option<(u32, u32)> {
+        match self.get_packed(left, right) {
+            u64::MAX => None,
+            packed => Some(((packed >> 32) as u32, packed as u32)),
+        }
+    }
+
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
         self.slots.capacity() * 16
@@ -123,10 +132,6 @@ mod tests {
 
     use super::*;
 
-    fn packed(value: Option<&(u32, u32)>) -> u64 {
-        value.map_or(u64::MAX, |&(first, second)| u64::from(first) << 32 | u64::from(second))
-    }
-
     proptest! {
         #[test]
         fn it_is_a_map(entries: HashMap<(u32, u32), (u32, u32)>, others: Vec<(u32, u32)>) {
@@ -134,7 +139,7 @@ mod tests {
             prop_assume!(entries.values().all(|&v| v != (u32::MAX, u32::MAX)));
             let table = PairTable::new(&entries.iter().map(|(&k, &v)| (k, v)).collect::<Vec<_>>()).unwrap();
             for (left, right) in entries.keys().copied().chain(others) {
-                prop_assert_eq!(table.get_packed(left, right), packed(entries.get(&(left, right))));
+                prop_assert_eq!(table.get(left, right), entries.get(&(left, right)).copied());
             }
         }
     }
@@ -149,7 +154,7 @@ mod tests {
     fn many_regular_keys_stay_within_the_probe_limit() {
         let entries: Vec<Entry> = (0..200_000u32).map(|i| ((i / 447, i % 447), (i, i + 1))).collect();
         let table = PairTable::new(&entries).unwrap();
-        assert!(entries.into_iter().all(|((l, r), v)| table.get_packed(l, r) == packed(Some(&v))));
-        assert_eq!(table.get_packed(447, 447), packed(None));
+        assert!(entries.into_iter().all(|((l, r), v)| table.get(l, r) == Some(v)));
+        assert_eq!(table.get(447, 447), None);
     }
 }
