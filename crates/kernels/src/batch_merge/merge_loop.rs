@@ -1,17 +1,18 @@
 //! The loop that merges several inputs side by side: the same lines for all levels and widths.
 
-/// Defines a function that merges inputs. `$find` looks a key up in the slots of a bucket of the table, and the
-/// type `$candidates` holds the candidates of one input in vectors:
+/// Defines functions that merge inputs: `name: layout in Candidates`. The module that calls this has a function `find`,
+/// which looks a key up in the slots of a bucket, and the type holds the candidates of one input in vectors:
 /// - `none`: of no input yet;
-/// - `begin`: of the bytes of an input, which become its symbols; at positions without one it has [`NO_CANDIDATE`] or more;
+/// - `begin`: of the bytes of an input, which become its symbols; at positions without one it has [`NO_CANDIDATE`] or
+///   more;
 /// - `lowest`: the lowest of them;
 /// - `set`: changes the candidate of a position. At positions of no byte this may do nothing;
 /// - `remaining`: the symbols at the positions that remain, and how many they are.
 ///
 /// [`NO_CANDIDATE`]: super::layout::NO_CANDIDATE
-macro_rules! merge_function {
-    ($(#[$attribute:meta])* $name:ident, $layout:ident, $candidates:ty, $find:ident) => {
-        $(#[$attribute])*
+macro_rules! merge_functions {
+    (#[$attribute:meta] $($name:ident: $layout:ident in $candidates:ty),+) => {
+        $(#[$attribute]
         pub(in crate::batch_merge) fn $name<const K: usize>(
             table: &$crate::merge_table::MergeTable,
             inputs: [$crate::batch_merge::layout::$layout::Input; K],
@@ -63,7 +64,7 @@ macro_rules! merge_function {
                     let (at, before, pairs) = probes[i];
                     let [right, left] = pairs.map(|pair| {
                         let slots = table.slots(pair);
-                        let found = $find(slots, pair.key);
+                        let found = find(slots, pair.key);
                         // One branch for both questions: most pairs do not merge, and nearly all buckets have a
                         // free slot.
                         let may_be_further = (found == NO_MERGE) & (slots[SLOTS - 1] != EMPTY_SLOT);
@@ -74,10 +75,10 @@ macro_rules! merge_function {
                 }
             }
             std::array::from_fn(|i| <$candidates>::remaining(&symbols[i], remaining[i] ^ ONE << DUMMY))
-        }
+        })+
     };
 }
-pub(super) use merge_function;
+pub(super) use merge_functions;
 
 /// The symbols at the positions that remain, without a branch for each.
 #[inline]

@@ -46,7 +46,7 @@ pub trait Width {
 }
 
 macro_rules! width {
-    ($(#[$attribute:meta])* $width:ident, $layout:ident, $avx512:ident, $avx2:ident, $portable:ident) => {
+    ($(#[$attribute:meta])* $width:ident, $layout:ident, $merge:ident) => {
         $(#[$attribute])*
         #[derive(Debug)]
         pub struct $width;
@@ -67,14 +67,14 @@ macro_rules! width {
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx512 if Level::Avx512.is_available() => {
                         // SAFETY: the guard of this arm has checked the features of the level.
-                        unsafe { x86::avx512::$avx512(table, inputs) }
+                        unsafe { x86::avx512::$merge(table, inputs) }
                     }
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx2 if Level::Avx2.is_available() => {
                         // SAFETY: the guard of this arm has checked the features of the level.
-                        unsafe { x86::avx2::$avx2(table, inputs) }
+                        unsafe { x86::avx2::$merge(table, inputs) }
                     }
-                    _ => portable::$portable(table, inputs),
+                    _ => portable::$merge(table, inputs),
                 }
             }
 
@@ -91,27 +91,21 @@ width!(
     /// length.
     Narrow,
     narrow,
-    merge_narrow_avx512,
-    merge_narrow_avx2,
-    merge_narrow_portable
+    merge_narrow
 );
 
 width!(
     /// Inputs of [up to 31 bytes](wide_input).
     Wide,
     wide,
-    merge_wide_avx512,
-    merge_wide_avx2,
-    merge_wide_portable
+    merge_wide
 );
 
 width!(
     /// Inputs of [up to 62 bytes](widest_input): as many positions as a word has bits.
     Widest,
     widest,
-    merge_widest_avx512,
-    merge_widest_avx2,
-    merge_widest_portable
+    merge_widest
 );
 
 /// The wide input of some bytes.

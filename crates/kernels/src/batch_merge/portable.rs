@@ -1,6 +1,6 @@
 //! Candidates in an array, without vector instructions.
 use super::layout::{NO_CANDIDATE, POSITION_BITS, narrow, wide, widest};
-use super::merge_loop::{merge_function, pack_one_by_one};
+use super::merge_loop::{merge_functions, pack_one_by_one};
 use crate::merge_table::{BytePairs, NO_MERGE, SLOTS, SYMBOL_BITS};
 
 /// The value of a key in these slots, or [`NO_MERGE`].
@@ -85,26 +85,9 @@ impl Candidates<{ widest::LANES }> {
     }
 }
 
-merge_function!(
+merge_functions!(
     #[inline]
-    merge_narrow_portable,
-    narrow,
-    Candidates<{ narrow::LANES }>,
-    find
-);
-
-merge_function!(
-    #[inline]
-    merge_wide_portable,
-    wide,
-    Candidates<{ wide::LANES }>,
-    find
-);
-
-merge_function!(
-    #[inline]
-    merge_widest_portable,
-    widest,
-    Candidates<{ widest::LANES }>,
-    find
+    merge_narrow: narrow in Candidates<{ narrow::LANES }>,
+    merge_wide: wide in Candidates<{ wide::LANES }>,
+    merge_widest: widest in Candidates<{ widest::LANES }>
 );

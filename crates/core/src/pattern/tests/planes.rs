@@ -1,15 +1,14 @@
 //! The scanner by bit planes against the arms, one match after the other, at every level.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types)] // no interpreter is there that the threads could wait for
-use std::sync::{LazyLock, Mutex, MutexGuard};
-use std::time::Instant;
+#![allow(clippy::disallowed_methods)] // no interpreter is there that the threads could wait for
+use std::sync::{Mutex, MutexGuard};
 
 use proptest::prelude::*;
-use tokenmill_kernels::cpu;
+use tokenmill_kernels::{cpu, thread_time};
 
 use super::{EDGES, Splitter, TIKTOKEN_CL100K, TIKTOKEN_R50K, is_slow, pattern_named, splitter};
+use crate::pattern::Engine;
 use crate::pattern::atoms::{self, Atoms};
 use crate::pattern::planes::PlaneScanner;
-use crate::pattern::{Engine, known};
 use crate::span::Span;
 
 /// Qwen 2.5 and 3 as their files have them, Mistral's, o200k without suffix, and forms near them.
@@ -312,21 +311,14 @@ fn planes_agree_on_corpora() {
     }
 }
 
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-
 /// Prints how fast the scan alone is: `cargo test --release -p tokenmill-core scan_time -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures"]
 fn scan_time() {
-    /// Seconds that this thread ran, where the system counts them, so that other programs disturb less.
-    fn clock() -> f64 {
-        let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-        let nanos = counted.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-        nanos.map_or_else(|| START.elapsed().as_secs_f64(), |nanos| nanos / 1e9)
-    }
+    /// The fastest of several scans in seconds of this thread, and how many pretokens it counts.
     fn fastest(mut scan: impl FnMut(&mut u32)) -> (f64, u32) {
-        let mut best = f64::INFINITY;
-        let mut count = 0;
+        let clock = || thread_time().expect("this system has a clock for threads").as_secs_f64();
+        let (mut best, mut count) = (f64::INFINITY, 0);
         for _ in 0..7 {
             count = 0;
             let start = clock();
@@ -352,15 +344,14 @@ fn scan_time() {
         "pattern", "text", "size", "way", "ns/piece", "MB/s", "ratio"
     );
     for name in ["gpt2", "cl100k", "qwen2", "o200k"] {
-        let Some(split) = known::split_named(name) else { continue };
-        let splitter = Splitter::compile(&split).unwrap();
+        let splitter = splitter(&pattern_named(name));
         let Engine::Scanner(scanner) = &splitter.engine else { continue };
         for ((text_name, text), length) in
             corpora.iter().flat_map(|text| [usize::MAX, 200, 100, 50].map(|l| (text, l)))
         {
             let documents = documents(text, length);
             let bytes = f64::from(u32::try_from(text.len()).unwrap());
-            let (old, pieces) = fastest(|count| {
+            let (arms_time, pieces) = fastest(|count| {
                 for document in &documents {
                     let each = |span: Span, _| {
                         *count += u32::from(!span.is_empty());
@@ -369,18 +360,18 @@ fn scan_time() {
                     scanner.arms().for_each_match(document, each).unwrap();
                 }
             });
-            let row = |way: &str, time: f64| {
+            let print = |way: &str, time: f64| {
                 let (nanos, speed) = (time * 1e9 / f64::from(pieces), bytes / time / 1e6);
                 let length = if length == usize::MAX { "all" } else { &length.to_string() };
                 println!(
                     "{name:8} {text_name:12} {length:>4} {way:>9} {nanos:9.2} {speed:7.0} {:7.2}",
-                    old / time
+                    arms_time / time
                 );
             };
-            row("arms", old);
+            print("arms", arms_time);
             for &level in &levels {
                 cpu::force(Some(level)).unwrap();
-                let (new, same) = fastest(|count| {
+                let (time, same) = fastest(|count| {
                     for document in &documents {
                         let each = |span: Span| {
                             *count += u32::from(!span.is_empty());
@@ -390,7 +381,7 @@ fn scan_time() {
                     }
                 });
                 assert_eq!(pieces, same);
-                row(level.name(), new);
+                print(level.name(), time);
             }
         }
     }

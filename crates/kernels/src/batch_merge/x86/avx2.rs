@@ -10,7 +10,7 @@ use std::arch::x86_64::{
 
 use super::lanes::{GROUP, Groups, IN_REGISTERS, group_symbols, set_in_memory};
 use crate::batch_merge::layout::{NO_CANDIDATE, POSITION_BITS};
-use crate::batch_merge::merge_loop::{merge_function, pack_one_by_one};
+use crate::batch_merge::merge_loop::{merge_functions, pack_one_by_one};
 use crate::merge_table::{BytePairs, NO_MERGE, SLOTS, SYMBOL_BITS};
 
 /// The value of a key in these slots, or [`NO_MERGE`].
@@ -125,26 +125,9 @@ impl<const N: usize> Candidates<N> {
     }
 }
 
-merge_function!(
+merge_functions!(
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-    merge_narrow_avx2,
-    narrow,
-    Candidates<1>,
-    find
-);
-
-merge_function!(
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-    merge_wide_avx2,
-    wide,
-    Candidates<2>,
-    find
-);
-
-merge_function!(
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-    merge_widest_avx2,
-    widest,
-    Candidates<4>,
-    find
+    merge_narrow: narrow in Candidates<1>,
+    merge_wide: wide in Candidates<2>,
+    merge_widest: widest in Candidates<4>
 );

@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 
 use super::lanes::{GROUP, Groups, IN_REGISTERS, group_symbols, set_in_memory};
 use crate::batch_merge::layout::{NO_CANDIDATE, POSITION_BITS};
-use crate::batch_merge::merge_loop::merge_function;
+use crate::batch_merge::merge_loop::merge_functions;
 use crate::merge_table::{BytePairs, NO_MERGE, SLOTS, SYMBOL_BITS};
 
 /// The value of a key in these slots, or [`NO_MERGE`].
@@ -110,26 +110,9 @@ impl<const N: usize> Candidates<N> {
     }
 }
 
-merge_function!(
+merge_functions!(
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
-    merge_narrow_avx512,
-    narrow,
-    Candidates<1>,
-    find
-);
-
-merge_function!(
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
-    merge_wide_avx512,
-    wide,
-    Candidates<2>,
-    find
-);
-
-merge_function!(
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
-    merge_widest_avx512,
-    widest,
-    Candidates<4>,
-    find
+    merge_narrow: narrow in Candidates<1>,
+    merge_wide: wide in Candidates<2>,
+    merge_widest: widest in Candidates<4>
 );
