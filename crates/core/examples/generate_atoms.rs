@@ -61,7 +61,7 @@ fn main() {
     }
     // Surrogates are no characters, so no class holds them; they count nowhere.
     counts[0] -= 0x800;
-    let _ = writeln!(out, "/// How many characters each atom stands for.");
+    let _ = writeln!(out, "/// How many characters each atom has.");
     let _ = writeln!(out, "#[rustfmt::skip]\n#[allow(clippy::unreadable_literal)] // A table.");
     let _ = writeln!(out, "pub(super) const COUNTS: [u32; {}] = {counts:?};\n", counts.len());
     let _ = writeln!(out, "/// Block number of each {BLOCK} code points.");

@@ -1,14 +1,15 @@
 //! Columns of strings as the Arrow C data interface hands them from one library to another.
 //!
-//! The layouts are those of "The Arrow C data interface" and "Arrow columnar format"; a column is
-//! read where it lies and given back when it is dropped. Offsets and views are checked whenever a
-//! string is taken, as far as the interface tells what they must be within.
+//! In come the two structures of the interface, out go the bytes of each row, without a copy; the column is
+//! released when it is dropped. The layouts are those of "The Arrow C data interface" and "Arrow columnar format".
+//! Offsets and views are checked whenever a string is read, against all bounds that the interface tells: nothing
+//! is read outside of a buffer whose length is known.
 #![allow(unsafe_code)]
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::ManuallyDrop;
 use std::slice;
 
-/// `struct ArrowSchema`: what the type of a column is.
+/// `struct ArrowSchema`: the type of a column.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ArrowSchema {
@@ -39,7 +40,7 @@ pub struct ArrowArray {
     private_data: *mut c_void,
 }
 
-/// How strings lie in a column.
+/// How strings are stored in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layout {
     /// Offsets of 32 bits into one buffer of bytes.
@@ -56,9 +57,9 @@ pub struct StringColumn {
     array: ArrowArray,
     layout: Layout,
     length: usize,
-    /// The place of the first row in the buffers.
+    /// The index of the first row in the buffers.
     offset: usize,
-    /// Where the bytes of the last string end, for layouts of offsets: there are no others.
+    /// Where the bytes of the last string end, for layouts of offsets: no byte is after it.
     bytes_end: usize,
 }
 
@@ -67,14 +68,14 @@ unsafe impl Send for StringColumn {}
 // SAFETY: as above; nothing is written through a shared column.
 unsafe impl Sync for StringColumn {}
 
-/// Why there is no column of strings, or no string at a place.
+/// Why there is no column of strings, or no string in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnError {
-    /// The column was taken before.
+    /// The column was released before.
     Released,
     /// The column holds something else, in the words of the interface.
     Type(String),
-    /// A column, or a string of one, that breaks the rules of its layout: what is wrong with it.
+    /// The column, or a string of it, breaks the rules of its layout: what is wrong.
     Broken(String),
 }
 
@@ -102,15 +103,15 @@ impl Layout {
 }
 
 impl StringColumn {
-    /// Takes a column over: `array` is left released, as the interface asks for. The schema stays
+    /// Takes ownership of a column: `array` is marked as released, as the interface demands. The schema stays
     /// the caller's.
     ///
     /// # Errors
     /// [`ColumnError`].
     ///
     /// # Safety
-    /// Both point to structures of the interface that nobody else uses meanwhile. Where they are not
-    /// released they are as it asks for: pointers in them are null or valid until the release,
+    /// Both point to structures of the interface that no one else uses during the call. Unless they are
+    /// released, they are as it demands: pointers in them are null or valid until the release, and
     /// buffers are as long as their layout says.
     pub unsafe fn take(schema: *const ArrowSchema, array: *mut ArrowArray) -> Result<Self, ColumnError> {
         if !schema.is_aligned() || !array.is_aligned() {
@@ -137,14 +138,14 @@ impl StringColumn {
         }
         let (length, offset) = check_numbers(schema, source, layout)?;
         let taken = Self { array: ArrowArray { ..*source }, layout, length, offset, bytes_end: 0 };
-        // What is wrong stays with the caller; what was taken is given back when the caller drops it, not before.
+        // On an error the column stays with the caller, who releases it.
         let mut taken = ManuallyDrop::new(taken);
         taken.check_buffers()?;
         source.release = None;
         Ok(ManuallyDrop::into_inner(taken))
     }
 
-    /// Are the buffers there that every row needs? Those of a column without rows need not be.
+    /// Checks that the buffers exist that every row needs. A column without rows needs none.
     fn check_buffers(&mut self) -> Result<(), ColumnError> {
         if self.length == 0 {
             return Ok(());
@@ -162,11 +163,11 @@ impl StringColumn {
                 self.length
             )));
         }
-        // What no memory can hold is not looked at.
+        // Sizes that no memory can hold are refused before anything is read.
         within_memory(self.buffer(0), rows.div_ceil(8))?;
         within_memory(self.buffer(1), (rows + self.layout.extra()) * self.layout.width())?;
         let last = match self.layout {
-            // SAFETY: there is an offset more than places.
+            // SAFETY: there is one offset more than rows.
             Layout::Offsets32 => i64::from(unsafe { self.item::<i32>(1, rows) }),
             // SAFETY: as above.
             Layout::Offsets64 => unsafe { self.item(1, rows) },
@@ -187,15 +188,15 @@ impl StringColumn {
     }
 
     fn buffer(&self, number: usize) -> *const c_void {
-        // SAFETY: a column with rows has three buffers at least, and no other is asked for before
-        // it is known to be there. Nobody says that their addresses are aligned.
+        // SAFETY: a column with rows has three buffers at least, and others are only read when they are known
+        // to exist. The interface does not say that their addresses are aligned.
         unsafe { self.array.buffers.add(number).read_unaligned() }
     }
 
     /// The item with a number in a buffer of numbers.
     ///
     /// # Safety
-    /// The buffer has such items, so many at least.
+    /// The buffer has more than `number` items of this type.
     unsafe fn item<T: Copy>(&self, buffer: usize, number: usize) -> T {
         // SAFETY: the caller's promise; buffers need not be aligned.
         unsafe { self.buffer(buffer).cast::<T>().add(number).read_unaligned() }
@@ -204,32 +205,32 @@ impl StringColumn {
     /// The bytes of a row, `None` for a null. They should be UTF-8, but need not.
     ///
     /// # Errors
-    /// [`ColumnError::Broken`] for a row that is not there or not as its layout says.
+    /// [`ColumnError::Broken`] for a row that does not exist or is not as its layout says.
     pub fn get(&self, row: usize) -> Result<Option<&[u8]>, ColumnError> {
         if row >= self.len() {
             return Err(broken(format!("row {row} is behind the last one")));
         }
-        let place = row + self.offset;
+        let index = row + self.offset;
         let validity = self.buffer(0);
         if !validity.is_null() {
-            // SAFETY: the bitmap has a bit for every place.
-            let byte: u8 = unsafe { self.item(0, place / 8) };
-            if byte >> (place % 8) & 1 == 0 {
+            // SAFETY: the bitmap has a bit for every row.
+            let byte: u8 = unsafe { self.item(0, index / 8) };
+            if byte >> (index % 8) & 1 == 0 {
                 return Ok(None);
             }
         }
         match self.layout {
             Layout::Offsets32 => {
-                // SAFETY: there is an offset more than places.
-                let (start, end): (i32, i32) = unsafe { (self.item(1, place), self.item(1, place + 1)) };
+                // SAFETY: there is one offset more than rows.
+                let (start, end): (i32, i32) = unsafe { (self.item(1, index), self.item(1, index + 1)) };
                 self.between(start.into(), end.into())
             }
             Layout::Offsets64 => {
                 // SAFETY: as above.
-                let (start, end): (i64, i64) = unsafe { (self.item(1, place), self.item(1, place + 1)) };
+                let (start, end): (i64, i64) = unsafe { (self.item(1, index), self.item(1, index + 1)) };
                 self.between(start, end)
             }
-            Layout::Views => self.view(place),
+            Layout::Views => self.view(index),
         }
         .map(Some)
     }
@@ -253,16 +254,16 @@ impl StringColumn {
         Ok(unsafe { slice::from_raw_parts(bytes.add(start), length) })
     }
 
-    /// Strings of at most twelve bytes stand in their view, others in one of the buffers behind,
+    /// Strings of at most twelve bytes are in their view, others in one of the following buffers,
     /// whose lengths are in the last buffer.
-    fn view(&self, place: usize) -> Result<&[u8], ColumnError> {
-        // SAFETY: there is a view for every place.
-        let [length, _, buffer, start]: [i32; 4] = unsafe { self.item(1, place) };
+    fn view(&self, index: usize) -> Result<&[u8], ColumnError> {
+        // SAFETY: there is a view for every row.
+        let [length, _, buffer, start]: [i32; 4] = unsafe { self.item(1, index) };
         let length = size(length, "the length of a view")?;
         if length <= 12 {
             let bytes = self.buffer(1).cast::<u8>();
-            // SAFETY: the view is sixteen bytes, of which the string stands behind the first four.
-            return Ok(unsafe { slice::from_raw_parts(bytes.add(16 * place + 4), length) });
+            // SAFETY: the view is sixteen bytes, and the string follows the first four.
+            return Ok(unsafe { slice::from_raw_parts(bytes.add(16 * index + 4), length) });
         }
         let (buffer, start) = (size(buffer, "the buffer of a view")?, size(start, "the start of a view")?);
         let buffers = size(self.array.n_buffers - 3, "the number of its buffers")?;
@@ -274,7 +275,7 @@ impl StringColumn {
             return Err(broken(format!("buffer {buffer} of its views, or their lengths, are missing")));
         }
         within_memory(self.buffer(lengths), 8 * buffers)?;
-        // SAFETY: the last buffer has a length for each of those between.
+        // SAFETY: the last buffer has a length for each of these.
         let available: i64 = unsafe { self.item(lengths, buffer) };
         let available = size(available, "the length of a buffer")?;
         // Both are below 2^31.
@@ -288,7 +289,7 @@ impl StringColumn {
     }
 }
 
-/// The length and the offset of a column, when these and all other numbers of it can be.
+/// The length and the offset of a column, if these and all other numbers of it are valid.
 fn check_numbers(
     schema: &ArrowSchema,
     array: &ArrowArray,
@@ -312,10 +313,10 @@ fn check_numbers(
     let buffers = array.n_buffers;
     let is_number = match layout {
         Layout::Offsets32 | Layout::Offsets64 => buffers == 3,
-        // Their addresses stand in a row.
+        // The addresses of the buffers are an array.
         Layout::Views => buffers >= 3 && buffers <= (isize::MAX / 8) as i64,
     };
-    // Without rows none is looked at.
+    // A column without rows is not read.
     if !is_number && (length > 0 || buffers < 0) {
         let expected = if layout == Layout::Views { "3 or more" } else { "3" };
         return Err(broken(format!("it has {buffers} buffers, but should have {expected}")));
@@ -326,8 +327,8 @@ fn check_numbers(
     Ok((length, offset))
 }
 
-/// So many bytes from this address on must be addresses, too, of which 64 bits have far more than any memory; of a buffer
-/// that is missing none are read.
+/// Refuses a buffer that would end beyond the address space, of which 64 bits have far more than any memory. A
+/// missing buffer passes: nothing is read of it.
 fn within_memory(start: *const c_void, bytes: usize) -> Result<(), ColumnError> {
     let most = if cfg!(target_pointer_width = "64") { isize::MAX as usize } else { usize::MAX };
     let end = start.addr().checked_add(bytes).filter(|&end| end <= most);
@@ -342,11 +343,11 @@ fn size(number: impl TryInto<usize> + Copy + std::fmt::Display, what: &str) -> R
     number.try_into().map_err(|_| broken(format!("{what} is {number}")))
 }
 
-/// Calls the function with which the column's own library takes it back, which may wait for other threads.
+/// Calls the release function of the library that the column is from, which may wait for other threads.
 impl Drop for StringColumn {
     fn drop(&mut self) {
         if let Some(release) = self.array.release {
-            // SAFETY: the column is ours, and is released once: releasing says so in it.
+            // SAFETY: the column is owned, and is released once: the function marks it as released.
             unsafe { release(&raw mut self.array) };
         }
     }

@@ -1,20 +1,21 @@
-//! A read-only automaton over a set of byte strings, in one flat array: reading a text byte by
-//! byte it knows, at every place, which of the strings end there.
+//! A read-only Aho-Corasick automaton over a set of byte strings, in one flat array.
 //!
-//! It is a trie whose nodes also know the longest proper suffix of what they stand for that is a
-//! node, too (Aho and Corasick, 1975), laid out as a double array: the child of a node by a byte
-//! stands at `base ^ byte` and names its parent, so that a step is one look at 16 bytes. A text
-//! costs at most two steps a byte, whatever the strings.
+//! In come strings, each with a number, and then a text byte by byte; out go the numbers of the strings that end
+//! at each position. A text costs at most two steps a byte, whatever the strings.
+//!
+//! It is a trie in which every node also knows its suffix link: the node of its longest proper suffix in the trie
+//! (Aho and Corasick, 1975). The trie is a double array: the child of a node by a byte is at `base ^ byte` and
+//! names its parent, so that a step reads 16 bytes.
 
-use crate::double_array::{BLOCK, Branches, Places, Sorted};
+use crate::double_array::{Branches, SLOT_BLOCK, SlotAllocator, SortedKeys};
 
 /// No string.
 pub const NO_KEY: u32 = u32::MAX;
 
-/// In no use, or nobody's child.
-const NOBODY: u32 = u32::MAX;
+/// The parent of the root and of free slots.
+const NO_PARENT: u32 = u32::MAX;
 
-/// A place in the automaton: what was read last, as far as any string goes on with it.
+/// A node of the automaton: the longest suffix of what was read that some string begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State(u32);
 
@@ -24,39 +25,40 @@ impl State {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Unit {
-    /// Children stand at `base ^ byte`.
+struct Node {
+    /// Children are at `base ^ byte`.
     base: u32,
     parent: u32,
-    /// The node of the longest proper suffix that is one.
+    /// The suffix link.
     suffix: u32,
     /// The longest string that ends here.
     longest: u32,
 }
 
-const FREE: Unit = Unit { base: 0, parent: NOBODY, suffix: 0, longest: NO_KEY };
+const FREE: Node = Node { base: 0, parent: NO_PARENT, suffix: 0, longest: NO_KEY };
 
 /// A set of byte strings, each with a number, to be found in texts.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Automaton {
-    /// A multiple of [`BLOCK`]; the first is the root.
-    units: Vec<Unit>,
+    /// A multiple of [`SLOT_BLOCK`]; the first is the root.
+    nodes: Vec<Node>,
     /// By number: the longest other string that is a suffix of this one.
     shorter: Vec<u32>,
     longest_key: usize,
 }
 
 impl Automaton {
-    /// The automaton of these strings, by number. Empty ones are left out; of equal ones the one
-    /// that comes last counts. Cost: near-linear in their bytes.
+    /// The automaton of these strings. Empty ones are left out; of equal ones the last counts.
+    ///
+    /// Cost: near-linear in their bytes.
     pub fn new<'a>(keys: impl IntoIterator<Item = (u32, &'a [u8])>) -> Self {
-        let keys = Sorted::new(keys);
+        let keys = SortedKeys::new(keys);
         let mut builder = Builder::new(keys.bytes.len());
         let count = keys.numbers.iter().max().map_or(0, |&number| number as usize + 1);
-        let mut automaton = Self { units: Vec::new(), shorter: vec![NO_KEY; count], longest_key: 0 };
-        // Level by level: what a node needs to know of its suffixes stands on the levels above.
+        let mut automaton = Self { nodes: Vec::new(), shorter: vec![NO_KEY; count], longest_key: 0 };
+        // Breadth first: the suffix links of a node lead to levels above it.
         let mut level = vec![(State::START.0, 0, keys.numbers.len())];
-        let mut below = Vec::new();
+        let mut next_level = Vec::new();
         let mut depth = 0;
         let mut branches = Branches::default();
         while !level.is_empty() {
@@ -66,12 +68,12 @@ impl Automaton {
                 if labels.is_empty() {
                     continue;
                 }
-                let base = builder.place(labels);
-                builder.units[node as usize].base = base;
+                let base = builder.add_children(labels);
+                builder.nodes[node as usize].base = base;
                 for (&label, &end) in labels.iter().zip(ends) {
                     let child = base ^ u32::from(label);
                     let suffix = if depth == 0 { 0 } else { builder.suffix_of_child(node, label) };
-                    let mut longest = builder.units[suffix as usize].longest;
+                    let mut longest = builder.nodes[suffix as usize].longest;
                     let mut last = from;
                     while last < end && keys.get(last).len() == depth + 1 {
                         last += 1;
@@ -82,16 +84,16 @@ impl Automaton {
                         longest = number;
                         automaton.longest_key = depth + 1;
                     }
-                    builder.units[child as usize] = Unit { base: 0, parent: node, suffix, longest };
-                    below.push((child, from, end));
+                    builder.nodes[child as usize] = Node { base: 0, parent: node, suffix, longest };
+                    next_level.push((child, from, end));
                     from = end;
                 }
             }
-            std::mem::swap(&mut level, &mut below);
-            below.clear();
+            std::mem::swap(&mut level, &mut next_level);
+            next_level.clear();
             depth += 1;
         }
-        automaton.units = builder.finish();
+        automaton.nodes = builder.finish();
         automaton
     }
 
@@ -100,33 +102,33 @@ impl Automaton {
     pub fn step(&self, state: State, byte: u8) -> State {
         let mut at = state.0;
         loop {
-            let unit = &self.units[at as usize];
-            let child = unit.base ^ u32::from(byte);
-            if self.units[child as usize].parent == at {
+            let node = &self.nodes[at as usize];
+            let child = node.base ^ u32::from(byte);
+            if self.nodes[child as usize].parent == at {
                 return State(child);
             }
             if at == State::START.0 {
                 return State::START;
             }
-            at = unit.suffix;
+            at = node.suffix;
         }
     }
 
-    /// Reads one byte that goes on with all that was read since the start, if some string does.
+    /// Reads one byte without following suffix links: `None` if no string begins with all that was read.
     #[inline]
-    pub fn go_on(&self, state: State, byte: u8) -> Option<State> {
-        let child = self.units[state.0 as usize].base ^ u32::from(byte);
-        (self.units[child as usize].parent == state.0).then_some(State(child))
+    pub fn child(&self, state: State, byte: u8) -> Option<State> {
+        let child = self.nodes[state.0 as usize].base ^ u32::from(byte);
+        (self.nodes[child as usize].parent == state.0).then_some(State(child))
     }
 
     /// The number of the longest string that ends here, or [`NO_KEY`].
     #[inline]
     pub fn longest(&self, state: State) -> u32 {
-        self.units[state.0 as usize].longest
+        self.nodes[state.0 as usize].longest
     }
 
     /// The number of the longest other string that is a suffix of this one, or [`NO_KEY`]. With
-    /// [`Self::longest`] it gives all strings that end at a place, longest first.
+    /// [`Self::longest`] it gives all strings that end at a position, longest first.
     #[inline]
     pub fn shorter(&self, number: u32) -> u32 {
         self.shorter.get(number as usize).copied().unwrap_or(NO_KEY)
@@ -139,55 +141,56 @@ impl Automaton {
 
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
-        size_of::<Unit>() * self.units.capacity() + 4 * self.shorter.capacity()
+        size_of::<Node>() * self.nodes.capacity() + 4 * self.shorter.capacity()
     }
 }
 
 struct Builder {
-    units: Vec<Unit>,
-    places: Places,
+    nodes: Vec<Node>,
+    slots: SlotAllocator,
 }
 
 impl Builder {
     fn new(bytes: usize) -> Self {
-        // About half of the bytes of a vocabulary are nodes of their own.
-        let mut units = Vec::with_capacity(bytes / 2 + BLOCK);
-        units.resize(BLOCK, FREE);
-        Self { units, places: Places::default() }
+        // For a vocabulary, there are about half as many nodes as bytes.
+        let mut nodes = Vec::with_capacity(bytes / 2 + SLOT_BLOCK);
+        nodes.resize(SLOT_BLOCK, FREE);
+        Self { nodes, slots: SlotAllocator::default() }
     }
 
-    /// Takes places for the children of a node; the result is the node's base.
-    fn place(&mut self, labels: &[u8]) -> u32 {
-        let base = self.places.take(labels);
-        self.units.resize(self.places.len(), FREE);
+    /// Takes slots for the children of a node, and returns the base of the node.
+    fn add_children(&mut self, labels: &[u8]) -> u32 {
+        let base = self.slots.take(labels);
+        self.nodes.resize(self.slots.len(), FREE);
         base
     }
 
     /// The node of the longest proper suffix of `node` followed by `label`.
     fn suffix_of_child(&self, node: u32, label: u8) -> u32 {
-        let mut at = self.units[node as usize].suffix;
+        let mut at = self.nodes[node as usize].suffix;
         loop {
-            let child = self.units[at as usize].base ^ u32::from(label);
-            if self.units[child as usize].parent == at {
+            let child = self.nodes[at as usize].base ^ u32::from(label);
+            if self.nodes[child as usize].parent == at {
                 return child;
             }
             if at == State::START.0 {
                 return at;
             }
-            at = self.units[at as usize].suffix;
+            at = self.nodes[at as usize].suffix;
         }
     }
 
-    fn finish(mut self) -> Vec<Unit> {
-        self.units.shrink_to_fit();
-        self.units
+    fn finish(mut self) -> Vec<Node> {
+        self.nodes.shrink_to_fit();
+        self.nodes
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn ending(automaton: &Automaton, state: State) -> Vec<u32> {
         let mut found = Vec::new();
@@ -214,15 +217,15 @@ mod tests {
             want.sort_by_key(|(_, key)| std::cmp::Reverse(key.len()));
             let want: Vec<u32> = want.into_iter().map(|(number, _)| number).collect();
             assert_eq!(ending(&automaton, state), want, "{keys:?} {:?}", &text[..=i]);
-            whole = whole.and_then(|at| automaton.go_on(at, byte));
-            let goes_on = keys.iter().any(|key| key.starts_with(&text[..=i]));
-            assert_eq!(whole.is_some(), goes_on);
+            whole = whole.and_then(|at| automaton.child(at, byte));
+            let is_prefix = keys.iter().any(|key| key.starts_with(&text[..=i]));
+            assert_eq!(whole.is_some(), is_prefix);
         }
     }
 
     proptest! {
         #[test]
-        fn it_finds_what_ends_at_every_place(
+        fn it_finds_what_ends_at_every_position(
             keys in prop::collection::vec(prop::collection::vec(0u8..3, 0..6), 0..12),
             text in prop::collection::vec(0u8..4, 0..40),
         ) {
@@ -230,7 +233,7 @@ mod tests {
         }
 
         #[test]
-        fn bytes_of_all_values_find_their_places(
+        fn strings_of_all_byte_values_are_found(
             keys in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..3), 0..300),
         ) {
             let text: Vec<u8> = keys.concat();

@@ -1,10 +1,10 @@
-//! Which instructions the vector routines may use: asked of the processor once, and forced by tests.
+//! Which instructions the vector routines may use: detected once, and forced by tests.
 //!
-//! A level never changes a result, only how fast it comes.
+//! A level never changes a result, only how long it takes.
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Instruction sets that routines are written for, from the one every machine has to the widest.
+/// Instruction sets that routines are written for, from what every machine has to the widest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
@@ -14,7 +14,7 @@ pub enum Level {
     Neon = 2,
     /// 256 bits, and the bit instructions (BMI1, BMI2, LZCNT, POPCNT) that came with them.
     Avx2 = 3,
-    /// 512 bits with masks: the F, BW and VL parts, and all of the level before.
+    /// 512 bits with masks: the F, BW and VL parts, and all of [`Self::Avx2`].
     Avx512 = 4,
 }
 
@@ -22,7 +22,7 @@ impl Level {
     /// All of them, whatever this machine has.
     pub const ALL: [Self; 4] = [Self::Portable, Self::Neon, Self::Avx2, Self::Avx512];
 
-    /// The name that a switch takes.
+    /// The name that users write.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
@@ -41,14 +41,14 @@ impl Level {
     #[inline]
     pub fn is_available(self) -> bool {
         let known = match AVAILABLE.load(Ordering::Relaxed) {
-            0 => find_available(),
+            0 => detect_available(),
             known => known,
         };
         known >> self as u8 & 1 == 1
     }
 
     /// Asks the processor.
-    fn is_found(self) -> bool {
+    fn is_detected(self) -> bool {
         match self {
             Self::Portable => true,
             Self::Neon => cfg!(target_arch = "aarch64"),
@@ -62,7 +62,7 @@ impl Level {
             }
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {
-                Self::Avx2.is_found()
+                Self::Avx2.is_detected()
                     && is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512vl")
@@ -73,12 +73,12 @@ impl Level {
     }
 }
 
-/// A bit for each level that the machine has; 0 until the processor has been asked.
+/// A bit for each level that the machine has; 0 before detection.
 static AVAILABLE: AtomicU8 = AtomicU8::new(0);
 
 #[cold]
-fn find_available() -> u8 {
-    let found = Level::ALL.into_iter().filter(|level| level.is_found());
+fn detect_available() -> u8 {
+    let found = Level::ALL.into_iter().filter(|level| level.is_detected());
     let found = found.fold(0, |bits, level| bits | 1 << level as u8);
     AVAILABLE.store(found, Ordering::Relaxed);
     found
@@ -90,14 +90,14 @@ impl fmt::Display for Level {
     }
 }
 
-/// The level in use, as a number; 0 until the processor has been asked.
+/// The level in use, as a number; 0 before detection.
 static CURRENT: AtomicU8 = AtomicU8::new(0);
 
-/// May vector routines of this level move the chosen bytes of 512 bits together (AVX-512 VBMI2)? Not all machines of the
-/// level have that; where one has not, the routines for the level before do the same.
+/// May vector routines of this level compress the selected bytes of a vector (AVX-512 VBMI2)? Not all machines
+/// with AVX-512 can; on others the routines of the level below run instead.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-pub(crate) fn moves_bytes(level: Level) -> bool {
+pub(crate) fn has_byte_compress(level: Level) -> bool {
     level == Level::Avx512 && level.is_available() && is_x86_feature_detected!("avx512vbmi2")
 }
 
@@ -114,22 +114,22 @@ pub fn level() -> Level {
         2 => Level::Neon,
         3 => Level::Avx2,
         4 => Level::Avx512,
-        _ => detect(),
+        _ => use_widest(),
     }
 }
 
 #[cold]
-fn detect() -> Level {
+fn use_widest() -> Level {
     let widest = Level::ALL.into_iter().rev().find(|level| level.is_available()).unwrap_or(Level::Portable);
     CURRENT.store(widest as u8, Ordering::Relaxed);
     widest
 }
 
-/// Takes `level` from now on, in every thread; `None` is the widest again. A call that is under
-/// way may end on the level it began with.
+/// Uses `level` from now on, in every thread; `None` is the widest again. A call that is running
+/// may finish on the level it began with.
 ///
 /// # Errors
-/// The level, where this machine does not have it; nothing is changed then.
+/// The level, if this machine does not have it; nothing is changed then.
 pub fn force(level: Option<Level>) -> Result<(), Level> {
     match level {
         Some(level) if !level.is_available() => Err(level),
@@ -138,7 +138,7 @@ pub fn force(level: Option<Level>) -> Result<(), Level> {
             Ok(())
         }
         None => {
-            detect();
+            use_widest();
             Ok(())
         }
     }

@@ -1,25 +1,28 @@
-//! How the nodes of a trie are laid out as a double array: the child of a node by a byte stands at
-//! `base ^ byte`, where each node has its base, so that a step is one look-up.
+//! Building a trie as a double array: each node has a base, and its child by a byte is in slot `base ^ byte`, so
+//! that a step is one lookup.
+//!
+//! In come byte strings, and then the labels of one node after the other; out go the strings in order, how groups
+//! of them branch, and a base for each node. No slot is taken twice.
 
-/// Where children may stand: all children of a node lie in one block.
-pub(crate) const BLOCK: usize = 256;
+/// All children of a node are in one block of this many slots.
+pub(crate) const SLOT_BLOCK: usize = 256;
 
-/// Blocks that a node with several children tries before it opens a new one.
+/// The last blocks, which are tried for a node with several children before a new one is opened.
 const OPEN_BLOCKS: usize = 4;
 
-/// For up to so many children bases are tried one after the other.
+/// For up to this many children, bases are tried one after the other.
 const FEW: usize = 4;
 
-/// The strings in order, their bytes side by side.
-pub(crate) struct Sorted {
+/// The strings in ascending order, their bytes concatenated.
+pub(crate) struct SortedKeys {
     pub(crate) bytes: Vec<u8>,
     offsets: Vec<usize>,
     pub(crate) numbers: Vec<u32>,
 }
 
-impl Sorted {
+impl SortedKeys {
     pub(crate) fn new<'a>(keys: impl IntoIterator<Item = (u32, &'a [u8])>) -> Self {
-        // Most comparisons are settled by the first bytes, without a look at the string.
+        // Most comparisons are decided by the first bytes, which are compared as a number.
         let head = |key: &[u8]| {
             let mut head = [0; 8];
             let length = key.len().min(8);
@@ -28,7 +31,7 @@ impl Sorted {
         };
         let keys: Vec<(u32, &[u8])> = keys.into_iter().filter(|(_, key)| !key.is_empty()).collect();
         let mut order: Vec<(u64, usize)> = (0..keys.len()).map(|i| (head(keys[i].1), i)).collect();
-        // Equal strings stay in order.
+        // Equal strings keep their order.
         order.sort_unstable_by(|a, b| {
             a.0.cmp(&b.0).then_with(|| keys[a.1].1.cmp(keys[b.1].1)).then_with(|| a.1.cmp(&b.1))
         });
@@ -49,8 +52,9 @@ impl Sorted {
         &self.bytes[self.offsets[index]..self.offsets[index + 1]]
     }
 
-    /// How strings `from..to`, which agree in their first `depth` bytes, go on: what of them goes on
-    /// at all is the result, `branches` gets the byte that each group goes on with, and its end.
+    /// Groups the strings `from..to`, which have their first `depth` bytes in common, by their next byte:
+    /// `branches` gets that byte and the end of each group. Returns where the groups begin: before that are
+    /// strings that end here.
     pub(crate) fn branch(
         &self,
         (mut from, to): (usize, usize),
@@ -75,36 +79,35 @@ impl Sorted {
     }
 }
 
-/// How a group of strings goes on.
+/// The groups of [`SortedKeys::branch`].
 #[derive(Default)]
 pub(crate) struct Branches {
     pub(crate) labels: Vec<u8>,
     pub(crate) ends: Vec<usize>,
 }
 
-/// What is taken of the array.
-pub(crate) struct Places {
-    /// A bit for each place of a block: is it free?
+/// Which slots of the array are taken.
+pub(crate) struct SlotAllocator {
+    /// A bit for each slot of a block: is it free?
     free: Vec<[u64; 4]>,
-    /// The first block that may have a free place.
+    /// The first block that may have a free slot.
     first_free: usize,
 }
 
-impl Default for Places {
-    /// The first block, whose place 0 is taken by the root.
+impl Default for SlotAllocator {
+    /// One block, with the root in slot 0.
     fn default() -> Self {
         Self { free: vec![[u64::MAX << 1, u64::MAX, u64::MAX, u64::MAX]], first_free: 0 }
     }
 }
 
-impl Places {
-    /// Places in all blocks.
+impl SlotAllocator {
+    /// Slots in all blocks.
     pub(crate) fn len(&self) -> usize {
-        self.free.len() * BLOCK
+        self.free.len() * SLOT_BLOCK
     }
 
-    /// A base in this block from which the places for these labels are free. The first that fits is
-    /// taken: there are few labels, or the block has much room.
+    /// A base in this block for which the slots of all labels are free: the first that fits. For few labels.
     fn base_of_few(&self, block: usize, labels: &[u8]) -> Option<u8> {
         let has = |bits: &[u64; 4], at: u8| bits[usize::from(at >> 6)] >> (at & 63) & 1 == 1;
         let free = &self.free[block];
@@ -122,7 +125,7 @@ impl Places {
         None
     }
 
-    /// The same, looking at all bases at once.
+    /// As [`Self::base_of_few`], with all bases tested at once.
     fn base_of_many(&self, block: usize, labels: &[u8]) -> Option<u8> {
         let free: u32 = self.free[block].iter().map(|word| word.count_ones()).sum();
         if (free as usize) < labels.len() {
@@ -130,9 +133,9 @@ impl Places {
         }
         let mut bases = [u64::MAX; 4];
         for &label in labels {
-            let moved = moved_by(&self.free[block], label);
-            for (base, moved) in bases.iter_mut().zip(moved) {
-                *base &= moved;
+            let free = xor_all(&self.free[block], label);
+            for (base, free) in bases.iter_mut().zip(free) {
+                *base &= free;
             }
             if bases == [0; 4] {
                 return None;
@@ -141,10 +144,10 @@ impl Places {
         first_bit(&bases)
     }
 
-    /// Takes places for the children of a node; the result is the node's base.
+    /// Takes slots for the children of a node, and returns the base of the node.
     pub(crate) fn take(&mut self, labels: &[u8]) -> u32 {
         let last = self.free.len().saturating_sub(OPEN_BLOCKS);
-        // One child fills the first gap there is.
+        // A single child goes into the first free slot of all.
         while self.first_free < self.free.len() && self.free[self.first_free] == [0; 4] {
             self.first_free += 1;
         }
@@ -165,7 +168,7 @@ impl Places {
             let at = base ^ label;
             self.free[block][usize::from(at >> 6)] &= !(1 << (at & 63));
         }
-        (block * BLOCK) as u32 | u32::from(base)
+        (block * SLOT_BLOCK) as u32 | u32::from(base)
     }
 }
 
@@ -174,8 +177,8 @@ fn first_bit(bits: &[u64; 4]) -> Option<u8> {
     Some((word as u32 * 64 + bits[word].trailing_zeros()) as u8)
 }
 
-/// The set {x ^ label} of a set of bytes.
-fn moved_by(bits: &[u64; 4], label: u8) -> [u64; 4] {
+/// The set of all `x ^ label` for a set of bytes `x`.
+fn xor_all(bits: &[u64; 4], label: u8) -> [u64; 4] {
     const SWAPS: [u64; 6] = [
         0x5555_5555_5555_5555,
         0x3333_3333_3333_3333,
@@ -198,16 +201,17 @@ fn moved_by(bits: &[u64; 4], label: u8) -> [u64; 4] {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     proptest! {
         #[test]
-        fn moving_a_set_moves_its_members(bits: [u64; 4], label: u8) {
-            let moved = moved_by(&bits, label);
+        fn xor_of_a_set_is_that_of_its_members(bits: [u64; 4], label: u8) {
+            let result = xor_all(&bits, label);
             for x in 0..=255u8 {
                 let y = x ^ label;
-                prop_assert_eq!(bits[usize::from(x >> 6)] >> (x & 63) & 1, moved[usize::from(y >> 6)] >> (y & 63) & 1);
+                prop_assert_eq!(bits[usize::from(x >> 6)] >> (x & 63) & 1, result[usize::from(y >> 6)] >> (y & 63) & 1);
             }
         }
     }

@@ -1,33 +1,38 @@
-//! Flat tables, and routines over many bytes, behind safe types. This crate knows no tokenizer
-//! words, and it is the only one where unsafe code may live, each block with its reason and each
-//! routine with a scalar twin.
+//! Flat tables, vector routines and memory, behind safe types.
+//!
+//! In come bytes and numbers, out go bytes and numbers: this crate knows nothing of tokenizers. It is the only
+//! Rust crate besides the binding where unsafe code may be, each block with its reason, and every vector routine
+//! has a scalar twin with the same results.
 
 mod arrow;
 mod automaton;
+pub mod batch_merge;
 mod code_units;
 pub mod cpu;
 mod double_array;
-mod in_order;
+mod hashing;
 mod made_once;
 mod merge_table;
 pub mod pages;
 mod pair_table;
 pub mod planes;
 mod prefetch;
+mod reorder_buffer;
 mod repeat;
-pub mod rows;
 pub mod short_table;
+mod table;
 mod thread_time;
 pub mod try_alloc;
+mod utf8;
 
 pub use arrow::{ArrowArray, ArrowSchema, ColumnError, StringColumn};
 pub use automaton::{Automaton, NO_KEY, State};
-pub use code_units::{CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
-pub use in_order::InOrder;
+pub use code_units::{CodeUnit, UnitWidth, append_code_units, fill_code_units, guess_length, measure};
 pub use made_once::MadeOnce;
 pub use merge_table::{MergeTable, NO_MERGE};
 pub use pair_table::{Entry, PairTable};
-pub use prefetch::{Ahead, prefetch};
+pub use prefetch::{Prefetcher, prefetch};
+pub use reorder_buffer::ReorderBuffer;
 pub use repeat::end_of_repeat;
 pub use thread_time::thread_time;
 pub use try_alloc::OutOfMemory;

@@ -1,16 +1,18 @@
-//! A value that is made when it is needed first.
+//! A cell whose value is made when it is first needed, without waiting.
 //!
-//! Nobody waits for another thread that is making it. A process that was forked meanwhile would wait for ever, as that
-//! thread is not there; and a thread that waits with Python's lock would hang both where the other needs that lock.
-//! The price: several threads may make the value at once, and what the first of them made stays; the rest is freed.
+//! In comes a function that makes the value; out goes a reference, the same for all threads. No thread ever waits
+//! for another one that is making the value: in a process that was forked in between it would wait for ever, as
+//! that thread does not exist there, and a thread that waits with Python's lock would deadlock with one that needs
+//! it. The price is that several threads may make the value at once: the first to finish wins, and the others are
+//! dropped.
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A place for such a value.
+/// A cell for such a value.
 pub struct MadeOnce<T> {
-    /// Null, or a box, which stays as it is as long as this does.
+    /// Null, or a box that is only replaced through `&mut self`.
     made: AtomicPtr<T>,
     owned: PhantomData<Box<T>>,
 }
@@ -34,7 +36,7 @@ impl<T: Clone> Clone for MadeOnce<T> {
 }
 
 impl<T> MadeOnce<T> {
-    /// A place without a value.
+    /// A cell without a value.
     pub const fn new() -> Self {
         Self { made: AtomicPtr::new(ptr::null_mut()), owned: PhantomData }
     }
@@ -42,15 +44,15 @@ impl<T> MadeOnce<T> {
     /// The value, if it was made.
     #[inline]
     pub fn get(&self) -> Option<&T> {
-        // SAFETY: what stands there is null or a box, which only dropping this value drops; it was complete before it was
-        // put there, which the load sees.
+        // SAFETY: the pointer is null or from a box, which is only freed through `&mut self`; the acquiring load
+        // sees the value complete.
         unsafe { self.made.load(Ordering::Acquire).as_ref() }
     }
 
-    /// The value, if it was made, to change it.
+    /// The value, if it was made, for changes.
     #[inline]
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        // SAFETY: as in `get`, and nobody else has this value.
+        // SAFETY: as in `get`, and this reference is the only one.
         unsafe { self.made.get_mut().as_mut() }
     }
 
@@ -58,14 +60,14 @@ impl<T> MadeOnce<T> {
     #[inline]
     pub fn take(&mut self) -> Option<T> {
         let made = std::mem::replace(self.made.get_mut(), ptr::null_mut());
-        // SAFETY: it is null or a box, and who holds this value alone may take it.
+        // SAFETY: the pointer is null or from a box, and this reference is the only one.
         (!made.is_null()).then(|| *unsafe { Box::from_raw(made) })
     }
 }
 
-// What one thread makes may be dropped by another.
+// The value that one thread makes may be dropped by another.
 impl<T: Send + Sync> MadeOnce<T> {
-    /// The value, which `make` makes where there is none.
+    /// The value, which `make` makes if there is none.
     #[inline]
     pub fn get_or_make(&self, make: impl FnOnce() -> T) -> &T {
         match self.get() {
@@ -81,7 +83,7 @@ impl<T: Send + Sync> MadeOnce<T> {
         let stays = match before {
             Ok(_) => own,
             Err(first) => {
-                // SAFETY: this box was made above, and nobody else has seen it.
+                // SAFETY: this box was made above, and no other thread has seen it.
                 drop(unsafe { Box::from_raw(own) });
                 first
             }
@@ -112,42 +114,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_made_when_it_is_asked_for() {
-        let place = MadeOnce::default();
-        assert_eq!(format!("{place:?}"), "MadeOnce(None)");
-        assert_eq!(*place.get_or_make(|| 7), 7);
-        assert_eq!(*place.get_or_make(|| unreachable!("it is there")), 7);
-        assert_eq!(place.get(), Some(&7));
+    fn the_value_is_made_when_it_is_first_needed() {
+        let cell = MadeOnce::default();
+        assert_eq!(format!("{cell:?}"), "MadeOnce(None)");
+        assert_eq!(*cell.get_or_make(|| 7), 7);
+        assert_eq!(*cell.get_or_make(|| unreachable!("it is there")), 7);
+        assert_eq!(cell.get(), Some(&7));
     }
 
     #[test]
-    fn it_can_be_changed_copied_and_taken_out() {
-        let mut place = MadeOnce::from(vec![1]);
-        place.get_mut().unwrap().push(2);
-        let mut copy = place.clone();
+    fn the_value_can_be_changed_cloned_and_taken() {
+        let mut cell = MadeOnce::from(vec![1]);
+        cell.get_mut().unwrap().push(2);
+        let mut copy = cell.clone();
         assert_eq!((copy.take(), copy.take(), copy.get_mut()), (Some(vec![1, 2]), None, None));
         assert_eq!(copy.clone().get_or_make(|| vec![3]), &[3]);
-        assert_eq!(place.get(), Some(&vec![1, 2]));
+        assert_eq!(cell.get(), Some(&vec![1, 2]));
     }
 
     #[test]
-    fn threads_that_need_it_at_once_get_the_same_and_all_else_is_dropped() {
+    fn threads_that_need_it_at_once_get_one_value_and_the_others_are_dropped() {
         const THREADS: usize = 4;
         for _ in 0..200 {
-            let (place, barrier) = (MadeOnce::default(), Barrier::new(THREADS));
+            let (cell, barrier) = (MadeOnce::default(), Barrier::new(THREADS));
             let (made, alive) = (AtomicUsize::new(0), Arc::new(()));
             let seen: Vec<usize> = std::thread::scope(|scope| {
-                let ask = || {
+                let read = || {
                     barrier.wait();
                     let make = || (made.fetch_add(1, Ordering::Relaxed), Arc::clone(&alive));
-                    ptr::from_ref(place.get_or_make(make)).addr()
+                    ptr::from_ref(cell.get_or_make(make)).addr()
                 };
-                let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(ask)).collect();
+                let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(read)).collect();
                 threads.into_iter().map(|thread| thread.join().unwrap()).collect()
             });
             assert!(seen.windows(2).all(|two| two[0] == two[1]));
             assert_eq!(Arc::strong_count(&alive), 2);
-            drop(place);
+            drop(cell);
             assert_eq!(Arc::strong_count(&alive), 1);
         }
     }

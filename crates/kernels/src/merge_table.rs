@@ -1,125 +1,134 @@
-//! A map from pairs of small numbers to small numbers, one word an entry: which symbols merge.
+//! A hash table from pairs of symbols to the symbol that they merge to, one word an entry.
 //!
-//! Numbers below 256 stand for bytes. Pairs of these have a grid of their own, since every text
-//! begins with them; the others stand in buckets of eight, which are compared without a branch: it
-//! cannot be foretold which one it is.
+//! In come symbols below [`NO_MERGE`]; out goes their product, or [`NO_MERGE`]. A lookup probes a bounded number
+//! of buckets, so no crafted set of keys can make it slow.
+//!
+//! Symbols below 256 are bytes. Pairs of bytes have an array of their own, since every text begins with them. All
+//! others are in buckets of eight slots, which are compared without a branch: which slot matches cannot be
+//! predicted.
 
-use crate::pages::Table;
+use crate::hashing::GOLDEN_RATIO;
+use crate::table::Table;
 
-/// Bits of a number, and so of a value: above it a slot has its key.
-pub(crate) const KEY: u32 = 21;
+/// Bits of a symbol. The low bits of a slot are the value; the key, two symbols, is above them.
+pub(crate) const SYMBOL_BITS: u32 = 21;
 
-/// In place of a number: the pair is not there. Numbers are below this.
-pub const NO_MERGE: u32 = (1 << KEY) - 1;
+/// In place of a symbol: the pair does not merge. Symbols are below this.
+pub const NO_MERGE: u32 = (1 << SYMBOL_BITS) - 1;
 
-/// No entry has its highest bit set.
-pub(crate) const EMPTY: u64 = u64::MAX;
+/// A slot without an entry: no entry has its highest bit set.
+pub(crate) const EMPTY_SLOT: u64 = u64::MAX;
 
 /// Slots of a bucket.
 pub(crate) const SLOTS: usize = 8;
 
-/// Entries that are looked at together, in one line of memory.
+/// Slots that are compared together, in one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Bucket([u64; SLOTS]);
 
-/// A number for each two bytes.
-pub(crate) type Grid = [u32; 1 << 16];
+/// A symbol for each two bytes, at `left << 8 | right`.
+pub(crate) type BytePairs = [u32; 1 << 16];
 
-/// A look-up probes at most this many buckets: when an entry finds no place the table is built
-/// again with another seed, so that no crafted set of keys can make look-ups slow.
-const MAX_PROBE: usize = 8;
+/// A lookup probes at most this many buckets. An entry that finds no free slot in these makes the table be built
+/// again with another seed.
+const MAX_PROBES: usize = 8;
 
 /// A map (u32, u32) -> u32 that grows; keys and values are below [`NO_MERGE`].
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct MergeTable {
-    /// By left and right byte.
-    grid: Box<Grid>,
-    /// Key and value in one word; at most half full. A bucket is filled from the front, and then the
-    /// next one.
+    byte_pairs: Box<BytePairs>,
+    /// Key and value in one word; at most half full. A bucket is filled from the front; when it is full the next
+    /// one is.
     buckets: Table<Bucket>,
     shift: u32,
     seed: u64,
     len: usize,
 }
 
-/// A pair that was asked for.
+/// A lookup that was started: its bucket is being prefetched.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Asked {
+pub(crate) struct PairProbe {
     pub(crate) key: u64,
     home: usize,
 }
 
 #[inline]
 fn key(left: u32, right: u32) -> u64 {
-    u64::from(left) << KEY | u64::from(right)
+    u64::from(left) << SYMBOL_BITS | u64::from(right)
 }
 
 impl MergeTable {
-    /// An empty table with room for so many entries.
+    /// An empty table with capacity for this many entries.
     pub fn with_capacity(entries: usize) -> Self {
         let slots = (entries * 2).max(64).next_power_of_two();
         let bits = (slots / SLOTS).trailing_zeros();
         Self {
-            grid: vec![NO_MERGE; 1 << 16].into_boxed_slice().try_into().expect("a grid has as many"),
-            buckets: Table::filled(Bucket([EMPTY; SLOTS]), 1 << bits),
+            byte_pairs: vec![NO_MERGE; 1 << 16]
+                .into_boxed_slice()
+                .try_into()
+                .expect("there are as many pairs of bytes"),
+            buckets: Table::filled(Bucket([EMPTY_SLOT; SLOTS]), 1 << bits),
             shift: 64 - bits,
-            seed: 0x9e37_79b9_7f4a_7c15,
+            seed: GOLDEN_RATIO,
             len: 0,
         }
     }
 
-    /// Puts an entry, unless its key is there; says whether it was put. Nothing is put beyond
-    /// [`NO_MERGE`].
+    /// Inserts an entry; false if its key is in the table already, or one of the three is no symbol.
     pub fn insert(&mut self, left: u32, right: u32, value: u32) -> bool {
         if left.max(right).max(value) >= NO_MERGE {
             return false;
         }
         if left | right < 256 {
-            let place = &mut self.grid[(left << 8 | right) as usize];
-            let is_new = *place == NO_MERGE;
+            let product = &mut self.byte_pairs[(left << 8 | right) as usize];
+            let is_new = *product == NO_MERGE;
             if is_new {
-                *place = value;
+                *product = value;
                 self.len += 1;
             }
             return is_new;
         }
-        let entry = key(left, right) << KEY | u64::from(value);
+        let entry = key(left, right) << SYMBOL_BITS | u64::from(value);
         if self.is_crowded() {
             self.rebuild(&[]);
         }
-        match put(&mut self.buckets, entry, self.seed, self.shift) {
-            Put::There => return false,
-            Put::Here => {}
-            Put::Nowhere => self.rebuild(&[entry]),
+        match insert_into(&mut self.buckets, entry, self.seed, self.shift) {
+            Inserted::Exists => return false,
+            Inserted::New => {}
+            Inserted::NoSlot => self.rebuild(&[entry]),
         }
         self.len += 1;
         true
     }
 
-    /// Brings near what is looked at to put an entry.
+    /// Prefetches what [`Self::insert`] and [`Self::get`] read.
     #[inline]
-    pub fn expect(&self, left: u32, right: u32) {
-        self.ask(left, right);
+    pub fn prefetch(&self, left: u32, right: u32) {
+        self.start_probe(left, right);
     }
 
     fn is_crowded(&self) -> bool {
         (self.len + 1) * 2 > self.buckets.len() * SLOTS
     }
 
-    /// Finds another seed, and more room where it is needed.
+    /// Builds the table again with another seed, and larger if it is crowded or no seed fits.
     fn rebuild(&mut self, added: &[u64]) {
         let mut bits = 64 - self.shift + u32::from(self.is_crowded());
-        let old = std::mem::replace(&mut self.buckets, Table::filled(Bucket([EMPTY; SLOTS]), 0));
-        let entries =
-            old.iter().flat_map(|bucket| bucket.0).filter(|&slot| slot != EMPTY).chain(added.iter().copied());
+        let old = std::mem::replace(&mut self.buckets, Table::filled(Bucket([EMPTY_SLOT; SLOTS]), 0));
+        let entries = old
+            .iter()
+            .flat_map(|bucket| bucket.0)
+            .filter(|&slot| slot != EMPTY_SLOT)
+            .chain(added.iter().copied());
         loop {
             self.shift = 64 - bits;
             for _ in 0..8 {
                 self.seed = self.seed.wrapping_mul(0x2545_f491_4f6c_dd1d).rotate_left(23) | 1;
-                self.buckets = Table::filled(Bucket([EMPTY; SLOTS]), 1 << bits);
-                let mut put = |entry| put(&mut self.buckets, entry, self.seed, self.shift) == Put::Here;
-                if entries.clone().all(&mut put) {
+                self.buckets = Table::filled(Bucket([EMPTY_SLOT; SLOTS]), 1 << bits);
+                let mut insert =
+                    |entry| insert_into(&mut self.buckets, entry, self.seed, self.shift) == Inserted::New;
+                if entries.clone().all(&mut insert) {
                     return;
                 }
             }
@@ -127,43 +136,43 @@ impl MergeTable {
         }
     }
 
-    /// What two bytes merge to, or [`NO_MERGE`], at `left << 8 | right`.
+    /// What two bytes merge to, or [`NO_MERGE`].
     #[inline]
-    pub(crate) fn grid(&self) -> &Grid {
-        &self.grid
+    pub(crate) fn byte_pairs(&self) -> &BytePairs {
+        &self.byte_pairs
     }
 
     /// What a pair merges to, or [`NO_MERGE`].
     #[inline]
     pub fn get(&self, left: u32, right: u32) -> u32 {
         if left | right < 256 {
-            return self.grid[(left << 8 | right) as usize];
+            return self.byte_pairs[(left << 8 | right) as usize];
         }
         self.get_key(key(left, right))
     }
 
-    /// What to ask [`Self::slots`] for a pair that is not two bytes. A number may be [`NO_MERGE`], which merges
-    /// with nothing. Asks for the memory that will be looked at.
+    /// Starts the lookup of a pair that is not two bytes: prefetches its bucket. Either may be [`NO_MERGE`], which
+    /// merges with nothing.
     #[inline]
-    pub(crate) fn ask(&self, left: u32, right: u32) -> Asked {
-        // No entry has the key 0, that of two bytes, and its bucket is always near.
+    pub(crate) fn start_probe(&self, left: u32, right: u32) -> PairProbe {
+        // No entry has the key 0, which is that of two bytes, and its bucket stays cached.
         let key = if left.max(right) == NO_MERGE { 0 } else { key(left, right) };
         let home = home(key, self.seed, self.shift);
         crate::prefetch::prefetch(&self.buckets, home);
-        Asked { key, home }
+        PairProbe { key, home }
     }
 
-    /// Where the pair that was asked for stands, if it is there. Where it is not and the last slot is taken, it may
-    /// stand [behind](Self::get_behind) these.
+    /// The slots of the bucket of a pair. If it is not in these and the last one is taken, it may be in one of the
+    /// [next](Self::probe_next) buckets.
     #[inline]
-    pub(crate) fn slots(&self, asked: Asked) -> &[u64; SLOTS] {
-        &self.buckets[asked.home & (self.buckets.len() - 1)].0
+    pub(crate) fn slots(&self, probe: PairProbe) -> &[u64; SLOTS] {
+        &self.buckets[probe.home & (self.buckets.len() - 1)].0
     }
 
-    /// What a pair merges to that does not stand in its own bucket, which is full.
+    /// What a pair merges to that is not in its own bucket, which is full.
     #[cold]
-    pub(crate) fn get_behind(&self, asked: Asked) -> u32 {
-        self.get_from(asked.key, asked.home, 1)
+    pub(crate) fn probe_next(&self, probe: PairProbe) -> u32 {
+        self.get_from(probe.key, probe.home, 1)
     }
 
     #[inline]
@@ -171,18 +180,18 @@ impl MergeTable {
         self.get_from(key, home(key, self.seed, self.shift), 0)
     }
 
-    /// Looks where [`put`] puts, from so many buckets behind the first one on.
+    /// Probes the buckets that [`insert_into`] fills, from the `first` of them on.
     #[inline]
     fn get_from(&self, key: u64, home: usize, first: usize) -> u32 {
         let mask = self.buckets.len() - 1;
-        for at in home + first..home + MAX_PROBE {
+        for at in home + first..home + MAX_PROBES {
             let bucket = &self.buckets[at & mask].0;
             let mut value = NO_MERGE;
             for &slot in bucket {
-                value = if slot >> KEY == key { slot as u32 & NO_MERGE } else { value };
+                value = if slot >> SYMBOL_BITS == key { slot as u32 & NO_MERGE } else { value };
             }
-            let (is_found, has_room) = (value != NO_MERGE, bucket[SLOTS - 1] == EMPTY);
-            if is_found || has_room {
+            let (is_found, is_last) = (value != NO_MERGE, bucket[SLOTS - 1] == EMPTY_SLOT);
+            if is_found || is_last {
                 return value;
             }
         }
@@ -201,41 +210,41 @@ impl MergeTable {
 
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
-        size_of::<Grid>() + self.buckets.memory()
+        size_of::<BytePairs>() + self.buckets.memory()
     }
 }
 
-/// The high bits of a product depend on all bits of the key.
+/// The bucket at which probing begins. The high bits of the product depend on all bits of the key.
 #[inline]
 fn home(key: u64, seed: u64, shift: u32) -> usize {
     (key.wrapping_mul(seed) >> shift) as usize
 }
 
-/// What became of an entry.
+/// What [`insert_into`] did with an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Put {
-    Here,
-    /// Its key is there already.
-    There,
-    /// There is no room where it would be looked for.
-    Nowhere,
+enum Inserted {
+    New,
+    /// Its key is in the table already.
+    Exists,
+    /// All slots that a lookup would probe are taken.
+    NoSlot,
 }
 
-fn put(buckets: &mut [Bucket], entry: u64, seed: u64, shift: u32) -> Put {
-    let home = home(entry >> KEY, seed, shift);
+fn insert_into(buckets: &mut [Bucket], entry: u64, seed: u64, shift: u32) -> Inserted {
+    let home = home(entry >> SYMBOL_BITS, seed, shift);
     let mask = buckets.len() - 1;
-    for at in home..home + MAX_PROBE {
+    for at in home..home + MAX_PROBES {
         for slot in &mut buckets[at & mask].0 {
-            if *slot == EMPTY {
+            if *slot == EMPTY_SLOT {
                 *slot = entry;
-                return Put::Here;
+                return Inserted::New;
             }
-            if *slot >> KEY == entry >> KEY {
-                return Put::There;
+            if *slot >> SYMBOL_BITS == entry >> SYMBOL_BITS {
+                return Inserted::Exists;
             }
         }
     }
-    Put::Nowhere
+    Inserted::NoSlot
 }
 
 #[cfg(test)]
@@ -262,25 +271,25 @@ mod tests {
                 let want = map.get(&pair).copied().unwrap_or(NO_MERGE);
                 prop_assert_eq!(table.get(pair.0, pair.1), want);
                 for (left, right) in [pair, (pair.0, NO_MERGE), (NO_MERGE, pair.1)] {
-                    let asked = table.ask(left, right);
-                    let slots = table.slots(asked);
-                    let own = slots.iter().find(|&&slot| slot >> KEY == asked.key);
+                    let probe = table.start_probe(left, right);
+                    let slots = table.slots(probe);
+                    let own = slots.iter().find(|&&slot| slot >> SYMBOL_BITS == probe.key);
                     let got = match own {
                         Some(&slot) => slot as u32 & NO_MERGE,
-                        None if slots[SLOTS - 1] == EMPTY => NO_MERGE,
-                        None => table.get_behind(asked),
+                        None if slots[SLOTS - 1] == EMPTY_SLOT => NO_MERGE,
+                        None => table.probe_next(probe),
                     };
                     prop_assert!(left | right < 256 || got == table.get(left, right));
                 }
                 if pair.0 | pair.1 < 256 {
-                    prop_assert_eq!(table.grid()[(pair.0 << 8 | pair.1) as usize], want);
+                    prop_assert_eq!(table.byte_pairs()[(pair.0 << 8 | pair.1) as usize], want);
                 }
             }
         }
     }
 
     #[test]
-    fn numbers_beyond_the_limit_are_not_put() {
+    fn symbols_beyond_the_limit_are_not_inserted() {
         let mut table = MergeTable::with_capacity(0);
         for (left, right, value) in [(NO_MERGE, 0, 0), (0, NO_MERGE, 0), (300, 300, NO_MERGE)] {
             assert!(!table.insert(left, right, value));
@@ -291,17 +300,17 @@ mod tests {
     }
 
     #[test]
-    fn full_buckets_in_a_row_are_not_all_looked_at() {
+    fn a_lookup_among_full_buckets_ends_at_the_probe_limit() {
         let mut table = MergeTable::with_capacity(1 << 10);
         let (buckets, seed, shift) = (table.buckets.len(), table.seed, table.shift);
         let mut taken = vec![0; buckets / 2];
-        // As many keys as go into the first half of the buckets, none of them beside its own.
+        // As many keys as fill the first half of the buckets, each in its own.
         let pairs: Vec<(u32, u32)> = (256..2000)
             .flat_map(|left| (256..300).map(move |right| (left, right)))
             .filter(|&(left, right)| {
-                let place =
+                let bucket =
                     taken.get_mut(home(key(left, right), seed, shift)).filter(|count| **count < SLOTS);
-                place.map(|count| *count += 1).is_some()
+                bucket.map(|count| *count += 1).is_some()
             })
             .collect();
         assert_eq!(pairs.len(), buckets / 2 * SLOTS);
@@ -311,8 +320,8 @@ mod tests {
         assert_eq!((table.buckets.len(), table.seed), (buckets, seed));
         assert!(pairs.iter().all(|&(left, right)| table.get(left, right) == left));
         assert_eq!(table.get_from(0, 0, 0), NO_MERGE);
-        // Beyond the last place where it could be put nothing is found.
-        let far = table.buckets[MAX_PROBE].0[0] >> KEY;
+        // Beyond the last bucket that it could be in nothing is found.
+        let far = table.buckets[MAX_PROBES].0[0] >> SYMBOL_BITS;
         assert_eq!(table.get_from(far, 0, 0), NO_MERGE);
         assert_ne!(table.get_from(far, 1, 0), NO_MERGE);
     }

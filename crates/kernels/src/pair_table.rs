@@ -1,23 +1,25 @@
-//! A read-only map from a pair of `u32` to a pair of `u32`, in one flat array.
+//! A read-only hash table from a pair of `u32` to a pair of `u32`, in one flat array.
+//!
+//! In come all entries at once; a key that occurs twice is an error. A lookup probes a bounded number of slots, so
+//! no crafted set of keys can make it slow.
+use crate::hashing::GOLDEN_RATIO;
 
 /// The key that no entry may have: it marks an empty slot.
 const EMPTY: u64 = u64::MAX;
 
-/// A look-up probes at most this many slots; building tries other seeds until that holds, so
-/// that no crafted set of keys can make look-ups slow.
-const MAX_PROBE: usize = 32;
+/// A lookup probes at most this many slots: other seeds are tried until that holds for every key.
+const MAX_PROBES: usize = 32;
 
 /// A pair and its value.
 pub type Entry = ((u32, u32), (u32, u32));
 
 /// Read-only map (u32, u32) -> (u32, u32): open addressing, at most half full, key and value
 /// side by side in 16 bytes.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct PairTable {
     slots: Vec<[u64; 2]>,
     shift: u32,
     seed: u64,
-    len: usize,
 }
 
 #[inline]
@@ -25,10 +27,10 @@ fn key(left: u32, right: u32) -> u64 {
     u64::from(left) << 32 | u64::from(right)
 }
 
-/// Multiplies to 128 bits and folds the halves: every bit of the key reaches the high bits.
+/// Multiplies to 128 bits and folds the halves, so that every bit of the key reaches the high bits.
 #[inline]
 fn mix(key: u64, seed: u64) -> u64 {
-    let wide = u128::from(key ^ seed) * 0x9e37_79b9_7f4a_7c15_u128;
+    let wide = u128::from(key ^ seed) * u128::from(GOLDEN_RATIO);
     (wide >> 64) as u64 ^ wide as u64
 }
 
@@ -40,14 +42,13 @@ impl PairTable {
     pub fn new(entries: &[Entry]) -> Result<Self, (u32, u32)> {
         let mut bits = (entries.len() * 2).max(16).next_power_of_two().trailing_zeros();
         let mut seed = 0x2545_f491_4f6c_dd1d_u64;
-        // Distinct keys settle at some seed and size; only a repeated key never does, and that
-        // is found on the way.
+        // Distinct keys fit at some seed and size. Only a repeated key never would, and building finds it.
         loop {
             for _ in 0..8 {
                 match Self::build(entries, bits, seed) {
                     Built::Done(table) => return Ok(table),
                     Built::Repeated(pair) => return Err(pair),
-                    Built::Crowded => seed = mix(seed, 0x9e37_79b9_7f4a_7c15),
+                    Built::Crowded => seed = mix(seed, GOLDEN_RATIO),
                 }
             }
             bits += 1;
@@ -55,7 +56,7 @@ impl PairTable {
     }
 
     fn build(entries: &[Entry], bits: u32, seed: u64) -> Built {
-        let mut table = Self { slots: vec![[EMPTY, 0]; 1 << bits], shift: 64 - bits, seed, len: 0 };
+        let mut table = Self { slots: vec![[EMPTY, 0]; 1 << bits], shift: 64 - bits, seed };
         let mask = table.slots.len() - 1;
         for &((left, right), (first, second)) in entries {
             let key = key(left, right);
@@ -70,12 +71,11 @@ impl PairTable {
                 }
                 at = (at + 1) & mask;
                 probes += 1;
-                if probes == MAX_PROBE {
+                if probes == MAX_PROBES {
                     return Built::Crowded;
                 }
             }
             table.slots[at] = [key, u64::from(first) << 32 | u64::from(second)];
-            table.len += 1;
         }
         Built::Done(table)
     }
@@ -85,8 +85,7 @@ impl PairTable {
         (mix(key, self.seed) >> self.shift) as usize
     }
 
-    /// The value of a pair, packed as `first << 32 | second`, or `u64::MAX` for a pair that is
-    /// not in the table.
+    /// The value of a pair, packed as `first << 32 | second`, or `u64::MAX` if it is not in the table.
     #[inline]
     pub fn get_packed(&self, left: u32, right: u32) -> u64 {
         let key = key(left, right);
@@ -113,16 +112,6 @@ impl PairTable {
         }
     }
 
-    /// How many entries.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// No entries?
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
         self.slots.capacity() * 16
@@ -137,9 +126,11 @@ enum Built {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use proptest::prelude::*;
     use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
 
     proptest! {
         #[test]
@@ -147,7 +138,6 @@ mod tests {
             prop_assume!(!entries.contains_key(&(u32::MAX, u32::MAX)));
             prop_assume!(entries.values().all(|&v| v != (u32::MAX, u32::MAX)));
             let table = PairTable::new(&entries.iter().map(|(&k, &v)| (k, v)).collect::<Vec<_>>()).unwrap();
-            prop_assert_eq!(table.len(), entries.len());
             for (left, right) in entries.keys().copied().chain(others) {
                 prop_assert_eq!(table.get(left, right), entries.get(&(left, right)).copied());
             }

@@ -1,42 +1,46 @@
-//! Asking for memory before it is needed.
+//! Prefetches: memory is loaded into a cache before it is needed.
+//!
+//! In come addresses, and nothing goes out: a prefetch changes no result and never dereferences, so that even a
+//! dangling address is harmless. On machines other than x86-64 nothing happens.
 
-/// Memory that is read later, brought near a little at a time while other work goes on.
+/// Prefetches memory that is read later, a little at a time while other work goes on.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Ahead {
-    /// The next line that is brought begins here.
+pub struct Prefetcher {
+    /// Where the next cache line begins.
     at: usize,
-    /// All before this place should have been: less than a line before that, or behind it.
+    /// Up to here everything should be prefetched by now.
     due: usize,
     end: usize,
     /// Bytes for each unit of the other work.
     rate: usize,
 }
 
-/// Bytes that come together.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
-impl Ahead {
-    /// These items. They need not live until they are brought: nothing is read but by the machine, which asks nobody.
-    pub fn of<T>(items: &[T]) -> Self {
+impl Prefetcher {
+    /// Of these items, which need not live until they are prefetched. [`Self::paced`] says how fast; before that
+    /// nothing is.
+    pub fn new<T>(items: &[T]) -> Self {
         let at = items.as_ptr().addr();
         Self { at, due: at, end: at + size_of_val(items), rate: 0 }
     }
 
-    /// How many bytes of these come before `later` does, which is the rest of them.
+    /// How many of these bytes are before those of `later`, which is the rest of them.
     pub fn bytes_before(self, later: Self) -> usize {
         later.at.saturating_sub(self.at).min(self.end.saturating_sub(self.at))
     }
 
-    /// At most so many bytes of them, to be brought while so much other work goes on.
+    /// The first `bytes` of them at most, spread evenly over `work` units of other work.
     #[must_use]
-    pub fn first(self, bytes: usize, work: usize) -> Self {
+    pub fn paced(self, bytes: usize, work: usize) -> Self {
         let end = self.end.min(self.at.saturating_add(bytes));
         Self { end, rate: bytes.div_ceil(work.max(1)), ..self }
     }
 
-    /// Brings the next of them into the second-level cache, as many as go with this part of the work.
+    /// Prefetches the share of `work` units into the second-level cache.
     #[inline]
-    pub fn bring(&mut self, work: usize) {
+    pub fn prefetch(&mut self, work: usize) {
         self.due = self.end.min(self.due.saturating_add(work.saturating_mul(self.rate)));
         while self.at < self.due {
             #[cfg(target_arch = "x86_64")]
@@ -50,7 +54,7 @@ impl Ahead {
     }
 }
 
-/// Brings the line of `items[index]` near, where the machine knows how. Changes nothing else.
+/// Prefetches the cache line of `items[index]`, if there is such an item.
 #[inline]
 pub fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -68,32 +72,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_ahead_comes_in_order_and_ends() {
+    fn items_are_prefetched_in_order_up_to_the_end() {
         let items = [0_u32; 100];
-        let all = Ahead::of(&items);
-        assert_eq!(all.bytes_before(Ahead::of(&items[30..])), 120);
-        assert_eq!(all.first(130, 1).bytes_before(Ahead::of(&items[90..])), 130);
-        let mut ahead = all.first(400, 40);
-        ahead.bring(1);
-        assert_eq!(all.bytes_before(ahead), LINE);
-        ahead.bring(5);
-        assert_eq!(all.bytes_before(ahead), LINE);
-        ahead.bring(1);
-        assert_eq!(all.bytes_before(ahead), 2 * LINE);
-        ahead.bring(usize::MAX);
-        assert_eq!((all.bytes_before(ahead), ahead.bytes_before(ahead)), (400, 0));
-        Ahead::default().bring(usize::MAX);
+        let all = Prefetcher::new(&items);
+        assert_eq!(all.bytes_before(Prefetcher::new(&items[30..])), 120);
+        assert_eq!(all.paced(130, 1).bytes_before(Prefetcher::new(&items[90..])), 130);
+        let mut prefetcher = all.paced(400, 40);
+        prefetcher.prefetch(1);
+        assert_eq!(all.bytes_before(prefetcher), LINE);
+        prefetcher.prefetch(5);
+        assert_eq!(all.bytes_before(prefetcher), LINE);
+        prefetcher.prefetch(1);
+        assert_eq!(all.bytes_before(prefetcher), 2 * LINE);
+        prefetcher.prefetch(usize::MAX);
+        assert_eq!((all.bytes_before(prefetcher), prefetcher.bytes_before(prefetcher)), (400, 0));
+        Prefetcher::default().prefetch(usize::MAX);
     }
 
     #[test]
-    fn what_is_brought_stays_as_far_ahead() {
+    fn a_prefetcher_keeps_its_pace() {
         let items = [0_u8; 10_000];
-        let all = Ahead::of(&items);
-        let mut ahead = all.first(items.len(), items.len());
+        let all = Prefetcher::new(&items);
+        let mut prefetcher = all.paced(items.len(), items.len());
         for done in 1..=3_000 {
-            ahead.bring(3);
-            let brought = all.bytes_before(ahead);
-            assert!((3 * done..3 * done + LINE).contains(&brought), "{brought} after {}", 3 * done);
+            prefetcher.prefetch(3);
+            let prefetched = all.bytes_before(prefetcher);
+            assert!((3 * done..3 * done + LINE).contains(&prefetched), "{prefetched} after {}", 3 * done);
         }
     }
 }

@@ -1,13 +1,13 @@
-//! The time that one thread has computed.
+//! The processor time of the current thread.
 use std::time::Duration;
 
-/// How long this thread has computed so far: nothing passes in it while the machine does something
-/// else. `None` where the system does not tell.
+/// The processor time that this thread has used: it does not advance while the machine does something
+/// else. `None` on systems that do not tell.
 pub fn thread_time() -> Option<Duration> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the call writes one `timespec` to where it is told to, which is one of ours.
+        // SAFETY: the call writes one `timespec`, to a local variable.
         let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
         if failed != 0 {
             return None;
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_passes_while_the_thread_computes_and_not_while_it_sleeps() {
+    fn it_advances_while_the_thread_computes_and_not_while_it_sleeps() {
         let Some(start) = thread_time() else { return };
         let computed = || thread_time().unwrap().saturating_sub(start);
         std::thread::sleep(Duration::from_millis(50));

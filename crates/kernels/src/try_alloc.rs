@@ -1,12 +1,12 @@
-//! Fallible growth of vectors and strings: an allocation that fails is an error here, where the standard library aborts
-//! the process. Every buffer that grows with the input of a call grows through these functions.
+//! Fallible growth of vectors and strings: an allocation that fails is an error, where the standard library would
+//! abort the process. Every buffer that grows with the input of a call grows through these functions.
 use std::collections::BinaryHeap;
 use std::fmt;
 
 /// An allocation that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutOfMemory {
-    /// Bytes that were asked for; `usize::MAX` if they do not fit.
+    /// Bytes that were requested; `usize::MAX` if their number does not fit.
     pub bytes: usize,
 }
 
@@ -79,7 +79,7 @@ pub fn copy_text(text: &str) -> Result<String, OutOfMemory> {
 /// Reserves capacity for `more` items. Grows geometrically, so that pushing items one by one stays cheap.
 ///
 /// # Errors
-/// Where there is no memory for it; the vector is as it was.
+/// If the allocation fails; the vector is as it was.
 #[inline]
 pub fn reserve<T>(vec: &mut Vec<T>, more: usize) -> Result<(), OutOfMemory> {
     if vec.capacity() - vec.len() >= more { Ok(()) } else { grow(vec, more) }
@@ -91,7 +91,7 @@ fn grow<T>(vec: &mut Vec<T>, more: usize) -> Result<(), OutOfMemory> {
     vec.try_reserve(more).map_err(|_| OutOfMemory::items::<T>(vec.len().saturating_add(more)))
 }
 
-/// As [`reserve`], for so many more bytes of a string.
+/// As [`reserve`], for `more` bytes of a string.
 ///
 /// # Errors
 /// As [`reserve`].
@@ -106,7 +106,7 @@ fn grow_text(text: &mut String, more: usize) -> Result<(), OutOfMemory> {
     text.try_reserve(more).map_err(|_| OutOfMemory { bytes: text.len().saturating_add(more) })
 }
 
-/// As [`reserve`], of a priority queue.
+/// As [`reserve`], for a priority queue.
 ///
 /// # Errors
 /// As [`reserve`].
@@ -121,7 +121,7 @@ fn grow_queue<T: Ord>(queue: &mut BinaryHeap<T>, more: usize) -> Result<(), OutO
     queue.try_reserve(more).map_err(|_| OutOfMemory::items::<T>(queue.len().saturating_add(more)))
 }
 
-/// Resizes a vector; new places get `item`.
+/// Resizes a vector; new elements are `item`.
 ///
 /// # Errors
 /// As [`reserve`].
@@ -131,7 +131,7 @@ pub fn resize<T: Clone>(vec: &mut Vec<T>, length: usize, item: T) -> Result<(), 
     Ok(())
 }
 
-/// Puts an item behind those of a vector.
+/// Appends an item to a vector.
 ///
 /// # Errors
 /// As [`reserve`].
@@ -142,7 +142,7 @@ pub fn push<T>(vec: &mut Vec<T>, item: T) -> Result<(), OutOfMemory> {
     Ok(())
 }
 
-/// Puts items behind those of a vector.
+/// Appends items to a vector.
 ///
 /// # Errors
 /// As [`reserve`].
@@ -153,7 +153,7 @@ pub fn extend<T: Copy>(vec: &mut Vec<T>, items: &[T]) -> Result<(), OutOfMemory>
     Ok(())
 }
 
-/// Puts a text behind another one.
+/// Appends a text to a string.
 ///
 /// # Errors
 /// As [`reserve`].
@@ -164,10 +164,10 @@ pub fn push_text(text: &mut String, more: &str) -> Result<(), OutOfMemory> {
     Ok(())
 }
 
-/// All items, up to the first error; the iterator's or that of memory which cannot be had.
+/// All items of an iterator.
 ///
 /// # Errors
-/// As said.
+/// The first error of the iterator, or of an allocation.
 pub fn collect<T, E: From<OutOfMemory>>(items: impl IntoIterator<Item = Result<T, E>>) -> Result<Vec<T>, E> {
     let items = items.into_iter();
     let mut collected = vec(items.size_hint().0)?;
@@ -181,11 +181,11 @@ pub fn collect<T, E: From<OutOfMemory>>(items: impl IntoIterator<Item = Result<T
 mod tests {
     use super::*;
 
-    /// More than half of all addresses, which no allocator gives.
+    /// More than half of the address space, which no allocator returns.
     const TOO_MUCH: usize = isize::MAX as usize;
 
     #[test]
-    fn what_cannot_be_had_is_an_error_and_changes_nothing() {
+    fn a_failed_allocation_is_an_error_and_changes_nothing() {
         assert_eq!(vec::<u32>(TOO_MUCH), Err(OutOfMemory { bytes: usize::MAX }));
         assert_eq!(string(TOO_MUCH), Err(OutOfMemory { bytes: TOO_MUCH }));
         assert!(filled(0_u8, TOO_MUCH).is_err());
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_had_is_as_without() {
+    fn results_are_those_of_the_standard_library() {
         let (mut grown, mut text) = (Vec::new(), String::new());
         for number in 0..10_000_u32 {
             push(&mut grown, number).unwrap();

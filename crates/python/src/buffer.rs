@@ -16,8 +16,10 @@ use pyo3::types::string::PyStringData;
 use pyo3::types::{PyCapsule, PyString};
 use tokenmill_core::engine::CodeUnits;
 use tokenmill_core::error::{Error, Result};
-use tokenmill_kernels::{Ahead, CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
 use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, OutOfMemory, StringColumn, pages, try_alloc};
+use tokenmill_kernels::{
+    CodeUnit, Prefetcher, UnitWidth, append_code_units, fill_code_units, guess_length, measure,
+};
 
 use crate::errors::{out_of_memory, raise, wrong_type};
 
@@ -151,11 +153,11 @@ impl CodeUnits for WideUnits<'_> {
         self.append_telling(units, text, &mut Vec::new())
     }
 
-    fn ahead(&self, from: usize) -> Ahead {
+    fn ahead(&self, from: usize) -> Prefetcher {
         match self.units {
-            Units::One(units) => Ahead::of(&units[from..]),
-            Units::Two(units) => Ahead::of(&units[from..]),
-            Units::Four(units) => Ahead::of(&units[from..]),
+            Units::One(units) => Prefetcher::new(&units[from..]),
+            Units::Two(units) => Prefetcher::new(&units[from..]),
+            Units::Four(units) => Prefetcher::new(&units[from..]),
         }
     }
 }
@@ -221,10 +223,10 @@ pub(crate) fn string<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, Py
     }
     let (characters, width) = measure(text);
     let largest = match width {
-        Width::Ascii => 0x7f,
-        Width::One => 0xff,
-        Width::Two => 0xffff,
-        Width::Four => 0x10_ffff,
+        UnitWidth::Ascii => 0x7f,
+        UnitWidth::One => 0xff,
+        UnitWidth::Two => 0xffff,
+        UnitWidth::Four => 0x10_ffff,
     };
     let length = characters as ffi::Py_ssize_t;
     // SAFETY: a new reference, or null with an error set.
@@ -234,9 +236,9 @@ pub(crate) fn string<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, Py
     let written = unsafe {
         let data = ffi::PyUnicode_DATA(string.as_ptr());
         match width {
-            Width::Ascii | Width::One => fill(text, units::<u8>(data, characters)),
-            Width::Two => fill(text, units::<u16>(data, characters)),
-            Width::Four => fill(text, units::<u32>(data, characters)),
+            UnitWidth::Ascii | UnitWidth::One => fill(text, units::<u8>(data, characters)),
+            UnitWidth::Two => fill(text, units::<u16>(data, characters)),
+            UnitWidth::Four => fill(text, units::<u32>(data, characters)),
         }
     };
     debug_assert_eq!(written, characters);
@@ -248,12 +250,12 @@ fn fill<U: CodeUnit>(text: &str, units: &mut [MaybeUninit<U>]) -> usize {
     let (mut rest, mut written) = (text, 0);
     while !rest.is_empty() {
         // A byte has one unit at most.
-        let mut length = rest.len().min(pages::PART / size_of::<U>());
+        let mut length = rest.len().min(pages::PREFAULT_BYTES / size_of::<U>());
         while !rest.is_char_boundary(length) {
             length -= 1;
         }
         let (part, behind) = rest.split_at(length);
-        pages::bring(&mut units[written..]);
+        pages::prefault(&mut units[written..]);
         written += fill_code_units(part, &mut units[written..]);
         rest = behind;
     }

@@ -1,7 +1,7 @@
 //! Many texts at once: flat ids and the offset of each row.
 use std::ops::Range;
 
-use tokenmill_kernels::{InOrder, try_alloc};
+use tokenmill_kernels::{ReorderBuffer, try_alloc};
 
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, row_for};
@@ -53,9 +53,9 @@ impl Engine {
             units.into_iter().try_for_each(|unit| encode(&mut rows, unit, watch))?;
             return Ok((rows.ids, rows.offsets));
         }
-        let all = InOrder::behind(row_for(bytes)?);
+        let all = ReorderBuffer::append_to(row_for(bytes)?);
         let parts = parallel::run(units.len(), threads, watch, |unit, watch| {
-            let mut rows = Rows { ids: all.empty(), offsets: try_alloc::vec(units[unit].len())? };
+            let mut rows = Rows { ids: all.spare(), offsets: try_alloc::vec(units[unit].len())? };
             encode(&mut rows, units[unit].clone(), watch)?;
             all.put(unit, rows.ids);
             Ok(rows.offsets)

@@ -2,7 +2,7 @@
 //! it is never in memory as UTF-8.
 use std::ops::Range;
 
-use tokenmill_kernels::{Ahead, InOrder, try_alloc};
+use tokenmill_kernels::{Prefetcher, ReorderBuffer, try_alloc};
 
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, row_for};
@@ -53,8 +53,8 @@ impl Engine {
             self.for_each_block(BLOCK, units, 0..units.len(), watch, &mut ids)?;
             return Ok(ids);
         }
-        let rows = InOrder::behind(ids);
-        let (row, put) = (|| rows.empty(), |range, row| rows.put(range, row));
+        let rows = ReorderBuffer::append_to(ids);
+        let (row, put) = (|| rows.spare(), |range, row| rows.put(range, row));
         self.for_each_range(units, threads, watch, row, put)?;
         Ok(rows.finish()?)
     }
@@ -108,12 +108,18 @@ impl Engine {
         let recognizer = self.recognizer(&Special::Text)?;
         let mut text = try_alloc::string(4 * size)?;
         let mut enough = size;
-        let (mut at, mut ahead) = (range.start, Ahead::default());
+        let (mut at, mut ahead) = (range.start, Prefetcher::default());
         loop {
             let (before, length) = (ahead, text.len());
             while text.len() < enough {
                 if at >= range.end {
-                    return self.encode_ids(Text::Str(&text), &recognizer, Ahead::default(), watch, sink);
+                    return self.encode_ids(
+                        Text::Str(&text),
+                        &recognizer,
+                        Prefetcher::default(),
+                        watch,
+                        sink,
+                    );
                 }
                 at = units.append(at..range.end.min(at + PART.min(size)), &mut text)?;
                 ahead = units.ahead(at);
@@ -123,7 +129,7 @@ impl Engine {
                 Some(cut) => {
                     // The next block is brought near while this one is encoded.
                     let bytes = before.bytes_before(ahead);
-                    let next = ahead.first(bytes, text.len() - length);
+                    let next = ahead.paced(bytes, text.len() - length);
                     self.encode_ids(Text::Str(&text[..cut]), &recognizer, next, watch, sink)?;
                     text.drain(..cut);
                     enough = size;
@@ -205,8 +211,8 @@ mod tests {
             Ok(end)
         }
 
-        fn ahead(&self, from: usize) -> Ahead {
-            Ahead::of(&self.0[from..])
+        fn ahead(&self, from: usize) -> Prefetcher {
+            Prefetcher::new(&self.0[from..])
         }
     }
 

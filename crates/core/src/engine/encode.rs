@@ -1,5 +1,5 @@
 //! Text to ids, and how many ids: the entries of a call, which choose between one thread and several.
-use tokenmill_kernels::{Ahead, InOrder};
+use tokenmill_kernels::{Prefetcher, ReorderBuffer};
 
 use super::Engine;
 use super::added::Recognizer;
@@ -33,13 +33,13 @@ impl Engine {
             && self.may_be_cut()
             && let Text::Str(text) = text
         {
-            let rows = InOrder::behind(std::mem::take(ids));
-            let (row, put) = (|| rows.empty(), |unit, row| rows.put(unit, row));
+            let rows = ReorderBuffer::append_to(std::mem::take(ids));
+            let (row, put) = (|| rows.spare(), |unit, row| rows.put(unit, row));
             let done = self.encode_on_threads(text, &recognizer, threads, watch, row, put);
             *ids = rows.finish()?;
             return done.map(drop);
         }
-        self.encode_ids(text, &recognizer, Ahead::default(), watch, ids)
+        self.encode_ids(text, &recognizer, Prefetcher::default(), watch, ids)
     }
 
     /// How many ids [`Self::encode`] gives; none are stored.
@@ -66,7 +66,7 @@ impl Engine {
             return Ok(counts.iter().sum());
         }
         let mut counter = Counter::default();
-        self.encode_ids(text, &recognizer, Ahead::default(), watch, &mut counter)?;
+        self.encode_ids(text, &recognizer, Prefetcher::default(), watch, &mut counter)?;
         Ok(counter.0)
     }
 
@@ -84,7 +84,7 @@ impl Engine {
         &self,
         text: Text<'_>,
         recognizer: &Recognizer<'_>,
-        next: Ahead,
+        next: Prefetcher,
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<()> {

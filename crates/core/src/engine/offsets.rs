@@ -1,5 +1,5 @@
 //! Ids with the part of the text that each stands for.
-use tokenmill_kernels::{Ahead, try_alloc};
+use tokenmill_kernels::{Prefetcher, try_alloc};
 
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
@@ -128,7 +128,7 @@ impl Engine {
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<()> {
-        self.encode_into(text, recognizer, Ahead::default(), watch, &mut ByPretoken(sink))
+        self.encode_into(text, recognizer, Prefetcher::default(), watch, &mut ByPretoken(sink))
     }
 
     /// Encodes a text and says which bytes of it each id stands for.

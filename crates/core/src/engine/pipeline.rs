@@ -3,7 +3,7 @@
 //! In: a text, and what finds the added tokens in it. Out: ids into a sink. There is one pipeline, and two ways to spell
 //! pretokens at its end: [`ById`] for sinks of ids, through the cache; [`ByPretoken`] for sinks of pretokens, which the cache
 //! would tell nothing.
-use tokenmill_kernels::Ahead;
+use tokenmill_kernels::Prefetcher;
 
 use super::Engine;
 use super::added::Recognizer;
@@ -233,7 +233,7 @@ impl Engine {
         &self,
         text: Text<'_>,
         recognizer: &Recognizer<'_>,
-        next: Ahead,
+        next: Prefetcher,
         watch: &dyn Watch,
         output: &mut O,
     ) -> Result<()> {
@@ -247,7 +247,7 @@ impl Engine {
                 Text::Str(text) => self.encode_text(text, 0, &mut run, output),
                 Text::Bytes(bytes) => self.encode_mixed(bytes, &mut run, output),
             };
-            worker.batch.set_prefetch(Ahead::default());
+            worker.batch.set_prefetch(Prefetcher::default());
             done
         })
     }

@@ -1,7 +1,7 @@
 //! Texts that are not kept as UTF-8, and are read as that where it is needed.
 use std::ops::Range;
 
-use tokenmill_kernels::{Ahead, try_alloc};
+use tokenmill_kernels::{Prefetcher, try_alloc};
 
 use super::input::Text;
 use super::lookup::PREFETCH_BYTES;
@@ -32,7 +32,7 @@ pub trait CodeUnits: Sync {
     fn append(&self, units: Range<usize>, text: &mut String) -> Result<usize>;
 
     /// The memory of all units from there on.
-    fn ahead(&self, from: usize) -> Ahead;
+    fn ahead(&self, from: usize) -> Prefetcher;
 }
 
 /// A text of a batch.
@@ -54,16 +54,16 @@ impl Source<'_> {
     }
 
     /// The memory of it.
-    fn ahead(&self) -> Ahead {
+    fn ahead(&self) -> Prefetcher {
         match self {
-            Self::Text(text) => Ahead::of(text.as_bytes()),
+            Self::Text(text) => Prefetcher::new(text.as_bytes()),
             Self::Units(units) => units.ahead(0),
         }
     }
 
     /// What of the text behind this one is brought near while this one is encoded.
-    pub(super) fn bring_meanwhile(&self, next: Option<Self>) -> Ahead {
-        next.map_or_else(Ahead::default, |next| next.ahead().first(PREFETCH_BYTES, self.size()))
+    pub(super) fn bring_meanwhile(&self, next: Option<Self>) -> Prefetcher {
+        next.map_or_else(Prefetcher::default, |next| next.ahead().paced(PREFETCH_BYTES, self.size()))
     }
 
     /// The text, perhaps in `buffer`.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::aligned::Rewritten;
 use crate::model::Scratch;
 use crate::parallel;
-use crate::pattern::WalkRoom;
+use crate::pattern::ScanScratch;
 
 use super::lookup::{CacheBudget, LookupBatch, MissQueue, PretokenCache};
 
@@ -18,7 +18,7 @@ pub(super) struct Worker {
     /// What pre-tokenization rewrites, a text for each step.
     pub(super) pretokenized: Vec<Rewritten>,
     /// What the split of a text writes to.
-    pub(super) split_scratch: Option<Box<WalkRoom>>,
+    pub(super) split_scratch: Option<Box<ScanScratch>>,
     pub(super) batch: LookupBatch,
     pub(super) cache: PretokenCache,
     /// When it was put to rest, where it is not the first one that is taken.

@@ -158,7 +158,7 @@ impl WordPiece {
         let mut state = State::START;
         let mut found = None;
         for (i, &byte) in pretoken.iter().enumerate() {
-            let Some(next) = self.first.go_on(state, byte) else { break };
+            let Some(next) = self.first.child(state, byte) else { break };
             state = next;
             let index = self.first.longest(state);
             if index != NO_KEY && tokens.bytes(index as usize).len() == i + 1 {

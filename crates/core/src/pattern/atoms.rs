@@ -1,45 +1,50 @@
-//! Atoms: the few sorts of characters that split patterns tell apart.
+//! Atoms: the few classes of characters that split patterns tell apart.
 //!
-//! A class of a pattern becomes a set of atoms, one bit each, so that a scanner asks one table
-//! for any character and tests a bit. The table is generated from the Unicode 16 data of the
-//! pinned regex-syntax, the same that both regex engines use. What surprises: every space, line
+//! In comes a class of a pattern, out goes a set of atoms, one bit each, or `None` if the class cuts through an
+//! atom. A scanner looks up the atom of any character in one table and tests a bit. The table is generated from
+//! the Unicode 16 data of the pinned regex-syntax, which both regex engines use. What surprises: every space, line
 //! end, apostrophe, slash and underscore that a shipped pattern singles out is an atom of its own.
-
 use regex_syntax::hir::ClassUnicode;
 use tokenmill_kernels::MadeOnce;
 
 use super::atom_table::{BLOCKS, COUNTS, INDEX};
 
-/// A set of atoms: bit `n` stands for atom `n`.
+/// A set of atoms: bit `n` is atom `n`.
 pub(super) type AtomSet = u32;
 
-/// Code points that stand beside each other in the table.
-const BLOCK: usize = 128;
+/// The most atoms of a table: the bits of a set.
+pub(super) const MAX_ATOMS: usize = AtomSet::BITS as usize;
 
-/// How many atoms there are. Atom 0 is everything that no other one holds: control, format,
+/// Code points of one block of a table in two levels.
+pub(super) const TABLE_BLOCK: usize = 128;
+
+/// How many atoms the shipped table has. Atom 0 is everything that no other one holds: control, format,
 /// private use and unassigned.
 pub(super) const ATOMS: usize = 18;
 
-pub(super) const LOWER: AtomSet = 1 << 3;
+/// The atom of marks.
+pub(super) const MARK: u8 = 6;
+
+const LOWER: AtomSet = 1 << 3;
 /// The letters that ASCII has.
-pub(super) const CASED: AtomSet = (1 << 1) | LOWER;
-/// The atoms that ASCII characters have: what a set holds of ASCII is decided by these.
-pub(super) const IN_ASCII: AtomSet = in_ascii();
+const CASED: AtomSet = (1 << 1) | LOWER;
+/// The atoms of ASCII characters.
+const IN_ASCII: AtomSet = in_ascii();
 
-pub(super) const SPACE: AtomSet = 1 << 9;
-pub(super) const NEWLINES: AtomSet = (1 << 10) | (1 << 11);
-pub(super) const LINE_FEED: AtomSet = 1 << 11;
+const SPACE: AtomSet = 1 << 9;
+const NEWLINES: AtomSet = (1 << 10) | (1 << 11);
+const LINE_FEED: AtomSet = 1 << 11;
 /// The 25 characters of White_Space.
-pub(super) const WHITE: AtomSet = SPACE | NEWLINES | (1 << 12);
+const WHITE: AtomSet = SPACE | NEWLINES | (1 << 12);
 
-/// The atoms of the ASCII characters; bytes from 128 on are never looked up here.
-pub(super) static ASCII: [u8; 256] = ascii();
+/// The atoms of the ASCII characters. Bytes from 128 on are never looked up here.
+static ASCII: [u8; 256] = ascii();
 
 const fn ascii() -> [u8; 256] {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 128 {
-        table[byte] = BLOCKS[INDEX[0] as usize * 128 + byte];
+        table[byte] = BLOCKS[INDEX[0] as usize * TABLE_BLOCK + byte];
         byte += 1;
     }
     table
@@ -57,8 +62,8 @@ const fn in_ascii() -> AtomSet {
 /// The atom of a code point.
 #[inline]
 pub(super) fn of(code_point: u32) -> u8 {
-    let block = usize::from(INDEX[(code_point >> 7) as usize]);
-    BLOCKS[(block << 7) | (code_point & 127) as usize]
+    let (block, at) = (code_point as usize / TABLE_BLOCK, code_point as usize % TABLE_BLOCK);
+    BLOCKS[usize::from(INDEX[block]) * TABLE_BLOCK + at]
 }
 
 /// The character that starts at `at` and its length in bytes. `bytes` is valid UTF-8 and `at` a
@@ -86,9 +91,9 @@ pub(super) trait Atoms {
     fn ascii(&self) -> &[u8; 256];
     /// The atom of a code point.
     fn of(&self, code_point: u32) -> u8;
-    /// What the parts of a pattern that have a meaning of their own are made of.
+    /// The sets that scanners and lowering know by name.
     fn sets(&self) -> Sets;
-    /// The atoms that make up `class`, or `None` where the class cuts through an atom.
+    /// The atoms that make up `class`, or `None` if the class cuts through an atom.
     fn set_of(&self, class: &ClassUnicode) -> Option<AtomSet>;
 
     /// The atom of the character that starts at `at`, and its length in bytes.
@@ -108,7 +113,7 @@ pub(super) trait Atoms {
     }
 }
 
-/// Sets of atoms that a scanner knows by name.
+/// The sets of atoms that scanners and lowering know by name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sets {
     pub(super) all: AtomSet,
@@ -125,9 +130,9 @@ pub(super) struct Sets {
 
 /// The shipped table.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shipped;
+pub(super) struct ShippedAtoms;
 
-impl Atoms for Shipped {
+impl Atoms for ShippedAtoms {
     #[inline]
     fn ascii(&self) -> &[u8; 256] {
         &ASCII
@@ -157,8 +162,8 @@ impl Atoms for Shipped {
     }
 }
 
-/// The atoms that make up `class`, or `None` where the class cuts through an atom. `runs` are
-/// those of a table, and `counts` says how many characters each atom has.
+/// The atoms that make up `class`, or `None` if the class cuts through an atom. `runs` are
+/// those of a table, and `counts` is how many characters each atom has.
 pub(super) fn set_of(class: &ClassUnicode, runs: &[(u32, u32, u8)], counts: &[u32]) -> Option<AtomSet> {
     let mut held = vec![0_u32; counts.len()];
     let mut runs = runs.iter().copied().peekable();
@@ -189,33 +194,33 @@ pub(super) fn set_of(class: &ClassUnicode, runs: &[(u32, u32, u8)], counts: &[u3
     Some(set)
 }
 
-/// How many of `from..to` are surrogates, which are no characters.
+/// How many of the code points `from..to` are surrogates, which are no characters.
 pub(super) fn surrogates(from: u32, to: u32) -> u32 {
     to.min(0xE000).saturating_sub(from.max(0xD800))
 }
 
-/// The table as runs `(start, end, atom)`; made once, when the first pattern is compiled.
+/// The shipped table as runs `(start, end, atom)`; made once, when the first pattern is compiled.
 pub(super) fn runs() -> &'static [(u32, u32, u8)] {
     static RUNS: MadeOnce<Vec<(u32, u32, u8)>> = MadeOnce::new();
     RUNS.get_or_make(|| {
         let mut runs: Vec<(u32, u32, u8)> = Vec::new();
-        // The block before, where all of it is one atom: most blocks are the same again.
-        let mut before = None;
-        for (start, &block) in (0..).step_by(BLOCK).zip(&INDEX) {
-            if before == Some(block)
+        // The previous block, if all of it is one atom: most blocks equal the previous one.
+        let mut previous = None;
+        for (start, &block) in (0..).step_by(TABLE_BLOCK).zip(&INDEX) {
+            if previous == Some(block)
                 && let Some((_, end, _)) = runs.last_mut()
             {
-                *end = start + BLOCK as u32;
+                *end = start + TABLE_BLOCK as u32;
                 continue;
             }
-            for code_point in start..start + BLOCK as u32 {
+            for code_point in start..start + TABLE_BLOCK as u32 {
                 let atom = of(code_point);
                 match runs.last_mut() {
                     Some((_, end, last)) if *last == atom => *end = code_point + 1,
                     _ => runs.push((code_point, code_point + 1, atom)),
                 }
             }
-            before = runs.last().is_some_and(|&(first, ..)| first <= start).then_some(block);
+            previous = runs.last().is_some_and(|&(first, ..)| first <= start).then_some(block);
         }
         runs
     })
@@ -223,12 +228,11 @@ pub(super) fn runs() -> &'static [(u32, u32, u8)] {
 
 #[cfg(test)]
 mod tests {
-    use regex_syntax::hir::{Class, ClassUnicodeRange, HirKind};
-
     use super::*;
+    use crate::pattern::classes::class;
 
     fn set_of(class: &ClassUnicode) -> Option<AtomSet> {
-        Shipped.set_of(class)
+        ShippedAtoms.set_of(class)
     }
 
     #[test]
@@ -237,17 +241,6 @@ mod tests {
         assert!(runs.windows(2).all(|pair| pair[0].1 == pair[1].0 && pair[0].2 != pair[1].2));
         let code_points = runs.iter().flat_map(|&(start, end, atom)| (start..end).map(move |at| (at, atom)));
         assert!(code_points.eq((0..0x11_0000).map(|at| (at, of(at)))));
-    }
-
-    fn class(text: &str) -> ClassUnicode {
-        match regex_syntax::parse(text).unwrap().into_kind() {
-            HirKind::Class(Class::Unicode(class)) => class,
-            HirKind::Literal(literal) => {
-                let c = std::str::from_utf8(&literal.0).unwrap().chars().next().unwrap();
-                ClassUnicode::new([ClassUnicodeRange::new(c, c)])
-            }
-            _ => panic!("{text} is no class"),
-        }
     }
 
     fn members(class: &ClassUnicode) -> Vec<bool> {

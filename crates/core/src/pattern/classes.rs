@@ -1,28 +1,28 @@
-//! A number for every character: the table of a classification.
+//! A number for every character, in a table of two levels.
+//!
+//! In come classes of characters, each with a number; out goes a table that never changes.
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-use super::atoms::decode;
+use super::atoms::{TABLE_BLOCK, decode};
 
-/// Code points in one block of the table.
-const BLOCK: usize = 128;
 /// One past the last code point.
 const END: usize = 0x11_0000;
 
-/// Characters told apart by a number each, in two levels. Immutable.
+/// The number of each character. Immutable.
 #[derive(Debug, Clone)]
 pub struct Classes {
     ascii: [u8; 128],
-    /// Which block each 128 code points have.
+    /// The block of each [`TABLE_BLOCK`] code points.
     index: Box<[u16]>,
     blocks: Box<[u8]>,
 }
 
 impl Classes {
-    /// Every character has number 0, apart from those of these classes, which have theirs; a later
-    /// class wins over an earlier one.
+    /// Characters of these classes have the number of their class, of the last one if they are in several; all
+    /// others have 0.
     ///
     /// Cost: about a millisecond.
     pub fn new<'c>(numbered: impl IntoIterator<Item = (u8, &'c ClassUnicode)>) -> Self {
@@ -40,12 +40,12 @@ impl Classes {
         let mut ascii = [0; 128];
         ascii.copy_from_slice(&flat[..128]);
         let mut known: HashMap<&[u8], u16, FixedState> = HashMap::default();
-        let (mut index, mut blocks) = (Vec::with_capacity(END / BLOCK), Vec::new());
-        for block in flat.chunks_exact(BLOCK) {
+        let (mut index, mut blocks) = (Vec::with_capacity(END / TABLE_BLOCK), Vec::new());
+        for block in flat.chunks_exact(TABLE_BLOCK) {
             // There are fewer than 2^16 blocks in all.
             let number = *known.entry(block).or_insert_with(|| {
                 blocks.extend_from_slice(block);
-                (blocks.len() / BLOCK - 1) as u16
+                (blocks.len() / TABLE_BLOCK - 1) as u16
             });
             index.push(number);
         }
@@ -55,8 +55,8 @@ impl Classes {
     /// The number of a code point.
     #[inline]
     pub fn of(&self, code_point: u32) -> u8 {
-        let block = usize::from(self.index[(code_point >> 7) as usize]);
-        self.blocks[(block << 7) | (code_point & 127) as usize]
+        let (block, at) = (code_point as usize / TABLE_BLOCK, code_point as usize % TABLE_BLOCK);
+        self.blocks[usize::from(self.index[block]) * TABLE_BLOCK + at]
     }
 
     /// The number of the character that starts at `at`, and its length in bytes. `bytes` is valid

@@ -1,20 +1,23 @@
 //! The regex engines, for the patterns that no scanner can run.
+//!
+//! In come patterns, and then texts; out go matches and the gaps between them, which tile a text. Each engine only
+//! gets patterns that mean the same in it as in fancy-regex, and no text can take unbounded time or memory.
 use std::borrow::Cow;
 
 use fancy_regex::{CompileError, Error as FancyError, RegexBuilder};
 use regex_automata::meta;
 use tokenmill_kernels::MadeOnce;
 
-use super::pattern_error;
+use super::error::pattern_error;
 use super::properties;
 use super::rewrites::{for_backtracking, for_linear};
 use super::tokens::{Dialect, Group, Member, Mode, Token, Tokens, members};
 use crate::error::{Error, Kind, Place, Result};
 use crate::span::Span;
 
-/// A compiled automaton may take so many bytes.
+/// The most bytes of a compiled automaton.
 const SIZE_LIMIT: usize = 10 << 20;
-/// And a program of the backtracking engine so many instructions.
+/// The most instructions of a program of the backtracking engine.
 const PROGRAM_LIMIT: usize = 1 << 18;
 
 /// Tiles a text with matches and the gaps between them.
@@ -24,8 +27,7 @@ struct Tiler<'e, F> {
 }
 
 impl<F: FnMut(Span, bool) -> Result<()>> Tiler<'_, F> {
-    /// The next match. One that starts before `done` was moved there by what its engine keeps out
-    /// of it, and is cut short.
+    /// Emits the next match. One that starts before `done`, by `\K`, is cut short.
     fn matched(&mut self, start: usize, end: usize) -> Result<()> {
         self.gap(start)?;
         let (start, end) = (start.max(self.done), end.max(self.done));
@@ -33,6 +35,7 @@ impl<F: FnMut(Span, bool) -> Result<()>> Tiler<'_, F> {
         (self.emit)(Span::new(start, end), true)
     }
 
+    /// Emits the gap before `end`, if there is one.
     fn gap(&mut self, end: usize) -> Result<()> {
         if self.done < end {
             let gap = Span::new(self.done, end);
@@ -50,7 +53,7 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    /// `None` where the pattern is invalid, too large, or might not mean there what it means in
+    /// `None` if the pattern is invalid, too large, or might not mean what it means in
     /// fancy-regex.
     pub(super) fn compile(pattern: &str) -> Option<Self> {
         if !means_the_same(pattern) {
@@ -75,7 +78,7 @@ impl Linear {
 
 /// Does every construct of the pattern mean the same in regex-syntax and in fancy-regex?
 fn means_the_same(pattern: &str) -> bool {
-    // Assertions and quantifiers are quantified by one engine and refused by the other.
+    // One engine accepts a quantifier of an assertion or of a quantifier, the other refuses it.
     let mut may_repeat = false;
     Tokens::new(pattern, Dialect::Ours).all(|(at, token)| {
         let before = std::mem::replace(&mut may_repeat, true);
@@ -87,9 +90,9 @@ fn means_the_same(pattern: &str) -> bool {
             }
             Token::Property { name, .. } => properties::is_known(name),
             Token::Class(text) => members(text).all(|(_, member)| match member {
-                Member::Word(Token::Escape(c)) => is_same_escape(c),
-                Member::Word(Token::Property { name, .. }) => properties::is_known(name),
-                Member::Word(token) => matches!(token, Token::CodePoint(_)),
+                Member::Token(Token::Escape(c)) => is_same_escape(c),
+                Member::Token(Token::Property { name, .. }) => properties::is_known(name),
+                Member::Token(token) => matches!(token, Token::CodePoint(_)),
                 _ => true,
             }),
             Token::Caret | Token::Dollar | Token::Bar => {
@@ -102,7 +105,7 @@ fn means_the_same(pattern: &str) -> bool {
                 match group {
                     Group::Capture | Group::Named(_) | Group::Plain => true,
                     Group::Flags { on, off } => plain(on) && plain(off),
-                    // Within a group fancy-regex lets them reach beyond its end.
+                    // Inside a group, fancy-regex would apply them beyond its end.
                     Group::BareFlags { on, off } => at == 0 && plain(on) && plain(off),
                     _ => false,
                 }
@@ -123,25 +126,26 @@ fn is_same_escape(c: char) -> bool {
 
 /// fancy-regex, with a bound on all the backtracking for one text.
 ///
-/// The engine bounds each search, but a hostile text can make a million searches that stay
-/// under any bound that an honest one needs. So a search runs under a small bound first, which
-/// costs nothing to speak of, and each time it fails it runs again under the next one, whose
-/// size is charged to the text. That depends on pattern and text alone, never on time.
+/// The engine bounds each search, but a hostile text can cause a million searches that stay
+/// under any bound that an honest text needs. So a search runs under a small bound first, which
+/// costs little, and each time it fails it runs again under the next bound, whose
+/// size is charged to the budget of the text. So the result depends on pattern and text alone, never on time.
 #[derive(Debug)]
 pub(super) struct Backtracking {
     pattern: String,
-    /// The same, as the engine gets it.
-    kept: String,
-    /// May a match start behind where it was found, by `\K`?
-    keeps_out: bool,
-    /// The pattern under each of [`LIMITS`]; all but the first are compiled when needed.
+    /// The same, in the form that the engine gets.
+    guarded: String,
+    /// Has it `\K`, by which a match may start after where it was found?
+    has_keep_out: bool,
+    /// Compiled with each of [`LIMITS`]; all but the first when needed.
     levels: [MadeOnce<std::result::Result<fancy_regex::Regex, String>>; LIMITS.len()],
 }
 
-/// Backtracks of one search. A search that finds its match `d` characters ahead takes `d` of them.
+/// Limits on the backtracking of one search. A search that finds its match after `d` characters backtracks `d`
+/// times.
 const LIMITS: [usize; 7] = [1 << 6, 1 << 9, 1 << 12, 1 << 15, 1 << 18, 1 << 21, 1 << 24];
 
-/// What a text may be charged: this, and so much for each of its bytes. The sum of it takes
+/// The budget of a text, and what each of its bytes adds. To spend it takes
 /// about a second for a hostile megabyte; text whose matches are far apart is charged at most
 /// ten for each byte.
 pub(super) const BUDGET: usize = 1 << 26;
@@ -151,14 +155,14 @@ impl Backtracking {
     pub(super) fn compile(pattern: &str) -> Result<Self> {
         let build = |given: &str| build(given, LIMITS[0]).map_err(|error| compile_error(pattern, &error));
         let mut first = build(pattern)?;
-        let kept = for_backtracking(pattern);
-        if let Cow::Owned(kept) = &kept {
-            first = build(kept)?;
+        let guarded = for_backtracking(pattern);
+        if let Cow::Owned(guarded) = &guarded {
+            first = build(guarded)?;
         }
         let levels: [MadeOnce<_>; LIMITS.len()] = Default::default();
         levels[0].get_or_make(|| Ok(first));
-        let keeps_out = pattern.contains(r"\K");
-        Ok(Self { pattern: pattern.to_owned(), kept: kept.into_owned(), keeps_out, levels })
+        let has_keep_out = pattern.contains(r"\K");
+        Ok(Self { pattern: pattern.to_owned(), guarded: guarded.into_owned(), has_keep_out, levels })
     }
 
     pub(super) fn for_each_match<F>(&self, text: &str, emit: &mut F) -> Result<()>
@@ -170,16 +174,16 @@ impl Backtracking {
         let (mut at, mut last_end) = (0, None);
         while at <= text.len() {
             let Some((start, end)) = self.find(text, at, &mut budget)? else { break };
-            // An empty match right behind the one before is none.
+            // An empty match directly after the previous one does not count.
             let is_new = start < end || last_end != Some(end);
             if is_new {
                 tiler.matched(start, end)?;
                 last_end = Some(end);
             }
-            // Behind an empty match the search goes on one character further, unless what was kept
-            // out of it made it empty: then there may be another match where it ends.
+            // After an empty match the search continues one character further, unless `\K` made it
+            // empty: then there may be another match where it ends.
             let next = end.max(at);
-            at = if start == end && !(is_new && self.keeps_out) {
+            at = if start == end && !(is_new && self.has_keep_out) {
                 next + text[next..].chars().next().map_or(1, char::len_utf8)
             } else {
                 next
@@ -194,7 +198,7 @@ impl Backtracking {
                 *budget = budget.checked_sub(limit).ok_or_else(|| self.too_hard(at))?;
             }
             let regex = level
-                .get_or_make(|| build(&self.kept, limit).map_err(|error| error.to_string()))
+                .get_or_make(|| build(&self.guarded, limit).map_err(|error| error.to_string()))
                 .as_ref()
                 .map_err(|error| pattern_error(&self.pattern, None, error.clone()))?;
             match regex.find_from_pos(text, at) {
@@ -234,7 +238,7 @@ fn compile_error(pattern: &str, error: &FancyError) -> Error {
                 let reason = format!("it needs more than {SIZE_LIMIT} bytes; use smaller repetition counts");
                 pattern_error(pattern, None, reason)
             }
-            // The part that was handed to the other engine is told there, not its place here.
+            // The position is one in the part that was delegated to the other engine, so it is dropped.
             CompileError::InnerError(inner) => match inner.syntax_error() {
                 Some(error) => pattern_error(pattern, None, error.to_string()),
                 None => pattern_error(pattern, None, inner.to_string()),

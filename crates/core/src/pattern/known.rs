@@ -1,7 +1,7 @@
 //! The split patterns that have names.
 //!
-//! Their texts are the portable forms: they cut alike in fancy-regex and in Oniguruma, so they
-//! can be written into a tokenizer.json as they stand.
+//! In comes a name or a pattern, out goes a split, and the other way round. The patterns are the portable forms:
+//! they cut alike in fancy-regex and in Oniguruma, so they can be written into a tokenizer.json unchanged.
 use crate::description::Split;
 
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
@@ -18,13 +18,13 @@ const PATTERNS: [(&str, &str); 6] = [
     ("gpt2", GPT2),
     ("cl100k", CL100K),
     ("o200k", O200K),
-    // The same text as cl100k, which therefore gives the pattern its name.
+    // The same text as cl100k, so the pattern goes by that name.
     ("llama3", CL100K),
     ("qwen2", QWEN2),
     ("whitespace", WHITESPACE),
 ];
 
-/// Every name, in the order they are shown to people.
+/// Every name, in the order in which they are shown to users.
 pub const NAMES: [&str; 7] = ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "whitespace", "none"];
 
 /// The split of this name.
@@ -36,8 +36,8 @@ pub fn split_named(name: &str) -> Option<Split> {
     Some(Split::Pattern((*pattern).to_owned()))
 }
 
-/// The name of this split, if its text is that of a known one. Where two names share a text
-/// the first of [`NAMES`] is given.
+/// The name of this split, if its text is that of a known one. If two names share a text,
+/// the first of [`NAMES`].
 pub fn name_of(split: &Split) -> Option<&'static str> {
     match split {
         Split::Whole => Some("none"),
@@ -45,7 +45,7 @@ pub fn name_of(split: &Split) -> Option<&'static str> {
     }
 }
 
-/// What a user asks for: a known name, or else a regular expression (not yet looked at;
+/// The split that a user means: a known name, or else a regular expression (not checked;
 /// [`Splitter::compile`](super::Splitter::compile) says whether it is valid).
 pub fn split_from(user: &str) -> Split {
     split_named(user).unwrap_or_else(|| Split::Pattern(user.to_owned()))

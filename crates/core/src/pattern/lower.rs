@@ -1,8 +1,8 @@
-//! From the tree of a pattern to arms, wherever an arm means exactly the same.
+//! Lowering: from the tree of a pattern to arms, if arms mean exactly the same.
 //!
-//! Lowering goes by structure, never by comparing texts, so that possessive and greedy spellings
-//! and the variants of users become the same arms. Each refusal below has its reason: either the
-//! arm would not be exact, or a hostile text could make it slow.
+//! In come a tree and a table of atoms; out go arms, or what prevents them. Lowering goes by structure, never by
+//! comparing texts, so that possessive and greedy spellings and the variants of users become the same arms. Each
+//! refusal below has its reason: either the arm would not be exact, or a hostile text could make it slow.
 use std::cell::RefCell;
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
@@ -11,19 +11,19 @@ use super::arms::{Arm, Case, Literals, Run};
 use super::atoms::{AtomSet, Atoms};
 use super::syntax::Node;
 
-/// More arms than a word has bits are left to the engines.
+/// The scanner has one bit of a word for each arm; patterns with more are left to the engines.
 const MAX_ARMS: usize = 32;
 /// A class in a literal has few members: both cases of a letter, or a handful of letters.
 const MAX_CHOICES: usize = 16;
 const MAX_LITERALS: usize = 64;
-/// Each place may look so far.
+/// At each position the scanner may read this many characters in vain.
 const MAX_SEQUENCE: usize = 16;
 
-/// What keeps a pattern from being told by arms.
+/// Why a pattern cannot be lowered.
 pub(super) enum Obstacle {
-    /// These classes cut through atoms.
+    /// These classes cut through an atom.
     Classes(Vec<ClassUnicode>),
-    /// Its form.
+    /// No arm has its form.
     Form,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn lower(node: &Node, atoms: &dyn Atoms) -> Result<Vec<Arm>, Obstacle
     let mut obstacles = Vec::new();
     for branch in branches {
         match (arms.last_mut(), lowering.branch(branch)) {
-            // `'s|'t|'re` is one arm: the first text that fits, as before.
+            // `'s|'t|'re` is one arm: the first text that fits is still the match.
             (Some(Arm::Literal(last)), Some(Arm::Literal(next))) => {
                 let mut texts = std::mem::take(&mut last.texts);
                 texts.extend(next.texts);
@@ -67,7 +67,7 @@ pub(super) fn lower(node: &Node, atoms: &dyn Atoms) -> Result<Vec<Arm>, Obstacle
     if partnered && few && arms.len() <= MAX_ARMS { Ok(arms) } else { Err(Obstacle::Form) }
 }
 
-/// Alternatives of alternatives stand in one row.
+/// Nested alternatives become one list.
 fn collect<'n>(node: &'n Node, branches: &mut Vec<&'n Node>) {
     match node {
         Node::Alt(nodes) => nodes.iter().for_each(|node| collect(node, branches)),
@@ -88,7 +88,7 @@ fn is_partner(case: &Case, next: &Arm) -> bool {
     *next == Arm::Run(same)
 }
 
-/// One part of a branch.
+/// One item of a branch.
 enum Item<'n> {
     Set {
         class: &'n ClassUnicode,
@@ -101,14 +101,14 @@ enum Item<'n> {
         optional: bool,
     },
     /// No character of this set follows.
-    NotBefore(&'n ClassUnicode),
+    NotFollowedBy(&'n ClassUnicode),
     End,
 }
 
 /// Branches over one table of atoms.
 struct Lowering<'a> {
     atoms: &'a dyn Atoms,
-    /// The classes of the branch that cut through atoms.
+    /// The classes of the branch that cut through an atom.
     cut_through: RefCell<Vec<ClassUnicode>>,
 }
 
@@ -126,7 +126,7 @@ fn flatten<'n>(node: &'n Node, items: &mut Vec<Item<'n>>) -> Option<()> {
                 Some(class) => items.push(once(class, *min, *max, true)),
                 None => return None,
             },
-            // An atomic group around one quantified class, however many groups are around that.
+            // An atomic group around one quantified class, which may be in more groups.
             Node::Concat(nodes) if nodes.len() == 1 => match &nodes[0] {
                 Node::Repeat { node, min, max } => items.push(once(single(node)?, *min, *max, true)),
                 _ => return None,
@@ -139,8 +139,8 @@ fn flatten<'n>(node: &'n Node, items: &mut Vec<Item<'n>>) -> Option<()> {
             }
         }
         Node::Alt(_) => items.push(Item::Literals { texts: texts_of(node)?, optional: false }),
-        Node::NotAhead(inner) => {
-            items.push(Item::NotBefore(single(inner)?));
+        Node::NegativeLookAhead(inner) => {
+            items.push(Item::NotFollowedBy(single(inner)?));
         }
         Node::End => items.push(Item::End),
     }
@@ -155,7 +155,7 @@ fn single(node: &Node) -> Option<&ClassUnicode> {
     }
 }
 
-/// The texts that `node` matches, in order of preference, where they are few and none is empty.
+/// The texts that `node` matches, in order of preference, if they are few and none is empty.
 fn texts_of(node: &Node) -> Option<Vec<Vec<Vec<char>>>> {
     let texts = match node {
         Node::Set(class) => vec![vec![choices(class)?]],
@@ -236,7 +236,7 @@ impl Lowering<'_> {
             return None;
         }
         match (rest, min, max, possessive) {
-            ([Item::NotBefore(class)], 1, None, _) => match self.set_of(class)? {
+            ([Item::NotFollowedBy(class)], 1, None, _) => match self.set_of(class)? {
                 // A possessive run is followed by text or by the end.
                 text if text == sets.all & !sets.white => {
                     Some(if *possessive { Arm::AtEnd } else { Arm::BeforeText })
@@ -245,7 +245,7 @@ impl Lowering<'_> {
                 _ => None,
             },
             ([Item::End], 1, None, _) => Some(Arm::AtEnd),
-            // One line end or several: the run before it has taken all but the last.
+            // `[\r\n]` or `[\r\n]+`: the run before it has taken all line ends but the last.
             ([Item::Set { class, min: 1, max: Some(1) | None, .. }], 0, None, false)
                 if self.set_of(class) == Some(sets.newlines) =>
             {
@@ -275,7 +275,7 @@ impl Lowering<'_> {
         if *min == 0 {
             let [Item::Set { class, min: 1, max: None, .. }, rest @ ..] = rest else { return None };
             let lower = self.set_of(class)?;
-            // A possessive run gives nothing back; without common characters it never has to.
+            // A possessive run gives nothing back; without common characters no run has to.
             let gives_back = *possessive && first & lower != 0;
             if max.is_some() || gives_back || !prefix_is_exact(prefix, sticky, first | lower) {
                 return None;
@@ -295,7 +295,7 @@ impl Lowering<'_> {
         Some(Arm::Run(Run { prefix, needs_prefix, body: first, max, tail, suffix }))
     }
 
-    /// So many characters, each out of a set.
+    /// A fixed number of characters, each in a set.
     fn sequence(&self, items: &[Item<'_>]) -> Option<Arm> {
         let mut sets = Vec::new();
         for item in items {
@@ -309,12 +309,12 @@ impl Lowering<'_> {
     }
 }
 
-/// A possessive prefix is never left out once it fits, which only a class apart makes the same.
+/// A possessive prefix that fits is never left out. That makes no difference only if it is disjoint from the body.
 fn prefix_is_exact(prefix: AtomSet, sticky: bool, body: AtomSet) -> bool {
     !sticky || prefix & body == 0
 }
 
-/// The texts of what stands last; none where nothing does.
+/// The texts of the last item; empty if there is none.
 fn suffix(items: &[Item<'_>]) -> Option<Vec<Vec<Vec<char>>>> {
     match items {
         [] => Some(Vec::new()),

@@ -1,8 +1,8 @@
 //! Split patterns: from a regular expression to the spans of pretokens.
 //!
-//! In comes a [`Split`], out comes a [`Splitter`] that cuts any text. Matches are pretokens and
-//! so is the text between them: nothing is dropped, and an empty match cuts without making a
-//! piece (`(?=b)` cuts `abab` into `a`, `ba`, `b`).
+//! In comes a [`Split`], out goes a [`Splitter`] that cuts any text. Matches are pretokens and
+//! so is the text between them: nothing is ever dropped, and an empty match cuts without making a
+//! pretoken (`(?=b)` cuts `abab` into `a`, `ba`, `b`).
 //!
 //! # The dialect
 //! Patterns are regular expressions of fancy-regex, read as tiktoken reads them:
@@ -11,31 +11,34 @@
 //! - `$` and `\z` are the end of the text, `^` and `\A` its start, `(?m:...)` makes `^` and `$`
 //!   line anchors; `.` is anything but `\n`, and anything at all in `(?s:...)`.
 //! - Any quantifier followed by `+` is possessive, `\p{N}{1,3}+` too.
-//! - Look-around, atomic groups and back references are there, at the price of backtracking.
+//! - Look-around, atomic groups and back references are supported, at the price of backtracking.
 //!
 //! The Oniguruma patterns of tokenizer.json files differ in several of these; [`portable`] and
 //! [`from_portable`] translate, or refuse what they cannot translate with certainty.
 //!
 //! # The plans
-//! A pattern whose every alternative is one of a few forms (`arms`) is run by a scanner over
-//! character classes, which is linear in the text and exact. The classes of most patterns are made
-//! of the atoms of one shipped table; a pattern with others gets a table of its own. Any other one is run by
-//! regex-automata when that can express it, else by fancy-regex under a bound on backtracking.
-//! What surprises: the plan follows from the structure of the pattern and never from its
-//! name, so a variant of a known pattern is as fast as the known one.
+//! A pattern whose every alternative has one of a few forms (`arms`) is run by a scanner over character classes,
+//! which is linear in the text and exact. It takes the steps `syntax` (text to tree), `lower` (tree to arms over
+//! `atoms`) and `planes` (the scanner, with `arm_scanner` as its fallback). The classes of most patterns are made
+//! of the atoms of one shipped table; a pattern with others gets a table of its own. All other patterns are run by
+//! regex-automata if that can express them, else by fancy-regex under a bound on backtracking (`engines`). What
+//! surprises: the plan follows from the structure of the pattern and never from its name, so a variant of a known
+//! pattern is as fast as the known one.
+mod arm_scanner;
 mod arms;
 mod atom_table;
 mod atoms;
 pub mod classes;
+mod custom_atoms;
+mod cuts;
 mod engines;
+mod error;
 pub mod known;
 mod lower;
-mod own_atoms;
 mod planes;
 mod properties;
 mod rewrites;
-mod scanner;
-mod spelt;
+mod spelled_out;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -44,23 +47,24 @@ mod translate;
 
 use std::fmt;
 
-use self::atoms::Shipped;
+use self::atoms::ShippedAtoms;
+use self::custom_atoms::CustomAtoms;
 use self::engines::{Backtracking, Linear};
+use self::error::pattern_error;
 use self::lower::{Obstacle, lower};
-use self::own_atoms::Own;
-pub use self::planes::WalkRoom;
-use self::scanner::Scanner;
+use self::planes::PlaneScanner;
+pub use self::planes::ScanScratch;
 use self::syntax::Node;
 pub use self::translate::{from_portable, portable};
 use crate::description::Split;
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::span::Span;
 
-/// Bytes of a pattern: compiling takes time that grows with the square of alternatives.
+/// The most bytes of a pattern: compile time grows with the square of its alternatives.
 const PATTERN_LIMIT: usize = 64 << 10;
 
-/// What a search of a regex engine is taken for, in bytes: the watch is asked every few searches.
-const SEARCH: usize = 4 << 10;
+/// What a search of a regex engine counts as, in bytes, so that the watch is polled every few searches.
+const SEARCH_WORK: usize = 4 << 10;
 
 /// A split, ready to run. Immutable and safe to share between threads.
 #[derive(Debug)]
@@ -71,14 +75,14 @@ pub struct Splitter {
 #[derive(Debug)]
 enum Engine {
     Whole,
-    Scanner(Box<Scanner<Shipped>>),
+    Scanner(Box<PlaneScanner<ShippedAtoms>>),
     /// Over classes that the shipped table does not tell apart.
-    OwnScanner(Box<Scanner<Own>>),
+    CustomScanner(Box<PlaneScanner<CustomAtoms>>),
     Linear(Box<Linear>),
     Backtracking(Box<Backtracking>),
 }
 
-/// What the backtracking plan may take back for one text: so many steps, and so many for each byte.
+/// The limit on backtracking steps for one text: a number, and a number for each byte.
 pub const BACKTRACKING_LIMIT: (usize, usize) = (engines::BUDGET, engines::BUDGET_PER_BYTE);
 
 /// How a split runs.
@@ -88,9 +92,9 @@ pub enum Plan {
     Whole,
     /// A scanner over character classes; time linear in the text.
     Scanner,
-    /// A regex engine whose every search is linear in what it looks at.
+    /// A regex engine whose every search is linear in what it reads.
     Linear,
-    /// A backtracking regex engine, bounded: beyond its limit a text is an error.
+    /// A backtracking regex engine: a text that exceeds its limit is an error.
     Backtracking,
 }
 
@@ -105,14 +109,14 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Ends that are given out at a time where they are found one by one.
-const ENDS: usize = 64;
+/// Ends that are emitted at a time where they are found one by one.
+const ENDS_BATCH: usize = 64;
 
 impl Splitter {
-    /// Makes a split ready.
+    /// Compiles a split.
     ///
     /// # Errors
-    /// [`Kind::Pattern`] for a pattern that is invalid or too large.
+    /// [`Kind::Pattern`](crate::error::Kind::Pattern) for a pattern that is invalid or too large.
     ///
     /// Cost: about a millisecond for a scanner, several for an engine.
     pub fn compile(split: &Split) -> Result<Self> {
@@ -134,16 +138,16 @@ impl Splitter {
     }
 
     fn scanner(node: &Node) -> Option<Engine> {
-        let mut classes = match lower(node, &Shipped) {
-            Ok(arms) => return Some(Engine::Scanner(Box::new(Scanner::new(Shipped, arms)))),
+        let mut classes = match lower(node, &ShippedAtoms) {
+            Ok(arms) => return Some(Engine::Scanner(Box::new(PlaneScanner::new(ShippedAtoms, arms)))),
             Err(Obstacle::Form) => return None,
             Err(Obstacle::Classes(classes)) => classes,
         };
-        // A branch tells one class after the other; few have more than two.
+        // Lowering reports one class of a branch at a time; few branches have more than two.
         for _ in 0..4 {
-            let own = Own::new(&classes)?;
-            match lower(node, &own) {
-                Ok(arms) => return Some(Engine::OwnScanner(Box::new(Scanner::new(own, arms)))),
+            let custom = CustomAtoms::new(&classes)?;
+            match lower(node, &custom) {
+                Ok(arms) => return Some(Engine::CustomScanner(Box::new(PlaneScanner::new(custom, arms)))),
                 Err(Obstacle::Form) => return None,
                 Err(Obstacle::Classes(more)) => classes.extend(more),
             }
@@ -158,27 +162,27 @@ impl Splitter {
         }
     }
 
-    /// The work that finding a pretoken of `length` bytes stands for, for the watch. A regex engine
-    /// may look at much more text than it matches.
+    /// The work of finding a pretoken of `length` bytes, for the watch. A regex engine
+    /// may read much more text than it matches.
     #[inline]
     pub fn work(&self, length: usize) -> usize {
         self.work_of(1, length)
     }
 
-    /// As [`Self::work`], of several pretokens with so many bytes together.
+    /// As [`Self::work`], for several pretokens with `bytes` in all.
     #[inline]
     pub fn work_of(&self, pretokens: usize, bytes: usize) -> usize {
         match self.plan() {
             Plan::Whole | Plan::Scanner => bytes,
-            Plan::Linear | Plan::Backtracking => bytes + pretokens * SEARCH,
+            Plan::Linear | Plan::Backtracking => bytes + pretokens * SEARCH_WORK,
         }
     }
 
-    /// Which way this split runs.
+    /// How this split runs.
     pub fn plan(&self) -> Plan {
         match self.engine {
             Engine::Whole => Plan::Whole,
-            Engine::Scanner(_) | Engine::OwnScanner(_) => Plan::Scanner,
+            Engine::Scanner(_) | Engine::CustomScanner(_) => Plan::Scanner,
             Engine::Linear(_) => Plan::Linear,
             Engine::Backtracking(_) => Plan::Backtracking,
         }
@@ -187,35 +191,36 @@ impl Splitter {
     /// Calls `emit` for every pretoken of `text`, in order; they tile it and none is empty.
     ///
     /// # Errors
-    /// Those of `emit`, at which the walk ends, and [`Kind::Pattern`] from the backtracking plan
-    /// when a text needs more steps than its limit; what was emitted before stays emitted.
+    /// Those of `emit`, which end the scan, and [`Kind::Pattern`](crate::error::Kind::Pattern) from the
+    /// backtracking plan if a text needs more steps than its limit; what was emitted before stays emitted.
     ///
     /// Cost: see [`Plan`]. An engine searches from each match for the next, so a pattern whose
-    /// search looks much further than its match is quadratic in the text: `a*b|a` in the linear
-    /// plan, and `(?:a|b)*+c` in the backtracking one, whose limit counts only what is given back.
+    /// search reads much further than its match is quadratic in the text: `a*b|a` in the linear
+    /// plan, and `(?:a|b)*+c` in the backtracking one, whose limit counts only backtracking.
     #[inline]
     pub fn for_each<F: FnMut(Span) -> Result<()>>(&self, text: &str, mut emit: F) -> Result<()> {
         self.for_each_match(text, |span, _| if span.is_empty() { Ok(()) } else { emit(span) })
     }
 
-    /// As [`Self::for_each`], several at a time: `emit` gets the ends of the next pretokens, in order. What comes
-    /// before an error has been given to it. `room` is kept for the next text: what stands in it means nothing.
+    /// As [`Self::for_each`], several at a time: `emit` gets the ends of the next pretokens, in order. Those
+    /// before an error have been emitted. `scratch` is kept for the next text; its contents mean nothing between
+    /// calls.
     ///
     /// # Errors
     /// As [`Self::for_each`].
     #[inline]
-    pub fn for_each_ends<F>(&self, text: &str, room: &mut WalkRoom, mut emit: F) -> Result<()>
+    pub fn for_each_ends<F>(&self, text: &str, scratch: &mut ScanScratch, mut emit: F) -> Result<()>
     where
         F: FnMut(&[usize]) -> Result<()>,
     {
-        if let Some(done) = self.for_each_ends_by_planes(text, room, &mut emit) {
+        if let Some(done) = self.for_each_ends_by_planes(text, scratch, &mut emit) {
             return done;
         }
-        let (mut ends, mut count) = ([0; ENDS], 0);
+        let (mut ends, mut count) = ([0; ENDS_BATCH], 0);
         let split = self.for_each(text, |span| {
             ends[count] = span.end;
             count += 1;
-            if count < ENDS {
+            if count < ENDS_BATCH {
                 return Ok(());
             }
             count = 0;
@@ -226,20 +231,25 @@ impl Splitter {
     }
 
     #[inline]
-    fn for_each_ends_by_planes<F>(&self, text: &str, room: &mut WalkRoom, emit: &mut F) -> Option<Result<()>>
+    fn for_each_ends_by_planes<F>(
+        &self,
+        text: &str,
+        scratch: &mut ScanScratch,
+        emit: &mut F,
+    ) -> Option<Result<()>>
     where
         F: FnMut(&[usize]) -> Result<()>,
     {
         match &self.engine {
-            Engine::Scanner(scanner) => scanner.for_each_ends(text, room, emit),
-            Engine::OwnScanner(scanner) => scanner.for_each_ends(text, room, emit),
+            Engine::Scanner(scanner) => scanner.for_each_ends(text, scratch, emit),
+            Engine::CustomScanner(scanner) => scanner.for_each_ends(text, scratch, emit),
             _ => None,
         }
     }
 
     /// Calls `emit` for every match of `text` and for every gap between two, in order, and says
-    /// which it is. They tile the text. A match may be empty, and stands between two gaps then, or
-    /// at an end of the text; a gap never is.
+    /// which it is. They tile the text. A match may be empty, and is then between two gaps or
+    /// at an end of the text; a gap is never empty.
     ///
     /// # Errors
     /// As [`Self::for_each`].
@@ -252,32 +262,25 @@ impl Splitter {
             Engine::Whole if text.is_empty() => Ok(()),
             Engine::Whole => emit(Span::new(0, text.len()), false),
             Engine::Scanner(scanner) => scanner.for_each_match(text, emit),
-            Engine::OwnScanner(scanner) => scanner.for_each_match(text, emit),
+            Engine::CustomScanner(scanner) => scanner.for_each_match(text, emit),
             Engine::Linear(engine) => engine.for_each_match(text, &mut emit),
             Engine::Backtracking(engine) => engine.for_each_match(text, &mut emit),
         }
     }
 
     /// The first byte position from `from` on, strictly inside `text`, that is a boundary of
-    /// pretokens whatever surrounds it: splitting the parts before and behind it gives the
+    /// pretokens whatever surrounds it: splitting the parts before and after it gives the
     /// same pretokens as splitting the whole.
     ///
-    /// `None` where there is none within 64 kB, and for every plan but the scanner, for which
-    /// alone this can be known. `from` need not be a character boundary.
+    /// `None` if there is none within 64 kB, and for every plan but the scanner, the only one
+    /// for which this can be known. `from` need not be a character boundary.
     ///
     /// Cost: linear in the distance, a few bytes in ordinary text.
     pub fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
         match &self.engine {
             Engine::Scanner(scanner) => scanner.safe_cut(text, from),
-            Engine::OwnScanner(scanner) => scanner.safe_cut(text, from),
+            Engine::CustomScanner(scanner) => scanner.safe_cut(text, from),
             _ => None,
         }
     }
-}
-
-/// `byte` is the place in the pattern, as the parsers count.
-fn pattern_error(pattern: &str, byte: Option<usize>, reason: impl Into<String>) -> crate::error::Error {
-    let position =
-        byte.map(|byte| pattern.char_indices().take_while(|&(at, c)| at + c.len_utf8() <= byte).count());
-    Kind::Pattern { pattern: pattern.to_owned(), position, searched_from: None, reason: reason.into() }.into()
 }

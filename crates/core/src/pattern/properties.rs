@@ -1,8 +1,8 @@
-//! The properties whose names mean the same characters in every engine: in regex-syntax and
+//! The Unicode properties whose names mean the same characters in every engine: in regex-syntax and
 //! fancy-regex, as pinned, and in the Oniguruma of tokenizers 0.23.3 (compared over all
-//! characters). Others may be known to each, under a name that the other has not.
+//! characters). Each engine knows more of them, under names that others do not know.
 
-/// Sorted; as they are spelt, though the engines would not mind another case.
+/// Sorted; spelled as in the Unicode data, though the engines ignore case.
 #[rustfmt::skip]
 const NAMES: [&str; 287] = [
     "ASCII", "ASCII_Hex_Digit", "Adlam", "Ahom", "Alpha", "Alphabetic", "Anatolian_Hieroglyphs", "Any",
@@ -43,7 +43,7 @@ const NAMES: [&str; 287] = [
     "XID_Start", "Yezidi", "Yi", "Z", "Zanabazar_Square", "Zl", "Zp", "Zs", "han", "latin",
 ];
 
-/// Does this property hold the same characters in every engine?
+/// Does this property have the same characters in every engine?
 pub(super) fn is_known(name: &str) -> bool {
     NAMES.binary_search(&name).is_ok()
 }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_in_its_place_and_a_property_here() {
+    fn names_are_sorted_and_known_to_regex_syntax() {
         assert!(NAMES.is_sorted());
         for name in NAMES {
             assert!(is_known(name));

@@ -1,8 +1,8 @@
-//! The parser of the subset that scanners are made from.
+//! The parser of the subset of regular expressions that scanners are made from.
 //!
-//! It answers `None` for anything outside the subset, valid or not: such a pattern goes to a
-//! regex engine, which says what is wrong with it. What it accepts means here what it means in
-//! fancy-regex.
+//! In comes the text of a pattern; out goes its tree, or `None` for anything outside of the subset, valid or not:
+//! such a pattern goes to a regex engine, which says what is wrong with it. What is accepted must mean the same as
+//! in fancy-regex.
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
@@ -12,26 +12,26 @@ use super::tokens::{Dialect, Group, Member, Mode, Token, Tokens, members};
 /// A parsed pattern.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
-    /// One character out of these.
+    /// One of these characters.
     Set(ClassUnicode),
     /// One after the other; none at all is the empty match.
     Concat(Vec<Node>),
-    /// The first that leads to a match.
+    /// The first of these that leads to a match.
     Alt(Vec<Node>),
     /// As often as possible.
     Repeat { node: Box<Node>, min: u32, max: Option<u32> },
     /// Nothing is given back once the inside has matched.
     Atomic(Box<Node>),
     /// `(?!x)`
-    NotAhead(Box<Node>),
+    NegativeLookAhead(Box<Node>),
     /// The end of the text.
     End,
 }
 
-/// Groups deeper than this are for the engines, which have bounds of their own.
+/// Patterns with deeper groups are left to the engines, which have limits of their own.
 const MAX_DEPTH: usize = 16;
 
-/// The tree of `pattern`, or `None` where it is outside the subset.
+/// The tree of `pattern`, or `None` if it is outside of the subset.
 pub(super) fn parse(pattern: &str) -> Option<Node> {
     let mut parser = Parser { tokens: Tokens::new(pattern, Dialect::Ours), depth: 0 };
     let (node, closed) = parser.alternation(false)?;
@@ -44,7 +44,7 @@ struct Parser<'p> {
 }
 
 impl Parser<'_> {
-    /// Branches up to a closing parenthesis (then the answer says so) or the end.
+    /// Branches up to a closing parenthesis or the end; says whether it was a parenthesis.
     fn alternation(&mut self, fold: bool) -> Option<(Node, bool)> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -85,7 +85,7 @@ impl Parser<'_> {
                 Token::Open(group) => self.group(group, fold)?,
                 token => Node::Set(set(token, fold)?),
             };
-            may_repeat = !matches!(node, Node::NotAhead(_));
+            may_repeat = !matches!(node, Node::NegativeLookAhead(_));
             items.push(node);
         };
         self.depth -= 1;
@@ -99,7 +99,9 @@ impl Parser<'_> {
 
     fn group(&mut self, group: Group<'_>, fold: bool) -> Option<Node> {
         let inner_fold = match group {
-            Group::Capture | Group::Named(_) | Group::Plain | Group::Atomic | Group::NotAhead => fold,
+            Group::Capture | Group::Named(_) | Group::Plain | Group::Atomic | Group::NegativeLookAhead => {
+                fold
+            }
             Group::Flags { on: "i", off: "" } => true,
             Group::Flags { on: "", off: "i" } => false,
             _ => return None,
@@ -110,13 +112,13 @@ impl Parser<'_> {
         }
         Some(match group {
             Group::Atomic => Node::Atomic(Box::new(node)),
-            Group::NotAhead => Node::NotAhead(Box::new(node)),
+            Group::NegativeLookAhead => Node::NegativeLookAhead(Box::new(node)),
             _ => node,
         })
     }
 }
 
-/// The characters that a word for one character stands for.
+/// The characters that a token for one character matches.
 fn set(token: Token<'_>, fold: bool) -> Option<ClassUnicode> {
     match token {
         Token::Char(c) | Token::CodePoint(c) => one(c, fold),
@@ -136,7 +138,7 @@ fn set(token: Token<'_>, fold: bool) -> Option<ClassUnicode> {
         Token::Class(text) => {
             let plain = members(text).all(|(_, member)| match member {
                 Member::Char(_) => true,
-                Member::Word(token) => set(token, false).is_some(),
+                Member::Token(token) => set(token, false).is_some(),
                 Member::Nested | Member::NestedEnd | Member::And => !fold,
                 Member::Posix { .. } | Member::Operator => false,
             });

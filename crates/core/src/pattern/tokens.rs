@@ -1,10 +1,11 @@
-//! The words of a regular expression: what the parser of the scanner's subset, the check for the
-//! linear engine and both translations look at instead of the bare text.
+//! The tokens of a regular expression, for the parser of the scanner's subset, the check for the
+//! linear engine and both translations.
 //!
-//! The two dialects differ here in one thing only, what a `+` behind a quantifier means; every
-//! other difference is one of meaning, which the readers of the words decide.
+//! In comes the text of a pattern, out go tokens with their byte positions. Nothing is refused here: what is not
+//! understood is [`Token::Unknown`]. The two dialects differ here in one thing only, what a `+` after a quantifier
+//! means; every other difference is one of meaning, which the readers of the tokens decide.
 
-/// Whose pattern it is.
+/// The dialect of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// Ours, that of fancy-regex: any quantifier followed by `+` is possessive.
@@ -13,12 +14,12 @@ pub(super) enum Dialect {
     Oniguruma,
 }
 
-/// One word.
+/// One token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'p> {
-    /// A character that stands for itself.
+    /// A character that matches itself.
     Char(char),
-    /// A backslash and this character, which is no digit and starts none of the other forms.
+    /// A backslash and this character, which is no digit and begins none of the other forms.
     Escape(char),
     /// `\x41`, `\x{41}`, `\u0041`, `\u{41}`: the character it names.
     CodePoint(char),
@@ -26,7 +27,7 @@ pub(super) enum Token<'p> {
     Property { name: &'p str, negated: bool },
     /// `[...]`, whole.
     Class(&'p str),
-    /// `(` and what says which group it opens.
+    /// `(` and the kind of group that it opens.
     Open(Group<'p>),
     /// `)`
     Close,
@@ -38,9 +39,9 @@ pub(super) enum Token<'p> {
     Caret,
     /// `$`
     Dollar,
-    /// A quantifier of what stands before it.
+    /// A quantifier of what precedes it.
     Repeat(Repeat),
-    /// Anything else; nobody but the engine itself says what it means.
+    /// Anything else: only the engine knows what it means.
     Unknown,
 }
 
@@ -48,14 +49,14 @@ pub(super) enum Token<'p> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Repeat {
     pub(super) min: u32,
-    /// `None`: without end.
+    /// `None` for no limit.
     pub(super) max: Option<u32>,
     /// Written as `{...}`?
     pub(super) interval: bool,
     pub(super) mode: Mode,
 }
 
-/// What a quantifier prefers, and whether it ever gives back.
+/// What a quantifier prefers, and whether it gives back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Greedy,
@@ -63,23 +64,23 @@ pub(super) enum Mode {
     Possessive,
 }
 
-/// What kind of group an opening parenthesis opens.
+/// The kind of group that a parenthesis opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Group<'p> {
     Capture,
     Named(&'p str),
     Plain,
     Atomic,
-    Ahead,
-    NotAhead,
-    Behind,
-    NotBehind,
-    /// `(?i-s:`: these flags on and those off, within the group.
+    LookAhead,
+    NegativeLookAhead,
+    LookBehind,
+    NegativeLookBehind,
+    /// `(?i-s:`: flags that are on and off within the group.
     Flags {
         on: &'p str,
         off: &'p str,
     },
-    /// `(?i)`: the same until the end of the enclosing group; there is no closing parenthesis.
+    /// `(?i)`: flags until the end of the enclosing group; no parenthesis closes this one.
     BareFlags {
         on: &'p str,
         off: &'p str,
@@ -88,7 +89,7 @@ pub(super) enum Group<'p> {
     Other,
 }
 
-/// The words of a pattern with their byte positions.
+/// The tokens of a pattern with their byte positions.
 #[derive(Debug, Clone)]
 pub(super) struct Tokens<'p> {
     pattern: &'p str,
@@ -111,7 +112,7 @@ impl<'p> Tokens<'p> {
         taken
     }
 
-    /// Passes over `text`, if it stands here.
+    /// Skips `text` if it is next; false if it is not.
     pub(super) fn pass(&mut self, text: &str) -> bool {
         let is_here = self.rest().starts_with(text);
         self.at += if is_here { text.len() } else { 0 };
@@ -198,7 +199,7 @@ impl<'p> Tokens<'p> {
                     if bytes.get(at) == Some(&b'^') {
                         at += 1;
                     }
-                    // A bracket right behind the opening one is a member.
+                    // A bracket directly after the opening one is a member.
                     if bytes.get(at) == Some(&b']') {
                         at += 1;
                     }
@@ -220,10 +221,10 @@ impl<'p> Tokens<'p> {
         const PLAIN: [(&str, Group<'static>); 6] = [
             ("(?:", Group::Plain),
             ("(?>", Group::Atomic),
-            ("(?=", Group::Ahead),
-            ("(?!", Group::NotAhead),
-            ("(?<=", Group::Behind),
-            ("(?<!", Group::NotBehind),
+            ("(?=", Group::LookAhead),
+            ("(?!", Group::NegativeLookAhead),
+            ("(?<=", Group::LookBehind),
+            ("(?<!", Group::NegativeLookBehind),
         ];
         for (text, group) in PLAIN {
             if self.rest().starts_with(text) {
@@ -323,7 +324,7 @@ impl<'p> Tokens<'p> {
 }
 
 impl<'p> Iterator for Tokens<'p> {
-    /// Byte position and word.
+    /// Byte position and token.
     type Item = (usize, Token<'p>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -335,15 +336,15 @@ impl<'p> Iterator for Tokens<'p> {
 /// One member of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Member<'p> {
-    /// A character as it stands, the `-` of a range and a leading `^` among them.
+    /// A character, including the `-` of a range and a leading `^`.
     Char(char),
-    /// An escape, a code point or a property; [`Token::Unknown`] where it is none of them.
-    Word(Token<'p>),
+    /// An escape, a code point or a property; [`Token::Unknown`] if it is none of them.
+    Token(Token<'p>),
     /// `[`, and `[^`, inside the class.
     Nested,
     /// The `]` of a nested class.
     NestedEnd,
-    /// `[:name:]`, `[:^name:]`; the name is empty where it is none.
+    /// `[:name:]`, `[:^name:]`; an empty name if it is malformed.
     Posix { name: &'p str, negated: bool },
     /// `&&`
     And,
@@ -351,7 +352,7 @@ pub(super) enum Member<'p> {
     Operator,
 }
 
-/// The members of a class, given with its brackets. The text of each is told by the positions.
+/// The members of a class, given with its brackets, and the text of each.
 pub(super) fn members(class: &str) -> impl Iterator<Item = (&str, Member<'_>)> {
     let inner = &class[1..class.len() - 1];
     let mut tokens = Tokens::new(inner, Dialect::Ours);
@@ -362,9 +363,9 @@ pub(super) fn members(class: &str) -> impl Iterator<Item = (&str, Member<'_>)> {
         let c = rest.chars().next()?;
         let was_first = std::mem::replace(&mut first, false);
         let member = match c {
-            '\\' => Member::Word(tokens.escape()),
+            '\\' => Member::Token(tokens.escape()),
             '^' if was_first => {
-                // A bracket behind the caret is a member too.
+                // A bracket after the caret is a member, too.
                 first = true;
                 tokens.eat(1);
                 Member::Char(c)

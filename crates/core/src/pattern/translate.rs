@@ -1,8 +1,9 @@
 //! Between the dialect of this library and the Oniguruma patterns of tokenizer.json files.
 //!
-//! Both are read word by word, and each word is either known to mean the same, or written in
-//! another way that does, or refused by name. What was translated comes back as something that
-//! translates to the same text again, so that a file which is read and saved stays as it is.
+//! In comes a pattern of one dialect, out goes a pattern of the other, or an error that names the construct. A
+//! pattern is read token by token: each is known to mean the same, or written in another way that does, or
+//! refused. Nothing is translated that might mean something else. Translating a translation back and forth gives
+//! the same text again, so that a file which is read and saved does not change.
 //!
 //! What surprises is how much differs between two dialects that look alike:
 //!
@@ -10,16 +11,16 @@
 //! | --- | --- |
 //! | `x{1,3}+` is possessive | a quantifier of a quantifier |
 //! | `x{2}?` is `x{2}` | `(?:x{2})?` |
-//! | `^`, `$` are the ends of the text | of lines, and `^` is not behind a last `\n` |
+//! | `^`, `$` are the ends of the text | of lines, and `^` does not match after a last `\n` |
 //! | `\Z` is before all last `\n` | before one |
 //! | `(?s:.)` is any character | `(?m:.)` |
 //! | `\w` has the joiners U+200C and U+200D | has not, but has `²³¹¼½¾` outside of classes |
 //! | `(?i:ss)` is two characters | `ß` too |
 use std::fmt::Write as _;
 
-use super::pattern_error;
+use super::error::pattern_error;
 use super::properties;
-use super::spelt::{GRAPHEME, ONIGURUMA_CLASS_WORD, ONIGURUMA_WORD, WORD, folds_alone, posix};
+use super::spelled_out::{GRAPHEME, ONIGURUMA_CLASS_WORD, ONIGURUMA_WORD, WORD, folds_alone, posix};
 use super::tokens::{Dialect, Group, Member, Mode, Repeat, Token, Tokens, members};
 use crate::error::{Error, Result};
 
@@ -29,7 +30,7 @@ use crate::error::{Error, Result};
 /// The pattern itself is not checked; [`Splitter::compile`](super::Splitter::compile) does that.
 ///
 /// # Errors
-/// [`Kind::Pattern`](crate::error::Kind::Pattern) with the place of the first construct that
+/// [`Kind::Pattern`](crate::error::Kind::Pattern) with the position of the first construct that
 /// cannot be translated with certainty.
 pub fn portable(regex: &str) -> Result<String> {
     Translator::new(regex, Dialect::Ours).run()
@@ -43,18 +44,18 @@ pub fn from_portable(regex: &str) -> Result<String> {
     Translator::new(regex, Dialect::Oniguruma).run()
 }
 
-/// Oniguruma counts no further.
+/// The largest count that Oniguruma accepts.
 const MAX_COUNT: u32 = 100_000;
 
 struct Translator<'p> {
     pattern: &'p str,
     from: Dialect,
     out: String,
-    /// Where the last thing that can be quantified starts in `out`.
+    /// Where the last expression that can be quantified starts in `out`.
     atom: Option<usize>,
-    /// Was the last word a quantifier?
+    /// Was the last token a quantifier?
     repeated: bool,
-    /// The last character under case folding, to see pairs that fold together.
+    /// The last character under case folding, to detect pairs that fold together.
     folded: Option<char>,
     flags: Flags,
     open: Vec<Frame>,
@@ -74,9 +75,9 @@ struct Frame {
     start: usize,
     /// Flags outside of it.
     flags: Flags,
-    /// Look-around is not quantified.
+    /// Can it be quantified? Look-around cannot.
     is_atom: bool,
-    is_behind: bool,
+    is_look_behind: bool,
 }
 
 impl<'p> Translator<'p> {
@@ -90,7 +91,7 @@ impl<'p> Translator<'p> {
         let mut wrapped = false;
         let mut tokens = Tokens::new(self.pattern, self.from);
         loop {
-            // What stands for a word of the other dialect becomes that word again.
+            // The spelling of a token of the other dialect becomes that token again.
             if self.ours() && tokens.pass(GRAPHEME) {
                 self.atom(r"\X");
                 continue;
@@ -130,19 +131,19 @@ impl<'p> Translator<'p> {
         self.from == Dialect::Ours
     }
 
-    /// Right inside of a look-behind? It holds no groups, so that nothing is further inside.
-    fn is_behind(&self) -> bool {
-        self.open.last().is_some_and(|frame| frame.is_behind)
+    /// Is this inside a look-behind? As it contains no groups, the innermost group tells.
+    fn in_look_behind(&self) -> bool {
+        self.open.last().is_some_and(|frame| frame.is_look_behind)
     }
 
-    /// Writes something that can be quantified.
+    /// Writes an expression that can be quantified.
     fn atom(&mut self, text: &str) {
         self.atom = Some(self.out.len());
         self.repeated = false;
         self.out.push_str(text);
     }
 
-    /// Writes something that cannot.
+    /// Writes one that cannot.
     fn assertion(&mut self, text: &str) {
         self.atom = None;
         self.repeated = false;
@@ -150,9 +151,9 @@ impl<'p> Translator<'p> {
     }
 
     fn token(&mut self, at: usize, token: Token<'_>) -> Result<()> {
-        // A string goes on through groups and, to be safe, behind quantifiers.
-        let goes_on = matches!(token, Token::Char(_) | Token::CodePoint(_) | Token::Repeat(_));
-        if !goes_on && !matches!(token, Token::Open(_) | Token::Close) {
+        // A string of characters continues through groups and, to be safe, after quantifiers.
+        let continues = matches!(token, Token::Char(_) | Token::CodePoint(_) | Token::Repeat(_));
+        if !continues && !matches!(token, Token::Open(_) | Token::Close) {
             self.folded = None;
         }
         match token {
@@ -177,8 +178,8 @@ impl<'p> Translator<'p> {
                     return Err(self.refuse(at, "a parenthesis that closes nothing"));
                 };
                 if self.out[frame.start..].strip_prefix("(?:") == Some(self.any_char()) {
-                    // `(?s:.)` is `(?m:.)`; a group around that would come again at each
-                    // translation of the translated.
+                    // `(?s:.)` is `(?m:.)`; a group around it would be added again by each
+                    // translation.
                     self.out.drain(frame.start..frame.start + "(?:".len());
                 } else {
                     self.out.push(')');
@@ -188,10 +189,10 @@ impl<'p> Translator<'p> {
                 self.repeated = false;
             }
             Token::Bar => self.assertion("|"),
-            Token::Dot => self.atom(match (self.flags.any, self.is_behind()) {
+            Token::Dot => self.atom(match (self.flags.any, self.in_look_behind()) {
                 (false, _) => ".",
                 (true, false) => self.any_char(),
-                // Look-behind holds no groups.
+                // Look-behind contains no groups.
                 (true, true) => r"[\s\S]",
             }),
             Token::Caret => match (self.from, self.flags.lines) {
@@ -212,7 +213,7 @@ impl<'p> Translator<'p> {
     }
 
     /// Oniguruma folds whole strings: `ss` and `ß` are the same there, `ﬁ` and `fi` too. Apart
-    /// from these pairs of letters every such string holds a letter or mark beyond ASCII.
+    /// from these pairs of letters every such string has a letter or mark beyond ASCII.
     fn check_fold(&mut self, at: usize, c: char) -> Result<()> {
         if !self.flags.fold {
             return Ok(());
@@ -233,7 +234,7 @@ impl<'p> Translator<'p> {
 
     fn code_point(&self, at: usize, c: char) -> Result<String> {
         let written = &self.pattern[at..];
-        // There `\xE9` is a byte, and `\u{...}` something else.
+        // In Oniguruma `\xE9` is a byte, and `\u{...}` something else.
         let is_byte = written.starts_with(r"\x") && !written.starts_with(r"\x{") && !c.is_ascii();
         if !self.ours() && (is_byte || written.starts_with(r"\u{")) {
             return Err(self.refuse(at, "this escape"));
@@ -248,7 +249,7 @@ impl<'p> Translator<'p> {
         Ok(format!(r"\{}{{{name}}}", if negated { 'P' } else { 'p' }))
     }
 
-    /// `.` where it is any character. Other dots keep their meaning, because no group around
+    /// A `.` that is any character. Other dots keep their meaning, because no group around
     /// them gets the flag.
     fn any_char(&self) -> &'static str {
         if self.ours() { "(?m:.)" } else { "(?s:.)" }
@@ -278,12 +279,12 @@ impl<'p> Translator<'p> {
                 };
                 self.look_behind(at, &text)?;
             }
-            // What is kept out of a match within look-around is another matter in each.
+            // In look-around, `\K` means something else in each dialect.
             'K' if self.open.iter().all(|frame| frame.is_atom) => self.assertion(r"\K"),
-            'R' if !self.is_behind() => self.atom(r"\R"),
-            'X' if !self.ours() && !self.flags.fold && !self.is_behind() => self.atom(GRAPHEME),
+            'R' if !self.in_look_behind() => self.atom(r"\R"),
+            'X' if !self.ours() && !self.flags.fold && !self.in_look_behind() => self.atom(GRAPHEME),
             'N' if !self.flags.fold => self.atom(r"[^\n]"),
-            'O' if self.is_behind() => self.atom(r"[\s\S]"),
+            'O' if self.in_look_behind() => self.atom(r"[\s\S]"),
             'O' => self.atom(self.any_char()),
             'A' | 'z' => self.assertion(if c == 'A' { r"\A" } else { r"\z" }),
             'Z' => self.look_ahead(at, if self.ours() { r"(?=\n*\z)" } else { r"(?=\n?\z)" })?,
@@ -302,7 +303,7 @@ impl<'p> Translator<'p> {
     fn plain_escape(&self, at: usize, c: char) -> Result<String> {
         match c {
             'n' | 'r' | 't' | 'f' | 'v' | 'a' | 'e' | 's' | 'd' => Ok(format!("\\{c}")),
-            // Behind a fold they would hold letters.
+            // Under case folding they would match letters.
             'S' | 'D' | 'h' | 'H' if !self.flags.fold => Ok(format!("\\{c}")),
             '<' | '>' if self.ours() => Err(self.refuse(at, "a word boundary")),
             '<' | '>' => Ok(c.to_string()),
@@ -313,8 +314,8 @@ impl<'p> Translator<'p> {
     }
 
     fn look_behind(&mut self, at: usize, text: &str) -> Result<()> {
-        // Under case folding it would have no fixed length there, and none stands in another.
-        if self.flags.fold || self.is_behind() {
+        // Under case folding it would have no fixed length in Oniguruma, and look-behind cannot be nested.
+        if self.flags.fold || self.in_look_behind() {
             return Err(self.refuse(at, "this assertion within look-behind or a group that ignores case"));
         }
         self.assertion(text);
@@ -322,7 +323,7 @@ impl<'p> Translator<'p> {
     }
 
     fn look_ahead(&mut self, at: usize, text: &str) -> Result<()> {
-        if self.is_behind() {
+        if self.in_look_behind() {
             return Err(self.refuse(at, "this assertion within look-behind"));
         }
         self.assertion(text);
@@ -335,13 +336,13 @@ impl<'p> Translator<'p> {
             let refused = |what: &str| Err(self.refuse(at, what));
             match member {
                 Member::Char(c) => {
-                    // A negated class holds everything else, and so do its folds.
+                    // A negated class contains everything else, and so do its folds.
                     if self.flags.fold && (!folds_alone(c) || c == '^') {
                         return refused("this class in a group that ignores case");
                     }
                     inner.push(c);
                 }
-                Member::Word(Token::CodePoint(c)) => {
+                Member::Token(Token::CodePoint(c)) => {
                     if self.flags.fold && !folds_alone(c) {
                         return refused("this class in a group that ignores case");
                     }
@@ -351,15 +352,15 @@ impl<'p> Translator<'p> {
                     }
                     let _ = write!(inner, r"\x{{{:X}}}", u32::from(c));
                 }
-                Member::Word(Token::Property { name, negated }) => {
+                Member::Token(Token::Property { name, negated }) => {
                     inner.push_str(&self.property(at, name, negated)?);
                 }
-                Member::Word(Token::Escape('w')) if !self.flags.fold => inner.push_str(self.class_word()),
-                Member::Word(Token::Escape('W')) if !self.flags.fold => {
+                Member::Token(Token::Escape('w')) if !self.flags.fold => inner.push_str(self.class_word()),
+                Member::Token(Token::Escape('W')) if !self.flags.fold => {
                     let _ = write!(inner, "[^{}]", self.class_word());
                 }
-                Member::Word(Token::Escape(c)) => inner.push_str(&self.plain_escape(at, c)?),
-                Member::Word(_) => return refused("an escape in this class"),
+                Member::Token(Token::Escape(c)) => inner.push_str(&self.plain_escape(at, c)?),
+                Member::Token(_) => return refused("an escape in this class"),
                 Member::Nested if self.flags.fold => {
                     return refused("this class in a group that ignores case");
                 }
@@ -378,11 +379,11 @@ impl<'p> Translator<'p> {
     }
 
     fn open(&mut self, at: usize, group: Group<'_>) -> Result<()> {
-        if self.is_behind() {
+        if self.in_look_behind() {
             return Err(self.refuse(at, "a group within look-behind"));
         }
         let (start, flags) = (self.out.len(), self.flags);
-        let (mut is_atom, mut is_behind) = (true, false);
+        let (mut is_atom, mut is_look_behind) = (true, false);
         match group {
             Group::Capture => self.out.push('('),
             Group::Named(name) => {
@@ -392,17 +393,17 @@ impl<'p> Translator<'p> {
             }
             Group::Plain => self.out.push_str("(?:"),
             Group::Atomic => self.out.push_str("(?>"),
-            Group::Ahead | Group::NotAhead => {
-                self.out.push_str(if group == Group::Ahead { "(?=" } else { "(?!" });
+            Group::LookAhead | Group::NegativeLookAhead => {
+                self.out.push_str(if group == Group::LookAhead { "(?=" } else { "(?!" });
                 is_atom = false;
             }
-            Group::Behind | Group::NotBehind => {
+            Group::LookBehind | Group::NegativeLookBehind => {
                 if self.flags.fold {
                     return Err(self.refuse(at, "look-behind in a group that ignores case"));
                 }
-                self.out.push_str(if group == Group::Behind { "(?<=" } else { "(?<!" });
+                self.out.push_str(if group == Group::LookBehind { "(?<=" } else { "(?<!" });
                 is_atom = false;
-                is_behind = true;
+                is_look_behind = true;
             }
             Group::Flags { on, off } => {
                 self.set_flags(at, on, off)?;
@@ -414,7 +415,7 @@ impl<'p> Translator<'p> {
             }
             Group::BareFlags { .. } | Group::Other => return Err(self.refuse(at, "this group")),
         }
-        self.open.push(Frame { start, flags, is_atom, is_behind });
+        self.open.push(Frame { start, flags, is_atom, is_look_behind });
         self.atom = None;
         self.repeated = false;
         Ok(())
@@ -438,7 +439,7 @@ impl<'p> Translator<'p> {
         let Some(start) = self.atom else {
             return Err(self.refuse(at, "a quantifier of this"));
         };
-        if self.is_behind() {
+        if self.in_look_behind() {
             return Err(self.refuse(at, "a quantifier within look-behind"));
         }
         let Repeat { min, max, interval, mode } = repeat;
@@ -451,7 +452,7 @@ impl<'p> Translator<'p> {
             }
             self.wrap(start, "(?:");
         }
-        // A counted string may become a longer one there, whose parts fold together.
+        // Oniguruma may expand a counted string, whose parts then fold together.
         if interval && self.flags.fold {
             return Err(self.refuse(at, "an interval in a group that ignores case"));
         }
@@ -467,7 +468,7 @@ impl<'p> Translator<'p> {
         self.out.push_str(&bounds);
         match mode {
             Mode::Greedy => {}
-            // `{2,2}?` is lazy there too; only behind a lone number is the `?` a quantifier.
+            // `{2,2}?` is lazy in Oniguruma, too; only after a single number is the `?` a quantifier.
             Mode::Lazy if exact && (self.ours() || self.has_comma(at)) => {}
             Mode::Lazy if exact => {
                 self.wrap(start, "(?:");
@@ -481,7 +482,7 @@ impl<'p> Translator<'p> {
         Ok(())
     }
 
-    /// Has the interval at this place two bounds?
+    /// Has the interval at this position two bounds?
     fn has_comma(&self, at: usize) -> bool {
         self.pattern[at..].split('}').next().is_some_and(|interval| interval.contains(','))
     }

@@ -1,73 +1,34 @@
-//! Code units of one, two or four bytes, a character each, to UTF-8 and back.
+//! Code units of one, two or four bytes, one for each character, to UTF-8 and back.
 //!
-//! What is all ASCII is narrowed sixteen units at a time, runs of three-byte characters are written
-//! eight at a time, and everything else takes the same steps for every character whatever its
-//! length, so that nothing is mispredicted where scripts mix.
+//! In come the code units of a string or valid UTF-8; out goes the other. Nothing is written beyond what the
+//! caller has memory for, and what is no character (a surrogate, or above U+10FFFF) ends the conversion: it is
+//! never replaced.
+//!
+//! ASCII is narrowed sixteen units at a time and runs of three-byte characters are written eight at a time.
+//! Everything else takes the same steps whatever the length of a character, so that mixed scripts cause no
+//! mispredicted branches.
 #![allow(unsafe_code)]
 
+mod portable;
+mod unit;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use std::mem::MaybeUninit;
 
+use self::portable::{BATCH_UNITS, GROUP, encode_portable, fill_portable, measure_portable, utf8_length};
+pub use self::unit::{CodeUnit, UnitWidth};
 use crate::cpu::{self, Level};
 use crate::try_alloc::{self, OutOfMemory};
 
-/// Units that one round reads; what they become waits in the first-level cache.
-const BLOCK: usize = 512;
-
-/// Units that are looked at together.
-const GROUP: usize = 16;
-const HALF: usize = GROUP / 2;
-
-/// Groups that are looked at to guess the length of a long text.
+/// Groups that are sampled to guess the length of a long text.
 const SAMPLES: usize = 64;
 
-/// An unsigned number that holds a code unit.
-pub trait CodeUnit: Copy + Into<u32> {
-    /// The lowest bits of a code point, which are all where the unit is wide enough.
-    fn of(code_point: u32) -> Self;
-}
-
-impl CodeUnit for u8 {
-    #[inline]
-    fn of(code_point: u32) -> Self {
-        code_point as u8
-    }
-}
-
-impl CodeUnit for u16 {
-    #[inline]
-    fn of(code_point: u32) -> Self {
-        code_point as u16
-    }
-}
-
-impl CodeUnit for u32 {
-    #[inline]
-    fn of(code_point: u32) -> Self {
-        code_point
-    }
-}
-
-/// The least code units that hold every character of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Width {
-    /// One byte, and all below 128.
-    Ascii,
-    /// One byte.
-    One,
-    /// Two bytes.
-    Two,
-    /// Four bytes.
-    Four,
-}
-
 /// Appends code units to a text, up to the first that is no character (a surrogate, or above
-/// U+10FFFF); how many these are.
+/// U+10FFFF). Returns how many were appended.
 ///
 /// # Errors
-/// Where there is no memory for them; some may have been appended.
+/// If the allocation fails; some may have been appended.
 pub fn append_code_units<U: CodeUnit>(text: &mut String, units: &[U]) -> Result<usize, OutOfMemory> {
     append(cpu::level(), text, units)
 }
@@ -75,179 +36,68 @@ pub fn append_code_units<U: CodeUnit>(text: &mut String, units: &[U]) -> Result<
 fn append<U: CodeUnit>(level: Level, text: &mut String, units: &[U]) -> Result<usize, OutOfMemory> {
     // SAFETY: `encode` gives whole characters in UTF-8, and nothing else is appended.
     let bytes = unsafe { text.as_mut_vec() };
-    let mut encoded = [0; 4 * BLOCK];
+    let mut encoded = [0; 4 * BATCH_UNITS];
     let mut done = 0;
-    for block in units.chunks(BLOCK) {
-        let (read, written) = encode(level, block, &mut encoded);
+    for batch in units.chunks(BATCH_UNITS) {
+        let (read, written) = encode(level, batch, &mut encoded);
         try_alloc::extend(bytes, &encoded[..written])?;
         done += read;
-        if read < block.len() {
+        if read < batch.len() {
             break;
         }
     }
     Ok(done)
 }
 
-/// About how many bytes code units become, from a look at some of them; seldom too few.
+/// Estimates the UTF-8 length of code units from samples; seldom too low.
 pub fn guess_length<U: CodeUnit>(units: &[U]) -> usize {
     if units.len() < SAMPLES * GROUP {
-        return units.iter().map(|&unit| length(unit.into())).sum();
+        return units.iter().map(|&unit| utf8_length(unit.into())).sum();
     }
     let sampled = units.chunks_exact(units.len() / SAMPLES).map(|part| &part[..GROUP]);
-    let length: usize = sampled.clone().flatten().map(|&unit| length(unit.into())).sum();
-    // A sixteenth more, for what the sample does not show.
+    let length: usize = sampled.clone().flatten().map(|&unit| utf8_length(unit.into())).sum();
+    // A sixteenth more, for what the samples miss.
     let average = (length << 8) / (sampled.len() * GROUP);
     (average + average / 16) * units.len().div_ceil(1 << 8)
 }
 
-/// UTF-8 of a block of units up to the first that is no character; units read and bytes written.
-fn encode<U: CodeUnit>(level: Level, units: &[U], encoded: &mut [u8; 4 * BLOCK]) -> (usize, usize) {
+/// Encodes a batch of units, up to the first that is no character. Returns units read and bytes written.
+fn encode<U: CodeUnit>(level: Level, units: &[U], encoded: &mut [u8; 4 * BATCH_UNITS]) -> (usize, usize) {
     match level {
         #[cfg(target_arch = "x86_64")]
-        _ if cpu::moves_bytes(level) => {
-            // SAFETY: the features of the level, and the one beyond it, were found to be there in this very arm.
+        _ if cpu::has_byte_compress(level) => {
+            // SAFETY: the guard of this arm has checked the features of the level, and VBMI2.
             unsafe { x86::encode(units, encoded) }
         }
         _ => encode_portable(units, encoded),
     }
 }
 
-fn encode_portable<U: CodeUnit>(units: &[U], encoded: &mut [u8; 4 * BLOCK]) -> (usize, usize) {
-    let (groups, rest) = units.as_chunks::<GROUP>();
-    let mut at = 0;
-    for (i, group) in groups.iter().enumerate() {
-        let all = group.iter().fold(0, |all, &unit| all | unit.into());
-        if all < 0x80 {
-            for (byte, &unit) in encoded[at..at + GROUP].iter_mut().zip(group) {
-                *byte = unit.into() as u8;
-            }
-            at += GROUP;
-        } else if all < 0x800 || group.iter().all(|&unit| is_character(unit.into())) {
-            for half in group.as_chunks::<HALF>().0 {
-                at = encode_characters(half, encoded, at);
-            }
-        } else {
-            let (read, at) = encode_one_by_one(group, encoded, at);
-            return (i * GROUP + read, at);
-        }
-    }
-    let (read, at) = encode_one_by_one(rest, encoded, at);
-    (groups.len() * GROUP + read, at)
-}
-
-/// Characters go to a place in the block; where the next one goes.
-#[inline]
-fn encode_characters<U: CodeUnit>(half: &[U; HALF], encoded: &mut [u8; 4 * BLOCK], at: usize) -> usize {
-    let are_long = |&unit: &U| (0x800..0x1_0000).contains(&unit.into());
-    let mut end = at;
-    // More than two bytes a unit are needed for three bytes of UTF-8.
-    if size_of::<U>() > 1 && half.iter().all(are_long) {
-        for &unit in half {
-            encoded[end..end + 4].copy_from_slice(&three_bytes(unit.into()).to_le_bytes());
-            end += 3;
-        }
-        return end;
-    }
-    for &unit in half {
-        end = encode_character(unit.into(), encoded, end);
-    }
-    end
-}
-
-fn encode_one_by_one<U: CodeUnit>(
-    units: &[U],
-    encoded: &mut [u8; 4 * BLOCK],
-    mut at: usize,
-) -> (usize, usize) {
-    for (i, &unit) in units.iter().enumerate() {
-        if !is_character(unit.into()) {
-            return (i, at);
-        }
-        at = encode_character(unit.into(), encoded, at);
-    }
-    (units.len(), at)
-}
-
-/// A character goes to a place in the block, with what is left of four bytes behind it; where the
-/// next one goes. It never takes more room than four bytes a unit.
-#[inline]
-fn encode_character(character: u32, encoded: &mut [u8; 4 * BLOCK], at: usize) -> usize {
-    let bytes = match character {
-        0..0x80 => character,
-        0x80..0x800 => 0x80c0 | character >> 6 | (character & 0x3f) << 8,
-        0x800..0x1_0000 => three_bytes(character),
-        _ => {
-            0x8080_80f0
-                | character >> 18
-                | (character >> 12 & 0x3f) << 8
-                | (character >> 6 & 0x3f) << 16
-                | (character & 0x3f) << 24
-        }
-    };
-    encoded[at..at + 4].copy_from_slice(&bytes.to_le_bytes());
-    at + length(character)
-}
-
-/// The first byte is the lowest.
-#[inline]
-fn three_bytes(character: u32) -> u32 {
-    0x80_80e0 | character >> 12 | (character >> 6 & 0x3f) << 8 | (character & 0x3f) << 16
-}
-
-/// Bytes of a character in UTF-8.
-#[inline]
-fn length(character: u32) -> usize {
-    1 + usize::from(character >= 0x80) + usize::from(character >= 0x800) + usize::from(character >= 0x1_0000)
-}
-
-#[inline]
-fn is_character(unit: u32) -> bool {
-    unit ^ 0xd800 >= 0x800 && unit < 0x11_0000
-}
-
-/// Bytes that are measured twice while they are in the first-level cache.
-const MEASURED: usize = 8 << 10;
-
-/// How many characters a text has, and how wide they are.
-pub fn measure(text: &str) -> (usize, Width) {
+/// The number of characters of a text, and the width of the widest.
+pub fn measure(text: &str) -> (usize, UnitWidth) {
     measure_at(cpu::level(), text)
 }
 
-fn measure_at(level: Level, text: &str) -> (usize, Width) {
+fn measure_at(level: Level, text: &str) -> (usize, UnitWidth) {
     let (characters, largest) = match level {
         #[cfg(target_arch = "x86_64")]
-        _ if cpu::moves_bytes(level) => {
-            // SAFETY: the features of the level were found to be there in this very arm.
+        _ if cpu::has_byte_compress(level) => {
+            // SAFETY: the guard of this arm has checked the features of the level.
             unsafe { x86::measure(text.as_bytes()) }
         }
         _ => measure_portable(text.as_bytes()),
     };
-    // In UTF-8 larger characters begin with larger bytes; 0xc4 begins U+0100.
+    // Larger code points have larger lead bytes; 0xc4 is that of U+0100.
     let width = match largest {
-        0..0x80 => Width::Ascii,
-        0x80..0xc4 => Width::One,
-        0xc4..0xf0 => Width::Two,
-        _ => Width::Four,
+        0..0x80 => UnitWidth::Ascii,
+        0x80..0xc4 => UnitWidth::One,
+        0xc4..0xf0 => UnitWidth::Two,
+        _ => UnitWidth::Four,
     };
     (characters, width)
 }
 
-/// How many characters begin in these bytes, and the largest of them.
-fn measure_portable(bytes: &[u8]) -> (usize, u8) {
-    let (mut characters, mut largest) = (0, 0);
-    for part in bytes.chunks(MEASURED) {
-        largest = part.iter().fold(largest, |largest, &byte| byte.max(largest));
-        // Every byte but a continuation begins a character.
-        characters += part.iter().filter(|&&byte| byte as i8 >= -0x40).count();
-    }
-    (characters, largest)
-}
-
-/// Characters that are decoded one by one after some that are not ASCII, before it is tried again
-/// whether the next ones are.
-const TRIED: usize = 32;
-
-/// Writes the characters of a text to the front of `units`, which are wide enough for them; how many
+/// Writes the characters of a text to the front of `units`, which are wide enough for them. Returns how many
 /// were written: all characters, unless there are fewer units.
 pub fn fill_code_units<U: CodeUnit>(text: &str, units: &mut [MaybeUninit<U>]) -> usize {
     fill(cpu::level(), text, units)
@@ -256,8 +106,8 @@ pub fn fill_code_units<U: CodeUnit>(text: &str, units: &mut [MaybeUninit<U>]) ->
 fn fill<U: CodeUnit>(level: Level, text: &str, units: &mut [MaybeUninit<U>]) -> usize {
     let (read, written) = match level {
         #[cfg(target_arch = "x86_64")]
-        _ if cpu::moves_bytes(level) => {
-            // SAFETY: the features of the level, and the one beyond it, were found to be there in this very arm.
+        _ if cpu::has_byte_compress(level) => {
+            // SAFETY: the guard of this arm has checked the features of the level, and VBMI2.
             unsafe { x86::fill(text.as_bytes(), units) }
         }
         _ => (0, 0),
@@ -265,42 +115,14 @@ fn fill<U: CodeUnit>(level: Level, text: &str, units: &mut [MaybeUninit<U>]) -> 
     written + fill_portable(&text[read..], &mut units[written..])
 }
 
-fn fill_portable<U: CodeUnit>(text: &str, units: &mut [MaybeUninit<U>]) -> usize {
-    let (mut text, mut at) = (text, 0);
-    while !text.is_empty() && at < units.len() {
-        if let Some((group, rest)) = ascii_group(text)
-            && let Some(places) = units.get_mut(at..at + GROUP)
-        {
-            for (place, &byte) in places.iter_mut().zip(group) {
-                place.write(U::of(byte.into()));
-            }
-            (text, at) = (rest, at + GROUP);
-            continue;
-        }
-        let mut characters = text.chars();
-        for (place, character) in units[at..].iter_mut().take(TRIED).zip(&mut characters) {
-            place.write(U::of(character.into()));
-            at += 1;
-        }
-        text = characters.as_str();
-    }
-    at
-}
-
-/// The first bytes of a text, if they are ASCII, and what comes behind.
-#[inline]
-fn ascii_group(text: &str) -> Option<(&[u8; GROUP], &str)> {
-    let group = text.as_bytes().first_chunk::<GROUP>()?;
-    let is_ascii = group.iter().fold(0, |all, &byte| all | byte) < 0x80;
-    is_ascii.then(|| (group, &text[GROUP..]))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
 
-    /// The plain twin.
+    use super::portable::is_character;
+    use super::*;
+
+    /// The reference: one character at a time.
     fn append_one_by_one<U: CodeUnit>(text: &mut String, units: &[U]) -> usize {
         for (i, &unit) in units.iter().enumerate() {
             match char::from_u32(unit.into()) {
@@ -332,20 +154,20 @@ mod tests {
     fn assert_measures_and_goes_back(text: &str) {
         let plain: Vec<u32> = text.chars().map(u32::from).collect();
         let width = match plain.iter().max() {
-            None | Some(0..0x80) => Width::Ascii,
-            Some(0x80..0x100) => Width::One,
-            Some(0x100..0x1_0000) => Width::Two,
-            Some(_) => Width::Four,
+            None | Some(0..0x80) => UnitWidth::Ascii,
+            Some(0x80..0x100) => UnitWidth::One,
+            Some(0x100..0x1_0000) => UnitWidth::Two,
+            Some(_) => UnitWidth::Four,
         };
         for level in cpu::available() {
             assert_eq!(measure_at(level, text), (plain.len(), width), "{level}");
             for count in [plain.len(), plain.len() + 1, plain.len() / 2] {
                 let plain = &plain[..plain.len().min(count)];
                 assert_eq!(units_of::<u32>(level, text, count), plain, "{level}");
-                if width <= Width::Two {
+                if width <= UnitWidth::Two {
                     assert_eq!(units_of::<u16>(level, text, count), plain, "{level}");
                 }
-                if width <= Width::One {
+                if width <= UnitWidth::One {
                     assert_eq!(units_of::<u8>(level, text, count), plain, "{level}");
                 }
             }
@@ -381,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_unit_agrees_at_every_place_of_a_group() {
+    fn every_unit_agrees_at_every_position_of_a_group() {
         for unit in (0..0x11_0010).chain([u32::MAX - 1, u32::MAX]) {
             let mut units = ['a' as u32; 2 * GROUP + 3];
             units[unit as usize % units.len()] = unit;
@@ -392,7 +214,7 @@ mod tests {
     #[test]
     fn sizes_around_the_limits_agree() {
         let around = |at: usize| at.saturating_sub(GROUP + 1)..=at + GROUP + 1;
-        for size in [0, BLOCK, 2 * BLOCK, GROUP * SAMPLES].into_iter().flat_map(around) {
+        for size in [0, BATCH_UNITS, 2 * BATCH_UNITS, GROUP * SAMPLES].into_iter().flat_map(around) {
             for units in [['a'; 3], ['é'; 3], ['語'; 3], ['😀'; 3], ['a', '語', 'é']] {
                 let units: Vec<u32> = units.into_iter().cycle().take(size).map(u32::from).collect();
                 assert_twins_agree(&units);

@@ -1,121 +1,112 @@
-//! Class bytes of characters that are not all ASCII, by their code points.
-use super::{BLOCK, WINDOW};
+//! Text that is not all ASCII: where its characters begin, and the class byte of each by its code point.
+//!
+//! In comes a window of UTF-8, of which the caller says how much is valid; out go bit masks of lead bytes, offsets
+//! and class bytes. Invalid UTF-8 gives unspecified classes, never a read outside of the window or the table.
+use super::layout::{BMP, Characters, GATHER_PADDING, PLANE_BITS, WINDOW};
+use super::leads;
 use crate::cpu::Level;
 
-/// Code points that have a place in the table: those of at most three bytes.
-pub(super) const NEAR: usize = 1 << 16;
-/// A vector routine reads four bytes for one.
-pub(super) const BEHIND: usize = 3;
-
 /// Which classes characters are in.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct CharacterClasses {
-    near: Box<[u8]>,
+    /// For each code point of the Basic Multilingual Plane, and padding.
+    bmp: Box<[u8]>,
 }
 
 impl CharacterClasses {
-    /// `of` says the class byte of each code point, surrogates too.
+    /// `of` gives the class byte of each code point, surrogates included.
     ///
-    /// Cost: some hundred microseconds, and as many bytes as there are code points below 2^16.
+    /// Cost: some hundred microseconds, and 64 kB of memory.
     pub fn new(of: impl Fn(u32) -> u8) -> Self {
-        let mut near = vec![0; NEAR + BEHIND];
-        near.iter_mut().zip(0..NEAR as u32).for_each(|(class, code_point)| *class = of(code_point));
-        Self { near: near.into() }
+        let mut bmp = vec![0; BMP + GATHER_PADDING];
+        bmp.iter_mut().zip(0..BMP as u32).for_each(|(class, code_point)| *class = of(code_point));
+        Self { bmp: bmp.into() }
     }
 
-    /// The class bytes of the characters that begin at `leads`, in order. The window is valid UTF-8 from each of them on,
-    /// else a class byte means nothing, nor do those behind as many as there are leads. `far` says them for code points
-    /// from 2^16 to 2^21.
+    /// Writes the class bytes of the characters that begin at `leads` to the front of `out`, in order.
+    /// `supplementary` gives those of code points from 2^16 to 2^21. The rest of `out` is unspecified, and so is
+    /// the class of a character that is not valid UTF-8.
     #[inline]
     pub fn classify(
         &self,
         level: Level,
         window: &[u8; WINDOW],
         leads: u64,
-        far: impl Fn(u32) -> u8,
-        out: &mut [u8; BLOCK],
+        supplementary: impl Fn(u32) -> u8,
+        out: &mut [u8; PLANE_BITS],
     ) {
         match level {
             #[cfg(target_arch = "x86_64")]
-            _ if crate::cpu::moves_bytes(level) => {
-                // SAFETY: the features of the level, and the one beyond it, were found to be there in this very arm.
-                let mut others = unsafe { super::x86::classify_avx512(&self.near, window, leads, out) };
-                while others != 0 {
-                    let character = others.trailing_zeros();
-                    let at = lowest_but(leads, character).trailing_zeros() as usize;
-                    out[character as usize % BLOCK] = far(code_point(window, at % BLOCK));
-                    others &= others - 1;
+            _ if crate::cpu::has_byte_compress(level) => {
+                // SAFETY: the guard of this arm has checked the features of the level, and VBMI2.
+                let mut beyond = unsafe { super::x86::classify_avx512(&self.bmp, window, leads, out) };
+                while beyond != 0 {
+                    let character = beyond.trailing_zeros();
+                    let at = without_lowest(leads, character).trailing_zeros() as usize;
+                    out[character as usize % PLANE_BITS] = supplementary(code_point(window, at % PLANE_BITS));
+                    beyond &= beyond - 1;
                 }
             }
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 | Level::Avx512 if level.is_available() => {
-                let mut code_points = [0; BLOCK];
-                // SAFETY: the features of the level were found to be there in this very arm.
+                let mut code_points = [0; PLANE_BITS];
+                // SAFETY: the guard of this arm has checked the features of the level.
                 unsafe { super::x86::code_points(window, leads, &mut code_points) };
-                self.look_up(&code_points[..leads.count_ones() as usize], far, out);
+                self.look_up(&code_points[..leads.count_ones() as usize], supplementary, out);
             }
             _ => {
-                let mut code_points = [0; BLOCK];
+                let mut code_points = [0; PLANE_BITS];
                 super::portable::code_points(window, leads, &mut code_points);
-                self.look_up(&code_points[..leads.count_ones() as usize], far, out);
+                self.look_up(&code_points[..leads.count_ones() as usize], supplementary, out);
             }
         }
     }
 
-    fn look_up(&self, code_points: &[u32], far: impl Fn(u32) -> u8, out: &mut [u8; BLOCK]) {
+    fn look_up(&self, code_points: &[u32], supplementary: impl Fn(u32) -> u8, out: &mut [u8; PLANE_BITS]) {
         for (class, &code_point) in out.iter_mut().zip(code_points) {
-            *class = match self.near[..NEAR].get(code_point as usize) {
+            *class = match self.bmp[..BMP].get(code_point as usize) {
                 Some(&class) => class,
-                None => far(code_point),
+                None => supplementary(code_point),
             };
         }
     }
 }
 
-/// The bits of a word but for so many of the lowest.
+/// A word without its lowest `count` bits that are set.
 #[cfg(target_arch = "x86_64")]
-fn lowest_but(bits: u64, count: u32) -> u64 {
+fn without_lowest(bits: u64, count: u32) -> u64 {
     (0..count).fold(bits, |bits, _| bits & bits.wrapping_sub(1))
 }
 
 #[cfg(target_arch = "x86_64")]
 fn code_point(window: &[u8; WINDOW], at: usize) -> u32 {
-    let mut code_points = [0; BLOCK];
+    let mut code_points = [0; PLANE_BITS];
     super::portable::code_points(window, 1 << at, &mut code_points);
     code_points[0]
 }
 
-/// Characters that begin in a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Characters {
-    /// The bytes at which they begin: all but the continuation bytes.
-    pub leads: u64,
-    /// The first of them, as many as there is room for.
-    pub taken: u64,
-}
-
-/// The characters that begin in the bytes of `valid`, at most `room` of them taken. Puts where each of these begins,
-/// behind `from`, into `out`; what stands there behind as many as there are means nothing.
+/// Takes the characters that begin in the bytes of `valid`, at most `limit` of them. Writes `base` plus the offset
+/// of each to the front of `out`; the rest of `out` is unspecified.
 #[inline]
-pub fn characters(
+pub fn take_characters(
     level: Level,
     window: &[u8; WINDOW],
     valid: u64,
-    room: usize,
-    from: u8,
-    out: &mut [u8; BLOCK],
+    limit: usize,
+    base: u8,
+    out: &mut [u8; PLANE_BITS],
 ) -> Characters {
     match level {
         #[cfg(target_arch = "x86_64")]
-        _ if crate::cpu::moves_bytes(level) => {
-            // SAFETY: the features of the level, and the one beyond it, were found to be there in this very arm.
-            unsafe { super::x86::characters_avx512(window, valid, room, from, out) }
+        _ if crate::cpu::has_byte_compress(level) => {
+            // SAFETY: the guard of this arm has checked the features of the level, and VBMI2.
+            unsafe { super::x86::take_characters_avx512(window, valid, limit, base, out) }
         }
         _ => {
-            let leads = super::leads(level, window) & valid;
+            let leads = leads(level, window) & valid;
             let mut rest = leads;
-            for place in out.iter_mut().take(room.min(leads.count_ones() as usize)) {
-                *place = from.wrapping_add(rest.trailing_zeros() as u8);
+            for offset in out.iter_mut().take(limit.min(leads.count_ones() as usize)) {
+                *offset = base.wrapping_add(rest.trailing_zeros() as u8);
                 rest &= rest.wrapping_sub(1);
             }
             Characters { leads, taken: leads & !rest }
@@ -142,9 +133,9 @@ mod tests {
             for c in (0..=0x10_FFFF).filter_map(char::from_u32) {
                 let bytes = c.encode_utf8(&mut buffer).as_bytes();
                 let mut window = [b'A'; WINDOW];
-                window[BLOCK - 1..BLOCK - 1 + bytes.len()].copy_from_slice(bytes);
+                window[PLANE_BITS - 1..PLANE_BITS - 1 + bytes.len()].copy_from_slice(bytes);
                 window[2..2 + bytes.len()].copy_from_slice(bytes);
-                let mut found = [0; BLOCK];
+                let mut found = [0; PLANE_BITS];
                 classes.classify(level, &window, 1 << 63 | 0b101, class_of, &mut found);
                 let class = class_of(u32::from(c));
                 assert_eq!(found[..3], [class_of(65), class, class], "{level}: {c:?}");
@@ -158,8 +149,8 @@ mod tests {
             text in "\\PC{0,67}|[a-zéüя中😀]{67}|[中文字]{40}|[а-я ]{40}",
             valid: u64,
             all: bool,
-            room in 0..=BLOCK,
-            from in 0..190_u8,
+            limit in 0..=PLANE_BITS,
+            base in 0..190_u8,
         ) {
             let classes = CharacterClasses::new(class_of);
             let mut window = [b'x'; WINDOW];
@@ -167,17 +158,17 @@ mod tests {
             window[..end].copy_from_slice(&text.as_bytes()[..end]);
             let text = std::str::from_utf8(&window).unwrap();
             let valid = if all { u64::MAX } else { valid };
-            let begins = text.char_indices().filter(|&(at, _)| at < BLOCK && valid >> at & 1 == 1);
+            let begins = text.char_indices().filter(|&(at, _)| at < PLANE_BITS && valid >> at & 1 == 1);
             let begins: Vec<(usize, char)> = begins.collect();
-            let taken = &begins[..room.min(begins.len())];
+            let taken = &begins[..limit.min(begins.len())];
             let bits = |begins: &[(usize, char)]| begins.iter().fold(0, |bits, (at, _)| bits | 1 << at);
             for level in cpu::available() {
-                let mut places = [0; BLOCK];
-                let found = characters(level, &window, valid, room, from, &mut places);
+                let mut offsets = [0; PLANE_BITS];
+                let found = take_characters(level, &window, valid, limit, base, &mut offsets);
                 prop_assert_eq!(found, Characters { leads: bits(&begins), taken: bits(taken) }, "{}", level);
-                let want: Vec<u8> = taken.iter().map(|&(at, _)| from + at as u8).collect();
-                prop_assert_eq!(&places[..taken.len()], &want, "{}", level);
-                let mut found = [0; BLOCK];
+                let want: Vec<u8> = taken.iter().map(|&(at, _)| base + at as u8).collect();
+                prop_assert_eq!(&offsets[..taken.len()], &want, "{}", level);
+                let mut found = [0; PLANE_BITS];
                 classes.classify(level, &window, bits(taken), class_of, &mut found);
                 let want: Vec<u8> = taken.iter().map(|&(_, c)| class_of(u32::from(c))).collect();
                 prop_assert_eq!(&found[..taken.len()], &want, "{}", level);

@@ -4,12 +4,11 @@ use std::arch::aarch64::{
     vpaddq_u8, vqtbl1q_u8, vreinterpretq_s8_u8, vreinterpretq_u64_u8, vshlq_n_u8, vshrq_n_u8, vtstq_u8,
 };
 
-use super::{BLOCK, Columns, PLANES, Planes, WINDOW};
+use super::layout::{Columns, PLANE_BITS, PLANES, Planes, ROWS, WINDOW};
+use crate::utf8::LAST_CONTINUATION;
 
-/// For each high half of an ASCII byte, its bit in a column.
-const ROWS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
-/// The bit of each byte in the word of its plane, eight bytes to a byte of it.
-const PLACES: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
+/// The bit of each byte in the word of its plane: eight bytes make one byte of the word.
+const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
 #[inline]
 fn load(bytes: &[u8; 16]) -> uint8x16_t {
@@ -18,24 +17,24 @@ fn load(bytes: &[u8; 16]) -> uint8x16_t {
 }
 
 #[inline]
-fn quarters(block: &[u8; BLOCK]) -> [uint8x16_t; 4] {
+fn quarters(block: &[u8; PLANE_BITS]) -> [uint8x16_t; 4] {
     let quarters = block.as_chunks::<16>().0;
     std::array::from_fn(|i| load(&quarters[i]))
 }
 
-/// One word of 64 bytes that are all ones or all zeros: neighbours added, three times.
+/// One bit for each of 64 bytes that are all ones or all zeros: pairs of neighbours are added, three times.
 #[inline]
 fn word(masks: [uint8x16_t; 4]) -> u64 {
-    let places = load(&PLACES);
+    let bits = load(&BITS);
     // SAFETY: arithmetic on values; every aarch64 machine has these instructions.
     unsafe {
-        let [a, b, c, d] = masks.map(|mask| vandq_u8(mask, places));
+        let [a, b, c, d] = masks.map(|mask| vandq_u8(mask, bits));
         let eights = vpaddq_u8(vpaddq_u8(a, b), vpaddq_u8(c, d));
         vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(eights, eights)))
     }
 }
 
-pub(super) fn ascii(columns: &Columns, blocks: &[[u8; BLOCK]], out: &mut [Planes]) -> usize {
+pub(super) fn ascii(columns: &Columns, blocks: &[[u8; PLANE_BITS]], out: &mut [Planes]) -> usize {
     let columns = columns.each_ref().map(load);
     let rows = load(&ROWS);
     for (done, (block, planes)) in blocks.iter().zip(out.iter_mut()).enumerate() {
@@ -56,7 +55,7 @@ pub(super) fn ascii(columns: &Columns, blocks: &[[u8; BLOCK]], out: &mut [Planes
     blocks.len().min(out.len())
 }
 
-pub(super) fn classes(classes: &[u8; BLOCK]) -> Planes {
+pub(super) fn classes(classes: &[u8; PLANE_BITS]) -> Planes {
     let mut bytes = quarters(classes);
     let mut planes = [0; PLANES];
     for plane in planes.iter_mut().rev() {
@@ -70,11 +69,10 @@ pub(super) fn classes(classes: &[u8; BLOCK]) -> Planes {
 }
 
 pub(super) fn leads(window: &[u8; WINDOW]) -> u64 {
-    let block = window.first_chunk().unwrap_or(&[0; BLOCK]);
+    let block = window.first_chunk().unwrap_or(&[0; PLANE_BITS]);
     // SAFETY: arithmetic on values; every aarch64 machine has these instructions.
     unsafe {
-        // As signed numbers continuation bytes are the lowest.
-        let last = vdupq_n_s8(-65);
+        let last = vdupq_n_s8(LAST_CONTINUATION);
         word(quarters(block).map(|bytes| vcgtq_s8(vreinterpretq_s8_u8(bytes), last)))
     }
 }

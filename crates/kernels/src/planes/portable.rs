@@ -1,7 +1,7 @@
-//! Planes by words of 8 bytes: the twin of every vector routine, and the way of machines without.
-use super::{BLOCK, PLANES, Planes, WINDOW};
+//! Planes by words of 8 bytes: the twin of every vector routine, and what runs on machines without vectors.
+use super::layout::{PLANE_BITS, PLANES, Planes, WINDOW};
 
-pub(super) fn ascii(bytes: &[u8; 128], blocks: &[[u8; BLOCK]], out: &mut [Planes]) -> usize {
+pub(super) fn ascii(bytes: &[u8; 128], blocks: &[[u8; PLANE_BITS]], out: &mut [Planes]) -> usize {
     for (done, (block, planes)) in blocks.iter().zip(out.iter_mut()).enumerate() {
         if !block.is_ascii() {
             return done;
@@ -11,29 +11,34 @@ pub(super) fn ascii(bytes: &[u8; 128], blocks: &[[u8; BLOCK]], out: &mut [Planes
     blocks.len().min(out.len())
 }
 
-/// Eight at a time whether there are so many or not: a branch at each would be predicted wrongly once a block.
+/// Writes eight at a time even where fewer are left: a branch for each would be mispredicted once per block.
 #[inline]
-pub(super) fn places(mut bits: u64, start: usize, offsets: &[u8; BLOCK], out: &mut [usize; BLOCK]) {
+pub(super) fn bit_positions(
+    mut bits: u64,
+    start: usize,
+    offsets: &[u8; PLANE_BITS],
+    out: &mut [usize; PLANE_BITS],
+) {
     for eight in out.as_chunks_mut::<8>().0 {
         if bits == 0 {
             return;
         }
-        for place in eight {
-            *place = start + usize::from(offsets[bits.trailing_zeros() as usize & (BLOCK - 1)]);
+        for position in eight {
+            *position = start + usize::from(offsets[bits.trailing_zeros() as usize & (PLANE_BITS - 1)]);
             bits &= bits.wrapping_sub(1);
         }
     }
 }
 
-pub(super) fn classes(classes: &[u8; BLOCK]) -> Planes {
+pub(super) fn classes(classes: &[u8; PLANE_BITS]) -> Planes {
     planes_of(classes, |class| class)
 }
 
 #[inline]
-fn planes_of(characters: &[u8; BLOCK], class: impl Fn(u8) -> u8) -> Planes {
+fn planes_of(characters: &[u8; PLANE_BITS], class: impl Fn(u8) -> u8) -> Planes {
     let mut planes = [0; PLANES];
     for (at, eight) in characters.as_chunks::<8>().0.iter().enumerate() {
-        // Put together in a register: bytes that were just stored are slow to load as a word.
+        // Assembled in a register: loading bytes that were just stored as one word is slow.
         let rows = eight.iter().rev().fold(0, |rows, &byte| rows << 8 | u64::from(class(byte)));
         let columns = transposed(rows);
         for (plane, word) in planes.iter_mut().enumerate() {
@@ -43,18 +48,18 @@ fn planes_of(characters: &[u8; BLOCK], class: impl Fn(u8) -> u8) -> Planes {
     planes
 }
 
-/// The bytes that are no continuation bytes of UTF-8.
+/// All bytes but the continuation bytes of UTF-8.
 pub(super) fn leads(window: &[u8; WINDOW]) -> u64 {
-    let words = window[..BLOCK].as_chunks::<8>().0;
+    let words = window[..PLANE_BITS].as_chunks::<8>().0;
     words.iter().rev().fold(0, |leads, eight| {
         let word = u64::from_le_bytes(*eight);
         let leading = (!word | word << 1) >> 7 & (u64::MAX / 255);
-        // Byte n of the word comes to bit 56 + n of the product.
+        // The multiplication moves the bit of byte n to bit 56 + n.
         leads << 8 | leading.wrapping_mul(0x0102_0408_1020_4080) >> 56
     })
 }
 
-/// A matrix of 8 by 8 bits, rows for columns: three exchanges of ever larger squares.
+/// Transposes a matrix of 8 by 8 bits: three exchanges of ever larger squares.
 fn transposed(rows: u64) -> u64 {
     let exchange = |rows: u64, distance: u32, mask: u64| {
         let differing = (rows ^ rows >> distance) & mask;
@@ -65,11 +70,10 @@ fn transposed(rows: u64) -> u64 {
     exchange(rows, 28, 0x0000_0000_F0F0_F0F0)
 }
 
-/// Without a branch on how many bytes a character has: that is hard to predict in scripts of two
-/// bytes with ASCII between the words.
-pub(super) fn code_points(window: &[u8; WINDOW], mut leads: u64, out: &mut [u32; BLOCK]) {
-    /// For the high half of a first byte: how many bits are not the character's own, and the mask of those
-    /// that are.
+/// Takes no branch on the length of a character: it is hard to predict in scripts of two bytes with ASCII between
+/// the words.
+pub(super) fn code_points(window: &[u8; WINDOW], mut leads: u64, out: &mut [u32; PLANE_BITS]) {
+    /// For the high half of a first byte: how far the bits of the code point are to be shifted, and their mask.
     const WIDTHS: [(u32, u32); 16] = {
         let mut widths = [(18, 0x7F); 16];
         widths[0xC] = (12, 0x7FF);
@@ -79,12 +83,12 @@ pub(super) fn code_points(window: &[u8; WINDOW], mut leads: u64, out: &mut [u32;
         widths
     };
     for code_point in out.iter_mut().take(leads.count_ones() as usize) {
-        // Where characters begin is known, so none waits for the width of the one before it.
-        let at = leads.trailing_zeros() as usize & (BLOCK - 1);
+        // Where each character begins is known, so none waits for the length of the one before it.
+        let at = leads.trailing_zeros() as usize & (PLANE_BITS - 1);
         leads &= leads.wrapping_sub(1);
         let word = u32::from_be_bytes([window[at], window[at + 1], window[at + 2], window[at + 3]]);
-        let (foreign, own) = WIDTHS[(word >> 28) as usize];
+        let (shift, mask) = WIDTHS[(word >> 28) as usize];
         let (second, third) = (word >> 4 & 0x3F << 12, word >> 2 & 0x3F << 6);
-        *code_point = (word >> 24 << 18 | second | third | word & 0x3F) >> foreign & own;
+        *code_point = (word >> 24 << 18 | second | third | word & 0x3F) >> shift & mask;
     }
 }

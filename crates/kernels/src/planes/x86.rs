@@ -1,4 +1,5 @@
-//! Planes by vectors of 256 and of 512 bits.
+//! Planes by vectors of 256 and of 512 bits. Each function needs the features of its attribute; the callers check
+//! them.
 use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm_unpackhi_epi64, _mm256_add_epi8,
     _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256,
@@ -12,11 +13,10 @@ use std::arch::x86_64::{
     _mm512_test_epi8_mask, _pdep_u64, _pext_u32,
 };
 
-use super::characters::{BEHIND, Characters, NEAR};
-use super::{BLOCK, Columns, IN_ORDER, PLANES, Planes, WINDOW};
-
-/// For each high half of an ASCII byte, its bit in a column.
-const ROWS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
+use super::layout::{
+    ASCII_OFFSETS, BMP, Characters, Columns, GATHER_PADDING, PLANE_BITS, PLANES, Planes, ROWS, WINDOW,
+};
+use crate::utf8::LAST_CONTINUATION;
 
 #[inline]
 fn load16(bytes: &[u8; 16]) -> __m128i {
@@ -26,7 +26,7 @@ fn load16(bytes: &[u8; 16]) -> __m128i {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn halves(block: &[u8; BLOCK]) -> (__m256i, __m256i) {
+fn halves(block: &[u8; PLANE_BITS]) -> (__m256i, __m256i) {
     let start = block.as_ptr();
     // SAFETY: reads the first and the last 32 bytes of an array of 64, from any alignment.
     unsafe { (_mm256_loadu_si256(start.cast()), _mm256_loadu_si256(start.add(32).cast())) }
@@ -34,7 +34,7 @@ fn halves(block: &[u8; BLOCK]) -> (__m256i, __m256i) {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn whole(block: &[u8; BLOCK]) -> __m512i {
+fn whole(block: &[u8; PLANE_BITS]) -> __m512i {
     // SAFETY: reads the 64 bytes of the array, from any alignment.
     unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }
 }
@@ -48,7 +48,7 @@ fn signs(low: __m256i, high: __m256i) -> u64 {
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn ascii_avx2(columns: &Columns, blocks: &[[u8; BLOCK]], out: &mut [Planes]) -> usize {
+pub(super) fn ascii_avx2(columns: &Columns, blocks: &[[u8; PLANE_BITS]], out: &mut [Planes]) -> usize {
     let columns = columns.each_ref().map(|column| _mm256_broadcastsi128_si256(load16(column)));
     let rows = _mm256_broadcastsi128_si256(load16(&ROWS));
     let nibble = _mm256_set1_epi8(15);
@@ -60,7 +60,7 @@ pub(super) fn ascii_avx2(columns: &Columns, blocks: &[[u8; BLOCK]], out: &mut [P
         let low_row = _mm256_shuffle_epi8(rows, _mm256_and_si256(_mm256_srli_epi16::<4>(low), nibble));
         let high_row = _mm256_shuffle_epi8(rows, _mm256_and_si256(_mm256_srli_epi16::<4>(high), nibble));
         for (plane, &column) in planes.iter_mut().zip(&columns) {
-            // A shuffle looks at the low half of an ASCII byte.
+            // The shuffle uses only the low half of an ASCII byte.
             let in_low = _mm256_and_si256(_mm256_shuffle_epi8(column, low), low_row);
             let in_high = _mm256_and_si256(_mm256_shuffle_epi8(column, high), high_row);
             *plane = signs(_mm256_cmpeq_epi8(in_low, low_row), _mm256_cmpeq_epi8(in_high, high_row));
@@ -70,7 +70,7 @@ pub(super) fn ascii_avx2(columns: &Columns, blocks: &[[u8; BLOCK]], out: &mut [P
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn classes_avx2(classes: &[u8; BLOCK]) -> Planes {
+pub(super) fn classes_avx2(classes: &[u8; PLANE_BITS]) -> Planes {
     let (mut low, mut high) = halves(classes);
     let mut planes = [0; PLANES];
     for plane in planes.iter_mut().rev() {
@@ -81,7 +81,7 @@ pub(super) fn classes_avx2(classes: &[u8; BLOCK]) -> Planes {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-pub(super) fn ascii_avx512(columns: &Columns, blocks: &[[u8; BLOCK]], out: &mut [Planes]) -> usize {
+pub(super) fn ascii_avx512(columns: &Columns, blocks: &[[u8; PLANE_BITS]], out: &mut [Planes]) -> usize {
     let columns = columns.each_ref().map(|column| _mm512_broadcast_i32x4(load16(column)));
     let rows = _mm512_broadcast_i32x4(load16(&ROWS));
     let nibble = _mm512_set1_epi8(15);
@@ -99,7 +99,7 @@ pub(super) fn ascii_avx512(columns: &Columns, blocks: &[[u8; BLOCK]], out: &mut 
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-pub(super) fn classes_avx512(classes: &[u8; BLOCK]) -> Planes {
+pub(super) fn classes_avx512(classes: &[u8; PLANE_BITS]) -> Planes {
     let mut bytes = whole(classes);
     let mut planes = [0; PLANES];
     for plane in planes.iter_mut().rev() {
@@ -109,35 +109,40 @@ pub(super) fn classes_avx512(classes: &[u8; BLOCK]) -> Planes {
     planes
 }
 
-/// The offsets of the characters are moved together, and made wide eight at a time.
+/// Compresses the wanted offsets to the front, and widens them eight at a time.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
-pub(super) fn places_avx512(bits: u64, start: usize, offsets: &[u8; BLOCK], out: &mut [usize; BLOCK]) {
-    let together = _mm512_maskz_compress_epi8(bits, whole(offsets));
+pub(super) fn bit_positions_avx512(
+    bits: u64,
+    start: usize,
+    offsets: &[u8; PLANE_BITS],
+    out: &mut [usize; PLANE_BITS],
+) {
+    let compressed = _mm512_maskz_compress_epi8(bits, whole(offsets));
     let start = _mm512_set1_epi64((start as u64).cast_signed());
-    let mut eight = |places: __m128i, at: usize| {
+    let mut eight = |offsets: __m128i, at: usize| {
         if let Some(out) = out.get_mut(at..at + 8) {
-            let places = _mm512_add_epi64(_mm512_cvtepu8_epi64(places), start);
+            let positions = _mm512_add_epi64(_mm512_cvtepu8_epi64(offsets), start);
             // SAFETY: writes the eight numbers of the slice, at any alignment.
-            unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), places) }
+            unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), positions) }
         }
     };
-    // Most blocks have nine to sixteen: those are written whether there are so many or not.
-    let first = _mm512_castsi512_si128(together);
+    // Most blocks have nine to sixteen, so the first sixteen are written without a branch on the count.
+    let first = _mm512_castsi512_si128(compressed);
     eight(first, 0);
     eight(_mm_unpackhi_epi64(first, first), 8);
     let count = bits.count_ones();
     if count <= 16 {
         return;
     }
-    let second = _mm512_extracti32x4_epi32::<1>(together);
+    let second = _mm512_extracti32x4_epi32::<1>(compressed);
     eight(second, 16);
     eight(_mm_unpackhi_epi64(second, second), 24);
     if count <= 32 {
         return;
     }
     let (third, fourth) =
-        (_mm512_extracti32x4_epi32::<2>(together), _mm512_extracti32x4_epi32::<3>(together));
+        (_mm512_extracti32x4_epi32::<2>(compressed), _mm512_extracti32x4_epi32::<3>(compressed));
     eight(third, 32);
     eight(_mm_unpackhi_epi64(third, third), 40);
     eight(fourth, 48);
@@ -145,12 +150,9 @@ pub(super) fn places_avx512(bits: u64, start: usize, offsets: &[u8; BLOCK], out:
 }
 
 #[inline]
-fn block(window: &[u8; WINDOW]) -> &[u8; BLOCK] {
-    window.first_chunk().unwrap_or(&[0; BLOCK])
+fn block(window: &[u8; WINDOW]) -> &[u8; PLANE_BITS] {
+    window.first_chunk().unwrap_or(&[0; PLANE_BITS])
 }
-
-/// As signed numbers continuation bytes are the lowest, up to this.
-const LAST_CONTINUATION: i8 = -65;
 
 #[target_feature(enable = "avx2")]
 pub(super) fn leads_avx2(window: &[u8; WINDOW]) -> u64 {
@@ -166,31 +168,37 @@ pub(super) fn leads_avx512(window: &[u8; WINDOW]) -> u64 {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,bmi2,popcnt")]
-pub(super) fn characters_avx512(
+pub(super) fn take_characters_avx512(
     window: &[u8; WINDOW],
     valid: u64,
-    room: usize,
-    from: u8,
-    out: &mut [u8; BLOCK],
+    limit: usize,
+    base: u8,
+    out: &mut [u8; PLANE_BITS],
 ) -> Characters {
     let leads = leads_avx512(window) & valid;
-    let taken = if room < BLOCK { _pdep_u64((1 << room) - 1, leads) } else { leads };
-    let places = _mm512_add_epi8(whole(&IN_ORDER), _mm512_set1_epi8(from.cast_signed()));
-    let places = _mm512_maskz_compress_epi8(taken, places);
+    let taken = if limit < PLANE_BITS { _pdep_u64((1 << limit) - 1, leads) } else { leads };
+    let offsets = _mm512_add_epi8(whole(&ASCII_OFFSETS), _mm512_set1_epi8(base.cast_signed()));
+    let offsets = _mm512_maskz_compress_epi8(taken, offsets);
     // SAFETY: writes the 64 bytes of the array, at any alignment.
-    unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), places) }
+    unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), offsets) }
     Characters { leads, taken }
 }
 
-/// The class bytes of the characters that begin at `leads`; says which of these have four bytes, and so none yet.
+/// Writes the class bytes of the characters that begin at `leads`. Returns which of these have four bytes: their
+/// classes are left to the caller.
 ///
-/// The first bytes of all characters are moved together, the second ones and the third ones; what stands there of the
-/// next character, where one has fewer, is not asked for.
+/// The first bytes of all characters are compressed into one vector, their second and third bytes into two others.
+/// Where a character has fewer bytes, those of the next one are there instead, and are masked out.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
-pub(super) fn classify_avx512(near: &[u8], window: &[u8; WINDOW], leads: u64, out: &mut [u8; BLOCK]) -> u64 {
-    assert!(near.len() == NEAR + BEHIND);
-    let [second, third] = [1, 2].map(|distance| window[distance..].first_chunk().unwrap_or(&[0; BLOCK]));
+pub(super) fn classify_avx512(
+    bmp: &[u8],
+    window: &[u8; WINDOW],
+    leads: u64,
+    out: &mut [u8; PLANE_BITS],
+) -> u64 {
+    assert!(bmp.len() == BMP + GATHER_PADDING);
+    let [second, third] = [1, 2].map(|distance| window[distance..].first_chunk().unwrap_or(&[0; PLANE_BITS]));
     let first = _mm512_maskz_compress_epi8(leads, whole(block(window)));
     let second = _mm512_maskz_compress_epi8(leads, whole(second));
     let third = _mm512_maskz_compress_epi8(leads, whole(third));
@@ -218,14 +226,15 @@ pub(super) fn classify_avx512(near: &[u8], window: &[u8; WINDOW], leads: u64, ou
             if 32 * half + 16 * quarter >= count {
                 break;
             }
-            let places = if quarter == 0 {
+            let code_points = if quarter == 0 {
                 _mm512_castsi512_si256(code_points)
             } else {
                 _mm512_extracti64x4_epi64::<1>(code_points)
             };
-            let places = _mm512_cvtepu16_epi32(places);
-            // SAFETY: reads four bytes from each place, which are below 2^16; the table has three bytes more.
-            let classes = unsafe { _mm512_i32gather_epi32::<1>(places, near.as_ptr().cast()) };
+            let code_points = _mm512_cvtepu16_epi32(code_points);
+            // SAFETY: reads four bytes from each code point on, which are below 2^16; the table has three bytes
+            // more.
+            let classes = unsafe { _mm512_i32gather_epi32::<1>(code_points, bmp.as_ptr().cast()) };
             // SAFETY: writes the sixteen bytes of the array, at any alignment.
             unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(classes)) }
         }
@@ -233,10 +242,10 @@ pub(super) fn classify_avx512(near: &[u8], window: &[u8; WINDOW], leads: u64, ou
     is_four
 }
 
-/// The bits of a character stand in its bytes apart; one instruction takes them out.
+/// The bits of a code point are spread over the bytes of its character; one instruction (`pext`) collects them.
 #[target_feature(enable = "bmi1,bmi2")]
-pub(super) fn code_points(window: &[u8; WINDOW], mut leads: u64, out: &mut [u32; BLOCK]) {
-    /// For the high half of a first byte, where the bits of the character are.
+pub(super) fn code_points(window: &[u8; WINDOW], mut leads: u64, out: &mut [u32; PLANE_BITS]) {
+    /// For the high half of a first byte, which bits of the character belong to its code point.
     const BITS: [u32; 16] = {
         let mut bits = [0x7F00_0000; 16];
         bits[0xC] = 0x1F3F_0000;
@@ -246,7 +255,7 @@ pub(super) fn code_points(window: &[u8; WINDOW], mut leads: u64, out: &mut [u32;
         bits
     };
     for code_point in out.iter_mut().take(leads.count_ones() as usize) {
-        let at = leads.trailing_zeros() as usize & (BLOCK - 1);
+        let at = leads.trailing_zeros() as usize & (PLANE_BITS - 1);
         leads &= leads.wrapping_sub(1);
         let word = u32::from_be_bytes([window[at], window[at + 1], window[at + 2], window[at + 3]]);
         *code_point = _pext_u32(word, BITS[(word >> 28) as usize]);

@@ -16,10 +16,10 @@ use crate::errors::out_of_memory;
 const ITEMS: usize = 1 << 17;
 
 /// Items of a list whose pages are brought together.
-const LIST_PART: usize = pages::PART / size_of::<*mut ffi::PyObject>();
+const LIST_PART: usize = pages::PREFAULT_BYTES / size_of::<*mut ffi::PyObject>();
 
 /// Ids whose pages are brought together.
-const IDS_PART: usize = pages::PART / size_of::<TokenId>();
+const IDS_PART: usize = pages::PREFAULT_BYTES / size_of::<TokenId>();
 
 /// A new list of ids: for each the object with its number in `ready`, or a new one.
 pub(crate) fn list_of_ids<'py>(
@@ -88,7 +88,7 @@ fn untracked_list<'py>(
         if (slice + 1) % (ITEMS / LIST_PART) == 0 {
             py.check_signals()?;
         }
-        pages::bring(rest);
+        pages::prefault(rest);
         let (places, behind) = rest.split_at_mut(part.len());
         rest = behind;
         for (place, &id) in places.iter_mut().zip(part) {
@@ -119,7 +119,7 @@ pub(crate) fn ids_in_list<'py>(
             // It may have become longer.
             try_alloc::reserve(&mut ids, end - start).map_err(out_of_memory)?;
             if start % IDS_PART == 0 {
-                pages::bring(ids.spare_capacity_mut());
+                pages::prefault(ids.spare_capacity_mut());
             }
             for at in start..end {
                 // SAFETY: the place is within the list, which does not change before the reference

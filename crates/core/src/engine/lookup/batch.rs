@@ -2,9 +2,9 @@
 //!
 //! In: where pretokens end in a text. Out: their ids, in order, into a buffer that is flushed to a sink; what misses the
 //! cache goes to the [`MissQueue`], whose ids are spliced in later. A batch never asks the model itself.
-use tokenmill_kernels::Ahead;
+use tokenmill_kernels::Prefetcher;
 use tokenmill_kernels::cpu::{self, Level};
-use tokenmill_kernels::short_table::parts::Part;
+use tokenmill_kernels::short_table::lookup::LookupKey;
 use tokenmill_kernels::short_table::{self, INLINE, Key};
 
 use super::cache::PretokenCache;
@@ -56,7 +56,7 @@ pub(super) enum Lookup {
 #[derive(Debug)]
 pub(in super::super) struct LookupBatch {
     level: Level,
-    lookups: [Part; BATCH],
+    lookups: [LookupKey; BATCH],
     pub(super) length: usize,
     /// Where the first lookup begins in the text, and where the last one ends.
     start: usize,
@@ -64,8 +64,8 @@ pub(in super::super) struct LookupBatch {
     /// The work that finding them took.
     pub(super) work: usize,
     /// Prefetched while lookups are pushed: the rest of the text, and what the caller has next.
-    rest: Ahead,
-    next: Ahead,
+    rest: Prefetcher,
+    next: Prefetcher,
     predictor: SpellPredictor,
     /// Ids that wait for the sink, the first `waiting` of these. Those of the misses belong between them.
     ids: [TokenId; MAX_IDS],
@@ -77,13 +77,13 @@ impl Default for LookupBatch {
     fn default() -> Self {
         Self {
             level: Level::Portable,
-            lookups: [Part::default(); BATCH],
+            lookups: [LookupKey::default(); BATCH],
             length: 0,
             start: 0,
             end: 0,
             work: 0,
-            rest: Ahead::default(),
-            next: Ahead::default(),
+            rest: Prefetcher::default(),
+            next: Prefetcher::default(),
             predictor: SpellPredictor::default(),
             ids: [0; MAX_IDS],
             waiting: 0,
@@ -94,15 +94,15 @@ impl Default for LookupBatch {
 
 impl LookupBatch {
     /// Sets what is prefetched after the text, which belongs to one call.
-    pub(in super::super) fn set_prefetch(&mut self, next: Ahead) {
-        (self.rest, self.next) = (Ahead::default(), next);
+    pub(in super::super) fn set_prefetch(&mut self, next: Prefetcher) {
+        (self.rest, self.next) = (Prefetcher::default(), next);
     }
 
     /// Begins a text.
     pub(super) fn begin_text(&mut self, text: &[u8]) {
         self.level = cpu::level();
         let rest = text.get(PREFETCH_BYTES..).unwrap_or_default();
-        self.rest = Ahead::of(rest).first(rest.len(), rest.len());
+        self.rest = Prefetcher::new(rest).paced(rest.len(), rest.len());
         self.discard();
         self.restart(0);
     }
@@ -139,7 +139,7 @@ impl LookupBatch {
     #[inline]
     pub(super) fn push_short(&mut self, text: &[u8], ends: &[usize], cache: &PretokenCache) -> usize {
         let free = &mut self.lookups[self.length..];
-        let count = cache.table().ask(self.level, text, self.end, ends, 0, free);
+        let count = cache.table().prefetch_keys(self.level, text, self.end, ends, 0, free);
         if let Some(last) = count.checked_sub(1) {
             self.advance_to(ends[last]);
         }
@@ -163,7 +163,7 @@ impl LookupBatch {
         let mut has_long = false;
         while !ends.is_empty() {
             let free = &mut self.lookups[self.length..];
-            let count = cache.table().ask(self.level, text, self.end, ends, segments.mark(), free);
+            let count = cache.table().prefetch_keys(self.level, text, self.end, ends, segments.mark(), free);
             self.length += count;
             if let Some(last) = count.checked_sub(1) {
                 self.advance_to(ends[last]);
@@ -182,7 +182,7 @@ impl LookupBatch {
     pub(super) fn push(&mut self, key: Key, end: usize, cache: &PretokenCache) {
         let hash = short_table::hash(key);
         cache.prefetch(hash);
-        self.lookups[self.length % BATCH] = Part { key, hash, end };
+        self.lookups[self.length % BATCH] = LookupKey { key, hash, end };
         self.length += 1;
         self.advance_to(end);
     }
@@ -192,9 +192,9 @@ impl LookupBatch {
     #[inline]
     pub(super) fn emit_hits(&mut self, from: usize, length: usize, cache: &PretokenCache) -> (usize, bool) {
         let (lookups, buffer) = (&self.lookups[from..length], &mut self.ids[self.waiting..]);
-        let given = cache.table().give(self.level, lookups, cache.spilled_ids(), buffer);
+        let given = cache.table().emit_hits(self.level, lookups, cache.spilled_ids(), buffer);
         self.waiting += given.ids;
-        (given.parts, given.is_unknown)
+        (given.keys, given.is_miss)
     }
 
     /// Resolves a lookup whose ids are not stored in the table: they are spilled, or it is a miss.
@@ -208,7 +208,7 @@ impl LookupBatch {
         cache: &mut PretokenCache,
         spell: impl FnOnce(&[u8], Key, &mut [TokenId]) -> Option<usize>,
     ) -> Result<Lookup> {
-        let (Part { key, hash, .. }, span) = (self.lookups[at], self.span(at));
+        let (LookupKey { key, hash, .. }, span) = (self.lookups[at], self.span(at));
         let pretoken = span.of(text);
         // The lookups after this one need their capacity.
         let fits = |end: usize| end + (length - at) * INLINE < MAX_IDS;
@@ -257,8 +257,8 @@ impl LookupBatch {
     /// The last lookup ends here.
     #[inline]
     fn advance_to(&mut self, end: usize) {
-        self.rest.bring(end - self.end);
-        self.next.bring(end - self.end);
+        self.rest.prefetch(end - self.end);
+        self.next.prefetch(end - self.end);
         self.end = end;
     }
 

@@ -53,7 +53,7 @@ impl LongEntry {
 
     fn value(self) -> Value {
         let sizes = u32::from(self.length) << 16 | u32::from(self.count);
-        Value { words: [self.bytes, self.ids, sizes], here: 0, apart: 0 }
+        Value { words: [self.bytes, self.ids, sizes], inline_len: 0, spilled_len: 0 }
     }
 
     fn ranges(self) -> (Range<usize>, Range<usize>) {
@@ -206,12 +206,12 @@ impl PretokenCache {
     /// The ids of a value; `None` where it belongs to another pretoken with the same hash, or to an empty slot.
     #[inline]
     pub(super) fn ids_of<'a>(&'a self, value: &'a Value, pretoken: &[u8]) -> Option<&'a [TokenId]> {
-        if value.here == 0 { self.spilled_ids_of(value, pretoken) } else { Some(value.ids()) }
+        if value.inline_len == 0 { self.spilled_ids_of(value, pretoken) } else { Some(value.ids()) }
     }
 
     /// The ids of a value that holds none itself.
     pub(super) fn spilled_ids_of(&self, value: &Value, pretoken: &[u8]) -> Option<&[TokenId]> {
-        let count = usize::from(value.apart);
+        let count = usize::from(value.spilled_len);
         if count > 0 {
             let start = value.words[0] as usize;
             return self.ids.get(start..start + count);
@@ -257,7 +257,7 @@ impl PretokenCache {
             if is_long {
                 LongEntry { bytes: first_byte, ids: first_id, length: pretoken.len() as u16, count }.value()
             } else {
-                Value { words: [first_id, 0, 0], here: 0, apart: count }
+                Value { words: [first_id, 0, 0], inline_len: 0, spilled_len: count }
             }
         } else {
             Value::of(ids)

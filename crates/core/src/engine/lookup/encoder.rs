@@ -3,7 +3,7 @@
 //! In: a text, and the split that cuts it. Out: ids, in the order of the text, into a sink. First the split fills a batch with
 //! lookups, whose entries are prefetched; then the hits are copied, and what missed is spelled together. It knows
 //! nothing of added tokens or normalization, and no ids but those of pretokens.
-use tokenmill_kernels::rows::{Widest, Width};
+use tokenmill_kernels::batch_merge::{Widest, Width};
 use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
 use tokenmill_kernels::try_alloc;
 
@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::ids::TokenId;
 use crate::model::Scratch;
 use crate::model::bpe::Bpe;
-use crate::pattern::{Plan, Splitter, WalkRoom};
+use crate::pattern::{Plan, ScanScratch, Splitter};
 use crate::span::Span;
 use crate::watch::Ticker;
 
@@ -42,7 +42,7 @@ impl PretokenEncoder<'_, '_> {
         &mut self,
         splitter: &Splitter,
         piece: Piece<'_>,
-        split_scratch: &mut WalkRoom,
+        split_scratch: &mut ScanScratch,
         sink: &mut S,
     ) -> Result<()> {
         let text = piece.text.as_bytes();

@@ -4,7 +4,7 @@
 //! static table, once its slot had time to be prefetched; what is not found there waits to be merged with others of about
 //! the same length, which take about as many steps, a few side by side. Ids that come after a miss wait with it,
 //! perhaps over several batches. A pretoken that misses again while it waits is resolved once.
-use tokenmill_kernels::rows::{Narrow, Wide, Widest, Width, wide_row, widest_row};
+use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
 use tokenmill_kernels::short_table::{Key, SHORT};
 use tokenmill_kernels::try_alloc;
 
@@ -235,14 +235,14 @@ impl MissQueue {
 
     fn merge_wide(&mut self, bpe: &Bpe, text: &[u8], cache: &mut PretokenCache) -> Result<()> {
         let queue = std::mem::take(&mut self.wide);
-        let row = |pending: PendingPretoken| wide_row(pending.span.of(text));
+        let row = |pending: PendingPretoken| wide_input(pending.span.of(text));
         self.wide = self.merge_rows::<Wide>(queue, row, bpe, text, cache)?;
         Ok(())
     }
 
     fn merge_widest(&mut self, bpe: &Bpe, text: &[u8], cache: &mut PretokenCache) -> Result<()> {
         let queue = std::mem::take(&mut self.widest);
-        let row = |pending: PendingPretoken| widest_row(pending.span.of(text));
+        let row = |pending: PendingPretoken| widest_input(pending.span.of(text));
         self.widest = self.merge_rows::<Widest>(queue, row, bpe, text, cache)?;
         Ok(())
     }
@@ -270,7 +270,7 @@ impl MissQueue {
     fn merge_rows<W: Width>(
         &mut self,
         mut queue: Vec<usize>,
-        row: impl Fn(PendingPretoken) -> W::Row,
+        row: impl Fn(PendingPretoken) -> W::Input,
         bpe: &Bpe,
         text: &[u8],
         cache: &mut PretokenCache,
@@ -281,7 +281,7 @@ impl MissQueue {
         // A group that is not full takes nearly as long as a full one, so it gets the shortest.
         let (few, rest) = queue.split_at(queue.len() % TOGETHER);
         for group in std::iter::once(few).chain(rest.chunks(TOGETHER)) {
-            let mut rows = [W::Row::default(); TOGETHER];
+            let mut rows = [W::Input::default(); TOGETHER];
             for (to, &miss) in rows.iter_mut().zip(group) {
                 *to = row(self.pending[miss]);
             }

@@ -52,11 +52,11 @@ impl<'a> Speller<'a> {
             return None;
         }
         let value = cache.get(key, hash).or_else(|| self.static_table.get(key, hash))?;
-        if value.here == 0 {
+        if value.inline_len == 0 {
             return cache.spilled_ids_of(&value, pretoken);
         }
         *buffer = value.words;
-        buffer.get(..usize::from(value.here))
+        buffer.get(..usize::from(value.inline_len))
     }
 
     /// Spells a pretoken into `buffer`, which is as long, where that costs less than to look further: it is made of runs of

@@ -1,6 +1,6 @@
 //! How the canonical merges of a vocabulary are found: the bytes of each token are merged by what was found for
 //! shorter ones. `docs/merging.md` has the proof.
-use tokenmill_kernels::rows::{Narrow, Wide, Widest, Width, wide_row, widest_row};
+use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
 use tokenmill_kernels::short_table::key_at;
 use tokenmill_kernels::{MergeTable, NO_MERGE, cpu, prefetch};
 
@@ -149,9 +149,9 @@ pub(super) fn find(
         if length <= Narrow::LONGEST {
             building.merge_together::<Narrow>(same, |bytes| key_at(bytes, 0, bytes.len()), ticker)?;
         } else if length <= Wide::LONGEST {
-            building.merge_together::<Wide>(same, wide_row, ticker)?;
+            building.merge_together::<Wide>(same, wide_input, ticker)?;
         } else if length <= Widest::LONGEST {
-            building.merge_together::<Widest>(same, widest_row, ticker)?;
+            building.merge_together::<Widest>(same, widest_input, ticker)?;
         } else {
             building.merge_long(same, ticker)?;
         }
@@ -202,7 +202,7 @@ impl Building<'_> {
     fn merge_together<W: Width>(
         &mut self,
         products: &[u32],
-        row: impl Fn(&[u8]) -> W::Row,
+        row: impl Fn(&[u8]) -> W::Input,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         for group in products.chunks(TOGETHER) {
@@ -211,7 +211,7 @@ impl Building<'_> {
             let some = |at: usize| group.get(at).map(|&index| row(bytes(index))).unwrap_or_default();
             let merged = W::merge::<TOGETHER>(cpu::level(), &self.table, std::array::from_fn(some));
             let found = group.iter().zip(&merged).filter_map(|(&index, merged)| {
-                let row = W::left(merged).first_chunk().filter(|_| W::left(merged).len() == 2);
+                let row = W::symbols(merged).first_chunk().filter(|_| W::symbols(merged).len() == 2);
                 row.map(|&row| (index, row))
             });
             self.found.extend(found);
@@ -240,7 +240,7 @@ impl Building<'_> {
         let found = std::mem::take(&mut self.found);
         for (at, &(index, [left, right])) in found.iter().enumerate() {
             if let Some(&(index, [left, right])) = found.get(at + AHEAD) {
-                self.table.expect(left, right);
+                self.table.prefetch(left, right);
                 self.ways.expect(index as usize);
             }
             let parts = (self.ids[left as usize], self.ids[right as usize]);
@@ -285,7 +285,7 @@ impl Building<'_> {
         let mut table = MergeTable::with_capacity(parts.len());
         for (at, &(left, right)) in parts.iter().enumerate() {
             if let Some(&(left, right)) = parts.get(at + AHEAD) {
-                table.expect(left, right);
+                table.prefetch(left, right);
             }
             table.insert(left, right, BYTES + narrow(at));
         }

@@ -4,7 +4,7 @@
 //! bytes are merged alone. Tokens that their own bytes do not merge to never come up at all.
 //! `docs/merging.md` has the proof. So symbols are numbered anew, bytes as they are and then
 //! products by rank: a number says which of two merges comes first and what it makes.
-use tokenmill_kernels::rows::{Narrow, Width};
+use tokenmill_kernels::batch_merge::{Narrow, Width};
 use tokenmill_kernels::short_table::key_at;
 use tokenmill_kernels::{MergeTable, NO_MERGE, cpu};
 
@@ -126,7 +126,7 @@ impl Canonical {
             1..=Narrow::LONGEST => {
                 let [merged] =
                     Narrow::merge(cpu::level(), &self.table, [key_at(pretoken, 0, pretoken.len())]);
-                self.put(Narrow::left(&merged), out)?;
+                self.put(Narrow::symbols(&merged), out)?;
             }
             _ => {
                 long::merge_by_windows(self, pretoken, long::WORK, scratch, ticker)?;
@@ -146,13 +146,13 @@ impl Canonical {
     /// each. Several cost little more than one: they wait for memory together.
     pub(super) fn encode_together<W: Width>(
         &self,
-        rows: &[W::Row],
+        rows: &[W::Input],
         ids: &mut Vec<TokenId>,
     ) -> Result<[usize; TOGETHER]> {
         let mut counts = [0; TOGETHER];
         let mut put = |merged: &[W::Merged]| -> Result<()> {
             for (count, merged) in counts.iter_mut().zip(merged) {
-                let row = W::left(merged);
+                let row = W::symbols(merged);
                 self.put(row, Out { ids, ends: None })?;
                 *count = row.len();
             }

@@ -4,7 +4,7 @@
 //! the symbols that are left of a window of the pretoken are such neighbours. So windows are merged alone, and where two
 //! of them have the same symbol at the same place, the row goes over from one to the other. `docs/merging.md`
 //! has the proof.
-use tokenmill_kernels::rows::{Widest, Width, widest_row};
+use tokenmill_kernels::batch_merge::{Widest, Width, widest_input};
 use tokenmill_kernels::{cpu, end_of_repeat, try_alloc};
 
 use crate::error::Result;
@@ -174,8 +174,8 @@ impl Row<'_> {
         let window = &self.text[from..self.text.len().min(from + size)];
         let [merged];
         let left = if window.len() <= Widest::LONGEST {
-            [merged] = Widest::merge(cpu::level(), &self.merges.table, [widest_row(window)]);
-            Widest::left(&merged)
+            [merged] = Widest::merge(cpu::level(), &self.merges.table, [widest_input(window)]);
+            Widest::symbols(&merged)
         } else {
             merge::merge_by_heap(&self.merges.table, start(window, scratch)?, ticker)?;
             merge::collect_into_first(scratch);
@@ -208,7 +208,7 @@ impl Row<'_> {
             _ => self.character(from + step * window),
         });
         let ends = starts.map(|start| end.min(start + Widest::LONGEST));
-        let row = |at: usize| widest_row(if at < count { &self.text[starts[at]..ends[at]] } else { &[] });
+        let row = |at: usize| widest_input(if at < count { &self.text[starts[at]..ends[at]] } else { &[] });
         let (level, table) = (cpu::level(), &self.merges.table);
         if count <= 4 {
             let merged = Widest::merge::<4>(level, table, std::array::from_fn(row));
@@ -227,7 +227,8 @@ impl Row<'_> {
 
     /// Goes on by the symbols of windows, from one to the next where they have the same.
     fn join(&mut self, starts: &[usize], ends: &[usize], merged: &[<Widest as Width>::Merged]) -> bool {
-        let mut windows = starts.iter().zip(ends).zip(merged).map(|(at, merged)| (at, Widest::left(merged)));
+        let mut windows =
+            starts.iter().zip(ends).zip(merged).map(|(at, merged)| (at, Widest::symbols(merged)));
         let Some(((_, &(mut end)), mut row)) = windows.next().filter(|&(_, left)| self.agrees(left)) else {
             return false;
         };

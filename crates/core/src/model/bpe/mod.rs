@@ -22,7 +22,7 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 
-use tokenmill_kernels::rows::Width;
+use tokenmill_kernels::batch_merge::Width;
 use tokenmill_kernels::{MadeOnce, PairTable};
 
 use tokenmill_kernels::try_alloc;
@@ -246,7 +246,7 @@ impl Bpe {
     #[inline]
     pub fn encode_together<W: Width>(
         &self,
-        segments: &[W::Row],
+        segments: &[W::Input],
         ids: &mut Vec<TokenId>,
     ) -> Result<[usize; TOGETHER]> {
         let Some(merges) = &self.canonical else { return Ok([0; TOGETHER]) };

@@ -119,7 +119,7 @@ impl<'a> Cuts<'a> {
         self.left_at.push(NO_KEY);
         let mut state = Some(State::START);
         for &byte in token {
-            state = state.and_then(|at| self.lefts.go_on(at, byte));
+            state = state.and_then(|at| self.lefts.child(at, byte));
             // Of the tokens that end here the longest may start at the start.
             let left = state.map_or(NO_KEY, |at| self.lefts.longest(at));
             let is_left = left != NO_KEY && length(left) == self.left_at.len();

@@ -1,47 +1,50 @@
-//! Boundaries of 64 characters by arithmetic on words.
+//! The boundaries of 64 characters by arithmetic on words of bits.
+//!
+//! In come the planes of a block and of the next one; out goes a bit for each boundary, and one for each doubt.
+//! Every boundary has the property of the [module](super).
 //!
 //! Bit `n` of a word is character `n`, so that `x << 1` is "the character before is in `x`", with
 //! the last bit of the block before shifted in; and adding the first bits of some runs to
-//! all runs carries each of them to the bit behind its run.
-use tokenmill_kernels::planes::Planes as Words;
+//! all runs carries each of them to the bit after its run.
+use tokenmill_kernels::planes::Planes;
 
-use super::plane::{EXTRA, LEAD, LOWER, NEWLINE, OTHER, SPACE, UPPER, WHITE};
+use super::classes::{EXTRA, LEAD, LOWER, NEWLINE, OTHER, SPACE, UPPER, WHITE};
 use super::rules::Rules;
 
-/// Where pretokens start in a block, and where the arms are to be asked.
+/// Where matches start in a block, and where the arms decide.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
-    /// Characters at which a pretoken starts.
+pub(super) struct Boundaries {
+    /// Characters at which a match starts.
     pub(super) starts: u64,
-    /// Characters in a pretoken that may end elsewhere.
+    /// Characters in a match that may end elsewhere.
     pub(super) doubts: u64,
-    /// Characters that would be in doubt if a look at the text did not settle them: as [`Contractions`](super::Contractions) has them.
+    /// Characters that are in doubt unless a look at the text settles them: those of contractions.
     pub(super) contractions: u64,
-    /// What became of the boundary that the blocks before left open.
-    pub(super) open: Open,
+    /// What became of the boundary that earlier blocks left open.
+    pub(super) open: OpenBoundary,
     /// The character whose boundary is left open here; none in most blocks.
     pub(super) opened: u64,
 }
 
-/// The boundaries behind the last line end of white space.
-struct Lines {
+/// The boundaries after the last line end of white space.
+struct LineBoundaries {
     starts: u64,
-    open: Open,
+    open: OpenBoundary,
     opened: u64,
 }
 
 /// A boundary that depends on what follows white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Open {
+pub(super) enum OpenBoundary {
     /// There was none, or it is still open.
-    Waits,
-    /// It is one.
+    Undecided,
+    /// It is a boundary.
     Holds,
-    /// It is none.
+    /// It is not.
     Fails,
 }
 
-/// What a block is told by the one before it: its words.
+/// What the next block needs to know of this one: words of which the highest bits count.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Carry {
     words: u64,
@@ -51,7 +54,7 @@ pub(super) struct Carry {
     numbers: u64,
     number_starts: u64,
     space: u64,
-    /// What goes with a word behind it.
+    /// What goes with a word that follows it.
     before_word: u64,
     tail: u64,
     blank: u64,
@@ -60,29 +63,34 @@ pub(super) struct Carry {
     open: bool,
 }
 
-/// A block as its planes and the characters that it has.
+/// The planes of a block, and a bit for each character that it has.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Block<'a> {
-    pub(super) planes: &'a Words,
+pub(super) struct BlockPlanes<'a> {
+    pub(super) planes: &'a Planes,
     pub(super) valid: u64,
 }
 
-/// The characters before which there is one of `class`.
+/// The characters that follow one of `class`.
 #[inline]
-fn behind(class: u64, before: u64) -> u64 {
-    class << 1 | before >> 63
+fn after(class: u64, previous: u64) -> u64 {
+    class << 1 | previous >> 63
 }
 
-/// The characters after which there is one of `class`, `distance` away.
+/// The characters that are followed by one of `class`, `distance` away.
 #[inline]
-fn ahead(class: u64, next: u64, distance: u32) -> u64 {
+fn before(class: u64, next: u64, distance: u32) -> u64 {
     class >> distance | next << (64 - distance)
 }
 
 impl Carry {
-    /// The boundaries of `block`; `next` is the block behind it, whose first two characters count.
+    /// The boundaries of `block`; of the `next` one the first two characters count.
     #[inline]
-    pub(super) fn boundaries(&mut self, rules: &Rules, block: Block<'_>, next: Block<'_>) -> Found {
+    pub(super) fn boundaries(
+        &mut self,
+        rules: &Rules,
+        block: BlockPlanes<'_>,
+        next: BlockPlanes<'_>,
+    ) -> Boundaries {
         let planes = block.planes;
         let (upper, lower) = (planes[UPPER], planes[LOWER]);
         let (space, white, newline) = (planes[SPACE], planes[WHITE], planes[NEWLINE]);
@@ -93,37 +101,37 @@ impl Carry {
         let next_words = next.planes[UPPER] | next.planes[LOWER];
         let next_text = next.valid & !next.planes[WHITE];
 
-        let after_space = behind(space, self.space);
-        let other_starts = other & !behind(other, self.other) & !(after_space & rules.space_before_other);
+        let after_space = after(space, self.space);
+        let other_starts = other & !after(other, self.other) & !(after_space & rules.space_before_other);
         let before_word = other_starts & rules.other_before_word
             | space & rules.space_before_word
             | white & !newline & rules.white_before_word;
-        let word_starts = words & !behind(words, self.words) & !behind(before_word, self.before_word);
+        let word_starts = words & !after(words, self.words) & !after(before_word, self.before_word);
         let (only_upper, only_lower) = (upper & !lower, lower & !upper);
-        let case_starts = only_upper & behind(only_lower, self.only_lower) & rules.case;
+        let case_starts = only_upper & after(only_lower, self.only_lower) & rules.case;
         let number_starts = self.number_starts(rules, numbers, after_space);
 
-        // Line ends behind other text are its tail.
-        let seeds = newline & (behind(other, self.other) | self.tail >> 63);
+        // Line ends after other text are its tail.
+        let seeds = newline & (after(other, self.other) | self.tail >> 63);
         let tail = newline & !newline.wrapping_add(seeds) & rules.tail;
         let blank = white & !tail;
-        let last = blank & ahead(text, next_text, 1) & !(newline & rules.through_newline);
-        let white_starts = blank & !behind(blank, self.blank) | last;
+        let last = blank & before(text, next_text, 1) & !(newline & rules.through_newline);
+        let white_starts = blank & !after(blank, self.blank) | last;
         let lines = self.lines(rules, blank, newline, text, next);
 
         let starts = word_starts | case_starts | other_starts | number_starts | white_starts | lines.starts;
 
         let leads = planes[LEAD];
         let both = upper & lower;
-        let mut contractions = starts & leads & ahead(words, next_words, 1) & rules.literal;
+        let mut contractions = starts & leads & before(words, next_words, 1) & rules.literal;
         contractions |=
-            words & ahead(leads, next.planes[LEAD], 1) & ahead(words, next_words, 2) & rules.suffix;
+            words & before(leads, next.planes[LEAD], 1) & before(words, next_words, 2) & rules.suffix;
         let mut doubts = contractions & !rules.settled;
         contractions &= rules.settled;
-        doubts |= only_upper & behind(both, self.both) & rules.case;
+        doubts |= only_upper & after(both, self.both) & rules.case;
         let shared = planes[OTHER] & words;
-        doubts |= other & ahead(shared, next.planes[OTHER] & next_words, 1);
-        doubts |= tail & ahead(planes[EXTRA], next.planes[EXTRA], 1);
+        doubts |= other & before(shared, next.planes[OTHER] & next_words, 1);
+        doubts |= tail & before(planes[EXTRA], next.planes[EXTRA], 1);
 
         self.words = words;
         self.only_lower = only_lower;
@@ -136,18 +144,18 @@ impl Carry {
         self.tail = tail;
         self.blank = blank;
         self.blank_newline = newline & blank;
-        Found { starts, doubts, contractions, open: lines.open, opened: lines.opened }
+        Boundaries { starts, doubts, contractions, open: lines.open, opened: lines.opened }
     }
 
     #[inline]
     fn number_starts(&self, rules: &Rules, numbers: u64, after_space: u64) -> u64 {
-        let first = numbers & !behind(numbers, self.numbers);
+        let first = numbers & !after(numbers, self.numbers);
         match rules.longest_number {
             0 => first & !(after_space & rules.space_before_number),
             1 => numbers,
             longest => {
                 let longest = longest as u32;
-                // The characters up to which so many in a row are numbers.
+                // The characters that end `longest` numbers in a row.
                 let mut full = numbers;
                 for distance in 1..longest {
                     full &= numbers << distance | self.numbers >> (64 - distance);
@@ -163,16 +171,23 @@ impl Carry {
         }
     }
 
-    /// White space since a line end starts a pretoken unless another line end follows in it, or
-    /// the end of the text, for which the arms are asked.
+    /// White space after a line end starts a match unless another line end follows in it, or
+    /// the end of the text, where the arms decide.
     #[inline]
-    fn lines(&mut self, rules: &Rules, blank: u64, newline: u64, text: u64, next: Block<'_>) -> Lines {
+    fn lines(
+        &mut self,
+        rules: &Rules,
+        blank: u64,
+        newline: u64,
+        text: u64,
+        next: BlockPlanes<'_>,
+    ) -> LineBoundaries {
         let rest = blank & !newline;
-        let begun = rest & behind(newline & blank, self.blank_newline) & rules.through_newline;
+        let begun = rest & after(newline & blank, self.blank_newline) & rules.through_newline;
         let carried = u64::from(self.open);
         let mut starts = begun | carried;
         if starts == 0 {
-            return Lines { starts, open: Open::Waits, opened: 0 };
+            return LineBoundaries { starts, open: OpenBoundary::Undecided, opened: 0 };
         }
         let (ends, reaches_end) = rest.overflowing_add(starts);
         let mut wrong = ends & !rest & !text;
@@ -190,12 +205,12 @@ impl Carry {
             }
         }
         let open = match (starts & carried, going_on & carried) {
-            (0, 0) if self.open => Open::Fails,
-            (0, _) => Open::Waits,
-            _ => Open::Holds,
+            (0, 0) if self.open => OpenBoundary::Fails,
+            (0, _) => OpenBoundary::Undecided,
+            _ => OpenBoundary::Holds,
         };
         self.open = going_on != 0;
-        Lines { starts: starts & !carried, open, opened: going_on & !carried }
+        LineBoundaries { starts: starts & !carried, open, opened: going_on & !carried }
     }
 }
 

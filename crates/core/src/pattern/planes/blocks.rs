@@ -1,40 +1,49 @@
 //! A text as blocks of 64 characters, each as the planes of its classes.
 //!
-//! In ASCII a character is a byte, and vector routines make the planes of several blocks at a time. In a block
-//! with others each character is decoded and looked up, and its place in the text kept.
+//! In come a text and the class tables; out go blocks, in order and without gaps. In ASCII a character is a byte,
+//! and vector routines make the planes of several blocks at a time. In other blocks every character is decoded and
+//! looked up, and its offset is kept.
 use tokenmill_kernels::cpu::{self, Level};
-use tokenmill_kernels::planes::characters::characters;
-use tokenmill_kernels::planes::{self, BLOCK, PLANES, Planes as Words, WINDOW};
+use tokenmill_kernels::planes::characters::take_characters;
+use tokenmill_kernels::planes::{self, PLANE_BITS, PLANES, Planes, WINDOW};
 
-use super::{Planes, algebra};
+use super::algebra::BlockPlanes;
+use super::classes::ClassTables;
 use crate::pattern::atoms::Atoms;
 
-/// Room for the characters of a block and for those of a window behind them, which are written together.
-const ROOM: usize = 2 * BLOCK;
+/// The characters of a block and those of one window more, which may be written after them.
+const DECODE_CAPACITY: usize = 2 * PLANE_BITS;
 
 /// ASCII blocks that are classified at a time.
-pub(super) const BATCH: usize = 8;
+pub(super) const ASCII_BATCH: usize = 8;
 
 /// Up to 64 characters of a text; fewer only at its end.
 #[derive(Debug)]
 pub(super) struct Block {
-    planes: Words,
-    /// The characters that there are.
+    planes: Planes,
+    /// A bit for each character.
     valid: u64,
-    /// The bytes it stands for.
+    /// Its bytes in the text.
     start: usize,
     end: usize,
     is_ascii: bool,
-    /// Where each character begins, from `start`; for ASCII it is known.
-    offsets: [u8; ROOM],
+    /// Where each character begins, from `start`; not used for ASCII.
+    offsets: [u8; DECODE_CAPACITY],
 }
 
 impl Block {
     pub(super) const fn empty() -> Self {
-        Self { planes: [0; PLANES], valid: 0, start: 0, end: 0, is_ascii: true, offsets: [0; ROOM] }
+        Self {
+            planes: [0; PLANES],
+            valid: 0,
+            start: 0,
+            end: 0,
+            is_ascii: true,
+            offsets: [0; DECODE_CAPACITY],
+        }
     }
 
-    /// Makes it one of no characters at this place.
+    /// Empties it, at this position.
     fn clear(&mut self, at: usize) {
         (self.planes, self.valid, self.start, self.end, self.is_ascii) = ([0; PLANES], 0, at, at, true);
     }
@@ -52,26 +61,26 @@ impl Block {
     }
 
     #[inline]
-    pub(super) fn words(&self) -> algebra::Block<'_> {
-        algebra::Block { planes: &self.planes, valid: self.valid }
+    pub(super) fn planes(&self) -> BlockPlanes<'_> {
+        BlockPlanes { planes: &self.planes, valid: self.valid }
     }
 
-    /// The character that begins at byte `at` of the text, which is one of the block's.
+    /// The index of the character that begins at byte `at` of the text, which is within the block.
     pub(super) fn character_at(&self, at: usize) -> usize {
         let offset = at - self.start;
         if self.is_ascii {
             return offset;
         }
         let characters = self.valid.count_ones() as usize;
-        self.offsets[..characters].partition_point(|&place| usize::from(place) < offset)
+        self.offsets[..characters].partition_point(|&begin| usize::from(begin) < offset)
     }
 
-    /// Where the characters of `bits` begin in the text, in order; says how many they are. What
-    /// stands behind them in `out` means nothing.
+    /// Writes where the characters of `bits` begin in the text to `out`, in order, and returns how many they are.
+    /// The rest of `out` is unspecified.
     #[inline]
-    pub(super) fn places(&self, level: Level, bits: u64, out: &mut [usize; BLOCK]) -> usize {
-        let offsets = if self.is_ascii { &planes::IN_ORDER } else { first_block(&self.offsets) };
-        planes::places(level, bits, self.start, offsets, out);
+    pub(super) fn positions(&self, level: Level, bits: u64, out: &mut [usize; PLANE_BITS]) -> usize {
+        let offsets = if self.is_ascii { &planes::ASCII_OFFSETS } else { first_block(&self.offsets) };
+        planes::bit_positions(level, bits, self.start, offsets, out);
         bits.count_ones() as usize
     }
 }
@@ -79,14 +88,14 @@ impl Block {
 /// The blocks of a text, in order.
 #[derive(Debug)]
 pub(super) struct Blocks<'a, A> {
-    planes: &'a Planes,
+    classes: &'a ClassTables,
     atoms: &'a A,
     text: &'a [u8],
     level: Level,
     /// Where the next block starts.
     at: usize,
     /// Planes of the ASCII blocks from `at` on, from `taken` to `made`.
-    batch: &'a mut [Words; BATCH],
+    batch: &'a mut [Planes; ASCII_BATCH],
     taken: usize,
     made: usize,
 }
@@ -94,16 +103,16 @@ pub(super) struct Blocks<'a, A> {
 impl<'a, A: Atoms> Blocks<'a, A> {
     #[inline]
     pub(super) fn new(
-        planes: &'a Planes,
+        classes: &'a ClassTables,
         atoms: &'a A,
         text: &'a str,
-        batch: &'a mut [Words; BATCH],
+        batch: &'a mut [Planes; ASCII_BATCH],
     ) -> Self {
         let text = text.as_bytes();
-        Self { planes, atoms, text, level: cpu::level(), at: 0, batch, taken: 0, made: 0 }
+        Self { classes, atoms, text, level: cpu::level(), at: 0, batch, taken: 0, made: 0 }
     }
 
-    /// What the vector routines may use for this text.
+    /// The level that vector routines use for this text.
     #[inline]
     pub(super) fn level(&self) -> Level {
         self.level
@@ -114,12 +123,12 @@ impl<'a, A: Atoms> Blocks<'a, A> {
     pub(super) fn next_into(&mut self, block: &mut Block) {
         if self.taken == self.made {
             let rest = &self.text[self.at..];
-            let blocks = rest.as_chunks::<BLOCK>().0;
+            let blocks = rest.as_chunks::<PLANE_BITS>().0;
             if blocks.is_empty() {
                 return if rest.is_empty() { block.clear(self.at) } else { self.other_into(block) };
             }
             self.taken = 0;
-            self.made = self.planes.ascii.planes(self.level, blocks, self.batch);
+            self.made = self.classes.ascii.planes(self.level, blocks, self.batch);
             if self.made == 0 {
                 return self.other_into(block);
             }
@@ -129,7 +138,7 @@ impl<'a, A: Atoms> Blocks<'a, A> {
         block.valid = u64::MAX;
         block.is_ascii = true;
         block.start = self.at;
-        self.at += BLOCK;
+        self.at += PLANE_BITS;
         block.end = self.at;
     }
 
@@ -137,56 +146,56 @@ impl<'a, A: Atoms> Blocks<'a, A> {
     fn other_into(&mut self, block: &mut Block) {
         let rest = &self.text[self.at..];
         block.start = self.at;
-        if rest.len() < BLOCK && rest.is_ascii() {
+        if rest.len() < PLANE_BITS && rest.is_ascii() {
             self.at = self.text.len();
             block.valid = (1 << rest.len()) - 1;
             block.is_ascii = true;
-            let mut padded = [0; BLOCK];
+            let mut padded = [0; PLANE_BITS];
             padded[..rest.len()].copy_from_slice(rest);
-            self.planes.ascii.planes(self.level, &[padded], std::slice::from_mut(&mut block.planes));
+            self.classes.ascii.planes(self.level, &[padded], std::slice::from_mut(&mut block.planes));
         } else {
-            let mut classes = [0; ROOM];
+            let mut classes = [0; DECODE_CAPACITY];
             let count = self.decode(&mut classes, &mut block.offsets);
-            block.valid = if count == BLOCK { u64::MAX } else { (1 << count) - 1 };
+            block.valid = if count == PLANE_BITS { u64::MAX } else { (1 << count) - 1 };
             block.is_ascii = false;
-            block.planes = planes::planes_of_classes(self.level, first_block(&classes));
+            block.planes = planes::planes_from_classes(self.level, first_block(&classes));
         }
         block.planes.iter_mut().for_each(|plane| *plane &= block.valid);
         block.end = self.at;
     }
 
-    /// The class bytes of up to 64 characters and where they begin, from the next block's start;
-    /// says how many they are.
-    fn decode(&mut self, classes: &mut [u8; ROOM], offsets: &mut [u8; ROOM]) -> usize {
+    /// Writes the class bytes of up to 64 characters, and where they begin from the start of the block. Returns
+    /// how many they are.
+    fn decode(&mut self, classes: &mut [u8; DECODE_CAPACITY], offsets: &mut [u8; DECODE_CAPACITY]) -> usize {
         let start = self.at;
         let mut count = 0;
-        while count < BLOCK && self.at < self.text.len() {
+        while count < PLANE_BITS && self.at < self.text.len() {
             let rest = &self.text[self.at..];
             let mut padded = [0; WINDOW];
             let window = rest.first_chunk().unwrap_or_else(|| {
                 padded[..rest.len()].copy_from_slice(rest);
                 &padded
             });
-            let valid = if rest.len() < BLOCK { (1 << rest.len()) - 1 } else { u64::MAX };
+            let valid = if rest.len() < PLANE_BITS { (1 << rest.len()) - 1 } else { u64::MAX };
             let (Some(classes), Some(offsets)) =
                 (classes[count..].first_chunk_mut(), offsets[count..].first_chunk_mut())
             else {
                 break;
             };
             let from = (self.at - start) as u8;
-            let found = characters(self.level, window, valid, BLOCK - count, from, offsets);
-            let far = |code_point| self.planes.classes[usize::from(self.atoms.of(code_point))];
-            self.planes.characters.classify(self.level, window, found.taken, far, classes);
+            let found = take_characters(self.level, window, valid, PLANE_BITS - count, from, offsets);
+            let supplementary = |code_point| self.classes.by_atom[usize::from(self.atoms.of(code_point))];
+            self.classes.characters.classify(self.level, window, found.taken, supplementary, classes);
             count += found.taken.count_ones() as usize;
-            // With a block full of characters their last one may go on behind it; what is no
-            // first byte is passed over then.
+            // The last character of a full window may reach into the next one, where its continuation bytes are
+            // passed over.
             let left = found.leads & !found.taken;
-            self.at += if left == 0 { rest.len().min(BLOCK) } else { left.trailing_zeros() as usize };
+            self.at += if left == 0 { rest.len().min(PLANE_BITS) } else { left.trailing_zeros() as usize };
         }
         count
     }
 }
 
-fn first_block(bytes: &[u8; ROOM]) -> &[u8; BLOCK] {
-    bytes.first_chunk().unwrap_or(&[0; BLOCK])
+fn first_block(bytes: &[u8; DECODE_CAPACITY]) -> &[u8; PLANE_BITS] {
+    bytes.first_chunk().unwrap_or(&[0; PLANE_BITS])
 }

@@ -1,39 +1,56 @@
-//! Contractions: literals at the start of a match, or behind words, which the algebra leaves in doubt. A look at a few
-//! bytes settles most of them.
+//! Contractions: literals at the start of a match, or after words, which the algebra leaves in doubt.
+//!
+//! In come the boundaries of a block; out go the same boundaries with most doubts settled by a look at a few
+//! bytes. What cannot be settled within the block stays in doubt.
 use tokenmill_kernels::cpu::Level;
-use tokenmill_kernels::planes::BLOCK;
+use tokenmill_kernels::planes::PLANE_BITS;
 
-use super::algebra::Found;
+use super::algebra::Boundaries;
 use super::blocks::Block;
-use crate::pattern::arms::Literals;
+use crate::pattern::arms::{Arm, Case, Literals, Run};
 use crate::pattern::atoms::{AtomSet, Atoms};
 
-/// Texts that one look tells apart.
-const TEXTS: usize = 8;
+/// The most texts, one bit of a byte each.
+const MAX_TEXTS: usize = 8;
 
-/// The literals of a pattern that has them in one of these places.
+/// The literals of a pattern of the family that has them in one position: before everything else, or after words.
 #[derive(Debug)]
 pub(super) struct Contractions {
     literals: Literals,
-    /// They follow words; else they come before everything else.
+    /// They follow words.
     is_suffix: bool,
     /// For each byte the texts whose second character begins with it: bit n is text n.
     by_second: [u8; 256],
 }
 
 impl Contractions {
-    /// `None` where it is not as simple as that: what is behind the first character of a literal is to be in `body`, the
-    /// characters of words, so that whatever begins behind a literal ends where the algebra says.
-    pub(super) fn new(
-        atoms: &impl Atoms,
-        literals: Literals,
-        is_suffix: bool,
-        body: AtomSet,
-    ) -> Option<Self> {
+    /// The contractions of a pattern of the family. `None` if it has none, or such that only the arms can tell.
+    pub(super) fn new(atoms: &impl Atoms, arms: &[Arm], body: AtomSet) -> Option<Self> {
+        let mut literals = arms.iter().filter_map(|arm| match arm {
+            Arm::Literal(literals) => Some(literals),
+            _ => None,
+        });
+        let suffix = arms.iter().find_map(|arm| match arm {
+            Arm::Run(Run { suffix, .. }) | Arm::Case(Case { suffix, .. }) => suffix.as_ref(),
+            _ => None,
+        });
+        let first = literals.next();
+        let is_first = matches!(arms.first(), Some(Arm::Literal(_)));
+        match (first, literals.next(), suffix) {
+            (Some(first), None, None) if is_first => Self::of(atoms, first.clone(), false, body),
+            (None, None, Some(suffix)) => Self::of(atoms, suffix.clone(), true, body),
+            _ => None,
+        }
+    }
+
+    /// All but the first character of a literal must be in `body`, the characters of words, so that whatever
+    /// begins after a literal ends where the algebra says.
+    fn of(atoms: &impl Atoms, literals: Literals, is_suffix: bool, body: AtomSet) -> Option<Self> {
         let of_words = |text: &Vec<Vec<char>>| {
             text.len() > 1 && text[1..].iter().all(|choices| atoms.of_chars(choices) & !body == 0)
         };
-        if literals.lead.is_none() || literals.texts.len() > TEXTS || !literals.texts.iter().all(of_words) {
+        if literals.lead.is_none() || literals.texts.len() > MAX_TEXTS || !literals.texts.iter().all(of_words)
+        {
             return None;
         }
         let mut by_second = [0; 256];
@@ -46,20 +63,21 @@ impl Contractions {
         Some(Self { literals, is_suffix, by_second })
     }
 
-    /// Settles the contractions of `found`, which are those of `block`; what cannot be settled without what follows the block
-    /// is in doubt as before.
+    /// Settles the contractions of `found`, the boundaries of `block`. Those that depend on what follows the block
+    /// stay in doubt.
     ///
-    /// What holds of every boundary afterwards: a match that starts there ends at the next one, unless a doubt is in between.
-    /// Behind a literal the rest of its word is a word up to where the algebra says, as a word may start at any of its characters.
-    pub(super) fn settle(&self, text: &[u8], block: &Block, level: Level, found: &mut Found) {
-        // A doubt is about the character before a suffix, and the first one of other literals.
+    /// Every boundary has its property afterwards: a match that starts there ends at the next one, unless a doubt
+    /// is in between. After a literal the rest of its word is a word up to where the algebra says, as a word may
+    /// start at any of its characters.
+    pub(super) fn settle(&self, text: &[u8], block: &Block, level: Level, found: &mut Boundaries) {
+        // The bit of a doubt is the character before a suffix, or the first one of other literals.
         let mut leads = found.contractions << u32::from(self.is_suffix);
-        found.doubts |= if self.is_suffix { found.contractions & 1 << (BLOCK - 1) } else { 0 };
-        let mut places = [0; BLOCK];
-        block.places(level, leads, &mut places);
-        // Characters before this one are those of a literal, and no word that one may follow.
+        found.doubts |= if self.is_suffix { found.contractions & 1 << (PLANE_BITS - 1) } else { 0 };
+        let mut positions = [0; PLANE_BITS];
+        block.positions(level, leads, &mut positions);
+        // Characters before this one belong to a literal, and are no word that a literal may follow.
         let mut done = 0;
-        for place in places {
+        for position in positions {
             if leads == 0 {
                 break;
             }
@@ -68,9 +86,9 @@ impl Contractions {
             if self.is_suffix && lead <= done {
                 continue;
             }
-            let Some(length) = self.length_at(text, place) else { continue };
+            let Some(length) = self.length_at(text, position) else { continue };
             let end = lead + length;
-            if end as usize >= BLOCK || block.words().valid >> end & 1 == 0 {
+            if end as usize >= PLANE_BITS || block.planes().valid >> end & 1 == 0 {
                 found.doubts |= 1 << (lead - u32::from(self.is_suffix));
                 continue;
             }
@@ -81,7 +99,7 @@ impl Contractions {
         }
     }
 
-    /// How many characters the literal at `at` has, where there is one.
+    /// How many characters the literal at `at` has, if there is one.
     #[inline]
     fn length_at(&self, text: &[u8], at: usize) -> Option<u32> {
         let mut candidates = self.by_second[usize::from(*text.get(at + 1)?)];

@@ -1,129 +1,114 @@
-//! The scanner by bit planes: boundaries of 64 characters at a time, by arithmetic on words.
+//! The scanner: by bit planes where it can be, 64 characters at a time, else arm by arm.
 //!
-//! Most published patterns are one family: words, numbers and other text, each perhaps behind a
+//! In come the arms of a pattern, and then texts; out go the matches in order, the same as those of the
+//! [`ArmScanner`] alone, which is the fallback for short texts, other patterns, and where the planes are in doubt.
+//!
+//! Most published patterns are one family: words, numbers and other text, each perhaps after a
 //! character that goes with it, and rules for white space. [`rules`] tells from the arms of a
-//! pattern whether it is one of them. Then [`blocks`] gives the text as classes of characters, one
-//! word for each class, [`algebra`] makes of them a word of the boundaries, and [`walk`] gives out
-//! the positions.
+//! pattern whether it is one of them. Then [`blocks`] turns the text into classes of characters, one
+//! word of bits for each class, [`algebra`] computes from them a word of boundaries, and [`walk`] turns these into
+//! positions.
 //!
 //! What surprises: the algebra may be in doubt. Every boundary that it gives has this property:
-//! a match that starts there ends at its next boundary, unless a doubt is marked in between. Where one is,
+//! a match that starts there ends at its next boundary, unless a doubt is marked in between. If one is,
 //! the arms are run from the boundary before it, match by match, until one ends at a boundary of
-//! the algebra, from which the property holds again. So only what is rare and hard to say in
+//! the algebra, from which the property holds again. So only what is rare and hard to express in
 //! words of bits (some contractions and changes of case) costs time, and nothing is approximate.
 mod algebra;
 mod blocks;
+mod classes;
 mod contractions;
 mod rules;
 mod walk;
 
-use tokenmill_kernels::planes::AsciiClasses;
-use tokenmill_kernels::planes::characters::CharacterClasses;
-
+use self::classes::{ClassTables, LOWER, UPPER};
 use self::contractions::Contractions;
-use self::rules::Rules;
-use self::walk::Walk;
-pub use self::walk::WalkRoom;
+use self::walk::PlaneTables;
+pub use self::walk::ScanScratch;
+use super::arm_scanner::ArmScanner;
 use super::arms::Arm;
 use super::atoms::Atoms;
-use super::own_atoms::MAX_ATOMS;
-use super::scanner::Scanner;
 use crate::error::Result;
 use crate::span::Span;
 
-/// The classes that the algebra asks for, as places of their planes. A character may be in
-/// several: the word arms come first, so what they hold is theirs.
-pub(super) mod plane {
-    /// What a word holds before its first lower letter, where case matters; else all of a word.
-    pub(in super::super) const UPPER: usize = 0;
-    /// What a word holds from there on; empty where case does not matter.
-    pub(in super::super) const LOWER: usize = 1;
-    /// What other text holds.
-    pub(in super::super) const OTHER: usize = 2;
-    pub(in super::super) const SPACE: usize = 3;
-    pub(in super::super) const WHITE: usize = 4;
-    pub(in super::super) const NEWLINE: usize = 5;
-    /// What contractions begin with.
-    pub(in super::super) const LEAD: usize = 6;
-    /// What may stand behind other text apart from line ends.
-    pub(in super::super) const EXTRA: usize = 7;
-}
-
-/// What a pattern of the family needs for running by planes. Characters of no class are numbers.
+/// A pattern, ready to be run over texts.
 #[derive(Debug)]
-pub(super) struct Planes {
-    rules: Rules,
-    contractions: Option<Contractions>,
-    ascii: AsciiClasses,
-    characters: CharacterClasses,
-    /// The class byte of each atom; as many as a byte has values, so that none needs a check.
-    classes: [u8; 256],
+pub(super) struct PlaneScanner<A> {
+    arms: ArmScanner<A>,
+    /// `None` if the pattern is not of the family.
+    tables: Option<PlaneTables>,
 }
 
-/// Shorter texts are scanned one pretoken at a time: a walk takes 70 ns more before its first block.
-const SHORT: usize = 24;
+/// Shorter texts are scanned arm by arm: a walk takes 70 ns more before its first block.
+const MIN_BYTES: usize = 24;
 
-impl Planes {
-    /// `None` where the arms are not of the family.
-    pub(super) fn new(atoms: &impl Atoms, arms: &[Arm]) -> Option<Self> {
-        let (mut rules, members) = rules::of(atoms, arms)?;
-        let contractions = rules::contractions(atoms, arms, members[plane::UPPER] | members[plane::LOWER]);
-        rules.settled = rules::mask(contractions.is_some());
-        let mut classes = [0; 256];
-        for (atom, classes) in classes.iter_mut().enumerate().take(MAX_ATOMS) {
-            let within = members.iter().enumerate().filter(|(_, set)| *set >> atom & 1 == 1);
-            *classes = within.fold(0, |classes, (plane, _)| classes | 1 << plane);
-        }
-        let ascii = std::array::from_fn(|byte| classes[usize::from(atoms.ascii()[byte])]);
-        let ascii = AsciiClasses::new(ascii);
-        let characters = CharacterClasses::new(|code_point| classes[usize::from(atoms.of(code_point))]);
-        Some(Self { rules, contractions, ascii, characters, classes })
+impl<A: Atoms> PlaneScanner<A> {
+    /// `arms` are at most 32.
+    pub(super) fn new(atoms: A, arms: Vec<Arm>) -> Self {
+        let tables = plane_tables(&atoms, &arms);
+        Self { arms: ArmScanner::new(atoms, arms), tables }
     }
 
-    /// Is `text` long enough?
-    #[inline]
-    pub(super) fn pays(text: &str) -> bool {
-        text.len() >= SHORT
+    /// Is the pattern of the family?
+    #[cfg(test)]
+    pub(super) fn has_planes(&self) -> bool {
+        self.tables.is_some()
     }
 
-    /// Every pretoken of `text`, in order. All of them are matches, as the arms of the family leave no
-    /// character out.
-    #[inline]
-    pub(super) fn for_each<A, F>(&self, scanner: &Scanner<A>, text: &str, mut emit: F) -> Result<()>
+    /// The fallback.
+    #[cfg(test)]
+    pub(super) fn arms(&self) -> &ArmScanner<A> {
+        &self.arms
+    }
+
+    /// By planes even if the text is short.
+    #[cfg(test)]
+    pub(super) fn for_each_by_planes<F>(&self, text: &str, emit: F) -> Result<()>
     where
-        A: Atoms,
         F: FnMut(Span) -> Result<()>,
     {
-        let mut start = 0;
-        self.for_each_ends(scanner, text, &mut WalkRoom::default(), &mut |ends: &[usize]| {
-            for &end in ends {
-                emit(Span::new(start, end))?;
-                start = end;
-            }
-            Ok(())
-        })
+        self.tables.as_ref().map_or(Ok(()), |tables| tables.for_each(&self.arms, text, emit))
     }
 
-    /// As [`Self::for_each`], several at a time: where the next pretokens end.
+    /// Calls `emit` for every match and for every gap between two, in order, and says which it is.
     #[inline]
-    pub(super) fn for_each_ends<A, F>(
-        &self,
-        scanner: &Scanner<A>,
-        text: &str,
-        room: &mut WalkRoom,
-        emit: &mut F,
-    ) -> Result<()>
+    pub(super) fn for_each_match<F>(&self, text: &str, mut emit: F) -> Result<()>
     where
-        A: Atoms,
-        F: FnMut(&[usize]) -> Result<()>,
+        F: FnMut(Span, bool) -> Result<()>,
     {
-        let mut walk = Walk::new(self, scanner, text, room);
-        loop {
-            let ends = walk.next_ends();
-            if ends.is_empty() {
-                return Ok(());
+        match &self.tables {
+            Some(tables) if text.len() >= MIN_BYTES => {
+                tables.for_each(&self.arms, text, |span| emit(span, true))
             }
-            emit(ends)?;
+            _ => self.arms.for_each_match(text, emit),
         }
     }
+
+    /// The ends of all matches, which leave no gaps, several at a time. `None` if planes do not find them.
+    #[inline]
+    pub(super) fn for_each_ends<F>(
+        &self,
+        text: &str,
+        scratch: &mut ScanScratch,
+        emit: &mut F,
+    ) -> Option<Result<()>>
+    where
+        F: FnMut(&[usize]) -> Result<()>,
+    {
+        let tables = self.tables.as_ref().filter(|_| text.len() >= MIN_BYTES)?;
+        Some(tables.for_each_ends(&self.arms, text, scratch, emit))
+    }
+
+    /// As [`ArmScanner::safe_cut`].
+    pub(super) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
+        self.arms.safe_cut(text, from)
+    }
+}
+
+/// `None` if the arms are not of the family.
+fn plane_tables(atoms: &impl Atoms, arms: &[Arm]) -> Option<PlaneTables> {
+    let (mut rules, members) = rules::of(atoms, arms)?;
+    let contractions = Contractions::new(atoms, arms, members[UPPER] | members[LOWER]);
+    rules.settled = rules::mask(contractions.is_some());
+    Some(PlaneTables { rules, contractions, classes: ClassTables::new(atoms, &members) })
 }

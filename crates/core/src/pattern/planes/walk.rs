@@ -1,121 +1,176 @@
-//! From the boundaries of blocks to positions in the text, with the arms where there is doubt.
-use tokenmill_kernels::planes::{BLOCK, PLANES, Planes as Words};
+//! The walk over one text: from the boundaries of blocks to positions, with the arms where there is doubt.
+//!
+//! In come a text and the tables of its pattern; out go the ends of the matches, several at a time. The walk only
+//! goes forward, so that it is linear in the text.
+use tokenmill_kernels::planes::{PLANE_BITS, PLANES, Planes};
 
-use super::Planes;
-use super::algebra::{Carry, Open};
-use super::blocks::{BATCH, Block, Blocks};
+use super::algebra::{Carry, OpenBoundary};
+use super::blocks::{ASCII_BATCH, Block, Blocks};
+use super::classes::ClassTables;
+use super::contractions::Contractions;
+use super::rules::Rules;
+use crate::error::Result;
+use crate::pattern::arm_scanner::{ArmScanner, WhiteSpace};
 use crate::pattern::atoms::Atoms;
-use crate::pattern::scanner::{Scanner, White};
+use crate::span::Span;
 
-/// Positions that are given out at a time, and those of one block more.
-const ENDS: usize = BLOCK + ROOM;
-/// A step gives at most the characters of a block and a boundary that was open.
-const ROOM: usize = BLOCK + 1;
+/// A step finds at most one end for each character of a block, and one that was open before.
+const STEP_ENDS: usize = PLANE_BITS + 1;
+/// The most ends that are returned at a time: another step is taken as long as its ends fit.
+const MAX_ENDS: usize = PLANE_BITS + STEP_ENDS;
 
-/// What a walk writes to. It is kept from one text to the next, as to clear it takes as long as to walk over a short
-/// text.
+/// What a pattern of the family needs to be run by planes.
 #[derive(Debug)]
-pub struct WalkRoom {
-    pair: [Block; 2],
-    batch: [Words; BATCH],
-    ends: [usize; ENDS],
+pub(super) struct PlaneTables {
+    pub(super) rules: Rules,
+    pub(super) contractions: Option<Contractions>,
+    pub(super) classes: ClassTables,
 }
 
-impl Default for WalkRoom {
-    fn default() -> Self {
-        Self { pair: [const { Block::empty() }; 2], batch: [[0; PLANES]; BATCH], ends: [0; ENDS] }
+impl PlaneTables {
+    /// Every match of `text`, in order. They leave no gaps, as the arms of the family match every character.
+    #[inline]
+    pub(super) fn for_each<A, F>(&self, arms: &ArmScanner<A>, text: &str, mut emit: F) -> Result<()>
+    where
+        A: Atoms,
+        F: FnMut(Span) -> Result<()>,
+    {
+        let mut start = 0;
+        self.for_each_ends(arms, text, &mut ScanScratch::default(), &mut |ends: &[usize]| {
+            for &end in ends {
+                emit(Span::new(start, end))?;
+                start = end;
+            }
+            Ok(())
+        })
+    }
+
+    /// As [`Self::for_each`], several at a time: where the next matches end.
+    #[inline]
+    pub(super) fn for_each_ends<A, F>(
+        &self,
+        arms: &ArmScanner<A>,
+        text: &str,
+        scratch: &mut ScanScratch,
+        emit: &mut F,
+    ) -> Result<()>
+    where
+        A: Atoms,
+        F: FnMut(&[usize]) -> Result<()>,
+    {
+        let mut walk = Walk::new(self, arms, text, scratch);
+        loop {
+            let ends = walk.next_ends();
+            if ends.is_empty() {
+                return Ok(());
+            }
+            emit(ends)?;
+        }
     }
 }
 
-/// A scan of one text.
-pub(super) struct Walk<'a, A> {
-    planes: &'a Planes,
-    scanner: &'a Scanner<A>,
+/// The buffers of a walk. They are kept from one text to the next: clearing them takes as long as a short text.
+#[derive(Debug)]
+pub struct ScanScratch {
+    blocks: [Block; 2],
+    batch: [Planes; ASCII_BATCH],
+    ends: [usize; MAX_ENDS],
+}
+
+impl Default for ScanScratch {
+    fn default() -> Self {
+        Self { blocks: [const { Block::empty() }; 2], batch: [[0; PLANES]; ASCII_BATCH], ends: [0; MAX_ENDS] }
+    }
+}
+
+struct Walk<'a, A> {
+    tables: &'a PlaneTables,
+    arms: &'a ArmScanner<A>,
     text: &'a [u8],
-    blocks: Blocks<'a, A>,
-    /// The block that is walked and the one behind it, in turns: `turn` is the number of the first.
-    pair: &'a mut [Block; 2],
-    turn: usize,
+    source: Blocks<'a, A>,
+    /// The current block and the next one; `current` is the index of the first.
+    blocks: &'a mut [Block; 2],
+    current: usize,
     carry: Carry,
-    /// What is left of the block: boundaries, and where they are in doubt.
+    /// What is left of the current block: boundaries, and where they are in doubt.
     starts: u64,
     doubts: u64,
-    /// The last position that was given out. Everything before it is done.
+    /// The last end that was found. Everything before it is done.
     last: usize,
-    /// The arms are asked for what starts at `last`.
-    is_asking: bool,
+    /// The match that starts at `last` is in doubt.
+    is_in_doubt: bool,
     /// All blocks are done.
     is_over: bool,
-    /// The boundary that the algebra has left open, in an earlier block.
+    /// Where the boundary is that the algebra has left open, in an earlier block.
     open: usize,
-    white: White,
-    ends: &'a mut [usize; ENDS],
+    white: WhiteSpace,
+    ends: &'a mut [usize; MAX_ENDS],
     count: usize,
 }
 
 impl<'a, A: Atoms> Walk<'a, A> {
     #[inline]
-    pub(super) fn new(
-        planes: &'a Planes,
-        scanner: &'a Scanner<A>,
+    fn new(
+        tables: &'a PlaneTables,
+        arms: &'a ArmScanner<A>,
         text: &'a str,
-        room: &'a mut WalkRoom,
+        scratch: &'a mut ScanScratch,
     ) -> Self {
-        let WalkRoom { pair, batch, ends } = room;
+        let ScanScratch { blocks, batch, ends } = scratch;
         let mut walk = Self {
-            planes,
-            scanner,
+            tables,
+            arms,
             text: text.as_bytes(),
-            blocks: Blocks::new(planes, scanner.atoms(), text, batch),
-            pair,
-            turn: 1,
+            source: Blocks::new(&tables.classes, arms.atoms(), text, batch),
+            blocks,
+            current: 1,
             carry: Carry::default(),
             starts: 0,
             doubts: 0,
             last: 0,
-            is_asking: false,
+            is_in_doubt: false,
             is_over: false,
             open: 0,
-            white: White::default(),
+            white: WhiteSpace::default(),
             ends,
             count: 0,
         };
-        walk.blocks.next_into(&mut walk.pair[0]);
+        walk.source.next_into(&mut walk.blocks[0]);
         walk.advance();
-        // The first boundary ends nothing.
+        // The start of the text ends nothing.
         walk.starts &= !1;
         walk
     }
 
-    /// The ends of the next pretokens; none at the end of the text.
+    /// The ends of the next matches; none at the end of the text.
     ///
-    /// Never inlined: it is the same code for whatever is done with the pretokens.
+    /// Never inlined: it is the same code whatever is done with the matches.
     #[inline(never)]
-    pub(super) fn next_ends(&mut self) -> &[usize] {
+    fn next_ends(&mut self) -> &[usize] {
         self.count = 0;
-        while self.count + ROOM <= ENDS {
+        while self.count + STEP_ENDS <= MAX_ENDS {
             if self.is_over {
-                // The end of the text may be what decides about its last pretoken.
+                // The last match may depend on the end of the text, which the algebra does not know.
                 if self.last == self.text.len() {
                     break;
                 }
-                self.ask();
-            } else if self.is_asking {
+                self.match_by_arms();
+            } else if self.is_in_doubt {
                 if self.last < self.block().end() {
-                    self.ask();
+                    self.match_by_arms();
                 } else {
                     self.advance();
                 }
-                self.meet();
+                self.resume();
             } else if self.doubts == 0 {
-                self.put(self.starts);
+                self.push_positions(self.starts);
                 self.advance();
             } else {
-                // The pretoken in doubt starts at the last boundary up to there.
+                // The match in doubt starts at the last boundary up to there.
                 let up_to = self.doubts ^ (self.doubts - 1);
-                self.put(self.starts & up_to);
+                self.push_positions(self.starts & up_to);
                 self.starts &= !up_to;
-                self.is_asking = true;
+                self.is_in_doubt = true;
             }
         }
         &self.ends[..self.count]
@@ -123,42 +178,42 @@ impl<'a, A: Atoms> Walk<'a, A> {
 
     #[inline]
     fn block(&self) -> &Block {
-        &self.pair[self.turn & 1]
+        &self.blocks[self.current & 1]
     }
 
     /// Goes to the next block.
     #[inline]
     fn advance(&mut self) {
-        let [first, second] = &mut *self.pair;
-        self.turn ^= 1;
-        let (block, next) = if self.turn == 0 { (first, second) } else { (second, first) };
+        let [first, second] = &mut *self.blocks;
+        self.current ^= 1;
+        let (block, next) = if self.current == 0 { (first, second) } else { (second, first) };
         if block.is_empty() {
             self.is_over = true;
             return;
         }
-        self.blocks.next_into(next);
-        let mut found = self.carry.boundaries(&self.planes.rules, block.words(), next.words());
+        self.source.next_into(next);
+        let mut found = self.carry.boundaries(&self.tables.rules, block.planes(), next.planes());
         if found.contractions != 0
-            && let Some(contractions) = &self.planes.contractions
+            && let Some(contractions) = &self.tables.contractions
         {
-            contractions.settle(self.text, block, self.blocks.level(), &mut found);
+            contractions.settle(self.text, block, self.source.level(), &mut found);
         }
-        if found.open == Open::Holds && self.open > self.last {
+        if found.open == OpenBoundary::Holds && self.open > self.last {
             self.push(self.open);
         }
         if found.opened != 0 {
-            let mut places = [0; BLOCK];
-            self.block().places(self.blocks.level(), found.opened, &mut places);
-            self.open = places[0];
+            let mut positions = [0; PLANE_BITS];
+            self.block().positions(self.source.level(), found.opened, &mut positions);
+            self.open = positions[0];
         }
         (self.starts, self.doubts) = (found.starts, found.doubts);
     }
 
-    /// Gives out the positions of `starts`.
+    /// Adds the positions of `starts` to the ends.
     #[inline]
-    fn put(&mut self, starts: u64) {
-        if let Some(room) = self.ends[self.count..].first_chunk_mut() {
-            self.count += self.pair[self.turn & 1].places(self.blocks.level(), starts, room);
+    fn push_positions(&mut self, starts: u64) {
+        if let Some(out) = self.ends[self.count..].first_chunk_mut() {
+            self.count += self.blocks[self.current & 1].positions(self.source.level(), starts, out);
             if starts != 0 {
                 self.last = self.ends[self.count - 1];
             }
@@ -171,20 +226,20 @@ impl<'a, A: Atoms> Walk<'a, A> {
         self.last = end;
     }
 
-    /// Gives out the end of what the arms match at the last position.
-    fn ask(&mut self) {
-        let end = self.scanner.end_of_match(self.text, self.last, &mut self.white);
+    /// Adds the end of the match of the arms at the last end.
+    fn match_by_arms(&mut self) {
+        let end = self.arms.end_of_match(self.text, self.last, &mut self.white);
         self.push(end);
     }
 
-    /// Is the last position a boundary of the block? Then what follows is taken from there again.
-    fn meet(&mut self) {
+    /// If the last end is a boundary of the block, the doubt is over and the boundaries after it count again.
+    fn resume(&mut self) {
         if self.last >= self.block().end() {
             (self.starts, self.doubts) = (0, 0);
         } else if self.last >= self.block().start() {
             let character = 1 << self.block().character_at(self.last);
             let from = !(character - 1);
-            self.is_asking = self.starts & character == 0;
+            self.is_in_doubt = self.starts & character == 0;
             self.starts &= from & !character;
             self.doubts &= from;
         }

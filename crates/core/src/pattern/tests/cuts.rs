@@ -1,19 +1,15 @@
 //! Tiling, and cutting a text before it is split.
 use proptest::prelude::*;
 
-use super::{EDGES, VARIANTS, spans, splitter};
+use super::{EDGES, scanner_patterns, spans, splitter};
 use crate::description::Split;
 use crate::pattern::{Splitter, known};
 
 fn scanners() -> Vec<(String, Splitter)> {
-    let known = known::NAMES.into_iter().filter_map(|name| match known::split_named(name)? {
-        Split::Pattern(pattern) => Some(pattern),
-        Split::Whole => None,
-    });
-    known.chain(VARIANTS.map(str::to_owned)).map(|p| (p.clone(), splitter(&p))).collect()
+    scanner_patterns().map(|pattern| (pattern.clone(), splitter(&pattern))).collect()
 }
 
-/// Splitting at `cut` first gives the pretokens of the whole.
+/// Splitting the parts before and after `cut` gives the pretokens of the whole.
 fn check_cut(splitter: &Splitter, pattern: &str, text: &str, cut: usize) {
     let mut parts = spans(splitter, &text[..cut]).unwrap();
     parts.extend(spans(splitter, &text[cut..]).unwrap().iter().map(|(a, b)| (a + cut, b + cut)));
@@ -79,9 +75,9 @@ fn a_safe_cut_is_inside_the_text_on_a_character_boundary_and_not_far() {
     assert_eq!(splitter.safe_cut("a b", 99), None);
     assert_eq!(splitter.safe_cut("a b", usize::MAX), None);
     assert_eq!(splitter.safe_cut("é b", 1), Some(2));
-    // Inside a character: the boundary behind it counts.
+    // Inside a character: the boundary after it counts.
     assert_eq!(splitter.safe_cut("aé b", 2), Some(3));
-    // Behind white space nothing is certain, and digits hang together.
+    // After white space nothing is certain, and digits may be in one match.
     assert_eq!(splitter.safe_cut("a  1234", 2), None);
     let far = format!("{} b", "a".repeat(70_000));
     assert_eq!(splitter.safe_cut(&far, 0), None);
@@ -97,7 +93,7 @@ fn other_plans_have_no_safe_cut() {
 
 #[test]
 fn text_that_nothing_surely_matches_is_not_cut() {
-    // The space may stand in the text between two matches.
+    // The space may be in the text between two matches.
     assert_eq!(splitter(r"\p{Lu}+").safe_cut("a b c", 0), None);
     assert_eq!(splitter(r"\p{Lu}+").safe_cut("a b C", 0), None);
     assert_eq!(splitter(r"\p{Lu}+").safe_cut("a b.C", 0), Some(4));

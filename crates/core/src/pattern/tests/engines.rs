@@ -53,7 +53,7 @@ fn the_plan_follows_from_the_pattern() {
         (r"(a)\1", Plan::Backtracking),
         (r"\h+", Plan::Backtracking),
         (r"(?:a(?i)b)c", Plan::Backtracking),
-        // A run that may fail after it was looked through is not for the scanner.
+        // A run that may fail after it was read is not for the scanner.
         (r"\p{Lu}*\p{Ll}+", Plan::Linear),
         (r"\s*\S+", Plan::Linear),
     ] {
@@ -108,7 +108,7 @@ fn both_engines_agree() {
 }
 
 #[test]
-fn what_is_needed_twice_is_not_found_once() {
+fn a_required_term_is_not_merged_with_its_neighbour() {
     for (pattern, text, expected) in [
         (r"b+a?b+", "b", &[][..]),
         (r"b+a?b+", "bbabb", &["bbabb"]),
@@ -123,7 +123,7 @@ fn what_is_needed_twice_is_not_found_once() {
         (r"(?i:(?:b+b))|(?i:b+a)", "bBa", &["bB"]),
     ] {
         let linear = Linear::compile(pattern).unwrap();
-        // An assertion that never fails, so that the other engine gets nothing whole.
+        // An assertion that never fails, so that no engine gets the whole pattern delegated.
         let backtracking = Backtracking::compile(&format!("(?!c)(?:{pattern})")).unwrap();
         let (mut one, mut other) = (Vec::new(), Vec::new());
         let keep = |found: &mut Vec<_>, span: Span, is_match: bool| {

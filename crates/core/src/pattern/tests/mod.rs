@@ -1,4 +1,4 @@
-//! The tests of the whole room; those of one file stand at its end.
+//! The tests of the whole module; those of a single file are at its end.
 mod cuts;
 mod engines;
 mod oracle;
@@ -7,11 +7,13 @@ mod plans;
 mod rewrites;
 mod translate;
 
-use super::{Plan, Splitter};
+use std::collections::BTreeSet;
+
+use super::{Plan, Splitter, known};
 use crate::description::Split;
 use crate::error::Error;
 
-/// The big tests run in full only where this is set.
+/// The large tests run in full only if this is set.
 fn is_slow() -> bool {
     std::env::var_os("TOKENMILL_SLOW").is_some()
 }
@@ -22,7 +24,7 @@ const TIKTOKEN_CL100K: &str = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++
 const TIKTOKEN_R50K: &str =
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s";
 
-/// Spellings and variants that users have, all of which are to run on the scanner.
+/// Spellings and variants of users, all of which run on the scanner.
 const VARIANTS: [&str; 37] = [
     TIKTOKEN_CL100K,
     TIKTOKEN_R50K,
@@ -36,7 +38,7 @@ const VARIANTS: [&str; 37] = [
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     // Marks as letters, punctuation and symbols named.
     r"[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    // A prefix class that overlaps the body: one may be left out for the other.
+    // A prefix class that overlaps the body.
     r"[\p{M}\p{L}]?[\p{M}\p{N}]+|\s+",
     // The same with case runs, every class overlapping every other.
     r"[\p{Lu}\p{M}]?[\p{Lu}\p{M}\p{Lo}]*[\p{Ll}\p{Lo}]+|[\p{Lu}\p{M}]?[\p{Lu}\p{M}\p{Lo}]+[\p{Ll}\p{Lo}]*",
@@ -63,7 +65,7 @@ const VARIANTS: [&str; 37] = [
     r"[0-9][0-9][0-9]",
     r" ?[^(\s|[.,!?…。，、।۔،])]+",
     r"\w+|[^\w\s]+",
-    // What must stand in front, and what may.
+    // Mandatory and optional prefixes.
     r"[st][A-Z]+|[^a-s]",
     r"[A-Za-z][sS]{1,2}'?|\s[dx]+",
     // Line ends, as `\s+$` of other dialects is read.
@@ -72,7 +74,7 @@ const VARIANTS: [&str; 37] = [
     // Sequences that fail late, with what they could be part of.
     r"\d{2}[a-s]|\d",
     r"[s-v]{3}|[t'][s ]\n",
-    // An upper case that is not all of it.
+    // A part of the upper case letters.
     r"[A-LX]*[a-s]+|[A-LX]+[a-s]*|[\r\n]",
     r"[\p{L}&&[^\p{Han}]]+|[\p{Han}]+|\s+(?!\S)",
 ];
@@ -82,6 +84,20 @@ const DEEPSEEK_V3: &str = concat!(
     r##"[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"##,
     r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 );
+
+/// The pattern that goes by this name.
+fn pattern_named(name: &str) -> String {
+    match known::split_named(name) {
+        Some(Split::Pattern(pattern)) => pattern,
+        other => panic!("{name} is {other:?}"),
+    }
+}
+
+/// Each known pattern once, then the variants.
+fn scanner_patterns() -> impl Iterator<Item = String> {
+    let known = known::NAMES.into_iter().filter(|&name| name != "none").map(pattern_named);
+    known.collect::<BTreeSet<_>>().into_iter().chain(VARIANTS.map(str::to_owned))
+}
 
 fn splitter(pattern: &str) -> Splitter {
     Splitter::compile(&Split::Pattern(pattern.to_owned())).unwrap()
@@ -97,7 +113,7 @@ fn spans(splitter: &Splitter, text: &str) -> Result<Vec<(usize, usize)>, Error> 
     Ok(spans)
 }
 
-/// What fancy-regex makes of it, by the rule of the room: matches, and what is between them.
+/// The pretokens by fancy-regex: matches, and what is between them.
 fn expected(regex: &fancy_regex::Regex, text: &str) -> Vec<(usize, usize)> {
     let mut cuts = vec![0, text.len()];
     for found in regex.find_iter(text) {
@@ -109,7 +125,7 @@ fn expected(regex: &fancy_regex::Regex, text: &str) -> Vec<(usize, usize)> {
     cuts.windows(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
-/// One character or more of every atom and of everything a pattern singles out.
+/// At least one character of every atom, and all that a pattern singles out.
 const EDGES: [char; 58] = [
     's', 't', 'r', 'e', 'v', 'm', 'l', 'd', 'x', 'S', 'L', 'E', 'D', 'X', 'ſ', '\u{212A}', 'K', 'é', 'É',
     'ß', 'ǅ', 'ʰ', 'ª', '中', 'ま', 'ا', '1', '7', '٣', '९', 'Ⅷ', '½', '²', '\u{301}', '\u{903}', '\u{20DD}',

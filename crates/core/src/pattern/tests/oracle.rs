@@ -3,18 +3,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::{EDGES, Plan, Split, Splitter, VARIANTS, expected, is_slow, spans, splitter};
-use crate::pattern::{atoms, known};
-
-/// Each known pattern once, then the variants.
-fn patterns() -> Vec<String> {
-    let known = known::NAMES.into_iter().filter_map(|name| match known::split_named(name)? {
-        Split::Pattern(pattern) => Some(pattern),
-        Split::Whole => None,
-    });
-    let known: BTreeSet<String> = known.collect();
-    known.into_iter().chain(VARIANTS.map(str::to_owned)).collect()
-}
+use super::{EDGES, Plan, Splitter, expected, is_slow, scanner_patterns, spans, splitter};
+use crate::pattern::atoms;
 
 struct Pair {
     pattern: String,
@@ -29,7 +19,7 @@ fn pairs() -> Vec<Pair> {
         let regex = fancy_regex::Regex::new(&pattern).unwrap();
         Pair { pattern, splitter, regex }
     };
-    patterns().into_iter().map(pair).collect()
+    scanner_patterns().map(pair).collect()
 }
 
 impl Pair {
@@ -87,7 +77,7 @@ fn the_scanner_agrees_on_every_character_in_context() {
     let all = (0..=0x10_FFFF).filter_map(char::from_u32);
     let chars: Vec<char> =
         all.filter(|&c| is_slow() || u32::from(c) % 61 == 0 || atoms::of(u32::from(c)) != 0).collect();
-    // What stands behind the last context of a character is the first of the next one.
+    // The last context of a character is followed by the first one of the next character.
     let texts: Vec<String> = chars
         .chunks(1000)
         .map(|chunk| {

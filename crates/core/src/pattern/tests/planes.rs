@@ -1,16 +1,14 @@
 //! The scanner by bit planes against the arms, one match after the other, at every level.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types)] // no interpreter is there that the threads could wait for
-use std::sync::{LazyLock, Mutex, MutexGuard};
-use std::time::Instant;
+#![allow(clippy::disallowed_methods)] // no interpreter is there that the threads could wait for
+use std::sync::{Mutex, MutexGuard};
 
 use proptest::prelude::*;
-use tokenmill_kernels::cpu;
+use tokenmill_kernels::{cpu, thread_time};
 
-use super::{EDGES, Splitter, TIKTOKEN_CL100K, TIKTOKEN_R50K, splitter};
-use crate::description::Split;
+use super::{EDGES, Splitter, TIKTOKEN_CL100K, TIKTOKEN_R50K, is_slow, pattern_named, splitter};
+use crate::pattern::Engine;
 use crate::pattern::atoms::{self, Atoms};
-use crate::pattern::scanner::Scanner;
-use crate::pattern::{Engine, known};
+use crate::pattern::planes::PlaneScanner;
 use crate::span::Span;
 
 /// Qwen 2.5 and 3 as their files have them, Mistral's, o200k without suffix, and forms near them.
@@ -38,7 +36,7 @@ const FAMILY: [&str; 13] = [
     r"[[^\r\n\p{L}\p{N}]ぁ-ゖ]?[\p{L}&&[^ぁ-ゖ]]+|\p{N}{1,3}| ?[[^\s\p{L}\p{N}]ぁ-ゖ]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 ];
 
-/// What looks alike and is not of the family.
+/// Patterns that look alike and are not of the family.
 const OTHERS: [&str; 12] = [
     // Something is left out.
     r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{Nd}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
@@ -54,7 +52,7 @@ const OTHERS: [&str; 12] = [
     // Literals of other beginnings.
     r"'s|xa|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     r"'1|'s| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-    // A prefix that would hide a change of case; a word that takes some other text alone.
+    // A prefix that would hide a change of case; a word that takes some other text only.
     r"[^\r\n\p{Lu}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{Lu}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     r"[\p{P}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
 ];
@@ -73,18 +71,15 @@ struct Pair {
 fn has_planes(splitter: &Splitter) -> bool {
     match &splitter.engine {
         Engine::Scanner(scanner) => scanner.has_planes(),
-        Engine::OwnScanner(scanner) => scanner.has_planes(),
+        Engine::CustomScanner(scanner) => scanner.has_planes(),
         _ => false,
     }
 }
 
 fn family() -> Vec<Pair> {
-    let known =
-        ["gpt2", "cl100k", "qwen2", "o200k"].into_iter().filter_map(|name| match known::split_named(name)? {
-            Split::Pattern(pattern) => Some(pattern),
-            Split::Whole => None,
-        });
+    let known = ["gpt2", "cl100k", "qwen2", "o200k"].map(pattern_named);
     known
+        .into_iter()
         .chain(FAMILY.map(str::to_owned))
         .map(|pattern| {
             let splitter = splitter(&pattern);
@@ -95,14 +90,14 @@ fn family() -> Vec<Pair> {
 }
 
 /// The ends of pretokens by planes, however short the text is, and by arms.
-fn both_ways<A: Atoms>(scanner: &Scanner<A>, text: &str) -> (Vec<usize>, Vec<usize>) {
+fn both_ways<A: Atoms>(scanner: &PlaneScanner<A>, text: &str) -> (Vec<usize>, Vec<usize>) {
     let (mut planes, mut arms) = (Vec::new(), Vec::new());
     let into = |ends: &mut Vec<usize>, span: Span| {
         ends.push(span.end);
         Ok(())
     };
-    scanner.for_each_by_planes(text, |span, _| into(&mut planes, span)).unwrap();
-    scanner.for_each_by_arms(text, |span, _| into(&mut arms, span)).unwrap();
+    scanner.for_each_by_planes(text, |span| into(&mut planes, span)).unwrap();
+    scanner.arms().for_each_match(text, |span, _| into(&mut arms, span)).unwrap();
     (planes, arms)
 }
 
@@ -110,7 +105,7 @@ impl Pair {
     fn check_here(&self, text: &str) {
         let (planes, arms) = match &self.splitter.engine {
             Engine::Scanner(scanner) => both_ways(scanner, text),
-            Engine::OwnScanner(scanner) => both_ways(scanner, text),
+            Engine::CustomScanner(scanner) => both_ways(scanner, text),
             _ => unreachable!("the family runs on scanners"),
         };
         if planes != arms {
@@ -137,11 +132,7 @@ impl Pair {
     }
 }
 
-fn is_slow() -> bool {
-    std::env::var_os("TOKENMILL_SLOW").is_some()
-}
-
-/// A character of each atom, and all that a pattern of the family singles out.
+/// A character of each atom.
 fn one_of_each() -> Vec<char> {
     let mut seen = Vec::new();
     let mut each = Vec::new();
@@ -157,7 +148,7 @@ fn one_of_each() -> Vec<char> {
 }
 
 #[test]
-fn what_is_not_of_the_family_is_left_to_the_arms() {
+fn patterns_outside_of_the_family_are_left_to_the_arms() {
     for pattern in OTHERS {
         let splitter = splitter(pattern);
         assert_eq!(splitter.plan(), super::Plan::Scanner, "{pattern}");
@@ -170,7 +161,7 @@ fn planes_agree_on_every_pair_and_triple_at_every_phase() {
     let (_lock, levels) = levels();
     let each = one_of_each();
     let pairs = family();
-    // Atoms three by three, one after the other; then the whole moved through a block.
+    // All triples of atoms in one text, at every offset in a block.
     let mut triples = String::new();
     for &a in &each {
         for &b in &each {
@@ -262,9 +253,9 @@ fn planes_agree_on_long_runs() {
     let pairs = family();
     for unit in units {
         let text = unit.repeat(size / unit.len());
-        for (before, behind) in [("", ""), ("x ", "a"), (" \n", " \n"), ("!", "'s")] {
+        for (before, after) in [("", ""), ("x ", "a"), (" \n", " \n"), ("!", "'s")] {
             for pair in &pairs {
-                pair.check(&levels[levels.len() - 1..], &format!("{before}{text}{behind}"));
+                pair.check(&levels[levels.len() - 1..], &format!("{before}{text}{after}"));
             }
         }
     }
@@ -298,7 +289,7 @@ fn planes_agree_on_edgy_texts() {
     });
 }
 
-/// The texts of `TOKENMILL_DATA`, where there are any.
+/// The texts of `TOKENMILL_DATA`, if that is set.
 fn corpora(bytes: usize) -> Vec<(&'static str, String)> {
     let Some(folder) = std::env::var_os("TOKENMILL_DATA") else { return Vec::new() };
     let read = |name| {
@@ -320,21 +311,14 @@ fn planes_agree_on_corpora() {
     }
 }
 
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-
 /// Prints how fast the scan alone is: `cargo test --release -p tokenmill-core scan_time -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures"]
 fn scan_time() {
-    /// Seconds that this thread ran, where the system counts them, so that other programs disturb less.
-    fn clock() -> f64 {
-        let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-        let nanos = counted.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-        nanos.map_or_else(|| START.elapsed().as_secs_f64(), |nanos| nanos / 1e9)
-    }
+    /// The fastest of several scans in seconds of this thread, and how many pretokens it counts.
     fn fastest(mut scan: impl FnMut(&mut u32)) -> (f64, u32) {
-        let mut best = f64::INFINITY;
-        let mut count = 0;
+        let clock = || thread_time().expect("this system has a clock for threads").as_secs_f64();
+        let (mut best, mut count) = (f64::INFINITY, 0);
         for _ in 0..7 {
             count = 0;
             let start = clock();
@@ -343,13 +327,13 @@ fn scan_time() {
         }
         (best, count)
     }
-    /// Pieces of about so many bytes.
+    /// Pieces of about `length` bytes.
     fn documents(text: &str, length: usize) -> Vec<&str> {
         let (mut documents, mut rest) = (Vec::new(), text);
         while !rest.is_empty() {
-            let (document, behind) = rest.split_at(rest.ceil_char_boundary(length));
+            let (document, following) = rest.split_at(rest.ceil_char_boundary(length));
             documents.push(document);
-            rest = behind;
+            rest = following;
         }
         documents
     }
@@ -360,37 +344,36 @@ fn scan_time() {
         "pattern", "text", "size", "way", "ns/piece", "MB/s", "ratio"
     );
     for name in ["gpt2", "cl100k", "qwen2", "o200k"] {
-        let Some(split) = known::split_named(name) else { continue };
-        let splitter = Splitter::compile(&split).unwrap();
+        let splitter = splitter(&pattern_named(name));
         let Engine::Scanner(scanner) = &splitter.engine else { continue };
         for ((text_name, text), length) in
             corpora.iter().flat_map(|text| [usize::MAX, 200, 100, 50].map(|l| (text, l)))
         {
             let documents = documents(text, length);
             let bytes = f64::from(u32::try_from(text.len()).unwrap());
-            let (old, pieces) = fastest(|count| {
+            let (arms_time, pieces) = fastest(|count| {
                 for document in &documents {
                     let each = |span: Span, _| {
                         *count += u32::from(!span.is_empty());
                         Ok(())
                     };
-                    scanner.for_each_by_arms(document, each).unwrap();
+                    scanner.arms().for_each_match(document, each).unwrap();
                 }
             });
-            let row = |way: &str, time: f64| {
+            let print = |way: &str, time: f64| {
                 let (nanos, speed) = (time * 1e9 / f64::from(pieces), bytes / time / 1e6);
                 let length = if length == usize::MAX { "all" } else { &length.to_string() };
                 println!(
                     "{name:8} {text_name:12} {length:>4} {way:>9} {nanos:9.2} {speed:7.0} {:7.2}",
-                    old / time
+                    arms_time / time
                 );
             };
-            row("arms", old);
+            print("arms", arms_time);
             for &level in &levels {
                 cpu::force(Some(level)).unwrap();
-                let (new, same) = fastest(|count| {
+                let (time, same) = fastest(|count| {
                     for document in &documents {
-                        let each = |span: Span, _| {
+                        let each = |span: Span| {
                             *count += u32::from(!span.is_empty());
                             Ok(())
                         };
@@ -398,7 +381,7 @@ fn scan_time() {
                     }
                 });
                 assert_eq!(pieces, same);
-                row(level.name(), new);
+                print(level.name(), time);
             }
         }
     }

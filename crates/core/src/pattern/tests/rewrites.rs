@@ -7,14 +7,14 @@ use crate::span::Span;
 
 /// A small pattern.
 #[derive(Debug, Clone)]
-enum Part {
-    /// One of these characters, as it is written.
+enum Pattern {
+    /// One of these characters, and how that is written.
     Chars(&'static str, &'static str),
-    Row(Vec<Part>),
-    Either(Vec<Part>),
-    Group(&'static str, Box<Part>),
+    Sequence(Vec<Pattern>),
+    Alternation(Vec<Pattern>),
+    Group(&'static str, Box<Pattern>),
     Repeat {
-        part: Box<Part>,
+        pattern: Box<Pattern>,
         min: usize,
         max: usize,
         is_lazy: bool,
@@ -34,26 +34,26 @@ const QUANTIFIERS: [(&str, usize, usize); 9] = [
     ("{0,1}", 0, 1),
 ];
 
-impl Part {
+impl Pattern {
     fn write(&self, to: &mut String) {
         match self {
             Self::Chars(_, written) => to.push_str(written),
-            Self::Row(parts) => parts.iter().for_each(|part| part.write(to)),
-            Self::Either(parts) => {
+            Self::Sequence(patterns) => patterns.iter().for_each(|pattern| pattern.write(to)),
+            Self::Alternation(patterns) => {
                 to.push_str("(?:");
-                for (i, part) in parts.iter().enumerate() {
+                for (i, pattern) in patterns.iter().enumerate() {
                     to.push_str(if i > 0 { "|" } else { "" });
-                    part.write(to);
+                    pattern.write(to);
                 }
                 to.push(')');
             }
-            Self::Group(open, part) => {
+            Self::Group(open, pattern) => {
                 to.push_str(open);
-                part.write(to);
+                pattern.write(to);
                 to.push(')');
             }
-            Self::Repeat { part, is_lazy, written, .. } => {
-                part.write(to);
+            Self::Repeat { pattern, is_lazy, written, .. } => {
+                pattern.write(to);
                 to.push_str(written);
                 to.push_str(if *is_lazy { "?" } else { "" });
             }
@@ -63,54 +63,54 @@ impl Part {
     fn may_be_empty(&self) -> bool {
         match self {
             Self::Chars(..) => false,
-            Self::Row(parts) => parts.iter().all(Self::may_be_empty),
-            Self::Either(parts) => parts.iter().any(Self::may_be_empty),
-            Self::Group(_, part) => part.may_be_empty(),
-            Self::Repeat { part, min, .. } => *min == 0 || part.may_be_empty(),
+            Self::Sequence(patterns) => patterns.iter().all(Self::may_be_empty),
+            Self::Alternation(patterns) => patterns.iter().any(Self::may_be_empty),
+            Self::Group(_, pattern) => pattern.may_be_empty(),
+            Self::Repeat { pattern, min, .. } => *min == 0 || pattern.may_be_empty(),
         }
     }
 
-    /// Is nothing repeated that may match nothing? Engines differ in when they leave such a loop.
+    /// Is nothing repeated that may match nothing? Engines differ in when they leave such loops.
     fn is_plain(&self) -> bool {
         match self {
             Self::Chars(..) => true,
-            Self::Row(parts) | Self::Either(parts) => parts.iter().all(Self::is_plain),
-            Self::Group(_, part) => part.is_plain(),
-            Self::Repeat { part, max, .. } => part.is_plain() && (*max == 1 || !part.may_be_empty()),
+            Self::Sequence(patterns) | Self::Alternation(patterns) => patterns.iter().all(Self::is_plain),
+            Self::Group(_, pattern) => pattern.is_plain(),
+            Self::Repeat { pattern, max, .. } => pattern.is_plain() && (*max == 1 || !pattern.may_be_empty()),
         }
     }
 
-    /// The end of the first match, in the order of backtracking, from `at` on that `then` takes.
+    /// The end of the first match from `at` on, in the order of backtracking, that `then` accepts.
     fn find(&self, text: &[u8], at: usize, then: &mut dyn FnMut(usize) -> Option<usize>) -> Option<usize> {
         match self {
             Self::Chars(chars, _) => {
-                let is_here = text.get(at).is_some_and(|byte| chars.as_bytes().contains(byte));
-                if is_here { then(at + 1) } else { None }
+                let fits = text.get(at).is_some_and(|byte| chars.as_bytes().contains(byte));
+                if fits { then(at + 1) } else { None }
             }
-            Self::Row(parts) => find_row(parts, text, at, then),
-            Self::Either(parts) => parts.iter().find_map(|part| part.find(text, at, then)),
-            Self::Group(_, part) => part.find(text, at, then),
-            Self::Repeat { part, min, max, is_lazy, .. } => {
-                find_repeated(part, (*min, *max, *is_lazy), text, at, then)
+            Self::Sequence(patterns) => find_sequence(patterns, text, at, then),
+            Self::Alternation(patterns) => patterns.iter().find_map(|pattern| pattern.find(text, at, then)),
+            Self::Group(_, pattern) => pattern.find(text, at, then),
+            Self::Repeat { pattern, min, max, is_lazy, .. } => {
+                find_repeated(pattern, (*min, *max, *is_lazy), text, at, then)
             }
         }
     }
 }
 
-fn find_row(
-    parts: &[Part],
+fn find_sequence(
+    patterns: &[Pattern],
     text: &[u8],
     at: usize,
     then: &mut dyn FnMut(usize) -> Option<usize>,
 ) -> Option<usize> {
-    match parts {
+    match patterns {
         [] => then(at),
-        [first, rest @ ..] => first.find(text, at, &mut |end| find_row(rest, text, end, then)),
+        [first, rest @ ..] => first.find(text, at, &mut |end| find_sequence(rest, text, end, then)),
     }
 }
 
 fn find_repeated(
-    part: &Part,
+    pattern: &Pattern,
     (min, max, is_lazy): (usize, usize, bool),
     text: &[u8],
     at: usize,
@@ -118,40 +118,42 @@ fn find_repeated(
 ) -> Option<usize> {
     if min > 0 {
         let left = (min - 1, max.saturating_sub(usize::from(max != usize::MAX)), is_lazy);
-        return part.find(text, at, &mut |end| find_repeated(part, left, text, end, then));
+        return pattern.find(text, at, &mut |end| find_repeated(pattern, left, text, end, then));
     }
     if is_lazy && let Some(end) = then(at) {
         return Some(end);
     }
     let left = (0, if max == usize::MAX { max } else { max.saturating_sub(1) }, is_lazy);
-    let mut more = |end: usize| find_repeated(part, left, text, end, then);
+    let mut more = |end: usize| find_repeated(pattern, left, text, end, then);
     if max > 0
-        && let Some(end) = part.find(text, at, &mut more)
+        && let Some(end) = pattern.find(text, at, &mut more)
     {
         return Some(end);
     }
     if is_lazy { None } else { then(at) }
 }
 
-fn parts() -> impl Strategy<Value = Part> {
+fn patterns() -> impl Strategy<Value = Pattern> {
     let leaf = prop::sample::select(vec![("a", "a"), ("b", "b"), ("ab", "[ab]"), ("bB", "(?i:b)")]);
-    let leaf = leaf.prop_map(|(chars, written)| Part::Chars(chars, written));
-    let repeated = |part: Part, quantifier: Option<((&'static str, usize, usize), bool)>| match quantifier {
-        Some(((written, min, max), is_lazy)) => {
-            Part::Repeat { part: Box::new(part), min, max, is_lazy, written }
-        }
-        None => part,
-    };
+    let leaf = leaf.prop_map(|(chars, written)| Pattern::Chars(chars, written));
+    let repeated =
+        |pattern: Pattern, quantifier: Option<((&'static str, usize, usize), bool)>| match quantifier {
+            Some(((written, min, max), is_lazy)) => {
+                Pattern::Repeat { pattern: Box::new(pattern), min, max, is_lazy, written }
+            }
+            None => pattern,
+        };
     let quantifier =
         || prop::option::weighted(0.7, (prop::sample::select(&QUANTIFIERS[..]), prop::bool::weighted(0.2)));
-    let quantified = (leaf, quantifier()).prop_map(move |(part, quantifier)| repeated(part, quantifier));
+    let quantified =
+        (leaf, quantifier()).prop_map(move |(pattern, quantifier)| repeated(pattern, quantifier));
     quantified.prop_recursive(3, 12, 4, move |inner| {
-        let row = prop::collection::vec(inner.clone(), 1..5).prop_map(Part::Row);
-        let group = (prop::sample::select(vec!["(?:", "(", "(?s:"]), row.clone(), quantifier());
+        let sequence = prop::collection::vec(inner.clone(), 1..5).prop_map(Pattern::Sequence);
+        let group = (prop::sample::select(vec!["(?:", "(", "(?s:"]), sequence.clone(), quantifier());
         prop_oneof![
-            3 => group.prop_map(move |(open, row, quantifier)| repeated(Part::Group(open, Box::new(row)), quantifier)),
-            2 => row.clone(),
-            1 => (row.clone(), row).prop_map(|(one, other)| Part::Either(vec![one, other])),
+            3 => group.prop_map(move |(open, sequence, quantifier)| repeated(Pattern::Group(open, Box::new(sequence)), quantifier)),
+            2 => sequence.clone(),
+            1 => (sequence.clone(), sequence).prop_map(|(one, other)| Pattern::Alternation(vec![one, other])),
         ]
     })
 }
@@ -165,16 +167,16 @@ fn both_engines_find_what_backtracking_finds() {
         failure_persistence: None,
         ..ProptestConfig::default()
     };
-    proptest!(config, |(part in parts(), texts in prop::collection::vec("[abB]{1,7}", 6))| {
-        prop_assume!(part.is_plain());
+    proptest!(config, |(tree in patterns(), texts in prop::collection::vec("[abB]{1,7}", 6))| {
+        prop_assume!(tree.is_plain());
         let mut pattern = String::new();
-        part.write(&mut pattern);
+        tree.write(&mut pattern);
         let linear = Linear::compile(&pattern).unwrap();
         // An assertion that never fails, so that no other engine runs it.
         let pattern = format!("(?!c)(?:{pattern})");
         let backtracking = Backtracking::compile(&pattern).unwrap();
         for text in &texts {
-            let end_from = |at| part.find(text.as_bytes(), at, &mut Some);
+            let end_from = |at| tree.find(text.as_bytes(), at, &mut Some);
             let want = (0..=text.len()).find_map(|at| end_from(at).map(|end| (at, end)));
             let (mut one, mut other) = (None, None);
             let keep = |found: &mut Option<(usize, usize)>, span: Span, is_match: bool| {

@@ -1,6 +1,6 @@
 //! Both translations: what is rewritten, what passes through, what is refused.
 use crate::error::{Kind, Result};
-use crate::pattern::spelt::{GRAPHEME, ONIGURUMA_CLASS_WORD, ONIGURUMA_WORD, WORD};
+use crate::pattern::spelled_out::{GRAPHEME, ONIGURUMA_CLASS_WORD, ONIGURUMA_WORD, WORD};
 use crate::pattern::{from_portable, portable};
 use proptest::prelude::*;
 
@@ -61,7 +61,7 @@ fn what_differs_is_written_in_another_way() {
 }
 
 #[test]
-fn words_are_spelt_out() {
+fn words_are_spelled_out() {
     assert_eq!(portable(r"\w").unwrap(), format!("[{WORD}]"));
     assert_eq!(portable(r"[\w']+").unwrap(), format!("[{WORD}']+"));
     assert_eq!(from_portable(r"\W").unwrap(), format!("[^{ONIGURUMA_WORD}]"));

@@ -1,7 +1,8 @@
 //! UTF-8 to code units in vectors of 512 bits.
 //!
-//! At every byte of a block stands what a character that begins there is, made of that byte and those behind it; where
-//! none begins it is left out. No branch asks how long a character is.
+//! For every byte of a block, the code point of a character that would begin there is computed from that byte and
+//! the following ones; the lanes of continuation bytes are then dropped. No branch depends on the length of a
+//! character.
 use std::arch::x86_64::{
     __m512i, _mm_cmpgt_epi8_mask, _mm_loadu_si128, _mm_set1_epi8, _mm256_cmpgt_epi8_mask, _mm256_loadu_si256,
     _mm256_set1_epi8, _mm512_and_si512, _mm512_cmpge_epu16_mask, _mm512_cmpge_epu32_mask,
@@ -14,42 +15,41 @@ use std::arch::x86_64::{
 };
 use std::mem::MaybeUninit;
 
-use super::super::CodeUnit;
+use crate::code_units::unit::CodeUnit;
+use crate::utf8::LAST_CONTINUATION;
 
-/// The last byte, as a signed number, that goes on with a character.
-const LAST_BEHIND: i8 = -0x41;
-
-/// The low bits of a byte that goes on with a character.
+/// The bits that a continuation byte adds to its character.
 const SIX: u8 = 0x3F;
 
-/// Writes the characters of valid UTF-8, which are no wider than units, as far as there are whole blocks of both; how many
-/// bytes were read, which are whole characters, and how many units written.
+/// Writes the characters of valid UTF-8, which are no wider than units, as far as there are whole blocks of both.
+/// Returns how many bytes were read, which are whole characters, and how many units were written.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
-pub(in super::super) fn fill<U: CodeUnit>(text: &[u8], units: &mut [MaybeUninit<U>]) -> (usize, usize) {
-    // Of a unit of one byte only what has two bytes is no byte of its own, of two bytes what has three.
+pub(in crate::code_units) fn fill<U: CodeUnit>(text: &[u8], units: &mut [MaybeUninit<U>]) -> (usize, usize) {
+    // Characters have at most two bytes of UTF-8 where units have one byte, three where they have two.
     let (read, written) = match size_of::<U>() {
         1 => in_blocks(text, units, |bytes: &[u8; 65], units| ones(bytes, units)),
         2 => in_blocks(text, units, |bytes: &[u8; 34], units| twos(bytes, units)),
         _ => in_blocks(text, units, |bytes: &[u8; 19], units| fours(bytes, units)),
     };
-    let is_behind = |&&byte: &&u8| byte as i8 <= LAST_BEHIND;
-    (read + text[read..].iter().take_while(is_behind).count(), written)
+    let is_continuation = |&&byte: &&u8| byte as i8 <= LAST_CONTINUATION;
+    (read + text[read..].iter().take_while(is_continuation).count(), written)
 }
 
-/// Blocks of as many bytes as places; `step` sees `SEEN` bytes, those behind a block for the characters that begin in it.
+/// Runs `step` over blocks of `UNITS` bytes. It sees `SEEN` bytes: also those that complete the characters of a
+/// block.
 #[inline(always)]
-#[allow(clippy::inline_always)] // with the instructions of the caller
-fn in_blocks<U, const SEEN: usize, const PLACES: usize>(
+#[allow(clippy::inline_always)] // compiled with the features of the caller
+fn in_blocks<U, const SEEN: usize, const UNITS: usize>(
     text: &[u8],
     units: &mut [MaybeUninit<U>],
-    step: impl Fn(&[u8; SEEN], &mut [MaybeUninit<U>; PLACES]) -> u32,
+    step: impl Fn(&[u8; SEEN], &mut [MaybeUninit<U>; UNITS]) -> u32,
 ) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     while let Some(bytes) = text.get(read..).and_then(<[u8]>::first_chunk)
-        && let Some(places) = units.get_mut(written..).and_then(<[MaybeUninit<U>]>::first_chunk_mut)
+        && let Some(units) = units.get_mut(written..).and_then(<[MaybeUninit<U>]>::first_chunk_mut)
     {
-        written += step(bytes, places) as usize;
-        read += PLACES;
+        written += step(bytes, units) as usize;
+        read += UNITS;
     }
     (read, written)
 }
@@ -62,12 +62,12 @@ fn ones<U: CodeUnit>(bytes: &[u8; 65], units: &mut [MaybeUninit<U>; 64]) -> u32 
         (_mm512_loadu_si512(bytes.as_ptr().cast()), _mm512_loadu_si512(bytes[1..].as_ptr().cast()))
     };
     let byte = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
-    let begins = _mm512_cmpgt_epi8_mask(first, _mm512_set1_epi8(LAST_BEHIND));
-    // Two bits, which stay within their byte.
+    let begins = _mm512_cmpgt_epi8_mask(first, _mm512_set1_epi8(LAST_CONTINUATION));
+    // Two bits, which stay within their lane.
     let high = _mm512_slli_epi16::<6>(_mm512_and_si512(first, byte(0x03)));
     let two = _mm512_or_si512(high, _mm512_and_si512(second, byte(SIX)));
     let characters = _mm512_mask_blend_epi8(_mm512_movepi8_mask(first), first, two);
-    put(units, _mm512_maskz_compress_epi8(begins, characters));
+    store(units, _mm512_maskz_compress_epi8(begins, characters));
     begins.count_ones()
 }
 
@@ -77,19 +77,19 @@ fn twos<U: CodeUnit>(bytes: &[u8; 34], units: &mut [MaybeUninit<U>; 32]) -> u32 
     // SAFETY: each reads 32 of the 34 bytes, from any alignment.
     let [first, second, third] =
         [0, 1, 2].map(|from: usize| unsafe { _mm256_loadu_si256(bytes[from..].as_ptr().cast()) });
-    let begins = _mm256_cmpgt_epi8_mask(first, _mm256_set1_epi8(LAST_BEHIND));
+    let begins = _mm256_cmpgt_epi8_mask(first, _mm256_set1_epi8(LAST_CONTINUATION));
     let [first, second, third] = [first, second, third].map(|bytes| _mm512_cvtepu8_epi16(bytes));
     let number = |number: u16| _mm512_set1_epi16(number.cast_signed());
     let six = |byte: __m512i| _mm512_and_si512(byte, number(SIX.into()));
     let two = _mm512_slli_epi16::<6>(_mm512_and_si512(first, number(0x1F)));
     let two = _mm512_or_si512(two, six(second));
-    // What is above the four bits of the first byte leaves the number.
+    // The shift drops the bits above the lowest four of the first byte.
     let three = _mm512_or_si512(_mm512_slli_epi16::<12>(first), _mm512_slli_epi16::<6>(six(second)));
     let three = _mm512_or_si512(three, six(third));
     let not_below = |limit: u16| _mm512_cmpge_epu16_mask(first, number(limit));
     let characters = _mm512_mask_blend_epi16(not_below(0x80), first, two);
     let characters = _mm512_mask_blend_epi16(not_below(0xE0), characters, three);
-    put(units, _mm512_maskz_compress_epi16(begins, characters));
+    store(units, _mm512_maskz_compress_epi16(begins, characters));
     begins.count_ones()
 }
 
@@ -99,7 +99,7 @@ fn fours<U: CodeUnit>(bytes: &[u8; 19], units: &mut [MaybeUninit<U>; 16]) -> u32
     // SAFETY: each reads 16 of the 19 bytes, from any alignment.
     let [first, second, third, fourth] =
         [0, 1, 2, 3].map(|from: usize| unsafe { _mm_loadu_si128(bytes[from..].as_ptr().cast()) });
-    let begins = _mm_cmpgt_epi8_mask(first, _mm_set1_epi8(LAST_BEHIND));
+    let begins = _mm_cmpgt_epi8_mask(first, _mm_set1_epi8(LAST_CONTINUATION));
     let [first, second, third, fourth] =
         [first, second, third, fourth].map(|bytes| _mm512_cvtepu8_epi32(bytes));
     let low = |byte: __m512i, bits: u32| _mm512_and_si512(byte, _mm512_set1_epi32(bits.cast_signed()));
@@ -114,36 +114,36 @@ fn fours<U: CodeUnit>(bytes: &[u8; 19], units: &mut [MaybeUninit<U>; 16]) -> u32
     let characters = _mm512_mask_blend_epi32(not_below(0x80), first, two);
     let characters = _mm512_mask_blend_epi32(not_below(0xE0), characters, three);
     let characters = _mm512_mask_blend_epi32(not_below(0xF0), characters, four);
-    put(units, _mm512_maskz_compress_epi32(begins, characters));
+    store(units, _mm512_maskz_compress_epi32(begins, characters));
     begins.count_ones()
 }
 
-/// Writes a vector over units that have its size.
+/// Writes a vector to units of its size.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn put<U: CodeUnit, const PLACES: usize>(units: &mut [MaybeUninit<U>; PLACES], vector: __m512i) {
-    // Known where it is compiled: those of another size are of the arms that are never taken.
+fn store<U: CodeUnit, const UNITS: usize>(units: &mut [MaybeUninit<U>; UNITS], vector: __m512i) {
+    // Known at compile time; other sizes occur only in match arms that are never taken.
     assert_eq!(size_of_val(units), 64, "a vector");
     // SAFETY: writes the 64 bytes of the array, at any alignment; units are numbers, which any bytes are.
     unsafe { _mm512_storeu_si512(units.as_mut_ptr().cast(), vector) }
 }
 
-/// How many characters begin in these bytes, and the largest of them.
+/// How many characters begin in these bytes, and the largest byte.
 #[target_feature(enable = "avx512f,avx512bw,popcnt")]
-pub(in super::super) fn measure(bytes: &[u8]) -> (usize, u8) {
-    let last_behind = _mm512_set1_epi8(LAST_BEHIND);
+pub(in crate::code_units) fn measure(bytes: &[u8]) -> (usize, u8) {
+    let last_continuation = _mm512_set1_epi8(LAST_CONTINUATION);
     let (mut characters, mut largest) = (0, _mm512_setzero_si512());
     let (blocks, rest) = bytes.as_chunks::<64>();
     for block in blocks {
         // SAFETY: reads the 64 bytes of the array, from any alignment.
         let block = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
-        characters += _mm512_cmpgt_epi8_mask(block, last_behind).count_ones() as usize;
+        characters += _mm512_cmpgt_epi8_mask(block, last_continuation).count_ones() as usize;
         largest = _mm512_max_epu8(largest, block);
     }
-    let are_there = (1 << rest.len()) - 1;
+    let valid = (1 << rest.len()) - 1;
     // SAFETY: reads only the bytes of the rest, of which there are fewer than 64.
-    let rest = unsafe { _mm512_maskz_loadu_epi8(are_there, rest.as_ptr().cast()) };
-    characters += _mm512_mask_cmpgt_epi8_mask(are_there, rest, last_behind).count_ones() as usize;
+    let rest = unsafe { _mm512_maskz_loadu_epi8(valid, rest.as_ptr().cast()) };
+    characters += _mm512_mask_cmpgt_epi8_mask(valid, rest, last_continuation).count_ones() as usize;
     let mut lanes = [0_u8; 64];
     // SAFETY: writes the 64 bytes of the array, at any alignment.
     unsafe { _mm512_storeu_si512(lanes.as_mut_ptr().cast(), _mm512_max_epu8(largest, rest)) };

@@ -6,11 +6,16 @@ use std::arch::x86_64::{
     _mm512_test_epi8_mask, _mm512_xor_si512,
 };
 
-use super::super::{BLOCK, CodeUnit, GROUP, encode_one_by_one};
+use crate::code_units::portable::{BATCH_UNITS, GROUP, encode_one_by_one};
+use crate::code_units::unit::CodeUnit;
 
-/// The bytes of all characters of a group stand in a number each, the first the lowest, and are moved together.
+/// As the portable twin. The UTF-8 of each character of a group is made in a lane of 32 bits, the first byte
+/// lowest; then the bytes that belong to characters are compressed.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
-pub(in super::super) fn encode<U: CodeUnit>(units: &[U], encoded: &mut [u8; 4 * BLOCK]) -> (usize, usize) {
+pub(in crate::code_units) fn encode<U: CodeUnit>(
+    units: &[U],
+    encoded: &mut [u8; 4 * BATCH_UNITS],
+) -> (usize, usize) {
     let (groups, rest) = units.as_chunks::<GROUP>();
     let mut at = 0;
     for (i, group) in groups.iter().enumerate() {
@@ -18,15 +23,15 @@ pub(in super::super) fn encode<U: CodeUnit>(units: &[U], encoded: &mut [u8; 4 * 
         // SAFETY: reads the sixteen numbers of the array, from any alignment.
         let characters = unsafe { _mm512_loadu_si512(characters.as_ptr().cast()) };
         let not_below = |limit: u32| _mm512_cmpge_epu32_mask(characters, number(limit));
-        // There always is, as no unit before has more than four bytes.
-        let Some(room) = encoded.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<{ 4 * GROUP }>) else {
+        // There are always enough bytes left, as no unit before has taken more than four.
+        let Some(out) = encoded.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<{ 4 * GROUP }>) else {
             let (read, at) = encode_one_by_one(group, encoded, at);
             return (i * GROUP + read, at);
         };
         let are_wide = not_below(0x80);
         if are_wide == 0 {
             // SAFETY: writes the first sixteen bytes of the array, at any alignment.
-            unsafe { _mm_storeu_si128(room.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(characters)) }
+            unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(characters)) }
             at += GROUP;
             continue;
         }
@@ -36,14 +41,14 @@ pub(in super::super) fn encode<U: CodeUnit>(units: &[U], encoded: &mut [u8; 4 * 
             let (read, at) = encode_one_by_one(group, encoded, at);
             return (i * GROUP + read, at);
         }
-        let are_far = not_below(0x1_0000);
+        let are_supplementary = not_below(0x1_0000);
         let bytes = _mm512_mask_blend_epi32(are_wide, characters, two_bytes(characters));
         let bytes = _mm512_mask_blend_epi32(not_below(0x800), bytes, three_bytes(characters));
-        let bytes = _mm512_mask_blend_epi32(are_far, bytes, four_bytes(characters));
-        // Of U+0000 the one byte is zero, and all others that belong to a character are not.
+        let bytes = _mm512_mask_blend_epi32(are_supplementary, bytes, four_bytes(characters));
+        // The byte of U+0000 is zero; no other byte of a character is.
         let own = _mm512_test_epi8_mask(bytes, bytes) | 0x1111_1111_1111_1111;
         // SAFETY: writes the 64 bytes of the array, at any alignment.
-        unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), _mm512_maskz_compress_epi8(own, bytes)) }
+        unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), _mm512_maskz_compress_epi8(own, bytes)) }
         at += own.count_ones() as usize;
     }
     let (read, at) = encode_one_by_one(rest, encoded, at);
@@ -56,11 +61,11 @@ fn number(number: u32) -> __m512i {
     _mm512_set1_epi32(number.cast_signed())
 }
 
-/// Six bits of each character, from the bit `SHIFT` on, as the byte `PLACE` of its number.
+/// Six bits of each character, from bit `SHIFT` on, moved to bit `TO` of its lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn six<const SHIFT: u32, const PLACE: u32>(characters: __m512i) -> __m512i {
-    _mm512_slli_epi32::<PLACE>(_mm512_and_si512(_mm512_srli_epi32::<SHIFT>(characters), number(0x3F)))
+fn six<const SHIFT: u32, const TO: u32>(characters: __m512i) -> __m512i {
+    _mm512_slli_epi32::<TO>(_mm512_and_si512(_mm512_srli_epi32::<SHIFT>(characters), number(0x3F)))
 }
 
 #[inline]

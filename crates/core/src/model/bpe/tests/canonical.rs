@@ -2,7 +2,7 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 use tokenmill_kernels::PairTable;
-use tokenmill_kernels::rows::{Narrow, Wide, Widest, Width, wide_row, widest_row};
+use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
 use tokenmill_kernels::short_table::key_at;
 
 use super::Compiled;
@@ -207,10 +207,10 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
         check_together::<Narrow>(compiled, text, |row| key_at(row, 0, row.len()))?;
     }
     if text.len() <= Wide::LONGEST {
-        check_together::<Wide>(compiled, text, wide_row)?;
+        check_together::<Wide>(compiled, text, wide_input)?;
     }
     if text.len() <= Widest::LONGEST {
-        check_together::<Widest>(compiled, text, widest_row)?;
+        check_together::<Widest>(compiled, text, widest_input)?;
     }
     let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
     long::merge_by_windows(merges, text, long::WORK, scratch, ticker).unwrap();
@@ -226,7 +226,7 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
 fn check_together<W: Width>(
     compiled: &Compiled,
     text: &[u8],
-    row: impl Fn(&[u8]) -> W::Row,
+    row: impl Fn(&[u8]) -> W::Input,
 ) -> Result<(), TestCaseError> {
     let (half, third, sixth) = (text.len() / 2, text.len() / 3, text.len() / 6);
     let others =

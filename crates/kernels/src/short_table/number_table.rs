@@ -1,27 +1,26 @@
-//! A map from keys to one number each: three entries share a line of 64 bytes.
-use crate::pages::{Table, Zero};
-
-use super::{Key, PROBES};
+//! The table of keys with one number each, which does not grow: three entries share a line of 64 bytes.
+use super::key::{Key, MAX_PROBES};
+use crate::table::{Table, Zeroable};
 
 /// Entries of a bucket.
 const ENTRIES: usize = 3;
 
-/// Entries that are looked at together: their keys, of which 0 is that of an empty place, and their numbers.
+/// Entries that are compared together, in one cache line. A free entry has the key 0.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 struct Bucket {
     keys: [Key; ENTRIES],
     numbers: [u32; ENTRIES],
-    /// Not 0 where a key that would have stood here stands in a bucket behind. Without it a key that is not here is
-    /// nowhere.
-    overflows: u32,
+    /// Not 0 if a key that belongs to this bucket is in one of the next buckets. Otherwise a key that is not in
+    /// this bucket is not in the table.
+    overflowed: u32,
 }
 
 // SAFETY: all of it is numbers; a bucket of zeros is empty.
-unsafe impl Zero for Bucket {}
+unsafe impl Zeroable for Bucket {}
 
 impl Bucket {
-    /// Where a key stands, and whether it stands here at all. Which of them it is cannot be foretold, so there is no branch
+    /// The entry of a key, and whether it has one. Which of them it is cannot be predicted, so there is no branch
     /// for it.
     #[inline]
     fn find(&self, key: Key) -> (usize, bool) {
@@ -38,12 +37,12 @@ impl Bucket {
 #[derive(Debug)]
 pub struct NumberTable {
     buckets: Table<Bucket>,
-    /// The bucket of a hash is what is left of it when it is shifted by this.
+    /// The upper bits of a hash, shifted down by this, are its bucket.
     shift: u32,
 }
 
 impl NumberTable {
-    /// An empty table, of whose places so many keys take two in three at most.
+    /// An empty table of which this many keys fill two thirds at most.
     pub fn for_keys(keys: usize) -> Self {
         let buckets = keys.div_ceil(2).max(2).next_power_of_two();
         Self { buckets: Table::zeros(buckets), shift: 64 - buckets.trailing_zeros() }
@@ -59,21 +58,21 @@ impl NumberTable {
     pub fn get(&self, key: Key, hash: u64) -> Option<u32> {
         let home = self.home(hash);
         let bucket = &self.buckets[home];
-        let (entry, is_here) = bucket.find(key);
-        if is_here {
+        let (entry, is_found) = bucket.find(key);
+        if is_found {
             return Some(bucket.numbers[entry]);
         }
-        if bucket.overflows == 0 { None } else { self.get_behind(key, home) }
+        if bucket.overflowed == 0 { None } else { self.probe_next(key, home) }
     }
 
     #[cold]
-    fn get_behind(&self, key: Key, home: usize) -> Option<u32> {
-        for step in 1..PROBES {
+    fn probe_next(&self, key: Key, home: usize) -> Option<u32> {
+        for step in 1..MAX_PROBES {
             let bucket = &self.buckets[(home + step) & (self.buckets.len() - 1)];
             if let Some(entry) = bucket.entry_of(key) {
                 return Some(bucket.numbers[entry]);
             }
-            // It would stand here, as no place is ever given up.
+            // Insertion would have used the free entry, as no entry is ever removed.
             if bucket.entry_of(0).is_some() {
                 return None;
             }
@@ -81,29 +80,30 @@ impl NumberTable {
         None
     }
 
-    /// Is there a key without a place in the bucket of this hash, which [may](Self::insert) have none at all?
+    /// Was there no entry for a key of the bucket of this hash? It is in one of the next buckets then, or was
+    /// [not inserted](Self::insert).
     #[inline]
     pub fn overflows(&self, hash: u64) -> bool {
-        self.buckets[self.home(hash)].overflows != 0
+        self.buckets[self.home(hash)].overflowed != 0
     }
 
-    /// Puts a key, or changes its number. False where all its places are taken; then its bucket
-    /// [overflows](Self::overflows).
+    /// Inserts a key, or changes its number. False if all entries that it may have are taken; its bucket
+    /// [overflows](Self::overflows) then.
     pub fn insert(&mut self, key: Key, hash: u64, number: u32) -> bool {
         let home = self.home(hash);
         let mask = self.buckets.len() - 1;
-        for step in 0..PROBES {
+        for step in 0..MAX_PROBES {
             let bucket = &mut self.buckets[(home + step) & mask];
             if let Some(entry) = bucket.entry_of(key).or_else(|| bucket.entry_of(0)) {
                 (bucket.keys[entry], bucket.numbers[entry]) = (key, number);
                 return true;
             }
-            self.buckets[home].overflows = 1;
+            self.buckets[home].overflowed = 1;
         }
         false
     }
 
-    /// Asks for the bucket of a hash to be brought near.
+    /// Prefetches the bucket of a hash.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
         crate::prefetch::prefetch(&self.buckets, self.home(hash));

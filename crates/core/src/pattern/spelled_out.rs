@@ -1,9 +1,8 @@
-//! What one dialect has a word for and the other has not, spelt out.
+//! What one dialect has a token for and the other has not, spelled out in classes that both read alike.
 use super::atoms;
 use super::tokens::Dialect;
 
-/// `\w` of this library in words that both engines read alike; `\w` of Oniguruma, and what the
-/// same letter means there in a class.
+/// `\w` of this library; `\w` of Oniguruma, and what it means there in a class.
 pub(super) const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}";
 pub(super) const ONIGURUMA_WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}";
 pub(super) const ONIGURUMA_CLASS_WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}";
@@ -17,8 +16,7 @@ pub(super) const GRAPHEME: &str = concat!(
     r"|[^\p{gcb=Control}\r\n])[\p{gcb=Extend}\p{gcb=SpacingMark}\x{200D}]*|(?s:.))",
 );
 
-/// What `[:name:]` holds, in words of a class that both engines read alike: in Oniguruma
-/// characters of all Unicode, here those of ASCII.
+/// The members of `[:name:]`: in Oniguruma characters of all of Unicode, here those of ASCII.
 pub(super) fn posix(name: &str, dialect: Dialect) -> Option<&'static str> {
     const CLASSES: [(&str, &str, &str); 14] = [
         ("alnum", "0-9A-Za-z", r"\p{Alphabetic}\p{Nd}"),
@@ -43,9 +41,8 @@ pub(super) fn posix(name: &str, dialect: Dialect) -> Option<&'static str> {
     })
 }
 
-/// Is the character no part of a string that folds to another number of characters, pairs of
-/// ASCII letters apart?
+/// Is the character in no string that folds to another number of characters, except pairs of
+/// ASCII letters?
 pub(super) fn folds_alone(c: char) -> bool {
-    const MARK: u8 = 6;
-    c.is_ascii() || !(c.is_alphabetic() || atoms::of(u32::from(c)) == MARK)
+    c.is_ascii() || !(c.is_alphabetic() || atoms::of(u32::from(c)) == atoms::MARK)
 }

@@ -1,20 +1,19 @@
-//! A table of atoms for one pattern, finer than the shipped one: it tells apart what the classes of
-//! the pattern do.
+//! A table of atoms for one pattern, finer than the shipped one.
+//!
+//! In come the classes that cut through shipped atoms; out goes a table in which every class is a set of atoms, or
+//! `None` if that needs more atoms than a set has bits.
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 use regex_syntax::hir::ClassUnicode;
 
-use super::atoms::{self, AtomSet, Atoms, Sets, Shipped};
+use super::atoms::{self, AtomSet, Atoms, MAX_ATOMS, Sets, ShippedAtoms};
 use super::classes::Classes;
 
-/// As many as a set has bits.
-pub(super) const MAX_ATOMS: usize = 32;
-
-/// Atoms of one pattern. An atom is what an atom of the shipped table has in common with some of
-/// the classes and with none of the others.
+/// The atoms of one pattern. Each is the intersection of a shipped atom with some of the classes, and with the
+/// complements of the others.
 #[derive(Debug)]
-pub(super) struct Own {
+pub(super) struct CustomAtoms {
     ascii: [u8; 256],
     classes: Classes,
     runs: Vec<(u32, u32, u8)>,
@@ -22,12 +21,12 @@ pub(super) struct Own {
     sets: Sets,
 }
 
-impl Own {
-    /// `None` where there would be too many atoms.
+impl CustomAtoms {
+    /// `None` if there would be too many atoms.
     ///
     /// Cost: some milliseconds.
     pub(super) fn new(classes: &[ClassUnicode]) -> Option<Self> {
-        // In the lower bits the shipped atom, then a bit for each class.
+        // The shipped atom in the low bits, then a bit for each class.
         let mut signatures = vec![0_u64; 0x11_0000];
         for &(start, end, atom) in atoms::runs() {
             signatures[start as usize..end as usize].fill(u64::from(atom));
@@ -73,7 +72,7 @@ impl Own {
             within.fold(0, |set, (_, &atom)| set | 1 << atom)
         };
         let of_bytes = |from: u8, to: u8| (from..=to).fold(0, |set, b| set | 1 << ascii[usize::from(b)]);
-        let shipped = Shipped.sets();
+        let shipped = ShippedAtoms.sets();
         let lower = of_bytes(b'a', b'z');
         let sets = Sets {
             all: finer(shipped.all),
@@ -89,7 +88,7 @@ impl Own {
     }
 }
 
-impl Atoms for Own {
+impl Atoms for CustomAtoms {
     #[inline]
     fn ascii(&self) -> &[u8; 256] {
         &self.ascii
@@ -118,24 +117,24 @@ mod tests {
     #[test]
     fn a_table_tells_its_classes_apart_and_keeps_the_shipped_atoms() {
         let classes = [class("[a-z]"), class(r"\p{Han}"), class("[!-/]")];
-        let own = Own::new(&classes).unwrap();
+        let custom = CustomAtoms::new(&classes).unwrap();
         for class in classes.iter().chain(&[class(r"\p{L}"), class(r"\s")]) {
-            let set = own.set_of(class).unwrap();
+            let set = custom.set_of(class).unwrap();
             for c in (0..=0x10_FFFF).filter_map(char::from_u32) {
                 let is_in = class.iter().any(|range| (range.start()..=range.end()).contains(&c));
-                assert_eq!(set >> own.of(u32::from(c)) & 1 == 1, is_in, "{c:?}");
+                assert_eq!(set >> custom.of(u32::from(c)) & 1 == 1, is_in, "{c:?}");
             }
         }
-        assert_eq!(own.set_of(&class("[b]")), None);
-        assert_eq!(own.set_of(&class(r"\s")), Some(own.sets().white));
-        assert_eq!(own.set_of(&class("[\n]")), Some(own.sets().line_feed));
-        assert_eq!(own.sets().lower, own.set_of(&class("[a-z]")).unwrap());
+        assert_eq!(custom.set_of(&class("[b]")), None);
+        assert_eq!(custom.set_of(&class(r"\s")), Some(custom.sets().white));
+        assert_eq!(custom.set_of(&class("[\n]")), Some(custom.sets().line_feed));
+        assert_eq!(custom.sets().lower, custom.set_of(&class("[a-z]")).unwrap());
     }
 
     #[test]
     fn too_many_atoms_are_none() {
         let classes: Vec<_> = ('a'..='t').map(|c| class(&format!("[{c}]"))).collect();
-        assert!(Own::new(&classes).is_none());
-        assert!(Own::new(&vec![class("[a-c]"); 60]).is_none());
+        assert!(CustomAtoms::new(&classes).is_none());
+        assert!(CustomAtoms::new(&vec![class("[a-c]"); 60]).is_none());
     }
 }

@@ -1,0 +1,92 @@
+//! The loop that merges several inputs side by side: the same lines for all levels and widths.
+
+/// Defines functions that merge inputs: `name: layout in Candidates`. The module that calls this has a function `find`,
+/// which looks a key up in the slots of a bucket, and the type holds the candidates of one input in vectors:
+/// - `none`: of no input yet;
+/// - `begin`: of the bytes of an input, which become its symbols; at positions without one it has [`NO_CANDIDATE`] or
+///   more;
+/// - `lowest`: the lowest of them;
+/// - `set`: changes the candidate of a position. At positions of no byte this may do nothing;
+/// - `remaining`: the symbols at the positions that remain, and how many they are.
+///
+/// [`NO_CANDIDATE`]: super::layout::NO_CANDIDATE
+macro_rules! merge_functions {
+    (#[$attribute:meta] $($name:ident: $layout:ident in $candidates:ty),+) => {
+        $(#[$attribute]
+        pub(in crate::batch_merge) fn $name<const K: usize>(
+            table: &$crate::merge_table::MergeTable,
+            inputs: [$crate::batch_merge::layout::$layout::Input; K],
+        ) -> [$crate::batch_merge::layout::$layout::Merged; K] {
+            use $crate::batch_merge::layout::{$layout, NO_CANDIDATE, POSITION_BITS};
+            use $crate::merge_table::{EMPTY_SLOT, NO_MERGE, PairProbe, SLOTS};
+
+            const ONE: $layout::Bits = 1;
+            const POSITIONS: usize = $layout::POSITIONS;
+            const DUMMY: usize = $layout::DUMMY;
+            let mut symbols: [$layout::Symbols; K] = [[NO_MERGE; _]; K];
+            // A bit for each position that remains.
+            let mut remaining = [0; K];
+            let mut candidates = [<$candidates>::none(); K];
+            let mut probes = [(0, 0, [PairProbe::default(); 2]); K];
+            for i in 0..K {
+                let length = $layout::length(&inputs[i]);
+                remaining[i] = ONE << DUMMY | (2 << length) - ONE;
+                candidates[i] = <$candidates>::begin(table.byte_pairs(), &inputs[i], length, &mut symbols[i]);
+                // Lanes without a byte may have written there.
+                symbols[i][DUMMY] = NO_MERGE;
+            }
+            loop {
+                let mut lowest_of_all = NO_CANDIDATE;
+                for i in 0..K {
+                    let lowest = candidates[i].lowest();
+                    lowest_of_all = lowest_of_all.min(lowest);
+                    // An input that is done goes on at the dummy position.
+                    let at = if lowest < NO_CANDIDATE { lowest % POSITIONS as u32 } else { DUMMY as u32 };
+                    let product = lowest >> POSITION_BITS;
+                    let up_to = ONE << at ^ (ONE << at) - 1;
+                    // `x & -x` is the lowest bit of `x`.
+                    let following = remaining[i] & !up_to;
+                    let gone = following & following.wrapping_neg();
+                    remaining[i] ^= gone;
+                    let after = (following ^ gone).trailing_zeros();
+                    let before = (remaining[i] & up_to >> 1 | ONE).ilog2();
+                    let symbols = &mut symbols[i];
+                    symbols[at as usize % POSITIONS] = product;
+                    let left = symbols[before as usize % POSITIONS];
+                    let right = symbols[after as usize % POSITIONS];
+                    candidates[i].set(gone.trailing_zeros(), NO_CANDIDATE);
+                    probes[i] = (at, before, [table.start_probe(product, right), table.start_probe(left, product)]);
+                }
+                if lowest_of_all == NO_CANDIDATE {
+                    break;
+                }
+                for i in 0..K {
+                    let (at, before, pairs) = probes[i];
+                    let [right, left] = pairs.map(|pair| {
+                        let slots = table.slots(pair);
+                        let found = find(slots, pair.key);
+                        // One branch for both questions: most pairs do not merge, and nearly all buckets have a
+                        // free slot.
+                        let may_be_further = (found == NO_MERGE) & (slots[SLOTS - 1] != EMPTY_SLOT);
+                        if may_be_further { table.probe_next(pair) } else { found }
+                    });
+                    candidates[i].set(at, right << POSITION_BITS | at);
+                    candidates[i].set(before, left << POSITION_BITS | before);
+                }
+            }
+            std::array::from_fn(|i| <$candidates>::remaining(&symbols[i], remaining[i] ^ ONE << DUMMY))
+        })+
+    };
+}
+pub(super) use merge_functions;
+
+/// The symbols at the positions that remain, without a branch for each.
+#[inline]
+pub(super) fn pack_one_by_one<const LANES: usize>(symbols: &[u32], positions: u64) -> ([u32; LANES], usize) {
+    let (mut packed, mut length) = ([0; LANES], 0);
+    for (position, &symbol) in (1..LANES).zip(&symbols[1..]) {
+        packed[length % LANES] = symbol;
+        length += (positions >> position & 1) as usize;
+    }
+    (packed, length)
+}
