@@ -7,7 +7,7 @@ use tokenmill_kernels::OutOfMemory;
 use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT, ShortTable, Value};
 use tokenmill_kernels::try_alloc;
 
-use crate::ids::{TokenId, narrow};
+use crate::ids::{TokenId, to_u32};
 
 use super::budget::Budget;
 use super::seen::Seen;
@@ -306,9 +306,9 @@ impl Learnt {
             }
         }
         let value = if apart {
-            let place = narrow(self.ids.len());
+            let place = to_u32(self.ids.len());
             self.ids.extend_from_slice(ids);
-            let start = narrow(self.bytes.len());
+            let start = to_u32(self.bytes.len());
             self.bytes.extend_from_slice(bytes);
             if is_long {
                 LongPlace { bytes: start, ids: place, length: pretoken.len() as u16, count }.value()

@@ -3,7 +3,7 @@
 //! Comes in: one pretoken. Goes out: one id, that of the token with its bytes or the unknown one.
 use crate::description::WordLevel as Description;
 use crate::error::Result;
-use crate::ids::{TokenId, narrow};
+use crate::ids::{TokenId, to_u32};
 use crate::vocabulary::Vocabulary;
 
 /// A compiled model of whole pretokens. Immutable.
@@ -36,7 +36,7 @@ impl WordLevel {
         let id = vocabulary.find_in_text(pretoken).or(self.unk);
         ids.push(id.ok_or_else(|| super::unknown_pretoken(pretoken))?);
         if let Some(ends) = ends {
-            ends.push(narrow(pretoken.len()));
+            ends.push(to_u32(pretoken.len()));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use tokenmill_kernels::try_alloc;
 
 use crate::description::{TokenList, WordPiece as Description};
 use crate::error::Result;
-use crate::ids::{TokenId, narrow};
+use crate::ids::{TokenId, to_u32};
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
@@ -47,7 +47,7 @@ impl WordPiece {
         let prefix = description.continuing_prefix.as_bytes();
         let indexed = || {
             let indices = (0..tokens.len()).filter(|&index| !vocabulary.is_special(tokens.id(index)));
-            indices.map(|index| (narrow(index), tokens.bytes(index)))
+            indices.map(|index| (to_u32(index), tokens.bytes(index)))
         };
         let following: Vec<(u32, Vec<u8>)> = indexed()
             .filter_map(|(index, bytes)| {
@@ -96,7 +96,7 @@ impl WordPiece {
         ids.push(unk);
         if let Some(ends) = ends {
             ends.clear();
-            ends.push(narrow(pretoken.len()));
+            ends.push(to_u32(pretoken.len()));
         }
         Ok(())
     }
@@ -123,7 +123,7 @@ impl WordPiece {
         let mut put = |index: u32, end: usize| {
             ids.push(tokens.id(index as usize));
             if let Some(ends) = ends.as_deref_mut() {
-                ends.push(narrow(end));
+                ends.push(to_u32(end));
             }
         };
         let Some((index, mut at)) = self.longest_first(pretoken, tokens) else { return Ok(Some(0)) };
@@ -192,7 +192,7 @@ mod tests {
         let tokens = TokenList::from_entries((0..).zip(entries).collect());
         Description {
             tokens: Arc::new(tokens),
-            unk: Some(narrow(pieces.len())),
+            unk: Some(to_u32(pieces.len())),
             continuing_prefix: prefix.to_owned(),
             max_chars,
         }
@@ -248,8 +248,8 @@ mod tests {
             let pieces: Vec<String> = pieces.into_iter().collect();
             let got = encode(&described(&pieces, &prefix, max_chars), &text).unwrap();
             let want = match reference::wordpiece(&text, &pieces, &prefix, max_chars) {
-                Some(parts) => parts.into_iter().map(|(token, end)| (narrow(token), narrow(end))).unzip(),
-                None => (vec![narrow(pieces.len())], vec![narrow(text.len())]),
+                Some(parts) => parts.into_iter().map(|(token, end)| (to_u32(token), to_u32(end))).unzip(),
+                None => (vec![to_u32(pieces.len())], vec![to_u32(text.len())]),
             };
             prop_assert_eq!(got, want);
         }

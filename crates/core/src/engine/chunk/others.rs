@@ -13,7 +13,7 @@ use super::parts::{is_kept, is_segment};
 use crate::engine::cache::Learnt;
 use crate::engine::encode::{Kept, Sink, Wants};
 use crate::error::Result;
-use crate::ids::{TokenId, narrow};
+use crate::ids::{TokenId, to_u32};
 use crate::model::bpe::{Bpe, TOGETHER};
 use crate::span::Span;
 
@@ -54,7 +54,7 @@ impl Default for Recent {
 impl Recent {
     /// Puts an item in the place of the last one.
     fn replace(&mut self, hash: u64, item: usize) -> usize {
-        std::mem::replace(&mut self.0[(hash >> (64 - RECENT_BITS)) as usize], narrow(item)) as usize
+        std::mem::replace(&mut self.0[(hash >> (64 - RECENT_BITS)) as usize], to_u32(item)) as usize
     }
 }
 

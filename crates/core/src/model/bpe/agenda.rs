@@ -10,7 +10,7 @@ use tokenmill_kernels::PairTable;
 use tokenmill_kernels::try_alloc;
 
 use crate::error::Result;
-use crate::ids::narrow;
+use crate::ids::to_u32;
 use crate::model::random::Random;
 use crate::watch::Ticker;
 
@@ -42,7 +42,7 @@ pub(super) fn merge(
     ticker: &mut Ticker<'_>,
 ) -> Result<()> {
     let Scratch { symbols, pairs, next, previous, .. } = scratch;
-    let length = narrow(symbols.len());
+    let length = to_u32(symbols.len());
     next.clear();
     try_alloc::reserve(next, symbols.len())?;
     next.extend((1..length).chain([END]));

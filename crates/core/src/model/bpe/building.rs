@@ -6,7 +6,7 @@ use tokenmill_kernels::{MergeTable, NO_MERGE, cpu, prefetch};
 
 use crate::description::TokenList;
 use crate::error::Result;
-use crate::ids::{TokenId, narrow};
+use crate::ids::{TokenId, to_u32};
 use crate::watch::Ticker;
 
 use super::canonical::{BYTES, NOT_BUILT, TOGETHER, start};
@@ -40,7 +40,7 @@ impl Ways {
     fn new(candidates: Candidates, tokens: usize) -> Self {
         let (mut first, mut next) = (vec![NONE; tokens], Vec::new());
         for (place, &index) in candidates.indices.iter().enumerate().rev() {
-            let behind = std::mem::replace(&mut first[index as usize], narrow(place));
+            let behind = std::mem::replace(&mut first[index as usize], to_u32(place));
             if behind != NONE {
                 next.resize(candidates.indices.len(), NONE);
                 next[place] = behind;
@@ -142,7 +142,7 @@ pub(super) fn find(
     };
     // What a token is merged from is shorter, so all of one length are merged before any is put.
     let products = (0..tokens.len()).filter(|&index| building.ways.is_made(index));
-    let (products, ends) = grouped(products.map(|index| (tokens.bytes(index).len(), narrow(index))));
+    let (products, ends) = grouped(products.map(|index| (tokens.bytes(index).len(), to_u32(index))));
     let starts = std::iter::once(0).chain(ends.iter().copied());
     for (length, (start, &end)) in starts.zip(&ends).enumerate() {
         let same = &products[start as usize..end as usize];
@@ -287,7 +287,7 @@ impl Building<'_> {
             if let Some(&(left, right)) = parts.get(at + AHEAD) {
                 table.expect(left, right);
             }
-            table.insert(left, right, BYTES + narrow(at));
+            table.insert(left, right, BYTES + to_u32(at));
         }
         let bytes = (0..BYTES as usize).chain(places.iter().map(|&place| BYTES as usize + place));
         let ids = bytes.map(|symbol| self.ids[symbol]).collect();

@@ -12,7 +12,7 @@ use tokenmill_kernels::try_alloc;
 
 use crate::description::{Merge, TokenList};
 use crate::error::Result;
-use crate::ids::{NO_ID, TokenId, narrow};
+use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::watch::Ticker;
 
 use super::building::{Candidates, Numbered, find};
@@ -53,7 +53,7 @@ impl Canonical {
         let (mut indices, mut parts) = (Vec::with_capacity(merges.len()), Vec::with_capacity(merges.len()));
         for merge in merges.iter().filter(|merge| !is_special(merge.result)) {
             let Some(index) = tokens.index_of(merge.result) else { return Ok(None) };
-            indices.push(narrow(index));
+            indices.push(to_u32(index));
             parts.push((merge.left, merge.right));
         }
         Self::new(Candidates { indices, parts: Some(parts) }, tokens, bytes, ticker)

@@ -11,7 +11,7 @@ use tokenmill_kernels::{MergeTable, NO_MERGE, PairTable};
 use tokenmill_kernels::try_alloc;
 
 use crate::error::Result;
-use crate::ids::{TokenId, narrow};
+use crate::ids::{TokenId, to_u32};
 use crate::watch::Ticker;
 
 use super::pieces::Splits;
@@ -98,7 +98,7 @@ pub(super) fn merge<const TIES: bool>(
     if length <= SCAN_LIMIT {
         scratch.starts.clear();
         if ends.is_some() {
-            scratch.starts.extend(0..narrow(length));
+            scratch.starts.extend(0..to_u32(length));
         }
         merge_by_scan::<TIES>(pairs, scratch);
         try_alloc::extend(ids, &scratch.symbols)?;
@@ -236,7 +236,7 @@ pub(super) fn merge_by_heap<P: Pairs>(
     ticker: &mut Ticker<'_>,
 ) -> Result<()> {
     let Scratch { symbols, pairs, next, previous, heap, .. } = scratch;
-    let length = narrow(symbols.len());
+    let length = to_u32(symbols.len());
     pairs.clear();
     next.clear();
     previous.clear();
@@ -256,7 +256,7 @@ pub(super) fn merge_by_heap<P: Pairs>(
             };
             pairs.push(pair);
             if pair != NO_PAIR {
-                heap.push(entry(pair, narrow(i)));
+                heap.push(entry(pair, to_u32(i)));
             }
         }
         ticker.spend(to - from)?;
@@ -333,9 +333,9 @@ mod tests {
                 let mut merges: Vec<((u32, u32), (u32, u32))> = Vec::new();
                 for (left, right) in picks {
                     let known = 4 + merges.len();
-                    let pair = (narrow(left.index(known)), narrow(right.index(known)));
+                    let pair = (to_u32(left.index(known)), to_u32(right.index(known)));
                     if merges.iter().all(|(seen, _)| *seen != pair) {
-                        merges.push((pair, (narrow(merges.len()), narrow(known))));
+                        merges.push((pair, (to_u32(merges.len()), to_u32(known))));
                     }
                 }
                 PairTable::new(&merges).unwrap()
@@ -359,14 +359,14 @@ mod tests {
             merge_by_heap(&table, &mut scratch, &mut ticker).unwrap();
             collect(&scratch, &mut ids, None).unwrap();
             prop_assert_eq!(&ids, &want);
-            for limit in [0, narrow(symbols.len() % 24)] {
+            for limit in [0, to_u32(symbols.len() % 24)] {
                 let mut scratch = Scratch { symbols: symbols.clone(), ..Scratch::default() };
                 merge_below(&table, limit, &mut scratch, &mut ticker).unwrap();
                 let mut want = symbols.clone();
                 prop_assert_eq!(&scratch.symbols[..], merge_naively(&table, &mut want, limit));
             }
             // Symbols as wide as what they merged from: ends are sums of widths.
-            let bounds: Vec<u32> = (1..=narrow(symbols.len())).collect();
+            let bounds: Vec<u32> = (1..=to_u32(symbols.len())).collect();
             let mut scratch = Scratch { symbols, bounds, ..Scratch::default() };
             let (mut ids, mut ends) = (Vec::new(), Vec::new());
             merge::<false>(&table, &mut scratch, &mut ids, Some(&mut ends), &mut ticker).unwrap();

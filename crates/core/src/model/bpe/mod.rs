@@ -29,7 +29,7 @@ use tokenmill_kernels::try_alloc;
 
 use crate::description::{Alphabet, Bpe as BpeDescription, Merges};
 use crate::error::{Defect, Error, Kind, Result};
-use crate::ids::{NO_ID, TokenId, narrow};
+use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched};
 
@@ -409,7 +409,7 @@ impl Bpe {
         symbols.extend(pretoken.iter().map(|&byte| table[usize::from(byte)]));
         if wants_ends {
             try_alloc::reserve(bounds, pretoken.len())?;
-            bounds.extend(1..=narrow(pretoken.len()));
+            bounds.extend(1..=to_u32(pretoken.len()));
         }
         if symbols.contains(&NO_ID) {
             symbols.clear();

@@ -3,7 +3,7 @@ use tokenmill_kernels::{Automaton, Entry, NO_KEY, PairTable, State};
 
 use crate::description::{Bpe, Lengths, Merge, Merges, TokenList};
 use crate::error::{Defect, Error, Result};
-use crate::ids::{NO_ID, TokenId, narrow};
+use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched};
 
@@ -27,7 +27,7 @@ pub(super) fn all(description: &Bpe, vocabulary: &Vocabulary, ticker: &mut Ticke
 fn listed(merges: &[Merge], is_special: &dyn Fn(TokenId) -> bool) -> Result<PairTable> {
     let ranked = merges.iter().enumerate().filter(|(_, merge)| !is_special(merge.result));
     let entries: Vec<_> =
-        ranked.map(|(rank, merge)| ((merge.left, merge.right), (narrow(rank), merge.result))).collect();
+        ranked.map(|(rank, merge)| ((merge.left, merge.right), (to_u32(rank), merge.result))).collect();
     PairTable::new(&entries).map_err(|pair| {
         let at = merges.iter().rposition(|merge| (merge.left, merge.right) == pair).unwrap_or_default();
         let reason = format!("the pair of ids {} and {} is listed twice", pair.0, pair.1);

@@ -13,7 +13,7 @@ use tokenmill_kernels::try_alloc;
 
 use crate::description::{Lengths, PieceKind};
 use crate::error::Result;
-use crate::ids::{NO_ID, TokenId, narrow};
+use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::special::{LiteralMatcher, Segment};
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
@@ -58,7 +58,7 @@ impl Pieces {
         let kind = |index: usize| kinds.get(index).copied().filter(|_| !is_special(tokens.id(index)));
         let merges = |index: usize| matches!(kind(index), Some(PieceKind::Normal | PieceKind::Unused));
         let is_frozen = |index: usize| kind(index) == Some(PieceKind::UserDefined);
-        let frozen_symbols: Vec<u32> = (0..tokens.len()).filter(|&i| is_frozen(i)).map(narrow).collect();
+        let frozen_symbols: Vec<u32> = (0..tokens.len()).filter(|&i| is_frozen(i)).map(to_u32).collect();
         let mut pieces = Self {
             chars: CharTable::default(),
             frozen: LiteralMatcher::new(frozen_symbols.iter().map(|&index| text(index as usize)))?,
@@ -69,13 +69,13 @@ impl Pieces {
                     if comes_out { tokens.id(i) } else { NO_ID }
                 })
                 .collect(),
-            lengths: tokens.iter().map(|(_, bytes)| narrow(bytes.len())).collect(),
+            lengths: tokens.iter().map(|(_, bytes)| to_u32(bytes.len())).collect(),
             has_unused: false,
         };
         let mut longer = Vec::new();
         for index in (0..tokens.len()).filter(|&index| merges(index)) {
             match only_char(text(index)) {
-                Some(char) => pieces.chars.insert(char, narrow(index)),
+                Some(char) => pieces.chars.insert(char, to_u32(index)),
                 None => longer.push(index),
             }
         }
@@ -93,14 +93,14 @@ impl Pieces {
         let symbol = |part: &str| match only_char(part) {
             Some(char) => pieces.chars.get(char),
             None if !lengths.has(part.len()) => None,
-            None => vocabulary.find_index(part.as_bytes()).filter(|&index| merges(index)).map(narrow),
+            None => vocabulary.find_index(part.as_bytes()).filter(|&index| merges(index)).map(to_u32),
         };
         let mut entries = Vec::new();
         for &index in &longer {
-            let (piece, rank) = (text(index), narrow(rank(index)));
+            let (piece, rank) = (text(index), to_u32(rank(index)));
             for (cut, _) in piece.char_indices().skip(1) {
                 if let (Some(left), Some(right)) = (symbol(&piece[..cut]), symbol(&piece[cut..])) {
-                    entries.push(((left, right), (rank, narrow(index))));
+                    entries.push(((left, right), (rank, to_u32(index))));
                 }
             }
         }
@@ -116,9 +116,9 @@ impl Pieces {
         for char in pieces.flat_map(str::chars) {
             // A frozen character is never a part of anything.
             if self.chars.get(char).is_none() && !is_frozen(char.encode_utf8(&mut [0; 4])) {
-                self.chars.insert(char, narrow(self.ids.len()));
+                self.chars.insert(char, to_u32(self.ids.len()));
                 self.ids.push(NO_ID);
-                self.lengths.push(narrow(char.len_utf8()));
+                self.lengths.push(to_u32(char.len_utf8()));
             }
         }
     }
@@ -185,7 +185,7 @@ impl Pieces {
         self.frozen.for_each_segment(text.as_bytes(), ticker, |segment, ticker| match segment {
             Segment::Literal(which, span) => {
                 try_alloc::push(symbols, self.frozen_symbols[which])?;
-                Ok(try_alloc::push(bounds, narrow(span.end))?)
+                Ok(try_alloc::push(bounds, to_u32(span.end))?)
             }
             Segment::Ordinary(span) => {
                 // No more characters than bytes.
@@ -193,7 +193,7 @@ impl Pieces {
                 try_alloc::reserve(bounds, span.len())?;
                 for (i, char) in text[span.start..span.end].char_indices() {
                     symbols.push(self.chars.get(char).unwrap_or(STRANGER));
-                    bounds.push(narrow(span.start + i + char.len_utf8()));
+                    bounds.push(to_u32(span.start + i + char.len_utf8()));
                 }
                 ticker.spend(span.len())
             }
@@ -224,7 +224,7 @@ impl Out<'_> {
     pub(super) fn put(&mut self, id: TokenId, end: usize) -> Result<()> {
         try_alloc::push(self.ids, id)?;
         match &mut self.ends {
-            Some(ends) => Ok(try_alloc::push(ends, narrow(end))?),
+            Some(ends) => Ok(try_alloc::push(ends, to_u32(end))?),
             None => Ok(()),
         }
     }
@@ -249,7 +249,7 @@ impl Out<'_> {
     /// The last id ends later.
     fn widen(&mut self, end: usize) {
         if let Some(last) = self.ends.as_mut().and_then(|ends| ends.last_mut()) {
-            *last = narrow(end);
+            *last = to_u32(end);
         }
     }
 }

@@ -11,7 +11,7 @@ use tokenmill_kernels::try_alloc;
 use crate::byte_alphabet::BYTE_TO_CHAR;
 use crate::description::{EndOfWord, EndOfWordForm};
 use crate::error::{Error, Kind, Place, Result};
-use crate::ids::{NO_ID, TokenId, narrow};
+use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::vocabulary::Vocabulary;
 
 /// A number for each of some characters.
@@ -115,7 +115,7 @@ impl<'a> Row<'a> {
 
     #[inline]
     fn put(&mut self, symbol: u32, width: usize) {
-        self.at += narrow(width);
+        self.at += to_u32(width);
         self.symbols.push(symbol);
         self.bounds.push(self.at);
     }
@@ -157,10 +157,10 @@ impl<'a> Row<'a> {
             return false;
         }
         match &mut self.waiting {
-            Some(waiting) if unknown.fuse => *waiting += narrow(width),
+            Some(waiting) if unknown.fuse => *waiting += to_u32(width),
             _ => {
                 self.settle(unknown);
-                self.waiting = Some(narrow(width));
+                self.waiting = Some(to_u32(width));
             }
         }
         true

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use tokenmill_kernels::{Automaton, NO_KEY, State};
 
 use crate::description::{PieceKind, Unigram as Description};
-use crate::ids::{NO_ID, TokenId, narrow};
+use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::vocabulary::Vocabulary;
 
 pub use best::Scratch;
@@ -70,19 +70,19 @@ impl Unigram {
                 && !vocabulary.is_special(tokens.id(*index))
         };
         let indices = (0..tokens.len()).filter(spells).filter(is_text).filter(comes_out);
-        let automaton = Automaton::new(indices.map(|index| (narrow(index), tokens.bytes(index))));
+        let automaton = Automaton::new(indices.map(|index| (to_u32(index), tokens.bytes(index))));
         let single = description.single_precision;
         let mut over_all_paths = HashMap::new();
         let edge = |index: usize| {
             let bytes = tokens.bytes(index);
             let score = if single && kind(index) == PieceKind::UserDefined {
                 let chars = bytes.iter().filter(|byte| *byte & 0xc0 != 0x80).count();
-                over_all_paths.insert(narrow(index), user_defined_score(chars));
+                over_all_paths.insert(to_u32(index), user_defined_score(chars));
                 user_defined_score(bytes.len())
             } else {
                 rounded(single, description.scores[index])
             };
-            Edge { score, length: narrow(bytes.len()), shorter: automaton.shorter(narrow(index)) }
+            Edge { score, length: to_u32(bytes.len()), shorter: automaton.shorter(to_u32(index)) }
         };
         let edges = (0..tokens.len()).map(edge).collect();
         Self {

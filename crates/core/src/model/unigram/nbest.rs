@@ -14,7 +14,7 @@ use tokenmill_kernels::try_alloc;
 use super::spell::{Of, Out};
 use super::{UNKNOWN, Unigram};
 use crate::error::{Error, Result};
-use crate::ids::{TokenId, narrow};
+use crate::ids::{TokenId, to_u32};
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
@@ -126,7 +126,7 @@ impl<'a> Lattice<'a> {
         let mut before = 0;
         model.for_each_place(text, |end, ending| {
             // Places inside of characters have no edges.
-            let first = narrow(lattice.edges.len());
+            let first = to_u32(lattice.edges.len());
             lattice.until[before + 1..end].fill(first);
             let mut best: Option<Found> = None;
             // No more edges end here than there are lengths of them.
@@ -134,12 +134,12 @@ impl<'a> Lattice<'a> {
             ending.for_each(|edge, start| {
                 let score = lattice.best[start].score + scores(edge);
                 if best.is_none_or(|best| score.total_cmp(&best.score) == Ordering::Greater) {
-                    best = Some(Found { score, edge: narrow(lattice.edges.len()), rank: 0 });
+                    best = Some(Found { score, edge: to_u32(lattice.edges.len()), rank: 0 });
                 }
-                lattice.edges.push((edge, narrow(start)));
+                lattice.edges.push((edge, to_u32(start)));
             });
             lattice.best[end] = best.unwrap_or(nothing);
-            lattice.until[end] = narrow(lattice.edges.len());
+            lattice.until[end] = to_u32(lattice.edges.len());
             ticker.spend(8 * (end - before))?;
             before = end;
             match u32::try_from(lattice.edges.len()) {

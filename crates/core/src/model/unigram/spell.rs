@@ -3,7 +3,7 @@ use tokenmill_kernels::{OutOfMemory, try_alloc};
 
 use super::{UNKNOWN, Unigram};
 use crate::error;
-use crate::ids::{NO_ID, TokenId, narrow};
+use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::model::{SAME_PART, unknown_char};
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
@@ -73,7 +73,7 @@ impl Unigram {
             if let Some(bytes) = bytes {
                 spell_char(bytes, &text[start..at], start, &mut out)?;
             } else if let Some(id) = id.filter(|_| !is_in_run) {
-                out.push(id, narrow(at))?;
+                out.push(id, to_u32(at))?;
             }
             at = start;
             if spent - at >= super::best::STRIDE {
@@ -109,7 +109,7 @@ impl Unigram {
     ) -> Result<bool, OutOfMemory> {
         let run = &text[start..end];
         if let Some(id) = vocabulary.and_then(|vocabulary| vocabulary.find_in_text(run)) {
-            out.push(id, narrow(end))?;
+            out.push(id, to_u32(end))?;
             return Ok(true);
         }
         if let Some(bytes) = &self.bytes
@@ -120,11 +120,11 @@ impl Unigram {
             for &byte in run[1..].iter().rev() {
                 out.push(bytes[usize::from(byte)], SAME_PART)?;
             }
-            out.push(bytes[usize::from(run[0])], narrow(end))?;
+            out.push(bytes[usize::from(run[0])], to_u32(end))?;
             return Ok(true);
         }
         if let Some(unk) = self.unk {
-            out.push(unk, narrow(end))?;
+            out.push(unk, to_u32(end))?;
         }
         Ok(self.unk.is_some())
     }
@@ -145,7 +145,7 @@ fn spell_char(
 ) -> Result<(), OutOfMemory> {
     for (i, &byte) in char.iter().enumerate().rev() {
         let end = if i + 1 == char.len() { start + char.len() } else { start };
-        out.push(bytes[usize::from(byte)], narrow(end))?;
+        out.push(bytes[usize::from(byte)], to_u32(end))?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use tokenmill_kernels::short_table::key_at;
 
 use super::Compiled;
 use crate::description::{Alphabet, Bpe as BpeDescription, Description, Merge, Merges, Split, TokenList};
-use crate::ids::{NO_ID, TokenId, narrow};
+use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::model::bpe::canonical::Canonical;
 use crate::model::bpe::{Bpe, Scratch, Symbols, long, merge, pairs};
 use crate::vocabulary::Vocabulary;
@@ -79,7 +79,7 @@ fn compiled(recipe: &Recipe) -> Compiled {
             }
         }
     }
-    let id = |bytes: &[u8]| narrow(tokens.iter().position(|token| token == bytes).unwrap());
+    let id = |bytes: &[u8]| to_u32(tokens.iter().position(|token| token == bytes).unwrap());
     let listed = merges.iter().map(|[left, right]| Merge {
         left: id(left),
         right: id(right),
@@ -132,7 +132,7 @@ fn a_merge_that_is_listed_twice_is_refused() {
     let tokens: Vec<Vec<u8>> =
         (0..=255_u8).map(|byte| vec![byte]).chain((2..=40).map(|length| vec![b'a'; length])).collect();
     let list = TokenList::from_entries((0..).zip(tokens).collect());
-    let id = |length: usize| if length == 1 { u32::from(b'a') } else { narrow(254 + length) };
+    let id = |length: usize| if length == 1 { u32::from(b'a') } else { to_u32(254 + length) };
     let merge = |left, right| Merge { left: id(left), right: id(right), result: id(left + right) };
     // The token of forty by every cut.
     let listed: Vec<Merge> =

@@ -8,7 +8,7 @@ mod scores;
 use super::{Bpe, Scratch};
 use crate::description::{AddedToken, Bpe as BpeDescription, Description, Split, TokenList};
 use crate::error::Result;
-use crate::ids::{TokenId, narrow};
+use crate::ids::{TokenId, to_u32};
 use crate::model::random::Random;
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched};
@@ -16,7 +16,7 @@ use crate::watch::{Ticker, Unwatched};
 /// Tokens whose ids are their places.
 fn token_list<T: AsRef<str>>(tokens: &[T]) -> TokenList {
     let entries = tokens.iter().enumerate();
-    TokenList::from_entries(entries.map(|(i, t)| (narrow(i), t.as_ref().as_bytes().to_vec())).collect())
+    TokenList::from_entries(entries.map(|(i, t)| (to_u32(i), t.as_ref().as_bytes().to_vec())).collect())
 }
 
 /// A compiled model and its tokens.
@@ -78,7 +78,7 @@ impl Compiled {
 fn ends_of(widths: impl Iterator<Item = usize>) -> Vec<u32> {
     widths
         .scan(0, |end, width| {
-            *end += narrow(width);
+            *end += to_u32(width);
             Some(*end)
         })
         .collect()
