@@ -4,6 +4,7 @@
 use crate::description::WordLevel as Description;
 use crate::error::Result;
 use crate::ids::{TokenId, to_u32};
+use crate::model::unknown::unknown_pretoken;
 use crate::vocabulary::Vocabulary;
 
 /// A compiled model of whole pretokens. Immutable.
@@ -34,7 +35,7 @@ impl WordLevel {
             return Ok(());
         }
         let id = vocabulary.find_in_text(pretoken).or(self.unk);
-        ids.push(id.ok_or_else(|| super::unknown_pretoken(pretoken))?);
+        ids.push(id.ok_or_else(|| unknown_pretoken(pretoken))?);
         if let Some(ends) = ends {
             ends.push(to_u32(pretoken.len()));
         }

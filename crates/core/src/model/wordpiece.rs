@@ -11,6 +11,7 @@ use tokenmill_kernels::try_alloc;
 use crate::description::{TokenList, WordPiece as Description};
 use crate::error::Result;
 use crate::ids::{TokenId, to_u32};
+use crate::model::unknown::{unknown_char, unknown_pretoken};
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
@@ -89,8 +90,8 @@ impl WordPiece {
             }
         };
         let unk = self.unk.ok_or_else(|| match failed_at {
-            Some(at) => super::unknown_char(pretoken, at),
-            None => super::unknown_pretoken(pretoken),
+            Some(at) => unknown_char(pretoken, at),
+            None => unknown_pretoken(pretoken),
         })?;
         ids.clear();
         ids.push(unk);
