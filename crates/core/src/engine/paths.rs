@@ -48,7 +48,7 @@ impl Engine {
         if !(1..=MAX_PATHS).contains(&n) {
             return Err(Error::argument(format!("n is {n}; it must be from 1 to {MAX_PATHS}")));
         }
-        let mut sink = NBest { model, n, steps: vec![], ways: vec![Way { score: 0.0, step: None }] };
+        let mut sink = NBest { model, n, steps: vec![], ways: vec![Hypothesis { score: 0.0, step: None }] };
         self.encode_into(text, special, watch, &mut sink)?;
         try_alloc::collect(sink.ways.iter().map(|way| Ok((sink.ids(way)?, way.score))))
     }
@@ -171,7 +171,7 @@ impl Sink for Sample<'_> {
 
 /// A way to spell what was read so far.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct Hypothesis {
     score: f64,
     /// The last step of it; none at the start of the text.
     step: Option<usize>,
@@ -217,7 +217,7 @@ struct NBest<'a> {
     n: usize,
     steps: Vec<Step>,
     /// Best first.
-    ways: Vec<Way>,
+    ways: Vec<Hypothesis>,
 }
 
 impl NBest<'_> {
@@ -234,7 +234,7 @@ impl NBest<'_> {
             && let Some(Pair { score, i, j }) = queue.pop()
         {
             let step = Step { before: ways[i].step, ids: Rc::clone(&next[j].0) };
-            try_alloc::push(&mut self.ways, Way { score, step: Some(self.steps.len()) })?;
+            try_alloc::push(&mut self.ways, Hypothesis { score, step: Some(self.steps.len()) })?;
             try_alloc::push(&mut self.steps, step)?;
             queue.extend(pair(i, j + 1));
             if j == 0 {
@@ -244,7 +244,7 @@ impl NBest<'_> {
         Ok(())
     }
 
-    fn ids(&self, way: &Way) -> Result<Vec<TokenId>> {
+    fn ids(&self, way: &Hypothesis) -> Result<Vec<TokenId>> {
         let mut steps = vec![];
         let mut at = way.step;
         while let Some(step) = at {

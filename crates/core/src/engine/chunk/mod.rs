@@ -104,7 +104,7 @@ impl Engine {
     /// The segments of a pretoken, where it is these joined.
     fn segments<'a>(&'a self, text: &'a [u8], pretoken: Span) -> Option<Segments<'a>> {
         let bpe = self.parts.model.as_bpe().filter(|_| pretoken.len() > SHORT)?;
-        let goes = bpe.goes_by_segments(pretoken.of(text), &self.parts.vocabulary);
+        let goes = bpe.may_divide(pretoken.of(text), &self.parts.vocabulary);
         goes.then(|| Segments::new(bpe, text, pretoken))
     }
 
@@ -197,8 +197,8 @@ impl Engine {
             return None;
         }
         let bpe = self.parts.model.as_bpe()?;
-        let count = bpe.spell_islands(part, room)?;
-        (is_segment(key) || bpe.goes_by_segments(part, &self.parts.vocabulary)).then_some(count)
+        let count = bpe.encode_byte_runs(part, room)?;
+        (is_segment(key) || bpe.may_divide(part, &self.parts.vocabulary)).then_some(count)
     }
 
     /// Looks into the seed for those parts that wait for it. What does not stand there the model is asked for, now or
@@ -228,7 +228,7 @@ impl Engine {
             let may_wait = |bpe: &&Bpe| {
                 pretoken.len() <= SHORT
                     || pretoken.len() <= Widest::LONGEST
-                        && (is_segment(item.key) || bpe.goes_by_segments(pretoken, &self.parts.vocabulary))
+                        && (is_segment(item.key) || bpe.may_divide(pretoken, &self.parts.vocabulary))
             };
             if let Some(bpe) = together.filter(may_wait) {
                 chunk.others.wait(number, bpe, text, learnt)?;

@@ -14,7 +14,7 @@ use crate::engine::cache::Learnt;
 use crate::engine::encode::{Kept, Sink, Wants};
 use crate::error::Result;
 use crate::ids::{TokenId, to_u32};
-use crate::model::bpe::{Bpe, TOGETHER};
+use crate::model::bpe::{Bpe, MERGE_BATCH};
 use crate::span::Span;
 
 /// Parts that wait for the seed.
@@ -268,18 +268,18 @@ impl Others {
         text: &[u8],
         learnt: &mut Learnt,
     ) -> Result<Vec<usize>> {
-        if waiting.len() > TOGETHER {
+        if waiting.len() > MERGE_BATCH {
             self.sort(&mut waiting);
         }
         // A group that is not full takes nearly as long as one that is, so the shortest are in it.
-        let (few, others) = waiting.split_at(waiting.len() % TOGETHER);
-        for group in std::iter::once(few).chain(others.chunks(TOGETHER)) {
-            let mut rows = [W::Row::default(); TOGETHER];
+        let (few, others) = waiting.split_at(waiting.len() % MERGE_BATCH);
+        for group in std::iter::once(few).chain(others.chunks(MERGE_BATCH)) {
+            let mut rows = [W::Row::default(); MERGE_BATCH];
             for (to, &item) in rows.iter_mut().zip(group) {
                 *to = row(self.items[item]);
             }
             let mut start = self.ids.len();
-            let counts = bpe.encode_together::<W>(&rows[..group.len()], &mut self.ids)?;
+            let counts = bpe.merge_batch::<W>(&rows[..group.len()], &mut self.ids)?;
             for (&item, count) in group.iter().zip(counts) {
                 self.items[item] = Item { start, count, ..self.items[item] };
                 start += count;

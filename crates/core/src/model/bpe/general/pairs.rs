@@ -1,16 +1,16 @@
-//! Which neighbours merge, as a table from pairs to what they become.
+//! The table of all pairs of tokens that merge.
+//!
+//! Comes in: a list of merges, or a vocabulary in which ids are ranks. Goes out: a table from pairs to their rank and
+//! product. A pair must never be left out because merging does not use it: dropout may.
 use tokenmill_kernels::{Automaton, Entry, NO_KEY, PairTable, State};
 
 use crate::description::{Bpe, Lengths, Merge, Merges, TokenList};
 use crate::error::{Defect, Error, Result};
-use crate::ids::{NO_ID, TokenId, to_u32};
+use crate::ids::{TokenId, to_u32};
 use crate::vocabulary::Vocabulary;
-use crate::watch::{Ticker, Unwatched};
+use crate::watch::Ticker;
 
-use super::symbols::byte_symbols;
-use super::{Scratch, merge};
-
-/// Bytes of a token up to which every cut is looked up. That is quadratic in the length.
+/// Bytes of a token up to which every split is looked up. That is quadratic in the length.
 const LOOKED_UP: usize = 256;
 
 /// All pairs that merge, for a model whose merges do not go by score.
@@ -22,8 +22,8 @@ pub(super) fn all(description: &Bpe, vocabulary: &Vocabulary, ticker: &mut Ticke
     }
 }
 
-/// The merges of a list, at their place in it. What a special token would come out of is left out:
-/// text never becomes one.
+/// The merges of a list; their ranks are their places in it. Merges that make a special token are left out: text never
+/// becomes one.
 fn listed(merges: &[Merge], is_special: &dyn Fn(TokenId) -> bool) -> Result<PairTable> {
     let ranked = merges.iter().enumerate().filter(|(_, merge)| !is_special(merge.result));
     let entries: Vec<_> =
@@ -35,19 +35,18 @@ fn listed(merges: &[Merge], is_special: &dyn Fn(TokenId) -> bool) -> Result<Pair
     })
 }
 
-/// Every way to split a token in two tokens, at the rank of its id. With a prefix the right one is
-/// written with it.
-fn by_id(
+/// Every way to split a token in two tokens, at the rank of its id. With a prefix the right one is written with it.
+pub(super) fn by_id(
     vocabulary: &Vocabulary,
     prefix: Option<&str>,
     is_special: &dyn Fn(TokenId) -> bool,
     ticker: &mut Ticker<'_>,
 ) -> Result<PairTable> {
-    table(&cuts_by_id(vocabulary, prefix, is_special, LOOKED_UP, ticker)?)
+    table(&splits_by_id(vocabulary, prefix, is_special, LOOKED_UP, ticker)?)
 }
 
-/// The entries of [`by_id`]. Tokens of more than `looked_up` bytes are cut in one pass.
-fn cuts_by_id(
+/// The entries of [`by_id`]. The splits of tokens above `looked_up` bytes are found in one pass.
+fn splits_by_id(
     vocabulary: &Vocabulary,
     prefix: Option<&str>,
     is_special: &dyn Fn(TokenId) -> bool,
@@ -58,16 +57,16 @@ fn cuts_by_id(
     let prefix = prefix.unwrap_or_default();
     let mut entries = Vec::new();
     let mut written = prefix.as_bytes().to_vec();
-    let mut cuts: Option<Cuts> = None;
+    let mut finder: Option<SplitFinder> = None;
     for (id, bytes) in vocabulary.tokens().iter().filter(|(id, _)| !is_special(*id)) {
         ticker.spend(16 * bytes.len())?;
         if bytes.len() > looked_up {
-            let cuts = cuts.get_or_insert_with(|| Cuts::new(vocabulary.tokens(), prefix));
-            cuts.for_each(bytes, |left, right| entries.push(((left, right), (id, id))));
+            let finder = finder.get_or_insert_with(|| SplitFinder::new(vocabulary.tokens(), prefix));
+            finder.for_each(bytes, |left, right| entries.push(((left, right), (id, id))));
             continue;
         }
-        for cut in 1..bytes.len() {
-            let (left, right) = bytes.split_at(cut);
+        for place in 1..bytes.len() {
+            let (left, right) = bytes.split_at(place);
             if !lengths.has(left.len()) || !lengths.has(prefix.len() + right.len()) {
                 continue;
             }
@@ -87,18 +86,18 @@ fn cuts_by_id(
     Ok(entries)
 }
 
-/// Finds all cuts of a token into two tokens, in one pass over its bytes.
-struct Cuts<'a> {
+/// Finds all ways to split a token in two tokens, in one pass over its bytes.
+struct SplitFinder<'a> {
     tokens: &'a TokenList,
     lefts: Automaton,
-    /// Those that may stand on the right, without the prefix.
+    /// Tokens that may be the right part, without the prefix.
     rights: Automaton,
     prefix: usize,
-    /// By cut: the index of the token on the left, if there is one.
+    /// By place in the token: the index of the token that is all before it, if there is one.
     left_at: Vec<u32>,
 }
 
-impl<'a> Cuts<'a> {
+impl<'a> SplitFinder<'a> {
     fn new(tokens: &'a TokenList, prefix: &str) -> Self {
         let numbered = || (0..).zip(tokens.iter().map(|(_, bytes)| bytes));
         let rights =
@@ -112,7 +111,7 @@ impl<'a> Cuts<'a> {
         }
     }
 
-    /// Calls `found` for the ids on both sides of every cut, the leftmost first.
+    /// Calls `found` with the two ids of every split, the leftmost first.
     fn for_each(&mut self, token: &[u8], mut found: impl FnMut(TokenId, TokenId)) {
         let length = |index: u32| self.tokens.bytes(index as usize).len();
         self.left_at.clear();
@@ -120,7 +119,7 @@ impl<'a> Cuts<'a> {
         let mut state = Some(State::START);
         for &byte in token {
             state = state.and_then(|at| self.lefts.go_on(at, byte));
-            // Of the tokens that end here the longest may start at the start.
+            // The longest token that ends here may be all before this place.
             let left = state.map_or(NO_KEY, |at| self.lefts.longest(at));
             let is_left = left != NO_KEY && length(left) == self.left_at.len();
             self.left_at.push(if is_left { left } else { NO_KEY });
@@ -128,98 +127,44 @@ impl<'a> Cuts<'a> {
         let end = token.iter().fold(State::START, |at, &byte| self.rights.step(at, byte));
         let mut right = self.rights.longest(end);
         while right != NO_KEY {
-            let cut = token.len() - (length(right) - self.prefix);
-            if self.left_at[cut] != NO_KEY {
-                found(self.tokens.id(self.left_at[cut] as usize), self.tokens.id(right as usize));
+            let left = self.left_at[token.len() - (length(right) - self.prefix)];
+            if left != NO_KEY {
+                found(self.tokens.id(left as usize), self.tokens.id(right as usize));
             }
             right = self.rights.shorter(right);
         }
     }
 }
 
-/// A table of entries that cannot be there twice, since tokens are not.
+/// A table of entries in which no pair is twice, because no token is.
 pub(super) fn table(entries: &[Entry]) -> Result<PairTable> {
     PairTable::new(entries).map_err(|_| {
         Error::format(Defect::Duplicate, "two tokens have the same bytes").at("vocab").at("model")
     })
 }
 
-/// The merges of an id-ordered vocabulary as a list: for every token of two or more symbols the
-/// two tokens it is made of, in order of ids.
-///
-/// The list means the same as the id rule when each token, merged by the ids below its own,
-/// ends as exactly two tokens; that is checked on the way. Within a span that ends up as one
-/// token no merge crosses its ends, so the token's history is the same in every text.
-///
-/// # Errors
-/// The id of the first token that merging does not build: a list cannot say what the id rule says.
-pub fn listed_merges(vocabulary: &Vocabulary) -> std::result::Result<Vec<Merge>, TokenId> {
-    // Nobody watches, so that nothing cancels.
-    let ticker = &mut Ticker::new(&Unwatched);
-    let Ok(pairs) = by_id(vocabulary, None, &|_| false, ticker) else { return Err(NO_ID) };
-    let table = byte_symbols(vocabulary, &|_| false);
-    let mut merges = Vec::new();
-    let mut scratch = Scratch::default();
-    for (id, bytes) in vocabulary.tokens().iter() {
-        if bytes.len() == 1 {
-            continue;
-        }
-        let parts = &mut scratch.symbols;
-        parts.clear();
-        parts.extend(bytes.iter().map(|&byte| table[usize::from(byte)]));
-        if parts.contains(&NO_ID) {
-            return Err(id);
-        }
-        if merge::merge_below(&pairs, id, &mut scratch, ticker).is_err() {
-            return Err(id);
-        }
-        match scratch.symbols[..] {
-            [left, right] => merges.push(Merge { left, right, result: id }),
-            _ => return Err(id),
-        }
-    }
-    Ok(merges)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::description::{Alphabet, Description, Split};
     use proptest::prelude::*;
 
-    fn vocabulary(tokens: Vec<Vec<u8>>) -> Vocabulary {
-        let entries = (0..).zip(tokens).collect();
-        let model = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(entries), Merges::ById);
-        let description = Description::of_bpe(&Split::Whole, model);
-        description.validate().unwrap();
-        Vocabulary::new(&description)
-    }
+    use super::*;
+    use crate::model::bpe::tests::vocabulary_by_id;
+    use crate::watch::Unwatched;
 
     proptest! {
         #[test]
-        fn one_pass_cuts_a_token_where_looking_up_does(
+        fn one_pass_splits_a_token_where_looking_up_does(
             tokens in prop::collection::hash_set("[ab#]{1,7}|a{1,12}|(ab){1,6}|#(ab){1,6}", 1..40),
             prefix in prop::option::of("#{0,2}"),
             limit in 0usize..8,
             special in 0u32..40,
         ) {
-            let vocabulary = vocabulary(tokens.into_iter().map(String::into_bytes).collect());
-            let cuts = |limit| {
+            let vocabulary = vocabulary_by_id(tokens.into_iter().map(String::into_bytes).collect());
+            let splits = |limit| {
                 let ticker = &mut Ticker::new(&Unwatched);
-                cuts_by_id(&vocabulary, prefix.as_deref(), &|id| id == special, limit, ticker).unwrap()
+                splits_by_id(&vocabulary, prefix.as_deref(), &|id| id == special, limit, ticker).unwrap()
             };
-            prop_assert_eq!(cuts(limit), cuts(usize::MAX));
+            prop_assert_eq!(splits(limit), splits(usize::MAX));
         }
-    }
-
-    #[test]
-    fn long_tokens_are_listed_in_little_more_than_linear_time() {
-        let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
-        for letter in b'a'..=b'p' {
-            tokens.extend((1..=16).map(|power| vec![letter; 1 << power]));
-        }
-        let merges = listed_merges(&vocabulary(tokens)).unwrap();
-        assert_eq!(merges.len(), 16 * 16);
-        assert!(merges.iter().all(|merge| merge.left == merge.right));
     }
 }
