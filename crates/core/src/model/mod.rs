@@ -1,7 +1,7 @@
 //! Models: one pretoken to ids.
 //!
-//! Comes in: a pretoken. Goes out: ids, and where the part of the pretoken that each stands for ends. A model must never
-//! depend on another one, nor on the text around a pretoken.
+//! Comes in: a pretoken. Goes out: ids, and where the part of the pretoken that each stands for ends. A model must
+//! never depend on another one, nor on the text around a pretoken.
 pub mod bpe;
 mod output;
 mod random;
@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::ids::TokenId;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
+use output::Output;
 pub use output::SAME_PART;
 pub use random::Random;
 
@@ -36,8 +37,8 @@ pub enum Model {
 pub struct Scratch {
     /// The ids of the pretoken.
     pub ids: Vec<TokenId>,
-    /// For each id, where the bytes of the pretoken that it stands for end; they start where those
-    /// of the id before end, or [`SAME_PART`]. Filled only where [`Self::wants_ends`] is set.
+    /// For each id, where the bytes of the pretoken that it stands for end, or [`SAME_PART`]; they start where the
+    /// bytes of the id before end. Filled only where [`Self::wants_ends`] is set.
     pub ends: Vec<u32>,
     /// Does the caller ask for ends?
     pub wants_ends: bool,
@@ -63,7 +64,7 @@ impl Model {
     /// the unknown one.
     ///
     /// # Errors
-    /// A format error naming the field; those of the watch.
+    /// A format error naming the field; errors of the watch.
     pub fn new(description: &Description, vocabulary: &Vocabulary, ticker: &mut Ticker<'_>) -> Result<Self> {
         match description {
             Description::Bpe(model) => bpe::Bpe::new(model, vocabulary, ticker).map(Self::Bpe),
@@ -96,9 +97,10 @@ impl Model {
         match self {
             Self::Bpe(model) => model.encode(pretoken, vocabulary, &mut scratch.bpe, ids, ends, ticker),
             Self::WordPiece(model) => {
-                model.encode(pretoken, vocabulary, &mut scratch.wordpiece, ids, ends, ticker)
+                let output = Output { ids, ends };
+                model.encode(pretoken, vocabulary, &mut scratch.wordpiece, output, ticker)
             }
-            Self::WordLevel(model) => model.encode(pretoken, vocabulary, ids, ends),
+            Self::WordLevel(model) => model.encode(pretoken, vocabulary, Output { ids, ends }),
             Self::Unigram(model) => {
                 model.encode(pretoken, vocabulary, &mut scratch.unigram, ids, ends, ticker)
             }

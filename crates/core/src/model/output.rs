@@ -1,7 +1,7 @@
 //! Where a model writes the ids of a pretoken, and where the part of the pretoken that each stands for ends.
 //!
-//! Comes in: ids, in order. Goes out: the vectors of the caller, longer by these. What the vectors held before must never
-//! change.
+//! Comes in: ids, in order. Goes out: the vectors of the caller, longer by these. What the vectors held before
+//! must never change.
 use tokenmill_kernels::{OutOfMemory, try_alloc};
 
 use crate::ids::TokenId;
@@ -17,6 +17,19 @@ pub(super) struct Output<'a> {
 }
 
 impl Output<'_> {
+    /// How many ids and ends there are.
+    pub(super) fn lengths(&self) -> (usize, usize) {
+        (self.ids.len(), self.ends.as_ref().map_or(0, |ends| ends.len()))
+    }
+
+    /// Removes what was written after these [lengths](Self::lengths).
+    pub(super) fn truncate(&mut self, (ids, ends): (usize, usize)) {
+        self.ids.truncate(ids);
+        if let Some(all) = &mut self.ends {
+            all.truncate(ends);
+        }
+    }
+
     #[inline]
     pub(super) fn push(&mut self, id: TokenId, end: u32) -> Result<(), OutOfMemory> {
         try_alloc::push(self.ids, id)?;

@@ -1,7 +1,7 @@
 //! Errors for text that no token stands for.
 //!
-//! Comes in: a pretoken and a place in it. Goes out: an error that shows the text there, never more of it than a message
-//! should hold.
+//! Comes in: a pretoken and a place in it. Goes out: an error that shows the text there, never more of it than a
+//! message should hold.
 use crate::error::{Error, Kind, Place};
 
 /// Characters of a pretoken that a message shows.

@@ -1,12 +1,12 @@
 //! The best path: one pass over the text, and one back along the edges that were kept.
 //!
-//! Comes in: one pretoken. Goes out: its ids. Sums must never be made in another order, or rounded at other places, than
-//! the reference does.
+//! Comes in: one pretoken. Goes out: its ids. Sums must never be made in another order, or rounded at other
+//! places, than the reference does.
 //!
-//! In single precision a sum that grows with the text leaves less and less of the scores. So SentencePiece starts over
-//! where a sum is further than [`RESTART_LIMIT`] from 0: that sum is subtracted from every path that leads to the place or
-//! over it, and the place goes on from 0. Some 10 kB into a text that gives other ids than plain sums do, so it is done the
-//! same way here.
+//! In single precision a sum that grows with the text leaves less and less of the scores. So SentencePiece starts
+//! over where a sum is further than [`RESTART_LIMIT`] from 0: that sum is subtracted from every path that leads to
+//! the place or over it, and the place goes on from 0. Some 10 kB into a text that gives other ids than plain sums
+//! do, so it is done the same way here.
 use super::model::{TICK_BYTES, UNKNOWN, Unigram, rounded};
 use super::scratch::Scratch;
 use super::spell::PathKind;
@@ -22,12 +22,12 @@ const RESTART_LIMIT: f64 = 1e5;
 impl Unigram {
     /// Appends the ids of a pretoken to `ids`, and where the part of each ends to `ends`.
     ///
-    /// Among equal paths the one whose last token is longest wins, as in the references. Cost: a step for each byte and
-    /// one for each token that the pretoken holds anywhere.
+    /// Among equal paths the one whose last token is longest wins, as in the references. Cost: a step for each
+    /// byte and one for each token that the pretoken holds anywhere.
     ///
     /// # Errors
-    /// An unknown-token error for a character of the best path that cannot be spelled, where there
-    /// is no unknown token; cancellation.
+    /// An unknown-token error for a character of the best path that cannot be spelled, where there is no unknown
+    /// token; cancellation.
     pub fn encode(
         &self,
         pretoken: &[u8],

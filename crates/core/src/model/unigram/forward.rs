@@ -1,11 +1,11 @@
 //! All paths at once: the probability of a text over every way to spell it, and one way drawn at random.
 //!
-//! Comes in: one pretoken. Goes out: a logarithm, or the ids of the path that was drawn. The same seed must never draw
-//! another path on another machine.
+//! Comes in: one pretoken. Goes out: a logarithm, or the ids of the path that was drawn. The same seed must never
+//! draw another path on another machine.
 //!
-//! Both are the forward algorithm, in logarithms. While the edges that end at a place are summed up, one of them is drawn
-//! with the share that it has of the sum so far; going back over the drawn edges gives a path with the probability that it
-//! has among all. So a sample costs no more memory than the best path.
+//! Both are the forward algorithm, in logarithms. While the edges that end at a place are summed up, one of them
+//! is drawn with the share that it has of the sum so far; going back over the drawn edges gives a path with the
+//! probability that it has among all. So a sample costs no more memory than the best path.
 use super::model::{TICK_BYTES, UNKNOWN, Unigram};
 use super::scratch::Scratch;
 use super::spell::PathKind;
@@ -31,7 +31,7 @@ impl Unigram {
         self.sum_up(pretoken, 1.0, None, scratch, ticker)
     }
 
-    /// Appends to `ids` those of a path drawn with a probability proportional to exp(`alpha` × its score): 1 is the
+    /// Appends the ids of a path, drawn with a probability proportional to exp(`alpha` × its score): 1 is the
     /// model's own, 0 makes all equal, and the larger, the more often the best.
     ///
     /// # Errors
@@ -84,8 +84,7 @@ impl Unigram {
     }
 }
 
-/// ln(exp(a) + exp(b)). The functions are those of `libm`, not of the machine: a sample is the same
-/// everywhere.
+/// ln(exp(a) + exp(b)). The functions come from `libm`, not from the machine: a sample is the same everywhere.
 fn log_add(a: f64, b: f64) -> f64 {
     let (less, more) = if a < b { (a, b) } else { (b, a) };
     if less == f64::NEG_INFINITY { more } else { more + libm::log1p(libm::exp(less - more)) }

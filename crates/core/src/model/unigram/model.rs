@@ -1,7 +1,7 @@
 //! The compiled model: its edges, and a walk over the lattice of a pretoken.
 //!
-//! Comes in: a description, then pretokens. Goes out: for each place between characters, the edges that end there. It
-//! must never choose among them.
+//! Comes in: a description, then pretokens. Goes out: for each place between characters, the edges that end there.
+//! It must never choose among them.
 use std::collections::HashMap;
 
 use tokenmill_kernels::{Automaton, NO_KEY, State};
@@ -18,8 +18,8 @@ pub struct Unigram {
     pub(super) automaton: Automaton,
     /// By index in the token list.
     pub(super) edges: Vec<Edge>,
-    /// Scores that differ where all paths are looked at, by index: there SentencePiece counts the characters of a piece
-    /// that a user has defined, and its bytes where it looks for the best path.
+    /// Scores that differ where all paths are looked at, by index: there SentencePiece counts the characters of a
+    /// piece that a user has defined, and its bytes where it looks for the best path.
     over_all_paths: HashMap<u32, f64>,
     pub(super) unk: Option<TokenId>,
     pub(super) unk_score: f64,
@@ -99,7 +99,8 @@ impl Unigram {
         self.automaton.memory() + size_of::<Edge>() * self.edges.capacity() + 24 * self.over_all_paths.len()
     }
 
-    /// Calls `visit` for every place between characters after the start, and for the end, with the edges that end there.
+    /// Calls `visit` for every place between characters after the start, and for the end, with the edges that end
+    /// there.
     #[inline]
     pub(super) fn for_each_place(
         &self,
@@ -161,8 +162,8 @@ pub(super) struct IncomingEdges<'a> {
 }
 
 impl IncomingEdges<'_> {
-    /// Calls `visit` with each edge, an index or [`UNKNOWN`], and its start, longest first. A character that is no token
-    /// is the last of them.
+    /// Calls `visit` with each edge, an index or [`UNKNOWN`], and its start, longest first. A character that is no
+    /// token is the last of them.
     #[inline]
     pub(super) fn for_each(self, mut visit: impl FnMut(u32, usize)) {
         let mut start = self.end;

@@ -1,12 +1,12 @@
 //! The best paths, best first.
 //!
-//! Comes in: one pretoken, and how many paths are wanted. Goes out: the ids and the score of each. Scores must never be
-//! other than those of adding up each path from left to right.
+//! Comes in: one pretoken, and how many paths are wanted. Goes out: the ids and the score of each. A score must
+//! never be another number than adding up the path from left to right gives.
 //!
-//! The best path to every place is known at once; the next best is found only when it is asked for (Huang and Chiang,
-//! "Better k-best parsing", 2005). A next best path is an edge and a next best path to where it starts, so that one more
-//! path asks for at most one more at each place of the path before it: the cost is the length of the text times the
-//! number of paths, and a logarithm, whatever the ties.
+//! The best path to every place is known at once; the next best is found only when it is asked for (Huang and
+//! Chiang, "Better k-best parsing", 2005). A next best path is an edge and a next best path to where it starts, so
+//! that one more path asks for at most one more at each place of the path before it: the cost is the length of the
+//! text times the number of paths, and a logarithm, whatever the ties.
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 

@@ -1,7 +1,7 @@
 //! The buffers of a pass over a pretoken, reused from one pretoken to the next.
 //!
-//! Comes in: sums and edges, place by place. Goes out: those of earlier places. What an earlier pretoken left in a buffer
-//! must never be read.
+//! Comes in: sums and edges, place by place. Goes out: the same, for later places. What an earlier pretoken left
+//! in a buffer must never be read.
 use std::collections::VecDeque;
 
 use tokenmill_kernels::try_alloc;
@@ -63,8 +63,8 @@ impl RecentSums {
 
 /// The last few places where sums started over from 0, with the sum that was subtracted there.
 ///
-/// A sum counts from the last restart up to its place. An edge that leads over a later restart arrives with a sum that is
-/// too large, and what was subtracted there is subtracted from it, too.
+/// A sum counts from the last restart up to its place. An edge that leads over a later restart arrives with a sum
+/// that is too large, and what was subtracted there is subtracted from it, too.
 #[derive(Debug, Default)]
 pub(super) struct Restarts(VecDeque<(usize, f64)>);
 

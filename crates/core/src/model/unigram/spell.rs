@@ -28,13 +28,13 @@ impl Unigram {
         kind: PathKind,
         mut last: impl FnMut(usize) -> u32,
         vocabulary: &Vocabulary,
-        mut out: Output<'_>,
+        mut output: Output<'_>,
         ticker: &mut Ticker<'_>,
     ) -> error::Result<()> {
-        // The tokenizers library joins the text of unknown characters, and of tokens that are the unknown one, and then
-        // looks up the joined text.
+        // The tokenizers library joins the text of unknown characters, and of tokens that are the unknown one, and
+        // then looks up the joined text.
         let looks_up = kind == PathKind::Best && !self.single_precision;
-        let (first_id, first_end) = (out.ids.len(), out.ends.as_ref().map_or(0, |ends| ends.len()));
+        let (first_id, first_end) = output.lengths();
         let vocabulary_of_runs = looks_up.then_some(vocabulary);
         let mut at = text.len();
         // The end of the run of unknown characters that is being passed.
@@ -51,14 +51,14 @@ impl Unigram {
             if is_in_run {
                 run_end.get_or_insert(at);
             } else if let Some(end) = run_end.take()
-                && !self.spell_run(text, at, end, vocabulary_of_runs, &mut out)?
+                && !self.spell_run(text, at, end, vocabulary_of_runs, &mut output)?
             {
                 failed_at = Some(at);
             }
             if let Some(bytes) = bytes {
-                spell_char(bytes, &text[start..at], start, &mut out)?;
+                spell_char(bytes, &text[start..at], start, &mut output)?;
             } else if let Some(id) = id.filter(|_| !is_in_run) {
-                out.push(id, to_u32(at))?;
+                output.push(id, to_u32(at))?;
             }
             at = start;
             if spent - at >= TICK_BYTES {
@@ -68,7 +68,7 @@ impl Unigram {
         }
         ticker.spend(spent)?;
         if let Some(end) = run_end
-            && !self.spell_run(text, 0, end, vocabulary_of_runs, &mut out)?
+            && !self.spell_run(text, 0, end, vocabulary_of_runs, &mut output)?
         {
             failed_at = Some(0);
         }
@@ -76,8 +76,8 @@ impl Unigram {
             return Err(unknown_char(text, at));
         }
         // They were written backwards.
-        out.ids[first_id..].reverse();
-        if let Some(ends) = out.ends {
+        output.ids[first_id..].reverse();
+        if let Some(ends) = output.ends {
             ends[first_end..].reverse();
         }
         Ok(())
@@ -90,11 +90,11 @@ impl Unigram {
         start: usize,
         end: usize,
         vocabulary: Option<&Vocabulary>,
-        out: &mut Output<'_>,
+        output: &mut Output<'_>,
     ) -> Result<bool, OutOfMemory> {
         let run = &text[start..end];
         if let Some(id) = vocabulary.and_then(|vocabulary| vocabulary.find_in_text(run)) {
-            out.push(id, to_u32(end))?;
+            output.push(id, to_u32(end))?;
             return Ok(true);
         }
         if let Some(bytes) = &self.bytes
@@ -103,13 +103,13 @@ impl Unigram {
         {
             // Each byte stands for the whole run there.
             for &byte in run[1..].iter().rev() {
-                out.push(bytes[usize::from(byte)], SAME_PART)?;
+                output.push(bytes[usize::from(byte)], SAME_PART)?;
             }
-            out.push(bytes[usize::from(run[0])], to_u32(end))?;
+            output.push(bytes[usize::from(run[0])], to_u32(end))?;
             return Ok(true);
         }
         if let Some(unk) = self.unk {
-            out.push(unk, to_u32(end))?;
+            output.push(unk, to_u32(end))?;
         }
         Ok(self.unk.is_some())
     }
@@ -126,11 +126,11 @@ fn spell_char(
     bytes: &[TokenId; 256],
     char: &[u8],
     start: usize,
-    out: &mut Output<'_>,
+    output: &mut Output<'_>,
 ) -> Result<(), OutOfMemory> {
     for (i, &byte) in char.iter().enumerate().rev() {
         let end = if i + 1 == char.len() { start + char.len() } else { start };
-        out.push(bytes[usize::from(byte)], to_u32(end))?;
+        output.push(bytes[usize::from(byte)], to_u32(end))?;
     }
     Ok(())
 }
