@@ -1,8 +1,8 @@
 //! Merging a long row of symbols by a heap: the lowest rank first, the leftmost of equal ones, in n log n.
 //!
-//! Comes in: a row in `scratch.symbols`, and a table of pairs. Goes out: the same row, in which `scratch.next` links the
-//! symbols that are left, from the first one on ([`places`], [`compact`]). Merges must never be made in another order than
-//! by the naive rule, except where a [`Policy`] passes some over.
+//! Comes in: a row in `scratch.symbols`, and a table of pairs. Goes out: the same row, with the symbols that are
+//! left in a linked list ([`places`], [`compact`]). Merges must never be made in another order than by the naive
+//! rule, except where a [`Policy`] passes some over.
 //!
 //! A merge at a place changes only the pairs at this place and the one before, so nothing else is looked up again.
 use std::cmp::Reverse;
@@ -62,8 +62,8 @@ impl Policy for Always {
         pair >> 32 << 32 | u64::from(place)
     }
 
-    /// Symbols only grow, so a place never has the same pair twice. A pair of the same rank may come after it, and then
-    /// it is its turn, too.
+    /// Symbols only grow, so a place never has the same pair twice. It may have another pair of the same rank
+    /// later, and that has the same entry.
     #[inline]
     fn place(entry: u64, pairs: &[u64]) -> (u32, bool) {
         let place = entry as u32;
@@ -78,7 +78,7 @@ pub(super) fn merge<T: PackedPairs>(table: &T, scratch: &mut Scratch, ticker: &m
     Ok(())
 }
 
-/// Merges `scratch.symbols` where a policy decides. `entries` is memory for the heap, and comes back.
+/// Merges `scratch.symbols` as a policy decides. `entries` is a buffer for the heap, and is returned.
 pub(super) fn merge_with<T: PackedPairs, P: Policy>(
     table: &T,
     scratch: &mut Scratch,
@@ -137,18 +137,12 @@ pub(super) fn merge_with<T: PackedPairs, P: Policy>(
         let before = previous[at as usize];
         if before != END {
             let pair = look_up(table, policy, symbols[before as usize], symbols[at as usize]);
-            pairs[before as usize] = pair;
-            if pair != NO_PAIR {
-                heap.push(Reverse(P::entry(pair, before)));
-            }
+            renew::<P>(pairs, &mut heap, pair, before);
         }
         if after != END {
             previous[after as usize] = at;
             let pair = look_up(table, policy, symbols[at as usize], symbols[after as usize]);
-            pairs[at as usize] = pair;
-            if pair != NO_PAIR {
-                heap.push(Reverse(P::entry(pair, at)));
-            }
+            renew::<P>(pairs, &mut heap, pair, at);
         }
     }
     Ok(heap.into_vec())
@@ -161,6 +155,15 @@ fn look_up<T: PackedPairs, P: Policy>(table: &T, policy: &mut P, left: u32, righ
         policy.propose(pair as u32, left, right);
     }
     pair
+}
+
+/// Replaces the pair at a place.
+#[inline]
+fn renew<P: Policy>(pairs: &mut [u64], heap: &mut BinaryHeap<Reverse<P::Entry>>, pair: u64, place: u32) {
+    pairs[place as usize] = pair;
+    if pair != NO_PAIR {
+        heap.push(Reverse(P::entry(pair, place)));
+    }
 }
 
 /// The places of the symbols that are left.

@@ -1,14 +1,15 @@
 //! Byte-pair encoding: a pretoken becomes symbols, and neighbours merge by rank until none can.
 //!
-//! Comes in: one pretoken. Goes out: its ids. A pretoken that is a token needs one lookup. Others are merged in one of two
-//! ways, and this module chooses between them:
+//! Comes in: one pretoken. Goes out: its ids. A pretoken that is a token needs one lookup. Others are merged in
+//! one of two ways, and this module chooses between them:
 //!
-//! - `canonical`, for vocabularies over all 256 bytes whose ranks agree with one another: short pretokens are merged as rows
-//!   of the kernels, and long ones window by window, in linear time;
-//! - `general`, for all others, for dropout and for explanations: a scan for the lowest rank, or a heap for long pretokens,
-//!   at n log n. The model of SentencePiece is one of these.
+//! - `canonical`, for vocabularies over all 256 bytes whose ranks agree with one another: short pretokens are
+//!   merged as rows of the kernels, and long ones window by window, in linear time;
+//! - `general`, for all others, for dropout and for explanations: a scan for the lowest rank, or a heap for long
+//!   pretokens, at n log n. The model of SentencePiece is one of these.
 //!
-//! The choice must never change the ids: both ways give what the naive rule gives. `docs/merging.md` has the proof.
+//! The choice must never change the ids: both ways give what the naive rule gives. `docs/merging.md` has the
+//! proof.
 mod canonical;
 mod general;
 mod heap;
@@ -47,8 +48,8 @@ pub struct Bpe {
     general: General,
     /// By index in the vocabulary's token list: does merging these bytes give this token?
     is_built: Vec<bool>,
-    /// By index: does a pretoken with these bytes become this token, whatever merging gives? `None` where the rule for whole
-    /// pretokens gives nothing but what merging gives.
+    /// By index: does a pretoken with these bytes become this token, whatever merging gives? `None` where the rule
+    /// for whole pretokens gives nothing but what merging gives.
     is_taken_whole: Option<Vec<bool>>,
     /// The tokens that only the rule for whole pretokens gives, if there are any.
     whole_only: Option<WholeOnlyFilter>,
@@ -58,8 +59,8 @@ impl Bpe {
     /// Compiles the model of a valid description. Special tokens never come out of a text.
     ///
     /// # Errors
-    /// A format error at `merges` for a pair that is listed twice, or for scores of symbols that are not characters; at
-    /// `dropout` for a number that is no probability; those of the watch.
+    /// A format error at `merges` for a pair that is listed twice, or for scores of symbols that are not
+    /// characters; at `dropout` for a number that is no probability; errors of the watch.
     pub fn new(
         description: &BpeDescription,
         vocabulary: &Vocabulary,
@@ -127,8 +128,8 @@ impl Bpe {
         self.is_taken_whole.as_ref().unwrap_or(&self.is_built)
     }
 
-    /// Does merging build every token that a text may become from its bytes, so that the rule for whole pretokens changes
-    /// nothing?
+    /// Does merging build every token that a text may become from its bytes, so that the rule for whole pretokens
+    /// changes nothing?
     pub fn builds_every_token(&self) -> bool {
         self.whole_only.is_none()
     }
@@ -156,8 +157,8 @@ impl Bpe {
         self.encode_whole(pretoken, self.at_once(), vocabulary, scratch, output, ticker)
     }
 
-    /// As [`Self::encode`], for a segment of a pretoken between two places that [`Self::next_cut`] gives: without the rule
-    /// for whole pretokens.
+    /// As [`Self::encode`], for a segment of a pretoken between two places that [`Self::next_cut`] gives: without
+    /// the rule for whole pretokens.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -183,8 +184,8 @@ impl Bpe {
         self.canonical.is_some()
     }
 
-    /// As [`Self::encode_segment`], for up to [`MERGE_BATCH`] segments that are rows of a width; says how many ids each has.
-    /// Zeros where the merges are not [canonical](Self::is_canonical).
+    /// As [`Self::encode_segment`], for up to [`MERGE_BATCH`] segments that are rows of a width; says how many ids
+    /// each has. Zeros where the merges are not [canonical](Self::is_canonical).
     ///
     /// # Errors
     /// Memory that cannot be had.
@@ -198,8 +199,9 @@ impl Bpe {
         canonical.merge_batch::<W>(segments, ids)
     }
 
-    /// Writes the ids of a segment that falls into short [byte runs](canonical) to `buffer`, which is at least as long; says
-    /// how many they are. `None` for other segments, and where the merges are not [canonical](Self::is_canonical).
+    /// Writes the ids of a segment that falls into short [byte runs](canonical) to `buffer`, which is at least as
+    /// long; says how many they are. `None` for other segments, and where the merges are not
+    /// [canonical](Self::is_canonical).
     ///
     /// Cost: linear, up to the first long run.
     #[inline]
@@ -207,9 +209,9 @@ impl Bpe {
         self.canonical.as_ref()?.encode_byte_runs(segment, buffer)
     }
 
-    /// Where the next segment of a pretoken ends: the first place after `from` that nothing is merged across, or the end.
-    /// `from` is such a place, too, or the start. The ids of a pretoken that is no token by the rule for whole pretokens are
-    /// those of its segments joined.
+    /// Where the next segment of a pretoken ends: the first place after `from` that nothing is merged across, or
+    /// the end. `from` is such a place, too, or the start. A pretoken that is no token by the rule for whole
+    /// pretokens has the ids of its segments, joined.
     ///
     /// Cost: linear in the distance.
     #[inline]
@@ -220,7 +222,8 @@ impl Bpe {
         }
     }
 
-    /// As [`Self::next_cut`], again and again until `ends` is full or the pretoken ends; says how many were written.
+    /// As [`Self::next_cut`], again and again until `ends` is full or the pretoken ends; says how many were
+    /// written.
     #[inline]
     pub fn next_cuts(&self, pretoken: &[u8], from: usize, ends: &mut [usize]) -> usize {
         match (&self.canonical, ends) {
@@ -233,8 +236,8 @@ impl Bpe {
         }
     }
 
-    /// May this pretoken be divided at its cuts? Not where cuts are not known, nor where it is a token by the rule for whole
-    /// pretokens.
+    /// May this pretoken be divided at its cuts? Not where cuts are not known, nor where it is a token by the rule
+    /// for whole pretokens.
     #[inline]
     pub fn may_divide(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> bool {
         let may_be = || self.whole_only.as_ref().is_some_and(|filter| filter.may_hold(pretoken));
@@ -292,8 +295,8 @@ impl Bpe {
 
     /// As [`Self::encode`], with merges passed over at random and no rule for whole pretokens.
     ///
-    /// Where merges are listed, one that is passed over may still be made after the next one, as in the tokenizers library;
-    /// where they go by score it is not, as in SentencePiece.
+    /// Where merges are listed, one that is passed over may still be made after the next one, as in the tokenizers
+    /// library; where they go by score it is not, as in SentencePiece.
     ///
     /// # Errors
     /// As [`Self::encode`].

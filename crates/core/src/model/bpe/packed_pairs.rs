@@ -1,7 +1,7 @@
 //! What two neighbours merge to, as one number.
 //!
-//! Comes in: two symbols. Goes out: `rank << 32 | product`, so that comparing two of these compares ranks. A pair that
-//! does not merge must never be below one that does.
+//! Comes in: two symbols. Goes out: `rank << 32 | product`, so that comparing two of these compares ranks. A pair
+//! that does not merge must never be below one that does.
 use tokenmill_kernels::{MergeTable, NO_MERGE, PairTable};
 
 /// In place of a pair that does not merge.

@@ -1,6 +1,7 @@
 //! The buffers of merging, reused from pretoken to pretoken.
 //!
-//! What an earlier pretoken left in a buffer must never be read: whoever uses one fills or clears it first.
+//! Comes in and goes out: nothing; each module says which buffers it reads and leaves. What an earlier pretoken
+//! left in a buffer must never be read: whoever uses one fills or clears it first.
 use std::cmp::Reverse;
 use std::collections::HashMap;
 

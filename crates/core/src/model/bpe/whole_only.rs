@@ -1,9 +1,9 @@
-//! A filter of the tokens that a pretoken becomes by the rule for whole pretokens alone: merging its bytes gives something
-//! else.
+//! A filter of the tokens that a pretoken becomes by the rule for whole pretokens alone: merging its bytes gives
+//! something else.
 //!
-//! Comes in: these tokens, then pretokens. Goes out: whether a pretoken may be one of them. It must never be denied that
-//! one is; some others are claimed, too. There are few such tokens, and every long pretoken is tested, so most tests must
-//! end here, without a lookup in the vocabulary.
+//! Comes in: these tokens, then pretokens. Goes out: whether a pretoken may be one of them. It must never be
+//! denied that one is; some others are claimed, too. There are few such tokens, and every long pretoken is tested,
+//! so most tests must end here, without a lookup in the vocabulary.
 
 /// Bits, as a power of two: some hundred tokens leave nearly all of them clear.
 const BITS: u32 = 14;

@@ -1,8 +1,7 @@
-//! Finds the canonical merges of a vocabulary: the bytes of each token are merged by those that were found for shorter
-//! tokens.
+//! Finds the canonical merges of a vocabulary: the bytes of each token are merged by the merges of shorter tokens.
 //!
-//! Comes in: candidates in order of rank. Goes out: for each token that its own bytes merge to, the one candidate that
-//! makes it. A candidate that no text uses must never be kept. `docs/merging.md` has the proof.
+//! Comes in: candidates in order of rank. Goes out: for each token that its own bytes merge to, the one candidate
+//! that makes it. A candidate that no text uses must never be kept. `docs/merging.md` has the proof.
 use tokenmill_kernels::rows::{Narrow, Wide, Widest, Width, wide_row, widest_row};
 use tokenmill_kernels::short_table::key_at;
 use tokenmill_kernels::{MergeTable, cpu};
@@ -22,8 +21,8 @@ use super::table::Built;
 /// How many entries ahead of an insertion its memory is prefetched.
 const AHEAD: usize = 8;
 
-/// The canonical merges of these candidates, and of each token whether its bytes merge to it. `None` where two candidates
-/// have the same parts, and where no order of numbers says what ranks say.
+/// The canonical merges of these candidates, and of each token whether its bytes merge to it. `None` where two
+/// candidates have the same parts, and where no order of numbers says what ranks say.
 pub(super) fn build(
     candidates: Candidates,
     tokens: &TokenList,
@@ -82,7 +81,8 @@ fn is_in_order(parts: &[(u32, u32)]) -> bool {
     (BYTES..).zip(parts).filter(|&(_, &parts)| parts != NOT_BUILT).all(is_after)
 }
 
-/// Items ordered by the small number before each; items of one number keep their order. Also where each number ends.
+/// Items ordered by the small number before each; items of one number keep their order. Also where each number
+/// ends.
 fn grouped<T: Copy + Default>(items: impl Iterator<Item = (usize, T)> + Clone) -> (Vec<T>, Vec<u32>) {
     let mut ends = vec![0; items.clone().map(|(number, _)| number).max().map_or(0, |most| most + 1)];
     items.clone().for_each(|(number, _)| ends[number] += 1);
@@ -150,8 +150,8 @@ impl Builder<'_> {
 
     /// Inserts the pending merges. `None` where two candidates are merged from the same parts.
     ///
-    /// That some merges in the table rank higher than a candidate changes nothing: its own merge can only be the last one,
-    /// of all that is left.
+    /// That some merges in the table rank higher than a candidate changes nothing: its own merge can only be the
+    /// last one, of all that is left.
     fn insert_pending(&mut self) -> Option<()> {
         let Built { merges, parts, ids } = &mut self.built;
         let pending = std::mem::take(&mut self.pending);

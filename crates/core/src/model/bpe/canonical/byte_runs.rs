@@ -1,11 +1,11 @@
 //! Byte runs: the longest stretches of a text in which each byte is adjacent to the next inside some token.
 //!
-//! Comes in: a segment of a pretoken. Goes out: its ids, if all of its runs are short, else nothing. A run must never end
-//! where a token goes on.
+//! Comes in: a segment of a pretoken. Goes out: its ids, if all of its runs are short, else nothing. A run must
+//! never end where a token goes on.
 //!
-//! Nothing is ever merged from one run to the next: whatever merging makes is a token, and no token holds the two bytes at
-//! the border. Characters that a vocabulary hardly knows fall into runs of a byte or two. To encode these takes less time
-//! than another lookup, and far less than a place in the cache.
+//! Nothing is ever merged from one run to the next: whatever merging makes is a token, and no token holds the two
+//! bytes at the border. Characters that a vocabulary hardly knows fall into runs of a byte or two. To encode these
+//! takes less time than another lookup, and far less than a place in the cache.
 use std::ops::Range;
 
 use tokenmill_kernels::{MergeTable, NO_MERGE};
@@ -31,7 +31,7 @@ impl ByteRuns {
         Self { joined: BytePairs::new(), merging: BytePairs::new() }
     }
 
-    /// Adds a token whose two parts meet at `join`. All other pairs of bytes in it are those of its parts, which must be
+    /// Adds a token whose two parts meet at `join`. Its other pairs of bytes are inside the parts, which must be
     /// added, too, if they are not bytes.
     pub(super) fn add(&mut self, token: &[u8], join: usize) {
         let (left, right) = (token[join - 1], token[join]);
@@ -41,8 +41,8 @@ impl ByteRuns {
         }
     }
 
-    /// Writes the ids of `text` to `buffer`, which is at least as long; says how many they are. `None` where bytes merge in
-    /// a run that is too long: the content of `buffer` means nothing then.
+    /// Writes the ids of `text` to `buffer`, which is at least as long; says how many they are. `None` where bytes
+    /// merge in a run that is too long: the content of `buffer` means nothing then.
     ///
     /// Cost: linear, up to that run.
     #[inline]
@@ -66,8 +66,8 @@ impl ByteRuns {
         }
     }
 
-    /// The first run from `from` on, where a run begins, in which bytes merge; an empty range at the end of the text where
-    /// there is none. `None` where it is too long.
+    /// The first run from `from` on, where a run begins, in which bytes merge; an empty range at the end of the
+    /// text where there is none. `None` where it is too long.
     #[inline]
     fn next_merging(&self, text: &[u8], from: usize) -> Option<Range<usize>> {
         let rest = text.get(from..)?;

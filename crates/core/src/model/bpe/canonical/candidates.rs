@@ -1,7 +1,7 @@
 //! Candidates: the merges that a vocabulary lists or implies, by the token that they make.
 //!
-//! Comes in: a list in order of rank. Goes out: for each token, the ranks of the candidates that make it, ascending. It
-//! must never say which of them a text uses: that is found by merging.
+//! Comes in: a list in order of rank. Goes out: for each token, the ranks of the candidates that make it,
+//! ascending. It must never say which of them a text uses: that is found by merging.
 use tokenmill_kernels::prefetch;
 
 use crate::ids::{TokenId, to_u32};

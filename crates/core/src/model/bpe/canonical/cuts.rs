@@ -1,11 +1,12 @@
-//! Cuts: places where a pretoken may be divided before it is merged, because no token holds what is on both sides.
+//! Cuts: places where a pretoken may be divided before it is merged, because no token extends across them.
 //!
-//! Comes in: the tokens that merging makes, then a pretoken. Goes out: the places where its segments end. A place that
-//! merging goes across must never be a cut; a place that it does not go across may be missed.
+//! Comes in: the tokens that merging makes, then a pretoken. Goes out: the places where its segments end. A place
+//! that merging goes across must never be a cut; a place that it does not go across may be missed.
 //!
-//! Whatever merging makes is a token whose bytes are in the text at that place. So where no token holds the character
-//! before a place next to the one after it, nothing is ever merged across. `docs/merging.md` has the proof. Pretokens of
-//! Chinese and Thai fall into segments of about two characters, which repeat as whole pretokens do not.
+//! Whatever merging makes is a token whose bytes are in the text at that place. So where no token holds the
+//! character before a place next to the one after it, nothing is ever merged across. `docs/merging.md` has the
+//! proof. Pretokens of Chinese and Thai fall into segments of about two characters, which repeat as whole
+//! pretokens do not.
 use std::ops::Range;
 
 use tokenmill_kernels::end_of_repeat;
@@ -22,8 +23,8 @@ pub(in crate::model::bpe) struct Cuts {
     shift: u32,
 }
 
-/// The bytes of a character, or what looks like one: a byte that begins a character, and as many continuation bytes as it
-/// asks for. A text need not be UTF-8.
+/// The bytes of a character, or what looks like one: a byte that begins a character, and as many continuation
+/// bytes as it asks for. A text need not be UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct CharBytes {
     bytes: u32,
@@ -184,8 +185,8 @@ impl CutsBuilder {
         self.add_places(token, join.saturating_sub(reach).max(1)..(join + reach + 1).min(token.len()));
     }
 
-    /// Makes some places inside a token no cuts: adds the two characters around each, or the two bytes if one of the
-    /// characters may extend outside the token.
+    /// Makes some places inside a token no cuts: adds the two characters around each, or the two bytes if one of
+    /// the characters may extend outside the token.
     fn add_places(&mut self, token: &[u8], places: Range<usize>) {
         for place in places.filter(|&place| !continues(token[place])) {
             let (right, is_open) = CharBytes::first(&token[place..]);

@@ -1,11 +1,13 @@
-//! Canonical merges: the merges of a vocabulary over all 256 bytes, reduced to the one pair that builds each token.
+//! Canonical merges: the merges of a vocabulary over all 256 bytes, reduced to the one pair that builds each
+//! token.
 //!
-//! Comes in: a description, then pretokens and segments of them. Goes out: their ids, and where a pretoken may be cut. A
-//! vocabulary for which this could give other ids than the naive rule must never be taken.
+//! Comes in: a description, then pretokens and segments of them. Goes out: their ids, and where a pretoken may be
+//! cut. A vocabulary for which this could give other ids than the naive rule must never be taken.
 //!
-//! Of all pairs that join to a token's bytes, merging only ever joins one: the last one when its bytes are merged alone.
-//! Tokens that their own bytes do not merge to never appear at all. `docs/merging.md` has the proof. So symbols are
-//! renumbered, bytes first and then products by rank: a number says which of two merges comes first and what it makes.
+//! Of all pairs that join to a token's bytes, merging only ever joins one: the last one when its bytes are merged
+//! alone. Tokens that their own bytes do not merge to never appear at all. `docs/merging.md` has the proof. So
+//! symbols are renumbered, bytes first and then products by rank: a number says which of two merges comes first
+//! and what it makes.
 //!
 //! `candidates`, `build` and `renumber` make the tables when a tokenizer is compiled; the other modules use them.
 mod build;
@@ -46,9 +48,9 @@ pub(super) struct Canonical {
 }
 
 impl Canonical {
-    /// The canonical merges, and of each token whether its bytes merge to it. `None` where a byte is no token, where tokens
-    /// share an id, where two tokens are merged from the same parts, for millions of tokens, and where no order of numbers
-    /// says what ranks say.
+    /// The canonical merges, and of each token whether its bytes merge to it. `None` where a byte is no token,
+    /// where tokens share an id, where two tokens are merged from the same parts, for millions of tokens, and
+    /// where no order of numbers says what ranks say.
     ///
     /// Cost: that of merging the bytes of each token.
     pub(super) fn new(
@@ -147,7 +149,7 @@ impl Canonical {
     }
 }
 
-/// The merges of a list. `None` where one makes what is no token.
+/// The merges of a list. `None` where the product of one is no token.
 fn listed(merges: &[Merge], vocabulary: &Vocabulary) -> Option<Candidates> {
     let (mut indices, mut parts) = (Vec::with_capacity(merges.len()), Vec::with_capacity(merges.len()));
     for merge in merges.iter().filter(|merge| !vocabulary.is_special(merge.result)) {

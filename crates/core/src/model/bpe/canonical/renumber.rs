@@ -1,11 +1,12 @@
 //! Numbers for products that increase from parts to products, where ranks do not.
 //!
-//! Comes in: the canonical merges, by rank. Goes out: the same merges with new products, or nothing where no numbers say
-//! in which order they are made. Merging by the new numbers must never give other ids than merging by ranks.
+//! Comes in: the canonical merges, by rank. Goes out: the same merges with new products, or nothing where no
+//! numbers say in which order they are made. Merging by the new numbers must never give other ids than merging by
+//! ranks.
 //!
 //! A token that is merged from one of a higher rank can only be made after that one, and is made at once then: it
-//! *follows* it. `docs/merging.md` says when merging by the numbers that come of this is the same as by ranks, and proves
-//! it.
+//! *follows* it. `docs/merging.md` says when merging by the numbers that come of this is the same as by ranks, and
+//! proves it.
 use std::collections::BTreeMap;
 
 use tokenmill_kernels::{MergeTable, NO_MERGE};
@@ -29,7 +30,7 @@ struct Follower {
     takes_right: bool,
 }
 
-/// These merges with new numbers. `ranks` are those of the products that merging makes, each after its parts.
+/// These merges with new numbers. `ranks` has every product that merging makes, each after its parts.
 pub(super) fn renumbered(built: &Built, ranks: &[usize]) -> Option<Built> {
     let ranks = in_order(&built.parts, ranks)?;
     let mut numbers: Vec<u32> = (0..BYTES).chain(built.parts.iter().map(|_| NO_MERGE)).collect();
@@ -108,8 +109,8 @@ fn root_of(followers: &BTreeMap<usize, Follower>, symbol: u32) -> Option<usize> 
     Some(followers.get(&rank).map_or(rank, |follower| follower.root))
 }
 
-/// Is it true of every root that no follower takes the left part of the root on its right, and that none takes on its left
-/// what one takes on its right?
+/// Is it true of every root that no follower takes the left part of the root on its right, and that none takes on
+/// its left what one takes on its right?
 fn is_sound(followers: &BTreeMap<usize, Follower>, parts: &[(u32, u32)]) -> bool {
     let of = |follower: &Follower| (follower.root, follower.taken, follower.takes_right);
     let mut taken: Vec<(usize, u32, bool)> = followers.values().map(of).collect();

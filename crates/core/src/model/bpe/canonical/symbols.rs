@@ -1,8 +1,8 @@
-//! The numbers of symbols: bytes first, and then products, so that of two merges the one with the lower product comes
-//! first.
+//! The numbers of symbols: bytes first, and then products, so that of two merges the one with the lower product
+//! comes first.
 //!
-//! Constants and the row that merging starts from, nothing else: every module beside this one may use it, and it must
-//! never use one of them.
+//! Constants and the row that merging starts from, nothing else: every module beside this one may use it, and it
+//! must never use one of them.
 use tokenmill_kernels::{NO_MERGE, try_alloc};
 
 use crate::error::Result;
@@ -16,7 +16,7 @@ pub const MERGE_BATCH: usize = 8;
 /// In place of the two parts of a product: no text is ever merged to it.
 pub(super) const NOT_BUILT: (u32, u32) = (NO_MERGE, NO_MERGE);
 
-/// Replaces `symbols` by those of a pretoken before anything merges.
+/// Replaces `symbols` by the bytes of a pretoken.
 pub(super) fn start(pretoken: &[u8], symbols: &mut Vec<u32>) -> Result<()> {
     symbols.clear();
     try_alloc::reserve(symbols, pretoken.len())?;

@@ -1,7 +1,7 @@
 //! Tables by symbol: which two symbols merge to which, and what each symbol is.
 //!
-//! Comes in: the merges that `build` found. Goes out: lookups. Of two merges that a text allows, the one with the lower
-//! product must always be the one that the vocabulary ranks first.
+//! Comes in: the merges that `build` found. Goes out: lookups. Of two merges that a text allows, the one with the
+//! lower product must always be the one that the vocabulary ranks first.
 use tokenmill_kernels::{MergeTable, try_alloc};
 
 use crate::error::Result;

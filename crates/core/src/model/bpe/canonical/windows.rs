@@ -1,12 +1,13 @@
-//! Merging the bytes of a long pretoken by windows, in time that is linear for all vocabularies but those made against it.
+//! Merging the bytes of a long pretoken by windows, in time that is linear for all vocabularies but those made
+//! against it.
 //!
-//! Comes in: the bytes of a pretoken. Goes out: the symbols that merging leaves, in `scratch.symbols`. A symbol must never
-//! be kept before two windows agree on it, or one window begins with the last symbol that is known.
+//! Comes in: the bytes of a pretoken. Goes out: the symbols that merging leaves, in `scratch.symbols`. Two neighbours
+//! that would merge to something else must never be left.
 //!
-//! The symbols that merging leaves are the only row in which every two neighbours stay apart when they are merged alone,
-//! and the symbols that are left of a window of the pretoken are such neighbours. So windows are merged alone, and where
-//! two of them have the same symbol at the same place, the row is continued with the second one. `docs/merging.md` has
-//! the proof.
+//! The symbols that merging leaves are the only row in which every two neighbours stay apart when they are merged
+//! alone, and the symbols that are left of a window of the pretoken are such neighbours. So windows are merged
+//! alone, and where two of them have the same symbol at the same place, the row is continued with the second one.
+//! `docs/merging.md` has the proof.
 use tokenmill_kernels::rows::{Widest, Width, widest_row};
 use tokenmill_kernels::{cpu, end_of_repeat, try_alloc};
 
@@ -18,10 +19,10 @@ use crate::watch::Ticker;
 use super::symbols::{MERGE_BATCH, start};
 use super::table::SymbolTable;
 
-/// Bytes from the start of a window to that of the next, where windows are merged side by side: for symbols of up to
-/// [`SHORT`] bytes, and for longer ones. Windows share the other bytes. Of these the ones around the cuts are of no use:
-/// symbols that begin or end where a window was cut are often no symbols of the text, but those a symbol or two from
-/// there are.
+/// Bytes from the start of a window to that of the next, where windows are merged side by side: for symbols of up
+/// to [`SHORT`] bytes, and for longer ones. Windows share the other bytes. Of these the ones around the cuts are
+/// of no use: symbols that begin or end where a window was cut are often no symbols of the text, but those a
+/// symbol or two from there are.
 const STRIDE: usize = 44;
 const CLOSE_STRIDE: usize = 32;
 
@@ -31,20 +32,20 @@ const SHORT: usize = 5;
 /// A rest of the text up to this length is merged at once where windows did not agree.
 const SHORT_REST: usize = 128;
 
-/// Bytes for which windows are merged one by one after a batch of windows did not agree: at first, and at most. It doubles
-/// each time, until a batch agrees again.
+/// Bytes for which windows are merged one by one after a batch of windows did not agree: at first, and at most. It
+/// doubles each time, until a batch agrees again.
 const MIN_SINGLE: usize = 128;
 const MAX_SINGLE: usize = 4096;
 
 /// Symbols of a batch that end less than this before its end are not kept.
 const MARGIN: usize = 8;
 
-/// The next window may be smaller if one had at least this many symbols. With fewer, these may be all that the text is
-/// made of.
+/// The next window may be smaller if one had at least this many symbols. With fewer, these may be all that the
+/// text is made of.
 const MANY: usize = 4;
 
-/// Bytes of windows for each byte of text, above which the next window is all of the text. Texts take two or three;
-/// vocabularies can be made for which windows seldom agree.
+/// Bytes of windows for each byte of text, above which the next window is all of the text. Texts take two or
+/// three; vocabularies can be made for which windows seldom agree.
 pub(in crate::model::bpe) const MAX_WORK: usize = 32;
 
 /// Bytes of a repeat that are taken at once, and bytes that are compared in the time in which one is merged.
@@ -145,8 +146,8 @@ impl Prefix<'_> {
         self.end - self.kept.last().map_or(0, |&last| self.table.length(last))
     }
 
-    /// Is the next window one byte again and again? Then windows that begin elsewhere seldom agree with it, and one is
-    /// enough to see what repeats.
+    /// Is the next window one byte again and again? Then windows that begin elsewhere seldom agree with it, and
+    /// one is enough to see what repeats.
     fn is_run(&self, size: usize) -> bool {
         let start = self.last_start();
         let end = self.text.len().min(start + size);
@@ -171,8 +172,8 @@ impl Prefix<'_> {
         self.kept.last().is_none_or(|last| row.first() == Some(last))
     }
 
-    /// Appends the symbols of a window of this size, and says whether any were. If the window does not begin with the last
-    /// symbol, as many bytes as it has are removed.
+    /// Appends the symbols of a window of this size, and says whether any were. If the window does not begin with
+    /// the last symbol, as many bytes as it has are removed.
     fn extend_by_window(
         &mut self,
         size: usize,
@@ -235,7 +236,8 @@ impl Prefix<'_> {
         place + self.text[place..].iter().take(3).take_while(is_within).count()
     }
 
-    /// Appends the symbols of windows, from one to the next where they have the same symbol; says whether all of them have.
+    /// Appends the symbols of windows, from one to the next where they have the same symbol; says whether all of
+    /// them have.
     fn extend_by_windows(
         &mut self,
         starts: &[usize],
@@ -266,8 +268,9 @@ impl Prefix<'_> {
         is_whole && self.kept.len() > count
     }
 
-    /// Appends the symbols of a row up to where another row, which starts within it, has the same symbol; returns the rest
-    /// of the other row, from that symbol on. `None`, with all of the row appended, where they never agree.
+    /// Appends the symbols of a row up to where another row, which starts within it, has the same symbol; returns
+    /// the rest of the other row, from that symbol on. `None`, with all of the row appended, where they never
+    /// agree.
     fn stitch<'r>(&mut self, row: &[u32], start: usize, mut other: &'r [u32]) -> Option<&'r [u32]> {
         let mut at = start;
         for &symbol in row {
@@ -285,8 +288,8 @@ impl Prefix<'_> {
         None
     }
 
-    /// If the last two symbols are the same and the text repeats their bytes, appends the symbol as often, but for the last
-    /// times: there something else may be merged. Returns the work.
+    /// If the last two symbols are the same and the text repeats their bytes, appends the symbol as often, but for
+    /// the last times: there something else may be merged. Returns the work.
     fn repeat(&mut self, size: usize, ticker: &mut Ticker<'_>) -> Result<usize> {
         let &[.., one, symbol] = &self.kept[..] else { return Ok(0) };
         if one != symbol || self.end == self.text.len() {

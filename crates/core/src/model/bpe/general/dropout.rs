@@ -1,8 +1,8 @@
 //! Merging where some merges are passed over at random, and where pieces are split again as they were proposed.
 //!
-//! Comes in: a row in `scratch.symbols`, and what is passed over. Goes out: as from the heap, and every pair that could
-//! have been merged on the way. Random numbers must be drawn exactly where the reference draws them, or a seed would give
-//! other ids.
+//! Comes in: a row in `scratch.symbols`, and what is passed over. Goes out: the same as from the heap, and every
+//! pair that could have been merged on the way. Random numbers must be drawn exactly where the reference draws
+//! them, or a seed would give other ids.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -19,8 +19,8 @@ use crate::watch::Ticker;
 pub(super) enum MergeDropout<'a> {
     /// None.
     Off,
-    /// Each with this probability whenever its turn comes; it comes back after the next merge that is not passed over. The
-    /// rule of the tokenizers library.
+    /// Each with this probability whenever its turn comes; it comes back after the next merge that is not passed
+    /// over. The rule of the tokenizers library.
     Delay(f64, &'a mut Random),
     /// Each with this probability, and then for good. The rule of SentencePiece.
     Drop(f64, &'a mut Random),
@@ -70,8 +70,8 @@ impl<F: FnMut(u32, u32, u32)> Policy for DropoutPolicy<'_, F> {
     }
 }
 
-/// Merges `scratch.symbols`, as [`heap::merge`] does. Every merge that becomes possible is told to `propose` as (product,
-/// left, right), in the order of SentencePiece.
+/// Merges `scratch.symbols`, as [`heap::merge`] does. Every merge that becomes possible is told to `propose` as
+/// (product, left, right), in the order of SentencePiece.
 pub(super) fn merge_with_dropout(
     table: &PairTable,
     scratch: &mut Scratch,

@@ -1,7 +1,7 @@
 //! What text becomes that is no symbol: tokens for its bytes, or the unknown token.
 //!
-//! Comes in: a description. Goes out: the tokens for some bytes, or nothing; then the text is an error. It must never
-//! give the tokens of only some of the bytes.
+//! Comes in: a description. Goes out: the tokens for some bytes, or nothing; then the text is an error. It must
+//! never give the tokens of only some of the bytes.
 use crate::description::Bpe;
 use crate::ids::{NO_ID, TokenId};
 use crate::vocabulary::Vocabulary;
@@ -13,8 +13,8 @@ pub(super) struct Fallback {
     pub(super) unk: Option<TokenId>,
     /// Do adjacent unknown symbols become one token?
     pub(super) fuse: bool,
-    /// The tokens `<0xNN>`, [`NO_ID`] where one is missing. They come before the unknown token, if all that are needed
-    /// are there.
+    /// The tokens `<0xNN>`, [`NO_ID`] where one is missing. They come before the unknown token, if all that are
+    /// needed are there.
     bytes: Option<Box<[TokenId; 256]>>,
 }
 

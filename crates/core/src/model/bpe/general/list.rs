@@ -1,7 +1,7 @@
 //! The merges of an id-ordered vocabulary as a list.
 //!
-//! Comes in: a vocabulary in which ids are ranks. Goes out: for every token of two or more symbols the two tokens that it
-//! is made of, in order of ids. A list that gives other ids than the vocabulary must never be made.
+//! Comes in: a vocabulary in which ids are ranks. Goes out: for every token of two or more symbols the two tokens
+//! that it is made of, in order of ids. A list that gives other ids than the vocabulary must never be made.
 use tokenmill_kernels::PairTable;
 
 use crate::description::Merge;
@@ -32,8 +32,9 @@ impl PackedPairs for Below<'_> {
 
 /// The list of merges.
 ///
-/// It means the same as the ids if each token, merged by the ids below its own, ends as exactly two tokens; that is
-/// checked on the way. `docs/merging.md` has the proof.
+/// It means the same as the ids if each token, merged by the ids below its own, ends as exactly two tokens; that
+/// is checked on the way. Nothing is merged across the ends of a span that becomes one token, so the merges inside
+/// are the same in every text.
 ///
 /// # Errors
 /// The id of the first token that merging does not build: a list cannot say what the ids say.

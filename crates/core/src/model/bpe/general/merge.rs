@@ -1,7 +1,7 @@
 //! Merging a row of symbols by lowest rank, leftmost first: a scan for short rows, a heap for long ones.
 //!
-//! Comes in: a row in `scratch.symbols`, and a table of pairs. Goes out: the symbols that merging leaves, as ids. The
-//! length of a row must never change what it merges to.
+//! Comes in: a row in `scratch.symbols`, and a table of pairs. Goes out: the symbols that merging leaves, as ids.
+//! The length of a row must never change what it merges to.
 use tokenmill_kernels::try_alloc;
 
 use crate::error::Result;
@@ -16,12 +16,12 @@ use super::scan::merge_by_scan;
 
 /// Rows up to this many symbols are scanned.
 ///
-/// Random letters under GPT-2's merges, ns a byte, scan and heap: 16 symbols 28 and 40, 64 symbols 36 and 40, 96 symbols
-/// 42 and 41, 256 symbols 75 and 44.
+/// Random letters under GPT-2's merges, ns a byte, scan and heap: 16 symbols 28 and 40, 64 symbols 36 and 40, 96
+/// symbols 42 and 41, 256 symbols 75 and 44.
 const SCAN_LIMIT: usize = 80;
 
-/// Merges `scratch.symbols` and appends what is left to the ids. The ends come from `scratch.bounds`. `TIES` says that
-/// merges with different products may have equal ranks.
+/// Merges `scratch.symbols` and appends what is left to the ids. The ends come from `scratch.bounds`. `TIES` says
+/// that merges with different products may have equal ranks.
 pub(super) fn merge<const TIES: bool, T: PackedPairs>(
     table: &T,
     scratch: &mut Scratch,
@@ -64,7 +64,8 @@ pub(super) fn write_linked(scratch: &Scratch, output: Output<'_>) -> Result<()> 
     Ok(())
 }
 
-/// Appends where the part of each symbol ends, from the first symbols that they start with. The capacity is reserved.
+/// Appends where the part of each symbol ends, from the first symbols that they start with. The capacity is
+/// reserved.
 fn write_ends(starts: impl Iterator<Item = u32>, bounds: &[u32], ends: &mut Vec<u32>) {
     ends.extend(starts.skip(1).map(|start| bounds[start as usize - 1]));
     ends.extend(bounds.last());

@@ -1,10 +1,11 @@
 //! Merging by the table of all pairs: the plain rule, for every vocabulary.
 //!
-//! Comes in: one pretoken. Goes out: its ids; for callers who ask, with merges passed over at random. It must give what the
-//! naive rule gives, so that `canonical` is only a faster way.
+//! Comes in: one pretoken. Goes out: its ids; for callers who ask, with merges passed over at random. It must give
+//! what the naive rule gives, so that `canonical` is only a faster way.
 //!
-//! `symbols`, `char_table` and `fallback` say what a pretoken consists of, or `sentencepiece` for the model of that
-//! library; `pairs` says what merges; `scan`, `merge` and `dropout` merge it; `steps` and `list` are for people and files.
+//! `symbols`, `char_table` and `fallback` say what a pretoken consists of, or `sentencepiece` for the model of
+//! that library; `pairs` says what merges; `scan`, `merge` and `dropout` merge it; `steps` and `list` are for
+//! people and files.
 mod char_table;
 mod dropout;
 mod fallback;
@@ -38,8 +39,8 @@ use symbols::{Chars, SymbolWriter};
 pub(super) struct General {
     symbols: Symbols,
     fallback: Fallback,
-    /// All pairs that merge. If there are canonical merges, only dropout and people ask for the others, and the table is
-    /// made when that happens.
+    /// All pairs that merge. If there are canonical merges, only dropout and explanations need the others, and the
+    /// table is made when that happens.
     pairs: MadeOnce<PairTable>,
 }
 
@@ -94,7 +95,7 @@ impl General {
     /// All pairs that merge. The table is made by the first call.
     ///
     /// # Errors
-    /// A format error for a pair that is listed twice; those of the watch.
+    /// A format error for a pair that is listed twice; errors of the watch.
     pub(super) fn pairs(
         &self,
         description: &Description,

@@ -1,7 +1,7 @@
 //! The table of all pairs of tokens that merge.
 //!
-//! Comes in: a list of merges, or a vocabulary in which ids are ranks. Goes out: a table from pairs to their rank and
-//! product. A pair must never be left out because merging does not use it: dropout may.
+//! Comes in: a list of merges, or a vocabulary in which ids are ranks. Goes out: a table from pairs to their rank
+//! and product. A pair must never be left out because merging does not use it: dropout may.
 use tokenmill_kernels::{Automaton, Entry, NO_KEY, PairTable, State};
 
 use crate::description::{Bpe, Lengths, Merge, Merges, TokenList};
@@ -22,8 +22,8 @@ pub(super) fn all(description: &Bpe, vocabulary: &Vocabulary, ticker: &mut Ticke
     }
 }
 
-/// The merges of a list; their ranks are their places in it. Merges that make a special token are left out: text never
-/// becomes one.
+/// The merges of a list; their ranks are their places in it. Merges that make a special token are left out: text
+/// never becomes one.
 fn listed(merges: &[Merge], is_special: &dyn Fn(TokenId) -> bool) -> Result<PairTable> {
     let ranked = merges.iter().enumerate().filter(|(_, merge)| !is_special(merge.result));
     let entries: Vec<_> =
@@ -35,7 +35,8 @@ fn listed(merges: &[Merge], is_special: &dyn Fn(TokenId) -> bool) -> Result<Pair
     })
 }
 
-/// Every way to split a token in two tokens, at the rank of its id. With a prefix the right one is written with it.
+/// Every way to split a token in two tokens, at the rank of its id. With a prefix the right one is written with
+/// it.
 pub(super) fn by_id(
     vocabulary: &Vocabulary,
     prefix: Option<&str>,

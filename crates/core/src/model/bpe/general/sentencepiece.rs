@@ -1,12 +1,12 @@
-//! The model of SentencePiece: any two neighbours whose joined text is a piece may merge, the piece with the highest score
-//! first.
+//! The model of SentencePiece: any two neighbours whose joined text is a piece may merge, the piece with the
+//! highest score first.
 //!
-//! Comes in: text. Goes out: ids. A piece that is unused must never be one of them: it is split again as SentencePiece
-//! splits it.
+//! Comes in: text. Goes out: ids. A piece that is unused must never be one of them: it is split again as
+//! SentencePiece splits it.
 //!
-//! Symbols have numbers of their own: that of a piece is its index in the vocabulary, and after these come characters that
-//! are no piece but occur in one. So a pair of symbols says what its text is, and all pairs that may ever merge are known
-//! beforehand.
+//! Symbols have numbers of their own: that of a piece is its index in the vocabulary, and after these come
+//! characters that are no piece but occur in one. So a pair of symbols says what its text is, and all pairs that
+//! may ever merge are known beforehand.
 use tokenmill_kernels::{PairTable, try_alloc};
 
 use crate::description::{Lengths, PieceKind};
@@ -32,12 +32,12 @@ const UNKNOWN_CHAR: u32 = u32::MAX - 1;
 #[derive(Debug)]
 pub(super) struct Pieces {
     chars: CharTable,
-    /// Pieces that are found in the text before anything merges, and kept whole.
-    frozen: LiteralMatcher,
-    frozen_symbols: Vec<u32>,
+    /// User-defined pieces: found in the text before anything merges, and kept whole.
+    user_defined: LiteralMatcher,
+    user_defined_symbols: Vec<u32>,
     /// The id of each symbol, [`NO_ID`] for one that no text may become.
     ids: Vec<TokenId>,
-    /// How many bytes each symbol is long.
+    /// The bytes of each symbol.
     lengths: Vec<u32>,
     /// Are there pieces that are split again?
     has_unused: bool,
@@ -55,12 +55,15 @@ impl Pieces {
         let kind =
             |index: usize| kinds.get(index).copied().filter(|_| !vocabulary.is_special(tokens.id(index)));
         let merges = |index: usize| matches!(kind(index), Some(PieceKind::Normal | PieceKind::Unused));
-        let is_frozen = |index: usize| kind(index) == Some(PieceKind::UserDefined);
-        let frozen_symbols: Vec<u32> = (0..tokens.len()).filter(|&i| is_frozen(i)).map(to_u32).collect();
+        let is_user_defined = |index: usize| kind(index) == Some(PieceKind::UserDefined);
+        let user_defined_symbols: Vec<u32> =
+            (0..tokens.len()).filter(|&i| is_user_defined(i)).map(to_u32).collect();
         let mut pieces = Self {
             chars: CharTable::default(),
-            frozen: LiteralMatcher::new(frozen_symbols.iter().map(|&index| text(index as usize)))?,
-            frozen_symbols,
+            user_defined: LiteralMatcher::new(
+                user_defined_symbols.iter().map(|&index| text(index as usize)),
+            )?,
+            user_defined_symbols,
             ids: (0..tokens.len())
                 .map(|i| {
                     let is_output = matches!(kind(i), Some(PieceKind::Normal | PieceKind::UserDefined));
@@ -79,10 +82,10 @@ impl Pieces {
         }
         pieces.has_unused = longer.iter().any(|&index| kind(index) == Some(PieceKind::Unused));
         pieces.add_characters(longer.iter().map(|&index| text(index)), |char| {
-            vocabulary.find_index(char.as_bytes()).is_some_and(is_frozen)
+            vocabulary.find_index(char.as_bytes()).is_some_and(is_user_defined)
         });
-        // Equal scores have equal ranks, so that the leftmost of them comes first. Zeros differ by their sign, as in
-        // SentencePiece, which compares the bits.
+        // Equal scores have equal ranks, so that the leftmost of them comes first. Zeros differ by their sign, as
+        // in SentencePiece, which compares the bits.
         let mut by_score: Vec<f32> = longer.iter().map(|&index| scores[index]).collect();
         by_score.sort_by(|a, b| b.total_cmp(a));
         by_score.dedup_by(|a, b| a.total_cmp(b).is_eq());
@@ -109,11 +112,11 @@ impl Pieces {
     fn add_characters<'a>(
         &mut self,
         pieces: impl Iterator<Item = &'a str>,
-        is_frozen: impl Fn(&str) -> bool,
+        is_user_defined: impl Fn(&str) -> bool,
     ) {
         for char in pieces.flat_map(str::chars) {
-            // A frozen character is never a part of anything.
-            if self.chars.get(char).is_none() && !is_frozen(char.encode_utf8(&mut [0; 4])) {
+            // A user-defined character is never a part of anything.
+            if self.chars.get(char).is_none() && !is_user_defined(char.encode_utf8(&mut [0; 4])) {
                 self.chars.insert(char, to_u32(self.ids.len()));
                 self.ids.push(NO_ID);
                 self.lengths.push(to_u32(char.len_utf8()));
@@ -182,9 +185,9 @@ impl Pieces {
         let Scratch { symbols, bounds, .. } = scratch;
         symbols.clear();
         bounds.clear();
-        self.frozen.for_each_segment(text.as_bytes(), ticker, |segment, ticker| match segment {
+        self.user_defined.for_each_segment(text.as_bytes(), ticker, |segment, ticker| match segment {
             Segment::Literal(which, span) => {
-                try_alloc::push(symbols, self.frozen_symbols[which])?;
+                try_alloc::push(symbols, self.user_defined_symbols[which])?;
                 Ok(try_alloc::push(bounds, to_u32(span.end))?)
             }
             Segment::Ordinary(span) => {

@@ -1,7 +1,7 @@
 //! How a pretoken was merged, one merge after the other, for people who want to see it.
 //!
-//! Comes in: a pretoken, and the table of all pairs. Goes out: its first symbols and every merge. The steps must be those
-//! of the naive rule, whichever way the pretoken was encoded.
+//! Comes in: a pretoken, and the table of all pairs. Goes out: its first symbols and every merge. The steps must
+//! be those of the naive rule, whichever way the pretoken was encoded.
 use tokenmill_kernels::PairTable;
 
 use crate::error::Result;
@@ -12,7 +12,7 @@ use crate::watch::Ticker;
 use super::General;
 use super::scan::merge_by_scan;
 
-/// Pretokens of more symbols are not explained: that is quadratic, and nobody reads as many steps.
+/// Pretokens of more symbols are not explained: the time is quadratic, and so many steps are not read.
 pub const MAX_EXPLAINED_SYMBOLS: usize = 1000;
 
 /// How a pretoken became its tokens.
@@ -49,8 +49,8 @@ pub struct MergeStep {
 /// The steps of a pretoken. The symbols that merging leaves are in `scratch.symbols`.
 ///
 /// # Errors
-/// An unknown-token error for a symbol outside the alphabet; cancellation. Cost: quadratic in the number of symbols, which
-/// has a limit.
+/// An unknown-token error for a symbol outside the alphabet; cancellation. Cost: quadratic in the number of
+/// symbols, which has a limit.
 pub(in crate::model::bpe) fn merge_steps(
     general: &General,
     pairs: &PairTable,

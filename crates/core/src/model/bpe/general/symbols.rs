@@ -1,7 +1,7 @@
 //! The symbols that merging starts from, where they are ids.
 //!
-//! Comes in: a pretoken. Goes out: a row of symbols, and where the part of the pretoken that each stands for ends. Text
-//! that is no symbol becomes tokens for its bytes, the unknown token, or an error; it must never be skipped.
+//! Comes in: a pretoken. Goes out: a row of symbols, and where the part of the pretoken that each stands for ends.
+//! Text that is no symbol becomes tokens for its bytes, the unknown token, or an error; it must never be skipped.
 use tokenmill_kernels::try_alloc;
 
 use crate::byte_alphabet::BYTE_TO_CHAR;
@@ -16,8 +16,8 @@ use super::fallback::Fallback;
 
 /// Writes the row of symbols. The caller has reserved its capacity.
 ///
-/// Where a symbol ends is the sum of the widths before, as in the reference: it writes the tokens of bytes before an
-/// unknown character that still waits for its neighbour.
+/// Where a symbol ends is the sum of the widths before, as in the reference: it writes the tokens of bytes before
+/// an unknown character that still waits for its neighbour.
 pub(super) struct SymbolWriter<'a> {
     symbols: &'a mut Vec<u32>,
     bounds: &'a mut Vec<u32>,
@@ -103,8 +103,8 @@ pub(super) fn byte_symbols(
     table
 }
 
-/// Splits a pretoken into bytes of which some are no symbols. In the reference such a byte is the character that it is
-/// written as, so it is that character's bytes that are looked for as `<0xNN>`.
+/// Splits a pretoken into bytes of which some are no symbols. In the reference such a byte is the character that
+/// it is written as, so it is that character's bytes that are looked for as `<0xNN>`.
 #[cold]
 pub(super) fn split_bytes(
     pretoken: &[u8],

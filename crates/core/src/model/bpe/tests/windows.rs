@@ -98,7 +98,8 @@ fn windows_that_hardly_agree_take_linear_work() {
     };
     let (few, many) = (work(10), work(100));
     assert!(many <= few + few / 4, "{few} {many}");
-    // Windows, and what the heap tells in each: one for a byte, eight for each merge and each that was none any more.
+    // Windows, and what the heap tells in each: one for a byte, eight for each merge and each that was none any
+    // more.
     assert!(many < MAX_WORK * (2 + 3 * 8), "{many}");
 }
 
