@@ -81,6 +81,15 @@ def test_the_drills_are_among_the_pages() -> None:
     assert len(python_blocks(drills.read_text(encoding="utf-8"))) > 10
 
 
+def test_every_decision_is_short() -> None:
+    """At most 40 lines from one heading to the next, of at most 120 characters outside of tables."""
+    page = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    entries = re.split(r"^(?=## )", page, flags=re.MULTILINE)[1:]
+    assert len(entries) > 60
+    assert [entry.splitlines()[0] for entry in entries if len(entry.splitlines()) > 40] == []
+    assert [line for line in page.splitlines() if len(line) > 120 and not line.startswith("|")] == []
+
+
 def test_only_blocks_fenced_as_python_are_taken() -> None:
     page = """\
 ```python

@@ -125,7 +125,7 @@ def same(native: Any, folder: Path, data: Path | None = None, **options: Any) ->
     again = native.load(folder / "saved")
     changed = {part for part in ours.digests if again.digests[part] != ours.digests[part]}
     if any("spiece" in name or name.endswith(".model") for name in ours.load_report.files):
-        # One score in a thousand has no decimal that readers of tokenizer.json take for it (decision 45).
+        # One score in a thousand has no decimal that readers of tokenizer.json take for it (decision 49).
         compare(again, auto(folder), data, **options)
         changed -= {"encode"}
     assert not changed

@@ -1,9 +1,10 @@
 //! From a description to an engine: the only room that chooses between plans.
 use crate::decode::Chain;
-use crate::description::{AddedToken, Description, Split};
-use crate::engine::{AddedSet, Engine, Parts};
+use crate::description::{AddedToken, Description, Merges, Split};
+use crate::engine::{AddedSet, Engine, Stages};
 use crate::error::{Defect, Error, Result};
 use crate::hooks::Hooks;
+use crate::ids::TokenId;
 use crate::model::Model;
 use crate::normalize::Normalizers;
 use crate::pattern::{Plan, Splitter};
@@ -38,13 +39,52 @@ pub fn compile_with(description: Description, hooks: &Hooks) -> Result<Engine> {
 /// # Errors
 /// As [`compile_with`]; those of the watch.
 pub fn compile_watched(description: Description, hooks: &Hooks, watch: &dyn Watch) -> Result<Engine> {
+    compile_with_special_tokens(description, &[], hooks, watch)
+}
+
+/// As [`compile_watched`], with the special tokens that a caller brings: `(content, id)`, as
+/// [`Description::with_special_tokens`] has them. The tables are made once, of the description with these tokens; a
+/// model without them is made only where one of them is an ordinary token and no list of merges says whether text
+/// becomes it.
+///
+/// # Errors
+/// As [`compile_watched`], and [`Description::with_special_tokens`].
+pub fn compile_with_special_tokens(
+    mut description: Description,
+    special_tokens: &[(String, Option<TokenId>)],
+    hooks: &Hooks,
+    watch: &dyn Watch,
+) -> Result<Engine> {
     let ticker = &mut Ticker::new(watch);
     description.model.tokens().prepare_to_find(ticker)?;
     description.validate()?;
+    if !special_tokens.is_empty() {
+        // Where merges are listed the model is not asked.
+        let has_list = description.model.as_bpe().is_some_and(|bpe| matches!(bpe.merges, Merges::Listed(_)));
+        let without = if has_list { None } else { Some(description.clone()) };
+        let mut made = None;
+        let mut failed = None;
+        let extended = description.with_special_tokens(special_tokens, &mut |bytes| {
+            if made.is_none()
+                && failed.is_none()
+                && let Some(without) = &without
+            {
+                match tables(without, ticker) {
+                    Ok(tables) => made = Some(tables),
+                    Err(error) => failed = Some(error),
+                }
+            }
+            made.as_ref().and_then(|(vocabulary, model)| model.spells_as_one(bytes, vocabulary))
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        description = extended?;
+        description.model.tokens().prepare_to_find(ticker)?;
+        description.validate()?;
+    }
     watch.poll()?;
-    let vocabulary = Vocabulary::new(&description);
-    watch.poll()?;
-    let model = Model::new(&description.model, &vocabulary, ticker)?;
+    let (vocabulary, model) = tables(&description, ticker)?;
     watch.poll()?;
     let normalizers = Normalizers::compile(&description.normalizer, hooks).map_err(|e| e.at("normalizer"))?;
     let added = &description.added_tokens;
@@ -92,7 +132,7 @@ pub fn compile_watched(description: Description, hooks: &Hooks, watch: &dyn Watc
     }
     let post_processors =
         PostProcessors::compile(&description.post_processor).map_err(|e| e.at("post_processor"))?;
-    let parts = Parts {
+    let stages = Stages {
         first,
         normalizers,
         second,
@@ -107,7 +147,17 @@ pub fn compile_watched(description: Description, hooks: &Hooks, watch: &dyn Watc
     };
     let hooks = hooks.named_by(&description);
     watch.poll()?;
-    Ok(Engine::new(description, hooks, parts))
+    Ok(Engine::new(description, hooks, stages))
+}
+
+/// The tables of a valid description.
+fn tables(description: &Description, ticker: &mut Ticker<'_>) -> Result<(Vocabulary, Model)> {
+    #[cfg(test)]
+    tests::MADE.set(tests::MADE.get() + 1);
+    let vocabulary = Vocabulary::new(description);
+    ticker.watch().poll()?;
+    let model = Model::new(&description.model, &vocabulary, ticker)?;
+    Ok((vocabulary, model))
 }
 
 /// Tokens that are normalized are looked for in what the others leave. Where literals of the two
@@ -143,10 +193,11 @@ fn may_overlap(texts: &[&AddedToken], literals: &[&AddedToken]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::description::{Alphabet, Bpe, Merges, TokenList};
+    use crate::description::{Alphabet, Bpe, TokenList};
     use crate::error::Kind;
     use crate::watch::cancelled;
     use proptest::prelude::*;
+    use std::cell::Cell;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn added(contents: &[String], normalized: bool) -> Vec<AddedToken> {
@@ -212,6 +263,34 @@ mod tests {
                 assert!(matches!(compile(left).0, Some(Kind::Cancelled)));
             }
         }
+    }
+
+    thread_local! {
+        /// How many models were made on this thread.
+        pub(super) static MADE: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn special_tokens_of_the_caller_cost_no_second_model() {
+        let made = |description: Description, content: &str| {
+            MADE.set(0);
+            let special = [(content.to_owned(), None)];
+            let hooks = Hooks::default();
+            let engine =
+                compile_with_special_tokens(description.clone(), &special, &hooks, &Unwatched).unwrap();
+            let made = MADE.get();
+            let extended = compile(description).unwrap().with_special_tokens(&special).unwrap();
+            assert_eq!(engine.description(), &extended);
+            made
+        };
+        assert_eq!(made(numbers(1000, true), "<s>"), 1);
+        // An ordinary token that no merge makes: the model is asked, and made anew without the token.
+        let mut description = numbers(1000, true);
+        let tokens = description.model.tokens();
+        let entries = tokens.iter().map(|(id, bytes)| (id, bytes.to_vec())).chain([(5000, b"<s>".to_vec())]);
+        let tokens = TokenList::from_entries(entries.collect());
+        description.model = crate::description::Model::Bpe(Bpe::plain(Alphabet::Bytes, tokens, Merges::ById));
+        assert_eq!(made(description, "<s>"), 2);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use tokenmill_core::compile::{compile, compile_watched};
+use tokenmill_core::compile::{compile, compile_with_special_tokens};
 use tokenmill_core::description::{AddedToken, Description, Model, Split};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
@@ -46,7 +46,7 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
         let files = Snapshot::take(path, SAVED.map(OsStr::new), watch)?;
         if let Some(description) = folder::load(&files, report)? {
             with_own_split(description, options, "folder")
-                .and_then(|description| compile_watched(description, &options.hooks, watch))
+                .and_then(|description| compile_extended(description, options, watch))
                 .map_err(|error| error.in_file(path))?
         } else {
             let path = file_in(&files)?;
@@ -58,7 +58,13 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
         let files = Snapshot::take(path.parent().unwrap_or(Path::new("")), names, watch)?;
         load_file(path, &files, options, report, watch).map_err(|error| error.in_file(path))?
     };
-    finish(engine, path, options, report, watch)
+    find_shadowed(&engine, options, report).map_err(|error| error.in_file(path))?;
+    Ok((engine, std::mem::take(report)))
+}
+
+/// Compiles with the special tokens and the hooks that the caller brings.
+fn compile_extended(description: Description, options: &LoadOptions, watch: &dyn Watch) -> Result<Engine> {
+    compile_with_special_tokens(description, &options.special_tokens, &options.hooks, watch)
 }
 
 /// The tokenizer of a file, which is opened once and read once: it may be a pipe. `files` are those of its folder.
@@ -82,7 +88,7 @@ fn load_file(
         }
         parse(path, &bytes, &|other| read_beside(path, other, files), options, report)?
     };
-    compile_watched(description, &options.hooks, watch)
+    compile_extended(description, options, watch)
 }
 
 /// The tokenizer of a tokenizer.json that is in memory. `scores` are those of a Unigram vocabulary, by
@@ -132,24 +138,6 @@ pub fn parse_bytes(
         parse(path, bytes, &find, options, &mut report)
     };
     Ok((description.map_err(|error| error.in_file(path))?, report))
-}
-
-/// Adds what the caller brings.
-fn finish(
-    engine: Engine,
-    path: &Path,
-    options: &LoadOptions,
-    report: &mut Report,
-    watch: &dyn Watch,
-) -> Result<(Engine, Report)> {
-    if options.special_tokens.is_empty() {
-        return Ok((engine, std::mem::take(report)));
-    }
-    find_shadowed(&engine, options, report).map_err(|error| error.in_file(path))?;
-    let report = std::mem::take(report);
-    let extended = engine.with_special_tokens(&options.special_tokens);
-    let engine = extended.and_then(|description| compile_watched(description, engine.hooks(), watch));
-    Ok((engine.map_err(|error| error.in_file(path))?, report))
 }
 
 /// Special tokens whose literals are ordinary tokens too: what a text becomes depends on how it is read.

@@ -7,6 +7,7 @@ use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::watch::Watch;
 
 use crate::files::{self, FolderWriter, SavedFile, Snapshot, Target};
+use crate::folder::LOSSY;
 use crate::{folder, manifest, sentencepiece, tiktoken, tokenizer_json, vocab_merges};
 
 /// The files that a save may put into a folder, besides the manifest. They are always read together.
@@ -195,9 +196,6 @@ fn write_files(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch:
 fn parent(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
 }
-
-/// What to do where a format cannot hold all of a tokenizer.
-pub(crate) const LOSSY: &str = "pass lossy=True to save without it";
 
 /// A tokenizer.json alone does not say which tokens play which part.
 fn refuse_roles(engine: &Engine) -> Error {

@@ -81,7 +81,9 @@ fn what_is_inserted_behind_a_character_of_several_tokens_does_not_go_back() {
     let pattern = Pattern::Regex("x*".to_owned());
     description.normalizer = vec![Normalizer::Replace { pattern, content: "-".to_owned() }];
     let engine = compile(description).unwrap();
-    let encoding = engine.encode_with_offsets(Text::Str("éa"), &Special::Text, &Unwatched).unwrap();
+    let encoding = engine
+        .encode_with_offsets(Text::Str("éa"), &engine.recognizer(&Special::Text).unwrap(), &Unwatched)
+        .unwrap();
     let spans: Vec<(usize, usize)> =
         encoding.byte_offsets.iter().map(|span| (span.start, span.end)).collect();
     assert_eq!(spans, [(0, 0), (0, 1), (1, 2), (1, 2), (2, 3), (2, 3)]);
@@ -104,7 +106,9 @@ fn a_mark_within_a_decomposed_character_does_not_stand_behind_it() {
     description.pre_tokenizer = vec![PreTokenizer::FixedLength(1)];
     let spans = |description: &Description| {
         let engine = compile(description.clone()).unwrap();
-        let encoding = engine.encode_with_offsets(Text::Str("İa"), &Special::Text, &Unwatched).unwrap();
+        let encoding = engine
+            .encode_with_offsets(Text::Str("İa"), &engine.recognizer(&Special::Text).unwrap(), &Unwatched)
+            .unwrap();
         encoding.byte_offsets.iter().map(|span| (span.start, span.end)).collect::<Vec<_>>()
     };
     assert_eq!(spans(&description), [(0, 2), (0, 0), (0, 2), (2, 2), (2, 3), (3, 3)]);
@@ -130,7 +134,9 @@ fn bytes_and_unknown_tokens_stand_in_the_order_of_the_text() {
     for (text, want) in [("é한", &[1, 2, 0][..]), ("한é", &[0, 1, 2]), ("aé한한é", &[3, 1, 2, 0, 1, 2])]
     {
         assert_eq!(encode(&engine, text), want, "{text}");
-        let encoding = engine.encode_with_offsets(Text::Str(text), &Special::Text, &Unwatched).unwrap();
+        let encoding = engine
+            .encode_with_offsets(Text::Str(text), &engine.recognizer(&Special::Text).unwrap(), &Unwatched)
+            .unwrap();
         let ends: Vec<usize> = encoding.byte_offsets.iter().map(|span| span.end).collect();
         assert!(ends.is_sorted() && ends.last() == Some(&text.len()), "{text}: {ends:?}");
     }

@@ -4,10 +4,10 @@
 mod lists;
 mod numbers;
 pub(crate) mod objects;
+mod units;
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::slice;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -19,11 +19,11 @@ use tokenmill_core::error::{Error, Result};
 use tokenmill_kernels::{Ahead, CodeUnit, Width, append_code_units, fill_code_units, guess_length, measure};
 use tokenmill_kernels::{ArrowArray, ArrowSchema, ColumnError, OutOfMemory, StringColumn, pages, try_alloc};
 
-use crate::convert::wrong_type;
-use crate::errors::{out_of_memory, raise};
+use crate::errors::{out_of_memory, raise, wrong_type};
 
 pub(crate) use self::lists::{ids_in_list, list_of_ids, lists_of_ids};
 pub(crate) use self::numbers::numbers;
+use self::units::units;
 
 /// What to do with surrogates, which have no UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -258,13 +258,6 @@ fn fill<U: CodeUnit>(text: &str, units: &mut [MaybeUninit<U>]) -> usize {
         rest = behind;
     }
     written
-}
-
-/// # Safety
-/// `data` has room for so many units, aligned, which live and are nobody else's for `'a`.
-unsafe fn units<'a, U>(data: *mut std::ffi::c_void, count: usize) -> &'a mut [MaybeUninit<U>] {
-    // SAFETY: the caller's promise; what is not initialised is not said to be.
-    unsafe { slice::from_raw_parts_mut(data.cast(), count) }
 }
 
 /// A new string of so many ASCII bytes, which `fill` writes; they are zero before.

@@ -10,8 +10,7 @@ use tokenmill_kernels::StringColumn;
 
 use crate::buffer::{Surrogates, WideUnits, column_error, string_column, wide_units};
 use crate::convert::{self, Given, look};
-use crate::errors::out_of_memory;
-use crate::output::gather;
+use crate::errors::{gather, out_of_memory};
 use crate::text::PyText;
 use crate::watch::run;
 

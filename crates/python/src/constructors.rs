@@ -13,8 +13,7 @@ use tokenmill_core::ids::TokenId;
 use tokenmill_core::try_alloc;
 
 use crate::convert::{self, look};
-use crate::errors::{out_of_memory, raise};
-use crate::output::gather;
+use crate::errors::{gather, out_of_memory, raise, wrong_type};
 
 /// Bytes of all tokens that are made from pairs.
 const LENGTH_LIMIT: u64 = 1 << 30;
@@ -44,7 +43,7 @@ pub(crate) fn from_tokens(tokens: &Bound<'_, PyAny>, split: Split) -> PyResult<D
         look(py, i)?;
         match token.cast::<PyBytes>() {
             Ok(bytes) => Ok((i as TokenId, try_alloc::copy(bytes.as_bytes()).map_err(out_of_memory)?)),
-            Err(_) => Err(convert::wrong_type(&format!("tokens[{i}]"), "bytes", token)),
+            Err(_) => Err(wrong_type(&format!("tokens[{i}]"), "bytes", token)),
         }
     };
     let entries = gather(tokens.iter().enumerate().map(entry))?;
@@ -60,7 +59,7 @@ pub(crate) fn from_ranks(
 ) -> PyResult<Description> {
     let py = ranks.py();
     let Ok(mapping) = ranks.cast::<PyMapping>() else {
-        return Err(convert::wrong_type("ranks", "a mapping of tokens to ranks", ranks));
+        return Err(wrong_type("ranks", "a mapping of tokens to ranks", ranks));
     };
     let keeps_unmatched = match unmatched {
         "keep" => true,
@@ -74,7 +73,7 @@ pub(crate) fn from_ranks(
         look(py, i)?;
         let (token, rank): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let Ok(bytes) = token.cast::<PyBytes>() else {
-            return Err(convert::wrong_type(&format!("key {i} of ranks"), "bytes", &token));
+            return Err(wrong_type(&format!("key {i} of ranks"), "bytes", &token));
         };
         let bytes = bytes.as_bytes();
         let rank = convert::token_id(&rank, || format!("ranks[{:?}]", String::from_utf8_lossy(bytes)))?;
@@ -102,7 +101,7 @@ pub(crate) fn from_merges(
     split: Split,
 ) -> PyResult<Description> {
     let Ok(mapping) = vocab.cast::<PyMapping>() else {
-        return Err(convert::wrong_type("vocab", "a mapping of tokens to ids", vocab));
+        return Err(wrong_type("vocab", "a mapping of tokens to ids", vocab));
     };
     let merges = pairs(merges, "merges", "of two tokens")?;
     let mut ids = HashMap::new();
@@ -143,7 +142,7 @@ fn pairs<'py>(
 ) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
     let pair = |(i, item): (usize, Bound<'py, PyAny>)| {
         let Ok(tuple) = item.cast::<PyTuple>() else {
-            return Err(convert::wrong_type(&format!("{name}[{i}]"), &format!("a tuple {what}"), &item));
+            return Err(wrong_type(&format!("{name}[{i}]"), &format!("a tuple {what}"), &item));
         };
         if tuple.len() != 2 {
             let reason = format!("{name}[{i}] must be a tuple {what}, not of {}", tuple.len());
@@ -160,7 +159,7 @@ fn token_bytes(token: &Bound<'_, PyAny>, name: impl FnOnce() -> String) -> PyRes
         return Ok(bytes.as_bytes().to_vec());
     }
     let Ok(written) = token.cast::<PyString>() else {
-        return Err(convert::wrong_type(&name(), "bytes or str", token));
+        return Err(wrong_type(&name(), "bytes or str", token));
     };
     let written: String = written.extract()?;
     byte_alphabet::read(&written).ok_or_else(|| {

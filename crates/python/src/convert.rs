@@ -15,8 +15,7 @@ use tokenmill_io::Format;
 use tokenmill_kernels::MadeOnce;
 
 use crate::buffer::{Surrogates, ids_in_list, numbers};
-use crate::errors::{out_of_memory, raise};
-use crate::output::gather;
+use crate::errors::{gather, out_of_memory, raise, wrong_type};
 
 /// An argument as it was given, or nothing where its default holds. What is wrong with it is said
 /// here, once and in our words, and not by the conversion of arguments.
@@ -30,14 +29,6 @@ impl<'py> FromPyObject<'_, 'py> for Given<'py> {
 
     fn extract(argument: Borrowed<'_, 'py, PyAny>) -> Result<Self, Infallible> {
         Ok(Self(Some(argument.to_owned())))
-    }
-}
-
-/// Something of a wrong type: its name (`merges[3]`), what it must be, and what it is.
-pub(crate) fn wrong_type(name: &str, expected: &str, found: &Bound<'_, PyAny>) -> PyErr {
-    match found.get_type().name() {
-        Ok(found) => PyTypeError::new_err(format!("{name} must be {expected}, not {found}")),
-        Err(error) => error,
     }
 }
 

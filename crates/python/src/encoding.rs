@@ -235,3 +235,9 @@ impl Encoding {
         format!("Encoding({} ids)", self.length())
     }
 }
+
+impl<'py> Item<'py> for Encoding {
+    fn object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(Bound::new(py, self)?.into_any())
+    }
+}

@@ -1,12 +1,13 @@
 //! Errors of the core as the Python classes of `tokenmill.errors`, found by name when they are
 //! raised.
-use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyValueError};
+use std::fmt;
+
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tokenmill_core::error::{Error, Kind, Place};
+use tokenmill_core::try_alloc;
 use tokenmill_kernels::OutOfMemory;
-
-use crate::hooks::Raised;
 
 /// The Python exception of an error.
 pub(crate) fn raise(py: Python<'_>, error: Error) -> PyErr {
@@ -110,4 +111,51 @@ pub(crate) fn in_row(py: Python<'_>, error: PyErr, name: &str, row: usize) -> Py
         let _ = value.setattr("reason", format!("{reason} ({name}[{row}])"));
     }
     error
+}
+
+/// Something of a wrong type: its name (`merges[3]`), what it must be, and what it is.
+pub(crate) fn wrong_type(name: &str, expected: &str, found: &Bound<'_, PyAny>) -> PyErr {
+    match found.get_type().name() {
+        Ok(found) => PyTypeError::new_err(format!("{name} must be {expected}, not {found}")),
+        Err(error) => error,
+    }
+}
+
+/// All items, up to the first error.
+pub(crate) fn gather<T>(items: impl IntoIterator<Item = PyResult<T>>) -> PyResult<Vec<T>> {
+    // What an object says of its length may be anything.
+    let mut gathered = Vec::new();
+    for item in items {
+        try_alloc::push(&mut gathered, item?).map_err(out_of_memory)?;
+    }
+    Ok(gathered)
+}
+
+/// An exception on its way through the core.
+///
+/// Of several errors one reaches the caller; the others are dropped by threads without the interpreter lock. pyo3 would
+/// put them into a list of the whole process, behind a lock that stays locked in a child that is forked meanwhile.
+#[derive(Debug)]
+pub(crate) struct Raised(pub(crate) Option<PyErr>);
+
+impl Raised {
+    pub(crate) fn into_inner(mut self) -> Option<PyErr> {
+        self.0.take()
+    }
+}
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |error| error.fmt(f))
+    }
+}
+
+impl std::error::Error for Raised {}
+
+impl Drop for Raised {
+    fn drop(&mut self) {
+        if let Some(error) = self.0.take() {
+            Python::attach(|_| drop(error));
+        }
+    }
 }

@@ -5,7 +5,6 @@
 //! object whose own method is a hook of its own tokenizer goes when nobody uses it any more.
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
@@ -19,8 +18,8 @@ use tokenmill_core::try_alloc;
 use tokenmill_kernels::MadeOnce;
 
 use crate::buffer::{self, Surrogates, Utf8, utf8};
-use crate::convert::{string, wrong_type};
-use crate::output::gather;
+use crate::convert::string;
+use crate::errors::{Raised, gather, wrong_type};
 
 /// A function that the tokenizers hold which use it.
 #[pyclass(frozen, weakref, module = "tokenmill._core")]
@@ -175,35 +174,6 @@ impl Deeper {
 impl Drop for Deeper {
     fn drop(&mut self) {
         DEPTH.set(DEPTH.get() - 1);
-    }
-}
-
-/// An exception on its way through the core.
-///
-/// Of several errors one reaches the caller; the others are dropped by threads without the interpreter lock. pyo3 would
-/// put them into a list of the whole process, behind a lock that stays locked in a child that is forked meanwhile.
-#[derive(Debug)]
-pub(crate) struct Raised(Option<PyErr>);
-
-impl Raised {
-    pub(crate) fn into_inner(mut self) -> Option<PyErr> {
-        self.0.take()
-    }
-}
-
-impl fmt::Display for Raised {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.as_ref().map_or(Ok(()), |error| error.fmt(f))
-    }
-}
-
-impl std::error::Error for Raised {}
-
-impl Drop for Raised {
-    fn drop(&mut self) {
-        if let Some(error) = self.0.take() {
-            Python::attach(|_| drop(error));
-        }
     }
 }
 

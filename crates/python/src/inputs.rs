@@ -9,8 +9,8 @@ use tokenmill_core::ids::TokenId;
 use crate::buffer::Surrogates;
 use crate::convert::{self, Given};
 use crate::encoding::Encoding;
-use crate::errors::raise;
-use crate::output::{gather, list_of};
+use crate::errors::{gather, raise};
+use crate::output::list_of;
 use crate::sequences::{How, Sample};
 use crate::tokenizer::Tokenizer;
 

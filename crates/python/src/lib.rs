@@ -22,6 +22,7 @@ mod stream;
 mod text;
 mod tokenizer;
 mod train;
+mod training_report;
 mod watch;
 
 /// The compiled part of tokenmill.
@@ -48,7 +49,9 @@ mod _core {
     #[pymodule_export]
     use super::tokenizer::Tokenizer;
     #[pymodule_export]
-    use super::train::{TrainingReport, train_files, train_texts};
+    use super::train::{train_files, train_texts};
+    #[pymodule_export]
+    use super::training_report::TrainingReport;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -9,9 +9,7 @@ use tokenmill_core::ids::TokenId;
 use tokenmill_core::try_alloc;
 
 use crate::buffer::{objects, string};
-use crate::convert::wrong_type;
-use crate::encoding::Encoding;
-use crate::errors::{in_row, out_of_memory};
+use crate::errors::{in_row, out_of_memory, wrong_type};
 use crate::late;
 
 /// What lists of any length are made of.
@@ -56,12 +54,6 @@ impl<'py> Item<'py> for String {
     }
 }
 
-impl<'py> Item<'py> for Encoding {
-    fn object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(Bound::new(py, self)?.into_any())
-    }
-}
-
 /// A new list of so many items.
 pub(crate) fn list_of<'py, T: Item<'py>>(
     py: Python<'py>,
@@ -79,16 +71,6 @@ pub(crate) fn list<'py, T: IntoPyObject<'py>>(
     let items = items.into_iter();
     let object = |item: PyResult<T>| item?.into_bound_py_any(py);
     objects::list(py, items.len(), items.map(object))
-}
-
-/// All items, up to the first error.
-pub(crate) fn gather<T>(items: impl IntoIterator<Item = PyResult<T>>) -> PyResult<Vec<T>> {
-    // What an object says of its length may be anything.
-    let mut gathered = Vec::new();
-    for item in items {
-        try_alloc::push(&mut gathered, item?).map_err(out_of_memory)?;
-    }
-    Ok(gathered)
 }
 
 /// Names that need no look at numpy.

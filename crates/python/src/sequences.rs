@@ -4,7 +4,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use tokenmill_core::description::Truncation;
-use tokenmill_core::engine::{Engine, Sequence, Special, Text};
+use tokenmill_core::engine::{Engine, Recognizer, Sequence, Special, Text};
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::parallel;
 use tokenmill_core::postprocess::Windows;
@@ -14,8 +14,7 @@ use tokenmill_core::watch::{Ticker, Watch};
 use crate::buffer::Surrogates;
 use crate::convert;
 use crate::encoding::Encoding;
-use crate::errors::raise;
-use crate::output::gather;
+use crate::errors::{gather, raise, wrong_type};
 use crate::text::{PyText, locate_in_rows};
 use crate::watch::run;
 
@@ -52,7 +51,7 @@ impl<'py> Source<'py> {
         }
         let expected = "a sequence of words where is_pretokenized is set";
         if object.cast::<PyString>().is_ok() {
-            return Err(convert::wrong_type(name, expected, object));
+            return Err(wrong_type(name, expected, object));
         }
         Ok(Self::Words(gather(convert::items(object, name, expected)?)?))
     }
@@ -90,10 +89,10 @@ impl Read<'_> {
         }
     }
 
-    fn encode(&self, how: &How<'_>, watch: &dyn Watch) -> Result<Sequence> {
+    fn encode(&self, engine: &Engine, recognizer: &Recognizer<'_>, watch: &dyn Watch) -> Result<Sequence> {
         match self {
             Self::Text(text) => {
-                let encoding = how.engine.encode_with_offsets(text.as_text(), &how.special, watch);
+                let encoding = engine.encode_with_offsets(text.as_text(), recognizer, watch);
                 let encoding = encoding.map_err(|error| text.locate(error))?;
                 let offsets = text.offsets(&encoding.byte_offsets, watch)?;
                 Ok(Sequence { encoding, offsets })
@@ -101,7 +100,7 @@ impl Read<'_> {
             Self::Words(words) => {
                 let texts: Vec<Text<'_>> =
                     try_alloc::collect(words.iter().map(|word| Result::Ok(word.as_text())))?;
-                let encoding = how.engine.encode_words(&texts, &how.special, watch);
+                let encoding = engine.encode_words(&texts, recognizer, watch);
                 let encoding = encoding.map_err(|error| locate_in_rows(words, error))?;
                 // Character offsets are those in each word.
                 let mut offsets = try_alloc::vec(encoding.ids.len())?;
@@ -135,6 +134,7 @@ impl How<'_> {
         let rows = gather(samples.iter().map(read))?;
         let size = rows.iter().map(|row| row.iter().map(Read::size).sum::<usize>() + 1).sum();
         let encoded = run(py, size, |watch| {
+            let recognizer = &self.engine.recognizer(&self.special)?;
             let threads = parallel::threads_for(size, threads);
             let unit = rows.len().div_ceil(threads * 4).max(1);
             let units: Vec<&[Vec<Read<'_>>]> = rows.chunks(unit).collect();
@@ -143,7 +143,7 @@ impl How<'_> {
                 let one = |row: &Vec<Read<'_>>| {
                     // Short rows alone would never make up a slice.
                     ticker.spend(row.iter().map(Read::size).sum::<usize>() + 16)?;
-                    self.sample(row, watch)
+                    self.sample(row, recognizer, watch)
                 };
                 try_alloc::collect(units[i].iter().map(one))
             })?;
@@ -153,8 +153,14 @@ impl How<'_> {
         gather(encoded.into_iter().map(|one| Ok(of(one))))
     }
 
-    fn sample(&self, row: &[Read<'_>], watch: &dyn Watch) -> Result<(Vec<Sequence>, Windows)> {
-        let sequences = try_alloc::collect(row.iter().map(|read| read.encode(self, watch)))?;
+    fn sample(
+        &self,
+        row: &[Read<'_>],
+        recognizer: &Recognizer<'_>,
+        watch: &dyn Watch,
+    ) -> Result<(Vec<Sequence>, Windows)> {
+        let encode = |read: &Read<'_>| read.encode(self.engine, recognizer, watch);
+        let sequences = try_alloc::collect(row.iter().map(encode))?;
         let lengths: Vec<usize> = sequences.iter().map(|sequence| sequence.offsets.len()).collect();
         let cuts =
             |by: &&Truncation| !self.only_if_cut || self.engine.is_cut(&lengths, self.adds_special, by);

@@ -2,126 +2,24 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyString};
 use tokenmill_core::compile::compile;
-use tokenmill_core::description::{Description, EndOfWord, EndOfWordForm, Merges, Normalizer, UnicodeTables};
+use tokenmill_core::description::{EndOfWord, EndOfWordForm, Normalizer, UnicodeTables};
 use tokenmill_core::error::{Error, Result};
-use tokenmill_core::train::{
-    Report, SpecialIds, StopReason, Target, TieBreak, TrainAlphabet, TrainOptions, Trainer,
-};
+use tokenmill_core::train::{Report, SpecialIds, Target, TieBreak, TrainAlphabet, TrainOptions, Trainer};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 use tokenmill_io::corpus::{Documents, Errors, read_files};
 
-use crate::buffer::{Surrogates, Utf8, objects, utf8};
+use crate::buffer::{Surrogates, Utf8, utf8};
 use crate::convert::{self, Given};
-use crate::errors::{out_of_memory, raise};
-use crate::output::gather;
+use crate::errors::{gather, out_of_memory, raise, wrong_type};
 use crate::tokenizer::Tokenizer;
+use crate::training_report::TrainingReport;
 use crate::watch::run_long;
 
 /// Texts are handed to the counter when this many bytes have come together.
 const BATCH_BYTES: usize = 16 << 20;
-
-/// What a training run read and learned.
-#[pyclass(frozen, module = "tokenmill")]
-pub(crate) struct TrainingReport {
-    report: Report,
-    merges: Vec<(Vec<u8>, Vec<u8>)>,
-}
-
-#[pymethods]
-impl TrainingReport {
-    /// Documents counted.
-    #[getter]
-    fn documents(&self) -> u64 {
-        self.report.documents
-    }
-
-    /// Documents left out because they are not UTF-8 (`errors="skip"`).
-    #[getter]
-    fn skipped(&self) -> u64 {
-        self.report.skipped_documents
-    }
-
-    /// Documents in which U+FFFD stands for what is not UTF-8 (`errors="replace"`).
-    #[getter]
-    fn replaced(&self) -> u64 {
-        self.report.replaced_documents
-    }
-
-    /// Bytes of the documents counted.
-    #[getter]
-    fn bytes(&self) -> u64 {
-        self.report.bytes
-    }
-
-    /// Pretokens counted.
-    #[getter]
-    fn pretokens(&self) -> u64 {
-        self.report.pretokens
-    }
-
-    /// Different ones among them.
-    #[getter]
-    fn distinct_pretokens(&self) -> u64 {
-        self.report.distinct_pretokens
-    }
-
-    /// Each merge as (left, right, count when it was chosen), in order.
-    #[getter]
-    fn merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let merge = |((left, right), &count): (&(Vec<u8>, Vec<u8>), &u64)| {
-            let count = objects::int(py, count as usize)?;
-            let (left, right) = (objects::bytes(py, left)?.into_any(), objects::bytes(py, right)?.into_any());
-            Ok(objects::tuple(py, [left, right, count])?.into_any())
-        };
-        let merges = self.merges.iter().zip(&self.report.merge_counts);
-        objects::list(py, merges.len(), merges.map(merge))
-    }
-
-    /// Why there are fewer merges than asked for (`"no-pair-left"`, `"min-frequency"`,
-    /// `"max-token-length"`), or None.
-    #[getter]
-    fn stopped_early(&self) -> Option<&'static str> {
-        self.report.stopped_early.map(StopReason::as_str)
-    }
-
-    /// Wall seconds by phase, in order.
-    #[getter]
-    fn phases<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let phases = PyDict::new(py);
-        for (name, duration) in &self.report.phases {
-            phases.set_item(name, duration.as_secs_f64())?;
-        }
-        Ok(phases)
-    }
-
-    fn __repr__(&self) -> String {
-        format!(
-            "TrainingReport(documents={}, bytes={}, distinct_pretokens={}, merges={}, stopped_early={})",
-            self.report.documents,
-            self.report.bytes,
-            self.report.distinct_pretokens,
-            self.merges.len(),
-            self.report.stopped_early.map_or("None".to_owned(), |reason| format!("{:?}", reason.as_str()))
-        )
-    }
-}
-
-impl TrainingReport {
-    fn new(report: Report, description: &Description) -> Self {
-        let tokens = description.model.tokens();
-        let bytes = |id| tokens.index_of(id).map_or(Vec::new(), |index| tokens.bytes(index).to_vec());
-        let merges = match description.model.as_bpe().map(|model| &model.merges) {
-            Some(Merges::Listed(merges)) => {
-                merges.iter().map(|merge| (bytes(merge.left), bytes(merge.right))).collect()
-            }
-            _ => Vec::new(),
-        };
-        Self { report, merges }
-    }
-}
 
 /// Trains on files; see `tokenmill.train`.
 #[pyfunction]
@@ -169,7 +67,7 @@ pub(crate) fn train_texts(
     for (index, item) in convert::items(texts, "texts", "an iterable of str")?.enumerate() {
         let item = item?;
         let Ok(string) = item.cast::<PyString>() else {
-            return Err(convert::wrong_type(&format!("texts[{index}]"), "str", &item));
+            return Err(wrong_type(&format!("texts[{index}]"), "str", &item));
         };
         let text = match utf8(string, Surrogates::Refuse)? {
             Utf8::Borrowed(text) => try_alloc::copy_text(text).map_err(out_of_memory)?,
@@ -288,7 +186,7 @@ fn optional(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<String>>
         None => Ok(None),
         Some(value) => match value.cast::<PyString>() {
             Ok(text) => text.extract().map(Some),
-            Err(_) => Err(convert::wrong_type(name, "str or None", &value)),
+            Err(_) => Err(wrong_type(name, "str or None", &value)),
         },
     }
 }

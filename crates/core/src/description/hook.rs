@@ -1,36 +1,7 @@
-//! Functions of the caller's own, as a description names them.
-use std::fmt;
-
+//! Which hooks a description names, and where.
+use super::hook_name::HookName;
 use super::{Description, Normalizer, PreTokenizer};
 use crate::error::{Defect, Error, Result};
-
-/// What a hook goes by: a description names it, and whoever compiles it brings the function.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum HookName {
-    /// A name, which files and pickles can hold.
-    Named(String),
-    /// A number, which means something in this process alone.
-    Unnamed(u64),
-}
-
-impl HookName {
-    /// The name, if it has one.
-    pub fn name(&self) -> Option<&str> {
-        match self {
-            Self::Named(name) => Some(name),
-            Self::Unnamed(_) => None,
-        }
-    }
-}
-
-impl fmt::Display for HookName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Named(name) => write!(f, "hook {name:?}"),
-            Self::Unnamed(_) => f.write_str("unnamed hook"),
-        }
-    }
-}
 
 impl Description {
     /// The hooks of the normalizer, each with its place there.

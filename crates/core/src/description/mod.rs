@@ -7,18 +7,20 @@
 mod added;
 mod decoder;
 mod hook;
+mod hook_name;
 mod limits;
 mod merge_parts;
 mod model;
 mod normalizer;
 mod post_processor;
 mod pre_tokenizer;
+mod special_tokens;
 mod tokens;
 mod validate;
 
 pub use added::AddedToken;
 pub use decoder::{Decoder, Decoding};
-pub use hook::HookName;
+pub use hook_name::HookName;
 pub use limits::{Padding, PaddingLength, Side, Truncation, TruncationStrategy};
 pub(crate) use merge_parts::Lengths;
 pub use merge_parts::MergeParts;

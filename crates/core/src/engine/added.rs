@@ -3,26 +3,26 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::description::AddedToken;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Place, Result};
 use crate::ids::TokenId;
 use crate::span::Span;
 use crate::special::{AddedMatcher, LiteralMatcher, Segment, Surroundings};
-use crate::watch::Ticker;
+use crate::vocabulary::Vocabulary;
+use crate::watch::{Ticker, Watch};
 
-use super::Parts;
-use super::encode::Special;
+use super::input::Special;
 
 /// Some of the added tokens, ready to be found.
 #[derive(Debug, Clone)]
 pub(crate) struct AddedSet {
     matcher: AddedMatcher,
-    tokens: Vec<Sought>,
+    tokens: Vec<AddedLiteral>,
     is_special: bool,
 }
 
 /// An added token, and the literal that it is found by.
 #[derive(Debug, Clone)]
-struct Sought {
+struct AddedLiteral {
     id: TokenId,
     is_special: bool,
     content: String,
@@ -30,9 +30,12 @@ struct Sought {
     surroundings: Surroundings,
 }
 
-/// Which added tokens a call recognises. Those that are not special belong to the vocabulary and
-/// are always among them.
-pub(super) struct Recognised<'a> {
+/// Finds the added tokens that a call recognises. Those that are not special belong to the vocabulary and are always among
+/// them. Made once for a call, however many texts it has: for [`Special::Only`] a matcher is built.
+pub struct Recognizer<'a> {
+    /// The literals of all special tokens.
+    special: &'a LiteralMatcher,
+    vocabulary: &'a Vocabulary,
     /// Those looked for in the text as it comes.
     pub(super) first: Cow<'a, AddedSet>,
     /// Those looked for in normalized text.
@@ -40,6 +43,8 @@ pub(super) struct Recognised<'a> {
     /// Special ones are found and passed over: as in the tokenizers library, no shorter token is
     /// then looked for at their place.
     passes_special: bool,
+    /// A literal of a special token is an error.
+    refuses_special: bool,
 }
 
 impl AddedSet {
@@ -48,7 +53,7 @@ impl AddedSet {
     /// # Errors
     /// A special-token error for an empty literal, or when there are too many.
     pub(crate) fn new<'a>(tokens: impl IntoIterator<Item = (&'a AddedToken, String)>) -> Result<Self> {
-        let tokens = tokens.into_iter().map(|(token, literal)| Sought {
+        let tokens = tokens.into_iter().map(|(token, literal)| AddedLiteral {
             id: token.id,
             is_special: token.is_special,
             content: token.content.clone(),
@@ -62,7 +67,9 @@ impl AddedSet {
         Self::of(tokens.collect())
     }
 
-    fn of(tokens: Vec<Sought>) -> Result<Self> {
+    fn of(tokens: Vec<AddedLiteral>) -> Result<Self> {
+        #[cfg(test)]
+        tests::MADE.set(tests::MADE.get() + 1);
         let literals = tokens.iter().map(|token| (token.literal.as_str(), token.surroundings));
         Ok(Self {
             matcher: AddedMatcher::new(literals)?,
@@ -74,7 +81,7 @@ impl AddedSet {
     /// Those whose content is allowed, and those that are not special.
     fn allowed(&self, allowed: &[String]) -> Result<Self> {
         let allowed: HashSet<&str> = allowed.iter().map(String::as_str).collect();
-        let keep = |token: &&Sought| !token.is_special || allowed.contains(token.content.as_str());
+        let keep = |token: &&AddedLiteral| !token.is_special || allowed.contains(token.content.as_str());
         Self::of(self.tokens.iter().filter(keep).cloned().collect())
     }
 
@@ -107,26 +114,62 @@ impl AddedSet {
     }
 }
 
-impl<'a> Recognised<'a> {
+impl<'a> Recognizer<'a> {
     /// Those of a policy.
     ///
     /// # Errors
     /// A special-token error for a literal in [`Special::Only`] that is no special token.
-    pub(super) fn new(parts: &'a Parts, special: &Special) -> Result<Self> {
-        let (first, second) = (&parts.first, &parts.second);
+    pub(super) fn new(
+        (first, second): (&'a AddedSet, &'a AddedSet),
+        literals: &'a LiteralMatcher,
+        vocabulary: &'a Vocabulary,
+        special: &Special,
+    ) -> Result<Self> {
         if let Special::Only(allowed) = special {
             let known: HashSet<&str> = first.special_contents().chain(second.special_contents()).collect();
             if let Some(unknown) = allowed.iter().find(|content| !known.contains(content.as_str())) {
                 return Err(Error::special(unknown.clone(), "is not a special token of this tokenizer"));
             }
             let (first, second) = (first.allowed(allowed)?, second.allowed(allowed)?);
-            return Ok(Self { first: Cow::Owned(first), second: Cow::Owned(second), passes_special: false });
+            return Ok(Self {
+                special: literals,
+                vocabulary,
+                first: Cow::Owned(first),
+                second: Cow::Owned(second),
+                passes_special: false,
+                refuses_special: false,
+            });
         }
         Ok(Self {
+            special: literals,
+            vocabulary,
             first: Cow::Borrowed(first),
             second: Cow::Borrowed(second),
             passes_special: *special != Special::Parse,
+            refuses_special: *special == Special::Raise,
         })
+    }
+
+    /// Checks a text for literals of special tokens under [`Special::Raise`].
+    ///
+    /// # Errors
+    /// A special-token error with the token and its byte; cancellation.
+    pub(super) fn check(&self, text: &[u8], watch: &dyn Watch) -> Result<()> {
+        if !self.refuses_special {
+            return Ok(());
+        }
+        let found = self.special.search(text).next(0, &mut Ticker::new(watch))?;
+        let Some((index, span)) = found else { return Ok(()) };
+        let token = self.vocabulary.added().iter().filter(|token| token.is_special).nth(index);
+        Err(Kind::SpecialToken {
+            token: token.map(|token| token.content.clone()).unwrap_or_default(),
+            position: Some(Place::Byte(span.start)),
+            reason:
+                "text may not hold special tokens here; pass special=\"text\" to read it as plain text, or \
+                     special=\"parse\" to recognise it"
+                    .to_owned(),
+        }
+        .into())
     }
 
     /// Calls `emit` for the tokens of a set that are recognised in `text`, by id, and for the text
@@ -150,5 +193,38 @@ impl<'a> Recognised<'a> {
             };
             emit(segment, ticker)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::super::{Source, Text};
+    use super::*;
+    use crate::compile::compile;
+    use crate::description::{Alphabet, Bpe, Description, Merges, Split, TokenList};
+    use crate::watch::Unwatched;
+
+    thread_local! {
+        /// How many matchers were made on this thread.
+        pub(super) static MADE: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn a_set_of_literals_has_its_matchers_made_once_for_all_rows() {
+        let tokens = TokenList::from_entries(vec![(0, b"a".to_vec())]);
+        let mut description =
+            Description::of_bpe(&Split::Whole, Bpe::plain(Alphabet::Bytes, tokens, Merges::ById));
+        description.added_tokens = vec![AddedToken::special(1, "<s>"), AddedToken::special(2, "<t>")];
+        let engine = compile(description).unwrap();
+        let special = Special::Only(vec!["<s>".to_owned()]);
+        let rows = [Some(Source::Text(Text::Str("a<s>a"))); 50];
+        MADE.set(0);
+        let (ids, _) = engine.encode_batch(&rows, &special, false, 1, &Unwatched).unwrap();
+        assert_eq!(ids, [0, 1, 0].repeat(50));
+        assert_eq!(engine.count_batch(&rows, &special, false, 1, &Unwatched).unwrap(), [3; 50]);
+        // One for each pass over the text, in each of the two calls.
+        assert_eq!(MADE.get(), 4);
     }
 }

@@ -46,7 +46,7 @@ impl Engine {
     /// # Errors
     /// Memory that cannot be had.
     pub fn surround(&self, ids: &mut Vec<TokenId>, start: usize, adds_special: bool) -> Result<()> {
-        let slots = self.parts.post_processors.slots(false, adds_special);
+        let slots = self.stages.post_processors.slots(false, adds_special);
         if matches!(slots, [Slot::Sequence { .. }]) {
             return Ok(());
         }
@@ -74,7 +74,7 @@ impl Engine {
 
     /// How many ids a text of `count` ids has with what stands around them.
     pub fn surrounded_count(&self, count: usize, adds_special: bool) -> usize {
-        let slots = self.parts.post_processors.slots(false, adds_special);
+        let slots = self.stages.post_processors.slots(false, adds_special);
         let one = |slot: &Slot| if matches!(slot, Slot::Sequence { .. }) { count } else { 1 };
         slots.iter().map(one).sum()
     }
@@ -82,7 +82,7 @@ impl Engine {
     /// Does a limit cut sequences with these lengths? One without room for the special tokens cuts
     /// nothing here, as in the tokenizers library.
     pub fn is_cut(&self, lengths: &[usize], adds_special: bool, truncation: &Truncation) -> bool {
-        let added = if adds_special { self.parts.post_processors.added(lengths.len() > 1) } else { 0 };
+        let added = if adds_special { self.stages.post_processors.added(lengths.len() > 1) } else { 0 };
         let room = truncation.max_length.checked_sub(added);
         room.is_some_and(|room| lengths.iter().sum::<usize>() > room)
     }
@@ -98,7 +98,7 @@ impl Engine {
         truncation: Option<&Truncation>,
         watch: &dyn Watch,
     ) -> Result<Windows> {
-        let slots = self.parts.post_processors.slots(lengths.len() > 1, adds_special);
+        let slots = self.stages.post_processors.slots(lengths.len() > 1, adds_special);
         windows(slots, lengths, truncation, &mut Ticker::new(watch))
     }
 }

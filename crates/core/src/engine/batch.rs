@@ -8,7 +8,9 @@ use crate::ids::{TokenId, row_for};
 use crate::parallel;
 use crate::watch::{Ticker, Watch};
 
-use super::encode::{self, Counter, Special};
+use super::added::Recognizer;
+use super::input::Special;
+use super::sink::{Counter, IdSink};
 use super::source::Source;
 use super::{DecodeOptions, Engine};
 
@@ -29,15 +31,16 @@ impl Engine {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<(Vec<TokenId>, Vec<i64>)> {
+        let recognizer = &self.recognizer(special)?;
         let (units, bytes) = units(texts)?;
         let threads = parallel::threads_for(bytes, threads);
         let encode = |rows: &mut Rows, unit: Range<usize>, watch: &dyn Watch| -> Result<()> {
             // Short rows alone would never make up a slice.
             watch.poll()?;
-            let mut room = String::new();
+            let mut buffer = String::new();
             for row in unit {
                 let start = rows.ids.len();
-                if self.encode_row(texts, row, special, &mut room, watch, &mut rows.ids)? {
+                if self.encode_row(texts, row, recognizer, &mut buffer, watch, &mut rows.ids)? {
                     self.surround(&mut rows.ids, start, adds_special)?;
                 }
                 rows.offsets.push(rows.ids.len() as i64);
@@ -66,21 +69,21 @@ impl Engine {
         Ok((all.finish()?, row_offsets))
     }
 
-    /// Gives the ids of a row's text to a sink, with nothing around them; false where there is no text. `room` is for
+    /// Gives the ids of a row's text to a sink, with nothing around them; false where there is no text. `buffer` is for
     /// one that is not kept as it is read.
-    fn encode_row<S: encode::Sink>(
+    fn encode_row<S: IdSink>(
         &self,
         texts: &[Option<Source<'_>>],
         row: usize,
-        special: &Special,
-        room: &mut String,
+        recognizer: &Recognizer<'_>,
+        buffer: &mut String,
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<bool> {
         let Some(text) = texts[row] else { return Ok(false) };
         let ahead = text.bring_meanwhile(texts.get(row + 1).copied().flatten());
-        let text = text.read(room, watch);
-        let encoded = text.and_then(|text| self.encode_with(text, special, ahead, watch, sink));
+        let text = text.read(buffer, watch);
+        let encoded = text.and_then(|text| self.encode_ids(text, recognizer, ahead, watch, sink));
         encoded.map(|()| true).map_err(|error| in_row(error, row))
     }
 
@@ -96,14 +99,15 @@ impl Engine {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<i64>> {
+        let recognizer = &self.recognizer(special)?;
         let (units, bytes) = units(texts)?;
         let threads = parallel::threads_for(bytes, threads);
         let parts = parallel::run(units.len(), threads, watch, |unit, watch| {
             watch.poll()?;
-            let mut room = String::new();
+            let mut buffer = String::new();
             let rows = units[unit].clone().map(|row| {
                 let mut counter = Counter::default();
-                let is_there = self.encode_row(texts, row, special, &mut room, watch, &mut counter)?;
+                let is_there = self.encode_row(texts, row, recognizer, &mut buffer, watch, &mut counter)?;
                 Ok(if is_there { self.surrounded_count(counter.0, adds_special) as i64 } else { 0 })
             });
             try_alloc::collect(rows)

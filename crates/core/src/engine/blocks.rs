@@ -11,7 +11,8 @@ use crate::pattern::Splitter;
 use crate::watch::{Ticker, Watch};
 
 use super::Engine;
-use super::encode::{Counter, Sink, Special, Text};
+use super::input::{Special, Text};
+use super::sink::{Counter, IdSink};
 use super::source::CodeUnits;
 use super::threads::size_of_units;
 
@@ -32,7 +33,7 @@ const WINDOWS: usize = 1 << 10;
 impl Engine {
     /// May a text come in blocks under this policy? Only where pretokens are all that is looked at.
     pub fn takes_blocks(&self, special: &Special) -> bool {
-        *special == Special::Text && self.may_be_cut() && self.parts.first.is_passed_over()
+        *special == Special::Text && self.may_be_cut() && self.stages.first.is_passed_over()
     }
 
     /// The ids of a text in code units, as of [`Engine::encode`] under [`Special::Text`], where
@@ -75,7 +76,7 @@ impl Engine {
     }
 
     /// On several threads, with a sink for each range; what `done` makes of each, and its number, comes back in order.
-    fn for_each_range<S: Sink, T: Send>(
+    fn for_each_range<S: IdSink, T: Send>(
         &self,
         units: &dyn CodeUnits,
         threads: usize,
@@ -95,7 +96,7 @@ impl Engine {
         self.splitter().ok_or_else(|| Error::internal("a text in blocks for an engine that needs it whole"))
     }
 
-    fn for_each_block<S: Sink>(
+    fn for_each_block<S: IdSink>(
         &self,
         size: usize,
         units: &dyn CodeUnits,
@@ -104,6 +105,7 @@ impl Engine {
         sink: &mut S,
     ) -> Result<()> {
         let splitter = self.splitter_of_blocks()?;
+        let recognizer = self.recognizer(&Special::Text)?;
         let mut text = try_alloc::string(4 * size)?;
         let mut enough = size;
         let (mut at, mut ahead) = (range.start, Ahead::default());
@@ -111,7 +113,7 @@ impl Engine {
             let (before, length) = (ahead, text.len());
             while text.len() < enough {
                 if at >= range.end {
-                    return self.encode_into(Text::Str(&text), &Special::Text, watch, sink);
+                    return self.encode_ids(Text::Str(&text), &recognizer, Ahead::default(), watch, sink);
                 }
                 at = units.append(at..range.end.min(at + PART.min(size)), &mut text)?;
                 ahead = units.ahead(at);
@@ -122,7 +124,7 @@ impl Engine {
                     // The next block is brought near while this one is encoded.
                     let bytes = before.bytes_before(ahead);
                     let next = ahead.first(bytes, text.len() - length);
-                    self.encode_with(Text::Str(&text[..cut]), &Special::Text, next, watch, sink)?;
+                    self.encode_ids(Text::Str(&text[..cut]), &recognizer, next, watch, sink)?;
                     text.drain(..cut);
                     enough = size;
                 }

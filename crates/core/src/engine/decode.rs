@@ -74,7 +74,7 @@ impl Engine {
             pages::extend_zeros(bytes, size.bytes)?;
             return self.copy_decoded(ids, options, ticker, &mut bytes[start..]);
         }
-        let Some(chain) = &self.parts.chain else {
+        let Some(chain) = &self.stages.chain else {
             return Err(Error::internal("ids with neither a size nor steps"));
         };
         let mut row = chain.start();
@@ -106,14 +106,14 @@ impl Engine {
         options: DecodeOptions,
         ticker: &mut Ticker<'_>,
     ) -> Result<Option<DecodedSize>> {
-        if self.parts.chain.is_some() {
+        if self.stages.chain.is_some() {
             return Ok(None);
         }
         let mut all = DecodedSize { bytes: 0, is_ascii: true };
         for (slice, part) in ids.chunks(SLICE).enumerate() {
             let undefined = |position| options.undefined_at(part, slice, position);
             let size =
-                self.parts.vocabulary.decoded_tokens().measure(part, options.skip_special, undefined)?;
+                self.stages.vocabulary.decoded_tokens().measure(part, options.skip_special, undefined)?;
             all.bytes += size.bytes;
             all.is_ascii &= size.is_ascii;
             ticker.spend(part.len())?;
@@ -145,7 +145,7 @@ impl Engine {
         let mut rest = bytes;
         for (slice, part) in ids.chunks(SLICE).enumerate() {
             let undefined = |position| options.undefined_at(part, slice, position);
-            let tokens = self.parts.vocabulary.decoded_tokens();
+            let tokens = self.stages.vocabulary.decoded_tokens();
             let written = tokens.copy(part, options.skip_special, undefined, rest)?;
             rest = &mut rest[written..];
             ticker.spend(part.len())?;
@@ -166,8 +166,8 @@ impl Engine {
         options: DecodeOptions,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
-        match self.parts.vocabulary.decoded(id) {
-            Some(_) if options.skip_special && self.parts.vocabulary.is_special(id) => {}
+        match self.stages.vocabulary.decoded(id) {
+            Some(_) if options.skip_special && self.stages.vocabulary.is_special(id) => {}
             Some(decoded) => try_alloc::extend(bytes, decoded)?,
             None => match options.undefined {
                 Undefined::Skip => {}
@@ -186,8 +186,8 @@ impl Engine {
         position: usize,
         options: DecodeOptions,
     ) -> Result<Option<Cow<'_, str>>> {
-        match self.parts.vocabulary.as_written(id) {
-            Some(_) if options.skip_special && self.parts.vocabulary.is_special(id) => Ok(None),
+        match self.stages.vocabulary.as_written(id) {
+            Some(_) if options.skip_special && self.stages.vocabulary.is_special(id) => Ok(None),
             Some(token) => Ok(Some(token)),
             None => match options.undefined {
                 Undefined::Skip => Ok(None),

@@ -6,11 +6,13 @@ use crate::description::Bpe as Description;
 use crate::error::{Defect, Error, Result};
 use crate::ids::TokenId;
 use crate::model::bpe::Bpe;
-use crate::model::{Random, Scratch};
+use crate::model::{Model, Random, Scratch};
+use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Watch};
 
-use super::encode::{Kept, Sink, Special, Text};
-use super::{Engine, Parts};
+use super::Engine;
+use super::input::{Special, Text};
+use super::sink::{PretokenSink, Stored};
 
 /// How merges are passed over.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,7 +37,7 @@ impl Engine {
         special: &Special,
         watch: &dyn Watch,
     ) -> Result<Vec<TokenId>> {
-        let Some(model) = self.parts.model.as_bpe() else {
+        let Some(model) = self.stages.model.as_bpe() else {
             let reason = "only byte-pair encoding has merges to pass over; this model is of another type";
             return Err(Error::format(Defect::Unsupported, reason).at("type").at("model"));
         };
@@ -52,7 +54,7 @@ impl Engine {
         }
         let mut sink =
             Sampled { model, description: self.bpe()?, probability, random: Random::new(how.seed), ids };
-        self.encode_into(text, special, watch, &mut sink)?;
+        self.encode_pretokens(text, &self.recognizer(special)?, watch, &mut sink)?;
         Ok(sink.ids)
     }
 }
@@ -66,26 +68,26 @@ struct Sampled<'a> {
     ids: Vec<TokenId>,
 }
 
-impl Sink for Sampled<'_> {
+impl PretokenSink for Sampled<'_> {
     const WANTS_ENDS: bool = false;
 
     fn spell(
         &mut self,
         pretoken: &[u8],
-        parts: &Parts,
+        (_, vocabulary): (&Model, &Vocabulary),
         scratch: &mut Scratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         let chance = (self.probability, &mut self.random);
-        let tables = (self.description, &parts.vocabulary);
+        let tables = (self.description, vocabulary);
         self.model.sample(pretoken, tables, &mut scratch.bpe, chance, (&mut self.ids, None), ticker)
     }
 
-    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Kept {
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Stored {
         Ok(())
     }
 
-    fn added(&mut self, _literal: Piece<'_>, id: TokenId) -> Kept {
+    fn added(&mut self, _literal: Piece<'_>, id: TokenId) -> Stored {
         try_alloc::push(&mut self.ids, id)
     }
 }

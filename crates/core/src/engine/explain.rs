@@ -10,11 +10,13 @@ use crate::ids::TokenId;
 use crate::model::bpe::MergeSteps;
 use crate::model::{Model, Scratch};
 use crate::span::Span;
+use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Watch};
 
-use super::encode::{Kept, Sink, Special, Text};
+use super::Engine;
+use super::input::{Special, Text};
 use super::offsets::Spans;
-use super::{Engine, Parts};
+use super::sink::{PretokenSink, Stored};
 
 /// What became of a part of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +77,7 @@ pub struct Token {
     pub span: Span,
 }
 
-struct Stages<'a> {
+struct ExplainSink<'a> {
     engine: &'a Engine,
     spans: Spans<'a>,
     segments: Vec<Segment>,
@@ -87,7 +89,7 @@ struct Stages<'a> {
     spelled: Spelled,
 }
 
-impl Stages<'_> {
+impl ExplainSink<'_> {
     /// The tokens that have come since there were `before`.
     fn tokens(&self, before: usize) -> std::result::Result<Vec<Token>, OutOfMemory> {
         let encoding = &self.spans.encoding;
@@ -96,7 +98,7 @@ impl Stages<'_> {
         try_alloc::collect(each.map(|(&id, &span)| Ok(Token { id, written: written(id), span })))
     }
 
-    fn push(&mut self, pretoken: Pretoken) -> Kept {
+    fn push(&mut self, pretoken: Pretoken) -> Stored {
         if let Some(text) = &mut self.open {
             return try_alloc::push(&mut text.pretokens, pretoken);
         }
@@ -106,26 +108,26 @@ impl Stages<'_> {
     }
 
     /// The text that is being encoded is this now.
-    fn becomes(&mut self, text: &str) -> Kept {
+    fn becomes(&mut self, text: &str) -> Stored {
         self.current.clear();
         try_alloc::push_text(&mut self.current, text)
     }
 }
 
-impl Sink for Stages<'_> {
+impl PretokenSink for ExplainSink<'_> {
     const WANTS_ENDS: bool = true;
 
-    fn begin(&mut self, text: Piece<'_>) -> Kept {
+    fn begin(&mut self, text: Piece<'_>) -> Stored {
         self.open = Some(Ordinary { span: text.span(), normalized: vec![], pretokens: vec![] });
         self.becomes(text.text)
     }
 
-    fn end(&mut self) -> Kept {
+    fn end(&mut self) -> Stored {
         let Some(text) = self.open.take() else { return Ok(()) };
         try_alloc::push(&mut self.segments, Segment::Ordinary(text))
     }
 
-    fn normalized(&mut self, step: &str, text: &str) -> Kept {
+    fn normalized(&mut self, step: &str, text: &str) -> Stored {
         // A step may write the same text anew.
         if self.open.is_none() || self.current == text {
             return Ok(());
@@ -141,15 +143,15 @@ impl Sink for Stages<'_> {
     fn spell(
         &mut self,
         pretoken: &[u8],
-        parts: &Parts,
+        (model, vocabulary): (&Model, &Vocabulary),
         scratch: &mut Scratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        parts.model.encode(pretoken, &parts.vocabulary, scratch, ticker)?;
-        self.spelled = match &parts.model {
+        model.encode(pretoken, vocabulary, scratch, ticker)?;
+        self.spelled = match model {
             Model::Bpe(model) => {
                 let Scratch { ids, bpe, .. } = scratch;
-                let tables = (self.engine.bpe()?, &parts.vocabulary);
+                let tables = (self.engine.bpe()?, vocabulary);
                 Spelled::Bpe(model.steps(pretoken, ids, tables, bpe, ticker)?)
             }
             Model::WordPiece(_) => Spelled::WordPiece,
@@ -159,7 +161,7 @@ impl Sink for Stages<'_> {
         Ok(())
     }
 
-    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> Kept {
+    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> Stored {
         let before = self.spans.encoding.ids.len();
         self.spans.take(pretoken, origins, ids, ends)?;
         let pretoken = Pretoken {
@@ -171,7 +173,7 @@ impl Sink for Stages<'_> {
         self.push(pretoken)
     }
 
-    fn added(&mut self, found: Piece<'_>, id: TokenId) -> Kept {
+    fn added(&mut self, found: Piece<'_>, id: TokenId) -> Stored {
         let before = self.spans.encoding.ids.len();
         self.spans.added(found, id)?;
         let tokens = self.tokens(before)?;
@@ -194,7 +196,7 @@ impl Engine {
     /// As [`Engine::encode`]. Cost: that of encoding, and at most the square of
     /// [`crate::model::bpe::MAX_EXPLAINED_SYMBOLS`] for each pretoken of so many symbols.
     pub fn explain(&self, text: Text<'_>, special: &Special, watch: &dyn Watch) -> Result<Vec<Segment>> {
-        let mut sink = Stages {
+        let mut sink = ExplainSink {
             engine: self,
             spans: Spans::new(self, false),
             segments: Vec::new(),
@@ -202,7 +204,7 @@ impl Engine {
             current: String::new(),
             spelled: Spelled::Added,
         };
-        self.encode_into(text, special, watch, &mut sink)?;
+        self.encode_pretokens(text, &self.recognizer(special)?, watch, &mut sink)?;
         Ok(sink.segments)
     }
 }

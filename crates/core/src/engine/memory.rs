@@ -1,6 +1,6 @@
 //! What an engine holds in memory.
 use super::Engine;
-use super::cache::DEFAULT_CACHE_BYTES;
+use super::lookup::DEFAULT_CACHE_BYTES;
 use super::worker::Workers;
 
 /// Heap bytes of an engine by what they are for, and what its cache did.
@@ -28,9 +28,9 @@ impl Engine {
         let budget = self.workers.budget();
         let ((cache_bytes, learnt), (lookups, misses)) = (budget.bytes(), budget.lookups());
         MemoryUsage {
-            vocabulary: self.parts.vocabulary.memory(),
-            model: self.parts.model.memory(),
-            seed: self.seed.memory(),
+            vocabulary: self.stages.vocabulary.memory(),
+            model: self.stages.model.memory(),
+            seed: self.static_table.memory(),
             learnt,
             cache_bytes,
             lookups,

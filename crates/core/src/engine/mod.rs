@@ -1,27 +1,28 @@
-//! The compiled tokenizer: immutable tables, and the only room that knows the order of the
-//! stages.
+//! The compiled tokenizer: immutable tables, and the only module that knows the order of the stages.
 //!
-//! An [`Engine`] may be shared between threads and forked. What changes while it runs is a
-//! worker (see `worker`), which one call holds alone.
+//! In: text, or ids. Out: ids, or text. An [`Engine`] may be shared between threads and forked. What changes while it
+//! runs is a worker (`worker`), which one call holds alone.
+//!
+//! Where to look: `encode` is where a call begins, `pipeline` has the order of the stages, `lookup` the cache of pretokens,
+//! `sink` where ids go; `threads`, `blocks` and `batch` share work, `worker` keeps scratch between calls.
 mod added;
 mod arranged;
 pub mod audit;
 mod batch;
 mod blocks;
-mod budget;
-mod cache;
-mod chunk;
 mod decode;
 mod derive;
 mod dropout;
 mod encode;
 pub mod explain;
+mod input;
+mod lookup;
 mod memory;
 mod offsets;
 mod paths;
+mod pipeline;
 mod plan;
-mod seed;
-mod seen;
+mod sink;
 mod source;
 mod stream;
 mod threads;
@@ -29,11 +30,12 @@ mod worker;
 
 pub use crate::decoded::DecodedSize;
 pub(crate) use added::AddedSet;
+pub use added::Recognizer;
 pub use arranged::{Arranged, Sequence};
 pub use batch::DecodedRows;
 pub use decode::{DecodeOptions, Undefined};
 pub use dropout::Dropout;
-pub use encode::{Special, Text};
+pub use input::{Special, Text};
 pub use memory::MemoryUsage;
 pub use offsets::{Encoding, char_offsets};
 pub use paths::Draw;
@@ -52,8 +54,7 @@ use crate::postprocess::PostProcessors;
 use crate::pretokenize::PreTokenizers;
 use crate::special::LiteralMatcher;
 use crate::vocabulary::Vocabulary;
-use cache::DEFAULT_CACHE_BYTES;
-use seed::Seed;
+use lookup::{DEFAULT_CACHE_BYTES, Speller, StaticTable};
 use worker::Workers;
 
 /// A tokenizer, ready to run.
@@ -61,14 +62,14 @@ use worker::Workers;
 pub struct Engine {
     description: Description,
     hooks: Hooks,
-    parts: Parts,
-    seed: Seed,
+    stages: Stages,
+    static_table: StaticTable,
     workers: Workers,
 }
 
 /// The compiled stages, in the order in which a text meets them.
 #[derive(Debug)]
-pub(crate) struct Parts {
+pub(crate) struct Stages {
     /// Added tokens that are looked for in the text as it comes.
     pub(crate) first: AddedSet,
     pub(crate) normalizers: Normalizers,
@@ -89,9 +90,9 @@ pub(crate) struct Parts {
 }
 
 impl Engine {
-    pub(crate) fn new(description: Description, hooks: Hooks, parts: Parts) -> Self {
-        let seed = Seed::new(&parts.model, &parts.vocabulary);
-        Self { description, hooks, parts, seed, workers: Workers::new(DEFAULT_CACHE_BYTES) }
+    pub(crate) fn new(description: Description, hooks: Hooks, stages: Stages) -> Self {
+        let static_table = StaticTable::new(&stages.model, &stages.vocabulary);
+        Self { description, hooks, stages, static_table, workers: Workers::new(DEFAULT_CACHE_BYTES) }
     }
 
     /// What this tokenizer is.
@@ -106,18 +107,18 @@ impl Engine {
 
     /// Ids and bytes.
     pub fn vocabulary(&self) -> &Vocabulary {
-        &self.parts.vocabulary
+        &self.stages.vocabulary
     }
 
     /// The split, compiled, where splitting is all that happens to text before the model.
     pub fn splitter(&self) -> Option<&Splitter> {
-        let is_direct = self.parts.normalizers.is_empty() && self.parts.second.is_empty();
-        self.parts.splitter.as_ref().filter(|_| is_direct)
+        let is_direct = self.stages.normalizers.is_empty() && self.stages.second.is_empty();
+        self.stages.splitter.as_ref().filter(|_| is_direct)
     }
 
     /// What stands around the ids of a text.
     pub fn post_processors(&self) -> &PostProcessors {
-        &self.parts.post_processors
+        &self.stages.post_processors
     }
 
     /// The model's description, which must be byte-pair encoding.
@@ -130,9 +131,15 @@ impl Engine {
         })
     }
 
+    /// What spells pretokens.
+    fn speller(&self) -> Speller<'_> {
+        let Stages { model, vocabulary, .. } = &self.stages;
+        Speller { model, vocabulary, static_table: &self.static_table }
+    }
+
     /// Can every text be spelled without an unknown token?
     pub fn is_byte_complete(&self) -> bool {
-        self.parts.model.is_byte_complete()
+        self.stages.model.is_byte_complete()
     }
 
     /// The merges in rank order. For an id-ordered vocabulary: for every token the two it is
@@ -143,7 +150,7 @@ impl Engine {
     pub fn merges(&self) -> Result<Vec<Merge>> {
         match &self.bpe()?.merges {
             Merges::Listed(merges) => Ok(merges.clone()),
-            Merges::ById => crate::model::bpe::listed_merges(&self.parts.vocabulary).map_err(|id| {
+            Merges::ById => crate::model::bpe::listed_merges(&self.stages.vocabulary).map_err(|id| {
                 let reason = format!(
                     "token {id} is not built by merging two tokens with lower ids, so that no list of merges \
                      means the same"
@@ -176,7 +183,7 @@ impl Engine {
                 model.merges = Merges::Listed(merges);
             }
             model.whole_pretokens &=
-                !self.parts.model.as_bpe().is_some_and(crate::model::bpe::Bpe::builds_every_token);
+                !self.stages.model.as_bpe().is_some_and(crate::model::bpe::Bpe::builds_every_token);
         }
         description
     }

@@ -1,5 +1,5 @@
 //! Ids with the part of the text that each stands for.
-use tokenmill_kernels::try_alloc;
+use tokenmill_kernels::{Ahead, try_alloc};
 
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
@@ -12,7 +12,10 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Watch};
 
 use super::Engine;
-use super::encode::{Kept, Sink, Special, Text};
+use super::added::Recognizer;
+use super::input::Text;
+use super::pipeline::ByPretoken;
+use super::sink::{PretokenSink, Stored};
 
 /// Ids and, for each, what it stands for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,21 +47,21 @@ pub(super) struct Spans<'a> {
 
 impl<'a> Spans<'a> {
     pub(super) fn new(engine: &'a Engine, is_cut: bool) -> Self {
-        let trims = engine.parts.post_processors.trims_offsets().then_some(&engine.parts.vocabulary);
+        let trims = engine.stages.post_processors.trims_offsets().then_some(&engine.stages.vocabulary);
         let in_bytes = engine.description.is_byte_level();
-        let vocabulary = &engine.parts.vocabulary;
-        let unknown = engine.parts.model.as_unigram().and_then(Unigram::unknown);
+        let vocabulary = &engine.stages.vocabulary;
+        let unknown = engine.stages.model.as_unigram().and_then(Unigram::unknown);
         Self { encoding: Encoding::default(), words: 0, is_cut, trims, in_bytes, vocabulary, unknown }
     }
 
     /// The next id stands for text with this spelling.
-    fn spelled(&mut self, surface: &str) -> Kept {
+    fn spelled(&mut self, surface: &str) -> Stored {
         let surface = try_alloc::copy_text(surface)?;
         try_alloc::push(&mut self.encoding.surfaces, (self.encoding.ids.len(), surface))
     }
 
     /// Makes room for so many ids.
-    fn reserve(&mut self, count: usize) -> Kept {
+    fn reserve(&mut self, count: usize) -> Stored {
         try_alloc::reserve(&mut self.encoding.ids, count)?;
         try_alloc::reserve(&mut self.encoding.byte_offsets, count)?;
         try_alloc::reserve(&mut self.encoding.words, count)
@@ -72,10 +75,10 @@ impl<'a> Spans<'a> {
     }
 }
 
-impl Sink for Spans<'_> {
+impl PretokenSink for Spans<'_> {
     const WANTS_ENDS: bool = true;
 
-    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> Kept {
+    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> Stored {
         self.reserve(ids.len())?;
         let mut start = 0;
         let mut part = Span::new(0, 0);
@@ -99,7 +102,7 @@ impl Sink for Spans<'_> {
         Ok(())
     }
 
-    fn added(&mut self, found: Piece<'_>, id: TokenId) -> Kept {
+    fn added(&mut self, found: Piece<'_>, id: TokenId) -> Stored {
         self.reserve(1)?;
         let mut part = Span::new(0, found.text.len());
         if self.trims.is_some() {
@@ -117,6 +120,17 @@ impl Sink for Spans<'_> {
 }
 
 impl Engine {
+    /// Gives the pretokens of a text to a sink, on this thread.
+    pub(super) fn encode_pretokens<S: PretokenSink>(
+        &self,
+        text: Text<'_>,
+        recognizer: &Recognizer<'_>,
+        watch: &dyn Watch,
+        sink: &mut S,
+    ) -> Result<()> {
+        self.encode_into(text, recognizer, Ahead::default(), watch, &mut ByPretoken(sink))
+    }
+
     /// Encodes a text and says which bytes of it each id stands for.
     ///
     /// # Errors
@@ -124,11 +138,11 @@ impl Engine {
     pub fn encode_with_offsets(
         &self,
         text: Text<'_>,
-        special: &Special,
+        recognizer: &Recognizer<'_>,
         watch: &dyn Watch,
     ) -> Result<Encoding> {
         let mut sink = Spans::new(self, false);
-        self.encode_into(text, special, watch, &mut sink)?;
+        self.encode_pretokens(text, recognizer, watch, &mut sink)?;
         Ok(sink.encoding)
     }
 
@@ -137,12 +151,17 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::encode`], with the number of the word as the field.
-    pub fn encode_words(&self, words: &[Text<'_>], special: &Special, watch: &dyn Watch) -> Result<Encoding> {
+    pub fn encode_words(
+        &self,
+        words: &[Text<'_>],
+        recognizer: &Recognizer<'_>,
+        watch: &dyn Watch,
+    ) -> Result<Encoding> {
         let mut sink = Spans::new(self, true);
         let mut ticker = Ticker::new(watch);
         for (i, &word) in words.iter().enumerate() {
             sink.words = to_u32(i);
-            self.encode_into(word, special, watch, &mut sink)
+            self.encode_pretokens(word, recognizer, watch, &mut sink)
                 .map_err(|error| error.at_index(i).at("words"))?;
             ticker.spend(word.as_bytes().len() + 16)?;
         }

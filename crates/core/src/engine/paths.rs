@@ -13,11 +13,13 @@ use crate::aligned::{Origins, Piece};
 use crate::error::{Defect, Error, Result};
 use crate::ids::TokenId;
 use crate::model::unigram::{self, MAX_PATHS, Unigram};
-use crate::model::{Random, Scratch};
+use crate::model::{Model, Random, Scratch};
+use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Watch};
 
-use super::encode::{Kept, Sink, Special, Text};
-use super::{Engine, Parts};
+use super::Engine;
+use super::input::{Special, Text};
+use super::sink::{PretokenSink, Stored};
 
 /// How ids are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,7 +33,7 @@ pub struct Draw {
 }
 
 impl Engine {
-    /// The `n` best ways to spell a text, as ids and score, best first; fewer where there are no
+    /// The `n` best hypotheses to spell a text, as ids and score, best first; fewer where there are no
     /// more. A score is the logarithm of a probability.
     ///
     /// # Errors
@@ -48,19 +50,20 @@ impl Engine {
         if !(1..=MAX_PATHS).contains(&n) {
             return Err(Error::argument(format!("n is {n}; it must be from 1 to {MAX_PATHS}")));
         }
-        let mut sink = NBest { model, n, steps: vec![], ways: vec![Hypothesis { score: 0.0, step: None }] };
-        self.encode_into(text, special, watch, &mut sink)?;
-        try_alloc::collect(sink.ways.iter().map(|way| Ok((sink.ids(way)?, way.score))))
+        let mut sink =
+            NBest { model, n, steps: vec![], hypotheses: vec![Hypothesis { score: 0.0, step: None }] };
+        self.encode_pretokens(text, &self.recognizer(special)?, watch, &mut sink)?;
+        try_alloc::collect(sink.hypotheses.iter().map(|way| Ok((sink.ids(way)?, way.score))))
     }
 
-    /// The logarithm of the probability of a text, over all ways to spell it.
+    /// The logarithm of the probability of a text, over all hypotheses to spell it.
     ///
     /// # Errors
     /// As [`Engine::encode`], but for unknown characters, which have a probability; a format error
     /// where the model is not Unigram.
     pub fn log_probability(&self, text: Text<'_>, special: &Special, watch: &dyn Watch) -> Result<f64> {
         let mut sink = Marginal { model: self.unigram()?, sum: 0.0 };
-        self.encode_into(text, special, watch, &mut sink)?;
+        self.encode_pretokens(text, &self.recognizer(special)?, watch, &mut sink)?;
         Ok(sink.sum)
     }
 
@@ -84,7 +87,7 @@ impl Engine {
         match n_best {
             None => {
                 let mut sink = Sample { model, alpha, random, ids: vec![] };
-                self.encode_into(text, special, watch, &mut sink)?;
+                self.encode_pretokens(text, &self.recognizer(special)?, watch, &mut sink)?;
                 Ok(sink.ids)
             }
             Some(0 | 1) => {
@@ -93,15 +96,15 @@ impl Engine {
                 Ok(ids)
             }
             Some(n) => {
-                let mut ways = self.n_best(text, n, special, watch)?;
-                let scores: Vec<f64> = ways.iter().map(|way| way.1).collect();
-                Ok(ways.swap_remove(unigram::draw(&scores, alpha, &mut random)).0)
+                let mut hypotheses = self.n_best(text, n, special, watch)?;
+                let scores: Vec<f64> = hypotheses.iter().map(|way| way.1).collect();
+                Ok(hypotheses.swap_remove(unigram::draw(&scores, alpha, &mut random)).0)
             }
         }
     }
 
     fn unigram(&self) -> Result<&Unigram> {
-        self.parts.model.as_unigram().ok_or_else(|| {
+        self.stages.model.as_unigram().ok_or_else(|| {
             let reason = "only a Unigram model knows how probable its ids are; this model is of another type";
             Error::format(Defect::Unsupported, reason).at("type").at("model")
         })
@@ -114,13 +117,13 @@ struct Marginal<'a> {
     sum: f64,
 }
 
-impl Sink for Marginal<'_> {
+impl PretokenSink for Marginal<'_> {
     const WANTS_ENDS: bool = false;
 
     fn spell(
         &mut self,
         pretoken: &[u8],
-        _parts: &Parts,
+        _: (&Model, &Vocabulary),
         scratch: &mut Scratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
@@ -128,11 +131,11 @@ impl Sink for Marginal<'_> {
         Ok(())
     }
 
-    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Kept {
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Stored {
         Ok(())
     }
 
-    fn added(&mut self, _found: Piece<'_>, _id: TokenId) -> Kept {
+    fn added(&mut self, _found: Piece<'_>, _id: TokenId) -> Stored {
         Ok(())
     }
 }
@@ -145,26 +148,26 @@ struct Sample<'a> {
     ids: Vec<TokenId>,
 }
 
-impl Sink for Sample<'_> {
+impl PretokenSink for Sample<'_> {
     const WANTS_ENDS: bool = false;
 
     fn spell(
         &mut self,
         pretoken: &[u8],
-        parts: &Parts,
+        (_, vocabulary): (&Model, &Vocabulary),
         scratch: &mut Scratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         let (ids, random) = (&mut self.ids, &mut self.random);
         let paths = &mut scratch.unigram;
-        self.model.sample(pretoken, &parts.vocabulary, (self.alpha, random), paths, ids, ticker)
+        self.model.sample(pretoken, vocabulary, (self.alpha, random), paths, ids, ticker)
     }
 
-    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Kept {
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Stored {
         Ok(())
     }
 
-    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Kept {
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Stored {
         try_alloc::push(&mut self.ids, id)
     }
 }
@@ -211,30 +214,30 @@ impl PartialEq for Pair {
 
 impl Eq for Pair {}
 
-/// Keeps the best ways to spell what was read so far.
+/// Keeps the best hypotheses to spell what was read so far.
 struct NBest<'a> {
     model: &'a Unigram,
     n: usize,
     steps: Vec<Step>,
     /// Best first.
-    ways: Vec<Hypothesis>,
+    hypotheses: Vec<Hypothesis>,
 }
 
 impl NBest<'_> {
     /// The best of each way so far with each of these.
-    fn go_on(&mut self, next: &[(Vec<TokenId>, f64)]) -> Kept {
+    fn go_on(&mut self, next: &[(Vec<TokenId>, f64)]) -> Stored {
         let next: Vec<(Rc<[TokenId]>, f64)> =
             next.iter().map(|(ids, score)| (ids.as_slice().into(), *score)).collect();
-        let ways = std::mem::take(&mut self.ways);
-        let pair = |i: usize, j: usize| Some(Pair { score: ways.get(i)?.score + next.get(j)?.1, i, j });
+        let hypotheses = std::mem::take(&mut self.hypotheses);
+        let pair = |i: usize, j: usize| Some(Pair { score: hypotheses.get(i)?.score + next.get(j)?.1, i, j });
         // Every pair but the first follows one that is no worse: the one with the next before, or,
         // with the best of the next, the one with the way before.
         let mut queue: BinaryHeap<Pair> = pair(0, 0).into_iter().collect();
-        while self.ways.len() < self.n
+        while self.hypotheses.len() < self.n
             && let Some(Pair { score, i, j }) = queue.pop()
         {
-            let step = Step { before: ways[i].step, ids: Rc::clone(&next[j].0) };
-            try_alloc::push(&mut self.ways, Hypothesis { score, step: Some(self.steps.len()) })?;
+            let step = Step { before: hypotheses[i].step, ids: Rc::clone(&next[j].0) };
+            try_alloc::push(&mut self.hypotheses, Hypothesis { score, step: Some(self.steps.len()) })?;
             try_alloc::push(&mut self.steps, step)?;
             queue.extend(pair(i, j + 1));
             if j == 0 {
@@ -257,26 +260,26 @@ impl NBest<'_> {
     }
 }
 
-impl Sink for NBest<'_> {
+impl PretokenSink for NBest<'_> {
     const WANTS_ENDS: bool = false;
 
     fn spell(
         &mut self,
         pretoken: &[u8],
-        parts: &Parts,
+        (_, vocabulary): (&Model, &Vocabulary),
         _scratch: &mut Scratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        let next = self.model.n_best(pretoken, self.n, &parts.vocabulary, ticker)?;
+        let next = self.model.n_best(pretoken, self.n, vocabulary, ticker)?;
         ticker.spend(16 * self.n)?;
         Ok(self.go_on(&next)?)
     }
 
-    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Kept {
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Stored {
         Ok(())
     }
 
-    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Kept {
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Stored {
         self.go_on(&[(vec![id], 0.0)])
     }
 }
@@ -320,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_of_a_text_are_ways_of_its_pretokens() {
+    fn hypotheses_of_a_text_are_hypotheses_of_its_pretokens() {
         let engine = engine();
         let (text, special) = (Text::Str("abab<s>aba ab"), Special::Parse);
         let each = |text| engine.n_best(Text::Str(text), 1024, &special, &Unwatched).unwrap();
@@ -334,11 +337,12 @@ mod tests {
         }
         want.sort_by(|a, b| b.1.total_cmp(&a.1));
         let all = engine.n_best(text, 1024, &special, &Unwatched).unwrap();
-        let scores = |ways: &[(Vec<TokenId>, f64)]| ways.iter().map(|way| way.1).collect::<Vec<_>>();
+        let scores =
+            |hypotheses: &[(Vec<TokenId>, f64)]| hypotheses.iter().map(|way| way.1).collect::<Vec<_>>();
         assert_eq!(scores(&all), scores(&want));
-        let sorted = |mut ways: Vec<(Vec<TokenId>, f64)>| {
-            ways.sort_by(|a, b| a.0.cmp(&b.0));
-            ways
+        let sorted = |mut hypotheses: Vec<(Vec<TokenId>, f64)>| {
+            hypotheses.sort_by(|a, b| a.0.cmp(&b.0));
+            hypotheses
         };
         let ten = engine.n_best(text, 10, &special, &Unwatched).unwrap();
         assert_eq!(ten, all[..10]);

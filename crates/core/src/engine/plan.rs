@@ -23,7 +23,7 @@ impl Engine {
     /// The stages in the order in which a text meets them.
     pub fn plan(&self) -> Vec<Step> {
         let mut steps = vec![self.plan_of_added_tokens()];
-        let names: Vec<&str> = self.parts.normalizers.names().collect();
+        let names: Vec<&str> = self.stages.normalizers.names().collect();
         steps.push(if names.is_empty() {
             step("normalization", "none", "the tokenizer has no normalizer")
         } else {
@@ -39,7 +39,7 @@ impl Engine {
             step("look-up of pretokens", "known ones, and those that were met", reason)
         });
         steps.push(self.plan_of_model());
-        steps.push(match &self.parts.chain {
+        steps.push(match &self.stages.chain {
             None => step("decoding", "copied bytes", "each id stands for its own bytes"),
             Some(_) => step("decoding", "steps of a machine", "the decoder changes what tokens say"),
         });
@@ -47,7 +47,7 @@ impl Engine {
     }
 
     fn plan_of_added_tokens(&self) -> Step {
-        let (path, reason) = match (self.parts.first.is_empty(), self.parts.second.is_empty()) {
+        let (path, reason) = match (self.stages.first.is_empty(), self.stages.second.is_empty()) {
             (true, true) => ("none", "there are none"),
             (false, true) => ("one search", "all of them are looked for in the text as it comes"),
             (true, false) => ("one search", "all of them are looked for in normalized text"),
@@ -59,7 +59,7 @@ impl Engine {
     }
 
     fn plan_of_split(&self) -> Step {
-        let Some(splitter) = &self.parts.splitter else {
+        let Some(splitter) = &self.stages.splitter else {
             let reason = "pre-tokenization is more than one split by a pattern";
             return step("pre-tokenization", "step by step", reason);
         };
@@ -75,7 +75,7 @@ impl Engine {
     }
 
     fn plan_of_model(&self) -> Step {
-        let (path, reason) = match (&self.parts.model, &self.description.model) {
+        let (path, reason) = match (&self.stages.model, &self.description.model) {
             (Model::Bpe(compiled), Description::Bpe(bpe)) => match (&bpe.merges, &bpe.alphabet) {
                 (Merges::ByScore { .. }, _) => {
                     ("BPE by score", "any two neighbours that are a piece together merge")

@@ -3,8 +3,8 @@ use std::ops::Range;
 
 use tokenmill_kernels::{Ahead, try_alloc};
 
-use super::chunk::AHEAD;
-use super::encode::Text;
+use super::input::Text;
+use super::lookup::PREFETCH_BYTES;
 use crate::error::Result;
 use crate::watch::Watch;
 
@@ -63,27 +63,27 @@ impl Source<'_> {
 
     /// What of the text behind this one is brought near while this one is encoded.
     pub(super) fn bring_meanwhile(&self, next: Option<Self>) -> Ahead {
-        next.map_or_else(Ahead::default, |next| next.ahead().first(AHEAD, self.size()))
+        next.map_or_else(Ahead::default, |next| next.ahead().first(PREFETCH_BYTES, self.size()))
     }
 
-    /// The text, perhaps in `room`.
+    /// The text, perhaps in `buffer`.
     ///
     /// # Errors
     /// As [`CodeUnits::append`]; cancellation.
-    pub(super) fn read<'a>(&'a self, room: &'a mut String, watch: &dyn Watch) -> Result<Text<'a>> {
+    pub(super) fn read<'a>(&'a self, buffer: &'a mut String, watch: &dyn Watch) -> Result<Text<'a>> {
         match self {
             Self::Text(text) => Ok(*text),
             Self::Units(units) => {
-                room.clear();
-                try_alloc::reserve_text(room, units.bytes())?;
+                buffer.clear();
+                try_alloc::reserve_text(buffer, units.bytes())?;
                 let mut at = 0;
                 while at < units.len() {
                     if at > 0 {
                         watch.poll()?;
                     }
-                    at = units.append(at..units.len().min(at + SLICE), room)?;
+                    at = units.append(at..units.len().min(at + SLICE), buffer)?;
                 }
-                Ok(Text::Str(room))
+                Ok(Text::Str(buffer))
             }
         }
     }

@@ -32,7 +32,7 @@ pub struct DecodeStream {
 impl DecodeStream {
     /// A stream at its start.
     pub fn new(engine: Arc<Engine>, options: DecodeOptions) -> Self {
-        let row = engine.parts.chain.as_ref().map(crate::decode::Chain::start);
+        let row = engine.stages.chain.as_ref().map(crate::decode::Chain::start);
         Self { engine, options, row, held: Vec::new(), taken: 0 }
     }
 
@@ -69,7 +69,7 @@ impl DecodeStream {
     /// As [`Engine::decode`]. After a vocabulary error the stream is as if none of the ids had come.
     pub fn extend(&mut self, ids: &[TokenId], out: &mut Vec<u8>, watch: &dyn Watch) -> Result<()> {
         if self.options.undefined == Undefined::Error {
-            let vocabulary = &self.engine.parts.vocabulary;
+            let vocabulary = &self.engine.stages.vocabulary;
             if let Some(at) = ids.iter().position(|&id| !vocabulary.contains(id)) {
                 return Err(undefined(ids[at], self.taken + at));
             }
@@ -102,6 +102,6 @@ impl DecodeStream {
     pub fn reset(&mut self) {
         self.held.clear();
         self.taken = 0;
-        self.row = self.engine.parts.chain.as_ref().map(crate::decode::Chain::start);
+        self.row = self.engine.stages.chain.as_ref().map(crate::decode::Chain::start);
     }
 }

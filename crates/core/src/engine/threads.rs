@@ -6,8 +6,9 @@ use crate::special::Segment;
 use crate::watch::{Ticker, Watch};
 
 use super::Engine;
-use super::added::Recognised;
-use super::encode::{Run, Sink, Special};
+use super::added::Recognizer;
+use super::pipeline::{ById, Run};
+use super::sink::IdSink;
 
 /// How much of so much text is encoded apart: several units a thread, so that none waits long for another, and not so
 /// much that the ids of one are far away when they are put to those of the others.
@@ -19,31 +20,30 @@ impl Engine {
     /// May a text be cut and its parts be encoded apart? Only where nothing but a split looks at
     /// more than one pretoken.
     pub(super) fn may_be_cut(&self) -> bool {
-        self.splitter().is_some() && self.parts.first.is_plain()
+        self.splitter().is_some() && self.stages.first.is_plain()
     }
 
     /// One long text on several threads: its ordinary segments are cut where the split certainly
     /// cuts them. What `done` makes of each sink, and its number, comes back in order.
-    pub(super) fn encode_on_threads<S: Sink, T: Send>(
+    pub(super) fn encode_on_threads<S: IdSink, T: Send>(
         &self,
         text: &str,
-        special: &Special,
+        recognizer: &Recognizer<'_>,
         threads: usize,
         watch: &dyn Watch,
         sink: impl Fn() -> S + Sync,
         done: impl Fn(usize, S) -> T + Sync,
     ) -> Result<Vec<T>> {
-        self.refuse_special(text.as_bytes(), special, watch)?;
-        let recognised = Recognised::new(&self.parts, special)?;
-        let units = self.units(text, &recognised, size_of_units(text.len(), threads), watch)?;
+        recognizer.check(text.as_bytes(), watch)?;
+        let units = self.units(text, recognizer, size_of_units(text.len(), threads), watch)?;
         parallel::run(units.len(), threads, watch, |unit, watch| {
             let mut sink = sink();
             let mut ticker = Ticker::new(watch);
             let span = units[unit];
             self.workers.with(|worker| {
-                worker.scratch.wants_ends = S::WANTS_ENDS;
-                let mut run = Run { recognised: &recognised, worker, ticker: &mut ticker };
-                self.encode_text(&text[span.start..span.end], span.start, &mut run, &mut sink)
+                worker.scratch.wants_ends = false;
+                let mut run = Run { recognizer, worker, ticker: &mut ticker };
+                self.encode_text(&text[span.start..span.end], span.start, &mut run, &mut ById(&mut sink))
             })?;
             Ok(done(unit, sink))
         })
@@ -53,7 +53,7 @@ impl Engine {
     fn units(
         &self,
         text: &str,
-        recognised: &Recognised<'_>,
+        recognizer: &Recognizer<'_>,
         size: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<Span>> {
@@ -61,7 +61,7 @@ impl Engine {
         let mut units = Vec::new();
         let mut start = 0;
         let ticker = &mut Ticker::new(watch);
-        recognised.for_each_segment(&recognised.first, text, ticker, |segment, ticker| {
+        recognizer.for_each_segment(&recognizer.first, text, ticker, |segment, ticker| {
             match segment {
                 // A literal may always begin a unit, and one that is long enough ends here.
                 Segment::Literal(_, span) => {

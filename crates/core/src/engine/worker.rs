@@ -7,9 +7,7 @@ use crate::model::Scratch;
 use crate::parallel;
 use crate::pattern::WalkRoom;
 
-use super::budget::Budget;
-use super::cache::Learnt;
-use super::chunk::{Chunk, Others};
+use super::lookup::{CacheBudget, LookupBatch, MissQueue, PretokenCache};
 
 /// What one call holds alone while it encodes.
 #[derive(Debug)]
@@ -19,23 +17,23 @@ pub(super) struct Worker {
     pub(super) normalized: [Rewritten; 2],
     /// What pre-tokenization rewrites, a text for each step.
     pub(super) pretokenized: Vec<Rewritten>,
-    /// What the split of a text writes to; away while it does.
-    pub(super) walk_room: Option<Box<WalkRoom>>,
-    pub(super) chunk: Chunk,
-    pub(super) learnt: Learnt,
+    /// What the split of a text writes to.
+    pub(super) split_scratch: Option<Box<WalkRoom>>,
+    pub(super) batch: LookupBatch,
+    pub(super) cache: PretokenCache,
     /// When it was put to rest, where it is not the first one that is taken.
     rests_since: Option<Instant>,
 }
 
 impl Worker {
-    fn new(budget: &Arc<Budget>) -> Self {
+    fn new(budget: &Arc<CacheBudget>) -> Self {
         Self {
             scratch: Scratch::default(),
             normalized: Default::default(),
             pretokenized: Vec::new(),
-            walk_room: None,
-            chunk: Chunk::default(),
-            learnt: Learnt::new(budget),
+            split_scratch: None,
+            batch: LookupBatch::default(),
+            cache: PretokenCache::new(budget),
             rests_since: None,
         }
     }
@@ -46,7 +44,7 @@ impl Worker {
             self.scratch = Scratch::default();
             self.normalized = Default::default();
             self.pretokenized = Vec::new();
-            self.chunk.others = Others::default();
+            self.batch.misses = MissQueue::default();
         }
     }
 
@@ -54,7 +52,7 @@ impl Worker {
     pub(super) fn memory(&self) -> usize {
         let texts = self.normalized.iter().chain(&self.pretokenized);
         let texts: usize = texts.map(Rewritten::memory).sum();
-        self.scratch.memory() + texts + self.chunk.others.memory()
+        self.scratch.memory() + texts + self.batch.misses.memory()
     }
 }
 
@@ -76,7 +74,7 @@ const LONG: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(super) struct Workers {
     places: [Mutex<Option<Box<Worker>>>; PLACES],
-    budget: Arc<Budget>,
+    budget: Arc<CacheBudget>,
     /// When there was last nobody to drop.
     searched: Mutex<Option<Instant>>,
 }
@@ -86,24 +84,24 @@ impl Workers {
     pub(super) fn new(cache_bytes: usize) -> Self {
         Self {
             places: std::array::from_fn(|_| Mutex::default()),
-            budget: Arc::new(Budget::new(cache_bytes)),
+            budget: Arc::new(CacheBudget::new(cache_bytes)),
             searched: Mutex::default(),
         }
     }
 
     /// What they have learnt.
-    pub(super) fn budget(&self) -> &Budget {
+    pub(super) fn budget(&self) -> &CacheBudget {
         &self.budget
     }
 
     /// Runs `work` with a worker of its own.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut Worker) -> T) -> T {
         let mut worker = self.take();
-        if worker.learnt.was_refused() {
+        if worker.cache.was_denied() {
             self.find_room(&mut worker, LONG);
         }
         let result = work(&mut worker);
-        worker.learnt.report();
+        worker.cache.flush_counters();
         self.put_back(worker);
         result
     }
@@ -137,7 +135,7 @@ impl Workers {
     /// first that are taken last.
     #[cold]
     fn find_room(&self, worker: &mut Worker, rested: Duration) {
-        if worker.learnt.ask_again() {
+        if worker.cache.retry_budget() {
             return;
         }
         // Where there was nobody a moment ago there is nobody now.
@@ -150,7 +148,7 @@ impl Workers {
                     let dropped = place.take();
                     drop(place);
                     drop(dropped);
-                    if worker.learnt.ask_again() {
+                    if worker.cache.retry_budget() {
                         return;
                     }
                 }
@@ -159,7 +157,7 @@ impl Workers {
                 *searched = Some(Instant::now());
             }
         }
-        worker.learnt.give_up();
+        worker.cache.stop_retrying();
     }
 }
 
@@ -170,7 +168,7 @@ mod tests {
 
     use tokenmill_kernels::short_table::hash;
 
-    use super::super::cache::key_of;
+    use super::super::lookup::key_of;
     use super::*;
     use crate::watch::Unwatched;
 
@@ -193,7 +191,7 @@ mod tests {
         for number in first..first + count {
             let pretoken = number.to_le_bytes();
             let key = key_of(&pretoken);
-            worker.learnt.learn(key, hash(key), &pretoken, &[7]);
+            worker.cache.insert(key, hash(key), &pretoken, &[7]);
         }
     }
 
@@ -208,7 +206,7 @@ mod tests {
                     learn(&mut worker, parallel::number() as u64, 1);
                 }
                 let known = [0, 1].map(|number: u64| key_of(&number.to_le_bytes()));
-                let known = known.map(|key| worker.learnt.get(key, hash(key)).is_some());
+                let known = known.map(|key| worker.cache.get(key, hash(key)).is_some());
                 both.wait();
                 workers.put_back(worker);
                 Ok(known)
@@ -229,7 +227,7 @@ mod tests {
                 learn(worker, 100 * turn, 100);
             }
         }
-        assert!(taken.iter().all(|worker| worker.learnt.was_refused()), "{}", held());
+        assert!(taken.iter().all(|worker| worker.cache.was_denied()), "{}", held());
         let full = held();
         for worker in taken {
             workers.put_back(worker);
@@ -237,14 +235,14 @@ mod tests {
         // Nothing has rested for so long.
         let mut worker = workers.take();
         workers.find_room(&mut worker, Duration::MAX);
-        assert!(held() == full && !worker.learnt.was_refused());
+        assert!(held() == full && !worker.cache.was_denied());
         learn(&mut worker, 20_000, 10_000);
-        assert!(held() == full && worker.learnt.was_refused());
+        assert!(held() == full && worker.cache.was_denied());
         // One after the other is dropped, until it has all that it may ask for.
         let mut turns = 0;
-        while worker.learnt.was_refused() {
+        while worker.cache.was_denied() {
             workers.find_room(&mut worker, Duration::ZERO);
-            assert!(!worker.learnt.was_refused(), "{turns}");
+            assert!(!worker.cache.was_denied(), "{turns}");
             turns += 1;
             learn(&mut worker, 30_000 * turns, 30_000);
         }
@@ -261,20 +259,20 @@ mod tests {
         let workers = Workers::new(1 << 20);
         let (mut one, mut other) = (workers.take(), workers.take());
         learn(&mut other, 0, 100_000);
-        assert!(!other.learnt.was_refused());
+        assert!(!other.cache.was_denied());
         // More than there should be in its table, and less than there may be.
         let count = (0..10_000).find(|&number| {
             learn(&mut one, number, 1);
-            one.learnt.was_refused()
+            one.cache.was_denied()
         });
         let count = count.expect("the other has taken the room");
-        let held = one.learnt.held();
+        let held = one.cache.held();
         workers.put_back(one);
         workers.put_back(other);
         let mut one = workers.take();
         workers.find_room(&mut one, Duration::ZERO);
         learn(&mut one, count + 1, 1);
-        assert!(one.learnt.held() > held);
+        assert!(one.cache.held() > held);
     }
 
     #[test]
@@ -282,27 +280,27 @@ mod tests {
         let workers = Workers::new(100_000);
         let mut taken: Vec<_> = (0..4).map(|_| workers.take()).collect();
         let mut late = workers.take();
-        while !late.learnt.was_refused() {
+        while !late.cache.was_denied() {
             taken.push(std::mem::replace(&mut late, workers.take()));
         }
         learn(&mut late, 0, 1);
         let key = key_of(&0_u64.to_le_bytes());
-        assert_eq!(late.learnt.get(key, hash(key)), None);
+        assert_eq!(late.cache.get(key, hash(key)), None);
         workers.put_back(late);
         for worker in taken {
             workers.put_back(worker);
         }
         let mut late = workers.take();
         workers.find_room(&mut late, Duration::MAX);
-        assert!(late.learnt.was_refused());
+        assert!(late.cache.was_denied());
         workers.find_room(&mut late, Duration::ZERO);
         learn(&mut late, 0, 1);
-        assert!(late.learnt.get(key, hash(key)).is_some());
+        assert!(late.cache.get(key, hash(key)).is_some());
     }
 
     #[test]
     fn a_budget_of_nothing_is_never_asked_again() {
         let workers = Workers::new(0);
-        assert!(!workers.take().learnt.was_refused());
+        assert!(!workers.take().cache.was_denied());
     }
 }

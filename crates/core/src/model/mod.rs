@@ -14,7 +14,7 @@ use crate::description::Model as Description;
 use crate::error::Result;
 use crate::ids::TokenId;
 use crate::vocabulary::Vocabulary;
-use crate::watch::Ticker;
+use crate::watch::{Ticker, Unwatched};
 use output::Output;
 pub use output::SAME_PART;
 pub use random::Random;
@@ -76,6 +76,13 @@ impl Model {
                 Ok(Self::Unigram(Box::new(unigram::Unigram::new(model, vocabulary))))
             }
         }
+    }
+
+    /// The id that a pretoken of these bytes becomes, where it becomes just one.
+    pub fn spells_as_one(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> Option<TokenId> {
+        let mut scratch = Scratch::default();
+        self.encode(pretoken, vocabulary, &mut scratch, &mut Ticker::new(&Unwatched)).ok()?;
+        if let [id] = scratch.ids[..] { Some(id) } else { None }
     }
 
     /// Spells a pretoken: `scratch.ids` and, if wanted, `scratch.ends` are what it becomes.

@@ -4,8 +4,8 @@
 //! (U+2B920 for U+2B820) is part of what published models were trained with.
 use unicode_categories::UnicodeCategories;
 
-use super::Outcome;
 use super::edit::each_char;
+use super::outcome::Outcome;
 use crate::aligned::{Piece, Rewritten};
 use crate::error::Result;
 use crate::span::Span;

@@ -1,5 +1,5 @@
 //! Every byte becomes the character that stands for it in the byte alphabet.
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::aligned::{Piece, Rewritten};
 use crate::byte_alphabet::BYTE_TO_CHAR;
 use crate::error::Result;

@@ -1,5 +1,5 @@
 //! How a step writes: only what it changes, and nothing where it changes nothing.
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::aligned::{Piece, Rewritten};
 use crate::error::Result;
 use crate::span::Span;

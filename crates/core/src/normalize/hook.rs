@@ -1,6 +1,6 @@
 //! A function of the caller's own.
-use super::Outcome;
 use super::align::align;
+use super::outcome::Outcome;
 use crate::aligned::{Piece, Rewritten};
 use crate::error::Result;
 use crate::hooks::{NormalizeHook, Normalized, Places};

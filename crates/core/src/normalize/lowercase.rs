@@ -1,7 +1,7 @@
 //! Every character in its full lower-case mapping, without a look at its neighbours: a final
 //! sigma is one like any other, and `İ` is two characters.
-use super::Outcome;
 use super::edit::each_char;
+use super::outcome::Outcome;
 use crate::aligned::{Piece, Rewritten};
 use crate::error::Result;
 use crate::watch::Ticker;

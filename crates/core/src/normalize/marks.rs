@@ -2,8 +2,8 @@
 //! Unicode 9.
 use unicode_normalization_alignments::char::is_combining_mark;
 
-use super::Outcome;
 use super::edit::each_char;
+use super::outcome::Outcome;
 use crate::aligned::{Piece, Rewritten};
 use crate::error::Result;
 use crate::watch::Ticker;

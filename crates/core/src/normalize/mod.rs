@@ -16,6 +16,7 @@ mod hook;
 mod lowercase;
 mod marks;
 mod nmt;
+mod outcome;
 mod precompiled;
 mod prepend;
 mod replace;
@@ -26,6 +27,7 @@ pub(crate) mod tests;
 
 use self::forms::Form;
 use self::hook::Hook;
+use self::outcome::Outcome;
 use self::precompiled::Precompiled;
 use self::replace::Replace;
 use self::sentencepiece::SentencePiece;
@@ -59,17 +61,6 @@ enum Step {
     Precompiled(Box<Precompiled>),
     SentencePiece(Box<SentencePiece>),
     Hook(Box<Hook>),
-}
-
-/// What a step did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    /// Nothing.
-    Same,
-    /// This part is left.
-    Part(Span),
-    /// There is a new text.
-    New,
 }
 
 impl Step {

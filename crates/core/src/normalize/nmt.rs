@@ -1,7 +1,7 @@
 //! The clean-up of machine-translation corpora. Which characters it is about: the list of the
 //! tokenizers library, which is that of SentencePiece's `nmt` rules.
-use super::Outcome;
 use super::edit::each_char;
+use super::outcome::Outcome;
 use crate::aligned::{Piece, Rewritten};
 use crate::error::Result;
 use crate::watch::Ticker;

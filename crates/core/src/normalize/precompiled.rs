@@ -6,8 +6,8 @@
 //! key and goes on behind it (see `sentencepiece`).
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::Outcome;
 use super::edit::{Edit, skip};
+use super::outcome::Outcome;
 use crate::aligned::{Piece, Rewritten};
 use crate::charsmap::Charsmap;
 use crate::error::Result;

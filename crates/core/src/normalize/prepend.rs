@@ -1,7 +1,7 @@
 //! Something is put before the text, unless that is empty. It stands for the first character, as
 //! in the tokenizers library.
-use super::Outcome;
 use super::edit::Edit;
+use super::outcome::Outcome;
 use crate::aligned::{Piece, Rewritten};
 use crate::span::Span;
 

@@ -1,6 +1,6 @@
 //! Every match becomes a text, which stands for the whole match.
-use super::Outcome;
 use super::edit::Edit;
+use super::outcome::Outcome;
 use crate::aligned::{Piece, Rewritten};
 use crate::description::{Pattern, Split};
 use crate::error::Result;

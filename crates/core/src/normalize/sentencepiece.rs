@@ -9,7 +9,7 @@
 //! for nothing. Where `ﬁ` becomes `fi`, the `f` is empty and the `i` has the whole letter.
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::aligned::{Piece, Rewritten};
 use crate::charsmap::Charsmap;
 use crate::description::SentencePieceRules;

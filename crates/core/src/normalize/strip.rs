@@ -1,5 +1,5 @@
 //! White space at the ends goes; what is left is a part of the text.
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::aligned::Piece;
 use crate::span::Span;
 

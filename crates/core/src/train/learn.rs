@@ -6,11 +6,12 @@
 //! last cell hold its number, so both neighbours are found by length alone and there are no
 //! links. A merge touches the places where it happens and nothing else: time grows with the
 //! number of replacements, whatever the length of the pretokens.
+mod neighbour;
 mod neighbours;
 
 use tokenmill_kernels::try_alloc;
 
-use self::neighbours::{IGNORED, Neighbour, Newborn, STRANGER};
+use self::neighbour::{IGNORED, Neighbour, Newborn, STRANGER};
 use super::alphabet::Alphabet;
 use super::options::TrainOptions;
 use super::pairs::{Pair, Pairs};

@@ -1,5 +1,14 @@
 //! UTF-8 that arrives in blocks.
-use super::Errors;
+/// What becomes of a document that is not UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Errors {
+    /// An error.
+    Strict,
+    /// U+FFFD stands for what is wrong in it.
+    Replace,
+    /// It is left out.
+    Skip,
+}
 
 /// Checks a document as its blocks arrive; a character may be cut by the end of a block.
 #[derive(Debug, Default)]

@@ -3,4 +3,5 @@ mod decode;
 mod pipes;
 mod text;
 
-pub use text::{CorpusReport, Documents, Errors, read_files};
+pub use decode::Errors;
+pub use text::{CorpusReport, Documents, read_files};

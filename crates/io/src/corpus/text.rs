@@ -6,7 +6,7 @@ use tokenmill_core::error::{Error, Kind, Result};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 
-use super::decode::{Decoder, Invalid};
+use super::decode::{Decoder, Errors, Invalid};
 use super::pipes::refuse_pipes_given_twice;
 use crate::files::Source;
 
@@ -18,17 +18,6 @@ pub enum Documents {
     /// A line, without its end (`\n` or `\r\n`). Empty lines are documents too; what follows
     /// the last line end is one only if there is something.
     Lines,
-}
-
-/// What becomes of a document that is not UTF-8.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Errors {
-    /// An error.
-    Strict,
-    /// U+FFFD stands for what is wrong in it.
-    Replace,
-    /// It is left out.
-    Skip,
 }
 
 /// What was read.

@@ -10,6 +10,7 @@ mod choice;
 mod classes;
 mod frame;
 mod model_types;
+mod roles;
 mod settings;
 mod sources;
 mod tokens;
@@ -36,7 +37,7 @@ use settings::{CONFIG, CONFIGS, MODEL_CONFIG, Settings, TOKENIZER};
 use sources::{Source, TEKKEN};
 
 pub(crate) use settings::CONFIG as CONFIG_NAME;
-pub(crate) use write::write;
+pub(crate) use write::{LOSSY, write};
 
 /// Loads a folder; `None` for one without configuration, whose files say all.
 ///

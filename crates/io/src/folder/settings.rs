@@ -4,8 +4,6 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use tokenmill_core::error::{Defect, Error, Result};
 
-use super::classes::Recipe;
-use super::sources::Source;
 use super::tokens::{ROLES, Token, Tokens, read_by_id};
 use crate::contents;
 use crate::files::Snapshot;
@@ -49,7 +47,7 @@ pub(super) struct Settings {
     /// Were the ids of `tokens.by_id` in tokenizer_config.json?
     pub(super) has_decoder: bool,
     /// The parts that the folder names.
-    named: Vec<String>,
+    pub(super) named: Vec<String>,
 }
 
 impl Settings {
@@ -175,40 +173,6 @@ impl Settings {
         self.tokens.extra = list(values, "extra_special_tokens")?.unwrap_or_default();
         self.formerly_extra = list(values, "additional_special_tokens")?;
         Ok(())
-    }
-
-    /// Gives the parts that the folder does not name to the tokens that its vocabulary has for them,
-    /// else to those of the class.
-    pub(super) fn apply_roles(&mut self, recipe: &Recipe, source: &Source) {
-        self.named = self.tokens.named.iter().map(|(name, _)| name.clone()).collect();
-        let named = &mut self.tokens.named;
-        for (role, token) in named.iter_mut() {
-            if role == "mask_token"
-                && let Some(token) = token.as_mut().filter(|token| !token.has_flags)
-            {
-                *token = (recipe.mask)(std::mem::take(&mut token.content));
-            }
-        }
-        for (role, content) in &source.roles {
-            if !named.iter().any(|(name, _)| name == role) {
-                named.push(((*role).to_owned(), Some(Token::literal(content.clone()))));
-            }
-        }
-        for &(role, content) in recipe.roles {
-            if !named.iter().any(|(name, _)| name == role) {
-                let of_class = if role == "mask_token" { recipe.mask } else { Token::literal };
-                named.push((role.to_owned(), Some(of_class(content.to_owned()))));
-            }
-        }
-        let padding =
-            source.file.padding.as_ref().and_then(|padding| padding.get("pad_token")).and_then(Value::as_str);
-        if let Some(pad) = padding
-            && !named.iter().any(|(name, _)| name == "pad_token")
-        {
-            named.push(("pad_token".to_owned(), Some(Token::literal(pad))));
-        }
-        let place = |name: &str| ROLES.iter().position(|role| *role == name).unwrap_or(ROLES.len());
-        named.sort_by_key(|(name, _)| place(name));
     }
 
     /// Does the folder itself name the token of a part?

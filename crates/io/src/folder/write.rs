@@ -3,7 +3,8 @@ use serde_json::{Map, Value, json};
 use tokenmill_core::description::{CallDefaults, Description, Model, Roles};
 use tokenmill_core::error::{Defect, Error, Result};
 
-use crate::save::LOSSY;
+/// What to do where a format cannot hold all of a tokenizer.
+pub(crate) const LOSSY: &str = "pass lossy=True to save without it";
 
 /// `tokenizer_config.json` for what tokenizer.json cannot say; `None` where it says all.
 ///

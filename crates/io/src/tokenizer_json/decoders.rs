@@ -4,7 +4,7 @@ use tokenmill_core::description::{Decoder, Decoding};
 use tokenmill_core::error::Result;
 
 use super::fields::{Fields, cannot, unsupported};
-use super::kinds::Room;
+use super::kinds::Component;
 use super::patterns;
 
 /// Steps in order, sequences within sequences made flat; tokens joined by spaces where there is no
@@ -18,7 +18,7 @@ pub(super) fn read(value: Option<&Value>) -> Result<Decoding> {
 
 fn read_into(value: &Value, steps: &mut Vec<Decoder>) -> Result<()> {
     let fields = Fields::new(value)?;
-    let step = match Room::Decoder.kind_of(&fields)? {
+    let step = match Component::Decoder.kind_of(&fields)? {
         "Sequence" => {
             for (i, value) in fields.list("decoders")?.iter().enumerate() {
                 read_into(value, steps).map_err(|e| e.at_index(i).at("decoders"))?;

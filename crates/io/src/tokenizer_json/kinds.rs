@@ -6,11 +6,11 @@ use serde_json::Value;
 use tokenmill_core::error::Result;
 
 use super::fields::Fields;
-use super::unknown_keys::known;
+use super::known_keys::known;
 
 /// A room of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum Component {
     Normalizer,
     PreTokenizer,
     PostProcessor,
@@ -44,7 +44,7 @@ const PROCESSORS_BY_FIELDS: [Fit; 2] = [
 
 const PROCESSORS: [Fit; 1] = [("TemplateProcessing", &["single", "pair", "special_tokens"])];
 
-impl Room {
+impl Component {
     /// The kind of a component of this room.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use tokenmill_core::description::Normalizer;
 use tokenmill_core::error::{Defect, Result};
 
 use super::file::File;
-use super::kinds::Room;
+use super::kinds::Component;
 use super::models::Kind;
 use crate::report::Report;
 
@@ -42,18 +42,18 @@ impl Wants {
 type Fault = (Defect, String);
 
 /// The fields of components that are not read, or not read as strictly as there.
-const FIELDS: [(Room, &str, &str, Wants); 11] = [
-    (Room::PreTokenizer, "ByteLevel", "use_regex", Wants::NoNull),
-    (Room::PreTokenizer, "Metaspace", "prepend_scheme", Wants::NoNull),
-    (Room::PreTokenizer, "Metaspace", "str_rep", Wants::TextOrNone),
-    (Room::PreTokenizer, "Punctuation", "behavior", Wants::NoNull),
-    (Room::PreTokenizer, "FixedLength", "length", Wants::NoNull),
-    (Room::PostProcessor, "ByteLevel", "use_regex", Wants::FlagOrNone),
-    (Room::Decoder, "ByteLevel", "add_prefix_space", Wants::Flag),
-    (Room::Decoder, "ByteLevel", "trim_offsets", Wants::Flag),
-    (Room::Decoder, "ByteLevel", "use_regex", Wants::FlagOrNone),
-    (Room::Decoder, "Metaspace", "prepend_scheme", Wants::NoNull),
-    (Room::Decoder, "Metaspace", "str_rep", Wants::TextOrNone),
+const FIELDS: [(Component, &str, &str, Wants); 11] = [
+    (Component::PreTokenizer, "ByteLevel", "use_regex", Wants::NoNull),
+    (Component::PreTokenizer, "Metaspace", "prepend_scheme", Wants::NoNull),
+    (Component::PreTokenizer, "Metaspace", "str_rep", Wants::TextOrNone),
+    (Component::PreTokenizer, "Punctuation", "behavior", Wants::NoNull),
+    (Component::PreTokenizer, "FixedLength", "length", Wants::NoNull),
+    (Component::PostProcessor, "ByteLevel", "use_regex", Wants::FlagOrNone),
+    (Component::Decoder, "ByteLevel", "add_prefix_space", Wants::Flag),
+    (Component::Decoder, "ByteLevel", "trim_offsets", Wants::Flag),
+    (Component::Decoder, "ByteLevel", "use_regex", Wants::FlagOrNone),
+    (Component::Decoder, "Metaspace", "prepend_scheme", Wants::NoNull),
+    (Component::Decoder, "Metaspace", "str_rep", Wants::TextOrNone),
 ];
 
 /// Reports those of a component.
@@ -61,7 +61,7 @@ const FIELDS: [(Room, &str, &str, Wants); 11] = [
 /// # Errors
 /// In strict loading.
 pub(super) fn of_component(
-    room: Room,
+    room: Component,
     kind: &str,
     component: &Value,
     field: &str,

@@ -8,6 +8,7 @@ mod decoders;
 mod fields;
 mod file;
 mod kinds;
+mod known_keys;
 mod limits;
 mod loose_fields;
 mod models;

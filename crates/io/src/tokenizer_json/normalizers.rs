@@ -6,7 +6,7 @@ use tokenmill_core::description::{HookName, Normalizer, UnicodeTables};
 use tokenmill_core::error::{Defect, Error, Result};
 
 use super::fields::{Fields, cannot, unsupported};
-use super::kinds::Room;
+use super::kinds::Component;
 use super::patterns;
 
 /// Steps in order, sequences within sequences made flat.
@@ -20,7 +20,7 @@ pub(super) fn read(value: Option<&Value>) -> Result<Vec<Normalizer>> {
 
 fn read_into(value: &Value, steps: &mut Vec<Normalizer>) -> Result<()> {
     let fields = Fields::new(value)?;
-    let step = match Room::Normalizer.kind_of(&fields)? {
+    let step = match Component::Normalizer.kind_of(&fields)? {
         "Sequence" => {
             for (i, value) in fields.list("normalizers")?.iter().enumerate() {
                 read_into(value, steps).map_err(|e| e.at_index(i).at("normalizers"))?;

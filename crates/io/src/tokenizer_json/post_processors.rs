@@ -5,7 +5,7 @@ use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
 
 use super::fields::{Fields, unsupported, wrong};
-use super::kinds::Room;
+use super::kinds::Component;
 
 /// Steps in order, sequences within sequences made flat; those that do nothing are left out.
 pub(super) fn read(value: Option<&Value>) -> Result<Vec<PostProcessor>> {
@@ -18,7 +18,7 @@ pub(super) fn read(value: Option<&Value>) -> Result<Vec<PostProcessor>> {
 
 fn read_into(value: &Value, steps: &mut Vec<PostProcessor>) -> Result<()> {
     let fields = Fields::new(value)?;
-    let step = match Room::PostProcessor.kind_of(&fields)? {
+    let step = match Component::PostProcessor.kind_of(&fields)? {
         "Sequence" => {
             for (i, value) in fields.list("processors")?.iter().enumerate() {
                 read_into(value, steps).map_err(|e| e.at_index(i).at("processors"))?;

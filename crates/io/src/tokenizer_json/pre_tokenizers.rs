@@ -8,7 +8,7 @@ use tokenmill_core::error::Result;
 use tokenmill_core::pattern::known;
 
 use super::fields::{Fields, cannot, unsupported};
-use super::kinds::Room;
+use super::kinds::Component;
 use super::patterns;
 
 /// Steps in order, sequences within sequences made flat.
@@ -22,7 +22,7 @@ pub(super) fn read(value: Option<&Value>) -> Result<Vec<PreTokenizer>> {
 
 fn read_into(value: &Value, steps: &mut Vec<PreTokenizer>) -> Result<()> {
     let fields = Fields::new(value)?;
-    let step = match Room::PreTokenizer.kind_of(&fields)? {
+    let step = match Component::PreTokenizer.kind_of(&fields)? {
         "Sequence" => {
             for (i, value) in fields.list("pretokenizers")?.iter().enumerate() {
                 read_into(value, steps).map_err(|e| e.at_index(i).at("pretokenizers"))?;

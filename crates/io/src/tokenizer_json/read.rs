@@ -10,7 +10,7 @@ use tokenmill_core::hooks::Hooks;
 use tokenmill_core::normalize::Normalizers;
 
 use super::file::{File, behind_the_end, json_error};
-use super::kinds::Room;
+use super::kinds::Component;
 use super::models::{Kind, Source, report_shared_ids};
 use super::{
     added, decoders, limits, loose_fields, normalizers, post_processors, pre_tokenizers, unknown_keys,
@@ -66,10 +66,10 @@ pub(crate) fn describe(file: File<'_>, report: &mut Report) -> Result<Descriptio
     let decoding = decoders::read(file.decoder.as_ref()).map_err(|e| e.at("decoder"))?;
 
     let components = [
-        (Room::Normalizer, &file.normalizer, "normalizer"),
-        (Room::PreTokenizer, &file.pre_tokenizer, "pre_tokenizer"),
-        (Room::PostProcessor, &file.post_processor, "post_processor"),
-        (Room::Decoder, &file.decoder, "decoder"),
+        (Component::Normalizer, &file.normalizer, "normalizer"),
+        (Component::PreTokenizer, &file.pre_tokenizer, "pre_tokenizer"),
+        (Component::PostProcessor, &file.post_processor, "post_processor"),
+        (Component::Decoder, &file.decoder, "decoder"),
     ];
     loose_fields::of_maps(&normalizer, file.normalizer.as_ref(), report)?;
     for (room, component, name) in components {

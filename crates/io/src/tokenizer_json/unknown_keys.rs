@@ -4,46 +4,15 @@ use serde_json::Value;
 use tokenmill_core::error::{Defect, Result};
 
 use super::fields::Fields;
-use super::kinds::Room;
+use super::kinds::Component;
+use super::known_keys::known;
 use super::loose_fields;
 use crate::report::Report;
 
-/// What the reference reads of a component, by its type; keys that it writes but that say nothing
-/// are among them.
-pub(super) fn known(kind: &str) -> Option<&'static [&'static str]> {
-    Some(match kind {
-        "NFC" | "NFD" | "NFKC" | "NFKD" => &["unicode_tables"],
-        "Lowercase" | "StripAccents" | "Nmt" | "BertPreTokenizer" | "Whitespace" | "WhitespaceSplit"
-        | "UnicodeScripts" | "ByteFallback" | "Fuse" => &[],
-        "Replace" => &["pattern", "content"],
-        "Prepend" => &["prepend"],
-        "BertNormalizer" | "Bert" => &["clean_text", "handle_chinese_chars", "strip_accents", "lowercase"],
-        "Precompiled" => &["precompiled_charsmap"],
-        "ByteLevel" => &["add_prefix_space", "trim_offsets", "use_regex"],
-        "Metaspace" => &["replacement", "str_rep", "add_prefix_space", "prepend_scheme", "split"],
-        "Split" => &["pattern", "behavior", "invert"],
-        "Punctuation" => &["behavior"],
-        "Digits" => &["individual_digits"],
-        "CharDelimiterSplit" => &["delimiter"],
-        "FixedLength" => &["length"],
-        "Hook" => &["name"],
-        "BertProcessing" => &["sep", "cls"],
-        "RobertaProcessing" => &["sep", "cls", "trim_offsets", "add_prefix_space"],
-        "TemplateProcessing" => &["single", "pair", "special_tokens"],
-        "WordPiece" => &["prefix", "cleanup"],
-        "BPEDecoder" => &["suffix"],
-        "CTC" => &["pad_token", "word_delimiter_token", "cleanup"],
-        // A normalizer and a decoder of the same name.
-        "Strip" => &["strip_left", "strip_right", "content", "start", "stop"],
-        "Sequence" => &["normalizers", "pretokenizers", "processors", "decoders"],
-        _ => return None,
-    })
-}
-
 /// Reports the unknown keys of a component, and of those within it.
-pub(super) fn find(room: Room, value: Option<&Value>, field: &str, report: &mut Report) -> Result<()> {
+pub(super) fn find(room: Component, value: Option<&Value>, field: &str, report: &mut Report) -> Result<()> {
     let Some(value) = value.filter(|value| value.is_object()) else { return Ok(()) };
-    let Ok(kind) = Room::kind_of(room, &Fields::new(value)?) else { return Ok(()) };
+    let Ok(kind) = Component::kind_of(room, &Fields::new(value)?) else { return Ok(()) };
     let Some(known) = known(kind) else { return Ok(()) };
     let named = value.get("type");
     if named.is_none_or(|named| *named != kind) {

@@ -8,7 +8,8 @@ use pyo3::types::{PyInt, PyList};
 use tokenmill_core::ids::TokenId;
 use tokenmill_kernels::{MadeOnce, pages, try_alloc};
 
-use super::{objects, units};
+use super::objects;
+use super::units::units;
 use crate::errors::out_of_memory;
 
 /// Signals are looked for after so many items: some milliseconds of work.

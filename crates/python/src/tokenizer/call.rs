@@ -6,9 +6,9 @@ use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use super::Tokenizer;
 use crate::convert;
 use crate::encoding::Encoding;
-use crate::errors::raise;
+use crate::errors::{gather, raise};
 use crate::limits::Limits;
-use crate::output::{self, gather};
+use crate::output;
 use crate::sequences::{How, Sample};
 
 fn is_one_text(object: &Bound<'_, PyAny>) -> bool {

@@ -9,6 +9,7 @@ use tokenmill_core::ids::TokenId;
 use super::Tokenizer;
 use crate::buffer::{ascii_string, objects};
 use crate::convert::{self, Given, NOT_GIVEN};
+use crate::errors::gather;
 use crate::output;
 use crate::stream::DecodeStream;
 use crate::watch::run;
@@ -103,7 +104,7 @@ impl Tokenizer {
         let threads = convert::threads(&num_threads, Error::argument::<String>)?;
         let options = convert::decode_options(skip_special_tokens, undefined)?;
         let rows = convert::rows_of_ids(batch)?;
-        let views: Vec<&[TokenId]> = output::gather(rows.iter().map(Ok))?;
+        let views: Vec<&[TokenId]> = gather(rows.iter().map(Ok))?;
         let size = views.iter().map(|row| row.len() * 4 + 1).sum();
         let decoded = run(py, size, |watch| self.engine.decode_batch(&views, options, threads, watch))?;
         output::texts(py, views.len(), &decoded, errors)

@@ -11,7 +11,7 @@ use super::Tokenizer;
 use crate::buffer::{objects, string};
 use crate::call::{Options, with_text};
 use crate::convert::NOT_GIVEN;
-use crate::errors::out_of_memory;
+use crate::errors::{gather, out_of_memory};
 use crate::late;
 use crate::output::{self, Item};
 use crate::watch::run;
@@ -144,7 +144,7 @@ impl Tokenizer {
         let places = |spans: Vec<Span>| {
             let offsets = run(py, content.len(), |watch| py_text.offsets(&spans, watch))?;
             let bytes = spans.iter().map(|span| (span.start, span.end));
-            PyResult::Ok(Places(output::gather(offsets.into_iter().zip(bytes).map(Ok))?.into_iter()))
+            PyResult::Ok(Places(gather(offsets.into_iter().zip(bytes).map(Ok))?.into_iter()))
         };
         let [texts, pretokens, tokens] = spans(&segments).map_err(out_of_memory)?;
         let (texts, pretokens, tokens) = (places(texts)?, places(pretokens)?, places(tokens)?);

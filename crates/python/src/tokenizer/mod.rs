@@ -14,7 +14,7 @@ use std::sync::Arc;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
-use tokenmill_core::compile::compile_watched;
+use tokenmill_core::compile::compile_with_special_tokens;
 use tokenmill_core::description::Description;
 use tokenmill_core::engine::Engine;
 use tokenmill_core::ids::TokenId;
@@ -26,7 +26,7 @@ use crate::errors::raise;
 use crate::hooks::PyHooks;
 use crate::load_report::LoadReport;
 use crate::ready_ids::ReadyIds;
-use crate::train::TrainingReport;
+use crate::training_report::TrainingReport;
 use crate::watch::run_long;
 
 /// A tokenizer: text to ids and back.
@@ -87,13 +87,8 @@ impl Tokenizer {
         hooks: &PyHooks,
     ) -> PyResult<Self> {
         let table = hooks.table(py)?;
-        let engine = run_long(py, None, |watch| {
-            let engine = compile_watched(description, &table, watch)?;
-            if special.is_empty() {
-                return Ok(engine);
-            }
-            compile_watched(engine.with_special_tokens(special)?, &table, watch)
-        })?;
+        let engine =
+            run_long(py, None, |watch| compile_with_special_tokens(description, special, &table, watch))?;
         let hooks = hooks.named_by(py, engine.description());
         Ok(Self::new(py, engine, None)?.with_hooks(hooks))
     }

@@ -13,7 +13,7 @@ use crate::convert;
 use crate::errors::raise;
 use crate::load_report::LoadReport;
 use crate::output::Item;
-use crate::train::TrainingReport;
+use crate::training_report::TrainingReport;
 
 impl Tokenizer {
     fn digests_of(&self, py: Python<'_>) -> PyResult<Digests> {

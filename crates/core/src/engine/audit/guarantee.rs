@@ -135,7 +135,7 @@ impl Engine {
     }
 
     fn promise_of_split(&self) -> Result<Promise> {
-        if let Some(splitter) = &self.parts.splitter {
+        if let Some(splitter) = &self.stages.splitter {
             return Ok(of_plan(splitter.plan()));
         }
         let each = self.description.pre_tokenizer.iter().map(|step| {
@@ -150,7 +150,7 @@ impl Engine {
     }
 
     fn promise_of_model(&self) -> Promise {
-        match (&self.parts.model, &self.description.model) {
+        match (&self.stages.model, &self.description.model) {
             (Model::Bpe(bpe), _) if bpe.is_canonical() => promise(
                 Guarantee::LinearTimesLog,
                 "windows that are merged alone and agree where they meet, which is linear; where they do not, and this \

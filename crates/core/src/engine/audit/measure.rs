@@ -15,10 +15,9 @@ use crate::pattern::Plan;
 use crate::special::Segment;
 use crate::watch::{Ticker, Watch, cancelled};
 
-use super::super::added::Recognised;
-use super::super::budget::Budget;
-use super::super::cache::{Learnt, key_of};
-use super::super::{AddedSet, DecodeOptions, Engine, Parts, Special};
+use super::super::added::Recognizer;
+use super::super::lookup::{CacheBudget, PretokenCache, key_of};
+use super::super::{AddedSet, DecodeOptions, Engine, Special, Stages};
 
 /// The stages, in the order of a plan.
 pub(super) const STAGES: usize = 6;
@@ -164,14 +163,13 @@ impl<'a> Pass<'a> {
 
     /// `None` where those behind a stage have nothing to do, as it failed or left nothing.
     fn stages(&mut self) -> Result<Option<()>> {
-        let parts = &self.engine.parts;
-        let recognised = Recognised::new(parts, &Special::Parse)?;
+        let recognizer = self.engine.recognizer(&Special::Parse)?;
         let whole = [Piece::original(self.text, 0)];
-        let Some(pieces) = self.find_added(&recognised, &recognised.first, &whole)? else { return Ok(None) };
+        let Some(pieces) = self.find_added(&recognizer, &recognizer.first, &whole)? else { return Ok(None) };
         let Some(normalized) = self.normalize(&pieces)? else { return Ok(None) };
         let normalized: Vec<Piece<'_>> =
             normalized.iter().map(|(text, at)| Piece::original(text, *at)).collect();
-        let Some(pieces) = self.find_added(&recognised, &recognised.second, &normalized)? else {
+        let Some(pieces) = self.find_added(&recognizer, &recognizer.second, &normalized)? else {
             return Ok(None);
         };
         let Some(pretokens) = self.split(&pieces)? else { return Ok(None) };
@@ -189,7 +187,7 @@ impl<'a> Pass<'a> {
     /// The pieces between the added tokens of a set.
     fn find_added<'t>(
         &mut self,
-        recognised: &Recognised<'_>,
+        recognizer: &Recognizer<'_>,
         set: &AddedSet,
         pieces: &[Piece<'t>],
     ) -> Result<Option<Vec<Piece<'t>>>> {
@@ -198,7 +196,7 @@ impl<'a> Pass<'a> {
         }
         let run = |ticker: &mut Ticker<'_>, found: &mut Vec<Piece<'t>>| {
             pieces.iter().try_for_each(|piece| {
-                recognised.for_each_segment(set, piece.text, ticker, |segment, _| {
+                recognizer.for_each_segment(set, piece.text, ticker, |segment, _| {
                     if let Segment::Ordinary(span) = segment {
                         found.push(piece.slice(span));
                     }
@@ -214,7 +212,7 @@ impl<'a> Pass<'a> {
 
     /// Each piece as it is normalized, and where it came from.
     fn normalize(&mut self, pieces: &[Piece<'_>]) -> Result<Option<Vec<(String, usize)>>> {
-        let normalizers = &self.engine.parts.normalizers;
+        let normalizers = &self.engine.stages.normalizers;
         let mut buffers = <[Rewritten; 2]>::default();
         let mut run = |ticker: &mut Ticker<'_>, take: &mut dyn FnMut(&str, usize)| {
             pieces.iter().try_for_each(|&piece| {
@@ -240,7 +238,7 @@ impl<'a> Pass<'a> {
     }
 
     fn split(&mut self, pieces: &[Piece<'_>]) -> Result<Option<Rows<u8>>> {
-        let parts = &self.engine.parts;
+        let parts = &self.engine.stages;
         let mut buffers = Vec::new();
         let is_whole = parts.splitter.as_ref().is_some_and(|splitter| splitter.plan() == Plan::Whole);
         if !is_whole {
@@ -263,7 +261,7 @@ impl<'a> Pass<'a> {
 
     /// The ids of each pretoken, as if none was known.
     fn spell(&mut self, pretokens: &Rows<u8>) -> Result<Option<Rows<TokenId>>> {
-        let parts = &self.engine.parts;
+        let parts = &self.engine.stages;
         let mut scratch = Scratch::default();
         let mut run = |ticker: &mut Ticker<'_>, take: &mut dyn FnMut(&[TokenId])| {
             pretokens.iter().try_for_each(|pretoken| {
@@ -286,20 +284,20 @@ impl<'a> Pass<'a> {
         self.keep(MODEL, done.map(|()| ids))
     }
 
-    /// Looks pretokens up in the tables that all workers share and in those of a new one, which learns
+    /// Looks pretokens up in the tables that all workers share and in those of a new one, which caches
     /// what it does not find.
     fn look_up(&mut self, pretokens: &Rows<u8>, ids: &Rows<TokenId>) -> Result<Option<()>> {
         let engine = self.engine;
         let (limit, _) = engine.workers.budget().bytes();
         self.measure(LOOK_UP, |ticker| {
-            let mut learnt = Learnt::new(&Arc::new(Budget::new(limit)));
+            let mut cache = PretokenCache::new(&Arc::new(CacheBudget::new(limit)));
             for (pretoken, ids) in pretokens.iter().zip(ids.iter()) {
                 ticker.spend(1)?;
                 let key = key_of(pretoken);
                 let hash = short_table::hash(key);
-                match engine.known(key, hash, pretoken, &learnt, &mut [0; INLINE]) {
+                match engine.speller().look_up(key, hash, pretoken, &cache, &mut [0; INLINE]) {
                     Some(known) => _ = black_box(known),
-                    None => learnt.learn(key, hash, pretoken, ids),
+                    None => cache.insert(key, hash, pretoken, ids),
                 }
             }
             Ok(())
@@ -358,7 +356,7 @@ impl<'a> Pass<'a> {
 }
 
 fn for_each_pretoken(
-    parts: &Parts,
+    parts: &Stages,
     (pieces, buffers): (&[Piece<'_>], &mut Vec<Rewritten>),
     ticker: &mut Ticker<'_>,
     mut take: impl FnMut(&[u8]),

@@ -7,53 +7,19 @@
 //!
 //! Each character of the result stands for the characters that it was made of, and so that the
 //! places never go back: where marks change places, each of them stands for all of them.
+mod form;
 mod tables;
 
 use self::tables::{Class, Data};
-use super::Outcome;
 use super::edit::{Edit, skip};
+use super::outcome::Outcome;
 use crate::aligned::{Piece, Rewritten};
 use crate::description::UnicodeTables;
 use crate::error::Result;
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// A normal form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    Nfc,
-    Nfd,
-    Nfkc,
-    Nfkd,
-}
-
-impl Form {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Nfc => "NFC",
-            Self::Nfd => "NFD",
-            Self::Nfkc => "NFKC",
-            Self::Nfkd => "NFKD",
-        }
-    }
-
-    fn is_composed(self) -> bool {
-        matches!(self, Self::Nfc | Self::Nfkc)
-    }
-
-    fn is_compatible(self) -> bool {
-        matches!(self, Self::Nfkc | Self::Nfkd)
-    }
-
-    /// The first byte of the first character that the form may change or that reaches back.
-    fn first_byte(self) -> u8 {
-        match self {
-            Self::Nfc => 0xcc,               // U+0300
-            Self::Nfd => 0xc3,               // U+00C0
-            Self::Nfkc | Self::Nfkd => 0xc2, // U+00A0
-        }
-    }
-}
+pub(super) use self::form::Form;
 
 pub(super) fn apply(
     form: Form,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use unicode_normalization::char as current;
 use unicode_normalization_alignments::char as reference;
 
-use super::Form;
+use super::form::Form;
 use crate::description::UnicodeTables;
 
 /// What a form does to a character.

@@ -3,7 +3,8 @@ use serde_json::{Value, json};
 use tokenmill_core::error::{Defect, Error, Result};
 
 use super::super::tokens::Token;
-use super::{Again, Frame, PLAIN, Parts, Recipe, Stages, languages, template};
+use super::languages;
+use super::recipe::{Again, Frame, PLAIN, Parts, Recipe, Stages, template};
 use crate::tokenizer_json::Kind;
 
 const BERT_LIKE: &[(&str, &str)] = &[

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use tokenmill_core::error::Result;
 
 use super::super::tokens::Token;
+use super::languages;
 use super::pieces::{FAIRSEQ, Roles, language, metaspace, named, normalizers, precompiled, replace};
-use super::{Again, Frame, PLAIN, Parts, Recipe, Stages, languages, literals, template};
+use super::recipe::{Again, Frame, PLAIN, Parts, Recipe, Stages, literals, template};
 use crate::tokenizer_json::Kind;
 
 const LLAMA: Roles = &[("unk_token", "<unk>"), ("bos_token", "<s>"), ("eos_token", "</s>")];

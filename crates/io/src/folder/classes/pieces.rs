@@ -5,7 +5,7 @@ use tokenmill_core::error::{Defect, Error, Result};
 
 use super::super::settings::Settings;
 use super::super::tokens::Token;
-use super::{Again, Frame, PLAIN, Parts, Recipe, Stages, literals, template};
+use super::recipe::{Again, Frame, PLAIN, Parts, Recipe, Stages, literals, template};
 use crate::tokenizer_json::Kind;
 
 pub(super) type Roles = &'static [(&'static str, &'static str)];

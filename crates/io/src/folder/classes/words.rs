@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use tokenmill_core::error::Result;
 
 use super::super::tokens::Token;
-use super::{Frame, PLAIN, Parts, Recipe, Stages, template};
+use super::recipe::{Frame, PLAIN, Parts, Recipe, Stages, template};
 use crate::tokenizer_json::Kind;
 
 const BERT: &[(&str, &str)] = &[

@@ -3,12 +3,14 @@
 //! Every one becomes a [`Source`], in the shape that a tokenizer.json has, so that what a class makes
 //! of it is said once. `halves` finds the merges that a vocabulary implies, `pieces` reads
 //! SentencePiece models, `ranks` files of tiktoken and tekken.
+mod file;
 mod halves;
 mod pieces;
 mod ranks;
 
 use tokenmill_core::error::{Defect, Error, Result};
 
+use self::file::{model, of_model};
 use super::classes::Recipe;
 use super::settings::Settings;
 use crate::files::Snapshot;
@@ -107,12 +109,4 @@ fn words(bytes: &[u8], report: &mut Report) -> Result<File<'static>> {
     let tokens = vocab_txt::read(bytes, report)?;
     let tokens = tokens.into_iter().map(|(token, id)| (token.into(), id)).collect();
     Ok(of_model(model(Kind::WordPiece, VocabEntries::Object(tokens))))
-}
-
-fn model(kind: Kind, vocab: VocabEntries<'static>) -> Model<'static> {
-    Model { name: Some(kind.name().to_owned()), vocab: Some(vocab), ..Model::default() }
-}
-
-fn of_model(model: Model<'static>) -> File<'static> {
-    File { model, ..File::default() }
 }

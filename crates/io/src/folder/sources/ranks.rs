@@ -6,8 +6,8 @@ use tokenmill_core::error::{Error, Result};
 use tokenmill_core::ids::TokenId;
 
 use super::super::settings::Settings;
+use super::file::{model, of_model};
 use super::halves::Halves;
-use super::{model, of_model};
 use crate::report::Report;
 use crate::tokenizer_json::{AddedTokenEntry, File, Kind, MergeEntries, Model, VocabEntries};
 use crate::{tekken, tiktoken};

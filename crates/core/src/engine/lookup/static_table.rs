@@ -1,24 +1,26 @@
-//! Tokens by their bytes, looked up in place of asking the model: made with the engine, shared by all workers, and never
-//! changed.
+//! The static table: all short tokens that a pretoken may become at once, by their bytes.
+//!
+//! It is made when a tokenizer is compiled, shared by all workers, and never changes. A pretoken that misses the cache is
+//! looked up here before the model is asked.
 use tokenmill_kernels::short_table::{self, Key, NumberTable, SHORT, Value};
 
 use crate::ids::TokenId;
 use crate::model::Model;
 use crate::vocabulary::Vocabulary;
 
-/// A table is asked for so many places ahead while it is filled.
-const AHEAD: usize = 8;
+/// A slot is prefetched this many tokens before it is filled.
+const PREFETCH_DISTANCE: usize = 8;
 
-/// The tokens that a pretoken may become at once: all of those that are short.
+/// Short tokens by their bytes.
 #[derive(Debug)]
-pub(super) struct Seed {
-    /// Each holds what there was no place for in the one before.
+pub(in super::super) struct StaticTable {
+    /// Each table holds what overflowed the one before.
     tables: Vec<NumberTable>,
 }
 
-impl Seed {
-    /// Those of a model for which that can be said beforehand.
-    pub(super) fn new(model: &Model, vocabulary: &Vocabulary) -> Self {
+impl StaticTable {
+    /// The table of a model; empty where it cannot be said beforehand what a pretoken becomes.
+    pub(in super::super) fn new(model: &Model, vocabulary: &Vocabulary) -> Self {
         let tokens = || {
             let tokens = vocabulary.tokens().iter().enumerate();
             let tokens = tokens.filter(|&(index, (_, bytes))| {
@@ -26,12 +28,12 @@ impl Seed {
             });
             tokens.map(|(_, (id, bytes))| (short_table::key_at(bytes, 0, bytes.len()), id))
         };
-        let (first, mut left) = filled(tokens().count(), tokens());
+        let (first, mut overflow) = filled(tokens().count(), tokens());
         let mut tables = vec![first];
-        while !left.is_empty() {
-            let (table, without) = filled(left.len(), left.into_iter());
+        while !overflow.is_empty() {
+            let (table, rest) = filled(overflow.len(), overflow.into_iter());
             tables.push(table);
-            left = without;
+            overflow = rest;
         }
         Self { tables }
     }
@@ -53,32 +55,32 @@ impl Seed {
     }
 
     /// Heap bytes held.
-    pub(super) fn memory(&self) -> usize {
+    pub(in super::super) fn memory(&self) -> usize {
         self.tables.iter().map(NumberTable::memory).sum()
     }
 }
 
-/// A table of so many tokens, and those that there is no place for.
+/// A table of `count` tokens, and those that overflowed it.
 fn filled(count: usize, tokens: impl Iterator<Item = (Key, TokenId)>) -> (NumberTable, Vec<(Key, TokenId)>) {
     let mut table = NumberTable::for_keys(count);
-    let mut without = Vec::new();
-    let mut put = |table: &mut NumberTable, (key, hash, id): (Key, u64, TokenId)| {
+    let mut overflow = Vec::new();
+    let mut insert = |table: &mut NumberTable, (key, hash, id): (Key, u64, TokenId)| {
         // Of tokens with the same bytes the last counts, as in the vocabulary.
         if !table.insert(key, hash, id) {
-            without.push((key, id));
+            overflow.push((key, id));
         }
     };
-    let mut waiting = [None; AHEAD];
+    let mut prefetched = [None; PREFETCH_DISTANCE];
     let mut next = 0;
     for (key, id) in tokens {
         let hash = short_table::hash(key);
         table.prefetch(hash);
-        if let Some(one) = waiting[next].replace((key, hash, id)) {
-            put(&mut table, one);
+        if let Some(token) = prefetched[next].replace((key, hash, id)) {
+            insert(&mut table, token);
         }
-        next = (next + 1) % AHEAD;
+        next = (next + 1) % PREFETCH_DISTANCE;
     }
-    waiting.rotate_left(next);
-    waiting.into_iter().flatten().for_each(|one| put(&mut table, one));
-    (table, without)
+    prefetched.rotate_left(next);
+    prefetched.into_iter().flatten().for_each(|token| insert(&mut table, token));
+    (table, overflow)
 }

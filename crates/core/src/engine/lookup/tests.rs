@@ -8,7 +8,7 @@ use crate::aligned::{Origins, Piece};
 use crate::compile::compile;
 use crate::description::{AddedToken, Alphabet, Bpe, Description, Merges, Split, TokenList};
 use crate::engine::Engine;
-use crate::engine::encode::{Kept, Sink};
+use crate::engine::sink::{PretokenSink, Stored};
 use crate::engine::{Special, Text};
 use crate::error::Result;
 use crate::ids::TokenId;
@@ -17,15 +17,15 @@ use crate::watch::{Unwatched, Watch, cancelled};
 /// A sink that takes pretoken by pretoken, and so never meets the cache.
 struct OneByOne(Vec<TokenId>);
 
-impl Sink for OneByOne {
+impl PretokenSink for OneByOne {
     const WANTS_ENDS: bool = false;
 
-    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, ids: &[TokenId], _ends: &[u32]) -> Kept {
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, ids: &[TokenId], _ends: &[u32]) -> Stored {
         self.0.extend_from_slice(ids);
         Ok(())
     }
 
-    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Kept {
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Stored {
         self.0.push(id);
         Ok(())
     }
@@ -66,7 +66,8 @@ fn engine(pattern: &str, cache_bytes: usize, whole_pretokens: bool) -> Engine {
 fn agree(engine: &Engine, text: &str) {
     let (text, special) = (Text::Str(text), &Special::Parse);
     let mut want = OneByOne(vec![]);
-    engine.encode_into(text, special, &Unwatched, &mut want).unwrap();
+    let recognizer = engine.recognizer(special).unwrap();
+    engine.encode_pretokens(text, &recognizer, &Unwatched, &mut want).unwrap();
     // What was learnt the first time is looked up the second time.
     for _ in 0..2 {
         let mut ids = vec![];
@@ -288,7 +289,7 @@ fn what_waits_does_not_grow_with_the_text() {
     // One waits, and what comes behind has many ids.
     let long: Vec<String> = (0..60).map(|n| format!("{n:x}{}", "xyz".repeat(700))).collect();
     agree(&engine, &format!("qq {}", long.join(" ")));
-    let held = engine.workers.with(|worker| worker.chunk.others.memory());
+    let held = engine.workers.with(|worker| worker.batch.misses.memory());
     assert!((1..1 << 17).contains(&held), "{held}");
 }
 
@@ -313,9 +314,9 @@ fn every_short_token_of_a_large_vocabulary_is_known_beforehand() {
     let engine = compile(Description::of_bpe(&Split::Pattern(r"\S+|\s".to_owned()), plain)).unwrap();
     for (token, id) in tokens.iter().zip(0..) {
         let key = key_at(token, 0, token.len());
-        let value = engine.seed.get(key, hash(key)).unwrap();
+        let value = engine.static_table.get(key, hash(key)).unwrap();
         assert_eq!(value.ids(), [id]);
     }
     let absent = key_at(b"abcd", 0, 4);
-    assert!(engine.seed.get(absent, hash(absent)).is_none());
+    assert!(engine.static_table.get(absent, hash(absent)).is_none());
 }

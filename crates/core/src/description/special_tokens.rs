@@ -1,0 +1,136 @@
+//! More special tokens for a description: which ids they get, and which ordinary tokens become special.
+//!
+//! In: a valid description, and the tokens that a caller brings. Out: the description with them, or the token that is
+//! wrong. Nothing is compiled here: whether text becomes an ordinary token is asked of the caller, where no list of
+//! merges says it.
+use std::collections::{HashMap, HashSet};
+
+use crate::error::{Error, Kind, Result};
+use crate::ids::{NO_ID, TokenId};
+
+use super::{AddedToken, Description, Merge, Merges};
+
+/// Says the id of a pretoken that the model makes one token of.
+type SpellsAsOne<'a> = dyn FnMut(&[u8]) -> Option<TokenId> + 'a;
+
+impl Description {
+    /// The same with more special tokens: `(content, id)`, the id `None` for the next free one. A content that is an
+    /// added token already becomes special and keeps its id; one that is an ordinary token in its written form
+    /// becomes special under that id, unless merges build it. Cost: linear in the vocabulary and the tokens.
+    ///
+    /// # Errors
+    /// A special-token error for an empty or repeated content, or an id that is taken.
+    pub fn with_special_tokens(
+        self,
+        tokens: &[(String, Option<TokenId>)],
+        spells_as_one: &mut SpellsAsOne<'_>,
+    ) -> Result<Self> {
+        let mut growing = Growing::new(self, spells_as_one);
+        let mut listed = HashSet::with_capacity(tokens.len());
+        for (content, id) in tokens {
+            if content.is_empty() {
+                return Err(Error::special("", "a special token cannot be empty"));
+            }
+            if !listed.insert(content) {
+                return Err(Error::special(content, "is listed twice"));
+            }
+            if let Err(reason) = growing.add(content, *id) {
+                return Err(Kind::SpecialToken { token: content.clone(), position: None, reason }.into());
+            }
+        }
+        Ok(growing.finish())
+    }
+}
+
+/// A description that gets more special tokens, and what is looked up for each of them.
+struct Growing<'a, 's> {
+    description: Description,
+    spells_as_one: &'a mut SpellsAsOne<'s>,
+    /// Indices of added tokens by content.
+    by_content: HashMap<String, usize>,
+    /// Ids of added tokens.
+    added_ids: HashSet<TokenId>,
+    /// The largest id, of ordinary and added tokens.
+    last: Option<TokenId>,
+    /// Contents that ordinary tokens had and are to lose.
+    dropped: HashSet<Vec<u8>>,
+    /// Ids that the listed merges name, made when first needed.
+    merged: Option<HashSet<TokenId>>,
+}
+
+impl<'a, 's> Growing<'a, 's> {
+    fn new(description: Description, spells_as_one: &'a mut SpellsAsOne<'s>) -> Self {
+        let added = &description.added_tokens;
+        let by_content = added.iter().enumerate().map(|(i, token)| (token.content.clone(), i)).collect();
+        let added_ids = added.iter().map(|token| token.id).collect();
+        let last = description.model.tokens().ids().last().copied();
+        let last = last.max(added.iter().map(|token| token.id).max());
+        let (dropped, merged) = (HashSet::new(), None);
+        Self { description, spells_as_one, by_content, added_ids, last, dropped, merged }
+    }
+
+    fn add(&mut self, content: &str, id: Option<TokenId>) -> std::result::Result<(), String> {
+        if let Some(&index) = self.by_content.get(content) {
+            let token = &mut self.description.added_tokens[index];
+            if id.is_some_and(|id| id != token.id) {
+                return Err(format!("has the id {} already", token.id));
+            }
+            token.is_special = true;
+            return Ok(());
+        }
+        let tokens = self.description.model.tokens();
+        let ordinary = tokens.find(content.as_bytes()).map(|index| tokens.id(index));
+        let id = match (id, ordinary) {
+            (Some(id), Some(found)) if id == found => id,
+            // A file may list a control token among the ordinary ones: it is that entry which
+            // is meant, if text cannot produce it.
+            (None, Some(found)) if !self.is_built(content, found) => found,
+            (Some(id), _) => {
+                let is_ordinary = !self.description.model.tokens().indices_of(id).is_empty();
+                if is_ordinary || self.added_ids.contains(&id) {
+                    return Err(format!("the id {id} is taken"));
+                }
+                id
+            }
+            (None, _) => match self.last.map_or(0, |last| last + 1) {
+                NO_ID => {
+                    return Err("needs an id, and there is none after the largest; give it one".to_owned());
+                }
+                next => next,
+            },
+        };
+        if id == NO_ID {
+            return Err(format!("the id {id} is too large; ids end at {}", NO_ID - 1));
+        }
+        if ordinary == Some(id) {
+            if self.is_built(content, id) {
+                return Err(format!("is an ordinary token, {id}, that text becomes; give it another id"));
+            }
+            self.dropped.insert(content.as_bytes().to_vec());
+        }
+        self.by_content.insert(content.to_owned(), self.description.added_tokens.len());
+        self.added_ids.insert(id);
+        self.last = self.last.max(Some(id));
+        self.description.added_tokens.push(AddedToken::special(id, content));
+        Ok(())
+    }
+
+    /// Does an ordinary token take part in merging, or is it a symbol of the alphabet?
+    fn is_built(&mut self, content: &str, id: TokenId) -> bool {
+        let bytes = content.as_bytes();
+        if let Some(Merges::Listed(merges)) = self.description.model.as_bpe().map(|model| &model.merges) {
+            let ids = |merge: &Merge| [merge.left, merge.right, merge.result];
+            let merged = self.merged.get_or_insert_with(|| merges.iter().flat_map(ids).collect());
+            return bytes.len() < 2 || merged.contains(&id);
+        }
+        (self.spells_as_one)(bytes) == Some(id)
+    }
+
+    fn finish(mut self) -> Description {
+        if !self.dropped.is_empty() {
+            self.description.model.drop_tokens(|_, bytes| self.dropped.contains(bytes));
+        }
+        self.description.added_tokens.sort_by_key(|token| token.id);
+        self.description
+    }
+}

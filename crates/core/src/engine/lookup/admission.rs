@@ -1,0 +1,128 @@
+//! Which pretokens a cache admits: all at first; where most of a text is new, those that come a second time.
+//!
+//! A text of random letters never repeats, and caching a pretoken costs as much as spelling it.
+use tokenmill_kernels::{OutOfMemory, try_alloc};
+
+/// Lookups over which the miss rate is a moving mean.
+const WINDOW: usize = 1 << 12;
+/// The miss rate where every lookup is a miss.
+const ALL: usize = 1 << 16;
+/// Above this miss rate a pretoken is admitted on second sight.
+const HIGH: usize = ALL / 5;
+
+/// Pretokens of up to this many bytes are always admitted: there are not many of them.
+const ALWAYS_ADMITTED_BYTES: usize = 3;
+
+/// The miss rate of one worker, and what it has seen once.
+#[derive(Debug, Default)]
+pub(super) struct Admission {
+    /// Of the last lookups the share for which the model was asked, less those that the cache saved, in [`ALL`].
+    miss_rate: usize,
+    /// There from a certain size of the cache on: before that everything is admitted.
+    doorkeeper: Option<Doorkeeper>,
+}
+
+impl Admission {
+    /// Adds lookups: for `misses` of them the model was asked, for `saved` of them it would have been asked without
+    /// the cache.
+    #[inline]
+    pub(super) fn record(&mut self, lookups: usize, misses: usize, saved: usize) {
+        self.miss_rate -= self.miss_rate * lookups.min(WINDOW) / WINDOW;
+        let weight = |lookups: usize| lookups.min(WINDOW) * (ALL / WINDOW);
+        self.miss_rate = (self.miss_rate + weight(misses)).saturating_sub(weight(saved));
+    }
+
+    /// Is most of the text new?
+    pub(super) fn is_miss_rate_high(&self) -> bool {
+        self.miss_rate > HIGH
+    }
+
+    /// Has the cache make room for a doorkeeper.
+    pub(super) fn watch_the_door(&mut self) -> Result<(), OutOfMemory> {
+        if self.doorkeeper.is_none() {
+            self.doorkeeper = Some(Doorkeeper::new()?);
+        }
+        Ok(())
+    }
+
+    /// Is a pretoken admitted? Where the miss rate is high, on second sight.
+    pub(super) fn admits(&mut self, bytes: usize, hash: u64) -> bool {
+        !self.is_miss_rate_high() || bytes <= ALWAYS_ADMITTED_BYTES || self.admits_on_second_sight(hash)
+    }
+
+    /// Was it seen before, or is there no doorkeeper yet?
+    pub(super) fn admits_on_second_sight(&mut self, hash: u64) -> bool {
+        self.doorkeeper.as_mut().is_none_or(|doorkeeper| doorkeeper.insert(hash))
+    }
+
+    /// Heap bytes held.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        self.doorkeeper.as_ref().map_or(0, |_| Doorkeeper::MEMORY)
+    }
+}
+
+/// Bits of a doorkeeper, as a power of two.
+const BITS: u32 = 19;
+
+/// Remembers hashes, as a Bloom filter with two bits for each. About 8 % of the hashes that are new are taken for seen.
+/// When half of the bits are set all are cleared.
+#[derive(Debug)]
+pub(super) struct Doorkeeper {
+    words: Vec<u64>,
+    /// Bits that are set.
+    count: usize,
+}
+
+impl Doorkeeper {
+    /// Heap bytes held.
+    pub(super) const MEMORY: usize = 1 << (BITS - 3);
+
+    fn new() -> Result<Self, OutOfMemory> {
+        Ok(Self { words: try_alloc::filled(0, 1 << (BITS - 6))?, count: 0 })
+    }
+
+    /// Inserts a hash; was it there before?
+    fn insert(&mut self, hash: u64) -> bool {
+        if self.count >= 1 << (BITS - 1) {
+            self.words.fill(0);
+            self.count = 0;
+        }
+        // Both bits must be set, so that a filter that is half full is wrong in one of four cases.
+        let (first, second) = (hash >> (64 - BITS), hash >> (64 - 2 * BITS));
+        let mut was_there = true;
+        for number in [first, second] {
+            let (word, bit) =
+                (&mut self.words[number as usize >> 6 & ((1 << (BITS - 6)) - 1)], 1 << (number & 63));
+            self.count += usize::from(*word & bit == 0);
+            was_there &= *word & bit != 0;
+            *word |= bit;
+        }
+        was_there
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hash like those of keys.
+    fn hash(number: u64) -> u64 {
+        number.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32).wrapping_mul(0xD6E8_FEB8_6659_FD93)
+    }
+
+    #[test]
+    fn what_was_inserted_is_there_until_all_is_cleared() {
+        let mut doorkeeper = Doorkeeper::new().unwrap();
+        let new = (0..100_000).filter(|&number| !doorkeeper.insert(hash(number))).count();
+        assert!(new > 96_000, "{new}");
+        assert!((0..100_000).all(|number| doorkeeper.insert(hash(number))));
+    }
+
+    #[test]
+    fn most_new_hashes_are_new_however_many_they_are() {
+        let mut doorkeeper = Doorkeeper::new().unwrap();
+        let new = (0..2_000_000).filter(|&number| !doorkeeper.insert(hash(number))).count();
+        assert!(new > 1_800_000, "{new}");
+    }
+}

@@ -1,0 +1,270 @@
+//! A batch of lookups: pretokens that the split found, whose entries are being prefetched.
+//!
+//! In: where pretokens end in a text. Out: their ids, in order, into a buffer that is flushed to a sink; what misses the
+//! cache goes to the [`MissQueue`], whose ids are spliced in later. A batch never asks the model itself.
+use tokenmill_kernels::Ahead;
+use tokenmill_kernels::cpu::{self, Level};
+use tokenmill_kernels::short_table::parts::Part;
+use tokenmill_kernels::short_table::{self, INLINE, Key};
+
+use super::cache::PretokenCache;
+use super::keys::{SEGMENT, is_cached};
+use super::misses::MissQueue;
+use super::predictor::SpellPredictor;
+use super::segments::Segments;
+use crate::error::Result;
+use crate::ids::TokenId;
+use crate::span::Span;
+
+/// Lookups of a batch.
+pub(super) const BATCH: usize = 256;
+
+/// A batch that took this much work to find is resolved at once, so that cancellation is heard in time.
+const MAX_WORK: usize = 1 << 15;
+
+/// Ids that wait for the sink. Misses of one batch may stay open while the next ones are resolved; every lookup of a
+/// batch has capacity for the ids of one entry.
+const MAX_IDS: usize = 3 * BATCH * INLINE;
+
+/// Misses that may stay open, of one batch or several.
+const MAX_PENDING: usize = 2 * BATCH;
+
+/// Text is prefetched this many bytes ahead: the hardware does not prefetch across pages.
+pub(in super::super) const PREFETCH_BYTES: usize = 2 << 10;
+
+/// Segments that are found at a time.
+const SEGMENTS: usize = 32;
+
+/// Characters of four bytes begin with this byte or a larger one.
+const LEAD_OF_FOUR: u8 = 0xF0;
+
+/// What a lookup came to.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Lookup {
+    /// It was in the cache.
+    Hit,
+    /// It was not, and was spelled at once, to this many ids.
+    Spelled(usize),
+    /// It was not, and waits in the miss queue. Its hash.
+    Miss(u64),
+}
+
+/// Lookups in flight, and ids that wait for the sink.
+///
+/// A lookup is that of a pretoken, or of a segment of one that is too long to be cached: segments repeat where whole
+/// pretokens do not.
+#[derive(Debug)]
+pub(in super::super) struct LookupBatch {
+    level: Level,
+    lookups: [Part; BATCH],
+    pub(super) length: usize,
+    /// Where the first lookup begins in the text, and where the last one ends.
+    start: usize,
+    pub(super) end: usize,
+    /// The work that finding them took.
+    pub(super) work: usize,
+    /// Prefetched while lookups are pushed: the rest of the text, and what the caller has next.
+    rest: Ahead,
+    next: Ahead,
+    predictor: SpellPredictor,
+    /// Ids that wait for the sink, the first `waiting` of these. Those of the misses belong between them.
+    ids: [TokenId; MAX_IDS],
+    pub(super) waiting: usize,
+    pub(in super::super) misses: MissQueue,
+}
+
+impl Default for LookupBatch {
+    fn default() -> Self {
+        Self {
+            level: Level::Portable,
+            lookups: [Part::default(); BATCH],
+            length: 0,
+            start: 0,
+            end: 0,
+            work: 0,
+            rest: Ahead::default(),
+            next: Ahead::default(),
+            predictor: SpellPredictor::default(),
+            ids: [0; MAX_IDS],
+            waiting: 0,
+            misses: MissQueue::default(),
+        }
+    }
+}
+
+impl LookupBatch {
+    /// Sets what is prefetched after the text, which belongs to one call.
+    pub(in super::super) fn set_prefetch(&mut self, next: Ahead) {
+        (self.rest, self.next) = (Ahead::default(), next);
+    }
+
+    /// Begins a text.
+    pub(super) fn begin_text(&mut self, text: &[u8]) {
+        self.level = cpu::level();
+        let rest = text.get(PREFETCH_BYTES..).unwrap_or_default();
+        self.rest = Ahead::of(rest).first(rest.len(), rest.len());
+        self.discard();
+        self.restart(0);
+    }
+
+    /// Drops ids and misses that were not flushed.
+    pub(super) fn discard(&mut self) {
+        self.waiting = 0;
+        self.misses.clear();
+    }
+
+    /// The ids that wait for the sink.
+    pub(super) fn ids(&self) -> &[TokenId] {
+        &self.ids[..self.waiting]
+    }
+
+    /// May ids and misses wait until the next batch is resolved?
+    pub(super) fn may_wait(&self) -> bool {
+        self.waiting + BATCH * INLINE < MAX_IDS
+            && self.misses.len() < MAX_PENDING
+            && self.misses.id_count() < MAX_IDS
+    }
+
+    /// Must it be resolved before more is pushed?
+    pub(super) fn is_full(&self) -> bool {
+        self.length == BATCH || self.work >= MAX_WORK
+    }
+
+    /// Empties the batch; the next lookup begins at this byte.
+    pub(super) fn restart(&mut self, at: usize) {
+        (self.length, self.start, self.end, self.work) = (0, at, at, 0);
+    }
+
+    /// Pushes the pretokens with these ends, up to the first long one or until the batch is full; returns how many.
+    #[inline]
+    pub(super) fn push_short(&mut self, text: &[u8], ends: &[usize], cache: &PretokenCache) -> usize {
+        let free = &mut self.lookups[self.length..];
+        let count = cache.table().ask(self.level, text, self.end, ends, 0, free);
+        if let Some(last) = count.checked_sub(1) {
+            self.advance_to(ends[last]);
+        }
+        self.length += count;
+        count
+    }
+
+    /// Pushes the next segments of a pretoken: at least one, at most [`SEGMENTS`]. `None` at its end; else, is one of them
+    /// too long to be cached?
+    pub(super) fn push_segments(
+        &mut self,
+        text: &[u8],
+        segments: &mut Segments<'_>,
+        cache: &PretokenCache,
+    ) -> Option<bool> {
+        let mut ends = [0; SEGMENTS];
+        debug_assert!(self.length < BATCH, "a full batch is resolved first");
+        let wanted = (BATCH - self.length).min(SEGMENTS);
+        let mut ends = segments.next_ends(&mut ends[..wanted]);
+        self.work += ends.last()? - self.end;
+        let mut has_long = false;
+        while !ends.is_empty() {
+            let free = &mut self.lookups[self.length..];
+            let count = cache.table().ask(self.level, text, self.end, ends, segments.mark(), free);
+            self.length += count;
+            if let Some(last) = count.checked_sub(1) {
+                self.advance_to(ends[last]);
+            }
+            ends = &ends[count..];
+            if let Some((&end, rest)) = ends.split_first() {
+                has_long = true;
+                self.push(SEGMENT, end, cache);
+                ends = rest;
+            }
+        }
+        Some(has_long)
+    }
+
+    /// Pushes one lookup. The batch is not full.
+    pub(super) fn push(&mut self, key: Key, end: usize, cache: &PretokenCache) {
+        let hash = short_table::hash(key);
+        cache.prefetch(hash);
+        self.lookups[self.length % BATCH] = Part { key, hash, end };
+        self.length += 1;
+        self.advance_to(end);
+    }
+
+    /// Copies the ids of hits, from lookup `from` on, up to the first whose ids are not stored in the table. Returns how
+    /// many hits there were, and whether the lookup after them is certainly a miss.
+    #[inline]
+    pub(super) fn emit_hits(&mut self, from: usize, length: usize, cache: &PretokenCache) -> (usize, bool) {
+        let (lookups, buffer) = (&self.lookups[from..length], &mut self.ids[self.waiting..]);
+        let given = cache.table().give(self.level, lookups, cache.spilled_ids(), buffer);
+        self.waiting += given.ids;
+        (given.parts, given.is_unknown)
+    }
+
+    /// Resolves a lookup whose ids are not stored in the table: they are spilled, or it is a miss.
+    ///
+    /// A miss may be spelled at once: `spell` writes its ids to a buffer as long as the pretoken, and returns how many.
+    pub(super) fn resolve(
+        &mut self,
+        (at, is_miss): (usize, bool),
+        length: usize,
+        text: &[u8],
+        cache: &mut PretokenCache,
+        spell: impl FnOnce(&[u8], Key, &mut [TokenId]) -> Option<usize>,
+    ) -> Result<Lookup> {
+        let (Part { key, hash, .. }, span) = (self.lookups[at], self.span(at));
+        let pretoken = span.of(text);
+        // The lookups after this one need their capacity.
+        let fits = |end: usize| end + (length - at) * INLINE < MAX_IDS;
+        let value = if is_miss || !is_cached(key) { None } else { cache.get(key, hash) };
+        let Some(ids) = value.as_ref().and_then(|value| cache.ids_of(value, pretoken)) else {
+            let end = self.waiting + pretoken.len();
+            if fits(end)
+                && self.predictor.tries()
+                && let Some(count) = spell(pretoken, key, &mut self.ids[self.waiting..end])
+            {
+                self.predictor.record_success();
+                self.cache_spelled(key, hash, pretoken, count, cache);
+                self.waiting += count;
+                return Ok(Lookup::Spelled(count));
+            }
+            self.misses.push(key, hash, span, self.waiting);
+            return Ok(Lookup::Miss(hash));
+        };
+        let end = self.waiting + ids.len();
+        if fits(end) {
+            self.ids[self.waiting..end].copy_from_slice(ids);
+            self.waiting = end;
+        } else {
+            self.misses.push_resolved(span, self.waiting, ids)?;
+        }
+        Ok(Lookup::Hit)
+    }
+
+    /// Caches what was spelled at once: in a streak on second sight, and single characters of four bytes then never. There are a
+    /// million of these, and hardly a script in use has them. A space may be before one.
+    fn cache_spelled(&self, key: Key, hash: u64, pretoken: &[u8], count: usize, cache: &mut PretokenCache) {
+        let ids = &self.ids[self.waiting..][..count];
+        if !is_cached(key) {
+            return;
+        }
+        if !self.predictor.is_streak() {
+            cache.insert(key, hash, pretoken, ids);
+            return;
+        }
+        let begins_with_four = pretoken.iter().take(2).any(|&byte| byte >= LEAD_OF_FOUR);
+        if !(count == pretoken.len() && begins_with_four) {
+            cache.insert_on_second_sight(key, hash, pretoken, ids);
+        }
+    }
+
+    /// The last lookup ends here.
+    #[inline]
+    fn advance_to(&mut self, end: usize) {
+        self.rest.bring(end - self.end);
+        self.next.bring(end - self.end);
+        self.end = end;
+    }
+
+    #[inline]
+    fn span(&self, at: usize) -> Span {
+        let start = if at == 0 { self.start } else { self.lookups[at - 1].end };
+        Span::new(start, self.lookups[at].end)
+    }
+}

@@ -1,0 +1,259 @@
+//! Pretokens to ids through the cache, in batches.
+//!
+//! In: a text, and the split that cuts it. Out: ids, in the order of the text, into a sink. First the split fills a batch with
+//! lookups, whose entries are prefetched; then the hits are copied, and what missed is spelled together. It knows
+//! nothing of added tokens or normalization, and no ids but those of pretokens.
+use tokenmill_kernels::rows::{Widest, Width};
+use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
+use tokenmill_kernels::try_alloc;
+
+use super::batch::{Lookup, LookupBatch};
+use super::cache::PretokenCache;
+use super::keys::{hardly_repeats, is_cached, is_segment, key_of, key_of_long};
+use super::misses::PendingPretoken;
+use super::speller::Speller;
+use crate::aligned::{Origins, Piece};
+use crate::engine::input::placed;
+use crate::engine::sink::IdSink;
+use crate::error::Result;
+use crate::ids::TokenId;
+use crate::model::Scratch;
+use crate::model::bpe::Bpe;
+use crate::pattern::{Plan, Splitter, WalkRoom};
+use crate::span::Span;
+use crate::watch::Ticker;
+
+/// The tables of a tokenizer, and what one worker holds while it encodes pretokens.
+pub(in super::super) struct PretokenEncoder<'a, 'w> {
+    pub(in super::super) speller: Speller<'a>,
+    pub(in super::super) batch: &'a mut LookupBatch,
+    pub(in super::super) cache: &'a mut PretokenCache,
+    pub(in super::super) scratch: &'a mut Scratch,
+    pub(in super::super) ticker: &'a mut Ticker<'w>,
+}
+
+impl PretokenEncoder<'_, '_> {
+    /// Splits a text in which no added tokens are, and encodes its pretokens.
+    ///
+    /// # Errors
+    /// An unknown-token error with the place in the caller's text, where the origins of the text are tracked; the
+    /// split's; cancellation.
+    pub(in super::super) fn encode_split<S: IdSink>(
+        &mut self,
+        splitter: &Splitter,
+        piece: Piece<'_>,
+        split_scratch: &mut WalkRoom,
+        sink: &mut S,
+    ) -> Result<()> {
+        let text = piece.text.as_bytes();
+        self.batch.begin_text(text);
+        let split = splitter.for_each_ends(piece.text, split_scratch, |mut ends| {
+            while let Some(&next) = ends.first() {
+                let batch = &mut *self.batch;
+                let (start, before) = (batch.end, batch.length);
+                let count = batch.push_short(text, ends, self.cache);
+                batch.work += splitter.work_of(batch.length - before, batch.end - start);
+                ends = &ends[count..];
+                if batch.is_full() {
+                    self.resolve_batch(text, piece.origins, sink, false)?;
+                } else if count == 0 {
+                    self.push_long(text, piece.origins, (splitter, next), sink)?;
+                    ends = &ends[1..];
+                }
+            }
+            Ok(())
+        });
+        // An error in a pretoken that was found before the split failed comes first.
+        self.resolve_batch(text, piece.origins, sink, true)?;
+        split
+    }
+
+    /// Pushes the pretoken that ends at `end`, which is longer than a key; one that hardly repeats by its segments.
+    fn push_long<S: IdSink>(
+        &mut self,
+        text: &[u8],
+        origins: Origins<'_>,
+        (splitter, end): (&Splitter, usize),
+        sink: &mut S,
+    ) -> Result<()> {
+        let start = self.batch.end;
+        let pretoken = Span::new(start, end);
+        let (is_whole, hardly_repeats) = (splitter.plan() == Plan::Whole, hardly_repeats(pretoken.of(text)));
+        if (is_whole || hardly_repeats)
+            && let Some(mut segments) = Speller::segments(self.speller, text, pretoken)
+        {
+            self.batch.work += splitter.work(0);
+            let mut has_long = false;
+            while !has_long && let Some(is_long) = self.batch.push_segments(text, &mut segments, self.cache) {
+                has_long = is_long && !hardly_repeats;
+                if !has_long && self.batch.is_full() {
+                    self.resolve_batch(text, origins, sink, false)?;
+                }
+            }
+            if !has_long {
+                return Ok(());
+            }
+            // A text that is not split may repeat as a whole, and its long segment, which is not cached, would be merged each
+            // time. All of its segments before are still in this batch.
+            self.batch.restart(start);
+        }
+        self.batch.work += splitter.work(pretoken.len());
+        self.batch.push(key_of_long(pretoken.of(text)), end, self.cache);
+        Ok(())
+    }
+
+    /// Resolves the lookups of the batch and restarts it. Ids are given to the sink where no miss is open before them; after the
+    /// last batch, and where no more can wait, all of them.
+    fn resolve_batch<S: IdSink>(
+        &mut self,
+        text: &[u8],
+        origins: Origins<'_>,
+        sink: &mut S,
+        is_last: bool,
+    ) -> Result<()> {
+        if let Err(error) = self.resolve_lookups(text, origins, is_last) {
+            // So that nothing is emitted twice.
+            self.batch.discard();
+            return Err(error);
+        }
+        let batch = &mut *self.batch;
+        if batch.misses.len() == 0 {
+            sink.push_ids(batch.ids())?;
+            batch.waiting = 0;
+        } else if batch.misses.is_resolved() {
+            batch.misses.splice_into(batch.ids(), sink)?;
+            batch.discard();
+        }
+        batch.restart(batch.end);
+        Ok(())
+    }
+
+    fn resolve_lookups(&mut self, text: &[u8], origins: Origins<'_>, is_last: bool) -> Result<()> {
+        let LookupBatch { length, work, waiting: before, .. } = &mut *self.batch;
+        let (length, work, before) = (std::mem::take(length), std::mem::take(work), *before);
+        self.ticker.spend(work)?;
+        let (mut from, mut single, mut asked) = (0, 0, 0);
+        while from < length {
+            let (hits, is_miss) = self.batch.emit_hits(from, length, self.cache);
+            (from, single) = (from + hits, single + hits);
+            if from == length {
+                break;
+            }
+            let speller = self.speller;
+            let spell =
+                |pretoken: &[u8], key: Key, ids: &mut [TokenId]| speller.spell_byte_runs(pretoken, key, ids);
+            match self.batch.resolve((from, is_miss), length, text, self.cache, spell)? {
+                Lookup::Hit => {}
+                Lookup::Spelled(ids) => (single, asked) = (single + ids, asked + 1),
+                Lookup::Miss(hash) => {
+                    self.speller.static_table.prefetch(hash);
+                    if self.batch.misses.should_probe() {
+                        asked += self.resolve_misses(text, origins)?;
+                    }
+                }
+            }
+            from += 1;
+        }
+        if (is_last || !self.batch.may_wait()) && !self.batch.misses.is_resolved() {
+            asked += self.resolve_misses(text, origins)?;
+            // Alone it gains nothing from merging side by side, and most of its segments are cached.
+            if let Some((index, miss)) = self.batch.misses.pop_lone_long() {
+                self.spell_miss(index, miss, text, origins)?;
+            }
+            if let Some(bpe) = self.speller.bpe() {
+                self.batch.misses.merge_queued(bpe, text, self.cache)?;
+            }
+        }
+        // Hits of several ids save calls of the model; by estimate one for every two ids beyond the first.
+        let saved = if asked > length / 8 { (self.batch.waiting - before - single) / 2 } else { asked };
+        self.cache.record(length, asked, saved);
+        Ok(())
+    }
+
+    /// Looks up the misses in the static table. What is not there is spelled, or queued to be merged with others. Returns
+    /// for how many the model is asked.
+    #[cold]
+    fn resolve_misses(&mut self, text: &[u8], origins: Origins<'_>) -> Result<usize> {
+        let together = self.speller.bpe().filter(|bpe| bpe.is_canonical());
+        let mut asked = 0;
+        while let Some((index, miss)) = self.batch.misses.next_to_probe() {
+            if miss.is_resolved() {
+                continue;
+            }
+            let misses = &mut self.batch.misses;
+            if is_cached(miss.key) {
+                if misses.dedup(index, text) {
+                    continue;
+                }
+                if let Some(value) = self.speller.static_table.get(miss.key, miss.hash) {
+                    misses.resolve_with(index, text, self.cache, |ids, _| {
+                        Ok(try_alloc::push(ids, value.words[0])?)
+                    })?;
+                    continue;
+                }
+            }
+            asked += 1;
+            let pretoken = miss.span.of(text);
+            let may_queue = |bpe: &&Bpe| {
+                pretoken.len() <= SHORT
+                    || pretoken.len() <= Widest::LONGEST
+                        && (is_segment(miss.key) || self.speller.has_segments(bpe, pretoken))
+            };
+            if let Some(bpe) = together.filter(may_queue) {
+                misses.queue_merge(index, bpe, text, self.cache)?;
+            } else {
+                self.spell_miss(index, miss, text, origins)?;
+            }
+        }
+        Ok(asked)
+    }
+
+    /// Asks the model for the ids of one miss.
+    fn spell_miss(
+        &mut self,
+        index: usize,
+        miss: PendingPretoken,
+        text: &[u8],
+        origins: Origins<'_>,
+    ) -> Result<()> {
+        let Self { speller, batch, cache, scratch, ticker } = self;
+        let pretoken = miss.span.of(text);
+        batch.misses.resolve_with(index, text, cache, |ids, cache| {
+            if is_segment(miss.key)
+                && let Some(bpe) = speller.bpe()
+            {
+                return bpe.encode_segment(pretoken, speller.vocabulary, &mut scratch.bpe, ids, ticker);
+            }
+            speller
+                .spell(pretoken, cache, scratch, ticker)
+                .map_err(|error| placed(error, origins.slice(miss.span)))?;
+            Ok(try_alloc::extend(ids, &scratch.ids)?)
+        })
+    }
+
+    /// Encodes one pretoken, without a batch.
+    ///
+    /// # Errors
+    /// As [`Self::encode_split`].
+    pub(in super::super) fn encode_one<S: IdSink>(
+        &mut self,
+        pretoken: Piece<'_>,
+        sink: &mut S,
+    ) -> Result<()> {
+        let text = pretoken.text.as_bytes();
+        let key = key_of(text);
+        let hash = short_table::hash(key);
+        if let Some(ids) = self.speller.look_up(key, hash, text, self.cache, &mut [0; INLINE]) {
+            sink.push_ids(ids)?;
+            let saved = usize::from(ids.len() > 1);
+            self.cache.record(1, 0, saved);
+            return Ok(());
+        }
+        self.speller
+            .spell(text, self.cache, self.scratch, self.ticker)
+            .map_err(|error| placed(error, pretoken.origins))?;
+        self.cache.insert(key, hash, text, &self.scratch.ids);
+        self.cache.record(1, 1, 0);
+        Ok(sink.push_ids(&self.scratch.ids)?)
+    }
+}

@@ -1,0 +1,72 @@
+//! Keys under which pretokens, and segments of long ones, are cached.
+//!
+//! In: the bytes of a pretoken. Out: its key, which for a short one is its bytes, for a longer one a hash that a hit
+//! confirms. A pretoken that is not worth caching has no key.
+use tokenmill_kernels::short_table::{self, Key, SHORT};
+
+/// The key of what is not cached.
+pub(super) const UNCACHED: Key = 0;
+
+/// Set in the key of a segment whose bytes, as a pretoken, may have other ids. Alone it marks a segment that is too long to be
+/// cached.
+pub(super) const SEGMENT: Key = 0x40 << 120;
+
+/// Longer pretokens hardly repeat and are not cached.
+const MAX_CACHED_BYTES: usize = 128;
+
+/// Nor are those that begin with a character of three bytes or more: most scripts that have such characters write whole
+/// sentences without a space, or words with many endings.
+const LEAD_OF_THREE: u8 = 0xE0;
+
+/// Is this the key of a segment that is not a pretoken?
+pub(super) fn is_segment(key: Key) -> bool {
+    (key >> 124) == (SEGMENT >> 124)
+}
+
+/// May the ids of what has this key be cached?
+#[inline]
+pub(super) fn is_cached(key: Key) -> bool {
+    key & !SEGMENT != UNCACHED
+}
+
+/// Does a pretoken that is longer than a key hardly ever repeat, as far as its bytes tell? The first byte alone tells
+/// nothing: it may be a space.
+pub(super) fn hardly_repeats(pretoken: &[u8]) -> bool {
+    pretoken.len() > MAX_CACHED_BYTES || pretoken.iter().take(2).any(|&byte| byte >= LEAD_OF_THREE)
+}
+
+/// The key of a pretoken of any length.
+pub(in super::super) fn key_of(pretoken: &[u8]) -> Key {
+    match pretoken.len() {
+        0 => UNCACHED,
+        1..=SHORT => short_table::key_at(pretoken, 0, pretoken.len()),
+        _ => key_of_long(pretoken),
+    }
+}
+
+/// The key of a pretoken that is longer than a key.
+pub(super) fn key_of_long(pretoken: &[u8]) -> Key {
+    let is_cached =
+        pretoken.len() <= MAX_CACHED_BYTES && pretoken.first().is_some_and(|&first| first < LEAD_OF_THREE);
+    if is_cached { hash_key(pretoken) } else { UNCACHED }
+}
+
+/// A hash, marked as no key of a short pretoken is. A hit is confirmed by the bytes.
+fn hash_key(pretoken: &[u8]) -> Key {
+    let (words, rest) = pretoken.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let (mut low, mut high) = (pretoken.len() as u64, 0x9e37_79b9_7f4a_7c15_u64);
+    for &word in words.iter().chain([&last]) {
+        let word = u64::from_le_bytes(word);
+        low = mix(low ^ word, 0xd6e8_feb8_6659_fd93);
+        high = mix(high.rotate_left(29) ^ word, 0xa076_1d64_78bd_642f);
+    }
+    u128::from(low) | u128::from(high) << 64 | 0xFF << 120
+}
+
+#[inline]
+fn mix(word: u64, factor: u64) -> u64 {
+    let wide = u128::from(word) * u128::from(factor);
+    (wide >> 64) as u64 ^ wide as u64
+}

@@ -1,0 +1,361 @@
+//! The order of the stages: added tokens are cut out, what lies between is normalized and split, pretokens are spelled.
+//!
+//! In: a text, and what finds the added tokens in it. Out: ids into a sink. There is one pipeline, and two ways to spell
+//! pretokens at its end: [`ById`] for sinks of ids, through the cache; [`ByPretoken`] for sinks of pretokens, which the cache
+//! would tell nothing.
+use tokenmill_kernels::Ahead;
+
+use super::Engine;
+use super::added::Recognizer;
+use super::input::{Text, placed};
+use super::lookup::PretokenEncoder;
+use super::sink::{IdSink, PretokenSink, Stored};
+use super::worker::Worker;
+use crate::aligned::{Origins, Piece, Rewritten};
+use crate::error::{Error, Result};
+use crate::ids::TokenId;
+use crate::pattern::Splitter;
+use crate::pretokenize::of_split;
+use crate::special::Segment;
+use crate::watch::{Ticker, Watch};
+
+/// What a call holds while it runs.
+pub(super) struct Run<'a, 'w> {
+    pub(super) recognizer: &'a Recognizer<'a>,
+    pub(super) worker: &'a mut Worker,
+    pub(super) ticker: &'a mut Ticker<'w>,
+}
+
+/// The end of the pipeline: how pretokens are spelled, and where their ids go. The first four methods tell what came before.
+pub(super) trait Output {
+    /// See [`PretokenSink::WANTS_ENDS`].
+    const WANTS_ENDS: bool;
+    /// Is it needed where each pretoken came from, if nothing goes wrong?
+    const WANTS_ORIGINS: bool;
+
+    fn begin(&mut self, text: Piece<'_>) -> Stored;
+    fn end(&mut self) -> Stored;
+    fn normalized(&mut self, step: &str, text: &str) -> Stored;
+    fn added(&mut self, found: Piece<'_>, id: TokenId) -> Stored;
+
+    /// Encodes text that one split cuts.
+    fn encode_split(
+        &mut self,
+        engine: &Engine,
+        splitter: &Splitter,
+        piece: Piece<'_>,
+        worker: &mut Worker,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()>;
+
+    /// Encodes text that is cut in several steps, or in other ways.
+    fn encode_pretokenized(
+        &mut self,
+        engine: &Engine,
+        piece: Piece<'_>,
+        worker: &mut Worker,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()>;
+
+    /// Encodes a run of bytes that are not text, as one pretoken.
+    fn encode_bytes(
+        &mut self,
+        engine: &Engine,
+        bytes: &[u8],
+        origins: Origins<'_>,
+        worker: &mut Worker,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()>;
+}
+
+/// Spells pretokens through the cache, for a sink of ids.
+pub(super) struct ById<'s, S>(pub(super) &'s mut S);
+
+impl<S: IdSink> Output for ById<'_, S> {
+    const WANTS_ENDS: bool = false;
+    const WANTS_ORIGINS: bool = false;
+
+    #[inline]
+    fn begin(&mut self, _text: Piece<'_>) -> Stored {
+        Ok(())
+    }
+
+    #[inline]
+    fn end(&mut self) -> Stored {
+        Ok(())
+    }
+
+    #[inline]
+    fn normalized(&mut self, _step: &str, _text: &str) -> Stored {
+        Ok(())
+    }
+
+    #[inline]
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Stored {
+        self.0.push_id(id)
+    }
+
+    fn encode_split(
+        &mut self,
+        engine: &Engine,
+        splitter: &Splitter,
+        piece: Piece<'_>,
+        worker: &mut Worker,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        let Worker { scratch, cache, batch, split_scratch, .. } = worker;
+        let mut encoder = PretokenEncoder { speller: engine.speller(), batch, cache, scratch, ticker };
+        encoder.encode_split(splitter, piece, split_scratch.get_or_insert_default(), self.0)
+    }
+
+    fn encode_pretokenized(
+        &mut self,
+        engine: &Engine,
+        piece: Piece<'_>,
+        worker: &mut Worker,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        let Worker { scratch, cache, batch, pretokenized, .. } = worker;
+        let emit = &mut |pretoken: Piece<'_>, ticker: &mut Ticker<'_>| {
+            ticker.spend(pretoken.text.len())?;
+            let mut encoder = PretokenEncoder { speller: engine.speller(), batch, cache, scratch, ticker };
+            encoder.encode_one(pretoken, self.0)
+        };
+        engine.stages.pre_tokenizers.for_each(piece, pretokenized, ticker, emit)
+    }
+
+    fn encode_bytes(
+        &mut self,
+        engine: &Engine,
+        bytes: &[u8],
+        origins: Origins<'_>,
+        worker: &mut Worker,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        let (stages, scratch) = (&engine.stages, &mut worker.scratch);
+        let encoded = stages.model.encode(bytes, &stages.vocabulary, scratch, ticker);
+        encoded.map_err(|error| placed(error, origins))?;
+        Ok(self.0.push_ids(&scratch.ids)?)
+    }
+}
+
+/// Spells one pretoken after the other, for a sink of pretokens.
+pub(super) struct ByPretoken<'s, S>(pub(super) &'s mut S);
+
+impl<S: PretokenSink> ByPretoken<'_, S> {
+    #[inline]
+    fn encode_one(
+        &mut self,
+        engine: &Engine,
+        (pretoken, origins): (&[u8], Origins<'_>),
+        worker: &mut Worker,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        let (scratch, tables) = (&mut worker.scratch, (&engine.stages.model, &engine.stages.vocabulary));
+        let spelled = self.0.spell(pretoken, tables, scratch, ticker);
+        spelled.map_err(|error| placed(error, origins))?;
+        Ok(self.0.take(pretoken, origins, &scratch.ids, &scratch.ends)?)
+    }
+}
+
+impl<S: PretokenSink> Output for ByPretoken<'_, S> {
+    const WANTS_ENDS: bool = S::WANTS_ENDS;
+    const WANTS_ORIGINS: bool = true;
+
+    #[inline]
+    fn begin(&mut self, text: Piece<'_>) -> Stored {
+        self.0.begin(text)
+    }
+
+    #[inline]
+    fn end(&mut self) -> Stored {
+        self.0.end()
+    }
+
+    #[inline]
+    fn normalized(&mut self, step: &str, text: &str) -> Stored {
+        self.0.normalized(step, text)
+    }
+
+    #[inline]
+    fn added(&mut self, found: Piece<'_>, id: TokenId) -> Stored {
+        self.0.added(found, id)
+    }
+
+    fn encode_split(
+        &mut self,
+        engine: &Engine,
+        splitter: &Splitter,
+        piece: Piece<'_>,
+        worker: &mut Worker,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        splitter.for_each(piece.text, |span| {
+            ticker.spend(splitter.work(span.len()))?;
+            let pretoken = piece.slice(span);
+            self.encode_one(engine, (pretoken.text.as_bytes(), pretoken.origins), worker, ticker)
+        })
+    }
+
+    fn encode_pretokenized(
+        &mut self,
+        engine: &Engine,
+        piece: Piece<'_>,
+        worker: &mut Worker,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        // The buffers are used while the rest of the worker is.
+        let mut pretokenized = std::mem::take(&mut worker.pretokenized);
+        let emit = &mut |pretoken: Piece<'_>, ticker: &mut Ticker<'_>| {
+            ticker.spend(pretoken.text.len())?;
+            self.encode_one(engine, (pretoken.text.as_bytes(), pretoken.origins), worker, ticker)
+        };
+        let done = engine.stages.pre_tokenizers.for_each(piece, &mut pretokenized, ticker, emit);
+        worker.pretokenized = pretokenized;
+        done
+    }
+
+    fn encode_bytes(
+        &mut self,
+        engine: &Engine,
+        bytes: &[u8],
+        origins: Origins<'_>,
+        worker: &mut Worker,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        self.encode_one(engine, (bytes, origins), worker, ticker)
+    }
+}
+
+impl Engine {
+    /// Encodes a text into `output`, on this thread. `next` is prefetched meanwhile, byte for byte of the text.
+    pub(super) fn encode_into<O: Output>(
+        &self,
+        text: Text<'_>,
+        recognizer: &Recognizer<'_>,
+        next: Ahead,
+        watch: &dyn Watch,
+        output: &mut O,
+    ) -> Result<()> {
+        recognizer.check(text.as_bytes(), watch)?;
+        let mut ticker = Ticker::new(watch);
+        self.workers.with(|worker| {
+            worker.scratch.wants_ends = O::WANTS_ENDS;
+            worker.batch.set_prefetch(next);
+            let mut run = Run { recognizer, worker, ticker: &mut ticker };
+            let done = match text.validated() {
+                Text::Str(text) => self.encode_text(text, 0, &mut run, output),
+                Text::Bytes(bytes) => self.encode_mixed(bytes, &mut run, output),
+            };
+            worker.batch.set_prefetch(Ahead::default());
+            done
+        })
+    }
+
+    /// Encodes text that begins at byte `base` of the caller's.
+    pub(super) fn encode_text<O: Output>(
+        &self,
+        text: &str,
+        base: usize,
+        run: &mut Run<'_, '_>,
+        output: &mut O,
+    ) -> Result<()> {
+        let Run { recognizer, worker, ticker } = run;
+        recognizer.for_each_segment(&recognizer.first, text, ticker, |segment, ticker| match segment {
+            Segment::Literal(id, span) => {
+                Ok(output.added(Piece::original(&text[span.start..span.end], base + span.start), id)?)
+            }
+            Segment::Ordinary(span) => {
+                let piece = Piece::original(&text[span.start..span.end], base + span.start);
+                output.begin(piece)?;
+                self.encode_ordinary(piece, &mut Run { recognizer, worker, ticker }, output)?;
+                Ok(output.end()?)
+            }
+        })
+    }
+
+    /// Encodes text between the added tokens of the first pass.
+    fn encode_ordinary<O: Output>(
+        &self,
+        piece: Piece<'_>,
+        run: &mut Run<'_, '_>,
+        output: &mut O,
+    ) -> Result<()> {
+        if let Some(splitter) = self.splitter() {
+            return self.encode_split(splitter, piece, run, output);
+        }
+        // The rewritten text is read while the rest of the worker is used.
+        let mut normalized = std::mem::take(&mut run.worker.normalized);
+        let done = self.encode_normalized(piece, &mut normalized, run, output);
+        run.worker.normalized = normalized;
+        done
+    }
+
+    fn encode_normalized<O: Output>(
+        &self,
+        piece: Piece<'_>,
+        normalized: &mut [Rewritten; 2],
+        run: &mut Run<'_, '_>,
+        output: &mut O,
+    ) -> Result<()> {
+        let Run { recognizer, worker, ticker } = run;
+        ticker.spend(piece.text.len())?;
+        let tracks_origins = O::WANTS_ORIGINS || !self.stages.spells_everything;
+        let piece = if tracks_origins { piece } else { Piece { origins: Origins::Untracked, ..piece } };
+        let normalizers = &self.stages.normalizers;
+        let piece = normalizers
+            .apply_telling(piece, normalized, ticker, &mut |step, text| Ok(output.normalized(step, text)?))?;
+        recognizer.for_each_segment(&recognizer.second, piece.text, ticker, |segment, ticker| match segment {
+            Segment::Literal(id, span) => Ok(output.added(piece.slice(span), id)?),
+            Segment::Ordinary(span) => {
+                let run = &mut Run { recognizer, worker, ticker };
+                match &self.stages.splitter {
+                    Some(splitter) => self.encode_split(splitter, piece.slice(span), run, output),
+                    None => output.encode_pretokenized(self, piece.slice(span), run.worker, run.ticker),
+                }
+            }
+        })
+    }
+
+    fn encode_split<O: Output>(
+        &self,
+        splitter: &Splitter,
+        piece: Piece<'_>,
+        run: &mut Run<'_, '_>,
+        output: &mut O,
+    ) -> Result<()> {
+        output
+            .encode_split(self, splitter, piece, run.worker, run.ticker)
+            .map_err(|error| of_split(error, piece))
+    }
+
+    /// Encodes bytes of which some are not text.
+    fn encode_mixed<O: Output>(&self, bytes: &[u8], run: &mut Run<'_, '_>, output: &mut O) -> Result<()> {
+        if !self.description.is_byte_level() {
+            let at = bytes.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len());
+            return Err(Error::argument(format!(
+                "the bytes are not UTF-8 (byte {at}), and the vocabulary is made of characters; decode them first"
+            )));
+        }
+        let (mut at, mut invalid_from) = (0, 0);
+        let invalid = |from: usize, to: usize, run: &mut Run<'_, '_>, output: &mut O| {
+            run.ticker.spend(to - from)?;
+            output.encode_bytes(self, &bytes[from..to], Origins::Same(from), run.worker, run.ticker)
+        };
+        for chunk in bytes.utf8_chunks() {
+            if !chunk.valid().is_empty() {
+                if invalid_from < at {
+                    invalid(invalid_from, at, run, output)?;
+                }
+                self.encode_text(chunk.valid(), at, run, output)?;
+                at += chunk.valid().len();
+                invalid_from = at;
+            }
+            at += chunk.invalid().len();
+        }
+        if invalid_from < at {
+            invalid(invalid_from, at, run, output)?;
+        }
+        Ok(())
+    }
+}

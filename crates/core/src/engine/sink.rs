@@ -1,0 +1,100 @@
+//! Where ids go: two kinds of sinks.
+//!
+//! In: ids in the order of the text. Out: whatever a caller makes of them. An [`IdSink`] gets ids alone, so pretokens may be
+//! looked up in batches. A [`PretokenSink`] gets each pretoken with its ids and where it came from, and may spell it itself; the cache is
+//! not asked for it. No sink changes what is found in a text.
+use tokenmill_kernels::{OutOfMemory, pages, try_alloc};
+
+use crate::aligned::{Origins, Piece};
+use crate::error::Result;
+use crate::ids::TokenId;
+use crate::model::{Model, Scratch};
+use crate::vocabulary::Vocabulary;
+use crate::watch::Ticker;
+
+/// Was there memory for what a sink was given?
+pub(super) type Stored = std::result::Result<(), OutOfMemory>;
+
+/// Takes ids alone.
+pub(super) trait IdSink {
+    /// The ids of pretokens.
+    fn push_ids(&mut self, ids: &[TokenId]) -> Stored;
+
+    /// The id of an added token, or of one pretoken.
+    fn push_id(&mut self, id: TokenId) -> Stored;
+}
+
+impl IdSink for Vec<TokenId> {
+    #[inline]
+    fn push_ids(&mut self, ids: &[TokenId]) -> Stored {
+        pages::extend(self, ids)
+    }
+
+    #[inline]
+    fn push_id(&mut self, id: TokenId) -> Stored {
+        try_alloc::push(self, id)
+    }
+}
+
+/// Counts ids.
+#[derive(Default)]
+pub(super) struct Counter(pub(super) usize);
+
+impl IdSink for Counter {
+    #[inline]
+    fn push_ids(&mut self, ids: &[TokenId]) -> Stored {
+        self.0 += ids.len();
+        Ok(())
+    }
+
+    #[inline]
+    fn push_id(&mut self, _id: TokenId) -> Stored {
+        self.0 += 1;
+        Ok(())
+    }
+}
+
+/// Takes pretoken by pretoken.
+pub(super) trait PretokenSink {
+    /// Does [`Self::take`] need to know where in a pretoken each id ends?
+    const WANTS_ENDS: bool;
+
+    /// The text between added tokens of the first pass begins.
+    #[inline]
+    fn begin(&mut self, _text: Piece<'_>) -> Stored {
+        Ok(())
+    }
+
+    /// It ends.
+    #[inline]
+    fn end(&mut self) -> Stored {
+        Ok(())
+    }
+
+    /// A step of normalization, and the text that it left.
+    #[inline]
+    fn normalized(&mut self, _step: &str, _text: &str) -> Stored {
+        Ok(())
+    }
+
+    /// Spells a pretoken into `scratch`, for [`Self::take`].
+    ///
+    /// # Errors
+    /// Those of the model.
+    #[inline]
+    fn spell(
+        &mut self,
+        pretoken: &[u8],
+        (model, vocabulary): (&Model, &Vocabulary),
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        model.encode(pretoken, vocabulary, scratch, ticker)
+    }
+
+    /// The ids of a pretoken: its bytes, where they came from, and where the part of each id ends.
+    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> Stored;
+
+    /// An added token, and the text that it was found as.
+    fn added(&mut self, found: Piece<'_>, id: TokenId) -> Stored;
+}

@@ -1,0 +1,33 @@
+//! The keys of each kind of component.
+
+/// What the reference reads of a component, by its type; keys that it writes but that say nothing
+/// are among them.
+pub(super) fn known(kind: &str) -> Option<&'static [&'static str]> {
+    Some(match kind {
+        "NFC" | "NFD" | "NFKC" | "NFKD" => &["unicode_tables"],
+        "Lowercase" | "StripAccents" | "Nmt" | "BertPreTokenizer" | "Whitespace" | "WhitespaceSplit"
+        | "UnicodeScripts" | "ByteFallback" | "Fuse" => &[],
+        "Replace" => &["pattern", "content"],
+        "Prepend" => &["prepend"],
+        "BertNormalizer" | "Bert" => &["clean_text", "handle_chinese_chars", "strip_accents", "lowercase"],
+        "Precompiled" => &["precompiled_charsmap"],
+        "ByteLevel" => &["add_prefix_space", "trim_offsets", "use_regex"],
+        "Metaspace" => &["replacement", "str_rep", "add_prefix_space", "prepend_scheme", "split"],
+        "Split" => &["pattern", "behavior", "invert"],
+        "Punctuation" => &["behavior"],
+        "Digits" => &["individual_digits"],
+        "CharDelimiterSplit" => &["delimiter"],
+        "FixedLength" => &["length"],
+        "Hook" => &["name"],
+        "BertProcessing" => &["sep", "cls"],
+        "RobertaProcessing" => &["sep", "cls", "trim_offsets", "add_prefix_space"],
+        "TemplateProcessing" => &["single", "pair", "special_tokens"],
+        "WordPiece" => &["prefix", "cleanup"],
+        "BPEDecoder" => &["suffix"],
+        "CTC" => &["pad_token", "word_delimiter_token", "cleanup"],
+        // A normalizer and a decoder of the same name.
+        "Strip" => &["strip_left", "strip_right", "content", "start", "stop"],
+        "Sequence" => &["normalizers", "pretokenizers", "processors", "decoders"],
+        _ => return None,
+    })
+}
