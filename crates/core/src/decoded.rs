@@ -4,7 +4,7 @@
 //! ids are decoded in two passes: one over a byte for each token that says how much room they need
 //! and whether all is ASCII, and one that copies, sixteen bytes at once whatever the length.
 use crate::error::{Error, Result};
-use crate::ids::{TokenId, narrow};
+use crate::ids::{TokenId, to_u32};
 
 /// Bytes that are copied at once. So many zeros stand behind the last token in the arena.
 const COPIED: usize = 16;
@@ -241,13 +241,13 @@ impl DecodedTokensBuilder {
         let length = u8::try_from(bytes.len()).map_or(LONG, |length| length.min(LONG));
         let not_ascii = if bytes.is_ascii() { 0 } else { NOT_ASCII };
         let special = if is_special { SPECIAL } else { 0 };
-        let slot = narrow(self.tokens.shapes.len());
+        let slot = to_u32(self.tokens.shapes.len());
         if self.ids.is_some() || id != slot {
             self.ids.get_or_insert_with(|| (0..slot).collect()).push(id);
         }
         self.tokens.shapes.push(length | not_ascii | special);
         self.tokens.arena.extend_from_slice(bytes);
-        self.tokens.offsets.push(narrow(self.tokens.arena.len()));
+        self.tokens.offsets.push(to_u32(self.tokens.arena.len()));
     }
 
     /// All ids are in.

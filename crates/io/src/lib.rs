@@ -16,6 +16,7 @@ mod folder;
 mod gaps;
 mod gguf;
 mod known_files;
+mod limits;
 mod load;
 mod loose_base64;
 mod manifest;

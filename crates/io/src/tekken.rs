@@ -15,13 +15,12 @@ use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::Splitter;
 
+use crate::limits::{ENTRY_LIMIT, TOKEN_LIMIT};
 use crate::report::Report;
 use crate::tokenizer_json::json_error;
 use crate::{contents, loose_base64, templates};
 
-/// Ranks, bytes of one token, and special tokens that a file may have.
-const ENTRY_LIMIT: usize = 16 << 20;
-const TOKEN_LIMIT: usize = 64 << 10;
+/// Special tokens that a file may have.
 const SPECIAL_LIMIT: u64 = 1 << 20;
 
 /// Versions of mistral-common 1.13.1, and up to which of them the special tokens may be left out.

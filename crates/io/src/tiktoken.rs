@@ -13,12 +13,9 @@ use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::{NO_ID, TokenId};
 
+use crate::limits::{ENTRY_LIMIT, TOKEN_LIMIT};
 use crate::report::Report;
 use crate::{contents, gaps};
-
-/// Entries and bytes of one token that a file may have.
-const ENTRY_LIMIT: usize = 16 << 20;
-const TOKEN_LIMIT: usize = 64 << 10;
 
 /// Does this text look like ranks: base64, blank, digits?
 pub(crate) fn is_like(text: &str) -> bool {

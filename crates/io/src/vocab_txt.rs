@@ -14,12 +14,9 @@ use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
 
 use crate::contents;
+use crate::limits::{ENTRY_LIMIT, TOKEN_LIMIT};
 use crate::report::Report;
 use crate::templates;
-
-/// Entries and bytes of one token that a file may have.
-const ENTRY_LIMIT: usize = 16 << 20;
-const TOKEN_LIMIT: usize = 64 << 10;
 
 /// A pretoken of more characters is unknown: the default of the tokenizers library.
 pub(crate) const MAX_CHARS: usize = 100;

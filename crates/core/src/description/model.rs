@@ -257,3 +257,9 @@ pub struct Unigram {
     /// library does.
     pub single_precision: bool,
 }
+
+impl Unigram {
+    /// How far the score of an unknown character is below the lowest of the pieces, in every format that has none of
+    /// its own.
+    pub const UNK_PENALTY: f32 = 10.0;
+}

@@ -8,7 +8,7 @@ use hashbrown::hash_table::Entry;
 use tokenmill_kernels::{MadeOnce, try_alloc};
 
 use crate::error::{Error, Result};
-use crate::ids::{TokenId, narrow};
+use crate::ids::{TokenId, to_u32};
 use crate::watch::{Ticker, Unwatched};
 
 /// Tokens by ascending id. The bytes of the `i`-th are `arena[offsets[i]..offsets[i + 1]]`.
@@ -100,7 +100,7 @@ impl TokenList {
             Entry::Occupied(place) => Err(*place.get() as usize),
             Entry::Vacant(slot) => {
                 append(arena, bytes);
-                slot.insert(narrow(ids.len()));
+                slot.insert(to_u32(ids.len()));
                 self.end(id);
                 Ok(())
             }
@@ -116,7 +116,7 @@ impl TokenList {
     /// As [`Self::put`], of a token whose place is known.
     #[inline]
     fn end(&mut self, id: TokenId) {
-        self.offsets.push(narrow(self.arena.len()));
+        self.offsets.push(to_u32(self.arena.len()));
         self.ids.push(id);
     }
 
@@ -245,10 +245,10 @@ impl TokenList {
             ticker.spend(16)?;
             match places.entry((&self.arena, &self.offsets), self.bytes(index)) {
                 Entry::Occupied(mut place) => {
-                    *place.get_mut() = narrow(index);
+                    *place.get_mut() = to_u32(index);
                     places.first_repeated.get_or_insert(index);
                 }
-                Entry::Vacant(slot) => _ = slot.insert(narrow(index)),
+                Entry::Vacant(slot) => _ = slot.insert(to_u32(index)),
             }
         }
         Ok(places)

@@ -7,7 +7,7 @@ use tokenmill_kernels::{OutOfMemory, try_alloc};
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
 use crate::ids::TokenId;
-use crate::model::bpe::Steps;
+use crate::model::bpe::MergeSteps;
 use crate::model::{Model, Scratch};
 use crate::span::Span;
 use crate::vocabulary::Vocabulary;
@@ -57,7 +57,7 @@ pub enum Spelled {
     /// It is an added token that was found in normalized text; no model has seen it.
     Added,
     /// By byte-pair encoding.
-    Bpe(Steps),
+    Bpe(MergeSteps),
     /// The longest token first.
     WordPiece,
     /// As a whole.
@@ -194,7 +194,7 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::encode`]. Cost: that of encoding, and at most the square of
-    /// [`crate::model::bpe::MOST_SYMBOLS`] for each pretoken of so many symbols.
+    /// [`crate::model::bpe::MAX_EXPLAINED_SYMBOLS`] for each pretoken of so many symbols.
     pub fn explain(&self, text: Text<'_>, special: &Special, watch: &dyn Watch) -> Result<Vec<Segment>> {
         let mut sink = ExplainSink {
             engine: self,
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
     use crate::compile::compile;
     use crate::description::{AddedToken, Alphabet, Bpe, Description, Merges, Normalizer, Split, TokenList};
-    use crate::model::bpe::{MOST_SYMBOLS, Step};
+    use crate::model::bpe::{MAX_EXPLAINED_SYMBOLS, MergeStep};
     use crate::watch::Unwatched;
 
     fn description(tokens: &[&str], split: &Split) -> Description {
@@ -230,7 +230,7 @@ mod tests {
         engine.explain(text, &Special::Parse, &Unwatched).unwrap()
     }
 
-    fn steps(segment: &Segment) -> &Steps {
+    fn steps(segment: &Segment) -> &MergeSteps {
         match segment {
             Segment::Ordinary(Ordinary { pretokens, .. }) => match &pretokens[0].spelled {
                 Spelled::Bpe(steps) => steps,
@@ -250,14 +250,14 @@ mod tests {
             span: Span::new(start, end),
         };
         assert_eq!(segments[1], Segment::Added(token(20, "<s>", 4, 7)));
-        let step = |at, left: &str, right: &str, result: &str, rank| Step {
+        let step = |at, left: &str, right: &str, result: &str, rank| MergeStep {
             at,
             left: left.to_owned(),
             right: right.to_owned(),
             result: result.to_owned(),
             rank,
         };
-        let want = Steps::Merged {
+        let want = MergeSteps::Merged {
             symbols: ["a", "b", "a", "b"].map(str::to_owned).to_vec(),
             merges: vec![
                 step(0, "a", "b", "ab", 2),
@@ -291,13 +291,13 @@ mod tests {
     #[test]
     fn a_long_pretoken_has_no_steps_and_a_whole_one_needs_none() {
         let mut description = description(&["a", "b", "bab"], &Split::Whole);
-        let long = "ab".repeat(MOST_SYMBOLS);
+        let long = "ab".repeat(MAX_EXPLAINED_SYMBOLS);
         let segments = explained(&description, Text::Str(&long));
-        assert_eq!(steps(&segments[0]), &Steps::TooLong(2 * MOST_SYMBOLS));
+        assert_eq!(steps(&segments[0]), &MergeSteps::TooLong(2 * MAX_EXPLAINED_SYMBOLS));
         if let Some(model) = description.model.as_bpe_mut() {
             model.whole_pretokens = true;
         }
-        assert_eq!(steps(&explained(&description, Text::Str("bab"))[0]), &Steps::Whole);
-        assert!(matches!(steps(&explained(&description, Text::Str("ba"))[0]), Steps::Merged { .. }));
+        assert_eq!(steps(&explained(&description, Text::Str("bab"))[0]), &MergeSteps::Whole);
+        assert!(matches!(steps(&explained(&description, Text::Str("ba"))[0]), MergeSteps::Merged { .. }));
     }
 }

@@ -3,7 +3,7 @@ use tokenmill_kernels::{Prefetcher, try_alloc};
 
 use crate::aligned::{Origins, Piece};
 use crate::error::Result;
-use crate::ids::{TokenId, narrow};
+use crate::ids::{TokenId, to_u32};
 use crate::model::SAME_PART;
 use crate::model::unigram::Unigram;
 use crate::postprocess::white_space_at_ends;
@@ -160,7 +160,7 @@ impl Engine {
         let mut sink = Spans::new(self, true);
         let mut ticker = Ticker::new(watch);
         for (i, &word) in words.iter().enumerate() {
-            sink.words = narrow(i);
+            sink.words = to_u32(i);
             self.encode_pretokens(word, recognizer, watch, &mut sink)
                 .map_err(|error| error.at_index(i).at("words"))?;
             ticker.spend(word.as_bytes().len() + 16)?;

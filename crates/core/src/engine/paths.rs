@@ -12,7 +12,7 @@ use tokenmill_kernels::try_alloc;
 use crate::aligned::{Origins, Piece};
 use crate::error::{Defect, Error, Result};
 use crate::ids::TokenId;
-use crate::model::unigram::{self, MOST, Unigram};
+use crate::model::unigram::{self, MAX_PATHS, Unigram};
 use crate::model::{Model, Random, Scratch};
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Watch};
@@ -47,8 +47,8 @@ impl Engine {
         watch: &dyn Watch,
     ) -> Result<Vec<(Vec<TokenId>, f64)>> {
         let model = self.unigram()?;
-        if !(1..=MOST).contains(&n) {
-            return Err(Error::argument(format!("n is {n}; it must be from 1 to {MOST}")));
+        if !(1..=MAX_PATHS).contains(&n) {
+            return Err(Error::argument(format!("n is {n}; it must be from 1 to {MAX_PATHS}")));
         }
         let mut sink =
             NBest { model, n, steps: vec![], hypotheses: vec![Hypothesis { score: 0.0, step: None }] };

@@ -27,7 +27,7 @@ pub(super) struct Run<'a, 'w> {
 }
 
 /// The end of the pipeline: how pretokens are spelled, and where their ids go. The first four methods tell what came before.
-pub(super) trait Output {
+pub(super) trait SinkAdapter {
     /// See [`PretokenSink::WANTS_ENDS`].
     const WANTS_ENDS: bool;
     /// Is it needed where each pretoken came from, if nothing goes wrong?
@@ -71,7 +71,7 @@ pub(super) trait Output {
 /// Spells pretokens through the cache, for a sink of ids.
 pub(super) struct ById<'s, S>(pub(super) &'s mut S);
 
-impl<S: IdSink> Output for ById<'_, S> {
+impl<S: IdSink> SinkAdapter for ById<'_, S> {
     const WANTS_ENDS: bool = false;
     const WANTS_ORIGINS: bool = false;
 
@@ -158,7 +158,7 @@ impl<S: PretokenSink> ByPretoken<'_, S> {
     }
 }
 
-impl<S: PretokenSink> Output for ByPretoken<'_, S> {
+impl<S: PretokenSink> SinkAdapter for ByPretoken<'_, S> {
     const WANTS_ENDS: bool = S::WANTS_ENDS;
     const WANTS_ORIGINS: bool = true;
 
@@ -228,24 +228,24 @@ impl<S: PretokenSink> Output for ByPretoken<'_, S> {
 }
 
 impl Engine {
-    /// Encodes a text into `output`, on this thread. `next` is prefetched meanwhile, byte for byte of the text.
-    pub(super) fn encode_into<O: Output>(
+    /// Encodes a text into `adapter`, on this thread. `next` is prefetched meanwhile, byte for byte of the text.
+    pub(super) fn encode_into<A: SinkAdapter>(
         &self,
         text: Text<'_>,
         recognizer: &Recognizer<'_>,
         next: Prefetcher,
         watch: &dyn Watch,
-        output: &mut O,
+        adapter: &mut A,
     ) -> Result<()> {
         recognizer.check(text.as_bytes(), watch)?;
         let mut ticker = Ticker::new(watch);
         self.workers.with(|worker| {
-            worker.scratch.wants_ends = O::WANTS_ENDS;
+            worker.scratch.wants_ends = A::WANTS_ENDS;
             worker.batch.set_prefetch(next);
             let mut run = Run { recognizer, worker, ticker: &mut ticker };
             let done = match text.validated() {
-                Text::Str(text) => self.encode_text(text, 0, &mut run, output),
-                Text::Bytes(bytes) => self.encode_mixed(bytes, &mut run, output),
+                Text::Str(text) => self.encode_text(text, 0, &mut run, adapter),
+                Text::Bytes(bytes) => self.encode_mixed(bytes, &mut run, adapter),
             };
             worker.batch.set_prefetch(Prefetcher::default());
             done
@@ -253,84 +253,90 @@ impl Engine {
     }
 
     /// Encodes text that begins at byte `base` of the caller's.
-    pub(super) fn encode_text<O: Output>(
+    pub(super) fn encode_text<A: SinkAdapter>(
         &self,
         text: &str,
         base: usize,
         run: &mut Run<'_, '_>,
-        output: &mut O,
+        adapter: &mut A,
     ) -> Result<()> {
         let Run { recognizer, worker, ticker } = run;
         recognizer.for_each_segment(&recognizer.first, text, ticker, |segment, ticker| match segment {
             Segment::Literal(id, span) => {
-                Ok(output.added(Piece::original(&text[span.start..span.end], base + span.start), id)?)
+                Ok(adapter.added(Piece::original(&text[span.start..span.end], base + span.start), id)?)
             }
             Segment::Ordinary(span) => {
                 let piece = Piece::original(&text[span.start..span.end], base + span.start);
-                output.begin(piece)?;
-                self.encode_ordinary(piece, &mut Run { recognizer, worker, ticker }, output)?;
-                Ok(output.end()?)
+                adapter.begin(piece)?;
+                self.encode_ordinary(piece, &mut Run { recognizer, worker, ticker }, adapter)?;
+                Ok(adapter.end()?)
             }
         })
     }
 
     /// Encodes text between the added tokens of the first pass.
-    fn encode_ordinary<O: Output>(
+    fn encode_ordinary<A: SinkAdapter>(
         &self,
         piece: Piece<'_>,
         run: &mut Run<'_, '_>,
-        output: &mut O,
+        adapter: &mut A,
     ) -> Result<()> {
         if let Some(splitter) = self.splitter() {
-            return self.encode_split(splitter, piece, run, output);
+            return self.encode_split(splitter, piece, run, adapter);
         }
         // The rewritten text is read while the rest of the worker is used.
         let mut normalized = std::mem::take(&mut run.worker.normalized);
-        let done = self.encode_normalized(piece, &mut normalized, run, output);
+        let done = self.encode_normalized(piece, &mut normalized, run, adapter);
         run.worker.normalized = normalized;
         done
     }
 
-    fn encode_normalized<O: Output>(
+    fn encode_normalized<A: SinkAdapter>(
         &self,
         piece: Piece<'_>,
         normalized: &mut [Rewritten; 2],
         run: &mut Run<'_, '_>,
-        output: &mut O,
+        adapter: &mut A,
     ) -> Result<()> {
         let Run { recognizer, worker, ticker } = run;
         ticker.spend(piece.text.len())?;
-        let tracks_origins = O::WANTS_ORIGINS || !self.stages.spells_everything;
+        let tracks_origins = A::WANTS_ORIGINS || !self.stages.spells_everything;
         let piece = if tracks_origins { piece } else { Piece { origins: Origins::Untracked, ..piece } };
         let normalizers = &self.stages.normalizers;
-        let piece = normalizers
-            .apply_telling(piece, normalized, ticker, &mut |step, text| Ok(output.normalized(step, text)?))?;
+        let piece = normalizers.apply_telling(piece, normalized, ticker, &mut |step, text| {
+            Ok(adapter.normalized(step, text)?)
+        })?;
         recognizer.for_each_segment(&recognizer.second, piece.text, ticker, |segment, ticker| match segment {
-            Segment::Literal(id, span) => Ok(output.added(piece.slice(span), id)?),
+            Segment::Literal(id, span) => Ok(adapter.added(piece.slice(span), id)?),
             Segment::Ordinary(span) => {
                 let run = &mut Run { recognizer, worker, ticker };
                 match &self.stages.splitter {
-                    Some(splitter) => self.encode_split(splitter, piece.slice(span), run, output),
-                    None => output.encode_pretokenized(self, piece.slice(span), run.worker, run.ticker),
+                    Some(splitter) => self.encode_split(splitter, piece.slice(span), run, adapter),
+                    None => adapter.encode_pretokenized(self, piece.slice(span), run.worker, run.ticker),
                 }
             }
         })
     }
 
-    fn encode_split<O: Output>(
+    fn encode_split<A: SinkAdapter>(
         &self,
         splitter: &Splitter,
         piece: Piece<'_>,
         run: &mut Run<'_, '_>,
-        output: &mut O,
+        adapter: &mut A,
     ) -> Result<()> {
-        output
+        adapter
             .encode_split(self, splitter, piece, run.worker, run.ticker)
             .map_err(|error| of_split(error, piece))
     }
 
     /// Encodes bytes of which some are not text.
-    fn encode_mixed<O: Output>(&self, bytes: &[u8], run: &mut Run<'_, '_>, output: &mut O) -> Result<()> {
+    fn encode_mixed<A: SinkAdapter>(
+        &self,
+        bytes: &[u8],
+        run: &mut Run<'_, '_>,
+        adapter: &mut A,
+    ) -> Result<()> {
         if !self.description.is_byte_level() {
             let at = bytes.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len());
             return Err(Error::argument(format!(
@@ -338,23 +344,23 @@ impl Engine {
             )));
         }
         let (mut at, mut invalid_from) = (0, 0);
-        let invalid = |from: usize, to: usize, run: &mut Run<'_, '_>, output: &mut O| {
+        let invalid = |from: usize, to: usize, run: &mut Run<'_, '_>, adapter: &mut A| {
             run.ticker.spend(to - from)?;
-            output.encode_bytes(self, &bytes[from..to], Origins::Same(from), run.worker, run.ticker)
+            adapter.encode_bytes(self, &bytes[from..to], Origins::Same(from), run.worker, run.ticker)
         };
         for chunk in bytes.utf8_chunks() {
             if !chunk.valid().is_empty() {
                 if invalid_from < at {
-                    invalid(invalid_from, at, run, output)?;
+                    invalid(invalid_from, at, run, adapter)?;
                 }
-                self.encode_text(chunk.valid(), at, run, output)?;
+                self.encode_text(chunk.valid(), at, run, adapter)?;
                 at += chunk.valid().len();
                 invalid_from = at;
             }
             at += chunk.invalid().len();
         }
         if invalid_from < at {
-            invalid(invalid_from, at, run, output)?;
+            invalid(invalid_from, at, run, adapter)?;
         }
         Ok(())
     }

@@ -1,18 +1,22 @@
 //! Models: one pretoken to ids.
 //!
-//! Comes in: a pretoken. Goes out: ids, and where the part of the pretoken that each stands for
-//! ends. The models know nothing of each other and nothing of what surrounds a pretoken.
+//! Comes in: a pretoken. Goes out: ids, and where the part of the pretoken that each stands for ends. A model must
+//! never depend on another one, nor on the text around a pretoken.
 pub mod bpe;
+mod output;
 mod random;
 pub mod unigram;
+mod unknown;
 pub mod wordlevel;
 pub mod wordpiece;
 
 use crate::description::Model as Description;
-use crate::error::{Error, Kind, Place, Result};
+use crate::error::Result;
 use crate::ids::TokenId;
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched};
+use output::Output;
+pub use output::SAME_PART;
 pub use random::Random;
 
 /// A compiled model. Immutable.
@@ -28,16 +32,13 @@ pub enum Model {
     Unigram(Box<unigram::Unigram>),
 }
 
-/// In place of an end: the id stands for the same part of the pretoken as the one before it.
-pub const SAME_PART: u32 = u32::MAX;
-
 /// The mutable state of a model, reused from pretoken to pretoken.
 #[derive(Debug, Default)]
 pub struct Scratch {
     /// The ids of the pretoken.
     pub ids: Vec<TokenId>,
-    /// For each id, where the bytes of the pretoken that it stands for end; they start where those
-    /// of the id before end, or [`SAME_PART`]. Filled only where [`Self::wants_ends`] is set.
+    /// For each id, where the bytes of the pretoken that it stands for end, or [`SAME_PART`]; they start where the
+    /// bytes of the id before end. Filled only where [`Self::wants_ends`] is set.
     pub ends: Vec<u32>,
     /// Does the caller ask for ends?
     pub wants_ends: bool,
@@ -63,7 +64,7 @@ impl Model {
     /// the unknown one.
     ///
     /// # Errors
-    /// A format error naming the field; those of the watch.
+    /// A format error naming the field; errors of the watch.
     pub fn new(description: &Description, vocabulary: &Vocabulary, ticker: &mut Ticker<'_>) -> Result<Self> {
         match description {
             Description::Bpe(model) => bpe::Bpe::new(model, vocabulary, ticker).map(Self::Bpe),
@@ -103,9 +104,10 @@ impl Model {
         match self {
             Self::Bpe(model) => model.encode(pretoken, vocabulary, &mut scratch.bpe, ids, ends, ticker),
             Self::WordPiece(model) => {
-                model.encode(pretoken, vocabulary, &mut scratch.wordpiece, ids, ends, ticker)
+                let output = Output { ids, ends };
+                model.encode(pretoken, vocabulary, &mut scratch.wordpiece, output, ticker)
             }
-            Self::WordLevel(model) => model.encode(pretoken, vocabulary, ids, ends),
+            Self::WordLevel(model) => model.encode(pretoken, vocabulary, Output { ids, ends }),
             Self::Unigram(model) => {
                 model.encode(pretoken, vocabulary, &mut scratch.unigram, ids, ends, ticker)
             }
@@ -146,23 +148,4 @@ impl Model {
             Self::Unigram(model) => model.memory(),
         }
     }
-}
-
-/// The error of a character that cannot be spelled.
-fn unknown_char(pretoken: &[u8], at: usize) -> Error {
-    let rest = pretoken[at..].utf8_chunks().next().map_or("", |chunk| chunk.valid());
-    let symbol = match rest.chars().next() {
-        Some(char) => char.to_string(),
-        None => pretoken.get(at).map_or_else(String::new, |byte| format!("0x{byte:02X}")),
-    };
-    Kind::UnknownToken { symbol, position: Place::Byte(at) }.into()
-}
-
-/// The error of a pretoken that is no token, or too long to be looked at.
-fn unknown_pretoken(pretoken: &[u8]) -> Error {
-    /// Characters of it that a message shows.
-    const SHOWN: usize = 100;
-    let text = String::from_utf8_lossy(&pretoken[..pretoken.len().min(8 * SHOWN)]);
-    let symbol = text.chars().take(SHOWN).collect();
-    Kind::UnknownToken { symbol, position: Place::Byte(0) }.into()
 }

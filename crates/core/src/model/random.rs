@@ -1,7 +1,7 @@
-//! Random numbers for those who ask for another segmentation each time.
+//! Random numbers, for callers who ask for another segmentation each time.
 //!
-//! A seed gives the same numbers on every machine and in every version: SplitMix64, which is one
-//! addition and one mixing of 64 bits for each number.
+//! Comes in: a seed. Goes out: numbers, which must never be others on another machine or in another version. This
+//! is SplitMix64: one addition and one mixing of 64 bits for each number.
 
 /// A generator, made from a seed.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ impl Random {
         mixed ^ mixed >> 31
     }
 
-    /// A number from 0 up to but without 1, in steps of 2^-53.
+    /// A number from 0 up to 1, 1 not included, in steps of 2^-53.
     #[allow(clippy::cast_precision_loss)] // 53 bits are what an f64 holds exactly
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64

@@ -1,9 +1,12 @@
 //! Whole pretokens: each is a token or unknown.
 //!
-//! Comes in: one pretoken. Goes out: one id, that of the token with its bytes or the unknown one.
+//! Comes in: one pretoken. Goes out: one id, of the token with its bytes or of the unknown token. A pretoken must
+//! never be divided.
 use crate::description::WordLevel as Description;
 use crate::error::Result;
-use crate::ids::{TokenId, narrow};
+use crate::ids::{TokenId, to_u32};
+use crate::model::output::Output;
+use crate::model::unknown::unknown_pretoken;
 use crate::vocabulary::Vocabulary;
 
 /// A compiled model of whole pretokens. Immutable.
@@ -18,26 +21,22 @@ impl WordLevel {
         Self { unk: description.unk }
     }
 
-    /// Puts the id of a pretoken behind `ids`, and where it ends behind `ends`.
+    /// Writes the id of a pretoken.
     ///
     /// # Errors
     /// An unknown-token error that names the pretoken, where it is no token.
     #[inline]
-    pub fn encode(
+    pub(super) fn encode(
         &self,
         pretoken: &[u8],
         vocabulary: &Vocabulary,
-        ids: &mut Vec<TokenId>,
-        ends: Option<&mut Vec<u32>>,
+        mut output: Output<'_>,
     ) -> Result<()> {
         if pretoken.is_empty() {
             return Ok(());
         }
         let id = vocabulary.find_in_text(pretoken).or(self.unk);
-        ids.push(id.ok_or_else(|| super::unknown_pretoken(pretoken))?);
-        if let Some(ends) = ends {
-            ends.push(narrow(pretoken.len()));
-        }
-        Ok(())
+        let id = id.ok_or_else(|| unknown_pretoken(pretoken))?;
+        Ok(output.push(id, to_u32(pretoken.len()))?)
     }
 }

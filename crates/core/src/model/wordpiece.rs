@@ -1,16 +1,19 @@
-//! WordPiece: the longest token first, from left to right; a pretoken that cannot be spelled so
-//! is unknown as a whole.
+//! WordPiece: the longest token first, from left to right; a pretoken that cannot be spelled this way is unknown
+//! as a whole.
 //!
-//! Comes in: one pretoken. Goes out: its ids. The longest token at every place is found in one
-//! pass, whatever the text: an automaton of the tokens written backwards reads the pretoken
-//! backwards, and the longest that ends at a place there is the longest that starts at it here.
+//! Comes in: one pretoken. Goes out: its ids. A pretoken must never become some tokens and the unknown one. The
+//! longest token at every place is found in one pass, whatever the text: an automaton of the tokens written
+//! backwards reads the pretoken backwards, and the longest token that ends at a place there is the longest that
+//! starts at it here.
 use tokenmill_kernels::{Automaton, NO_KEY, State};
 
 use tokenmill_kernels::try_alloc;
 
 use crate::description::{TokenList, WordPiece as Description};
 use crate::error::Result;
-use crate::ids::{TokenId, narrow};
+use crate::ids::{TokenId, to_u32};
+use crate::model::output::Output;
+use crate::model::unknown::{unknown_char, unknown_pretoken};
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
@@ -19,7 +22,7 @@ use crate::watch::Ticker;
 pub struct WordPiece {
     /// The tokens that may start a pretoken, by index in the token list.
     first: Automaton,
-    /// Those that may follow, without their prefix, backwards.
+    /// The tokens that may follow, without their prefix, backwards.
     following: Automaton,
     prefix: usize,
     max_chars: usize,
@@ -47,7 +50,7 @@ impl WordPiece {
         let prefix = description.continuing_prefix.as_bytes();
         let indexed = || {
             let indices = (0..tokens.len()).filter(|&index| !vocabulary.is_special(tokens.id(index)));
-            indices.map(|index| (narrow(index), tokens.bytes(index)))
+            indices.map(|index| (to_u32(index), tokens.bytes(index)))
         };
         let following: Vec<(u32, Vec<u8>)> = indexed()
             .filter_map(|(index, bytes)| {
@@ -63,42 +66,37 @@ impl WordPiece {
         }
     }
 
-    /// Puts the ids of a pretoken behind `ids`, and where the part of each ends behind `ends`.
+    /// Writes the ids of a pretoken.
     ///
     /// # Errors
     /// An unknown-token error where it cannot be spelled and there is no unknown token: with the
     /// character at which no token starts, or with the pretoken if it is too long; cancellation.
-    pub fn encode(
+    pub(super) fn encode(
         &self,
         pretoken: &[u8],
         vocabulary: &Vocabulary,
         scratch: &mut Scratch,
-        ids: &mut Vec<TokenId>,
-        mut ends: Option<&mut Vec<u32>>,
+        mut output: Output<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         if pretoken.is_empty() {
             return Ok(());
         }
+        let start = output.lengths();
         let failed_at = if self.is_too_long(pretoken) {
             None
         } else {
-            match self.spell(pretoken, vocabulary, scratch, ids, ends.as_deref_mut(), ticker)? {
+            match self.spell(pretoken, vocabulary, scratch, &mut output, ticker)? {
                 None => return Ok(()),
                 failed_at => failed_at,
             }
         };
         let unk = self.unk.ok_or_else(|| match failed_at {
-            Some(at) => super::unknown_char(pretoken, at),
-            None => super::unknown_pretoken(pretoken),
+            Some(at) => unknown_char(pretoken, at),
+            None => unknown_pretoken(pretoken),
         })?;
-        ids.clear();
-        ids.push(unk);
-        if let Some(ends) = ends {
-            ends.clear();
-            ends.push(narrow(pretoken.len()));
-        }
-        Ok(())
+        output.truncate(start);
+        Ok(output.push(unk, to_u32(pretoken.len()))?)
     }
 
     fn is_too_long(&self, pretoken: &[u8]) -> bool {
@@ -106,28 +104,19 @@ impl WordPiece {
         pretoken.len() > self.max_chars && pretoken.iter().filter(starts_char).count() > self.max_chars
     }
 
-    /// The result is the place where no token starts, if there is one.
+    /// Returns the place where no token starts, if there is one.
     fn spell(
         &self,
         pretoken: &[u8],
         vocabulary: &Vocabulary,
         scratch: &mut Scratch,
-        ids: &mut Vec<TokenId>,
-        mut ends: Option<&mut Vec<u32>>,
+        output: &mut Output<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<Option<usize>> {
         let tokens = vocabulary.tokens();
-        // No more tokens than bytes.
-        try_alloc::reserve(ids, pretoken.len())?;
-        ends.as_deref_mut().map_or(Ok(()), |ends| try_alloc::reserve(ends, pretoken.len()))?;
-        let mut put = |index: u32, end: usize| {
-            ids.push(tokens.id(index as usize));
-            if let Some(ends) = ends.as_deref_mut() {
-                ends.push(narrow(end));
-            }
-        };
+        let mut write = |index: u32, end: usize| output.push(tokens.id(index as usize), to_u32(end));
         let Some((index, mut at)) = self.longest_first(pretoken, tokens) else { return Ok(Some(0)) };
-        put(index, at);
+        write(index, at)?;
         if at == pretoken.len() {
             return Ok(None);
         }
@@ -148,7 +137,7 @@ impl WordPiece {
                 return Ok(Some(at));
             }
             at += tokens.bytes(index as usize).len() - self.prefix;
-            put(index, at);
+            write(index, at)?;
         }
         Ok(None)
     }
@@ -192,7 +181,7 @@ mod tests {
         let tokens = TokenList::from_entries((0..).zip(entries).collect());
         Description {
             tokens: Arc::new(tokens),
-            unk: Some(narrow(pieces.len())),
+            unk: Some(to_u32(pieces.len())),
             continuing_prefix: prefix.to_owned(),
             max_chars,
         }
@@ -210,7 +199,8 @@ mod tests {
         let model = WordPiece::new(description, &vocabulary);
         let (mut ids, mut ends, mut scratch) = (vec![], vec![], Scratch::default());
         let ticker = &mut Ticker::new(&Unwatched);
-        model.encode(text.as_bytes(), &vocabulary, &mut scratch, &mut ids, Some(&mut ends), ticker)?;
+        let output = Output { ids: &mut ids, ends: Some(&mut ends) };
+        model.encode(text.as_bytes(), &vocabulary, &mut scratch, output, ticker)?;
         Ok((ids, ends))
     }
 
@@ -248,8 +238,8 @@ mod tests {
             let pieces: Vec<String> = pieces.into_iter().collect();
             let got = encode(&described(&pieces, &prefix, max_chars), &text).unwrap();
             let want = match reference::wordpiece(&text, &pieces, &prefix, max_chars) {
-                Some(parts) => parts.into_iter().map(|(token, end)| (narrow(token), narrow(end))).unzip(),
-                None => (vec![narrow(pieces.len())], vec![narrow(text.len())]),
+                Some(parts) => parts.into_iter().map(|(token, end)| (to_u32(token), to_u32(end))).unzip(),
+                None => (vec![to_u32(pieces.len())], vec![to_u32(text.len())]),
             };
             prop_assert_eq!(got, want);
         }

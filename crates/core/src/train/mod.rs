@@ -43,7 +43,7 @@ use std::time::{Duration, Instant};
 use crate::description::{AddedToken, Alphabet, Bpe, Description, Merge, Merges, TokenList};
 use crate::error::{Error, Result};
 use crate::hooks::Hooks;
-use crate::ids::{NO_ID, TokenId, narrow};
+use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::normalize::Normalizers;
 use crate::pattern::Splitter;
 use crate::special::LiteralMatcher;
@@ -92,28 +92,13 @@ impl Trainer {
     /// What the split or the watch says; a training error when a count passes 64 bits. The
     /// trainer is of no use after one.
     pub fn feed(&mut self, documents: &[&str], watch: &dyn Watch) -> Result<()> {
-        let threads = self.options.num_threads;
-        self.counted(|counter| counter.feed(documents, threads, watch))?;
-        self.documents += documents.len() as u64;
-        Ok(())
-    }
-
-    /// Counts pretokens that are cut and counted already, as (pretoken, how often); neither the
-    /// normalizer nor the split nor special tokens are looked for. Empty ones and zero counts add nothing.
-    ///
-    /// # Errors
-    /// As [`Trainer::feed`].
-    pub fn feed_counts(&mut self, pretokens: &[(&str, u64)], watch: &dyn Watch) -> Result<()> {
-        self.counted(|counter| counter.feed_counted(pretokens, watch))
-    }
-
-    fn counted(&mut self, count: impl FnOnce(&mut Counter) -> Result<()>) -> Result<()> {
         self.check_whole()?;
         let start = Instant::now();
         self.broken = true;
-        count(&mut self.counter)?;
+        self.counter.feed(documents, self.options.num_threads, watch)?;
         self.broken = false;
         self.counting += start.elapsed();
+        self.documents += documents.len() as u64;
         Ok(())
     }
 
@@ -206,7 +191,7 @@ impl Layout {
     fn new(options: &TrainOptions) -> Self {
         let literals: Vec<String> = options.literals().into_iter().map(str::to_owned).collect();
         let first_id = match options.special_ids {
-            SpecialIds::First => narrow(literals.len()),
+            SpecialIds::First => to_u32(literals.len()),
             SpecialIds::Last => 0,
         };
         Self { literals, first_id, special: options.special_ids }
@@ -224,7 +209,7 @@ impl Layout {
         }
         let first_special = match self.special {
             SpecialIds::First => 0,
-            SpecialIds::Last => narrow(tokens.len()),
+            SpecialIds::Last => to_u32(tokens.len()),
         };
         let added_tokens: Vec<AddedToken> = (first_special..)
             .zip(self.literals)
@@ -233,7 +218,7 @@ impl Layout {
         let unk = options
             .unk_token
             .and_then(|unk| added_tokens.iter().find(|token| token.content == unk).map(|token| token.id));
-        let merges = (narrow(alphabet)..)
+        let merges = (to_u32(alphabet)..)
             .zip(merges)
             .map(|(result, merge)| Merge {
                 left: self.first_id + merge.left,

@@ -167,7 +167,7 @@ impl Table {
 }
 
 pub(super) fn too_many() -> Error {
-    Error::training("a count passes 2^64 - 1; train on less text or smaller weights")
+    Error::training("a count passes 2^64 - 1; train on less text")
 }
 
 /// 1 to 16 bytes as two words; together with the length they tell the bytes exactly. The parts

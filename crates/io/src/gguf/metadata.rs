@@ -4,10 +4,7 @@ use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
 
 use super::container::{Keys, List, Type, Value};
-
-/// Tokens, and bytes of one token, that a file may have.
-const TOKEN_LIMIT: usize = 16 << 20;
-const TEXT_LIMIT: usize = 64 << 10;
+use crate::limits::{ENTRY_LIMIT, TOKEN_LIMIT};
 
 /// How the keys of the tokenizer begin.
 const PREFIX: &str = "tokenizer.ggml.";
@@ -117,15 +114,15 @@ impl<'a> Metadata<'a> {
     pub(super) fn texts(&self, name: &str) -> Result<Vec<&'a str>> {
         let list = self.list(name, "strings", |of| of == Type::Text)?;
         let list = list.ok_or_else(|| Error::format(Defect::Missing, "is missing").at(key(name)))?;
-        if list.count > TOKEN_LIMIT {
-            let reason = format!("{} strings are more than {TOKEN_LIMIT}", list.count);
-            return Err(Error::limit(reason, TOKEN_LIMIT as u64).at(key(name)));
+        if list.count > ENTRY_LIMIT {
+            let reason = format!("{} strings are more than {ENTRY_LIMIT}", list.count);
+            return Err(Error::limit(reason, ENTRY_LIMIT as u64).at(key(name)));
         }
         let read = |(i, bytes): (usize, &'a [u8])| {
             let place = |error: Error| error.at_index(i).at(key(name));
-            if bytes.len() > TEXT_LIMIT {
+            if bytes.len() > TOKEN_LIMIT {
                 let reason = format!("{} bytes are more than a token can have", bytes.len());
-                return Err(place(Error::limit(reason, TEXT_LIMIT as u64)));
+                return Err(place(Error::limit(reason, TOKEN_LIMIT as u64)));
             }
             std::str::from_utf8(bytes).map_err(|_| place(Error::format(Defect::Encoding, "is not UTF-8")))
         };

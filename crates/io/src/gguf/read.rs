@@ -23,9 +23,6 @@ use crate::vocab_txt;
 /// The mark of a word's start.
 const MARK: char = '▁';
 
-/// The unknown token's score lies this far below the lowest.
-const UNK_PENALTY: f32 = 10.0;
-
 /// Reads a file, or as much of it as holds the keys. `split` is for files without the name of one.
 ///
 /// # Errors
@@ -256,7 +253,7 @@ impl<'a> Source<'a> {
             byte_fallback: kinds.contains(&PieceKind::Byte),
             kinds,
             unk: self.unk.or_else(|| self.first(PieceKind::Unknown)),
-            unk_score: f64::from(lowest - UNK_PENALTY),
+            unk_score: f64::from(lowest - Unigram::UNK_PENALTY),
             single_precision: true,
         };
         Ok(Description {

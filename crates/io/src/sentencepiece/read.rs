@@ -13,9 +13,6 @@ use super::message::{self, ModelType, Piece, Trainer};
 use crate::byte_tokens;
 use crate::report::Report;
 
-/// The unknown token's score lies this far below the lowest.
-const UNK_PENALTY: f32 = 10.0;
-
 /// Reads a model.
 ///
 /// # Errors
@@ -40,7 +37,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
             scores: file.pieces.iter().map(|piece| f64::from(piece.score) + 0.0).collect(),
             kinds,
             unk,
-            unk_score: f64::from(lowest_score(&file.pieces) - UNK_PENALTY),
+            unk_score: f64::from(lowest_score(&file.pieces) - Unigram::UNK_PENALTY),
             byte_fallback: file.trainer.byte_fallback,
             single_precision: true,
         }),

@@ -35,9 +35,6 @@ pub(super) struct Vocabulary {
     repeated: Vec<(TokenId, String)>,
 }
 
-/// The unknown token's score lies this far below the lowest.
-const UNK_PENALTY: f64 = 10.0;
-
 fn missing(field: &str) -> Error {
     Error::format(Defect::Missing, "is missing").at(field)
 }
@@ -383,6 +380,7 @@ pub(crate) fn set_scores(model: &mut Unigram, scores: &[f64]) -> Result<()> {
     let own: Option<Vec<f64>> = model.tokens.ids().iter().map(of).collect();
     model.scores = own.ok_or_else(|| Error::format(Defect::Missing, "a token has no score").at("vocab"))?;
     let lowest = scores.iter().copied().fold(f64::INFINITY, f64::min);
-    model.unk_score = if lowest.is_finite() { lowest } else { 0.0 } - UNK_PENALTY;
+    let lowest = if lowest.is_finite() { lowest } else { 0.0 };
+    model.unk_score = lowest - f64::from(Unigram::UNK_PENALTY);
     Ok(())
 }

@@ -248,7 +248,8 @@ fn write_unigram(engine: &Engine, description: &Description, model: &Unigram) ->
     let _ = writeln!(text, "\"unk_id\": {},", json!(model.unk));
     let _ = writeln!(text, "\"byte_fallback\": {},\n\"vocab\": [", model.byte_fallback);
     // A special token is never chosen by its score, but it may be the lowest.
-    let needed = model.unk_score + 10.0;
+    let penalty = f64::from(Unigram::UNK_PENALTY);
+    let needed = model.unk_score + penalty;
     let is_needed = model.scores.iter().all(|&score| score > needed);
     let of_special = if is_needed { needed } else { 0.0 };
     let mut lowest = f64::INFINITY;
@@ -259,7 +260,7 @@ fn write_unigram(engine: &Engine, description: &Description, model: &Unigram) ->
         let comma = if i + 1 == ids.len() { "" } else { "," };
         let _ = writeln!(text, "[{written}, {}]{comma}", numbers::written(score));
     }
-    if (lowest - 10.0).to_bits() != model.unk_score.to_bits() {
+    if (lowest - penalty).to_bits() != model.unk_score.to_bits() {
         let reason =
             format!("a score of {} for what is unknown; it is ten below the lowest here", model.unk_score);
         return Err(cannot(reason).at("unk_score"));

@@ -2,7 +2,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use tokenmill_core::engine::explain::{Ordinary, Pretoken, Segment, Spelled, Token};
-use tokenmill_core::model::bpe::Steps;
+use tokenmill_core::model::bpe::MergeSteps;
 use tokenmill_core::span::Span;
 use tokenmill_core::try_alloc;
 use tokenmill_kernels::OutOfMemory;
@@ -99,13 +99,13 @@ impl<'py> Rendering<'_, 'py> {
         let tokens = output::list(py, pretoken.tokens.iter().map(|token| self.token(token)))?;
         let (how, steps) = match &pretoken.spelled {
             Spelled::Added => ("added", None),
-            Spelled::Bpe(Steps::Merged { symbols, merges }) => {
+            Spelled::Bpe(MergeSteps::Merged { symbols, merges }) => {
                 let merges =
                     merges.iter().map(|step| (&step.left, &step.right, &step.result, step.rank, step.at));
                 ("merges", Some((PyList::new(py, symbols)?, PyList::new(py, merges)?)))
             }
-            Spelled::Bpe(Steps::Whole) => ("whole", None),
-            Spelled::Bpe(Steps::TooLong(_)) => ("long", None),
+            Spelled::Bpe(MergeSteps::Whole) => ("whole", None),
+            Spelled::Bpe(MergeSteps::TooLong(_)) => ("long", None),
             Spelled::WordPiece => ("wordpiece", None),
             Spelled::WordLevel => ("wordlevel", None),
             Spelled::Unigram => ("unigram", None),

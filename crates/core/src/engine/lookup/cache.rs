@@ -12,7 +12,7 @@ use tokenmill_kernels::try_alloc;
 use super::admission::{Admission, Doorkeeper};
 use super::budget::CacheBudget;
 use super::keys::UNCACHED;
-use crate::ids::{TokenId, narrow};
+use crate::ids::{TokenId, to_u32};
 
 /// A cache starts with `2^FIRST_BITS` buckets.
 const FIRST_BITS: u32 = 8;
@@ -250,9 +250,9 @@ impl PretokenCache {
             }
         }
         let value = if is_spilled {
-            let first_id = narrow(self.ids.len());
+            let first_id = to_u32(self.ids.len());
             self.ids.extend_from_slice(ids);
-            let first_byte = narrow(self.bytes.len());
+            let first_byte = to_u32(self.bytes.len());
             self.bytes.extend_from_slice(bytes);
             if is_long {
                 LongEntry { bytes: first_byte, ids: first_id, length: pretoken.len() as u16, count }.value()

@@ -12,8 +12,8 @@ use super::cache::PretokenCache;
 use super::keys::{is_cached, is_segment};
 use crate::engine::sink::{IdSink, Stored};
 use crate::error::Result;
-use crate::ids::{TokenId, narrow};
-use crate::model::bpe::{Bpe, TOGETHER};
+use crate::ids::{TokenId, to_u32};
+use crate::model::bpe::{Bpe, MERGE_BATCH};
 use crate::span::Span;
 
 /// Misses that are looked up in the static table at a time.
@@ -53,7 +53,7 @@ impl Default for DedupIndex {
 impl DedupIndex {
     /// Replaces the last miss with these bits of the hash, which it returns.
     fn replace(&mut self, hash: u64, miss: usize) -> usize {
-        std::mem::replace(&mut self.0[(hash >> (64 - DEDUP_BITS)) as usize], narrow(miss)) as usize
+        std::mem::replace(&mut self.0[(hash >> (64 - DEDUP_BITS)) as usize], to_u32(miss)) as usize
     }
 }
 
@@ -275,18 +275,18 @@ impl MissQueue {
         text: &[u8],
         cache: &mut PretokenCache,
     ) -> Result<Vec<usize>> {
-        if queue.len() > TOGETHER {
+        if queue.len() > MERGE_BATCH {
             self.sort_by_length(&mut queue);
         }
         // A group that is not full takes nearly as long as a full one, so it gets the shortest.
-        let (few, rest) = queue.split_at(queue.len() % TOGETHER);
-        for group in std::iter::once(few).chain(rest.chunks(TOGETHER)) {
-            let mut rows = [W::Input::default(); TOGETHER];
+        let (few, rest) = queue.split_at(queue.len() % MERGE_BATCH);
+        for group in std::iter::once(few).chain(rest.chunks(MERGE_BATCH)) {
+            let mut rows = [W::Input::default(); MERGE_BATCH];
             for (to, &miss) in rows.iter_mut().zip(group) {
                 *to = row(self.pending[miss]);
             }
             let mut start = self.ids.len();
-            let counts = bpe.encode_together::<W>(&rows[..group.len()], &mut self.ids)?;
+            let counts = bpe.merge_batch::<W>(&rows[..group.len()], &mut self.ids)?;
             for (&miss, count) in group.iter().zip(counts) {
                 self.pending[miss] = PendingPretoken { start, count, ..self.pending[miss] };
                 start += count;

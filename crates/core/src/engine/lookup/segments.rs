@@ -21,7 +21,7 @@ pub(super) struct Segments<'a> {
 
 impl<'a> Segments<'a> {
     pub(super) fn new(bpe: &'a Bpe, text: &'a [u8], pretoken: Span) -> Self {
-        let mark = if bpe.segments_are_pretokens() { 0 } else { SEGMENT };
+        let mark = if bpe.segments_encode_as_pretokens() { 0 } else { SEGMENT };
         Self { bpe, pretokens: &text[..pretoken.end], text, mark, from: pretoken.start }
     }
 

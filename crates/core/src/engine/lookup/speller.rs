@@ -30,7 +30,7 @@ impl<'a> Speller<'a> {
 
     /// Is a pretoken its segments, one after the other?
     pub(super) fn has_segments(self, bpe: &Bpe, pretoken: &[u8]) -> bool {
-        bpe.goes_by_segments(pretoken, self.vocabulary)
+        bpe.may_divide(pretoken, self.vocabulary)
     }
 
     /// The segments of a pretoken that is longer than a key.
@@ -67,7 +67,7 @@ impl<'a> Speller<'a> {
             return None;
         }
         let bpe = self.bpe()?;
-        let count = bpe.spell_islands(pretoken, buffer)?;
+        let count = bpe.encode_byte_runs(pretoken, buffer)?;
         (is_segment(key) || self.has_segments(bpe, pretoken)).then_some(count)
     }
 

@@ -1,58 +1,43 @@
 //! From a path to ids: unknown characters become one unknown token, or bytes.
-use tokenmill_kernels::{OutOfMemory, try_alloc};
+//!
+//! Comes in: a path, backwards. Goes out: its ids in order. The path must never be changed here.
+use tokenmill_kernels::OutOfMemory;
 
-use super::{UNKNOWN, Unigram};
+use super::model::{TICK_BYTES, UNKNOWN, Unigram};
 use crate::error;
-use crate::ids::{NO_ID, TokenId, narrow};
-use crate::model::{SAME_PART, unknown_char};
+use crate::ids::{NO_ID, TokenId, to_u32};
+use crate::model::output::{Output, SAME_PART};
+use crate::model::unknown::unknown_char;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
-/// Where ids and ends go.
-pub(super) struct Out<'a> {
-    pub(super) ids: &'a mut Vec<TokenId>,
-    pub(super) ends: Option<&'a mut Vec<u32>>,
-}
-
-impl Out<'_> {
-    #[inline]
-    fn push(&mut self, id: TokenId, end: u32) -> Result<(), OutOfMemory> {
-        try_alloc::push(self.ids, id)?;
-        match &mut self.ends {
-            Some(ends) => try_alloc::push(ends, end),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Which path it is that is spelled.
+/// Which path is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
-    /// The best one, with what is peculiar to the reference.
+pub(super) enum PathKind {
+    /// The best one, with the peculiarities of the reference.
     Best,
-    /// One among others: other paths are other ids.
-    All,
+    /// Any other: different paths have different ids.
+    Other,
 }
 
 impl Unigram {
-    /// The ids of a path, which is given backwards: `last` says by which edge it arrives at a
-    /// place. They are put behind `ids`.
+    /// Writes the ids of a path, which is given backwards: `last` says by which edge it arrives at a place.
     pub(super) fn spell(
         &self,
         text: &[u8],
-        of: Of,
+        kind: PathKind,
         mut last: impl FnMut(usize) -> u32,
         vocabulary: &Vocabulary,
-        mut out: Out<'_>,
+        mut output: Output<'_>,
         ticker: &mut Ticker<'_>,
     ) -> error::Result<()> {
-        // The tokenizers library joins the text of unknown characters, and of tokens that are the
-        // unknown one, and then looks up what it has joined.
-        let looks_up = of == Of::Best && !self.single_precision;
-        let (first_id, first_end) = (out.ids.len(), out.ends.as_ref().map_or(0, |ends| ends.len()));
+        // The tokenizers library joins the text of unknown characters, and of tokens that are the unknown one, and
+        // then looks up the joined text.
+        let looks_up = kind == PathKind::Best && !self.single_precision;
+        let (first_id, first_end) = output.lengths();
         let vocabulary_of_runs = looks_up.then_some(vocabulary);
         let mut at = text.len();
-        // The end of the unknown characters that are just being passed.
+        // The end of the run of unknown characters that is being passed.
         let mut run_end = None;
         // The first place that cannot be spelled at all.
         let mut failed_at = None;
@@ -66,50 +51,50 @@ impl Unigram {
             if is_in_run {
                 run_end.get_or_insert(at);
             } else if let Some(end) = run_end.take()
-                && !self.spell_run(text, at, end, vocabulary_of_runs, &mut out)?
+                && !self.spell_run(text, at, end, vocabulary_of_runs, &mut output)?
             {
                 failed_at = Some(at);
             }
             if let Some(bytes) = bytes {
-                spell_char(bytes, &text[start..at], start, &mut out)?;
+                spell_char(bytes, &text[start..at], start, &mut output)?;
             } else if let Some(id) = id.filter(|_| !is_in_run) {
-                out.push(id, narrow(at))?;
+                output.push(id, to_u32(at))?;
             }
             at = start;
-            if spent - at >= super::best::STRIDE {
+            if spent - at >= TICK_BYTES {
                 ticker.spend(spent - at)?;
                 spent = at;
             }
         }
         ticker.spend(spent)?;
         if let Some(end) = run_end
-            && !self.spell_run(text, 0, end, vocabulary_of_runs, &mut out)?
+            && !self.spell_run(text, 0, end, vocabulary_of_runs, &mut output)?
         {
             failed_at = Some(0);
         }
         if let Some(at) = failed_at {
             return Err(unknown_char(text, at));
         }
-        // It was gone through backwards.
-        out.ids[first_id..].reverse();
-        if let Some(ends) = out.ends {
+        // They were written backwards.
+        output.ids[first_id..].reverse();
+        if let Some(ends) = output.ends {
             ends[first_end..].reverse();
         }
         Ok(())
     }
 
-    /// A run of unknown characters; the result says whether it can be spelled.
+    /// Writes the ids of a run of unknown characters, last first; the result says whether it can be spelled.
     fn spell_run(
         &self,
         text: &[u8],
         start: usize,
         end: usize,
         vocabulary: Option<&Vocabulary>,
-        out: &mut Out<'_>,
+        output: &mut Output<'_>,
     ) -> Result<bool, OutOfMemory> {
         let run = &text[start..end];
         if let Some(id) = vocabulary.and_then(|vocabulary| vocabulary.find_in_text(run)) {
-            out.push(id, narrow(end))?;
+            output.push(id, to_u32(end))?;
             return Ok(true);
         }
         if let Some(bytes) = &self.bytes
@@ -118,13 +103,13 @@ impl Unigram {
         {
             // Each byte stands for the whole run there.
             for &byte in run[1..].iter().rev() {
-                out.push(bytes[usize::from(byte)], SAME_PART)?;
+                output.push(bytes[usize::from(byte)], SAME_PART)?;
             }
-            out.push(bytes[usize::from(run[0])], narrow(end))?;
+            output.push(bytes[usize::from(run[0])], to_u32(end))?;
             return Ok(true);
         }
         if let Some(unk) = self.unk {
-            out.push(unk, narrow(end))?;
+            output.push(unk, to_u32(end))?;
         }
         Ok(self.unk.is_some())
     }
@@ -136,16 +121,16 @@ impl Unigram {
     }
 }
 
-/// A character as its bytes: the last one stands for all of it, the others for nothing.
+/// Writes a character as its bytes, last first: the last one stands for all of it, the others for nothing.
 fn spell_char(
     bytes: &[TokenId; 256],
     char: &[u8],
     start: usize,
-    out: &mut Out<'_>,
+    output: &mut Output<'_>,
 ) -> Result<(), OutOfMemory> {
     for (i, &byte) in char.iter().enumerate().rev() {
         let end = if i + 1 == char.len() { start + char.len() } else { start };
-        out.push(bytes[usize::from(byte)], narrow(end))?;
+        output.push(bytes[usize::from(byte)], to_u32(end))?;
     }
     Ok(())
 }

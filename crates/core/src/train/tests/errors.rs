@@ -86,16 +86,9 @@ fn what_only_the_text_can_tell() {
 #[test]
 fn counts_past_64_bits_are_an_error_and_not_a_wrap() {
     let mut trainer = Trainer::new(options(1)).unwrap();
-    trainer.feed_counts(&[("ab", u64::MAX)], &Unwatched).unwrap();
+    trainer.counter.add("ab", u64::MAX).unwrap();
     assert!(matches!(trainer.finish(&Unwatched).unwrap_err().kind, Kind::Training { .. }), "pairs together");
     let mut trainer = Trainer::new(options(1)).unwrap();
-    let twice = [("ab", u64::MAX), ("ab", 1)];
-    assert!(matches!(trainer.feed_counts(&twice, &Unwatched).unwrap_err().kind, Kind::Training { .. }));
-}
-
-#[test]
-fn empty_pretokens_and_zero_counts_add_nothing() {
-    let mut trainer = Trainer::new(options(1)).unwrap();
-    trainer.feed_counts(&[("", 5), ("ab", 0)], &Unwatched).unwrap();
-    assert_eq!(trainer.finish(&Unwatched).unwrap().1.distinct_pretokens, 0);
+    trainer.counter.add("ab", u64::MAX).unwrap();
+    assert!(matches!(trainer.counter.add("ab", 1).unwrap_err().kind, Kind::Training { .. }));
 }

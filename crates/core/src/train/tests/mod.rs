@@ -21,7 +21,9 @@ fn train(options: TrainOptions, documents: &[&str]) -> Result<(Description, Repo
 
 fn train_counts(options: TrainOptions, pretokens: &[(&str, u64)]) -> (Description, Report) {
     let mut trainer = Trainer::new(options).unwrap();
-    trainer.feed_counts(pretokens, &Unwatched).unwrap();
+    for &(pretoken, count) in pretokens {
+        trainer.counter.add(pretoken, count).unwrap();
+    }
     trainer.finish(&Unwatched).unwrap()
 }
 

@@ -1,15 +1,15 @@
 //! Canonical merges, each way to apply them, and cuts, beside the naive rule over all pairs.
 use proptest::prelude::*;
 use proptest::sample::Index;
-use tokenmill_kernels::PairTable;
 use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
 use tokenmill_kernels::short_table::key_at;
 
-use super::Compiled;
+use super::{Compiled, merge_naively};
 use crate::description::{Alphabet, Bpe as BpeDescription, Description, Merge, Merges, Split, TokenList};
-use crate::ids::{NO_ID, TokenId, narrow};
-use crate::model::bpe::canonical::Canonical;
-use crate::model::bpe::{Bpe, Scratch, Symbols, long, merge, pairs};
+use crate::ids::{TokenId, to_u32};
+use crate::model::bpe::canonical::table::SymbolTable;
+use crate::model::bpe::canonical::windows;
+use crate::model::bpe::{Bpe, Scratch, heap};
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched};
 
@@ -44,11 +44,6 @@ fn recipes(swaps: usize) -> impl Strategy<Value = Recipe> {
     )
 }
 
-fn all_pairs(description: &Description, vocabulary: &Vocabulary) -> PairTable {
-    let ticker = &mut Ticker::new(&Unwatched);
-    pairs::all(description.model.as_bpe().unwrap(), vocabulary, ticker).unwrap()
-}
-
 fn compiled(recipe: &Recipe) -> Compiled {
     let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
     let mut used: Vec<Vec<u8>> = ATOMS.concat().into_iter().map(|byte| vec![byte]).collect();
@@ -79,7 +74,7 @@ fn compiled(recipe: &Recipe) -> Compiled {
             }
         }
     }
-    let id = |bytes: &[u8]| narrow(tokens.iter().position(|token| token == bytes).unwrap());
+    let id = |bytes: &[u8]| to_u32(tokens.iter().position(|token| token == bytes).unwrap());
     let listed = merges.iter().map(|[left, right]| Merge {
         left: id(left),
         right: id(right),
@@ -105,14 +100,13 @@ fn texts() -> impl Strategy<Value = Vec<u8>> {
 
 impl Compiled {
     fn naive(&self, text: &[u8]) -> Vec<TokenId> {
-        let table = all_pairs(&self.description, &self.vocabulary);
-        let Symbols::Bytes(symbols) = &self.model.symbols else { unreachable!() };
-        let mut row = text.iter().map(|&byte| symbols[usize::from(byte)]).collect();
-        merge::merge_naively(&table, &mut row, NO_ID).to_vec()
+        let pairs = self.model.pairs(self.description.model.as_bpe().unwrap(), &self.vocabulary).unwrap();
+        let bytes = self.model.general.bytes().unwrap();
+        merge_naively(pairs, text.iter().map(|&byte| bytes[usize::from(byte)]).collect())
     }
 
-    fn ids(&self, merges: &Canonical, row: &[u32]) -> Vec<TokenId> {
-        let ids: Vec<TokenId> = row.iter().map(|&symbol| merges.ids[symbol as usize]).collect();
+    fn ids(&self, table: &SymbolTable, row: &[u32]) -> Vec<TokenId> {
+        let ids: Vec<TokenId> = row.iter().map(|&symbol| table.ids[symbol as usize]).collect();
         assert!(ids.iter().all(|&id| self.vocabulary.contains(id)));
         ids
     }
@@ -132,7 +126,7 @@ fn a_merge_that_is_listed_twice_is_refused() {
     let tokens: Vec<Vec<u8>> =
         (0..=255_u8).map(|byte| vec![byte]).chain((2..=40).map(|length| vec![b'a'; length])).collect();
     let list = TokenList::from_entries((0..).zip(tokens).collect());
-    let id = |length: usize| if length == 1 { u32::from(b'a') } else { narrow(254 + length) };
+    let id = |length: usize| if length == 1 { u32::from(b'a') } else { to_u32(254 + length) };
     let merge = |left, right| Merge { left: id(left), right: id(right), result: id(left + right) };
     // The token of forty by every cut.
     let listed: Vec<Merge> =
@@ -173,7 +167,7 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
     let widths = ids.iter().map(|&id| compiled.vocabulary.decoded(id).unwrap().len());
     prop_assert_eq!(ends, super::ends_of(widths));
     prop_assert_eq!(&ids, &whole.map_or_else(|| want.clone(), |id| vec![id]));
-    if compiled.model.segments_are_pretokens() {
+    if compiled.model.segments_encode_as_pretokens() {
         prop_assert_eq!(&ids, &want);
     }
     // The ids of segments are those of the whole.
@@ -185,45 +179,46 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
         at = cut;
     }
     prop_assert_eq!(&joined, &want);
-    for room in [1, 3, text.len()] {
-        let (mut ends, mut from) = (vec![0; room], 0);
+    for capacity in [1, 3, text.len()] {
+        let (mut ends, mut from) = (vec![0; capacity], 0);
         while from < text.len() {
             let count = compiled.model.next_cuts(text, from, &mut ends);
-            prop_assert!((1..=room).contains(&count));
+            prop_assert!((1..=capacity).contains(&count));
             for &end in &ends[..count] {
                 prop_assert_eq!(end, compiled.model.next_cut(text, from));
                 from = end;
             }
         }
     }
-    let Some(merges) = &compiled.model.canonical else { return Ok(()) };
+    let Some(canonical) = &compiled.model.canonical else { return Ok(()) };
     for part in [text, &text[text.len() / 2..], &text[..text.len().min(6)]] {
-        let mut room = vec![7; part.len()];
-        if let Some(count) = compiled.model.spell_islands(part, &mut room) {
-            prop_assert_eq!(&room[..count], compiled.naive(part));
+        let mut buffer = vec![7; part.len()];
+        if let Some(count) = compiled.model.encode_byte_runs(part, &mut buffer) {
+            prop_assert_eq!(&buffer[..count], compiled.naive(part));
         }
     }
     if text.len() <= Narrow::LONGEST {
-        check_together::<Narrow>(compiled, text, |row| key_at(row, 0, row.len()))?;
+        check_batch::<Narrow>(compiled, text, |row| key_at(row, 0, row.len()))?;
     }
     if text.len() <= Wide::LONGEST {
-        check_together::<Wide>(compiled, text, wide_input)?;
+        check_batch::<Wide>(compiled, text, wide_input)?;
     }
     if text.len() <= Widest::LONGEST {
-        check_together::<Widest>(compiled, text, widest_input)?;
+        check_batch::<Widest>(compiled, text, widest_input)?;
     }
     let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
-    long::merge_by_windows(merges, text, long::WORK, scratch, ticker).unwrap();
-    prop_assert_eq!(compiled.ids(merges, &scratch.symbols), want.clone());
+    let table = &canonical.table;
+    windows::merge_by_windows(table, text, windows::MAX_WORK, scratch, ticker).unwrap();
+    prop_assert_eq!(compiled.ids(table, &scratch.symbols), want.clone());
     scratch.symbols = text.iter().copied().map(u32::from).collect();
-    merge::merge_by_heap(&merges.table, scratch, ticker).unwrap();
-    merge::collect_into_first(scratch);
-    prop_assert_eq!(compiled.ids(merges, &scratch.symbols), want);
+    heap::merge(&table.merges, scratch, ticker).unwrap();
+    heap::compact(scratch);
+    prop_assert_eq!(compiled.ids(table, &scratch.symbols), want);
     Ok(())
 }
 
 /// A text beside others, shorter and longer ones, and none.
-fn check_together<W: Width>(
+fn check_batch<W: Width>(
     compiled: &Compiled,
     text: &[u8],
     row: impl Fn(&[u8]) -> W::Input,
@@ -232,12 +227,12 @@ fn check_together<W: Width>(
     let others =
         [&text[..half], text, &[], &text[third..], &text[..third], text, &text[sixth..half], &text[half..]];
     let mut ids = vec![7];
-    let counts = compiled.model.encode_together::<W>(&others.map(row), &mut ids).unwrap();
+    let counts = compiled.model.merge_batch::<W>(&others.map(row), &mut ids).unwrap();
     let mut rest = &ids[1..];
     for (other, count) in others.iter().zip(counts) {
-        let (own, behind) = rest.split_at(count);
+        let (own, following) = rest.split_at(count);
         prop_assert_eq!(own, compiled.naive(other));
-        rest = behind;
+        rest = following;
     }
     prop_assert!(rest.is_empty());
     Ok(())
@@ -273,8 +268,8 @@ proptest! {
         parts in [prop::collection::vec(0..ATOMS.len(), 0..4), prop::collection::vec(0..ATOMS.len(), 1..4), prop::collection::vec(0..ATOMS.len(), 0..9)],
         times in 1..120_usize,
     ) {
-        let [before, unit, behind]: [Vec<u8>; 3] = parts.map(|atoms| atoms.iter().flat_map(|&atom| ATOMS[atom]).copied().collect());
-        let text: Vec<u8> = [before, unit.repeat(times), behind].concat();
+        let [before, unit, after]: [Vec<u8>; 3] = parts.map(|atoms| atoms.iter().flat_map(|&atom| ATOMS[atom]).copied().collect());
+        let text: Vec<u8> = [before, unit.repeat(times), after].concat();
         check_every_way(&compiled(&recipe), &text)?;
     }
 }
@@ -303,16 +298,12 @@ proptest! {
     #[test]
     fn every_short_text_is_merged_by_the_naive_rule(tokens in shuffled()) {
         let compiled = by_id(&tokens.iter().map(String::as_str).collect::<Vec<_>>());
-        let all = all_pairs(&compiled.description, &compiled.vocabulary);
-        let Symbols::Bytes(symbols) = &compiled.model.symbols else { unreachable!() };
         let letters = 2 + usize::from(tokens.iter().any(|token| token.contains('c')));
         for length in 1..=if letters == 2 { 11_u32 } else { 7 } {
             for number in 0..letters.pow(length) {
                 let letter = |place: u32| b'a' + (number / letters.pow(place) % letters) as u8;
                 let text: Vec<u8> = (0..length).map(letter).collect();
-                let mut row = text.iter().map(|&byte| symbols[usize::from(byte)]).collect();
-                let want = merge::merge_naively(&all, &mut row, NO_ID);
-                prop_assert_eq!(encode_segment(&compiled, &text), want, "{:?}", String::from_utf8_lossy(&text));
+                prop_assert_eq!(encode_segment(&compiled, &text), compiled.naive(&text), "{:?}", String::from_utf8_lossy(&text));
             }
         }
     }
@@ -322,12 +313,12 @@ proptest! {
 fn a_token_that_ranks_below_its_part_follows_it() {
     let numbers = |tokens: &[&str]| {
         let compiled = by_id(tokens);
-        let merges = compiled.model.canonical.as_ref()?;
+        let table = &compiled.model.canonical.as_ref()?.table;
         let id = |token: &str| compiled.vocabulary.find(token.as_bytes()).unwrap();
-        let number = |token: &&str| merges.ids.iter().position(|&other| other == id(token)).unwrap();
+        let number = |token: &&str| table.ids.iter().position(|&other| other == id(token)).unwrap();
         Some(tokens.iter().map(number).collect::<Vec<_>>())
     };
-    // Behind cd, in the order of their ranks, with what follows them.
+    // After cd, in the order of their ranks, with what follows them.
     assert_eq!(numbers(&["xbcd", "bcd", "cde", "cd", "fg"]), Some(vec![258, 257, 259, 256, 260]));
     // What follows would take the first part of the next one, or another one, or from both sides.
     assert_eq!(numbers(&["aba", "ab"]), None);
@@ -347,14 +338,14 @@ pub(super) fn by_id(products: &[&str]) -> Compiled {
 fn a_token_that_merging_does_not_build_is_left_out() {
     // abc would be a and bc, but ab comes first; abd is built.
     let compiled = by_id(&["ab", "bc", "abc", "bcd"]);
-    let merges = compiled.model.canonical.as_ref().unwrap();
-    assert_eq!(merges.table.len(), 4);
+    let merges_of = |compiled: &Compiled| compiled.model.canonical.as_ref().unwrap().table.merges.len();
+    assert_eq!(merges_of(&compiled), 4);
     // cd ranks above bcd, which is made of it.
     let compiled = by_id(&["ab", "bcd", "abx", "cd", "abcd"]);
-    assert_eq!(compiled.model.canonical.as_ref().unwrap().table.len(), 5);
+    assert_eq!(merges_of(&compiled), 5);
     let compiled = by_id(&["ab", "bcde"]);
-    assert_eq!(compiled.model.canonical.as_ref().unwrap().table.len(), 1);
-    assert!(!compiled.model.builds[257] && compiled.model.builds[256]);
+    assert_eq!(merges_of(&compiled), 1);
+    assert!(!compiled.model.is_built[257] && compiled.model.is_built[256]);
 }
 
 #[test]
@@ -376,18 +367,18 @@ fn texts_are_cut_where_no_token_goes_on() {
 }
 
 #[test]
-fn islands_are_spelled_up_to_one_in_which_too_many_bytes_may_merge() {
+fn byte_runs_are_encoded_up_to_one_in_which_too_many_bytes_may_merge() {
     let model = by_id(&["ж", "жд", "ab", "bc", "cd", "de"]).model;
-    let spelled = |text: &str| {
-        let mut room = [0; 40];
-        model.spell_islands(text.as_bytes(), &mut room).map(|count| room[..count].to_vec())
+    let encoded = |text: &str| {
+        let mut buffer = [0; 40];
+        model.encode_byte_runs(text.as_bytes(), &mut buffer).map(|count| buffer[..count].to_vec())
     };
     let [ж, ab] = [256, 258];
-    assert_eq!(spelled(""), Some(vec![]));
-    assert_eq!(spelled("я\u{10000}"), Some("я\u{10000}".bytes().map(u32::from).collect()));
-    assert_eq!(spelled("яжя"), Some(vec![0xD1, 0x8F, ж, 0xD1, 0x8F]));
-    assert_eq!(spelled("abcd"), Some(vec![ab, 260]));
-    assert_eq!(spelled("xabx"), Some(vec![u32::from(b'x'), ab, u32::from(b'x')]));
-    assert_eq!(spelled("abcde"), None);
-    assert_eq!(spelled("яabcde"), None);
+    assert_eq!(encoded(""), Some(vec![]));
+    assert_eq!(encoded("я\u{10000}"), Some("я\u{10000}".bytes().map(u32::from).collect()));
+    assert_eq!(encoded("яжя"), Some(vec![0xD1, 0x8F, ж, 0xD1, 0x8F]));
+    assert_eq!(encoded("abcd"), Some(vec![ab, 260]));
+    assert_eq!(encoded("xabx"), Some(vec![u32::from(b'x'), ab, u32::from(b'x')]));
+    assert_eq!(encoded("abcde"), None);
+    assert_eq!(encoded("яabcde"), None);
 }

@@ -6,7 +6,7 @@ use tokenmill_reference::{Chars, encode_wide};
 use super::{Compiled, ends_of, token_list};
 use crate::description::{Alphabet, Bpe, EndOfWord, EndOfWordForm, Merge, Merges};
 use crate::error::{Kind, Place};
-use crate::ids::narrow;
+use crate::ids::to_u32;
 
 const CHARS: [char; 4] = ['a', 'b', 'é', '#'];
 
@@ -24,14 +24,14 @@ impl Model {
         let end_of_word =
             (!suffix.is_empty()).then(|| EndOfWord { symbol: suffix.clone(), form: EndOfWordForm::Suffix });
         let merge = |&(left, right, result): &(usize, usize, usize)| Merge {
-            left: narrow(left),
-            right: narrow(right),
-            result: narrow(result),
+            left: to_u32(left),
+            right: to_u32(right),
+            result: to_u32(result),
         };
         let merges = Merges::Listed(self.merges.iter().map(merge).collect());
         Compiled::new(Bpe {
             whole_pretokens: self.whole_pretokens,
-            unk: unk.map(narrow),
+            unk: unk.map(to_u32),
             fuse_unk: *fuse_unk,
             byte_fallback: *byte_fallback,
             continuing_prefix: Some(prefix.clone()).filter(|prefix| !prefix.is_empty()),
@@ -43,10 +43,10 @@ impl Model {
     fn twin(&self, text: &str) -> Result<(Vec<u32>, Vec<u32>), usize> {
         let whole = self.chars.tokens.iter().position(|token| token == text);
         if let (true, Some(token)) = (self.whole_pretokens, whole) {
-            return Ok((vec![narrow(token)], vec![narrow(text.len())]));
+            return Ok((vec![to_u32(token)], vec![to_u32(text.len())]));
         }
         let merged = encode_wide(&self.chars.symbols(text)?, &self.merges);
-        let ids = merged.iter().map(|&(symbol, _)| narrow(symbol)).collect();
+        let ids = merged.iter().map(|&(symbol, _)| to_u32(symbol)).collect();
         Ok((ids, ends_of(merged.iter().map(|&(_, width)| width))))
     }
 }

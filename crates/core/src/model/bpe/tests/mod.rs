@@ -1,14 +1,18 @@
 //! The model beside its twins in `tokenmill-reference`, which are slow and obvious.
 mod canonical;
-mod chance;
+mod dropout;
 mod fields;
-mod long;
-mod scores;
+mod sentencepiece;
+mod windows;
+
+use tokenmill_kernels::PairTable;
 
 use super::{Bpe, Scratch};
-use crate::description::{AddedToken, Bpe as BpeDescription, Description, Split, TokenList};
+use crate::description::{
+    AddedToken, Alphabet, Bpe as BpeDescription, Description, Merges, Split, TokenList,
+};
 use crate::error::Result;
-use crate::ids::{TokenId, narrow};
+use crate::ids::{TokenId, to_u32};
 use crate::model::random::Random;
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched};
@@ -16,7 +20,29 @@ use crate::watch::{Ticker, Unwatched};
 /// Tokens whose ids are their places.
 fn token_list<T: AsRef<str>>(tokens: &[T]) -> TokenList {
     let entries = tokens.iter().enumerate();
-    TokenList::from_entries(entries.map(|(i, t)| (narrow(i), t.as_ref().as_bytes().to_vec())).collect())
+    TokenList::from_entries(entries.map(|(i, t)| (to_u32(i), t.as_ref().as_bytes().to_vec())).collect())
+}
+
+/// A vocabulary in which ids are ranks.
+pub(super) fn vocabulary_by_id(tokens: Vec<Vec<u8>>) -> Vocabulary {
+    let list = TokenList::from_entries((0..).zip(tokens).collect());
+    let description =
+        Description::of_bpe(&Split::Whole, BpeDescription::plain(Alphabet::Bytes, list, Merges::ById));
+    description.validate().unwrap();
+    Vocabulary::new(&description)
+}
+
+/// The naive rule as it is written: of all pairs the one with the lowest rank, the leftmost of equal ones.
+pub(super) fn merge_naively(pairs: &PairTable, mut symbols: Vec<TokenId>) -> Vec<TokenId> {
+    let merge = |symbols: &[TokenId], at: usize| pairs.get(symbols[at], symbols[at + 1]);
+    while let Some(((_, product), at)) = (1..symbols.len())
+        .filter_map(|i| Some((merge(&symbols, i - 1)?, i - 1)))
+        .min_by_key(|((rank, _), at)| (*rank, *at))
+    {
+        symbols[at] = product;
+        symbols.remove(at + 1);
+    }
+    symbols
 }
 
 /// A compiled model and its tokens.
@@ -74,11 +100,11 @@ impl Compiled {
     }
 }
 
-/// Where parts end that are so wide.
+/// Where parts of these widths end.
 fn ends_of(widths: impl Iterator<Item = usize>) -> Vec<u32> {
     widths
         .scan(0, |end, width| {
-            *end += narrow(width);
+            *end += to_u32(width);
             Some(*end)
         })
         .collect()

@@ -5,7 +5,7 @@ use tokenmill_reference::{Piece, PieceKind as Twin, encode_pieces};
 use super::{Compiled, ends_of, token_list};
 use crate::description::{Alphabet, Bpe, Merges, PieceKind};
 use crate::error::Kind;
-use crate::ids::narrow;
+use crate::ids::to_u32;
 
 fn compile(pieces: &[(&str, f32, PieceKind)], fuse_unk: bool, byte_fallback: bool) -> Compiled {
     let tokens: Vec<&str> = pieces.iter().map(|piece| piece.0).collect();
@@ -13,7 +13,7 @@ fn compile(pieces: &[(&str, f32, PieceKind)], fuse_unk: bool, byte_fallback: boo
         scores: pieces.iter().map(|piece| piece.1).collect(),
         kinds: pieces.iter().map(|piece| piece.2).collect(),
     };
-    let unk = tokens.iter().position(|&token| token == "<unk>").map(narrow);
+    let unk = tokens.iter().position(|&token| token == "<unk>").map(to_u32);
     let plain = Bpe::plain(Alphabet::Chars { end_of_word: None }, token_list(&tokens), merges);
     Compiled::new(Bpe { unk, fuse_unk, byte_fallback, ..plain })
 }
@@ -39,9 +39,9 @@ fn twin(
     for (piece, text) in encode_pieces(&known, text) {
         let bytes: Option<Vec<usize>> = text.bytes().map(|byte| find(&format!("<0x{byte:02X}>"))).collect();
         match (piece, bytes) {
-            (Some(piece), _) => out.push((narrow(piece), text.len())),
+            (Some(piece), _) => out.push((to_u32(piece), text.len())),
             (None, Some(bytes)) if byte_fallback => {
-                out.extend(bytes.into_iter().map(|byte| (narrow(byte), 1)));
+                out.extend(bytes.into_iter().map(|byte| (to_u32(byte), 1)));
             }
             _ if was_unknown && fuse_unk => out.last_mut().unwrap().1 += text.len(),
             _ => {

@@ -1,28 +1,32 @@
-//! Places where a pretoken may be cut before it is merged: no token holds what stands on both sides.
+//! Cuts: places where a pretoken may be divided before it is merged, because no token extends across them.
 //!
-//! Whatever merging makes is a token with the bytes that it stands for. So where no token has the
-//! character before a place and the one behind it side by side, nothing is ever merged across.
-//! `docs/merging.md` has the proof. Pretokens of Chinese and Thai fall into segments of about two
-//! characters, which repeat as whole pretokens do not.
+//! Comes in: the tokens that merging makes, then a pretoken. Goes out: the places where its segments end. A place
+//! that merging goes across must never be a cut; a place that it does not go across may be missed.
+//!
+//! Whatever merging makes is a token whose bytes are in the text at that place. So where no token holds the
+//! character before a place next to the one after it, nothing is ever merged across. `docs/merging.md` has the
+//! proof. Pretokens of Chinese and Thai fall into segments of about two characters, which repeat as whole
+//! pretokens do not.
 use std::ops::Range;
 
 use tokenmill_kernels::end_of_repeat;
 
-/// The characters that stand side by side in some token.
+use super::byte_pairs::BytePairs;
+
+/// The characters that are adjacent in some token.
 #[derive(Debug)]
-pub(super) struct Cuts {
-    /// A bit for two bytes that stand beside each other in a token: where both are characters, and
-    /// where the token has only a part of a character there.
-    bytes: Vec<u64>,
-    /// Two bits for each pair of whole characters. A place that has both by accident is not cut.
+pub(in crate::model::bpe) struct Cuts {
+    /// Adjacent bytes in a token, where both are characters, and where the token has only a part of a character.
+    bytes: BytePairs,
+    /// Two bits for each pair of adjacent whole characters. A place that has both by accident is not cut.
     chars: Vec<u64>,
     shift: u32,
 }
 
-/// A character, as far as bytes look like one: a byte that begins one, and of those that continue
-/// one as many as the first asks for. A text that is cut need not be UTF-8.
+/// The bytes of a character, or what looks like one: a byte that begins a character, and as many continuation
+/// bytes as it asks for. A text need not be UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Unit {
+struct CharBytes {
     bytes: u32,
     length: usize,
 }
@@ -32,14 +36,14 @@ fn continues(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }
 
-/// Bytes of a character, at most.
-const LONGEST: usize = 4;
+/// The largest number of bytes of a character.
+const MAX_LENGTH: usize = 4;
 
-impl Unit {
-    /// The one that begins here, and whether the text ended before it did.
+impl CharBytes {
+    /// The character that the text begins with, and whether the text ends before it does.
     #[inline]
     fn first(text: &[u8]) -> (Self, bool) {
-        // Whole characters of two and three bytes by one look, where one more byte is behind them.
+        // Whole characters of two and three bytes by one read, where at least four bytes are left.
         if let Some(&bytes) = text.first_chunk() {
             let word = u32::from_le_bytes(bytes);
             if word & 0xC0_C0F0 == 0x80_80E0 {
@@ -60,47 +64,46 @@ impl Unit {
             0xe0..0xf0 => 3,
             0xf0.. => 4,
         };
-        let mut unit = Self { bytes: u32::from(first), length: 1 };
-        while unit.length < length {
-            match text.get(unit.length) {
+        let mut char = Self { bytes: u32::from(first), length: 1 };
+        while char.length < length {
+            match text.get(char.length) {
                 Some(&byte) if continues(byte) => {
-                    unit.bytes |= u32::from(byte) << (8 * unit.length);
-                    unit.length += 1;
+                    char.bytes |= u32::from(byte) << (8 * char.length);
+                    char.length += 1;
                 }
                 Some(_) => break,
-                None => return (unit, true),
+                None => return (char, true),
             }
         }
-        (unit, false)
+        (char, false)
     }
 }
 
 impl Cuts {
-    /// The first place behind `from` at which the text may be cut, or its end. `from` is one, too,
-    /// or the start.
+    /// The first cut after `from`, or the end of the text. `from` is a cut, too, or the start.
     #[inline]
-    pub(super) fn next(&self, text: &[u8], from: usize) -> usize {
+    pub(in crate::model::bpe) fn next(&self, text: &[u8], from: usize) -> usize {
         let rest = text.get(from..).unwrap_or_default();
         // As long as all is ASCII a character is a byte.
         let mut at = 1;
         while let Some(&[before, after]) = rest.get(at - 1..).and_then(<[u8]>::first_chunk)
             && (before | after).is_ascii()
         {
-            if !self.is_joined(before, after) {
+            if !self.bytes.contains(before, after) {
                 return from + at;
             }
             at = if before == after { end_of_repeat(rest, at, 1) } else { at + 1 };
         }
-        let (mut left, _) = Unit::first(rest.get(at - 1..).unwrap_or_default());
+        let (mut left, _) = CharBytes::first(rest.get(at - 1..).unwrap_or_default());
         at = at - 1 + left.length;
         while at < rest.len() {
             if continues(rest[at]) {
-                // No character ends here: one begins again with the next byte that can.
+                // No character ends here: the next one begins with the next byte that can begin one.
                 at += rest[at..].iter().take_while(|&&byte| continues(byte)).count();
-                left = Unit { bytes: 0, length: 0 };
+                left = CharBytes { bytes: 0, length: 0 };
                 continue;
             }
-            let (right, _) = Unit::first(&rest[at..]);
+            let (right, _) = CharBytes::first(&rest[at..]);
             if left.length > 0 && self.may_cut(left, right, rest[at - 1], rest[at]) {
                 return from + at;
             }
@@ -110,16 +113,16 @@ impl Cuts {
         text.len()
     }
 
-    /// As [`Self::next`], of as many as there is room for in `ends`; says how many.
+    /// As [`Self::next`], again and again until `ends` is full or the text ends; says how many were written.
     #[inline]
-    pub(super) fn next_ones(&self, text: &[u8], from: usize, ends: &mut [usize]) -> usize {
+    pub(in crate::model::bpe) fn next_batch(&self, text: &[u8], from: usize, ends: &mut [usize]) -> usize {
         let (mut from, mut count) = (from, 0);
         'segments: while count < ends.len() && from < text.len() {
-            let (mut left, _) = Unit::first(&text[from..]);
+            let (mut left, _) = CharBytes::first(&text[from..]);
             let mut at = from + left.length;
-            // From a cut the character behind it need not be read again.
+            // After a cut the character need not be read again.
             while left.length > 1 && at < text.len() && !continues(text[at]) {
-                let (right, _) = Unit::first(&text[at..]);
+                let (right, _) = CharBytes::first(&text[at..]);
                 if self.may_cut(left, right, text[at - 1], text[at]) {
                     (ends[count], from) = (at, at);
                     count += 1;
@@ -138,19 +141,13 @@ impl Cuts {
     }
 
     #[inline]
-    fn may_cut(&self, left: Unit, right: Unit, before: u8, after: u8) -> bool {
-        if self.is_joined(before, after) {
+    fn may_cut(&self, left: CharBytes, right: CharBytes, before: u8, after: u8) -> bool {
+        if self.bytes.contains(before, after) {
             return false;
         }
-        // Of characters of one byte all is known.
+        // For two characters of one byte the pair of bytes says all.
         left.length.max(right.length) == 1
             || !self.bits_of(key(left, right)).iter().all(|bit| self.chars[bit / 64] >> (bit % 64) & 1 == 1)
-    }
-
-    #[inline]
-    fn is_joined(&self, before: u8, after: u8) -> bool {
-        let (word, bit) = bit_of(before, after);
-        self.bytes[word] >> bit & 1 == 1
     }
 
     #[inline]
@@ -161,55 +158,52 @@ impl Cuts {
         [(first >> self.shift) as usize, (first.rotate_left(27) >> self.shift) as usize]
     }
 
+    /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
-        8 * (self.bytes.capacity() + self.chars.capacity())
+        self.bytes.memory() + 8 * self.chars.capacity()
     }
 }
 
-/// Where the characters of tokens meet that merging makes.
-pub(super) struct Borders {
+/// Collects the adjacent characters in the tokens that merging makes.
+pub(super) struct CutsBuilder {
     /// As in [`Cuts`].
-    bytes: Vec<u64>,
+    bytes: BytePairs,
     /// Pairs of whole characters.
     pairs: Vec<u64>,
 }
 
-impl Borders {
+impl CutsBuilder {
     pub(super) fn new() -> Self {
-        Self { bytes: vec![0; 1 << 10], pairs: Vec::new() }
+        Self { bytes: BytePairs::new(), pairs: Vec::new() }
     }
 
-    /// Puts those of a token whose two parts meet at `join`. Parts that are not bytes are put, too.
-    pub(super) fn put_joined(&mut self, token: &[u8], join: usize) {
-        // Of every other place the parts tell all that the token would. Where a character goes on behind the join,
-        // places around it look another way than in the parts.
-        let reach = if token[join - 1].is_ascii() { 0 } else { LONGEST - 1 };
-        self.put(token, join.saturating_sub(reach).max(1)..(join + reach + 1).min(token.len()));
+    /// Adds a token whose two parts meet at `join`. Parts that are not bytes must be added, too.
+    pub(super) fn add(&mut self, token: &[u8], join: usize) {
+        // The parts tell of every other place all that the token would. Where a character extends beyond the join,
+        // places around it look different than in the parts.
+        let reach = if token[join - 1].is_ascii() { 0 } else { MAX_LENGTH - 1 };
+        self.add_places(token, join.saturating_sub(reach).max(1)..(join + reach + 1).min(token.len()));
     }
 
-    /// Puts those of some places inside a token that a text may be cut at, but for this token: the two characters
-    /// around it, or the two bytes where one of the characters may go on outside the token.
-    fn put(&mut self, token: &[u8], places: Range<usize>) {
+    /// Makes some places inside a token no cuts: adds the two characters around each, or the two bytes if one of
+    /// the characters may extend outside the token.
+    fn add_places(&mut self, token: &[u8], places: Range<usize>) {
         for place in places.filter(|&place| !continues(token[place])) {
-            let (right, is_open) = Unit::first(&token[place..]);
+            let (right, is_open) = CharBytes::first(&token[place..]);
             let start = token[..place].iter().rposition(|&byte| !continues(byte));
-            let left = start.map(|start| Unit::first(&token[start..place]).0);
+            let left = start.map(|start| CharBytes::first(&token[start..place]).0);
             match left {
-                // More bytes that continue than the first one asks for: no text is cut behind them.
+                // More continuation bytes than the first byte asks for: no text is cut after them.
                 Some(left) if start.is_some_and(|start| start + left.length < place) => {}
                 Some(left) if !is_open && left.length.max(right.length) > 1 => {
                     self.pairs.push(key(left, right));
                 }
-                _ => {
-                    let (word, bit) = bit_of(token[place - 1], token[place]);
-                    self.bytes[word] |= 1 << bit;
-                }
+                _ => self.bytes.insert(token[place - 1], token[place]),
             }
         }
     }
 
-    /// What is cut where none of these tokens has to stay whole.
-    pub(super) fn cuts(self) -> Cuts {
+    pub(super) fn finish(self) -> Cuts {
         let Self { bytes, mut pairs } = self;
         pairs.sort_unstable();
         pairs.dedup();
@@ -225,13 +219,8 @@ impl Borders {
 }
 
 #[inline]
-fn key(left: Unit, right: Unit) -> u64 {
+fn key(left: CharBytes, right: CharBytes) -> u64 {
     u64::from(left.bytes) << 32 | u64::from(right.bytes)
-}
-
-#[inline]
-fn bit_of(before: u8, after: u8) -> (usize, u32) {
-    (usize::from(before) << 2 | usize::from(after >> 6), u32::from(after & 63))
 }
 
 #[cfg(test)]
@@ -256,12 +245,12 @@ mod tests {
     proptest! {
         #[test]
         fn joins_tell_of_all_places(joins in prop::collection::vec((0..50_usize, 0..50_usize), 0..40)) {
-            let (mut every, mut joined) = (Borders::new(), Borders::new());
+            let (mut every, mut joined) = (CutsBuilder::new(), CutsBuilder::new());
             for (token, join) in products(&joins).iter().filter(|(token, _)| token.len() < 1000) {
-                every.put(token, 1..token.len());
-                joined.put_joined(token, *join);
+                every.add_places(token, 1..token.len());
+                joined.add(token, *join);
             }
-            let (every, cuts) = (every.cuts(), joined.cuts());
+            let (every, cuts) = (every.finish(), joined.finish());
             prop_assert_eq!((cuts.bytes, cuts.chars), (every.bytes, every.chars));
         }
 
@@ -269,7 +258,7 @@ mod tests {
         fn characters_are_taken_at_once_as_byte_by_byte(
             text in prop::collection::vec(prop_oneof![0..=255_u8, 0x80..=0xBF_u8, 0xE0..=0xF0_u8], 0..6),
         ) {
-            prop_assert_eq!(Unit::first(&text), Unit::first_by_bytes(&text));
+            prop_assert_eq!(CharBytes::first(&text), CharBytes::first_by_bytes(&text));
         }
     }
 }

@@ -4,22 +4,23 @@ use proptest::sample::Index;
 
 use super::Compiled;
 use super::canonical::by_id;
-use crate::model::bpe::canonical::Canonical;
-use crate::model::bpe::{Scratch, long, merge};
+use crate::model::bpe::canonical::table::SymbolTable;
+use crate::model::bpe::canonical::windows::{MAX_WORK, merge_by_windows};
+use crate::model::bpe::{Scratch, heap};
 use crate::watch::{Ticker, Unwatched};
 
 /// The symbols of a text, and what was spent.
-fn by_windows(merges: &Canonical, text: &[u8], most: usize) -> (Vec<u32>, usize) {
+fn by_windows(table: &SymbolTable, text: &[u8], max_work: usize) -> (Vec<u32>, usize) {
     let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
-    long::merge_by_windows(merges, text, most, scratch, ticker).unwrap();
+    merge_by_windows(table, text, max_work, scratch, ticker).unwrap();
     (scratch.symbols.clone(), ticker.spent())
 }
 
-fn by_heap(merges: &Canonical, text: &[u8]) -> Vec<u32> {
+fn by_heap(table: &SymbolTable, text: &[u8]) -> Vec<u32> {
     let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
     scratch.symbols = text.iter().copied().map(u32::from).collect();
-    merge::merge_by_heap(&merges.table, scratch, ticker).unwrap();
-    merge::collect_into_first(scratch);
+    heap::merge(&table.merges, scratch, ticker).unwrap();
+    heap::compact(scratch);
     scratch.symbols.clone()
 }
 
@@ -58,13 +59,13 @@ proptest! {
         texts in prop::collection::vec(texts(), 1..6),
     ) {
         let compiled = compiled(&vocabulary);
-        let Some(merges) = &compiled.model.canonical else { return Ok(()) };
+        let Some(table) = compiled.model.canonical.as_ref().map(|canonical| &canonical.table) else { return Ok(()) };
         let parts: Vec<&str> = ["a", "b", "c", "a", "b"].into_iter().chain(vocabulary.iter().map(String::as_str)).collect();
         for text in texts {
             let text: String = text.iter().map(|(part, times)| part.get(&parts).repeat(*times)).collect();
-            let want = by_heap(merges, text.as_bytes());
-            for most in [long::WORK, 9, 0] {
-                prop_assert_eq!(&by_windows(merges, text.as_bytes(), most).0, &want, "{:?}", text);
+            let want = by_heap(table, text.as_bytes());
+            for max_work in [MAX_WORK, 9, 0] {
+                prop_assert_eq!(&by_windows(table, text.as_bytes(), max_work).0, &want, "{:?}", text);
             }
         }
     }
@@ -73,8 +74,8 @@ proptest! {
 #[test]
 fn all_work_of_windows_is_told_and_linear() {
     let compiled = by_id(&["ab", "abc", "ca"]);
-    let merges = compiled.model.canonical.as_ref().unwrap();
-    let work = |times: usize| by_windows(merges, "abcabx".repeat(times).as_bytes(), long::WORK).1 / times;
+    let table = &compiled.model.canonical.as_ref().unwrap().table;
+    let work = |times: usize| by_windows(table, "abcabx".repeat(times).as_bytes(), MAX_WORK).1 / times;
     let one = work(1000);
     assert!((6..60).contains(&one), "{one}");
     for times in [10_000, 100_000] {
@@ -88,17 +89,18 @@ fn windows_that_hardly_agree_take_linear_work() {
     let mut products: Vec<String> = (2..=600).map(|length| "a".repeat(length)).collect();
     products.push("ab".to_owned());
     let compiled = compiled(&products);
-    let merges = compiled.model.canonical.as_ref().unwrap();
+    let table = &compiled.model.canonical.as_ref().unwrap().table;
     let work = |times: usize| {
         let text = format!("{}b", "a".repeat(2_000)).repeat(times);
-        let (found, work) = by_windows(merges, text.as_bytes(), long::WORK);
-        assert_eq!(found, by_heap(merges, text.as_bytes()));
+        let (found, work) = by_windows(table, text.as_bytes(), MAX_WORK);
+        assert_eq!(found, by_heap(table, text.as_bytes()));
         work / text.len()
     };
     let (few, many) = (work(10), work(100));
     assert!(many <= few + few / 4, "{few} {many}");
-    // Windows, and what the heap tells in each: one for a byte, eight for each merge and each that was none any more.
-    assert!(many < long::WORK * (2 + 3 * 8), "{many}");
+    // Windows, and what the heap tells in each: one for a byte, eight for each merge and each that was none any
+    // more.
+    assert!(many < MAX_WORK * (2 + 3 * 8), "{many}");
 }
 
 /// Windows over this stretch agree where they are long and no more where they are short again.
@@ -135,12 +137,12 @@ fn a_stretch_in_which_windows_do_not_agree_costs_nothing_elsewhere() {
         }
     }
     let compiled = compiled(&products);
-    let merges = compiled.model.canonical.as_ref().unwrap();
+    let table = &compiled.model.canonical.as_ref().unwrap().table;
     let filler: String = (0..60_000_usize).map(|i| ['x', 'y', 'z'][(i * i / 7 + i / 3) % 3]).collect();
-    let (_, of_filler) = by_windows(merges, filler.as_bytes(), long::WORK);
+    let (_, of_filler) = by_windows(table, filler.as_bytes(), MAX_WORK);
     let text = format!("{stretch}{filler}");
-    let (found, work) = by_windows(merges, text.as_bytes(), long::WORK);
-    assert_eq!(found, by_heap(merges, text.as_bytes()));
+    let (found, work) = by_windows(table, text.as_bytes(), MAX_WORK);
+    assert_eq!(found, by_heap(table, text.as_bytes()));
     assert!(of_filler < 6 * filler.len(), "{of_filler}");
     assert!(work < of_filler + 100 * stretch.len(), "{work} {of_filler}");
 }

@@ -1,17 +1,20 @@
-//! Tokens that are none by merging: a pretoken becomes one of them by the rule for whole pretokens alone.
+//! A filter of the tokens that a pretoken becomes by the rule for whole pretokens alone: merging its bytes gives
+//! something else.
 //!
-//! There are few, and each long pretoken is asked for, so what is none of them is mostly known by a bit.
+//! Comes in: these tokens, then pretokens. Goes out: whether a pretoken may be one of them. It must never be
+//! denied that one is; some others are claimed, too. There are few such tokens, and every long pretoken is tested,
+//! so most tests must end here, without a lookup in the vocabulary.
 
-/// Bits, as a power of two: of some hundred tokens nearly all stay clear, and so are those of most other texts.
+/// Bits, as a power of two: some hundred tokens leave nearly all of them clear.
 const BITS: u32 = 14;
 
-/// A filter of some tokens.
+/// The filter.
 #[derive(Debug)]
-pub(super) struct Exceptions(Box<[u64; 1 << (BITS - 6)]>);
+pub(super) struct WholeOnlyFilter(Box<[u64; 1 << (BITS - 6)]>);
 
-impl Exceptions {
-    /// Those of these tokens, where there are any.
-    pub(super) fn of<'a>(tokens: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
+impl WholeOnlyFilter {
+    /// The filter of these tokens; `None` where there are none.
+    pub(super) fn new<'a>(tokens: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
         let mut filter = None;
         for token in tokens {
             let Self(words) = filter.get_or_insert_with(|| Self(Box::new([0; _])));
@@ -21,7 +24,7 @@ impl Exceptions {
         filter
     }
 
-    /// May it be one of them? Some others may, too.
+    /// May the pretoken be one of the tokens?
     #[inline]
     pub(super) fn may_hold(&self, pretoken: &[u8]) -> bool {
         let bit = bit_of(pretoken);
@@ -34,7 +37,7 @@ impl Exceptions {
     }
 }
 
-/// By the length and the bytes at both ends.
+/// The bit of a pretoken, from its length and the bytes at both ends.
 #[inline]
 fn bit_of(bytes: &[u8]) -> usize {
     let (first, last) = match (bytes.first_chunk(), bytes.last_chunk()) {
@@ -52,9 +55,9 @@ mod tests {
 
     #[test]
     fn what_was_put_is_held_and_little_else() {
-        assert!(Exceptions::of(std::iter::empty()).is_none());
+        assert!(WholeOnlyFilter::new(std::iter::empty()).is_none());
         let tokens: Vec<String> = (0..500).map(|n| format!("{n}{}", "xyz".repeat(n % 12))).collect();
-        let filter = Exceptions::of(tokens.iter().map(String::as_bytes)).unwrap();
+        let filter = WholeOnlyFilter::new(tokens.iter().map(String::as_bytes)).unwrap();
         assert!(tokens.iter().all(|token| filter.may_hold(token.as_bytes())));
         let others = (0..10_000).map(|n| format!("{}{n}", "abc".repeat(n % 9)));
         let held = others.filter(|other| filter.may_hold(other.as_bytes())).count();

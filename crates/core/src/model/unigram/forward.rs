@@ -1,16 +1,18 @@
-//! All paths at once: how probable a text is over every way to spell it, and one way drawn at
-//! random.
+//! All paths at once: the probability of a text over every way to spell it, and one way drawn at random.
 //!
-//! Both are the forward algorithm, in logarithms. While the edges that end at a place are summed
-//! up, one of them is drawn with the share that it has of the sum so far; going back over what was
-//! drawn is a path with the probability that it has among all. So a sample costs no more memory
-//! than the best path.
-use super::best::{STRIDE, Scratch};
-use super::spell::{Of, Out};
-use super::{UNKNOWN, Unigram};
+//! Comes in: one pretoken. Goes out: a logarithm, or the ids of the path that was drawn. The same seed must never
+//! draw another path on another machine.
+//!
+//! Both are the forward algorithm, in logarithms. While the edges that end at a place are summed up, one of them
+//! is drawn with the share that it has of the sum so far; going back over the drawn edges gives a path with the
+//! probability that it has among all. So a sample costs no more memory than the best path.
+use super::model::{TICK_BYTES, UNKNOWN, Unigram};
+use super::scratch::Scratch;
+use super::spell::PathKind;
 use crate::error::Result;
 use crate::ids::TokenId;
-use crate::model::Random;
+use crate::model::output::Output;
+use crate::model::random::Random;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
@@ -29,8 +31,8 @@ impl Unigram {
         self.sum_up(pretoken, 1.0, None, scratch, ticker)
     }
 
-    /// A path drawn with a probability that goes with exp(`alpha` × its score): 1 is the model's
-    /// own, 0 makes all equal, and the larger, the more often the best. Its ids go behind `ids`.
+    /// Appends the ids of a path, drawn with a probability proportional to exp(`alpha` × its score): 1 is the
+    /// model's own, 0 makes all equal, and the larger, the more often the best.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -45,7 +47,7 @@ impl Unigram {
     ) -> Result<()> {
         self.sum_up(pretoken, alpha, Some(random), scratch, ticker)?;
         let last = &scratch.last;
-        self.spell(pretoken, Of::All, |end| last[end], vocabulary, Out { ids, ends: None }, ticker)
+        self.spell(pretoken, PathKind::Other, |end| last[end], vocabulary, Output { ids, ends: None }, ticker)
     }
 
     fn sum_up(
@@ -59,9 +61,9 @@ impl Unigram {
         scratch.start(text, self.automaton.longest_key())?;
         let Scratch { last, sums, .. } = scratch;
         let mut spent = 0;
-        self.for_each_place(text, |end, ending| {
+        self.for_each_place(text, |end, edges| {
             let (mut total, mut drawn) = (f64::NEG_INFINITY, None);
-            ending.for_each(|edge, start| {
+            edges.for_each(|edge, start| {
                 let weight = alpha * self.score_over_all_paths(edge) + sums.get(start);
                 total = log_add(total, weight);
                 let Some(random) = &mut random else { return };
@@ -71,7 +73,7 @@ impl Unigram {
             });
             sums.set(end, total);
             last[end] = drawn.unwrap_or(UNKNOWN);
-            if end - spent >= STRIDE {
+            if end - spent >= TICK_BYTES {
                 ticker.spend(8 * (end - spent))?;
                 spent = end;
             }
@@ -82,14 +84,13 @@ impl Unigram {
     }
 }
 
-/// ln(exp(a) + exp(b)). The functions are those of `libm`, not of the machine: a sample is the same
-/// everywhere.
+/// ln(exp(a) + exp(b)). The functions come from `libm`, not from the machine: a sample is the same everywhere.
 fn log_add(a: f64, b: f64) -> f64 {
     let (less, more) = if a < b { (a, b) } else { (b, a) };
     if less == f64::NEG_INFINITY { more } else { more + libm::log1p(libm::exp(less - more)) }
 }
 
-/// One of these scores, drawn with a probability that goes with exp(`alpha` × score).
+/// The index of one of these scores, drawn with a probability proportional to exp(`alpha` × score).
 pub(crate) fn draw(scores: &[f64], alpha: f64, random: &mut Random) -> usize {
     let (mut total, mut drawn) = (f64::NEG_INFINITY, 0);
     for (i, score) in scores.iter().enumerate() {

@@ -1,0 +1,175 @@
+//! Finds the canonical merges of a vocabulary: the bytes of each token are merged by the merges of shorter tokens.
+//!
+//! Comes in: candidates in order of rank. Goes out: for each token that its own bytes merge to, the one candidate
+//! that makes it. A candidate that no text uses must never be kept. `docs/merging.md` has the proof.
+use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
+use tokenmill_kernels::short_table::key_at;
+use tokenmill_kernels::{MergeTable, cpu};
+
+use crate::description::TokenList;
+use crate::error::Result;
+use crate::ids::{TokenId, to_u32};
+use crate::model::bpe::heap;
+use crate::model::bpe::scratch::Scratch;
+use crate::watch::Ticker;
+
+use super::candidates::{Candidates, CandidatesByToken};
+use super::renumber::renumbered;
+use super::symbols::{BYTES, MERGE_BATCH, NOT_BUILT, start};
+use super::table::Built;
+
+/// How many entries ahead of an insertion its memory is prefetched.
+const AHEAD: usize = 8;
+
+/// The canonical merges of these candidates, and of each token whether its bytes merge to it. `None` where two
+/// candidates have the same parts, and where no order of numbers says what ranks say.
+pub(super) fn build(
+    candidates: Candidates,
+    tokens: &TokenList,
+    bytes: &[TokenId; 256],
+    ticker: &mut Ticker<'_>,
+) -> Result<Option<(Built, Vec<bool>)>> {
+    let is_byte = |(id, token): (TokenId, &[u8])| matches!(*token, [byte] if bytes[usize::from(byte)] == id);
+    let count = candidates.indices.len();
+    let of_products = candidates.indices.iter().map(|&index| tokens.id(index as usize));
+    let ids = bytes.iter().copied().chain(of_products).collect();
+    let candidates = CandidatesByToken::new(candidates, tokens.len());
+    if candidates.has_duplicates() {
+        return Ok(None);
+    }
+    let merges = MergeTable::with_capacity(count.min(tokens.len()));
+    let mut builder = Builder {
+        tokens,
+        built: Built { merges, parts: vec![NOT_BUILT; count], ids },
+        is_built: tokens.iter().map(is_byte).collect(),
+        pending: Vec::new(),
+        candidates,
+    };
+    // What a token is merged from is shorter, so all tokens of one length are merged before any is inserted.
+    let products = (0..tokens.len()).filter(|&index| builder.candidates.has(index));
+    let (products, ends) = grouped(products.map(|index| (tokens.bytes(index).len(), to_u32(index))));
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    for (length, (start, &end)) in starts.zip(&ends).enumerate() {
+        let same = &products[start as usize..end as usize];
+        if length <= Narrow::LONGEST {
+            builder.merge_short::<Narrow>(same, |bytes| key_at(bytes, 0, bytes.len()), ticker)?;
+        } else if length <= Wide::LONGEST {
+            builder.merge_short::<Wide>(same, wide_input, ticker)?;
+        } else if length <= Widest::LONGEST {
+            builder.merge_short::<Widest>(same, widest_input, ticker)?;
+        } else {
+            builder.merge_long(same, ticker)?;
+        }
+        if builder.insert_pending().is_none() {
+            return Ok(None);
+        }
+    }
+    ticker.watch().poll()?;
+    let Builder { built, is_built, candidates, .. } = builder;
+    if is_in_order(&built.parts) {
+        return Ok(Some((built, is_built)));
+    }
+    let ranks =
+        products.iter().flat_map(|&index| candidates.of(index as usize)).map(|(rank, _)| rank as usize);
+    let ranks: Vec<usize> = ranks.filter(|&rank| built.parts[rank] != NOT_BUILT).collect();
+    Ok(renumbered(&built, &ranks).map(|built| (built, is_built)))
+}
+
+/// Do ranks increase from parts to products?
+fn is_in_order(parts: &[(u32, u32)]) -> bool {
+    let is_after = |(product, &(left, right)): (u32, &(u32, u32))| left.max(right) < product;
+    (BYTES..).zip(parts).filter(|&(_, &parts)| parts != NOT_BUILT).all(is_after)
+}
+
+/// Items ordered by the small number before each; items of one number keep their order. Also where each number
+/// ends.
+fn grouped<T: Copy + Default>(items: impl Iterator<Item = (usize, T)> + Clone) -> (Vec<T>, Vec<u32>) {
+    let mut ends = vec![0; items.clone().map(|(number, _)| number).max().map_or(0, |most| most + 1)];
+    items.clone().for_each(|(number, _)| ends[number] += 1);
+    let mut before = 0;
+    for end in &mut ends {
+        // Where its items start; it moves to their end as they are written.
+        before += std::mem::replace(end, before);
+    }
+    let mut sorted = vec![T::default(); before as usize];
+    for (number, item) in items {
+        let end = &mut ends[number];
+        sorted[*end as usize] = item;
+        *end += 1;
+    }
+    (sorted, ends)
+}
+
+/// The merges while they are found. The product of a candidate is its rank, after the bytes.
+struct Builder<'a> {
+    tokens: &'a TokenList,
+    /// `parts` is by rank.
+    built: Built,
+    /// Of each token: do its bytes merge to it?
+    is_built: Vec<bool>,
+    /// Tokens whose bytes are merged to two symbols, and these.
+    pending: Vec<(u32, [u32; 2])>,
+    candidates: CandidatesByToken,
+}
+
+impl Builder<'_> {
+    /// Merges tokens that are no longer than rows of a width.
+    fn merge_short<W: Width>(
+        &mut self,
+        products: &[u32],
+        row: impl Fn(&[u8]) -> W::Input,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        for batch in products.chunks(MERGE_BATCH) {
+            ticker.spend(MERGE_BATCH * W::LONGEST)?;
+            let bytes = |index: u32| self.tokens.bytes(index as usize);
+            let row_at = |at: usize| batch.get(at).map(|&index| row(bytes(index))).unwrap_or_default();
+            let rows = std::array::from_fn(row_at);
+            let merged = W::merge::<MERGE_BATCH>(cpu::level(), &self.built.merges, rows);
+            let pending = batch.iter().zip(&merged).filter_map(|(&index, merged)| {
+                let row = W::symbols(merged).first_chunk().filter(|_| W::symbols(merged).len() == 2);
+                row.map(|&row| (index, row))
+            });
+            self.pending.extend(pending);
+        }
+        Ok(())
+    }
+
+    fn merge_long(&mut self, products: &[u32], ticker: &mut Ticker<'_>) -> Result<()> {
+        let scratch = &mut Scratch::default();
+        for &index in products {
+            start(self.tokens.bytes(index as usize), &mut scratch.symbols)?;
+            heap::merge(&self.built.merges, scratch, ticker)?;
+            heap::compact(scratch);
+            if let &[left, right] = &scratch.symbols[..] {
+                self.pending.push((index, [left, right]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Inserts the pending merges. `None` where two candidates are merged from the same parts.
+    ///
+    /// That some merges in the table rank higher than a candidate changes nothing: its own merge can only be the
+    /// last one, of all that is left.
+    fn insert_pending(&mut self) -> Option<()> {
+        let Built { merges, parts, ids } = &mut self.built;
+        let pending = std::mem::take(&mut self.pending);
+        for (at, &(index, [left, right])) in pending.iter().enumerate() {
+            if let Some(&(index, [left, right])) = pending.get(at + AHEAD) {
+                merges.prefetch(left, right);
+                self.candidates.prefetch(index as usize);
+            }
+            let found = (ids[left as usize], ids[right as usize]);
+            let candidates = self.candidates.of(index as usize);
+            let mut matching = candidates.filter(|(_, parts)| parts.is_none_or(|parts| parts == found));
+            let Some((rank, _)) = matching.next() else { continue };
+            if matching.next().is_some() || !merges.insert(left, right, BYTES + rank) {
+                return None;
+            }
+            parts[rank as usize] = (left, right);
+            self.is_built[index as usize] = true;
+        }
+        Some(())
+    }
+}

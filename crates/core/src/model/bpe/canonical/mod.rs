@@ -1,0 +1,170 @@
+//! Canonical merges: the merges of a vocabulary over all 256 bytes, reduced to the one pair that builds each
+//! token.
+//!
+//! Comes in: a description, then pretokens and segments of them. Goes out: their ids, and where a pretoken may be
+//! cut. A vocabulary for which this could give other ids than the naive rule must never be taken.
+//!
+//! Of all pairs that join to a token's bytes, merging only ever joins one: the last one when its bytes are merged
+//! alone. Tokens that their own bytes do not merge to never appear at all. `docs/merging.md` has the proof. So
+//! symbols are renumbered, bytes first and then products by rank: a number says which of two merges comes first
+//! and what it makes.
+//!
+//! `candidates`, `build` and `renumber` make the tables when a tokenizer is compiled; the other modules use them.
+mod build;
+mod byte_pairs;
+mod byte_runs;
+mod candidates;
+mod cuts;
+mod renumber;
+pub(super) mod symbols;
+pub(super) mod table;
+pub(super) mod windows;
+
+use tokenmill_kernels::batch_merge::{Narrow, Width};
+use tokenmill_kernels::short_table::key_at;
+use tokenmill_kernels::{NO_MERGE, cpu};
+
+use crate::description::{Merge, Merges};
+use crate::error::Result;
+use crate::ids::{NO_ID, TokenId, to_u32};
+use crate::model::output::Output;
+use crate::vocabulary::Vocabulary;
+use crate::watch::Ticker;
+
+use super::scratch::Scratch;
+use build::build;
+use byte_runs::ByteRuns;
+use candidates::Candidates;
+use cuts::{Cuts, CutsBuilder};
+use symbols::{BYTES, MERGE_BATCH, NOT_BUILT};
+use table::{Built, SymbolTable};
+
+/// The canonical merges of a vocabulary.
+#[derive(Debug)]
+pub(super) struct Canonical {
+    pub(super) table: SymbolTable,
+    pub(super) cuts: Cuts,
+    byte_runs: ByteRuns,
+}
+
+impl Canonical {
+    /// The canonical merges, and of each token whether its bytes merge to it. `None` where a byte is no token,
+    /// where tokens share an id, where two tokens are merged from the same parts, for millions of tokens, and
+    /// where no order of numbers says what ranks say.
+    ///
+    /// Cost: that of merging the bytes of each token.
+    pub(super) fn new(
+        merges: &Merges,
+        vocabulary: &Vocabulary,
+        bytes: &[TokenId; 256],
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Option<(Self, Vec<bool>)>> {
+        let tokens = vocabulary.tokens();
+        if tokens.first_shared_id().is_some() {
+            return Ok(None);
+        }
+        let candidates = match merges {
+            Merges::Listed(merges) => listed(merges, vocabulary),
+            _ => Some(by_id(vocabulary)),
+        };
+        let Some(candidates) = candidates else { return Ok(None) };
+        if bytes.contains(&NO_ID) || candidates.indices.len() + BYTES as usize >= NO_MERGE as usize {
+            return Ok(None);
+        }
+        let Some((built, is_built)) = build(candidates, tokens, bytes, ticker)? else { return Ok(None) };
+        let Built { merges, parts, ids } = built;
+        let table = SymbolTable::new(merges, ids, &parts);
+        let (mut cuts, mut byte_runs) = (CutsBuilder::new(), ByteRuns::new());
+        for (&id, &(left, _)) in
+            table.ids[BYTES as usize..].iter().zip(&parts).filter(|(_, parts)| **parts != NOT_BUILT)
+        {
+            ticker.spend(16)?;
+            let Some(index) = tokens.index_of(id) else { return Ok(None) };
+            let (token, join) = (tokens.bytes(index), table.length(left));
+            cuts.add(token, join);
+            byte_runs.add(token, join);
+        }
+        Ok(Some((Self { table, cuts: cuts.finish(), byte_runs }, is_built)))
+    }
+
+    /// Writes the ids of a pretoken.
+    #[inline]
+    pub(super) fn encode(
+        &self,
+        pretoken: &[u8],
+        scratch: &mut Scratch,
+        output: Output<'_>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        match pretoken.len() {
+            0 => {}
+            1..=Narrow::LONGEST => {
+                let row = key_at(pretoken, 0, pretoken.len());
+                let [merged] = Narrow::merge(cpu::level(), &self.table.merges, [row]);
+                self.table.write(Narrow::symbols(&merged), output)?;
+            }
+            _ => {
+                windows::merge_by_windows(&self.table, pretoken, windows::MAX_WORK, scratch, ticker)?;
+                self.table.write(&scratch.symbols, output)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`ByteRuns::encode`].
+    #[inline]
+    pub(super) fn encode_byte_runs(&self, text: &[u8], buffer: &mut [TokenId]) -> Option<usize> {
+        self.byte_runs.encode(text, &self.table, buffer)
+    }
+
+    /// Appends the ids of up to [`MERGE_BATCH`] pretokens, one pretoken after the other; says how many each has.
+    pub(super) fn merge_batch<W: Width>(
+        &self,
+        rows: &[W::Input],
+        ids: &mut Vec<TokenId>,
+    ) -> Result<[usize; MERGE_BATCH]> {
+        let mut counts = [0; MERGE_BATCH];
+        let mut write = |merged: &[W::Merged]| -> Result<()> {
+            for (count, merged) in counts.iter_mut().zip(merged) {
+                let row = W::symbols(merged);
+                self.table.write(row, Output { ids, ends: None })?;
+                *count = row.len();
+            }
+            Ok(())
+        };
+        let (level, merges) = (cpu::level(), &self.table.merges);
+        let row_at = |at: usize| rows.get(at).copied().unwrap_or_default();
+        match rows.len() {
+            0 => {}
+            1 => write(&W::merge(level, merges, [row_at(0)]))?,
+            2..=4 => write(&W::merge::<4>(level, merges, std::array::from_fn(row_at)))?,
+            _ => write(&W::merge::<MERGE_BATCH>(level, merges, std::array::from_fn(row_at)))?,
+        }
+        Ok(counts)
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory(&self) -> usize {
+        self.table.memory() + self.cuts.memory() + self.byte_runs.memory()
+    }
+}
+
+/// The merges of a list. `None` where the product of one is no token.
+fn listed(merges: &[Merge], vocabulary: &Vocabulary) -> Option<Candidates> {
+    let (mut indices, mut parts) = (Vec::with_capacity(merges.len()), Vec::with_capacity(merges.len()));
+    for merge in merges.iter().filter(|merge| !vocabulary.is_special(merge.result)) {
+        indices.push(to_u32(vocabulary.tokens().index_of(merge.result)?));
+        parts.push((merge.left, merge.right));
+    }
+    Some(Candidates { indices, parts: Some(parts) })
+}
+
+/// Any two tokens that join to a third one, at the rank of its id.
+fn by_id(vocabulary: &Vocabulary) -> Candidates {
+    let tokens = vocabulary.tokens();
+    let mut indices = Vec::with_capacity(tokens.len());
+    let is_product = |(id, bytes): (TokenId, &[u8])| bytes.len() > 1 && !vocabulary.is_special(id);
+    let products = tokens.iter().zip(0..).filter(|&(token, _)| is_product(token));
+    indices.extend(products.map(|(_, index)| index));
+    Candidates { indices, parts: None }
+}

@@ -1,0 +1,67 @@
+//! Tables by symbol: which two symbols merge to which, and what each symbol is.
+//!
+//! Comes in: the merges that `build` found. Goes out: lookups. Of two merges that a text allows, the one with the
+//! lower product must always be the one that the vocabulary ranks first.
+use tokenmill_kernels::{MergeTable, try_alloc};
+
+use crate::error::Result;
+use crate::ids::TokenId;
+use crate::model::output::Output;
+
+use super::symbols::{BYTES, NOT_BUILT};
+
+/// The merges of a vocabulary, while they are put together.
+pub(super) struct Built {
+    pub(super) merges: MergeTable,
+    /// By product: the two symbols that it is merged from, or [`NOT_BUILT`].
+    pub(super) parts: Vec<(u32, u32)>,
+    /// By symbol.
+    pub(super) ids: Vec<TokenId>,
+}
+
+/// What merging looks up.
+#[derive(Debug)]
+pub(in crate::model::bpe) struct SymbolTable {
+    pub(in crate::model::bpe) merges: MergeTable,
+    pub(in crate::model::bpe) ids: Vec<TokenId>,
+    /// How many bytes each symbol has; 0 for one that is not built.
+    pub(super) lengths: Vec<u32>,
+}
+
+impl SymbolTable {
+    pub(super) fn new(merges: MergeTable, ids: Vec<TokenId>, parts: &[(u32, u32)]) -> Self {
+        let mut lengths = vec![1; BYTES as usize];
+        lengths.reserve(parts.len());
+        for &(left, right) in parts {
+            let length = |part: u32| lengths[part as usize];
+            lengths.push(if (left, right) == NOT_BUILT { 0 } else { length(left) + length(right) });
+        }
+        Self { merges, ids, lengths }
+    }
+
+    #[inline]
+    pub(super) fn length(&self, symbol: u32) -> usize {
+        self.lengths[symbol as usize] as usize
+    }
+
+    /// Appends the ids of a row of symbols that starts at the start of its pretoken.
+    #[inline]
+    pub(super) fn write(&self, row: &[u32], output: Output<'_>) -> Result<()> {
+        try_alloc::reserve(output.ids, row.len())?;
+        output.ids.extend(row.iter().map(|&symbol| self.ids[symbol as usize]));
+        if let Some(ends) = output.ends {
+            let mut end = 0;
+            try_alloc::reserve(ends, row.len())?;
+            ends.extend(row.iter().map(|&symbol| {
+                end += self.lengths[symbol as usize];
+                end
+            }));
+        }
+        Ok(())
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory(&self) -> usize {
+        self.merges.memory() + 4 * (self.ids.capacity() + self.lengths.capacity())
+    }
+}

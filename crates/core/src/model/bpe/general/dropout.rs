@@ -1,0 +1,85 @@
+//! Merging where some merges are passed over at random, and where pieces are split again as they were proposed.
+//!
+//! Comes in: a row in `scratch.symbols`, and what is passed over. Goes out: the same as from the heap, and every
+//! pair that could have been merged on the way. Random numbers must be drawn exactly where the reference draws
+//! them, or a seed would give other ids.
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use tokenmill_kernels::{PairTable, try_alloc};
+
+use crate::error::Result;
+use crate::model::bpe::heap::{self, Policy};
+use crate::model::bpe::scratch::Scratch;
+use crate::model::random::Random;
+use crate::watch::Ticker;
+
+/// Which merges are passed over.
+#[derive(Debug)]
+pub(super) enum MergeDropout<'a> {
+    /// None.
+    Off,
+    /// Each with this probability whenever its turn comes; it comes back after the next merge that is not passed
+    /// over. The rule of the tokenizers library.
+    Delay(f64, &'a mut Random),
+    /// Each with this probability, and then for good. The rule of SentencePiece.
+    Drop(f64, &'a mut Random),
+}
+
+struct DropoutPolicy<'a, F> {
+    dropout: MergeDropout<'a>,
+    propose: F,
+    delayed: Vec<Reverse<Entry>>,
+}
+
+/// Rank and place, and the product: merges of equal rank may have different ones, and each is drawn for by itself.
+type Entry = (u64, u32);
+
+impl<F: FnMut(u32, u32, u32)> Policy for DropoutPolicy<'_, F> {
+    type Entry = Entry;
+
+    fn entry(pair: u64, place: u32) -> Entry {
+        (pair >> 32 << 32 | u64::from(place), pair as u32)
+    }
+
+    fn place((key, product): Entry, pairs: &[u64]) -> (u32, bool) {
+        let place = key as u32;
+        (place, pairs[place as usize] as u32 == product)
+    }
+
+    fn propose(&mut self, product: u32, left: u32, right: u32) {
+        (self.propose)(product, left, right);
+    }
+
+    fn delays(&mut self, entry: Entry, heap: &mut BinaryHeap<Reverse<Entry>>) -> Result<bool> {
+        let MergeDropout::Delay(probability, random) = &mut self.dropout else { return Ok(false) };
+        if random.chance(*probability) {
+            try_alloc::push(&mut self.delayed, Reverse(entry))?;
+            return Ok(true);
+        }
+        try_alloc::reserve_queue(heap, self.delayed.len())?;
+        heap.extend(self.delayed.drain(..));
+        Ok(false)
+    }
+
+    fn drops(&mut self) -> bool {
+        match &mut self.dropout {
+            MergeDropout::Drop(probability, random) => random.chance(*probability),
+            _ => false,
+        }
+    }
+}
+
+/// Merges `scratch.symbols`, as [`heap::merge`] does. Every merge that becomes possible is told to `propose` as
+/// (product, left, right), in the order of SentencePiece.
+pub(super) fn merge_with_dropout(
+    table: &PairTable,
+    scratch: &mut Scratch,
+    dropout: MergeDropout<'_>,
+    propose: impl FnMut(u32, u32, u32),
+    ticker: &mut Ticker<'_>,
+) -> Result<()> {
+    let mut policy = DropoutPolicy { dropout, propose, delayed: Vec::new() };
+    heap::merge_with(table, scratch, Vec::new(), &mut policy, ticker)?;
+    Ok(())
+}

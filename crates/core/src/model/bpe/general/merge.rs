@@ -1,0 +1,132 @@
+//! Merging a row of symbols by lowest rank, leftmost first: a scan for short rows, a heap for long ones.
+//!
+//! Comes in: a row in `scratch.symbols`, and a table of pairs. Goes out: the symbols that merging leaves, as ids.
+//! The length of a row must never change what it merges to.
+use tokenmill_kernels::try_alloc;
+
+use crate::error::Result;
+use crate::ids::to_u32;
+use crate::model::bpe::heap;
+use crate::model::bpe::packed_pairs::PackedPairs;
+use crate::model::bpe::scratch::Scratch;
+use crate::model::output::Output;
+use crate::watch::Ticker;
+
+use super::scan::merge_by_scan;
+
+/// Rows up to this many symbols are scanned.
+///
+/// Random letters under GPT-2's merges, ns a byte, scan and heap: 16 symbols 28 and 40, 64 symbols 36 and 40, 96
+/// symbols 42 and 41, 256 symbols 75 and 44.
+const SCAN_LIMIT: usize = 80;
+
+/// Merges `scratch.symbols` and appends what is left to the ids. The ends come from `scratch.bounds`. `TIES` says
+/// that merges with different products may have equal ranks.
+pub(super) fn merge<const TIES: bool, T: PackedPairs>(
+    table: &T,
+    scratch: &mut Scratch,
+    output: Output<'_>,
+    ticker: &mut Ticker<'_>,
+) -> Result<()> {
+    let length = scratch.symbols.len();
+    if length > SCAN_LIMIT {
+        heap::merge(table, scratch, ticker)?;
+        return write_linked(scratch, output);
+    }
+    let Scratch { symbols, pairs, starts, bounds, .. } = scratch;
+    let Some(ends) = output.ends else {
+        merge_by_scan::<TIES, T>(table, symbols, pairs, |_, _| Ok(()))?;
+        return Ok(try_alloc::extend(output.ids, symbols)?);
+    };
+    starts.clear();
+    starts.extend(0..to_u32(length));
+    merge_by_scan::<TIES, T>(table, symbols, pairs, |at, _| {
+        starts.remove(at + 1);
+        Ok(())
+    })?;
+    try_alloc::extend(output.ids, symbols)?;
+    try_alloc::reserve(ends, starts.len())?;
+    write_ends(starts.iter().copied(), bounds, ends);
+    Ok(())
+}
+
+/// Appends the symbols that a heap left to the ids.
+pub(super) fn write_linked(scratch: &Scratch, output: Output<'_>) -> Result<()> {
+    let places = heap::places(scratch);
+    let before = output.ids.len();
+    for at in places.clone() {
+        try_alloc::push(output.ids, scratch.symbols[at as usize])?;
+    }
+    if let Some(ends) = output.ends {
+        try_alloc::reserve(ends, output.ids.len() - before)?;
+        write_ends(places, &scratch.bounds, ends);
+    }
+    Ok(())
+}
+
+/// Appends where the part of each symbol ends, from the first symbols that they start with. The capacity is
+/// reserved.
+fn write_ends(starts: impl Iterator<Item = u32>, bounds: &[u32], ends: &mut Vec<u32>) {
+    ends.extend(starts.skip(1).map(|start| bounds[start as usize - 1]));
+    ends.extend(bounds.last());
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tokenmill_kernels::PairTable;
+
+    use super::*;
+    use crate::ids::TokenId;
+    use crate::model::bpe::tests::merge_naively;
+    use crate::watch::Unwatched;
+
+    fn scanned<const TIES: bool>(table: &PairTable, mut symbols: Vec<TokenId>) -> Vec<TokenId> {
+        merge_by_scan::<TIES, _>(table, &mut symbols, &mut Vec::new(), |_, _| Ok(())).unwrap();
+        symbols
+    }
+
+    /// Merges over the ids 0..4 and their products, made from random picks.
+    fn tables() -> impl Strategy<Value = PairTable> {
+        prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..24).prop_map(
+            |picks| {
+                let mut merges: Vec<((u32, u32), (u32, u32))> = Vec::new();
+                for (left, right) in picks {
+                    let known = 4 + merges.len();
+                    let pair = (to_u32(left.index(known)), to_u32(right.index(known)));
+                    if merges.iter().all(|(seen, _)| *seen != pair) {
+                        merges.push((pair, (to_u32(merges.len()), to_u32(known))));
+                    }
+                }
+                PairTable::new(&merges).unwrap()
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn scan_and_heap_equal_the_naive_merge(table in tables(), symbols in prop::collection::vec(0u32..4, 1..200)) {
+            let want = merge_naively(&table, symbols.clone());
+            let mut ticker = Ticker::new(&Unwatched);
+            prop_assert_eq!(&scanned::<false>(&table, symbols.clone()), &want);
+            prop_assert_eq!(&scanned::<true>(&table, symbols.clone()), &want);
+            let mut scratch = Scratch { symbols: symbols.clone(), ..Scratch::default() };
+            let mut ids = Vec::new();
+            heap::merge(&table, &mut scratch, &mut ticker).unwrap();
+            write_linked(&scratch, Output { ids: &mut ids, ends: None }).unwrap();
+            prop_assert_eq!(&ids, &want);
+            heap::compact(&mut scratch);
+            prop_assert_eq!(&scratch.symbols, &want);
+            // Symbols as wide as what they merged from: ends are sums of widths.
+            let bounds: Vec<u32> = (1..=to_u32(symbols.len())).collect();
+            let mut scratch = Scratch { symbols, bounds, ..Scratch::default() };
+            let (mut ids, mut ends) = (Vec::new(), Vec::new());
+            let output = Output { ids: &mut ids, ends: Some(&mut ends) };
+            merge::<false, _>(&table, &mut scratch, output, &mut ticker).unwrap();
+            prop_assert_eq!(&ids, &want);
+            prop_assert_eq!(ends.len(), ids.len());
+            prop_assert!(ends.windows(2).all(|pair| pair[0] < pair[1]));
+            prop_assert_eq!(ends.last(), scratch.bounds.last());
+        }
+    }
+}

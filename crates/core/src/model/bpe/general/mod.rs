@@ -1,0 +1,235 @@
+//! Merging by the table of all pairs: the plain rule, for every vocabulary.
+//!
+//! Comes in: one pretoken. Goes out: its ids; for callers who ask, with merges passed over at random. It must give
+//! what the naive rule gives, so that `canonical` is only a faster way.
+//!
+//! `symbols`, `char_table` and `fallback` say what a pretoken consists of, or `sentencepiece` for the model of
+//! that library; `pairs` says what merges; `scan`, `merge` and `dropout` merge it; `steps` and `list` are for
+//! people and files.
+mod char_table;
+mod dropout;
+mod fallback;
+pub(super) mod list;
+mod merge;
+mod pairs;
+mod scan;
+mod sentencepiece;
+pub(super) mod steps;
+mod symbols;
+
+use tokenmill_kernels::{MadeOnce, PairTable, try_alloc};
+
+use crate::description::{Alphabet, Bpe as Description, Merges};
+use crate::error::{Defect, Error, Result};
+use crate::ids::{NO_ID, TokenId, to_u32};
+use crate::model::output::Output;
+use crate::model::random::Random;
+use crate::vocabulary::Vocabulary;
+use crate::watch::Ticker;
+
+use super::scratch::Scratch;
+use dropout::{MergeDropout, merge_with_dropout};
+use fallback::Fallback;
+use merge::{merge, write_linked};
+use sentencepiece::Pieces;
+use symbols::{Chars, SymbolWriter};
+
+/// What a pretoken consists of, and what merges.
+#[derive(Debug)]
+pub(super) struct General {
+    symbols: Symbols,
+    fallback: Fallback,
+    /// All pairs that merge. If there are canonical merges, only dropout and explanations need the others, and the
+    /// table is made when that happens.
+    pairs: MadeOnce<PairTable>,
+}
+
+/// The symbols that merging starts from.
+#[derive(Debug)]
+enum Symbols {
+    /// By byte: its id, [`NO_ID`] where it has none.
+    Bytes(Box<[TokenId; 256]>),
+    Chars(Box<Chars>),
+    /// They merge by score.
+    Pieces(Box<Pieces>),
+}
+
+impl General {
+    /// The symbols of a valid description. The table of pairs is not made yet, unless they merge by score.
+    ///
+    /// # Errors
+    /// A format error at `merges` for scores of symbols that are not characters.
+    pub(super) fn new(description: &Description, vocabulary: &Vocabulary) -> Result<Self> {
+        let prefix = description.continuing_prefix.as_deref();
+        let pairs = MadeOnce::default();
+        let symbols = match (&description.alphabet, &description.merges) {
+            (Alphabet::Chars { end_of_word: None }, Merges::ByScore { scores, kinds })
+                if prefix.is_none() =>
+            {
+                let (pieces, by_score) = Pieces::new(scores, kinds, vocabulary)?;
+                pairs.get_or_make(|| by_score);
+                Symbols::Pieces(Box::new(pieces))
+            }
+            (_, Merges::ByScore { .. }) => {
+                let reason = "merges go by score only over plain characters";
+                return Err(Error::format(Defect::Inconsistent, reason).at("merges").at("model"));
+            }
+            (Alphabet::Bytes, _) => {
+                Symbols::Bytes(symbols::byte_symbols(vocabulary, &|id| vocabulary.is_special(id)))
+            }
+            (Alphabet::Chars { end_of_word }, _) => {
+                Symbols::Chars(Box::new(Chars::new(prefix, end_of_word.as_ref(), vocabulary)))
+            }
+        };
+        Ok(Self { symbols, fallback: Fallback::new(description, vocabulary), pairs })
+    }
+
+    /// The id of each byte, if the symbols are bytes.
+    pub(super) fn bytes(&self) -> Option<&[TokenId; 256]> {
+        match &self.symbols {
+            Symbols::Bytes(table) => Some(table),
+            Symbols::Chars(_) | Symbols::Pieces(_) => None,
+        }
+    }
+
+    /// All pairs that merge. The table is made by the first call.
+    ///
+    /// # Errors
+    /// A format error for a pair that is listed twice; errors of the watch.
+    pub(super) fn pairs(
+        &self,
+        description: &Description,
+        vocabulary: &Vocabulary,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<&PairTable> {
+        if let Some(pairs) = self.pairs.get() {
+            return Ok(pairs);
+        }
+        let all = pairs::all(description, vocabulary, ticker)?;
+        Ok(self.pairs.get_or_make(|| all))
+    }
+
+    /// Writes the ids of a pretoken. The table of pairs must have been made.
+    ///
+    /// # Errors
+    /// An unknown-token error for a symbol outside the alphabet; cancellation.
+    pub(super) fn encode(
+        &self,
+        pretoken: &[u8],
+        scratch: &mut Scratch,
+        output: Output<'_>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        let Some(pairs) = self.pairs.get() else {
+            return Err(Error::internal("a model has no merges"));
+        };
+        if let Symbols::Pieces(pieces) = &self.symbols {
+            let tables = (pairs, &self.fallback);
+            return pieces.encode(tables, text(pretoken)?, scratch, MergeDropout::Off, output, ticker);
+        }
+        self.split(pretoken, output.ends.is_some(), scratch, ticker)?;
+        merge::<false, _>(pairs, scratch, output, ticker)
+    }
+
+    /// As [`Self::encode`], with each merge passed over with a probability.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub(super) fn sample(
+        &self,
+        pairs: &PairTable,
+        pretoken: &[u8],
+        scratch: &mut Scratch,
+        (probability, random): (f64, &mut Random),
+        output: Output<'_>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        if let Symbols::Pieces(pieces) = &self.symbols {
+            let dropout = MergeDropout::Drop(probability, random);
+            let tables = (pairs, &self.fallback);
+            return pieces.encode(tables, text(pretoken)?, scratch, dropout, output, ticker);
+        }
+        self.split(pretoken, output.ends.is_some(), scratch, ticker)?;
+        let dropout = MergeDropout::Delay(probability, random);
+        merge_with_dropout(pairs, scratch, dropout, |_, _, _| {}, ticker)?;
+        write_linked(scratch, output)
+    }
+
+    /// Splits a pretoken into the symbols that merging starts from.
+    fn split(
+        &self,
+        pretoken: &[u8],
+        wants_ends: bool,
+        scratch: &mut Scratch,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        let Scratch { symbols, bounds, .. } = scratch;
+        symbols.clear();
+        bounds.clear();
+        match &self.symbols {
+            Symbols::Bytes(table) => self.split_bytes(pretoken, table, scratch, wants_ends),
+            Symbols::Chars(chars) => {
+                chars.split(text(pretoken)?, &self.fallback, SymbolWriter::new(symbols, bounds))
+            }
+            Symbols::Pieces(pieces) => pieces.split(text(pretoken)?, scratch, ticker),
+        }
+    }
+
+    fn split_bytes(
+        &self,
+        pretoken: &[u8],
+        table: &[TokenId; 256],
+        scratch: &mut Scratch,
+        wants_ends: bool,
+    ) -> Result<()> {
+        let Scratch { symbols, bounds, .. } = scratch;
+        try_alloc::reserve(symbols, pretoken.len())?;
+        symbols.extend(pretoken.iter().map(|&byte| table[usize::from(byte)]));
+        if wants_ends {
+            try_alloc::reserve(bounds, pretoken.len())?;
+            bounds.extend(1..=to_u32(pretoken.len()));
+        }
+        if symbols.contains(&NO_ID) {
+            symbols.clear();
+            bounds.clear();
+            symbols::split_bytes(pretoken, table, &self.fallback, SymbolWriter::new(symbols, bounds))?;
+        }
+        Ok(())
+    }
+
+    /// Are the symbols ids of the vocabulary?
+    pub(super) fn symbols_are_ids(&self) -> bool {
+        !matches!(self.symbols, Symbols::Pieces(_))
+    }
+
+    /// May text become the token at this index of the vocabulary?
+    pub(super) fn is_output(&self, index: usize, vocabulary: &Vocabulary) -> bool {
+        match &self.symbols {
+            Symbols::Pieces(pieces) => pieces.is_output(index),
+            Symbols::Bytes(_) | Symbols::Chars(_) => !vocabulary.is_special(vocabulary.tokens().id(index)),
+        }
+    }
+
+    /// Can every text be spelled without an unknown token?
+    pub(super) fn is_byte_complete(&self) -> bool {
+        match &self.symbols {
+            Symbols::Bytes(table) => !table.contains(&NO_ID),
+            Symbols::Chars(_) | Symbols::Pieces(_) => self.fallback.spells_all(),
+        }
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory(&self) -> usize {
+        let symbols = match &self.symbols {
+            Symbols::Bytes(_) => 1024,
+            Symbols::Chars(chars) => chars.memory(),
+            Symbols::Pieces(pieces) => pieces.memory(),
+        };
+        self.pairs.get().map_or(0, PairTable::memory) + symbols
+    }
+}
+
+fn text(pretoken: &[u8]) -> Result<&str> {
+    std::str::from_utf8(pretoken)
+        .map_err(|_| Error::internal("a character model was given bytes that are not UTF-8"))
+}

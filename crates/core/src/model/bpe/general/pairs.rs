@@ -1,0 +1,171 @@
+//! The table of all pairs of tokens that merge.
+//!
+//! Comes in: a list of merges, or a vocabulary in which ids are ranks. Goes out: a table from pairs to their rank
+//! and product. A pair must never be left out because merging does not use it: dropout may.
+use tokenmill_kernels::{Automaton, Entry, NO_KEY, PairTable, State};
+
+use crate::description::{Bpe, Lengths, Merge, Merges, TokenList};
+use crate::error::{Defect, Error, Result};
+use crate::ids::{TokenId, to_u32};
+use crate::vocabulary::Vocabulary;
+use crate::watch::Ticker;
+
+/// Bytes of a token up to which every split is looked up. That is quadratic in the length.
+const LOOKED_UP: usize = 256;
+
+/// All pairs that merge, for a model whose merges do not go by score.
+pub(super) fn all(description: &Bpe, vocabulary: &Vocabulary, ticker: &mut Ticker<'_>) -> Result<PairTable> {
+    let is_special: &dyn Fn(TokenId) -> bool = &|id| vocabulary.is_special(id);
+    match &description.merges {
+        Merges::Listed(merges) => listed(merges, is_special),
+        _ => by_id(vocabulary, description.continuing_prefix.as_deref(), is_special, ticker),
+    }
+}
+
+/// The merges of a list; their ranks are their places in it. Merges that make a special token are left out: text
+/// never becomes one.
+fn listed(merges: &[Merge], is_special: &dyn Fn(TokenId) -> bool) -> Result<PairTable> {
+    let ranked = merges.iter().enumerate().filter(|(_, merge)| !is_special(merge.result));
+    let entries: Vec<_> =
+        ranked.map(|(rank, merge)| ((merge.left, merge.right), (to_u32(rank), merge.result))).collect();
+    PairTable::new(&entries).map_err(|pair| {
+        let at = merges.iter().rposition(|merge| (merge.left, merge.right) == pair).unwrap_or_default();
+        let reason = format!("the pair of ids {} and {} is listed twice", pair.0, pair.1);
+        Error::format(Defect::Duplicate, reason).at_index(at).at("merges").at("model")
+    })
+}
+
+/// Every way to split a token in two tokens, at the rank of its id. With a prefix the right one is written with
+/// it.
+pub(super) fn by_id(
+    vocabulary: &Vocabulary,
+    prefix: Option<&str>,
+    is_special: &dyn Fn(TokenId) -> bool,
+    ticker: &mut Ticker<'_>,
+) -> Result<PairTable> {
+    table(&splits_by_id(vocabulary, prefix, is_special, LOOKED_UP, ticker)?)
+}
+
+/// The entries of [`by_id`]. The splits of tokens above `looked_up` bytes are found in one pass.
+fn splits_by_id(
+    vocabulary: &Vocabulary,
+    prefix: Option<&str>,
+    is_special: &dyn Fn(TokenId) -> bool,
+    looked_up: usize,
+    ticker: &mut Ticker<'_>,
+) -> Result<Vec<Entry>> {
+    let lengths = Lengths::of_tokens(vocabulary.tokens());
+    let prefix = prefix.unwrap_or_default();
+    let mut entries = Vec::new();
+    let mut written = prefix.as_bytes().to_vec();
+    let mut finder: Option<SplitFinder> = None;
+    for (id, bytes) in vocabulary.tokens().iter().filter(|(id, _)| !is_special(*id)) {
+        ticker.spend(16 * bytes.len())?;
+        if bytes.len() > looked_up {
+            let finder = finder.get_or_insert_with(|| SplitFinder::new(vocabulary.tokens(), prefix));
+            finder.for_each(bytes, |left, right| entries.push(((left, right), (id, id))));
+            continue;
+        }
+        for place in 1..bytes.len() {
+            let (left, right) = bytes.split_at(place);
+            if !lengths.has(left.len()) || !lengths.has(prefix.len() + right.len()) {
+                continue;
+            }
+            let Some(left) = vocabulary.find(left) else { continue };
+            let right = if prefix.is_empty() {
+                vocabulary.find(right)
+            } else {
+                written.truncate(prefix.len());
+                written.extend_from_slice(right);
+                vocabulary.find(&written)
+            };
+            if let Some(right) = right {
+                entries.push(((left, right), (id, id)));
+            }
+        }
+    }
+    Ok(entries)
+}
+
+/// Finds all ways to split a token in two tokens, in one pass over its bytes.
+struct SplitFinder<'a> {
+    tokens: &'a TokenList,
+    lefts: Automaton,
+    /// Tokens that may be the right part, without the prefix.
+    rights: Automaton,
+    prefix: usize,
+    /// By place in the token: the index of the token that is all before it, if there is one.
+    left_at: Vec<u32>,
+}
+
+impl<'a> SplitFinder<'a> {
+    fn new(tokens: &'a TokenList, prefix: &str) -> Self {
+        let numbered = || (0..).zip(tokens.iter().map(|(_, bytes)| bytes));
+        let rights =
+            numbered().filter_map(|(i, bytes)| bytes.strip_prefix(prefix.as_bytes()).map(|rest| (i, rest)));
+        Self {
+            tokens,
+            lefts: Automaton::new(numbered()),
+            rights: Automaton::new(rights),
+            prefix: prefix.len(),
+            left_at: Vec::new(),
+        }
+    }
+
+    /// Calls `found` with the two ids of every split, the leftmost first.
+    fn for_each(&mut self, token: &[u8], mut found: impl FnMut(TokenId, TokenId)) {
+        let length = |index: u32| self.tokens.bytes(index as usize).len();
+        self.left_at.clear();
+        self.left_at.push(NO_KEY);
+        let mut state = Some(State::START);
+        for &byte in token {
+            state = state.and_then(|at| self.lefts.child(at, byte));
+            // The longest token that ends here may be all before this place.
+            let left = state.map_or(NO_KEY, |at| self.lefts.longest(at));
+            let is_left = left != NO_KEY && length(left) == self.left_at.len();
+            self.left_at.push(if is_left { left } else { NO_KEY });
+        }
+        let end = token.iter().fold(State::START, |at, &byte| self.rights.step(at, byte));
+        let mut right = self.rights.longest(end);
+        while right != NO_KEY {
+            let left = self.left_at[token.len() - (length(right) - self.prefix)];
+            if left != NO_KEY {
+                found(self.tokens.id(left as usize), self.tokens.id(right as usize));
+            }
+            right = self.rights.shorter(right);
+        }
+    }
+}
+
+/// A table of entries in which no pair is twice, because no token is.
+pub(super) fn table(entries: &[Entry]) -> Result<PairTable> {
+    PairTable::new(entries).map_err(|_| {
+        Error::format(Defect::Duplicate, "two tokens have the same bytes").at("vocab").at("model")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::bpe::tests::vocabulary_by_id;
+    use crate::watch::Unwatched;
+
+    proptest! {
+        #[test]
+        fn one_pass_splits_a_token_where_looking_up_does(
+            tokens in prop::collection::hash_set("[ab#]{1,7}|a{1,12}|(ab){1,6}|#(ab){1,6}", 1..40),
+            prefix in prop::option::of("#{0,2}"),
+            limit in 0usize..8,
+            special in 0u32..40,
+        ) {
+            let vocabulary = vocabulary_by_id(tokens.into_iter().map(String::into_bytes).collect());
+            let splits = |limit| {
+                let ticker = &mut Ticker::new(&Unwatched);
+                splits_by_id(&vocabulary, prefix.as_deref(), &|id| id == special, limit, ticker).unwrap()
+            };
+            prop_assert_eq!(splits(limit), splits(usize::MAX));
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The model of SentencePiece: any two neighbours whose joined text is a piece may merge, the piece with the
+//! highest score first.
+//!
+//! Comes in: text. Goes out: ids. A piece that is unused must never be one of them: it is split again as
+//! SentencePiece splits it.
+//!
+//! Symbols have numbers of their own: that of a piece is its index in the vocabulary, and after these come
+//! characters that are no piece but occur in one. So a pair of symbols says what its text is, and all pairs that
+//! may ever merge are known beforehand.
+use tokenmill_kernels::{PairTable, try_alloc};
+
+use crate::description::{Lengths, PieceKind};
+use crate::error::Result;
+use crate::ids::{NO_ID, TokenId, to_u32};
+use crate::model::bpe::scratch::Scratch;
+use crate::model::output::Output;
+use crate::model::unknown::unknown_symbol;
+use crate::special::{LiteralMatcher, Segment};
+use crate::vocabulary::Vocabulary;
+use crate::watch::Ticker;
+
+use super::char_table::{CharTable, only_char};
+use super::dropout::{MergeDropout, merge_with_dropout};
+use super::fallback::Fallback;
+use super::merge::{merge, write_linked};
+use super::pairs::table;
+
+/// The symbol of a character that is in no piece. It merges with nothing.
+const UNKNOWN_CHAR: u32 = u32::MAX - 1;
+
+/// The symbols of a model that merges by score.
+#[derive(Debug)]
+pub(super) struct Pieces {
+    chars: CharTable,
+    /// User-defined pieces: found in the text before anything merges, and kept whole.
+    user_defined: LiteralMatcher,
+    user_defined_symbols: Vec<u32>,
+    /// The id of each symbol, [`NO_ID`] for one that no text may become.
+    ids: Vec<TokenId>,
+    /// The bytes of each symbol.
+    lengths: Vec<u32>,
+    /// Are there pieces that are split again?
+    has_unused: bool,
+}
+
+impl Pieces {
+    /// The symbols, and the table of pairs that merge.
+    pub(super) fn new(
+        scores: &[f32],
+        kinds: &[PieceKind],
+        vocabulary: &Vocabulary,
+    ) -> Result<(Self, PairTable)> {
+        let tokens = vocabulary.tokens();
+        let text = |index: usize| std::str::from_utf8(tokens.bytes(index)).unwrap_or_default();
+        let kind =
+            |index: usize| kinds.get(index).copied().filter(|_| !vocabulary.is_special(tokens.id(index)));
+        let merges = |index: usize| matches!(kind(index), Some(PieceKind::Normal | PieceKind::Unused));
+        let is_user_defined = |index: usize| kind(index) == Some(PieceKind::UserDefined);
+        let user_defined_symbols: Vec<u32> =
+            (0..tokens.len()).filter(|&i| is_user_defined(i)).map(to_u32).collect();
+        let mut pieces = Self {
+            chars: CharTable::default(),
+            user_defined: LiteralMatcher::new(
+                user_defined_symbols.iter().map(|&index| text(index as usize)),
+            )?,
+            user_defined_symbols,
+            ids: (0..tokens.len())
+                .map(|i| {
+                    let is_output = matches!(kind(i), Some(PieceKind::Normal | PieceKind::UserDefined));
+                    if is_output { tokens.id(i) } else { NO_ID }
+                })
+                .collect(),
+            lengths: tokens.iter().map(|(_, bytes)| to_u32(bytes.len())).collect(),
+            has_unused: false,
+        };
+        let mut longer = Vec::new();
+        for index in (0..tokens.len()).filter(|&index| merges(index)) {
+            match only_char(text(index)) {
+                Some(char) => pieces.chars.insert(char, to_u32(index)),
+                None => longer.push(index),
+            }
+        }
+        pieces.has_unused = longer.iter().any(|&index| kind(index) == Some(PieceKind::Unused));
+        pieces.add_characters(longer.iter().map(|&index| text(index)), |char| {
+            vocabulary.find_index(char.as_bytes()).is_some_and(is_user_defined)
+        });
+        // Equal scores have equal ranks, so that the leftmost of them comes first. Zeros differ by their sign, as
+        // in SentencePiece, which compares the bits.
+        let mut by_score: Vec<f32> = longer.iter().map(|&index| scores[index]).collect();
+        by_score.sort_by(|a, b| b.total_cmp(a));
+        by_score.dedup_by(|a, b| a.total_cmp(b).is_eq());
+        let rank = |index: usize| by_score.partition_point(|other| other.total_cmp(&scores[index]).is_gt());
+        let lengths = Lengths::of_tokens(tokens);
+        let symbol = |part: &str| match only_char(part) {
+            Some(char) => pieces.chars.get(char),
+            None if !lengths.has(part.len()) => None,
+            None => vocabulary.find_index(part.as_bytes()).filter(|&index| merges(index)).map(to_u32),
+        };
+        let mut entries = Vec::new();
+        for &index in &longer {
+            let (piece, rank) = (text(index), to_u32(rank(index)));
+            for (place, _) in piece.char_indices().skip(1) {
+                if let (Some(left), Some(right)) = (symbol(&piece[..place]), symbol(&piece[place..])) {
+                    entries.push(((left, right), (rank, to_u32(index))));
+                }
+            }
+        }
+        Ok((pieces, table(&entries)?))
+    }
+
+    /// Numbers the characters of pieces that are no piece themselves.
+    fn add_characters<'a>(
+        &mut self,
+        pieces: impl Iterator<Item = &'a str>,
+        is_user_defined: impl Fn(&str) -> bool,
+    ) {
+        for char in pieces.flat_map(str::chars) {
+            // A user-defined character is never a part of anything.
+            if self.chars.get(char).is_none() && !is_user_defined(char.encode_utf8(&mut [0; 4])) {
+                self.chars.insert(char, to_u32(self.ids.len()));
+                self.ids.push(NO_ID);
+                self.lengths.push(to_u32(char.len_utf8()));
+            }
+        }
+    }
+
+    /// Writes the ids of `text`.
+    pub(super) fn encode(
+        &self,
+        (table, fallback): (&PairTable, &Fallback),
+        text: &str,
+        scratch: &mut Scratch,
+        dropout: MergeDropout<'_>,
+        mut output: Output<'_>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        self.split(text, scratch, ticker)?;
+        let mut splits = std::mem::take(&mut scratch.splits);
+        let mut symbols = std::mem::take(&mut scratch.merged);
+        let mut bounds = std::mem::take(&mut scratch.merged_ends);
+        splits.clear();
+        symbols.clear();
+        bounds.clear();
+        let merged = Output { ids: &mut symbols, ends: Some(&mut bounds) };
+        if self.has_unused || !matches!(dropout, MergeDropout::Off) {
+            let propose = |result: u32, left, right| {
+                if self.ids[result as usize] == NO_ID {
+                    splits.insert(result, (left, right));
+                }
+            };
+            merge_with_dropout(table, scratch, dropout, propose, ticker)?;
+            write_linked(scratch, merged)?;
+        } else {
+            merge::<true, _>(table, scratch, merged, ticker)?;
+        }
+        let mut at = 0;
+        let mut was_unknown = false;
+        for (&symbol, &bound) in symbols.iter().zip(&bounds) {
+            let mut stack = std::mem::take(&mut scratch.stack);
+            stack.clear();
+            stack.push(symbol);
+            while let Some(part) = stack.pop() {
+                // The last part ends where the symbol does.
+                let end = if stack.is_empty() { bound as usize } else { at + self.length(part) };
+                if let Some(&id) = self.ids.get(part as usize).filter(|&&id| id != NO_ID) {
+                    output.push(id, to_u32(end))?;
+                    was_unknown = false;
+                } else if let Some(&(left, right)) = splits.get(&part) {
+                    stack.extend([right, left]);
+                    continue;
+                } else {
+                    was_unknown = write_unknown(&mut output, &text[at..end], at, was_unknown, fallback)?;
+                }
+                at = end;
+            }
+            scratch.stack = stack;
+            ticker.spend(1)?;
+        }
+        (scratch.splits, scratch.merged, scratch.merged_ends) = (splits, symbols, bounds);
+        Ok(())
+    }
+
+    /// Splits `text` into the symbols that merging starts from.
+    pub(super) fn split(&self, text: &str, scratch: &mut Scratch, ticker: &mut Ticker<'_>) -> Result<()> {
+        let Scratch { symbols, bounds, .. } = scratch;
+        symbols.clear();
+        bounds.clear();
+        self.user_defined.for_each_segment(text.as_bytes(), ticker, |segment, ticker| match segment {
+            Segment::Literal(which, span) => {
+                try_alloc::push(symbols, self.user_defined_symbols[which])?;
+                Ok(try_alloc::push(bounds, to_u32(span.end))?)
+            }
+            Segment::Ordinary(span) => {
+                // At most one symbol for each byte.
+                try_alloc::reserve(symbols, span.len())?;
+                try_alloc::reserve(bounds, span.len())?;
+                for (i, char) in text[span.start..span.end].char_indices() {
+                    symbols.push(self.chars.get(char).unwrap_or(UNKNOWN_CHAR));
+                    bounds.push(to_u32(span.start + i + char.len_utf8()));
+                }
+                ticker.spend(span.len())
+            }
+        })
+    }
+
+    /// May text become the piece at this index of the vocabulary?
+    pub(super) fn is_output(&self, index: usize) -> bool {
+        self.ids[index] != NO_ID
+    }
+
+    fn length(&self, symbol: u32) -> usize {
+        self.lengths.get(symbol as usize).map_or(0, |&length| length as usize)
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory(&self) -> usize {
+        self.chars.memory() + 4 * (self.ids.capacity() + self.lengths.capacity())
+    }
+}
+
+/// Writes the tokens for unknown text that starts at `at`; says whether that was the unknown token.
+fn write_unknown(
+    output: &mut Output<'_>,
+    text: &str,
+    at: usize,
+    was_unknown: bool,
+    fallback: &Fallback,
+) -> Result<bool> {
+    if let Some(tokens) = fallback.tokens_of(text.as_bytes()) {
+        for (i, token) in tokens.enumerate() {
+            output.push(token, to_u32(at + i + 1))?;
+        }
+        return Ok(false);
+    }
+    let Some(unk) = fallback.unk else { return Err(unknown_symbol(text, at)) };
+    let end = to_u32(at + text.len());
+    if was_unknown && fallback.fuse {
+        // The last id ends later.
+        if let Some(last) = output.ends.as_mut().and_then(|ends| ends.last_mut()) {
+            *last = end;
+        }
+    } else {
+        output.push(unk, end)?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,204 @@
+//! The symbols that merging starts from, where they are ids.
+//!
+//! Comes in: a pretoken. Goes out: a row of symbols, and where the part of the pretoken that each stands for ends.
+//! Text that is no symbol becomes tokens for its bytes, the unknown token, or an error; it must never be skipped.
+use tokenmill_kernels::try_alloc;
+
+use crate::byte_alphabet::BYTE_TO_CHAR;
+use crate::description::{EndOfWord, EndOfWordForm};
+use crate::error::Result;
+use crate::ids::{NO_ID, TokenId, to_u32};
+use crate::model::unknown::unknown_symbol;
+use crate::vocabulary::Vocabulary;
+
+use super::char_table::{CharTable, only_char};
+use super::fallback::Fallback;
+
+/// Writes the row of symbols. The caller has reserved its capacity.
+///
+/// Where a symbol ends is the sum of the widths before, as in the reference: it writes the tokens of bytes before
+/// an unknown character that still waits for its neighbour.
+pub(super) struct SymbolWriter<'a> {
+    symbols: &'a mut Vec<u32>,
+    bounds: &'a mut Vec<u32>,
+    at: u32,
+    /// The width of an unknown symbol that was met and not yet written.
+    pending: Option<u32>,
+}
+
+impl<'a> SymbolWriter<'a> {
+    /// The vectors are empty.
+    pub(super) fn new(symbols: &'a mut Vec<u32>, bounds: &'a mut Vec<u32>) -> Self {
+        Self { symbols, bounds, at: 0, pending: None }
+    }
+
+    #[inline]
+    fn push(&mut self, symbol: u32, width: usize) {
+        self.at += to_u32(width);
+        self.symbols.push(symbol);
+        self.bounds.push(self.at);
+    }
+
+    /// Reserves capacity for `count` more symbols.
+    fn reserve(&mut self, count: usize) -> Result<()> {
+        try_alloc::reserve(self.symbols, count)?;
+        Ok(try_alloc::reserve(self.bounds, count)?)
+    }
+
+    /// Writes a symbol that stands for the next `width` bytes.
+    #[inline]
+    fn write(&mut self, symbol: u32, width: usize, fallback: &Fallback) {
+        self.flush(fallback);
+        self.push(symbol, width);
+    }
+
+    /// Writes the pending unknown symbol.
+    fn flush(&mut self, fallback: &Fallback) {
+        if let (Some(width), Some(unk)) = (self.pending.take(), fallback.unk) {
+            self.push(unk, width as usize);
+        }
+    }
+
+    /// Writes `before`, `char` and `after`, which are no symbol together; only `char`, of `width` bytes, is in the
+    /// pretoken. False if no token can stand for it.
+    fn write_unknown(&mut self, [before, char, after]: [&str; 3], width: usize, fallback: &Fallback) -> bool {
+        let parts = [(before, 0), (char, width), (after, 0)];
+        if parts.iter().all(|(part, _)| fallback.tokens_of(part.as_bytes()).is_some()) {
+            for (part, mut left) in parts {
+                for token in fallback.tokens_of(part.as_bytes()).into_iter().flatten() {
+                    let one = left.min(1);
+                    left -= one;
+                    self.push(token, one);
+                }
+            }
+            return true;
+        }
+        if fallback.unk.is_none() {
+            return false;
+        }
+        match &mut self.pending {
+            Some(pending) if fallback.fuse => *pending += to_u32(width),
+            _ => {
+                self.flush(fallback);
+                self.pending = Some(to_u32(width));
+            }
+        }
+        true
+    }
+}
+
+/// The symbol of each byte, `NO_ID` where there is none.
+pub(super) fn byte_symbols(
+    vocabulary: &Vocabulary,
+    is_special: &dyn Fn(TokenId) -> bool,
+) -> Box<[TokenId; 256]> {
+    let mut table = Box::new([NO_ID; 256]);
+    for (id, bytes) in vocabulary.tokens().iter() {
+        if let &[byte] = bytes
+            && !is_special(id)
+        {
+            table[usize::from(byte)] = id;
+        }
+    }
+    table
+}
+
+/// Splits a pretoken into bytes of which some are no symbols. In the reference such a byte is the character that
+/// it is written as, so it is that character's bytes that are looked for as `<0xNN>`.
+#[cold]
+pub(super) fn split_bytes(
+    pretoken: &[u8],
+    table: &[TokenId; 256],
+    fallback: &Fallback,
+    mut row: SymbolWriter<'_>,
+) -> Result<()> {
+    row.reserve(pretoken.len())?;
+    for (i, &byte) in pretoken.iter().enumerate() {
+        match table[usize::from(byte)] {
+            NO_ID => {
+                let written = BYTE_TO_CHAR[usize::from(byte)].encode_utf8(&mut [0; 4]).to_owned();
+                row.reserve(written.len() + pretoken.len() - i)?;
+                if !row.write_unknown(["", &written, ""], 1, fallback) {
+                    return Err(unknown_symbol(format!("0x{byte:02X}"), i));
+                }
+            }
+            id => row.write(id, 1, fallback),
+        }
+    }
+    row.flush(fallback);
+    Ok(())
+}
+
+/// Symbols that are characters, marked by their place in the pretoken.
+#[derive(Debug)]
+pub(super) struct Chars {
+    prefix: String,
+    suffix: String,
+    /// The symbols of characters: plain, after the first (1), at the end (2), both (3).
+    forms: [CharTable; 4],
+    /// Which forms differ: 1 with a prefix, 2 with a suffix. The tables of others are empty.
+    differ: usize,
+    /// The symbol after the last character.
+    end: Option<TokenId>,
+}
+
+impl Chars {
+    pub(super) fn new(
+        prefix: Option<&str>,
+        end_of_word: Option<&EndOfWord>,
+        vocabulary: &Vocabulary,
+    ) -> Self {
+        let mark = |form| end_of_word.filter(|mark| mark.form == form).map(|mark| mark.symbol.as_str());
+        let end = mark(EndOfWordForm::Separate).and_then(|symbol| vocabulary.find(symbol.as_bytes()));
+        let prefix = prefix.unwrap_or_default().to_owned();
+        let suffix = mark(EndOfWordForm::Suffix).unwrap_or_default().to_owned();
+        let differ = usize::from(!prefix.is_empty()) + 2 * usize::from(!suffix.is_empty());
+        let mut forms: [CharTable; 4] = std::array::from_fn(|_| CharTable::default());
+        for (id, bytes) in vocabulary.tokens().iter() {
+            // An end-of-word symbol of one character is no character of the text.
+            let Ok(token) = std::str::from_utf8(bytes) else { continue };
+            if Some(id) == end || vocabulary.is_special(id) {
+                continue;
+            }
+            for (form, table) in forms.iter_mut().enumerate().filter(|(form, _)| form & !differ == 0) {
+                let token = if form & 1 == 0 { Some(token) } else { token.strip_prefix(&prefix) };
+                let token = token.and_then(|t| if form & 2 == 0 { Some(t) } else { t.strip_suffix(&suffix) });
+                if let Some(char) = token.and_then(only_char) {
+                    table.insert(char, id);
+                }
+            }
+        }
+        Self { prefix, suffix, forms, differ, end }
+    }
+
+    pub(super) fn split(&self, text: &str, fallback: &Fallback, mut row: SymbolWriter<'_>) -> Result<()> {
+        // At most one symbol for each byte, and the end-of-word symbol.
+        row.reserve(text.len() + 1)?;
+        for (i, char) in text.char_indices() {
+            let width = char.len_utf8();
+            let (is_first, is_last) = (i == 0, i + width == text.len());
+            let form = usize::from(!is_first) + 2 * usize::from(is_last);
+            if let Some(symbol) = self.forms[form & self.differ].get(char) {
+                row.write(symbol, width, fallback);
+                continue;
+            }
+            let before = if is_first { "" } else { &self.prefix };
+            let after = if is_last { &self.suffix } else { "" };
+            let char = &text[i..i + width];
+            // It may become more tokens than it has bytes.
+            row.reserve(before.len() + after.len() + text.len() - i + 1)?;
+            if !row.write_unknown([before, char, after], width, fallback) {
+                return Err(unknown_symbol(char, i));
+            }
+        }
+        row.flush(fallback);
+        if let Some(end) = self.end {
+            row.push(end, 0);
+        }
+        Ok(())
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.forms.iter().map(CharTable::memory).sum()
+    }
+}

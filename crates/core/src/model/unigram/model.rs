@@ -1,0 +1,206 @@
+//! The compiled model: its edges, and a walk over the lattice of a pretoken.
+//!
+//! Comes in: a description, then pretokens. Goes out: for each place between characters, the edges that end there.
+//! It must never choose among them.
+use std::collections::HashMap;
+
+use tokenmill_kernels::{Automaton, NO_KEY, State};
+
+use crate::description::{PieceKind, Unigram as Description};
+use crate::error::Result;
+use crate::ids::{NO_ID, TokenId, to_u32};
+use crate::vocabulary::Vocabulary;
+
+/// A compiled Unigram model. Immutable.
+#[derive(Debug)]
+pub struct Unigram {
+    /// The tokens that text may become, by index in the token list.
+    pub(super) automaton: Automaton,
+    /// By index in the token list.
+    pub(super) edges: Vec<Edge>,
+    /// Scores that differ where all paths are looked at, by index: there SentencePiece counts the characters of a
+    /// piece that a user has defined, and its bytes where it looks for the best path.
+    over_all_paths: HashMap<u32, f64>,
+    pub(super) unk: Option<TokenId>,
+    pub(super) unk_score: f64,
+    /// The tokens `<0xNN>`, [`NO_ID`] where one is missing; only with byte fallback.
+    pub(super) bytes: Option<Box<[TokenId; 256]>>,
+    pub(super) single_precision: bool,
+}
+
+/// A token as it takes part in a path.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Edge {
+    pub(super) score: f64,
+    /// In bytes.
+    length: u32,
+    /// The longest other token that ends where this one ends.
+    shorter: u32,
+}
+
+/// The edge of an unknown character.
+pub(super) const UNKNOWN: u32 = NO_KEY;
+
+/// The ticker is told once for this many bytes.
+pub(super) const TICK_BYTES: usize = 1 << 12;
+
+impl Unigram {
+    /// Compiles the model of a valid description.
+    pub fn new(description: &Description, vocabulary: &Vocabulary) -> Self {
+        let tokens = &description.tokens;
+        let kind = |index: usize| description.kinds.get(index).copied().unwrap_or_default();
+        let spells = |index: &usize| matches!(kind(*index), PieceKind::Normal | PieceKind::UserDefined);
+        // A token that is not UTF-8 cannot end between characters and is never found.
+        let is_text = |index: &usize| std::str::from_utf8(tokens.bytes(*index)).is_ok();
+        // Of equal pieces the last counts.
+        let comes_out = |index: &usize| {
+            vocabulary.find_index(tokens.bytes(*index)) == Some(*index)
+                && !vocabulary.is_special(tokens.id(*index))
+        };
+        let indices = (0..tokens.len()).filter(spells).filter(is_text).filter(comes_out);
+        let automaton = Automaton::new(indices.map(|index| (to_u32(index), tokens.bytes(index))));
+        let single = description.single_precision;
+        let mut over_all_paths = HashMap::new();
+        let edge = |index: usize| {
+            let bytes = tokens.bytes(index);
+            let score = if single && kind(index) == PieceKind::UserDefined {
+                let chars = bytes.iter().filter(|byte| *byte & 0xc0 != 0x80).count();
+                over_all_paths.insert(to_u32(index), user_defined_score(chars));
+                user_defined_score(bytes.len())
+            } else {
+                rounded(single, description.scores[index])
+            };
+            Edge { score, length: to_u32(bytes.len()), shorter: automaton.shorter(to_u32(index)) }
+        };
+        let edges = (0..tokens.len()).map(edge).collect();
+        Self {
+            automaton,
+            edges,
+            over_all_paths,
+            unk: description.unk,
+            unk_score: rounded(single, description.unk_score),
+            bytes: description.byte_fallback.then(|| byte_tokens(vocabulary)),
+            single_precision: single,
+        }
+    }
+
+    /// The unknown token.
+    pub fn unknown(&self) -> Option<TokenId> {
+        self.unk
+    }
+
+    /// Can every text be spelled without an unknown token?
+    pub fn is_byte_complete(&self) -> bool {
+        self.bytes.as_ref().is_some_and(|bytes| !bytes.contains(&NO_ID))
+    }
+
+    /// Heap bytes held.
+    pub fn memory(&self) -> usize {
+        self.automaton.memory() + size_of::<Edge>() * self.edges.capacity() + 24 * self.over_all_paths.len()
+    }
+
+    /// Calls `visit` for every place between characters after the start, and for the end, with the edges that end
+    /// there.
+    #[inline]
+    pub(super) fn for_each_place(
+        &self,
+        text: &[u8],
+        mut visit: impl FnMut(usize, IncomingEdges<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut state = State::START;
+        let mut char_start = 0;
+        for (i, &byte) in text.iter().enumerate() {
+            state = self.automaton.step(state, byte);
+            let end = i + 1;
+            if text.get(end).is_some_and(|next| next & 0xc0 == 0x80) {
+                continue;
+            }
+            visit(
+                end,
+                IncomingEdges { edges: &self.edges, longest: self.automaton.longest(state), char_start, end },
+            )?;
+            char_start = end;
+        }
+        Ok(())
+    }
+
+    /// The score of an edge where all paths are looked at.
+    #[inline]
+    pub(super) fn score_over_all_paths(&self, edge: u32) -> f64 {
+        if edge == UNKNOWN {
+            return self.unk_score;
+        }
+        if !self.over_all_paths.is_empty()
+            && let Some(&score) = self.over_all_paths.get(&edge)
+        {
+            return score;
+        }
+        self.edges[edge as usize].score
+    }
+
+    /// Where an edge starts that ends at `end`.
+    #[inline]
+    pub(super) fn start_of(&self, text: &[u8], edge: u32, end: usize) -> usize {
+        if edge != UNKNOWN {
+            return end - self.edges[edge as usize].length as usize;
+        }
+        let mut start = end - 1;
+        while start > 0 && text[start] & 0xc0 == 0x80 {
+            start -= 1;
+        }
+        start
+    }
+}
+
+/// The edges that end at a place.
+#[derive(Clone, Copy)]
+pub(super) struct IncomingEdges<'a> {
+    edges: &'a [Edge],
+    longest: u32,
+    char_start: usize,
+    end: usize,
+}
+
+impl IncomingEdges<'_> {
+    /// Calls `visit` with each edge, an index or [`UNKNOWN`], and its start, longest first. A character that is no
+    /// token is the last of them.
+    #[inline]
+    pub(super) fn for_each(self, mut visit: impl FnMut(u32, usize)) {
+        let mut start = self.end;
+        let mut at = self.longest;
+        while at != NO_KEY {
+            let edge = &self.edges[at as usize];
+            start = self.end - edge.length as usize;
+            visit(at, start);
+            at = edge.shorter;
+        }
+        if start != self.char_start {
+            visit(UNKNOWN, self.char_start);
+        }
+    }
+}
+
+/// The score that SentencePiece gives a piece that a user has defined: above that of nearly every path.
+#[allow(clippy::cast_precision_loss)] // lengths of tokens
+fn user_defined_score(length: usize) -> f64 {
+    rounded(true, 0.1 * (length as f64 - 1.0))
+}
+
+/// The nearest number of single precision, where the model counts in that.
+#[inline]
+pub(super) fn rounded(single: bool, score: f64) -> f64 {
+    if single { f64::from(score as f32) } else { score }
+}
+
+fn byte_tokens(vocabulary: &Vocabulary) -> Box<[TokenId; 256]> {
+    let added: HashMap<&str, TokenId> =
+        vocabulary.added().iter().map(|token| (token.content.as_str(), token.id)).collect();
+    let is_ordinary = |id: &TokenId| !vocabulary.is_special(*id);
+    let mut bytes = Box::new([NO_ID; 256]);
+    for (byte, id) in bytes.iter_mut().enumerate() {
+        let written = format!("<0x{byte:02X}>");
+        let found = vocabulary.find(written.as_bytes()).or_else(|| added.get(written.as_str()).copied());
+        *id = found.filter(is_ordinary).unwrap_or(NO_ID);
+    }
+    bytes
+}

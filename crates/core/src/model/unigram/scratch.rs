@@ -1,0 +1,97 @@
+//! The buffers of a pass over a pretoken, reused from one pretoken to the next.
+//!
+//! Comes in: sums and edges, place by place. Goes out: the same, for later places. What an earlier pretoken left
+//! in a buffer must never be read.
+use std::collections::VecDeque;
+
+use tokenmill_kernels::try_alloc;
+
+use super::model::{UNKNOWN, rounded};
+use crate::error::Result;
+
+/// The buffers.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// For every place, the edge by which the chosen path arrives; not set inside characters.
+    pub(super) last: Vec<u32>,
+    /// The sum of the path to each place, for as many places as an edge reaches back.
+    pub(super) sums: RecentSums,
+    pub(super) restarts: Restarts,
+}
+
+impl Scratch {
+    /// Heap bytes held.
+    pub fn memory(&self) -> usize {
+        4 * self.last.capacity() + 8 * self.sums.0.capacity() + 16 * self.restarts.0.capacity()
+    }
+
+    pub(super) fn start(&mut self, text: &[u8], longest_edge: usize) -> Result<()> {
+        // Every place is set before it is read, so older entries need not be cleared.
+        if self.last.len() <= text.len() {
+            try_alloc::resize(&mut self.last, text.len() + 1, UNKNOWN)?;
+        }
+        self.sums.start(longest_edge.min(text.len()));
+        Ok(())
+    }
+}
+
+/// The sums of the last few places, in a ring buffer.
+#[derive(Debug, Default)]
+pub(super) struct RecentSums(Vec<f64>);
+
+impl RecentSums {
+    fn start(&mut self, longest_edge: usize) {
+        // An unknown character reaches back four bytes.
+        let size = (longest_edge.max(4) + 1).next_power_of_two();
+        if self.0.len() < size {
+            self.0.resize(size, 0.0);
+        }
+        self.0[0] = 0.0;
+    }
+
+    #[inline]
+    pub(super) fn get(&self, place: usize) -> f64 {
+        self.0[place & (self.0.len() - 1)]
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, place: usize, sum: f64) {
+        let mask = self.0.len() - 1;
+        self.0[place & mask] = sum;
+    }
+}
+
+/// The last few places where sums started over from 0, with the sum that was subtracted there.
+///
+/// A sum counts from the last restart up to its place. An edge that leads over a later restart arrives with a sum
+/// that is too large, and what was subtracted there is subtracted from it, too.
+#[derive(Debug, Default)]
+pub(super) struct Restarts(VecDeque<(usize, f64)>);
+
+impl Restarts {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    #[inline]
+    pub(super) fn newest(&self) -> usize {
+        self.0.back().map_or(0, |(place, _)| *place)
+    }
+
+    /// Sums start over at a place, where `sum` was reached; no edge reaches further back than `longest_edge`.
+    #[cold]
+    pub(super) fn push(&mut self, sum: f64, place: usize, longest_edge: usize) {
+        while self.0.front().is_some_and(|(front, _)| front + longest_edge < place) {
+            self.0.pop_front();
+        }
+        self.0.push_back((place, sum));
+    }
+
+    /// A sum that counts as at `from`, as it counts at `to`. The steps are rounded one by one.
+    #[cold]
+    pub(super) fn carry(&self, sum: f64, from: usize, to: usize) -> f64 {
+        let first = self.0.partition_point(|(place, _)| *place <= from);
+        let passed = self.0.range(first..).take_while(|(place, _)| *place <= to);
+        passed.fold(sum, |sum, (_, subtracted)| rounded(true, sum - subtracted))
+    }
+}
