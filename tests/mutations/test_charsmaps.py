@@ -11,7 +11,7 @@ import base64
 import json
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ def test_a_sample_of_bytes_flipped_loads_or_is_a_format_error(
     print(flip(native, data, tmp_path, places, 0))
 
 
-def flip(native: Any, data: Path, folder: Path, at: Iterable[int], first_bit: int) -> str:
+def flip(native: Any, data: Path, folder: Path, at: Sequence[int], first_bit: int) -> str:
     """Flip a bit at each place; how many loaded."""
     model = model_of(data, "botchan")
     model = model.with_pieces(model.pieces[:100])
@@ -89,7 +89,9 @@ def flip(native: Any, data: Path, folder: Path, at: Iterable[int], first_bit: in
         blob[place] ^= bit
     assert bytes(blob) == charsmap(model)
     assert set(places) == {FAULT}
-    assert min(loaded, changed, said) > 0
+    assert min(loaded, changed) > 0
+    # The lowest byte of a unit is its label: to flip that alone leads nowhere that is not refused.
+    assert said > 0 or all(place % 4 == 0 for place in at)
     refused = places.total()
     which = f"{loaded} load, {changed} with other ids, {said} with a finding"
     return f"{loaded + refused} bytes flipped: {refused} refused, {which}"
