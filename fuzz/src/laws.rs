@@ -58,7 +58,7 @@ pub fn encode(engine: &Engine, text: &str) {
             assert_eq!(rows[..middle], rows[middle..], "equal rows of a batch");
             middle
         });
-        assert_eq!(surrounded, Some(engine.surrounded_count(ids.len(), true)), "count with what is around");
+        assert_eq!(surrounded, Some(engine.count_with_special_tokens(ids.len(), true)), "count with what is around");
         let spans = checked("offsets", spans).unwrap_or_default();
         assert_eq!(spans.ids, ids, "ids with offsets");
         offsets(engine, text, &spans);

@@ -45,12 +45,13 @@ impl Engine {
     ///
     /// # Errors
     /// Memory that cannot be had.
-    pub fn surround(&self, ids: &mut Vec<TokenId>, start: usize, adds_special: bool) -> Result<()> {
+    pub fn add_special_tokens(&self, ids: &mut Vec<TokenId>, start: usize, adds_special: bool) -> Result<()> {
         let slots = self.stages.post_processors.slots(false, adds_special);
         if matches!(slots, [Slot::Sequence { .. }]) {
             return Ok(());
         }
-        let added = self.surrounded_count(ids.len() - start, adds_special).saturating_sub(ids.len() - start);
+        let added =
+            self.count_with_special_tokens(ids.len() - start, adds_special).saturating_sub(ids.len() - start);
         // Behind the text and before it: while ids are put there, both are.
         try_alloc::reserve(ids, added + slots.len())?;
         let is_sequence = |slot: &Slot| matches!(slot, Slot::Sequence { .. });
@@ -73,7 +74,7 @@ impl Engine {
     }
 
     /// How many ids a text of `count` ids has with what stands around them.
-    pub fn surrounded_count(&self, count: usize, adds_special: bool) -> usize {
+    pub fn count_with_special_tokens(&self, count: usize, adds_special: bool) -> usize {
         let slots = self.stages.post_processors.slots(false, adds_special);
         let one = |slot: &Slot| if matches!(slot, Slot::Sequence { .. }) { count } else { 1 };
         slots.iter().map(one).sum()

@@ -41,7 +41,7 @@ impl Engine {
             for row in unit {
                 let start = rows.ids.len();
                 if self.encode_row(texts, row, recognizer, &mut buffer, watch, &mut rows.ids)? {
-                    self.surround(&mut rows.ids, start, adds_special)?;
+                    self.add_special_tokens(&mut rows.ids, start, adds_special)?;
                 }
                 rows.offsets.push(rows.ids.len() as i64);
             }
@@ -81,7 +81,7 @@ impl Engine {
         sink: &mut S,
     ) -> Result<bool> {
         let Some(text) = texts[row] else { return Ok(false) };
-        let ahead = text.bring_meanwhile(texts.get(row + 1).copied().flatten());
+        let ahead = text.prefetcher_for(texts.get(row + 1).copied().flatten());
         let text = text.read(buffer, watch);
         let encoded = text.and_then(|text| self.encode_ids(text, recognizer, ahead, watch, sink));
         encoded.map(|()| true).map_err(|error| in_row(error, row))
@@ -108,7 +108,7 @@ impl Engine {
             let rows = units[unit].clone().map(|row| {
                 let mut counter = Counter::default();
                 let is_there = self.encode_row(texts, row, recognizer, &mut buffer, watch, &mut counter)?;
-                Ok(if is_there { self.surrounded_count(counter.0, adds_special) as i64 } else { 0 })
+                Ok(if is_there { self.count_with_special_tokens(counter.0, adds_special) as i64 } else { 0 })
             });
             try_alloc::collect(rows)
         })?;
@@ -119,7 +119,7 @@ impl Engine {
         Ok(counts)
     }
 
-    /// Decodes every row of ids to bytes: for some rows in a row their bytes, one behind the other, and where each ends.
+    /// Decodes every row of ids to bytes: for each unit of rows their bytes, joined, and where each row ends.
     ///
     /// # Errors
     /// As [`Engine::decode`], with the row at fault as the field.
@@ -147,7 +147,7 @@ impl Engine {
     }
 }
 
-/// The bytes of some rows, one behind the other.
+/// The bytes of some rows, joined.
 #[derive(Debug, Default)]
 pub struct DecodedRows {
     bytes: Vec<u8>,

@@ -1,5 +1,7 @@
-//! A long text in code units of its own, read in blocks of which each is encoded while it is in the cache: the whole of
-//! it is never in memory as UTF-8.
+//! A long text that is not UTF-8, such as a string of Python, in blocks.
+//!
+//! In: code units. Out: the ids of the text. A block is decoded and encoded while it is in the processor's cache, so the whole text
+//! is never in memory as UTF-8.
 use std::ops::Range;
 
 use tokenmill_kernels::{Prefetcher, ReorderBuffer, try_alloc};
@@ -16,17 +18,17 @@ use super::sink::{Counter, IdSink};
 use super::source::CodeUnits;
 use super::threads::size_of_units;
 
-/// A block has about so many bytes: it stays in the second-level cache beside the tables.
+/// Bytes of a block: it fits into the second-level cache beside the tables.
 const BLOCK: usize = 64 << 10;
 
-/// Code units that are read at once.
+/// Code units that are decoded at a time.
 const PART: usize = 32 << 10;
 
-/// A cut is looked for so far before the end of a block, then farther.
+/// A cut is looked for this far before the end of a block, then farther.
 const BACK: [usize; 3] = [1 << 8, 1 << 12, 1 << 16];
 
-/// Where threads share a text, a cut is looked for in so many code units, then in those behind them, and so on; what has
-/// none in so many such windows has hardly any.
+/// Where threads share a text, a cut is looked for in a window of this many code units, then in the next one. A text that has
+/// none in [`WINDOWS`] windows has hardly any.
 const WINDOW: usize = 1 << 10;
 const WINDOWS: usize = 1 << 10;
 
@@ -127,7 +129,7 @@ impl Engine {
             let cut = |back: &usize| splitter.safe_cut(&text, text.len().saturating_sub(*back));
             match BACK.iter().find_map(cut) {
                 Some(cut) => {
-                    // The next block is brought near while this one is encoded.
+                    // The next block is prefetched while this one is encoded.
                     let bytes = before.bytes_before(ahead);
                     let next = ahead.paced(bytes, text.len() - length);
                     self.encode_ids(Text::Str(&text[..cut]), &recognizer, next, watch, sink)?;

@@ -34,7 +34,7 @@ pub struct DecodeOptions {
 const REPLACEMENT: &str = "\u{fffd}";
 
 impl DecodeOptions {
-    /// What stands for an id that does not exist.
+    /// What an id that does not exist becomes.
     #[cold]
     fn undefined_at(self, slice_of_ids: &[TokenId], slice: usize, position: usize) -> Result<&'static str> {
         match self.undefined {
@@ -61,7 +61,7 @@ impl Engine {
         Ok(bytes)
     }
 
-    /// As [`Self::decode`], behind what is in `bytes`, with the work counted by the caller's ticker.
+    /// As [`Self::decode`], appended to `bytes`, with the work counted by the caller's ticker.
     pub(super) fn decode_counted(
         &self,
         ids: &[TokenId],
@@ -157,7 +157,7 @@ impl Engine {
         }
     }
 
-    /// The bytes of the id at a position go behind `bytes`.
+    /// Appends the bytes of the id at a position.
     #[inline]
     pub(super) fn append_bytes(
         &self,

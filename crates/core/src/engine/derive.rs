@@ -9,7 +9,7 @@ use crate::ids::TokenId;
 use super::Engine;
 
 impl Engine {
-    /// The same tokenizer with only the first merges, so many that `vocab_size` ids remain. The
+    /// The same tokenizer with only as many of the first merges as leave `vocab_size` ids. The
     /// ids of the tokens that stay are the same; a prefix of the merges is what training to the
     /// smaller size would have learned.
     ///

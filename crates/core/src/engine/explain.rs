@@ -30,7 +30,7 @@ pub enum Segment {
 /// Text between added tokens, or bytes that are no text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ordinary {
-    /// Where it stands.
+    /// Where it is in the text.
     pub span: Span,
     /// The steps of normalization that changed it, by name, and what each left.
     pub normalized: Vec<(String, String)>,
@@ -194,7 +194,7 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::encode`]. Cost: that of encoding, and at most the square of
-    /// [`crate::model::bpe::MAX_EXPLAINED_SYMBOLS`] for each pretoken of so many symbols.
+    /// [`crate::model::bpe::MAX_EXPLAINED_SYMBOLS`] for each pretoken with that many symbols.
     pub fn explain(&self, text: Text<'_>, special: &Special, watch: &dyn Watch) -> Result<Vec<Segment>> {
         let mut sink = ExplainSink {
             engine: self,

@@ -10,15 +10,15 @@ pub struct MemoryUsage {
     pub vocabulary: usize,
     /// The tables of the model.
     pub model: usize,
-    /// Pretokens that are known from the start.
+    /// The static table of pretokens that are tokens.
     pub seed: usize,
-    /// What workers have learnt, of all workers together.
+    /// The pretoken caches of all workers.
     pub learnt: usize,
-    /// What they may learn.
+    /// What these may take.
     pub cache_bytes: usize,
     /// How often a pretoken was looked up, in calls that have ended.
     pub lookups: u64,
-    /// How often it was not known, and the model was asked.
+    /// How often the cache missed, and the model was asked.
     pub misses: u64,
 }
 
@@ -38,7 +38,7 @@ impl Engine {
         }
     }
 
-    /// The same engine, whose workers may learn so many bytes together; the default is 32 MiB. That
+    /// The same engine, whose workers may cache this many bytes together; the default is 32 MiB. That
     /// changes how fast it is and nothing else.
     #[must_use]
     pub fn with_cache_bytes(self, bytes: Option<usize>) -> Self {

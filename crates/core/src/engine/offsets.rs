@@ -60,14 +60,14 @@ impl<'a> Spans<'a> {
         try_alloc::push(&mut self.encoding.surfaces, (self.encoding.ids.len(), surface))
     }
 
-    /// Makes room for so many ids.
+    /// Reserves capacity for `count` ids.
     fn reserve(&mut self, count: usize) -> Stored {
         try_alloc::reserve(&mut self.encoding.ids, count)?;
         try_alloc::reserve(&mut self.encoding.byte_offsets, count)?;
         try_alloc::reserve(&mut self.encoding.words, count)
     }
 
-    /// Puts an id for which there is room.
+    /// Pushes an id for which capacity is reserved.
     fn push(&mut self, id: TokenId, span: Span) {
         self.encoding.ids.push(id);
         self.encoding.byte_offsets.push(span);
@@ -147,7 +147,7 @@ impl Engine {
     }
 
     /// Encodes a text that the caller has cut into words, each as a text of its own: offsets are
-    /// those in the word, whose number stands in [`Encoding::words`].
+    /// those in the word, whose number is in [`Encoding::words`].
     ///
     /// # Errors
     /// As [`Engine::encode`], with the number of the word as the field.

@@ -2,7 +2,7 @@
 //! text is, and ids drawn at random.
 //!
 //! A text is spelled pretoken by pretoken, so that a way to spell it is a way for each of them and
-//! scores add up. Added tokens are certain: they stand in every way, and count nothing.
+//! scores add up. Added tokens are certain: they are in every hypothesis, and have no score.
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
@@ -26,7 +26,7 @@ use super::sink::{PretokenSink, Stored};
 pub struct Draw {
     /// Ways are drawn with a probability that goes with exp(`alpha` × score).
     pub alpha: f64,
-    /// Among so many of the best; `None`: among all there are.
+    /// Drawn from this many of the best; `None`: from all there are.
     pub n_best: Option<usize>,
     /// The same seed draws the same ids.
     pub seed: u64,

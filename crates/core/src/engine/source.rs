@@ -1,4 +1,4 @@
-//! Texts that are not kept as UTF-8, and are read as that where it is needed.
+//! Texts of a batch, which need not be UTF-8 in memory: they are decoded when their turn comes.
 use std::ops::Range;
 
 use tokenmill_kernels::{Prefetcher, try_alloc};
@@ -24,8 +24,8 @@ pub trait CodeUnits: Sync {
     /// About how many bytes of UTF-8 they are, rather too many than too few.
     fn bytes(&self) -> usize;
 
-    /// Appends the characters of some units; says where they end, which is behind the last of them where that is only a
-    /// part of a character.
+    /// Appends the characters of some units. Returns where they end, which is after the last unit where that is only part of
+    /// a character.
     ///
     /// # Errors
     /// Where there are units that stand for no character; memory that cannot be had.
@@ -40,7 +40,7 @@ pub trait CodeUnits: Sync {
 pub enum Source<'a> {
     /// As it is.
     Text(Text<'a>),
-    /// Read when its turn comes, so that it is near when it is encoded, and by the thread that does it.
+    /// Decoded when its turn comes, by the thread that encodes it, while it is in the processor's cache.
     Units(&'a dyn CodeUnits),
 }
 
@@ -61,8 +61,8 @@ impl Source<'_> {
         }
     }
 
-    /// What of the text behind this one is brought near while this one is encoded.
-    pub(super) fn bring_meanwhile(&self, next: Option<Self>) -> Prefetcher {
+    /// What of the next text is prefetched while this one is encoded.
+    pub(super) fn prefetcher_for(&self, next: Option<Self>) -> Prefetcher {
         next.map_or_else(Prefetcher::default, |next| next.ahead().paced(PREFETCH_BYTES, self.size()))
     }
 

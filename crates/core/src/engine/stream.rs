@@ -36,7 +36,7 @@ impl DecodeStream {
         Self { engine, options, row, held: Vec::new(), taken: 0 }
     }
 
-    /// Takes the next id; the bytes that are certain now go behind what `out` holds.
+    /// Takes the next id; the bytes that are certain now are appended to `out`.
     ///
     /// # Errors
     /// As [`Engine::decode`]. After a vocabulary error the stream is as if the id had not come.
@@ -63,7 +63,7 @@ impl DecodeStream {
         }
     }
 
-    /// Takes many ids; the bytes that are certain then go behind what `out` holds.
+    /// Takes many ids; the bytes that are certain then are appended to `out`.
     ///
     /// # Errors
     /// As [`Engine::decode`]. After a vocabulary error the stream is as if none of the ids had come.

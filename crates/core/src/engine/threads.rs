@@ -10,8 +10,8 @@ use super::added::Recognizer;
 use super::pipeline::{ById, Run};
 use super::sink::IdSink;
 
-/// How much of so much text is encoded apart: several units a thread, so that none waits long for another, and not so
-/// much that the ids of one are far away when they are put to those of the others.
+/// The size of a unit of work in bytes: several units a thread, so that none waits long for another, and small enough that its
+/// ids are still in the processor's cache when they are joined to the others.
 pub(super) fn size_of_units(length: usize, threads: usize) -> usize {
     (length / (threads * 4)).clamp(parallel::BYTES_PER_THREAD / 2, 2 * parallel::BYTES_PER_THREAD)
 }

@@ -1,4 +1,7 @@
-//! The mutable state of one call, and the list in which it rests between calls.
+//! Workers: what one call holds alone while it encodes, and the pool in which workers wait between calls.
+//!
+//! In: a call that wants to work. Out: a worker, the same one for the same thread where that is possible. Taking and returning
+//! one never waits, so a fork in the middle of a call leaves nothing locked; nothing that a worker holds changes a result.
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -21,8 +24,8 @@ pub(super) struct Worker {
     pub(super) split_scratch: Option<Box<ScanScratch>>,
     pub(super) batch: LookupBatch,
     pub(super) cache: PretokenCache,
-    /// When it was put to rest, where it is not the first one that is taken.
-    rests_since: Option<Instant>,
+    /// When it was returned to the pool; none for the first slot, whose worker is never evicted.
+    idle_since: Option<Instant>,
 }
 
 impl Worker {
@@ -34,13 +37,13 @@ impl Worker {
             split_scratch: None,
             batch: LookupBatch::default(),
             cache: PretokenCache::new(budget),
-            rests_since: None,
+            idle_since: None,
         }
     }
 
-    /// Gives back scratch that is more than so many bytes.
-    fn cut_down(&mut self, most: usize) {
-        if self.memory() > most {
+    /// Frees scratch that holds more than `max_bytes`.
+    fn shrink(&mut self, max_bytes: usize) {
+        if self.memory() > max_bytes {
             self.scratch = Scratch::default();
             self.normalized = Default::default();
             self.pretokenized = Vec::new();
@@ -48,7 +51,7 @@ impl Worker {
         }
     }
 
-    /// Heap bytes of what a text may make large.
+    /// Heap bytes of the scratch that grows with a text.
     pub(super) fn memory(&self) -> usize {
         let texts = self.normalized.iter().chain(&self.pretokenized);
         let texts: usize = texts.map(Rewritten::memory).sum();
@@ -56,105 +59,103 @@ impl Worker {
     }
 }
 
-/// At most this much scratch rests with the worker at the first place, half of it with that at the second, a third with
-/// the next, and so on down to an eighth: a worker that grew larger on some text is cut down.
-const RESTING_BYTES: usize = 1 << 20;
+/// A worker in the first slot keeps this much scratch between calls, one in the second half of it, and so on down to an eighth.
+const MAX_IDLE_SCRATCH: usize = 1 << 20;
 
-/// As many workers may rest. One for which there is no place loses what it learnt, and threads that share a tokenizer
-/// would make and lose workers with every call, and leave holes in memory: some machines run so many threads.
-const PLACES: usize = 64;
+/// How many workers the pool holds. One that finds no slot is dropped with its cache: threads that share a tokenizer would make
+/// and drop workers with every call, and fragment the heap. Some machines run this many threads.
+const SLOTS: usize = 64;
 
-/// One that has rested for so long may be dropped for the room that it holds. What many threads used together in turn has
-/// not.
-const LONG: Duration = Duration::from_millis(250);
+/// A worker that has been idle for so long may be evicted, so that another one gets its share of the cache budget. Threads
+/// that take turns on a tokenizer come back sooner.
+const EVICT_AFTER: Duration = Duration::from_millis(250);
 
-/// Workers at rest. Taking and returning one never waits: a place that another thread is just
-/// using (or was using when the process forked) is passed over, and an empty list makes a new
-/// worker. Nothing that a worker holds changes a result.
+/// The pool. A slot that another thread is using (or was using when the process forked) is passed over, and an empty pool
+/// makes a new worker.
 #[derive(Debug)]
 pub(super) struct Workers {
-    places: [Mutex<Option<Box<Worker>>>; PLACES],
+    slots: [Mutex<Option<Box<Worker>>>; SLOTS],
     budget: Arc<CacheBudget>,
-    /// When there was last nobody to drop.
-    searched: Mutex<Option<Instant>>,
+    /// When a search last found nobody to evict.
+    last_search: Mutex<Option<Instant>>,
 }
 
 impl Workers {
-    /// What they learn takes so many bytes at most, together.
+    /// Their caches take `cache_bytes` at most, together.
     pub(super) fn new(cache_bytes: usize) -> Self {
         Self {
-            places: std::array::from_fn(|_| Mutex::default()),
+            slots: std::array::from_fn(|_| Mutex::default()),
             budget: Arc::new(CacheBudget::new(cache_bytes)),
-            searched: Mutex::default(),
+            last_search: Mutex::default(),
         }
     }
 
-    /// What they have learnt.
+    /// What their caches share.
     pub(super) fn budget(&self) -> &CacheBudget {
         &self.budget
     }
 
-    /// Runs `work` with a worker of its own.
+    /// Runs `work` with a worker that no other call has.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut Worker) -> T) -> T {
         let mut worker = self.take();
         if worker.cache.was_denied() {
-            self.find_room(&mut worker, LONG);
+            self.evict_for(&mut worker, EVICT_AFTER);
         }
         let result = work(&mut worker);
         worker.cache.flush_counters();
-        self.put_back(worker);
+        self.give_back(worker);
         result
     }
 
-    /// The places in the order in which this thread looks at them: first that of its number, so that it has the same
-    /// worker each time, and last those of the threads that are always there.
-    fn places(&self) -> impl Iterator<Item = (usize, &Mutex<Option<Box<Worker>>>)> {
-        let own = parallel::number() % PLACES;
-        (own..PLACES).chain((0..own).rev()).map(|place| (place, &self.places[place]))
+    /// All slots in the order in which this thread tries them: its own first, so that it has the same worker each time, and last
+    /// those of the threads that are always there.
+    fn slots(&self) -> impl Iterator<Item = (usize, &Mutex<Option<Box<Worker>>>)> {
+        let own = parallel::number() % SLOTS;
+        (own..SLOTS).chain((0..own).rev()).map(|slot| (slot, &self.slots[slot]))
     }
 
     fn take(&self) -> Box<Worker> {
-        let resting = self.places().find_map(|(_, place)| place.try_lock().ok()?.take());
-        resting.unwrap_or_else(|| Box::new(Worker::new(&self.budget)))
+        let idle = self.slots().find_map(|(_, slot)| slot.try_lock().ok()?.take());
+        idle.unwrap_or_else(|| Box::new(Worker::new(&self.budget)))
     }
 
-    fn put_back(&self, mut worker: Box<Worker>) {
-        for (number, place) in self.places() {
-            if let Ok(mut place) = place.try_lock()
-                && place.is_none()
+    fn give_back(&self, mut worker: Box<Worker>) {
+        for (number, slot) in self.slots() {
+            if let Ok(mut slot) = slot.try_lock()
+                && slot.is_none()
             {
-                worker.cut_down(RESTING_BYTES / (number + 1).min(8));
-                worker.rests_since = (number > 0).then(Instant::now);
-                *place = Some(worker);
+                worker.shrink(MAX_IDLE_SCRATCH / (number + 1).min(8));
+                worker.idle_since = (number > 0).then(Instant::now);
+                *slot = Some(worker);
                 return;
             }
         }
     }
 
-    /// Has this worker ask again for what it was refused, while others are dropped that have rested for so long: those
+    /// Asks the budget again for what it denied this worker, and evicts workers that were idle for `idle` until it is granted, those
     /// first that are taken last.
     #[cold]
-    fn find_room(&self, worker: &mut Worker, rested: Duration) {
+    fn evict_for(&self, worker: &mut Worker, idle: Duration) {
         if worker.cache.retry_budget() {
             return;
         }
-        // Where there was nobody a moment ago there is nobody now.
-        let since_search = self.searched.try_lock().ok().and_then(|searched| searched.map(|at| at.elapsed()));
-        if since_search.is_none_or(|elapsed| elapsed >= rested) {
-            for place in self.places.iter().rev() {
-                let Ok(mut place) = place.try_lock() else { continue };
-                let since = place.as_ref().and_then(|worker| worker.rests_since);
-                if since.is_some_and(|since| since.elapsed() >= rested) {
-                    let dropped = place.take();
-                    drop(place);
-                    drop(dropped);
+        // A search that found nobody a moment ago would find nobody now.
+        let since_search = self.last_search.try_lock().ok().and_then(|last| last.map(|at| at.elapsed()));
+        if since_search.is_none_or(|elapsed| elapsed >= idle) {
+            for slot in self.slots.iter().rev() {
+                let Ok(mut slot) = slot.try_lock() else { continue };
+                let since = slot.as_ref().and_then(|worker| worker.idle_since);
+                if since.is_some_and(|since| since.elapsed() >= idle) {
+                    let evicted = slot.take();
+                    drop(slot);
+                    drop(evicted);
                     if worker.cache.retry_budget() {
                         return;
                     }
                 }
             }
-            if let Ok(mut searched) = self.searched.try_lock() {
-                *searched = Some(Instant::now());
+            if let Ok(mut last) = self.last_search.try_lock() {
+                *last = Some(Instant::now());
             }
         }
         worker.cache.stop_retrying();
@@ -173,21 +174,21 @@ mod tests {
     use crate::watch::Unwatched;
 
     #[test]
-    fn those_that_worked_at_once_rest_together() {
+    fn workers_of_calls_at_once_are_pooled_together() {
         let workers = Workers::new(1 << 20);
-        let resting = || workers.places.iter().filter(|place| place.lock().unwrap().is_some()).count();
-        let taken: Vec<_> = (0..=PLACES).map(|_| workers.take()).collect();
-        assert_eq!(resting(), 0);
+        let idle = || workers.slots.iter().filter(|slot| slot.lock().unwrap().is_some()).count();
+        let taken: Vec<_> = (0..=SLOTS).map(|_| workers.take()).collect();
+        assert_eq!(idle(), 0);
         for worker in taken {
-            workers.put_back(worker);
+            workers.give_back(worker);
         }
-        assert_eq!(resting(), PLACES);
-        workers.with(|_| assert_eq!(resting(), PLACES - 1));
-        assert_eq!(resting(), PLACES);
+        assert_eq!(idle(), SLOTS);
+        workers.with(|_| assert_eq!(idle(), SLOTS - 1));
+        assert_eq!(idle(), SLOTS);
     }
 
-    /// Has this worker learn so many pretokens, beginning with that of a number.
-    fn learn(worker: &mut Worker, first: u64, count: u64) {
+    /// Inserts `count` pretokens, beginning with that of a number.
+    fn fill(worker: &mut Worker, first: u64, count: u64) {
         for number in first..first + count {
             let pretoken = number.to_le_bytes();
             let key = key_of(&pretoken);
@@ -198,103 +199,103 @@ mod tests {
     #[test]
     fn each_thread_of_a_call_has_its_own() {
         let (workers, both) = (Workers::new(1 << 20), Barrier::new(2));
-        let turn = |learns: bool| {
+        let turn = |inserts: bool| {
             parallel::run(2, 2, &Unwatched, |_, _| {
                 let mut worker = workers.take();
                 both.wait();
-                if learns {
-                    learn(&mut worker, parallel::number() as u64, 1);
+                if inserts {
+                    fill(&mut worker, parallel::number() as u64, 1);
                 }
                 let known = [0, 1].map(|number: u64| key_of(&number.to_le_bytes()));
                 let known = known.map(|key| worker.cache.get(key, hash(key)).is_some());
                 both.wait();
-                workers.put_back(worker);
+                workers.give_back(worker);
                 Ok(known)
             })
         };
-        for learns in [true, false, false] {
-            assert_eq!(turn(learns).unwrap(), [[true, false], [false, true]]);
+        for inserts in [true, false, false] {
+            assert_eq!(turn(inserts).unwrap(), [[true, false], [false, true]]);
         }
     }
 
     #[test]
-    fn what_rested_for_long_makes_room_for_what_works() {
+    fn workers_that_are_idle_for_long_are_evicted() {
         let workers = Workers::new(1 << 20);
         let held = || workers.budget.bytes().1;
         let mut taken: Vec<_> = (0..16).map(|_| workers.take()).collect();
         for turn in 0..100 {
             for worker in &mut taken {
-                learn(worker, 100 * turn, 100);
+                fill(worker, 100 * turn, 100);
             }
         }
         assert!(taken.iter().all(|worker| worker.cache.was_denied()), "{}", held());
         let full = held();
         for worker in taken {
-            workers.put_back(worker);
+            workers.give_back(worker);
         }
-        // Nothing has rested for so long.
+        // Nobody was idle for so long.
         let mut worker = workers.take();
-        workers.find_room(&mut worker, Duration::MAX);
+        workers.evict_for(&mut worker, Duration::MAX);
         assert!(held() == full && !worker.cache.was_denied());
-        learn(&mut worker, 20_000, 10_000);
+        fill(&mut worker, 20_000, 10_000);
         assert!(held() == full && worker.cache.was_denied());
-        // One after the other is dropped, until it has all that it may ask for.
+        // One after the other is evicted, until it has all that it may ask for.
         let mut turns = 0;
         while worker.cache.was_denied() {
-            workers.find_room(&mut worker, Duration::ZERO);
+            workers.evict_for(&mut worker, Duration::ZERO);
             assert!(!worker.cache.was_denied(), "{turns}");
             turns += 1;
-            learn(&mut worker, 30_000 * turns, 30_000);
+            fill(&mut worker, 30_000 * turns, 30_000);
         }
         assert!((2..10).contains(&turns), "{turns}");
         // What it holds alone: twice as much would be too much.
-        for place in &workers.places {
-            *place.lock().unwrap() = None;
+        for slot in &workers.slots {
+            *slot.lock().unwrap() = None;
         }
         assert!(held() * 2 > 1 << 20, "{}", held());
     }
 
     #[test]
-    fn one_that_is_too_full_grows_when_there_is_room() {
+    fn a_full_cache_grows_when_the_budget_allows_it() {
         let workers = Workers::new(1 << 20);
         let (mut one, mut other) = (workers.take(), workers.take());
-        learn(&mut other, 0, 100_000);
+        fill(&mut other, 0, 100_000);
         assert!(!other.cache.was_denied());
         // More than there should be in its table, and less than there may be.
         let count = (0..10_000).find(|&number| {
-            learn(&mut one, number, 1);
+            fill(&mut one, number, 1);
             one.cache.was_denied()
         });
-        let count = count.expect("the other has taken the room");
+        let count = count.expect("the other has taken the bytes");
         let held = one.cache.held();
-        workers.put_back(one);
-        workers.put_back(other);
+        workers.give_back(one);
+        workers.give_back(other);
         let mut one = workers.take();
-        workers.find_room(&mut one, Duration::ZERO);
-        learn(&mut one, count + 1, 1);
+        workers.evict_for(&mut one, Duration::ZERO);
+        fill(&mut one, count + 1, 1);
         assert!(one.cache.held() > held);
     }
 
     #[test]
-    fn one_that_came_too_late_learns_when_there_is_room() {
+    fn a_worker_without_a_table_gets_one_when_the_budget_allows_it() {
         let workers = Workers::new(100_000);
         let mut taken: Vec<_> = (0..4).map(|_| workers.take()).collect();
         let mut late = workers.take();
         while !late.cache.was_denied() {
             taken.push(std::mem::replace(&mut late, workers.take()));
         }
-        learn(&mut late, 0, 1);
+        fill(&mut late, 0, 1);
         let key = key_of(&0_u64.to_le_bytes());
         assert_eq!(late.cache.get(key, hash(key)), None);
-        workers.put_back(late);
+        workers.give_back(late);
         for worker in taken {
-            workers.put_back(worker);
+            workers.give_back(worker);
         }
         let mut late = workers.take();
-        workers.find_room(&mut late, Duration::MAX);
+        workers.evict_for(&mut late, Duration::MAX);
         assert!(late.cache.was_denied());
-        workers.find_room(&mut late, Duration::ZERO);
-        learn(&mut late, 0, 1);
+        workers.evict_for(&mut late, Duration::ZERO);
+        fill(&mut late, 0, 1);
         assert!(late.cache.get(key, hash(key)).is_some());
     }
 

@@ -26,8 +26,8 @@ impl Tokenizer {
             Some(ids) => ids,
             None => self.encode_whole(text, options)?,
         };
-        let surrounded = self.engine.surround(&mut ids, 0, add_special_tokens);
-        surrounded.map_err(|error| raise(text.py(), error))?;
+        let added = self.engine.add_special_tokens(&mut ids, 0, add_special_tokens);
+        added.map_err(|error| raise(text.py(), error))?;
         Ok(ids)
     }
 
@@ -181,7 +181,7 @@ impl Tokenizer {
             });
             count?.0
         };
-        Ok(self.engine.surrounded_count(count, add_special_tokens))
+        Ok(self.engine.count_with_special_tokens(count, add_special_tokens))
     }
 
     /// The number of ids of each of many texts, as an int64 array. A null of an Arrow array has none.

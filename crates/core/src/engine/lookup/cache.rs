@@ -62,7 +62,7 @@ impl LongEntry {
     }
 }
 
-/// What one worker has met.
+/// The cache of one worker.
 #[derive(Debug)]
 pub(in super::super) struct PretokenCache {
     table: ShortTable,

@@ -68,7 +68,7 @@ fn agree(engine: &Engine, text: &str) {
     let mut want = OneByOne(vec![]);
     let recognizer = engine.recognizer(special).unwrap();
     engine.encode_pretokens(text, &recognizer, &Unwatched, &mut want).unwrap();
-    // What was learnt the first time is looked up the second time.
+    // What was cached the first time is a hit the second time.
     for _ in 0..2 {
         let mut ids = vec![];
         engine.encode(text, special, 1, &Unwatched, &mut ids).unwrap();
@@ -188,7 +188,7 @@ fn what_comes_again_while_it_waits_is_asked_for_once() {
     let text = format!("{0} {0} {0}", words[1..6].join(" "));
     engine.encode(Text::Str(&text), &Special::Parse, 1, &Unwatched, &mut ids).unwrap();
     assert_eq!(engine.memory_usage().misses, 5);
-    // Of all lengths, in any order, and so many that some are merged before others come.
+    // Of all lengths, in any order, and enough of them that some are merged before others come.
     let all: Vec<&str> = (0..400).map(|at| words[at * 37 % 59].as_str()).collect();
     agree(&engine, &all.join(" "));
 }
@@ -286,7 +286,7 @@ fn what_waits_does_not_grow_with_the_text() {
     let words: Vec<String> = (0..8000).map(|n| format!("{n:x}")).collect();
     agree(&engine, &words.join(""));
     agree(&engine, &words.join(" "));
-    // One waits, and what comes behind has many ids.
+    // One miss waits, and what follows it has many ids.
     let long: Vec<String> = (0..60).map(|n| format!("{n:x}{}", "xyz".repeat(700))).collect();
     agree(&engine, &format!("qq {}", long.join(" ")));
     let held = engine.workers.with(|worker| worker.batch.misses.memory());
