@@ -79,7 +79,7 @@ LEAVES = [
     "span",
     "special",
     "watch",
-    "parallel",
+    "threads",
     "byte_alphabet",
 ]
 ROWS: list[list[str]] = [
@@ -100,7 +100,7 @@ AMONG_LEAVES: dict[str, set[str]] = {
     "span": set(),
     "byte_alphabet": set(),
     "watch": {"error"},
-    "parallel": {"error", "watch"},
+    "threads": {"error", "watch"},
     "special": {"error", "span", "watch"},
 }
 # `compile` puts the stages into an `Engine`; the engine knows nothing of how it was put together.

@@ -6,8 +6,8 @@ use pyo3::types::PyString;
 use tokenmill_core::description::Truncation;
 use tokenmill_core::engine::{Engine, Recognizer, Sequence, Special, Text};
 use tokenmill_core::error::{Error, Result};
-use tokenmill_core::parallel;
 use tokenmill_core::postprocess::Windows;
+use tokenmill_core::threads;
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::{Ticker, Watch};
 
@@ -135,10 +135,10 @@ impl How<'_> {
         let size = rows.iter().map(|row| row.iter().map(Read::size).sum::<usize>() + 1).sum();
         let encoded = run(py, size, |watch| {
             let recognizer = &self.engine.recognizer(&self.special)?;
-            let threads = parallel::threads_for(size, threads);
+            let threads = threads::threads_for(size, threads);
             let unit = rows.len().div_ceil(threads * 4).max(1);
             let units: Vec<&[Vec<Read<'_>>]> = rows.chunks(unit).collect();
-            let parts = parallel::run(units.len(), threads, watch, |i, watch| {
+            let parts = threads::run(units.len(), threads, watch, |i, watch| {
                 let mut ticker = Ticker::new(watch);
                 let one = |row: &Vec<Read<'_>>| {
                     // Short rows alone would never make up a slice.

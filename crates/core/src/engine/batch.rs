@@ -5,11 +5,11 @@ use tokenmill_kernels::{ReorderBuffer, try_alloc};
 
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, row_for};
-use crate::parallel;
+use crate::threads;
 use crate::watch::{Ticker, Watch};
 
-use super::added::Recognizer;
 use super::input::Special;
+use super::recognizer::Recognizer;
 use super::sink::{Counter, IdSink};
 use super::source::Source;
 use super::{DecodeOptions, Engine};
@@ -33,7 +33,7 @@ impl Engine {
     ) -> Result<(Vec<TokenId>, Vec<i64>)> {
         let recognizer = &self.recognizer(special)?;
         let (units, bytes) = units(texts)?;
-        let threads = parallel::threads_for(bytes, threads);
+        let threads = threads::threads_for(bytes, threads);
         let encode = |rows: &mut Rows, unit: Range<usize>, watch: &dyn Watch| -> Result<()> {
             // Short rows alone would never make up a slice.
             watch.poll()?;
@@ -54,7 +54,7 @@ impl Engine {
             return Ok((rows.ids, rows.offsets));
         }
         let all = ReorderBuffer::append_to(row_for(bytes)?);
-        let parts = parallel::run(units.len(), threads, watch, |unit, watch| {
+        let parts = threads::run(units.len(), threads, watch, |unit, watch| {
             let mut rows = Rows { ids: all.spare(), offsets: try_alloc::vec(units[unit].len())? };
             encode(&mut rows, units[unit].clone(), watch)?;
             all.put(unit, rows.ids);
@@ -101,8 +101,8 @@ impl Engine {
     ) -> Result<Vec<i64>> {
         let recognizer = &self.recognizer(special)?;
         let (units, bytes) = units(texts)?;
-        let threads = parallel::threads_for(bytes, threads);
-        let parts = parallel::run(units.len(), threads, watch, |unit, watch| {
+        let threads = threads::threads_for(bytes, threads);
+        let parts = threads::run(units.len(), threads, watch, |unit, watch| {
             watch.poll()?;
             let mut buffer = String::new();
             let rows = units[unit].clone().map(|row| {
@@ -131,8 +131,8 @@ impl Engine {
         watch: &dyn Watch,
     ) -> Result<Vec<DecodedRows>> {
         let bytes = rows.iter().map(|row| row.len() * 4).sum();
-        let unit = rows.len().div_ceil(parallel::threads_for(bytes, threads) * 4).max(1);
-        parallel::run(rows.len().div_ceil(unit), parallel::threads_for(bytes, threads), watch, |i, watch| {
+        let unit = rows.len().div_ceil(threads::threads_for(bytes, threads) * 4).max(1);
+        threads::run(rows.len().div_ceil(unit), threads::threads_for(bytes, threads), watch, |i, watch| {
             let mut ticker = Ticker::new(watch);
             let unit = i * unit..((i + 1) * unit).min(rows.len());
             let mut decoded = DecodedRows { bytes: Vec::new(), ends: try_alloc::vec(unit.len())? };

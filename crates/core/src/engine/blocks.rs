@@ -1,22 +1,22 @@
 //! A long text that is not UTF-8, such as a string of Python, in blocks.
 //!
 //! In: code units. Out: the ids of the text. A block is decoded and encoded while it is in the processor's cache, so the whole text
-//! is never in memory as UTF-8.
+//! is in memory as UTF-8 only where it has no place to be cut.
 use std::ops::Range;
 
 use tokenmill_kernels::{Prefetcher, ReorderBuffer, try_alloc};
 
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, row_for};
-use crate::parallel;
 use crate::pattern::Splitter;
+use crate::threads;
 use crate::watch::{Ticker, Watch};
 
 use super::Engine;
 use super::input::{Special, Text};
+use super::long_text::size_of_units;
 use super::sink::{Counter, IdSink};
 use super::source::CodeUnits;
-use super::threads::size_of_units;
 
 /// Bytes of a block: it fits into the second-level cache beside the tables.
 const BLOCK: usize = 64 << 10;
@@ -50,7 +50,7 @@ impl Engine {
         watch: &dyn Watch,
     ) -> Result<Vec<TokenId>> {
         let mut ids = row_for(units.bytes())?;
-        let threads = parallel::threads_for(units.bytes(), threads);
+        let threads = threads::threads_for(units.bytes(), threads);
         if threads == 1 {
             self.for_each_block(BLOCK, units, 0..units.len(), watch, &mut ids)?;
             return Ok(ids);
@@ -66,7 +66,7 @@ impl Engine {
     /// # Errors
     /// As [`Self::encode_units`].
     pub fn count_units(&self, units: &dyn CodeUnits, threads: usize, watch: &dyn Watch) -> Result<usize> {
-        let threads = parallel::threads_for(units.bytes(), threads);
+        let threads = threads::threads_for(units.bytes(), threads);
         if threads == 1 {
             let mut counter = Counter::default();
             self.for_each_block(BLOCK, units, 0..units.len(), watch, &mut counter)?;
@@ -87,7 +87,7 @@ impl Engine {
         done: impl Fn(usize, S) -> T + Sync,
     ) -> Result<Vec<T>> {
         let ranges = self.ranges(units, size_of_units(units.len(), threads), watch)?;
-        parallel::run(ranges.len(), threads, watch, |number, watch| {
+        threads::run(ranges.len(), threads, watch, |number, watch| {
             let mut sink = sink();
             self.for_each_block(BLOCK, units, ranges[number].clone(), watch, &mut sink)?;
             Ok(done(number, sink))

@@ -2,13 +2,13 @@
 use tokenmill_kernels::{Prefetcher, ReorderBuffer};
 
 use super::Engine;
-use super::added::Recognizer;
 use super::input::{Special, Text};
 use super::pipeline::ById;
+use super::recognizer::Recognizer;
 use super::sink::{Counter, IdSink};
 use crate::error::Result;
 use crate::ids::TokenId;
-use crate::parallel;
+use crate::threads;
 use crate::watch::Watch;
 
 impl Engine {
@@ -28,7 +28,7 @@ impl Engine {
     ) -> Result<()> {
         let recognizer = self.recognizer(special)?;
         let text = text.validated();
-        let threads = parallel::threads_for(text.as_bytes().len(), threads);
+        let threads = threads::threads_for(text.as_bytes().len(), threads);
         if threads > 1
             && self.may_be_cut()
             && let Text::Str(text) = text
@@ -55,7 +55,7 @@ impl Engine {
     ) -> Result<usize> {
         let recognizer = self.recognizer(special)?;
         let text = text.validated();
-        let threads = parallel::threads_for(text.as_bytes().len(), threads);
+        let threads = threads::threads_for(text.as_bytes().len(), threads);
         if threads > 1
             && self.may_be_cut()
             && let Text::Str(text) = text

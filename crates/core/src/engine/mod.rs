@@ -4,8 +4,7 @@
 //! runs is a worker (`worker`), which one call holds alone.
 //!
 //! Where to look: `encode` is where a call begins, `pipeline` has the order of the stages, `lookup` the cache of pretokens,
-//! `sink` where ids go; `threads`, `blocks` and `batch` share work, `worker` keeps scratch between calls.
-mod added;
+//! `sink` where ids go; `long_text`, `blocks` and `batch` share work, `worker` keeps scratch between calls.
 mod arranged;
 pub mod audit;
 mod batch;
@@ -16,21 +15,20 @@ mod dropout;
 mod encode;
 pub mod explain;
 mod input;
+mod long_text;
 mod lookup;
 mod memory;
 mod offsets;
 mod paths;
 mod pipeline;
 mod plan;
+mod recognizer;
 mod sink;
 mod source;
 mod stream;
-mod threads;
 mod worker;
 
 pub use crate::decoded::DecodedSize;
-pub(crate) use added::AddedSet;
-pub use added::Recognizer;
 pub use arranged::{Arranged, Sequence};
 pub use batch::DecodedRows;
 pub use decode::{DecodeOptions, Undefined};
@@ -40,6 +38,8 @@ pub use memory::MemoryUsage;
 pub use offsets::{Encoding, char_offsets};
 pub use paths::Draw;
 pub use plan::Step;
+pub(crate) use recognizer::AddedSet;
+pub use recognizer::Recognizer;
 pub use source::{CodeUnits, Source};
 pub use stream::DecodeStream;
 

@@ -12,9 +12,9 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Watch};
 
 use super::Engine;
-use super::added::Recognizer;
 use super::input::Text;
 use super::pipeline::ByPretoken;
+use super::recognizer::Recognizer;
 use super::sink::{PretokenSink, Stored};
 
 /// Ids and, for each, what it stands for.

@@ -1,14 +1,14 @@
 //! The order of the stages: added tokens are cut out, what lies between is normalized and split, pretokens are spelled.
 //!
 //! In: a text, and what finds the added tokens in it. Out: ids into a sink. There is one pipeline, and two ways to spell
-//! pretokens at its end: [`ById`] for sinks of ids, through the cache; [`ByPretoken`] for sinks of pretokens, which the cache
-//! would tell nothing.
+//! pretokens at its end: [`ById`] for sinks of ids, through the cache; [`ByPretoken`] for sinks of pretokens, for which the cache
+//! holds too little: neither ends nor origins.
 use tokenmill_kernels::Prefetcher;
 
 use super::Engine;
-use super::added::Recognizer;
 use super::input::{Text, placed};
 use super::lookup::PretokenEncoder;
+use super::recognizer::Recognizer;
 use super::sink::{IdSink, PretokenSink, Stored};
 use super::worker::Worker;
 use crate::aligned::{Origins, Piece, Rewritten};
@@ -228,7 +228,7 @@ impl<S: PretokenSink> SinkAdapter for ByPretoken<'_, S> {
 }
 
 impl Engine {
-    /// Encodes a text into `adapter`, on this thread. `next` is prefetched meanwhile, byte for byte of the text.
+    /// Encodes a text into `adapter`, on this thread. `next` is prefetched meanwhile, at its own pace.
     pub(super) fn encode_into<A: SinkAdapter>(
         &self,
         text: Text<'_>,

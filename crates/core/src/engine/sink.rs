@@ -20,7 +20,7 @@ pub(super) trait IdSink {
     /// The ids of pretokens.
     fn push_ids(&mut self, ids: &[TokenId]) -> Stored;
 
-    /// The id of an added token, or of one pretoken.
+    /// The id of an added token.
     fn push_id(&mut self, id: TokenId) -> Stored;
 }
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::aligned::Rewritten;
 use crate::model::Scratch;
-use crate::parallel;
 use crate::pattern::ScanScratch;
+use crate::threads;
 
 use super::lookup::{CacheBudget, LookupBatch, MissQueue, PretokenCache};
 
@@ -59,7 +59,7 @@ impl Worker {
     }
 }
 
-/// A worker in the first slot keeps this much scratch between calls, one in the second half of it, and so on down to an eighth.
+/// A worker in the first slot keeps this much scratch between calls, one in slot `n` a part of `n + 1`, and at least an eighth.
 const MAX_IDLE_SCRATCH: usize = 1 << 20;
 
 /// How many workers the pool holds. One that finds no slot is dropped with its cache: threads that share a tokenizer would make
@@ -76,7 +76,7 @@ const EVICT_AFTER: Duration = Duration::from_millis(250);
 pub(super) struct Workers {
     slots: [Mutex<Option<Box<Worker>>>; SLOTS],
     budget: Arc<CacheBudget>,
-    /// When a search last found nobody to evict.
+    /// When a search last ended without enough bytes.
     last_search: Mutex<Option<Instant>>,
 }
 
@@ -110,7 +110,7 @@ impl Workers {
     /// All slots in the order in which this thread tries them: its own first, so that it has the same worker each time, and last
     /// those of the threads that are always there.
     fn slots(&self) -> impl Iterator<Item = (usize, &Mutex<Option<Box<Worker>>>)> {
-        let own = parallel::number() % SLOTS;
+        let own = threads::number() % SLOTS;
         (own..SLOTS).chain((0..own).rev()).map(|slot| (slot, &self.slots[slot]))
     }
 
@@ -200,11 +200,11 @@ mod tests {
     fn each_thread_of_a_call_has_its_own() {
         let (workers, both) = (Workers::new(1 << 20), Barrier::new(2));
         let turn = |inserts: bool| {
-            parallel::run(2, 2, &Unwatched, |_, _| {
+            threads::run(2, 2, &Unwatched, |_, _| {
                 let mut worker = workers.take();
                 both.wait();
                 if inserts {
-                    fill(&mut worker, parallel::number() as u64, 1);
+                    fill(&mut worker, threads::number() as u64, 1);
                 }
                 let known = [0, 1].map(|number: u64| key_of(&number.to_le_bytes()));
                 let known = known.map(|key| worker.cache.get(key, hash(key)).is_some());

@@ -12,13 +12,13 @@ use super::table::Table;
 use crate::aligned::{Origins, Piece as Aligned, Rewritten};
 use crate::error::Result;
 use crate::normalize::Normalizers;
-use crate::parallel;
 use crate::pattern::Splitter;
 use crate::special::{LiteralMatcher, Segment};
+use crate::threads;
 use crate::watch::{Ticker, Watch};
 
 /// Work is handed out in pieces of about this many bytes.
-const UNIT: usize = parallel::BYTES_PER_THREAD;
+const UNIT: usize = threads::BYTES_PER_THREAD;
 
 /// Counts documents.
 #[derive(Debug)]
@@ -107,20 +107,20 @@ impl Counter {
     pub(super) fn feed(&mut self, documents: &[&str], threads: usize, watch: &dyn Watch) -> Result<()> {
         let total: usize = documents.iter().map(|document| document.len()).sum();
         let mut ticker = Ticker::new(watch);
-        let normalized = self.normalize(documents, parallel::threads_for(total, threads), watch)?;
+        let normalized = self.normalize(documents, threads::threads_for(total, threads), watch)?;
         let (pieces, position) = match &normalized {
             Some(segments) => self.pieces_of_segments(segments, &mut ticker)?,
             None => (self.pieces(documents, &mut ticker)?, self.position + total as u64),
         };
         let units = units(&pieces);
-        let threads = parallel::threads_for(total, threads).min(units.len().max(1));
+        let threads = threads::threads_for(total, threads).min(units.len().max(1));
         while self.tables.len() < threads {
             self.tables.push(Table::new(self.track_first));
         }
         let (splitter, literals) = (&self.splitter, &self.literals);
         let (done, all) = (AtomicU64::new(self.bytes), self.bytes + total as u64);
         let tables = &mut self.tables[..threads];
-        let counts = parallel::run_with(units.len(), tables, watch, |unit, table, watch| {
+        let counts = threads::run_with(units.len(), tables, watch, |unit, table, watch| {
             let mut ticker = Ticker::new(watch);
             let mut pretokens = 0;
             for piece in &pieces[units[unit].clone()] {
@@ -148,7 +148,7 @@ impl Counter {
         }
         let mut buffers: Vec<[Rewritten; 2]> = Vec::new();
         buffers.resize_with(threads.min(documents.len()).max(1), Default::default);
-        let segments = parallel::run_with(documents.len(), &mut buffers, watch, |i, buffers, watch| {
+        let segments = threads::run_with(documents.len(), &mut buffers, watch, |i, buffers, watch| {
             let mut segments = Vec::new();
             let document = documents[i];
             self.literals.for_each_segment(

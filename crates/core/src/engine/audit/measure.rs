@@ -15,8 +15,8 @@ use crate::pattern::Plan;
 use crate::special::Segment;
 use crate::watch::{Ticker, Watch, cancelled};
 
-use super::super::added::Recognizer;
 use super::super::lookup::{CacheBudget, PretokenCache, key_of};
+use super::super::recognizer::Recognizer;
 use super::super::{AddedSet, DecodeOptions, Engine, Special, Stages};
 
 /// The stages, in the order of a plan.

@@ -1,4 +1,4 @@
-//! Which pretokens a cache admits: all at first; where most of a text is new, those that come a second time.
+//! Which pretokens a cache admits: all at first; where more than a fifth of a text is new, those that come a second time.
 //!
 //! A text of random letters never repeats, and caching a pretoken costs as much as spelling it.
 use tokenmill_kernels::{OutOfMemory, try_alloc};
@@ -23,7 +23,7 @@ pub(super) struct Admission {
 }
 
 impl Admission {
-    /// Adds lookups: for `misses` of them the model was asked, for `saved` of them it would have been asked without
+    /// Adds lookups: for `miss_queue` of them the model was asked, for `saved` of them it would have been asked without
     /// the cache.
     #[inline]
     pub(super) fn record(&mut self, lookups: usize, misses: usize, saved: usize) {
@@ -32,13 +32,13 @@ impl Admission {
         self.miss_rate = (self.miss_rate + weight(misses)).saturating_sub(weight(saved));
     }
 
-    /// Is most of the text new?
+    /// Is more than a fifth of the text new?
     pub(super) fn is_miss_rate_high(&self) -> bool {
         self.miss_rate > HIGH
     }
 
-    /// Has the cache make room for a doorkeeper.
-    pub(super) fn watch_the_door(&mut self) -> Result<(), OutOfMemory> {
+    /// Makes the doorkeeper, unless it is there.
+    pub(super) fn add_doorkeeper(&mut self) -> Result<(), OutOfMemory> {
         if self.doorkeeper.is_none() {
             self.doorkeeper = Some(Doorkeeper::new()?);
         }
@@ -65,8 +65,8 @@ impl Admission {
 /// Bits of a doorkeeper, as a power of two.
 const BITS: u32 = 19;
 
-/// Remembers hashes, as a Bloom filter with two bits for each. About 8 % of the hashes that are new are taken for seen.
-/// When half of the bits are set all are cleared.
+/// Remembers hashes, as a Bloom filter with two bits for each. About a tenth of the hashes that are new are
+/// taken for seen. When half of the bits are set all are cleared.
 #[derive(Debug)]
 pub(super) struct Doorkeeper {
     words: Vec<u64>,

@@ -1,7 +1,7 @@
 //! A batch of lookups: pretokens that the split found, whose entries are being prefetched.
 //!
 //! In: where pretokens end in a text. Out: their ids, in order, into a buffer that is flushed to a sink; what misses the
-//! cache goes to the [`MissQueue`], whose ids are spliced in later. A batch never asks the model itself.
+//! cache is spelled at once by a function of the caller's, or goes to the [`MissQueue`], whose ids are spliced in later.
 use tokenmill_kernels::Prefetcher;
 use tokenmill_kernels::cpu::{self, Level};
 use tokenmill_kernels::short_table::lookup::LookupKey;
@@ -9,7 +9,7 @@ use tokenmill_kernels::short_table::{self, INLINE, Key};
 
 use super::cache::PretokenCache;
 use super::keys::{SEGMENT, is_cached};
-use super::misses::MissQueue;
+use super::miss_queue::MissQueue;
 use super::predictor::SpellPredictor;
 use super::segments::Segments;
 use crate::error::Result;
@@ -187,7 +187,8 @@ impl LookupBatch {
         self.advance_to(end);
     }
 
-    /// Copies the ids of hits, from lookup `from` on, up to the first whose ids are not stored in the table. Returns how
+    /// Copies the ids of hits, from lookup `from` on, up to the first that it cannot settle: a miss, a long pretoken, which its
+    /// bytes must confirm, or ids that do not fit. Returns how
     /// many hits there were, and whether the lookup after them is certainly a miss.
     #[inline]
     pub(super) fn emit_hits(&mut self, from: usize, length: usize, cache: &PretokenCache) -> (usize, bool) {
@@ -197,7 +198,7 @@ impl LookupBatch {
         (given.keys, given.is_miss)
     }
 
-    /// Resolves a lookup whose ids are not stored in the table: they are spilled, or it is a miss.
+    /// Resolves a lookup that [`Self::emit_hits`] did not settle.
     ///
     /// A miss may be spelled at once: `spell` writes its ids to a buffer as long as the pretoken, and returns how many.
     pub(super) fn resolve(
@@ -237,8 +238,8 @@ impl LookupBatch {
         Ok(Lookup::Hit)
     }
 
-    /// Caches what was spelled at once: in a streak on second sight, and single characters of four bytes then never. There are a
-    /// million of these, and hardly a script in use has them. A space may be before one.
+    /// Caches what was spelled at once: in a streak on second sight, and then never what begins with a character of four bytes and
+    /// stays single bytes. There are a million of these characters, and hardly a script in use has them.
     fn cache_spelled(&self, key: Key, hash: u64, pretoken: &[u8], count: usize, cache: &mut PretokenCache) {
         let ids = &self.ids[self.waiting..][..count];
         if !is_cached(key) {

@@ -66,7 +66,7 @@ impl LongEntry {
 #[derive(Debug)]
 pub(in super::super) struct PretokenCache {
     table: ShortTable,
-    /// With this many entries the table grows or is cleared.
+    /// With this many entries the table grows; where it cannot, it is filled further, and then cleared.
     max_entries: usize,
     /// The bytes of pretokens that are longer than a key.
     bytes: Vec<u8>,
@@ -128,10 +128,12 @@ impl PretokenCache {
     fn grow(&mut self, bits: u32) -> Result<(), OutOfMemory> {
         let bytes = copied(&self.bytes, BYTES_PER_BUCKET << bits)?;
         let ids = copied(&self.ids, IDS_PER_BUCKET << bits)?;
+        let table = self.table.grown(bits)?;
+        // Last, as it stays: a table that cannot be had leaves no doorkeeper that the budget does not know.
         if bits >= DOORKEEPER_BITS {
-            self.admission.watch_the_door()?;
+            self.admission.add_doorkeeper()?;
         }
-        self.table = self.table.grown(bits)?;
+        self.table = table;
         (self.bytes, self.ids) = (bytes, ids);
         self.max_entries = ROOMY << bits >> 3;
         Ok(())
@@ -162,7 +164,7 @@ impl PretokenCache {
         self.denied > 0
     }
 
-    /// Asks for the denied bytes again; false where others still hold them. The table grows at the next insertion for
+    /// Could the denied bytes be had now? False where others still hold them. The table grows at the next insertion for
     /// which it would have grown.
     pub(in super::super) fn retry_budget(&mut self) -> bool {
         if self.was_denied() && self.held == 0 {
@@ -312,7 +314,7 @@ impl PretokenCache {
         }
     }
 
-    /// Counts lookups: for `misses` of them the model was asked, for `saved` of them it would have been asked without
+    /// Counts lookups: for `miss_queue` of them the model was asked, for `saved` of them it would have been asked without
     /// the cache.
     #[inline]
     pub(super) fn record(&mut self, lookups: usize, misses: usize, saved: usize) {

@@ -3,7 +3,7 @@
 //! In: text without added tokens, and the split that cuts it. Out: ids into a sink. The way of a pretoken:
 //!
 //! 1. `keys`: its key. 2. `batch`: the lookup of the key, with others, while entries are prefetched. 3. `cache`: a hit, whose
-//!    ids are copied; or a miss. 4. `misses`: the miss waits, is looked up in the `static_table`, and is merged together with
+//!    ids are copied; or a miss, which may be spelled at once. 4. `miss_queue`: the miss waits, is looked up in the `static_table`, and is merged together with
 //!    others. 5. `cache` again: the ids are inserted, if `admission` lets them in.
 //!
 //! Nothing here knows an engine, added tokens, or threads; a cache belongs to one worker, and never changes a result.
@@ -11,10 +11,10 @@ mod admission;
 mod batch;
 mod budget;
 mod cache;
-mod encoder;
 mod keys;
-mod misses;
+mod miss_queue;
 mod predictor;
+mod resolve;
 mod segments;
 mod speller;
 mod static_table;
@@ -24,8 +24,8 @@ mod tests;
 pub(super) use batch::{LookupBatch, PREFETCH_BYTES};
 pub(super) use budget::CacheBudget;
 pub(super) use cache::{DEFAULT_CACHE_BYTES, PretokenCache};
-pub(super) use encoder::PretokenEncoder;
 pub(super) use keys::key_of;
-pub(super) use misses::MissQueue;
+pub(super) use miss_queue::MissQueue;
+pub(super) use resolve::PretokenEncoder;
 pub(super) use speller::Speller;
 pub(super) use static_table::StaticTable;

@@ -11,7 +11,7 @@ pub(super) struct SpellPredictor {
 
 const FAILURE_COST: u8 = 4;
 
-/// At score 0 one miss in this many is tried.
+/// At score 0 this many misses are skipped before one is tried.
 const RETRY_INTERVAL: u8 = 16;
 
 /// From this score on nearly every attempt succeeds: the vocabulary hardly knows the script of the text.

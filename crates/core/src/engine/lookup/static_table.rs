@@ -19,7 +19,7 @@ pub(in super::super) struct StaticTable {
 }
 
 impl StaticTable {
-    /// The table of a model; empty where it cannot be said beforehand what a pretoken becomes.
+    /// The table of a model; empty for all models but byte-pair encoding.
     pub(in super::super) fn new(model: &Model, vocabulary: &Vocabulary) -> Self {
         let tokens = || {
             let tokens = vocabulary.tokens().iter().enumerate();

@@ -1,19 +1,19 @@
 //! One long text on several threads.
 use crate::error::Result;
-use crate::parallel;
 use crate::span::Span;
 use crate::special::Segment;
+use crate::threads;
 use crate::watch::{Ticker, Watch};
 
 use super::Engine;
-use super::added::Recognizer;
 use super::pipeline::{ById, Run};
+use super::recognizer::Recognizer;
 use super::sink::IdSink;
 
 /// The size of a unit of work in bytes: several units a thread, so that none waits long for another, and small enough that its
 /// ids are still in the processor's cache when they are joined to the others.
 pub(super) fn size_of_units(length: usize, threads: usize) -> usize {
-    (length / (threads * 4)).clamp(parallel::BYTES_PER_THREAD / 2, 2 * parallel::BYTES_PER_THREAD)
+    (length / (threads * 4)).clamp(threads::BYTES_PER_THREAD / 2, 2 * threads::BYTES_PER_THREAD)
 }
 
 impl Engine {
@@ -36,7 +36,7 @@ impl Engine {
     ) -> Result<Vec<T>> {
         recognizer.check(text.as_bytes(), watch)?;
         let units = self.units(text, recognizer, size_of_units(text.len(), threads), watch)?;
-        parallel::run(units.len(), threads, watch, |unit, watch| {
+        threads::run(units.len(), threads, watch, |unit, watch| {
             let mut sink = sink();
             let mut ticker = Ticker::new(watch);
             let span = units[unit];

@@ -10,7 +10,7 @@ use tokenmill_kernels::try_alloc;
 use super::batch::{Lookup, LookupBatch};
 use super::cache::PretokenCache;
 use super::keys::{hardly_repeats, is_cached, is_segment, key_of, key_of_long};
-use super::misses::PendingPretoken;
+use super::miss_queue::PendingPretoken;
 use super::speller::Speller;
 use crate::aligned::{Origins, Piece};
 use crate::engine::input::placed;
@@ -102,8 +102,8 @@ impl PretokenEncoder<'_, '_> {
         Ok(())
     }
 
-    /// Resolves the lookups of the batch and restarts it. Ids are given to the sink where no miss is open before them; after the
-    /// last batch, and where no more can wait, all of them.
+    /// Resolves the lookups of the batch and restarts it. Ids are given to the sink while no miss is open; after the last batch,
+    /// and where no more can wait, all of them.
     fn resolve_batch<S: IdSink>(
         &mut self,
         text: &[u8],

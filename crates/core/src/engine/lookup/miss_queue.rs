@@ -3,7 +3,7 @@
 //! In: a miss, and after which of the other ids its own belong. Out: all ids in order. A miss is first looked up in the
 //! static table, once its slot had time to be prefetched; what is not found there waits to be merged with others of about
 //! the same length, which take about as many steps, a few side by side. Ids that come after a miss wait with it,
-//! perhaps over several batches. A pretoken that misses again while it waits is resolved once.
+//! perhaps over several batches. A pretoken that misses again while it waits mostly shares the ids of the first.
 use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
 use tokenmill_kernels::short_table::{Key, SHORT};
 use tokenmill_kernels::try_alloc;
