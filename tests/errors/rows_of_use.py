@@ -85,6 +85,18 @@ TEXTS = [
             {"token": "<x>", "position": None},
         ),
         (
+            "an unknown literal is asked for, in a batch",
+            with_tok(lambda tok, _: tok.encode_batch(["low"], special={"<x>"})),
+            'special token "<x>": is not a special token',
+            {"token": "<x>", "position": None},
+        ),
+        (
+            "an unknown literal is asked for, in a batch without texts",
+            with_tok(lambda tok, _: tok.count_batch([], special={"<x>"})),
+            '"<x>"',
+            {"token": "<x>", "position": None},
+        ),
+        (
             "an empty literal is added",
             with_tok(lambda tok, _: tok.with_special_tokens([""])),
             "empty",

@@ -90,8 +90,8 @@ def flip(native: Any, data: Path, folder: Path, at: Sequence[int], first_bit: in
     assert bytes(blob) == charsmap(model)
     assert set(places) == {FAULT}
     assert min(loaded, changed) > 0
-    # The lowest byte of a unit is its label: to flip that alone leads nowhere that is not refused.
-    assert said > 0 or all(place % 4 == 0 for place in at)
+    # The lowest byte of a unit is its label; a label alone leads nowhere that only strict loading refuses.
+    assert (said > 0) == any(place % 4 for place in at)
     refused = places.total()
     which = f"{loaded} load, {changed} with other ids, {said} with a finding"
     return f"{loaded + refused} bytes flipped: {refused} refused, {which}"

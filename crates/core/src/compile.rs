@@ -1,6 +1,6 @@
 //! From a description to an engine: the only room that chooses between plans.
 use crate::decode::Chain;
-use crate::description::{AddedToken, Description, Merges, Split};
+use crate::description::{AddedToken, Description, Split};
 use crate::engine::{AddedSet, Engine, Stages};
 use crate::error::{Defect, Error, Result};
 use crate::hooks::Hooks;
@@ -59,27 +59,14 @@ pub fn compile_with_special_tokens(
     description.model.tokens().prepare_to_find(ticker)?;
     description.validate()?;
     if !special_tokens.is_empty() {
-        // Where merges are listed the model is not asked.
-        let has_list = description.model.as_bpe().is_some_and(|bpe| matches!(bpe.merges, Merges::Listed(_)));
-        let without = if has_list { None } else { Some(description.clone()) };
-        let mut made = None;
-        let mut failed = None;
-        let extended = description.with_special_tokens(special_tokens, &mut |bytes| {
-            if made.is_none()
-                && failed.is_none()
-                && let Some(without) = &without
-            {
-                match tables(without, ticker) {
-                    Ok(tables) => made = Some(tables),
-                    Err(error) => failed = Some(error),
-                }
-            }
-            made.as_ref().and_then(|(vocabulary, model)| model.spells_as_one(bytes, vocabulary))
-        });
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        description = extended?;
+        let (without, mut made) = (description.clone(), None);
+        description = description.with_special_tokens(special_tokens, &mut |bytes| {
+            let (vocabulary, model) = match &made {
+                Some(tables) => tables,
+                None => &*made.insert(tables(&without, ticker)?),
+            };
+            Ok(model.spells_as_one(bytes, vocabulary))
+        })?;
         description.model.tokens().prepare_to_find(ticker)?;
         description.validate()?;
     }
@@ -97,21 +84,23 @@ pub fn compile_with_special_tokens(
         });
         AddedSet::new(chosen.collect::<Result<Vec<_>>>()?)
     };
-    let first = added_set(&|token| is_one_pass || !token.normalized, &|token| Ok(token.content.clone()))?;
-    let second = added_set(&|token| !is_one_pass && token.normalized, &|token| match normalizers
-        .apply_to(&token.content)?
-    {
-        literal if literal.is_empty() => {
-            let reason = format!("added token {:?} is empty when it is normalized", token.content);
-            Err(Error::format(Defect::Unsupported, reason).at("normalized"))
-        }
-        literal => Ok(literal),
-    })?;
+    let added_in_raw =
+        added_set(&|token| is_one_pass || !token.normalized, &|token| Ok(token.content.clone()))?;
+    let added_in_normalized =
+        added_set(&|token| !is_one_pass && token.normalized, &|token| match normalizers
+            .apply_to(&token.content)?
+        {
+            literal if literal.is_empty() => {
+                let reason = format!("added token {:?} is empty when it is normalized", token.content);
+                Err(Error::format(Defect::Unsupported, reason).at("normalized"))
+            }
+            literal => Ok(literal),
+        })?;
     watch.poll()?;
     // Most often the special tokens are all that is looked for in the text as it comes.
-    let is_special_alone = first.is_special() && second.is_empty();
+    let is_special_alone = added_in_raw.is_special() && added_in_normalized.is_empty();
     let special = if is_special_alone {
-        first.literals().clone()
+        added_in_raw.literals().clone()
     } else {
         let special = added.iter().filter(|token| token.is_special);
         LiteralMatcher::new(special.map(|token| token.content.as_str()))?
@@ -133,9 +122,9 @@ pub fn compile_with_special_tokens(
     let post_processors =
         PostProcessors::compile(&description.post_processor).map_err(|e| e.at("post_processor"))?;
     let stages = Stages {
-        first,
+        added_in_raw,
         normalizers,
-        second,
+        added_in_normalized,
         splitter,
         pre_tokenizers,
         spells_everything,
@@ -193,7 +182,7 @@ fn may_overlap(texts: &[&AddedToken], literals: &[&AddedToken]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::description::{Alphabet, Bpe, TokenList};
+    use crate::description::{Alphabet, Bpe, Merges, TokenList};
     use crate::error::Kind;
     use crate::watch::cancelled;
     use proptest::prelude::*;

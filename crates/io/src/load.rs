@@ -46,7 +46,7 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
         let files = Snapshot::take(path, SAVED.map(OsStr::new), watch)?;
         if let Some(description) = folder::load(&files, report)? {
             with_own_split(description, options, "folder")
-                .and_then(|description| compile_extended(description, options, watch))
+                .and_then(|description| compile_extended(description, options, report, watch))
                 .map_err(|error| error.in_file(path))?
         } else {
             let path = file_in(&files)?;
@@ -58,12 +58,17 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
         let files = Snapshot::take(path.parent().unwrap_or(Path::new("")), names, watch)?;
         load_file(path, &files, options, report, watch).map_err(|error| error.in_file(path))?
     };
-    find_shadowed(&engine, options, report).map_err(|error| error.in_file(path))?;
     Ok((engine, std::mem::take(report)))
 }
 
 /// Compiles with the special tokens and the hooks that the caller brings.
-fn compile_extended(description: Description, options: &LoadOptions, watch: &dyn Watch) -> Result<Engine> {
+fn compile_extended(
+    description: Description,
+    options: &LoadOptions,
+    report: &mut Report,
+    watch: &dyn Watch,
+) -> Result<Engine> {
+    find_shadowed(&description, options, report)?;
     compile_with_special_tokens(description, &options.special_tokens, &options.hooks, watch)
 }
 
@@ -88,7 +93,7 @@ fn load_file(
         }
         parse(path, &bytes, &|other| read_beside(path, other, files), options, report)?
     };
-    compile_extended(description, options, watch)
+    compile_extended(description, options, report, watch)
 }
 
 /// The tokenizer of a tokenizer.json that is in memory. `scores` are those of a Unigram vocabulary, by
@@ -141,9 +146,10 @@ pub fn parse_bytes(
 }
 
 /// Special tokens whose literals are ordinary tokens too: what a text becomes depends on how it is read.
-fn find_shadowed(engine: &Engine, options: &LoadOptions, report: &mut Report) -> Result<()> {
+fn find_shadowed(description: &Description, options: &LoadOptions, report: &mut Report) -> Result<()> {
+    let tokens = description.model.tokens();
     for (content, id) in &options.special_tokens {
-        let ordinary = engine.vocabulary().find(content.as_bytes());
+        let ordinary = tokens.find(content.as_bytes()).map(|index| tokens.id(index));
         if let (Some(ordinary), Some(special)) = (ordinary, *id)
             && ordinary != special
         {

@@ -5,13 +5,13 @@
 //! merges says it.
 use std::collections::{HashMap, HashSet};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::ids::{NO_ID, TokenId};
 
 use super::{AddedToken, Description, Merge, Merges};
 
-/// Says the id of a pretoken that the model makes one token of.
-type SpellsAsOne<'a> = dyn FnMut(&[u8]) -> Option<TokenId> + 'a;
+/// The id of a pretoken that the model makes one token of.
+type SpellsAsOne<'a> = dyn FnMut(&[u8]) -> Result<Option<TokenId>> + 'a;
 
 impl Description {
     /// The same with more special tokens: `(content, id)`, the id `None` for the next free one. A content that is an
@@ -19,7 +19,7 @@ impl Description {
     /// becomes special under that id, unless merges build it. Cost: linear in the vocabulary and the tokens.
     ///
     /// # Errors
-    /// A special-token error for an empty or repeated content, or an id that is taken.
+    /// A special-token error for an empty or repeated content, or an id that is taken; those of `spells_as_one`.
     pub fn with_special_tokens(
         self,
         tokens: &[(String, Option<TokenId>)],
@@ -34,9 +34,7 @@ impl Description {
             if !listed.insert(content) {
                 return Err(Error::special(content, "is listed twice"));
             }
-            if let Err(reason) = growing.add(content, *id) {
-                return Err(Kind::SpecialToken { token: content.clone(), position: None, reason }.into());
-            }
+            growing.add(content, *id)?;
         }
         Ok(growing.finish())
     }
@@ -69,11 +67,12 @@ impl<'a, 's> Growing<'a, 's> {
         Self { description, spells_as_one, by_content, added_ids, last, dropped, merged }
     }
 
-    fn add(&mut self, content: &str, id: Option<TokenId>) -> std::result::Result<(), String> {
+    fn add(&mut self, content: &str, id: Option<TokenId>) -> Result<()> {
+        let refuse = |reason: String| Err(Error::special(content, reason));
         if let Some(&index) = self.by_content.get(content) {
             let token = &mut self.description.added_tokens[index];
             if id.is_some_and(|id| id != token.id) {
-                return Err(format!("has the id {} already", token.id));
+                return refuse(format!("has the id {} already", token.id));
             }
             token.is_special = true;
             return Ok(());
@@ -84,27 +83,29 @@ impl<'a, 's> Growing<'a, 's> {
             (Some(id), Some(found)) if id == found => id,
             // A file may list a control token among the ordinary ones: it is that entry which
             // is meant, if text cannot produce it.
-            (None, Some(found)) if !self.is_built(content, found) => found,
+            (None, Some(found)) if !self.is_built(content, found)? => found,
             (Some(id), _) => {
                 let is_ordinary = !self.description.model.tokens().indices_of(id).is_empty();
                 if is_ordinary || self.added_ids.contains(&id) {
-                    return Err(format!("the id {id} is taken"));
+                    return refuse(format!("the id {id} is taken"));
                 }
                 id
             }
             (None, _) => match self.last.map_or(0, |last| last + 1) {
                 NO_ID => {
-                    return Err("needs an id, and there is none after the largest; give it one".to_owned());
+                    return refuse(
+                        "needs an id, and there is none after the largest; give it one".to_owned(),
+                    );
                 }
                 next => next,
             },
         };
         if id == NO_ID {
-            return Err(format!("the id {id} is too large; ids end at {}", NO_ID - 1));
+            return refuse(format!("the id {id} is too large; ids end at {}", NO_ID - 1));
         }
         if ordinary == Some(id) {
-            if self.is_built(content, id) {
-                return Err(format!("is an ordinary token, {id}, that text becomes; give it another id"));
+            if self.is_built(content, id)? {
+                return refuse(format!("is an ordinary token, {id}, that text becomes; give it another id"));
             }
             self.dropped.insert(content.as_bytes().to_vec());
         }
@@ -116,14 +117,14 @@ impl<'a, 's> Growing<'a, 's> {
     }
 
     /// Does an ordinary token take part in merging, or is it a symbol of the alphabet?
-    fn is_built(&mut self, content: &str, id: TokenId) -> bool {
+    fn is_built(&mut self, content: &str, id: TokenId) -> Result<bool> {
         let bytes = content.as_bytes();
         if let Some(Merges::Listed(merges)) = self.description.model.as_bpe().map(|model| &model.merges) {
             let ids = |merge: &Merge| [merge.left, merge.right, merge.result];
             let merged = self.merged.get_or_insert_with(|| merges.iter().flat_map(ids).collect());
-            return bytes.len() < 2 || merged.contains(&id);
+            return Ok(bytes.len() < 2 || merged.contains(&id));
         }
-        (self.spells_as_one)(bytes) == Some(id)
+        Ok((self.spells_as_one)(bytes)? == Some(id))
     }
 
     fn finish(mut self) -> Description {

@@ -1,4 +1,4 @@
-//! Encodings with what stands around them: special tokens, a second sequence, padding.
+//! Encodings with special tokens, a second sequence and padding around them.
 use std::sync::Arc;
 
 use tokenmill_kernels::try_alloc;
@@ -40,8 +40,8 @@ enum Place {
 }
 
 impl Engine {
-    /// The ids of a text, which are `ids[start..]`, get what stands around them. Even without special
-    /// tokens that may be something: a template may have the text twice.
+    /// Puts special tokens around the ids of a text, `ids[start..]`, as the post-processor's template says. Without special
+    /// tokens the ids may still change: a template may hold the text twice.
     ///
     /// # Errors
     /// Memory that cannot be had.
@@ -52,14 +52,14 @@ impl Engine {
         }
         let added =
             self.count_with_special_tokens(ids.len() - start, adds_special).saturating_sub(ids.len() - start);
-        // Behind the text and before it: while ids are put there, both are.
+        // `splice` below needs capacity for the ids before the text while those after it are already there.
         try_alloc::reserve(ids, added + slots.len())?;
         let is_sequence = |slot: &Slot| matches!(slot, Slot::Sequence { .. });
         let special = |slot: &Slot| match *slot {
             Slot::Special { id, .. } => Some(id),
             Slot::Sequence { .. } => None,
         };
-        // Nearly always the sequence is there once: what is before it moves it.
+        // A template usually holds the text once. What comes before the text is inserted last, because that moves it.
         let first = slots.iter().position(is_sequence).unwrap_or(slots.len());
         let end = ids.len();
         for slot in slots.iter().skip(first + 1) {
@@ -68,12 +68,12 @@ impl Engine {
                 None => ids.extend_from_within(start..end),
             }
         }
-        let behind = if first == slots.len() { end } else { start };
-        ids.splice(start..behind, slots[..first].iter().filter_map(special));
+        let replaced = if first == slots.len() { end } else { start };
+        ids.splice(start..replaced, slots[..first].iter().filter_map(special));
         Ok(())
     }
 
-    /// How many ids a text of `count` ids has with what stands around them.
+    /// How many ids a text of `count` ids has together with its special tokens.
     pub fn count_with_special_tokens(&self, count: usize, adds_special: bool) -> usize {
         let slots = self.stages.post_processors.slots(false, adds_special);
         let one = |slot: &Slot| if matches!(slot, Slot::Sequence { .. }) { count } else { 1 };

@@ -22,7 +22,7 @@ impl Engine {
     /// is `ids[row_offsets[i]..row_offsets[i + 1]]`. Where there is no text the row is empty.
     ///
     /// # Errors
-    /// As [`Engine::encode`], with the row at fault as the field.
+    /// As [`Engine::encode`]; what is wrong in a text has its row as the field.
     pub fn encode_batch(
         &self,
         texts: &[Option<Source<'_>>],
@@ -35,7 +35,7 @@ impl Engine {
         let (units, bytes) = units(texts)?;
         let threads = threads::threads_for(bytes, threads);
         let encode = |rows: &mut Rows, unit: Range<usize>, watch: &dyn Watch| -> Result<()> {
-            // Short rows alone would never make up a slice.
+            // Each row has a ticker of its own, which a short row never fills.
             watch.poll()?;
             let mut buffer = String::new();
             for row in unit {
@@ -70,7 +70,7 @@ impl Engine {
     }
 
     /// Gives the ids of a row's text to a sink, with nothing around them; false where there is no text. `buffer` is for
-    /// one that is not kept as it is read.
+    /// a text that must be decoded first.
     fn encode_row<S: IdSink>(
         &self,
         texts: &[Option<Source<'_>>],

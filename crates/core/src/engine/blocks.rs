@@ -35,7 +35,7 @@ const WINDOWS: usize = 1 << 10;
 impl Engine {
     /// May a text come in blocks under this policy? Only where pretokens are all that is looked at.
     pub fn takes_blocks(&self, special: &Special) -> bool {
-        *special == Special::Text && self.may_be_cut() && self.stages.first.is_passed_over()
+        *special == Special::Text && self.may_be_cut() && self.stages.added_in_raw.has_only_special()
     }
 
     /// The ids of a text in code units, as of [`Engine::encode`] under [`Special::Text`], where
@@ -77,7 +77,7 @@ impl Engine {
         Ok(counts.iter().sum())
     }
 
-    /// On several threads, with a sink for each range; what `done` makes of each, and its number, comes back in order.
+    /// On several threads, with a sink for each range; returns `done(number, sink)` of each range, in order.
     fn for_each_range<S: IdSink, T: Send>(
         &self,
         units: &dyn CodeUnits,
@@ -136,7 +136,7 @@ impl Engine {
                     text.drain(..cut);
                     enough = size;
                 }
-                // What cannot be cut is collected.
+                // Without a cut the block grows.
                 None => enough = 2 * text.len(),
             }
         }
@@ -152,11 +152,11 @@ impl Engine {
             window.clear();
             let end = units.append(at..units.len().min(at + WINDOW), &mut window)?;
             ticker.spend(window.len())?;
-            // Where it begins within a character, the first one is none.
+            // The window may begin in the middle of a character, so its first character is skipped.
             let first = window.chars().next().map_or(0, char::len_utf8);
             let cut = splitter.safe_cut(&window, first + 1).map(|cut| window[..cut].chars().count());
             match cut {
-                // Elsewhere some character has several units, and it is not known where the cut is.
+                // Where a character has several units, the cut cannot be counted in units: the next window is tried.
                 Some(cut) if window.chars().count() == end - at => {
                     try_alloc::push(&mut ranges, start..at + cut)?;
                     start = at + cut;

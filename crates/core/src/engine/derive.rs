@@ -60,6 +60,6 @@ impl Engine {
         let (model, vocabulary) = (&self.stages.model, self.vocabulary());
         self.description
             .clone()
-            .with_special_tokens(tokens, &mut |bytes| model.spells_as_one(bytes, vocabulary))
+            .with_special_tokens(tokens, &mut |bytes| Ok(model.spells_as_one(bytes, vocabulary)))
     }
 }

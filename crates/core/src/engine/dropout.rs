@@ -12,7 +12,7 @@ use crate::watch::{Ticker, Watch};
 
 use super::Engine;
 use super::input::{Special, Text};
-use super::sink::{PretokenSink, Stored};
+use super::sink::{PretokenSink, SinkResult};
 
 /// How merges are passed over.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,11 +83,11 @@ impl PretokenSink for Sampled<'_> {
         self.model.sample(pretoken, tables, &mut scratch.bpe, chance, (&mut self.ids, None), ticker)
     }
 
-    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Stored {
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> SinkResult {
         Ok(())
     }
 
-    fn added(&mut self, _literal: Piece<'_>, id: TokenId) -> Stored {
+    fn added(&mut self, _literal: Piece<'_>, id: TokenId) -> SinkResult {
         try_alloc::push(&mut self.ids, id)
     }
 }

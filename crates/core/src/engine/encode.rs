@@ -76,7 +76,12 @@ impl Engine {
     /// A special-token error for a literal in [`Special::Only`] that is no special token.
     pub fn recognizer(&self, special: &Special) -> Result<Recognizer<'_>> {
         let stages = &self.stages;
-        Recognizer::new((&stages.first, &stages.second), &stages.special, &stages.vocabulary, special)
+        Recognizer::new(
+            (&stages.added_in_raw, &stages.added_in_normalized),
+            &stages.special,
+            &stages.vocabulary,
+            special,
+        )
     }
 
     /// Gives the ids of a text to a sink, on this thread; `next` is prefetched meanwhile.

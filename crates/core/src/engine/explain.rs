@@ -16,7 +16,7 @@ use crate::watch::{Ticker, Watch};
 use super::Engine;
 use super::input::{Special, Text};
 use super::offsets::Spans;
-use super::sink::{PretokenSink, Stored};
+use super::sink::{PretokenSink, SinkResult};
 
 /// What became of a part of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,9 +81,9 @@ struct ExplainSink<'a> {
     engine: &'a Engine,
     spans: Spans<'a>,
     segments: Vec<Segment>,
-    /// The text that is being encoded, which is not among the segments yet.
+    /// The text that is being encoded. It is not among the segments yet.
     open: Option<Ordinary>,
-    /// It as the last step of normalization left it.
+    /// The open text after the last step of normalization.
     current: String,
     /// How the next pretoken was spelled.
     spelled: Spelled,
@@ -98,7 +98,7 @@ impl ExplainSink<'_> {
         try_alloc::collect(each.map(|(&id, &span)| Ok(Token { id, written: written(id), span })))
     }
 
-    fn push(&mut self, pretoken: Pretoken) -> Stored {
+    fn push(&mut self, pretoken: Pretoken) -> SinkResult {
         if let Some(text) = &mut self.open {
             return try_alloc::push(&mut text.pretokens, pretoken);
         }
@@ -107,8 +107,8 @@ impl ExplainSink<'_> {
         try_alloc::push(&mut self.segments, Segment::Ordinary(text))
     }
 
-    /// The text that is being encoded is this now.
-    fn becomes(&mut self, text: &str) -> Stored {
+    /// Replaces the current text.
+    fn set_current(&mut self, text: &str) -> SinkResult {
         self.current.clear();
         try_alloc::push_text(&mut self.current, text)
     }
@@ -117,22 +117,22 @@ impl ExplainSink<'_> {
 impl PretokenSink for ExplainSink<'_> {
     const WANTS_ENDS: bool = true;
 
-    fn begin(&mut self, text: Piece<'_>) -> Stored {
+    fn begin(&mut self, text: Piece<'_>) -> SinkResult {
         self.open = Some(Ordinary { span: text.span(), normalized: vec![], pretokens: vec![] });
-        self.becomes(text.text)
+        self.set_current(text.text)
     }
 
-    fn end(&mut self) -> Stored {
+    fn end(&mut self) -> SinkResult {
         let Some(text) = self.open.take() else { return Ok(()) };
         try_alloc::push(&mut self.segments, Segment::Ordinary(text))
     }
 
-    fn normalized(&mut self, step: &str, text: &str) -> Stored {
+    fn normalized(&mut self, step: &str, text: &str) -> SinkResult {
         // A step may write the same text anew.
         if self.open.is_none() || self.current == text {
             return Ok(());
         }
-        self.becomes(text)?;
+        self.set_current(text)?;
         let copy = try_alloc::copy_text(text)?;
         if let Some(open) = &mut self.open {
             try_alloc::push(&mut open.normalized, (step.to_owned(), copy))?;
@@ -161,7 +161,7 @@ impl PretokenSink for ExplainSink<'_> {
         Ok(())
     }
 
-    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> Stored {
+    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> SinkResult {
         let before = self.spans.encoding.ids.len();
         self.spans.take(pretoken, origins, ids, ends)?;
         let pretoken = Pretoken {
@@ -173,7 +173,7 @@ impl PretokenSink for ExplainSink<'_> {
         self.push(pretoken)
     }
 
-    fn added(&mut self, found: Piece<'_>, id: TokenId) -> Stored {
+    fn added(&mut self, found: Piece<'_>, id: TokenId) -> SinkResult {
         let before = self.spans.encoding.ids.len();
         self.spans.added(found, id)?;
         let tokens = self.tokens(before)?;

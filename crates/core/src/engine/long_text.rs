@@ -20,11 +20,11 @@ impl Engine {
     /// May a text be cut and its parts be encoded apart? Only where nothing but a split looks at
     /// more than one pretoken.
     pub(super) fn may_be_cut(&self) -> bool {
-        self.splitter().is_some() && self.stages.first.is_plain()
+        self.splitter().is_some() && self.stages.added_in_raw.is_plain()
     }
 
     /// One long text on several threads: its ordinary segments are cut where the split certainly
-    /// cuts them. What `done` makes of each sink, and its number, comes back in order.
+    /// cuts them. Returns `done(number, sink)` of each unit, in order.
     pub(super) fn encode_on_threads<S: IdSink, T: Send>(
         &self,
         text: &str,
@@ -42,8 +42,8 @@ impl Engine {
             let span = units[unit];
             self.workers.with(|worker| {
                 worker.scratch.wants_ends = false;
-                let mut run = Run { recognizer, worker, ticker: &mut ticker };
-                self.encode_text(&text[span.start..span.end], span.start, &mut run, &mut ById(&mut sink))
+                let mut run = Run { engine: self, recognizer, worker, ticker: &mut ticker };
+                run.encode_text(&text[span.start..span.end], span.start, &mut ById(&mut sink))
             })?;
             Ok(done(unit, sink))
         })
@@ -61,7 +61,7 @@ impl Engine {
         let mut units = Vec::new();
         let mut start = 0;
         let ticker = &mut Ticker::new(watch);
-        recognizer.for_each_segment(&recognizer.first, text, ticker, |segment, ticker| {
+        recognizer.for_each_segment(&recognizer.in_raw, text, ticker, |segment, ticker| {
             match segment {
                 // A literal may always begin a unit, and one that is long enough ends here.
                 Segment::Literal(_, span) => {

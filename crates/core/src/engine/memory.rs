@@ -11,9 +11,9 @@ pub struct MemoryUsage {
     /// The tables of the model.
     pub model: usize,
     /// The static table of pretokens that are tokens.
-    pub seed: usize,
+    pub static_table: usize,
     /// The pretoken caches of all workers.
-    pub learnt: usize,
+    pub caches: usize,
     /// What these may take.
     pub cache_bytes: usize,
     /// How often a pretoken was looked up, in calls that have ended.
@@ -26,12 +26,12 @@ impl Engine {
     /// What is held now. Cost: none to speak of.
     pub fn memory_usage(&self) -> MemoryUsage {
         let budget = self.workers.budget();
-        let ((cache_bytes, learnt), (lookups, misses)) = (budget.bytes(), budget.lookups());
+        let ((cache_bytes, caches), (lookups, misses)) = (budget.bytes(), budget.lookups());
         MemoryUsage {
             vocabulary: self.stages.vocabulary.memory(),
             model: self.stages.model.memory(),
-            seed: self.static_table.memory(),
-            learnt,
+            static_table: self.static_table.memory(),
+            caches,
             cache_bytes,
             lookups,
             misses,

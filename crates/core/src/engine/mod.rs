@@ -70,15 +70,15 @@ pub struct Engine {
 /// The compiled stages, in the order in which a text meets them.
 #[derive(Debug)]
 pub(crate) struct Stages {
-    /// Added tokens that are looked for in the text as it comes.
-    pub(crate) first: AddedSet,
+    /// Added tokens that are matched in the caller's text.
+    pub(crate) added_in_raw: AddedSet,
     pub(crate) normalizers: Normalizers,
-    /// Added tokens that are looked for in normalized text.
-    pub(crate) second: AddedSet,
+    /// Added tokens that are matched in normalized text.
+    pub(crate) added_in_normalized: AddedSet,
     /// The splitter, where one split is all that pre-tokenization does; else the steps of it.
     pub(crate) splitter: Option<Splitter>,
     pub(crate) pre_tokenizers: PreTokenizers,
-    /// Can nothing in a text be an error but a wish to stop?
+    /// Can no text make a stage fail? Then only cancellation can.
     pub(crate) spells_everything: bool,
     pub(crate) model: Model,
     pub(crate) post_processors: PostProcessors,
@@ -112,7 +112,7 @@ impl Engine {
 
     /// The split, compiled, where splitting is all that happens to text before the model.
     pub fn splitter(&self) -> Option<&Splitter> {
-        let is_direct = self.stages.normalizers.is_empty() && self.stages.second.is_empty();
+        let is_direct = self.stages.normalizers.is_empty() && self.stages.added_in_normalized.is_empty();
         self.stages.splitter.as_ref().filter(|_| is_direct)
     }
 

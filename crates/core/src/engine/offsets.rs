@@ -15,7 +15,7 @@ use super::Engine;
 use super::input::Text;
 use super::pipeline::ByPretoken;
 use super::recognizer::Recognizer;
-use super::sink::{PretokenSink, Stored};
+use super::sink::{PretokenSink, SinkResult};
 
 /// Ids and, for each, what it stands for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub struct Encoding {
     pub byte_offsets: Vec<Span>,
     /// The number of the pretoken; added tokens count, too.
     pub words: Vec<u32>,
-    /// Where (normalized) text is not spelled as its token is: an added token with the white space
-    /// that it takes, what a Unigram model does not know. By the number of the id, in order.
+    /// The text of ids whose text differs from their token: an added token with the white space that it takes, and what a
+    /// Unigram model does not know. By the index of the id, ascending.
     pub surfaces: Vec<(usize, String)>,
 }
 
@@ -35,9 +35,9 @@ pub struct Encoding {
 pub(super) struct Spans<'a> {
     pub(super) encoding: Encoding,
     words: u32,
-    /// All belongs to the current word, which the caller has cut.
+    /// The caller has cut the text into words: all ids belong to the current one.
     is_cut: bool,
-    /// Where offsets leave out white space, how tokens are written.
+    /// Set if offsets leave out white space: the vocabulary that says how tokens are written.
     trims: Option<&'a Vocabulary>,
     in_bytes: bool,
     vocabulary: &'a Vocabulary,
@@ -55,13 +55,13 @@ impl<'a> Spans<'a> {
     }
 
     /// The next id stands for text with this spelling.
-    fn spelled(&mut self, surface: &str) -> Stored {
+    fn spelled(&mut self, surface: &str) -> SinkResult {
         let surface = try_alloc::copy_text(surface)?;
         try_alloc::push(&mut self.encoding.surfaces, (self.encoding.ids.len(), surface))
     }
 
     /// Reserves capacity for `count` ids.
-    fn reserve(&mut self, count: usize) -> Stored {
+    fn reserve(&mut self, count: usize) -> SinkResult {
         try_alloc::reserve(&mut self.encoding.ids, count)?;
         try_alloc::reserve(&mut self.encoding.byte_offsets, count)?;
         try_alloc::reserve(&mut self.encoding.words, count)
@@ -78,7 +78,7 @@ impl<'a> Spans<'a> {
 impl PretokenSink for Spans<'_> {
     const WANTS_ENDS: bool = true;
 
-    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> Stored {
+    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> SinkResult {
         self.reserve(ids.len())?;
         let mut start = 0;
         let mut part = Span::new(0, 0);
@@ -102,7 +102,7 @@ impl PretokenSink for Spans<'_> {
         Ok(())
     }
 
-    fn added(&mut self, found: Piece<'_>, id: TokenId) -> Stored {
+    fn added(&mut self, found: Piece<'_>, id: TokenId) -> SinkResult {
         self.reserve(1)?;
         let mut part = Span::new(0, found.text.len());
         if self.trims.is_some() {
@@ -150,7 +150,7 @@ impl Engine {
     /// those in the word, whose number is in [`Encoding::words`].
     ///
     /// # Errors
-    /// As [`Engine::encode`], with the number of the word as the field.
+    /// Those of a text, as [`Engine::encode`] has them, with the number of the word as the field.
     pub fn encode_words(
         &self,
         words: &[Text<'_>],

@@ -19,7 +19,7 @@ use crate::watch::{Ticker, Watch};
 
 use super::Engine;
 use super::input::{Special, Text};
-use super::sink::{PretokenSink, Stored};
+use super::sink::{PretokenSink, SinkResult};
 
 /// How ids are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -131,11 +131,11 @@ impl PretokenSink for Marginal<'_> {
         Ok(())
     }
 
-    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Stored {
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> SinkResult {
         Ok(())
     }
 
-    fn added(&mut self, _found: Piece<'_>, _id: TokenId) -> Stored {
+    fn added(&mut self, _found: Piece<'_>, _id: TokenId) -> SinkResult {
         Ok(())
     }
 }
@@ -163,11 +163,11 @@ impl PretokenSink for Sample<'_> {
         self.model.sample(pretoken, vocabulary, (self.alpha, random), paths, ids, ticker)
     }
 
-    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Stored {
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> SinkResult {
         Ok(())
     }
 
-    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Stored {
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> SinkResult {
         try_alloc::push(&mut self.ids, id)
     }
 }
@@ -224,14 +224,14 @@ struct NBest<'a> {
 }
 
 impl NBest<'_> {
-    /// The best of each way so far with each of these.
-    fn go_on(&mut self, next: &[(Vec<TokenId>, f64)]) -> Stored {
+    /// Extends every hypothesis by every one of `next`, and keeps the `n` best.
+    fn extend(&mut self, next: &[(Vec<TokenId>, f64)]) -> SinkResult {
         let next: Vec<(Rc<[TokenId]>, f64)> =
             next.iter().map(|(ids, score)| (ids.as_slice().into(), *score)).collect();
         let hypotheses = std::mem::take(&mut self.hypotheses);
         let pair = |i: usize, j: usize| Some(Pair { score: hypotheses.get(i)?.score + next.get(j)?.1, i, j });
-        // Every pair but the first follows one that is no worse: the one with the next before, or,
-        // with the best of the next, the one with the way before.
+        // Both lists descend, so (i, j) is never better than (i, j - 1), nor (i, 0) than (i - 1, 0): only these successors
+        // of a pair that was taken are queued.
         let mut queue: BinaryHeap<Pair> = pair(0, 0).into_iter().collect();
         while self.hypotheses.len() < self.n
             && let Some(Pair { score, i, j }) = queue.pop()
@@ -247,9 +247,9 @@ impl NBest<'_> {
         Ok(())
     }
 
-    fn ids(&self, way: &Hypothesis) -> Result<Vec<TokenId>> {
+    fn ids(&self, hypothesis: &Hypothesis) -> Result<Vec<TokenId>> {
         let mut steps = vec![];
-        let mut at = way.step;
+        let mut at = hypothesis.step;
         while let Some(step) = at {
             try_alloc::push(&mut steps, &self.steps[step].ids)?;
             at = self.steps[step].before;
@@ -272,15 +272,15 @@ impl PretokenSink for NBest<'_> {
     ) -> Result<()> {
         let next = self.model.n_best(pretoken, self.n, vocabulary, ticker)?;
         ticker.spend(16 * self.n)?;
-        Ok(self.go_on(&next)?)
+        Ok(self.extend(&next)?)
     }
 
-    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> Stored {
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> SinkResult {
         Ok(())
     }
 
-    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Stored {
-        self.go_on(&[(vec![id], 0.0)])
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> SinkResult {
+        self.extend(&[(vec![id], 0.0)])
     }
 }
 

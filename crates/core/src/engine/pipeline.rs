@@ -9,7 +9,7 @@ use super::Engine;
 use super::input::{Text, placed};
 use super::lookup::PretokenEncoder;
 use super::recognizer::Recognizer;
-use super::sink::{IdSink, PretokenSink, Stored};
+use super::sink::{IdSink, PretokenSink, SinkResult};
 use super::worker::Worker;
 use crate::aligned::{Origins, Piece, Rewritten};
 use crate::error::{Error, Result};
@@ -19,53 +19,35 @@ use crate::pretokenize::of_split;
 use crate::special::Segment;
 use crate::watch::{Ticker, Watch};
 
-/// What a call holds while it runs.
+/// What a call holds while it encodes on one thread.
 pub(super) struct Run<'a, 'w> {
+    pub(super) engine: &'a Engine,
     pub(super) recognizer: &'a Recognizer<'a>,
     pub(super) worker: &'a mut Worker,
     pub(super) ticker: &'a mut Ticker<'w>,
 }
 
-/// The end of the pipeline: how pretokens are spelled, and where their ids go. The first four methods tell what came before.
+/// The end of the pipeline: how pretokens are spelled, and which sink their ids go to. The first four methods report the
+/// stages before.
 pub(super) trait SinkAdapter {
     /// See [`PretokenSink::WANTS_ENDS`].
     const WANTS_ENDS: bool;
-    /// Is it needed where each pretoken came from, if nothing goes wrong?
+    /// Does the sink use the origins of pretokens? If not, they are tracked only where an error may need them.
     const WANTS_ORIGINS: bool;
 
-    fn begin(&mut self, text: Piece<'_>) -> Stored;
-    fn end(&mut self) -> Stored;
-    fn normalized(&mut self, step: &str, text: &str) -> Stored;
-    fn added(&mut self, found: Piece<'_>, id: TokenId) -> Stored;
+    fn begin(&mut self, text: Piece<'_>) -> SinkResult;
+    fn end(&mut self) -> SinkResult;
+    fn normalized(&mut self, step: &str, text: &str) -> SinkResult;
+    fn added(&mut self, found: Piece<'_>, id: TokenId) -> SinkResult;
 
     /// Encodes text that one split cuts.
-    fn encode_split(
-        &mut self,
-        engine: &Engine,
-        splitter: &Splitter,
-        piece: Piece<'_>,
-        worker: &mut Worker,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()>;
+    fn encode_split(&mut self, splitter: &Splitter, piece: Piece<'_>, run: &mut Run<'_, '_>) -> Result<()>;
 
     /// Encodes text that is cut in several steps, or in other ways.
-    fn encode_pretokenized(
-        &mut self,
-        engine: &Engine,
-        piece: Piece<'_>,
-        worker: &mut Worker,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()>;
+    fn encode_pretokenized(&mut self, piece: Piece<'_>, run: &mut Run<'_, '_>) -> Result<()>;
 
     /// Encodes a run of bytes that are not text, as one pretoken.
-    fn encode_bytes(
-        &mut self,
-        engine: &Engine,
-        bytes: &[u8],
-        origins: Origins<'_>,
-        worker: &mut Worker,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()>;
+    fn encode_bytes(&mut self, bytes: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<()>;
 }
 
 /// Spells pretokens through the cache, for a sink of ids.
@@ -76,46 +58,35 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
     const WANTS_ORIGINS: bool = false;
 
     #[inline]
-    fn begin(&mut self, _text: Piece<'_>) -> Stored {
+    fn begin(&mut self, _text: Piece<'_>) -> SinkResult {
         Ok(())
     }
 
     #[inline]
-    fn end(&mut self) -> Stored {
+    fn end(&mut self) -> SinkResult {
         Ok(())
     }
 
     #[inline]
-    fn normalized(&mut self, _step: &str, _text: &str) -> Stored {
+    fn normalized(&mut self, _step: &str, _text: &str) -> SinkResult {
         Ok(())
     }
 
     #[inline]
-    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Stored {
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> SinkResult {
         self.0.push_id(id)
     }
 
-    fn encode_split(
-        &mut self,
-        engine: &Engine,
-        splitter: &Splitter,
-        piece: Piece<'_>,
-        worker: &mut Worker,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()> {
-        let Worker { scratch, cache, batch, split_scratch, .. } = worker;
+    fn encode_split(&mut self, splitter: &Splitter, piece: Piece<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+        let Run { engine, worker, ticker, .. } = run;
+        let Worker { scratch, cache, batch, split_scratch, .. } = &mut **worker;
         let mut encoder = PretokenEncoder { speller: engine.speller(), batch, cache, scratch, ticker };
         encoder.encode_split(splitter, piece, split_scratch.get_or_insert_default(), self.0)
     }
 
-    fn encode_pretokenized(
-        &mut self,
-        engine: &Engine,
-        piece: Piece<'_>,
-        worker: &mut Worker,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()> {
-        let Worker { scratch, cache, batch, pretokenized, .. } = worker;
+    fn encode_pretokenized(&mut self, piece: Piece<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+        let Run { engine, worker, ticker, .. } = run;
+        let Worker { scratch, cache, batch, pretokenized, .. } = &mut **worker;
         let emit = &mut |pretoken: Piece<'_>, ticker: &mut Ticker<'_>| {
             ticker.spend(pretoken.text.len())?;
             let mut encoder = PretokenEncoder { speller: engine.speller(), batch, cache, scratch, ticker };
@@ -124,16 +95,9 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
         engine.stages.pre_tokenizers.for_each(piece, pretokenized, ticker, emit)
     }
 
-    fn encode_bytes(
-        &mut self,
-        engine: &Engine,
-        bytes: &[u8],
-        origins: Origins<'_>,
-        worker: &mut Worker,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()> {
-        let (stages, scratch) = (&engine.stages, &mut worker.scratch);
-        let encoded = stages.model.encode(bytes, &stages.vocabulary, scratch, ticker);
+    fn encode_bytes(&mut self, bytes: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+        let (stages, scratch) = (&run.engine.stages, &mut run.worker.scratch);
+        let encoded = stages.model.encode(bytes, &stages.vocabulary, scratch, run.ticker);
         encoded.map_err(|error| placed(error, origins))?;
         Ok(self.0.push_ids(&scratch.ids)?)
     }
@@ -144,15 +108,9 @@ pub(super) struct ByPretoken<'s, S>(pub(super) &'s mut S);
 
 impl<S: PretokenSink> ByPretoken<'_, S> {
     #[inline]
-    fn encode_one(
-        &mut self,
-        engine: &Engine,
-        (pretoken, origins): (&[u8], Origins<'_>),
-        worker: &mut Worker,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()> {
-        let (scratch, tables) = (&mut worker.scratch, (&engine.stages.model, &engine.stages.vocabulary));
-        let spelled = self.0.spell(pretoken, tables, scratch, ticker);
+    fn encode_one(&mut self, pretoken: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+        let (stages, scratch) = (&run.engine.stages, &mut run.worker.scratch);
+        let spelled = self.0.spell(pretoken, (&stages.model, &stages.vocabulary), scratch, run.ticker);
         spelled.map_err(|error| placed(error, origins))?;
         Ok(self.0.take(pretoken, origins, &scratch.ids, &scratch.ends)?)
     }
@@ -163,67 +121,49 @@ impl<S: PretokenSink> SinkAdapter for ByPretoken<'_, S> {
     const WANTS_ORIGINS: bool = true;
 
     #[inline]
-    fn begin(&mut self, text: Piece<'_>) -> Stored {
+    fn begin(&mut self, text: Piece<'_>) -> SinkResult {
         self.0.begin(text)
     }
 
     #[inline]
-    fn end(&mut self) -> Stored {
+    fn end(&mut self) -> SinkResult {
         self.0.end()
     }
 
     #[inline]
-    fn normalized(&mut self, step: &str, text: &str) -> Stored {
+    fn normalized(&mut self, step: &str, text: &str) -> SinkResult {
         self.0.normalized(step, text)
     }
 
     #[inline]
-    fn added(&mut self, found: Piece<'_>, id: TokenId) -> Stored {
+    fn added(&mut self, found: Piece<'_>, id: TokenId) -> SinkResult {
         self.0.added(found, id)
     }
 
-    fn encode_split(
-        &mut self,
-        engine: &Engine,
-        splitter: &Splitter,
-        piece: Piece<'_>,
-        worker: &mut Worker,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()> {
+    fn encode_split(&mut self, splitter: &Splitter, piece: Piece<'_>, run: &mut Run<'_, '_>) -> Result<()> {
         splitter.for_each(piece.text, |span| {
-            ticker.spend(splitter.work(span.len()))?;
+            run.ticker.spend(splitter.work(span.len()))?;
             let pretoken = piece.slice(span);
-            self.encode_one(engine, (pretoken.text.as_bytes(), pretoken.origins), worker, ticker)
+            self.encode_one(pretoken.text.as_bytes(), pretoken.origins, run)
         })
     }
 
-    fn encode_pretokenized(
-        &mut self,
-        engine: &Engine,
-        piece: Piece<'_>,
-        worker: &mut Worker,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()> {
+    fn encode_pretokenized(&mut self, piece: Piece<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+        let Run { engine, recognizer, worker, ticker } = run;
         // The buffers are used while the rest of the worker is.
         let mut pretokenized = std::mem::take(&mut worker.pretokenized);
         let emit = &mut |pretoken: Piece<'_>, ticker: &mut Ticker<'_>| {
             ticker.spend(pretoken.text.len())?;
-            self.encode_one(engine, (pretoken.text.as_bytes(), pretoken.origins), worker, ticker)
+            let run = &mut Run { engine, recognizer, worker, ticker };
+            self.encode_one(pretoken.text.as_bytes(), pretoken.origins, run)
         };
         let done = engine.stages.pre_tokenizers.for_each(piece, &mut pretokenized, ticker, emit);
         worker.pretokenized = pretokenized;
         done
     }
 
-    fn encode_bytes(
-        &mut self,
-        engine: &Engine,
-        bytes: &[u8],
-        origins: Origins<'_>,
-        worker: &mut Worker,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()> {
-        self.encode_one(engine, (bytes, origins), worker, ticker)
+    fn encode_bytes(&mut self, bytes: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+        self.encode_one(bytes, origins, run)
     }
 }
 
@@ -242,125 +182,114 @@ impl Engine {
         self.workers.with(|worker| {
             worker.scratch.wants_ends = A::WANTS_ENDS;
             worker.batch.set_prefetch(next);
-            let mut run = Run { recognizer, worker, ticker: &mut ticker };
+            let mut run = Run { engine: self, recognizer, worker, ticker: &mut ticker };
             let done = match text.validated() {
-                Text::Str(text) => self.encode_text(text, 0, &mut run, adapter),
-                Text::Bytes(bytes) => self.encode_mixed(bytes, &mut run, adapter),
+                Text::Str(text) => run.encode_text(text, 0, adapter),
+                Text::Bytes(bytes) => run.encode_mixed(bytes, adapter),
             };
             worker.batch.set_prefetch(Prefetcher::default());
             done
         })
     }
+}
 
+impl Run<'_, '_> {
     /// Encodes text that begins at byte `base` of the caller's.
     pub(super) fn encode_text<A: SinkAdapter>(
-        &self,
+        &mut self,
         text: &str,
         base: usize,
-        run: &mut Run<'_, '_>,
         adapter: &mut A,
     ) -> Result<()> {
-        let Run { recognizer, worker, ticker } = run;
-        recognizer.for_each_segment(&recognizer.first, text, ticker, |segment, ticker| match segment {
+        let Run { engine, recognizer, worker, ticker } = self;
+        recognizer.for_each_segment(&recognizer.in_raw, text, ticker, |segment, ticker| match segment {
             Segment::Literal(id, span) => {
                 Ok(adapter.added(Piece::original(&text[span.start..span.end], base + span.start), id)?)
             }
             Segment::Ordinary(span) => {
                 let piece = Piece::original(&text[span.start..span.end], base + span.start);
                 adapter.begin(piece)?;
-                self.encode_ordinary(piece, &mut Run { recognizer, worker, ticker }, adapter)?;
+                Run { engine, recognizer, worker, ticker }.encode_ordinary(piece, adapter)?;
                 Ok(adapter.end()?)
             }
         })
     }
 
     /// Encodes text between the added tokens of the first pass.
-    fn encode_ordinary<A: SinkAdapter>(
-        &self,
-        piece: Piece<'_>,
-        run: &mut Run<'_, '_>,
-        adapter: &mut A,
-    ) -> Result<()> {
-        if let Some(splitter) = self.splitter() {
-            return self.encode_split(splitter, piece, run, adapter);
+    fn encode_ordinary<A: SinkAdapter>(&mut self, piece: Piece<'_>, adapter: &mut A) -> Result<()> {
+        if let Some(splitter) = self.engine.splitter() {
+            return self.encode_split(splitter, piece, adapter);
         }
         // The rewritten text is read while the rest of the worker is used.
-        let mut normalized = std::mem::take(&mut run.worker.normalized);
-        let done = self.encode_normalized(piece, &mut normalized, run, adapter);
-        run.worker.normalized = normalized;
+        let mut normalized = std::mem::take(&mut self.worker.normalized);
+        let done = self.encode_normalized(piece, &mut normalized, adapter);
+        self.worker.normalized = normalized;
         done
     }
 
     fn encode_normalized<A: SinkAdapter>(
-        &self,
+        &mut self,
         piece: Piece<'_>,
         normalized: &mut [Rewritten; 2],
-        run: &mut Run<'_, '_>,
         adapter: &mut A,
     ) -> Result<()> {
-        let Run { recognizer, worker, ticker } = run;
+        let Run { engine, recognizer, worker, ticker } = self;
         ticker.spend(piece.text.len())?;
-        let tracks_origins = A::WANTS_ORIGINS || !self.stages.spells_everything;
+        let tracks_origins = A::WANTS_ORIGINS || !engine.stages.spells_everything;
         let piece = if tracks_origins { piece } else { Piece { origins: Origins::Untracked, ..piece } };
-        let normalizers = &self.stages.normalizers;
+        let normalizers = &engine.stages.normalizers;
         let piece = normalizers.apply_telling(piece, normalized, ticker, &mut |step, text| {
             Ok(adapter.normalized(step, text)?)
         })?;
-        recognizer.for_each_segment(&recognizer.second, piece.text, ticker, |segment, ticker| match segment {
-            Segment::Literal(id, span) => Ok(adapter.added(piece.slice(span), id)?),
-            Segment::Ordinary(span) => {
-                let run = &mut Run { recognizer, worker, ticker };
-                match &self.stages.splitter {
-                    Some(splitter) => self.encode_split(splitter, piece.slice(span), run, adapter),
-                    None => adapter.encode_pretokenized(self, piece.slice(span), run.worker, run.ticker),
+        recognizer.for_each_segment(&recognizer.in_normalized, piece.text, ticker, |segment, ticker| {
+            match segment {
+                Segment::Literal(id, span) => Ok(adapter.added(piece.slice(span), id)?),
+                Segment::Ordinary(span) => {
+                    let run = &mut Run { engine, recognizer, worker, ticker };
+                    match &engine.stages.splitter {
+                        Some(splitter) => run.encode_split(splitter, piece.slice(span), adapter),
+                        None => adapter.encode_pretokenized(piece.slice(span), run),
+                    }
                 }
             }
         })
     }
 
     fn encode_split<A: SinkAdapter>(
-        &self,
+        &mut self,
         splitter: &Splitter,
         piece: Piece<'_>,
-        run: &mut Run<'_, '_>,
         adapter: &mut A,
     ) -> Result<()> {
-        adapter
-            .encode_split(self, splitter, piece, run.worker, run.ticker)
-            .map_err(|error| of_split(error, piece))
+        adapter.encode_split(splitter, piece, self).map_err(|error| of_split(error, piece))
     }
 
     /// Encodes bytes of which some are not text.
-    fn encode_mixed<A: SinkAdapter>(
-        &self,
-        bytes: &[u8],
-        run: &mut Run<'_, '_>,
-        adapter: &mut A,
-    ) -> Result<()> {
-        if !self.description.is_byte_level() {
+    fn encode_mixed<A: SinkAdapter>(&mut self, bytes: &[u8], adapter: &mut A) -> Result<()> {
+        if !self.engine.description.is_byte_level() {
             let at = bytes.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len());
             return Err(Error::argument(format!(
                 "the bytes are not UTF-8 (byte {at}), and the vocabulary is made of characters; decode them first"
             )));
         }
         let (mut at, mut invalid_from) = (0, 0);
-        let invalid = |from: usize, to: usize, run: &mut Run<'_, '_>, adapter: &mut A| {
+        let invalid = |from: usize, to: usize, run: &mut Self, adapter: &mut A| {
             run.ticker.spend(to - from)?;
-            adapter.encode_bytes(self, &bytes[from..to], Origins::Same(from), run.worker, run.ticker)
+            adapter.encode_bytes(&bytes[from..to], Origins::Same(from), run)
         };
         for chunk in bytes.utf8_chunks() {
             if !chunk.valid().is_empty() {
                 if invalid_from < at {
-                    invalid(invalid_from, at, run, adapter)?;
+                    invalid(invalid_from, at, self, adapter)?;
                 }
-                self.encode_text(chunk.valid(), at, run, adapter)?;
+                self.encode_text(chunk.valid(), at, adapter)?;
                 at += chunk.valid().len();
                 invalid_from = at;
             }
             at += chunk.invalid().len();
         }
         if invalid_from < at {
-            invalid(invalid_from, at, run, adapter)?;
+            invalid(invalid_from, at, self, adapter)?;
         }
         Ok(())
     }

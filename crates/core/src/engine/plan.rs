@@ -47,14 +47,15 @@ impl Engine {
     }
 
     fn plan_of_added_tokens(&self) -> Step {
-        let (path, reason) = match (self.stages.first.is_empty(), self.stages.second.is_empty()) {
-            (true, true) => ("none", "there are none"),
-            (false, true) => ("one search", "all of them are looked for in the text as it comes"),
-            (true, false) => ("one search", "all of them are looked for in normalized text"),
-            (false, false) => {
-                ("two searches", "some are looked for in the text as it comes, some in normalized text")
-            }
-        };
+        let (path, reason) =
+            match (self.stages.added_in_raw.is_empty(), self.stages.added_in_normalized.is_empty()) {
+                (true, true) => ("none", "there are none"),
+                (false, true) => ("one search", "all of them are looked for in the text as it comes"),
+                (true, false) => ("one search", "all of them are looked for in normalized text"),
+                (false, false) => {
+                    ("two searches", "some are looked for in the text as it comes, some in normalized text")
+                }
+            };
         step("added tokens", path, reason)
     }
 

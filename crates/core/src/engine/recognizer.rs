@@ -36,13 +36,13 @@ pub struct Recognizer<'a> {
     /// The literals of all special tokens.
     special: &'a LiteralMatcher,
     vocabulary: &'a Vocabulary,
-    /// Those looked for in the text as it comes.
-    pub(super) first: Cow<'a, AddedSet>,
-    /// Those looked for in normalized text.
-    pub(super) second: Cow<'a, AddedSet>,
-    /// Special ones are found and passed over: as in the tokenizers library, no shorter token is
-    /// then looked for at their place.
-    passes_special: bool,
+    /// Tokens that are matched in the caller's text.
+    pub(super) in_raw: Cow<'a, AddedSet>,
+    /// Tokens that are matched in normalized text.
+    pub(super) in_normalized: Cow<'a, AddedSet>,
+    /// Special tokens are matched and then treated as text: as in the tokenizers library, no shorter token is matched in
+    /// their place.
+    skips_special: bool,
     /// A literal of a special token is an error.
     refuses_special: bool,
 }
@@ -78,7 +78,7 @@ impl AddedSet {
         })
     }
 
-    /// Those whose content is allowed, and those that are not special.
+    /// The tokens whose content is allowed, and all that are not special.
     fn allowed(&self, allowed: &[String]) -> Result<Self> {
         let allowed: HashSet<&str> = allowed.iter().map(String::as_str).collect();
         let keep = |token: &&AddedLiteral| !token.is_special || allowed.contains(token.content.as_str());
@@ -89,8 +89,8 @@ impl AddedSet {
         self.tokens.is_empty()
     }
 
-    /// Is none of them looked for where special tokens are plain text?
-    pub(super) fn is_passed_over(&self) -> bool {
+    /// Is nothing left to match where special tokens are plain text?
+    pub(super) fn has_only_special(&self) -> bool {
         self.is_empty() || self.is_special
     }
 
@@ -99,12 +99,12 @@ impl AddedSet {
         self.is_special
     }
 
-    /// What finds them, whatever is beside them.
+    /// The matcher of their literals, whatever is beside these.
     pub(crate) fn literals(&self) -> &LiteralMatcher {
         self.matcher.literals()
     }
 
-    /// Does none of them mind its neighbours?
+    /// Does no token depend on the characters beside it?
     pub(super) fn is_plain(&self) -> bool {
         self.matcher.is_plain()
     }
@@ -115,7 +115,7 @@ impl AddedSet {
 }
 
 impl<'a> Recognizer<'a> {
-    /// Those of a policy.
+    /// The recognizer for one value of `special=`.
     ///
     /// # Errors
     /// A special-token error for a literal in [`Special::Only`] that is no special token.
@@ -134,18 +134,18 @@ impl<'a> Recognizer<'a> {
             return Ok(Self {
                 special: literals,
                 vocabulary,
-                first: Cow::Owned(first),
-                second: Cow::Owned(second),
-                passes_special: false,
+                in_raw: Cow::Owned(first),
+                in_normalized: Cow::Owned(second),
+                skips_special: false,
                 refuses_special: false,
             });
         }
         Ok(Self {
             special: literals,
             vocabulary,
-            first: Cow::Borrowed(first),
-            second: Cow::Borrowed(second),
-            passes_special: *special != Special::Parse,
+            in_raw: Cow::Borrowed(first),
+            in_normalized: Cow::Borrowed(second),
+            skips_special: *special != Special::Parse,
             refuses_special: *special == Special::Raise,
         })
     }
@@ -181,11 +181,11 @@ impl<'a> Recognizer<'a> {
         ticker: &mut Ticker<'_>,
         mut emit: impl FnMut(Segment<TokenId>, &mut Ticker<'_>) -> Result<()>,
     ) -> Result<()> {
-        if set.is_empty() || (self.passes_special && set.is_passed_over()) {
+        if set.is_empty() || (self.skips_special && set.has_only_special()) {
             let whole = Segment::Ordinary(Span::new(0, text.len()));
             return if text.is_empty() { Ok(()) } else { emit(whole, ticker) };
         }
-        let accept = |index: usize| !(self.passes_special && set.tokens[index].is_special);
+        let accept = |index: usize| !(self.skips_special && set.tokens[index].is_special);
         set.matcher.for_each_segment(text, accept, ticker, |segment, ticker| {
             let segment = match segment {
                 Segment::Literal(index, span) => Segment::Literal(set.tokens[index].id, span),

@@ -13,25 +13,25 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
 /// Was there memory for what a sink was given?
-pub(super) type Stored = std::result::Result<(), OutOfMemory>;
+pub(super) type SinkResult = std::result::Result<(), OutOfMemory>;
 
 /// Takes ids alone.
 pub(super) trait IdSink {
     /// The ids of pretokens.
-    fn push_ids(&mut self, ids: &[TokenId]) -> Stored;
+    fn push_ids(&mut self, ids: &[TokenId]) -> SinkResult;
 
     /// The id of an added token.
-    fn push_id(&mut self, id: TokenId) -> Stored;
+    fn push_id(&mut self, id: TokenId) -> SinkResult;
 }
 
 impl IdSink for Vec<TokenId> {
     #[inline]
-    fn push_ids(&mut self, ids: &[TokenId]) -> Stored {
+    fn push_ids(&mut self, ids: &[TokenId]) -> SinkResult {
         pages::extend(self, ids)
     }
 
     #[inline]
-    fn push_id(&mut self, id: TokenId) -> Stored {
+    fn push_id(&mut self, id: TokenId) -> SinkResult {
         try_alloc::push(self, id)
     }
 }
@@ -42,13 +42,13 @@ pub(super) struct Counter(pub(super) usize);
 
 impl IdSink for Counter {
     #[inline]
-    fn push_ids(&mut self, ids: &[TokenId]) -> Stored {
+    fn push_ids(&mut self, ids: &[TokenId]) -> SinkResult {
         self.0 += ids.len();
         Ok(())
     }
 
     #[inline]
-    fn push_id(&mut self, _id: TokenId) -> Stored {
+    fn push_id(&mut self, _id: TokenId) -> SinkResult {
         self.0 += 1;
         Ok(())
     }
@@ -61,19 +61,19 @@ pub(super) trait PretokenSink {
 
     /// The text between added tokens of the first pass begins.
     #[inline]
-    fn begin(&mut self, _text: Piece<'_>) -> Stored {
+    fn begin(&mut self, _text: Piece<'_>) -> SinkResult {
         Ok(())
     }
 
     /// It ends.
     #[inline]
-    fn end(&mut self) -> Stored {
+    fn end(&mut self) -> SinkResult {
         Ok(())
     }
 
     /// A step of normalization, and the text that it left.
     #[inline]
-    fn normalized(&mut self, _step: &str, _text: &str) -> Stored {
+    fn normalized(&mut self, _step: &str, _text: &str) -> SinkResult {
         Ok(())
     }
 
@@ -93,8 +93,8 @@ pub(super) trait PretokenSink {
     }
 
     /// The ids of a pretoken: its bytes, where they came from, and where the part of each id ends.
-    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> Stored;
+    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> SinkResult;
 
     /// An added token, and the text that it was found as.
-    fn added(&mut self, found: Piece<'_>, id: TokenId) -> Stored;
+    fn added(&mut self, found: Piece<'_>, id: TokenId) -> SinkResult;
 }

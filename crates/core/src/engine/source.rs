@@ -24,8 +24,8 @@ pub trait CodeUnits: Sync {
     /// About how many bytes of UTF-8 they are, rather too many than too few.
     fn bytes(&self) -> usize;
 
-    /// Appends the characters of some units. Returns where they end, which is after the last unit where that is only part of
-    /// a character.
+    /// Appends the characters of some units. Returns the end of what was read, which may be after `units.end`: no
+    /// character is read in part.
     ///
     /// # Errors
     /// Where there are units that stand for no character; memory that cannot be had.

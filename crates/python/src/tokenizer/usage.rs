@@ -27,9 +27,9 @@ fn made_of<'py, T: IntoPyObject<'py>>(
 impl Tokenizer {
     /// What the tokenizer holds in memory and what its cache did, in a dict of ints.
     ///
-    /// In bytes: `vocabulary`, `model`, `lists` (an `int` for each id), `seed` (pretokens that are known from the start), `workers` (what
-    /// was learnt since; never more than `cache_bytes`). In pretokens, over all calls that have ended:
-    /// `hits` and `misses` of the look-up.
+    /// In bytes: `vocabulary`, `model`, `lists` (an `int` for each id), `seed` (the static table of
+    /// pretokens that are tokens), `workers` (the pretoken caches of all workers; never more than `cache_bytes`). In pretokens:
+    /// cache `hits` and `misses` so far.
     fn memory_usage<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let usage = self.engine.memory_usage();
         let dict = PyDict::new(py);
@@ -37,8 +37,8 @@ impl Tokenizer {
             ("vocabulary", usage.vocabulary),
             ("model", usage.model),
             ("lists", self.ready_ids.get().memory()),
-            ("seed", usage.seed),
-            ("workers", usage.learnt),
+            ("seed", usage.static_table),
+            ("workers", usage.caches),
             ("cache_bytes", usage.cache_bytes),
         ] {
             dict.set_item(name, bytes)?;

@@ -165,11 +165,11 @@ impl<'a> Pass<'a> {
     fn stages(&mut self) -> Result<Option<()>> {
         let recognizer = self.engine.recognizer(&Special::Parse)?;
         let whole = [Piece::original(self.text, 0)];
-        let Some(pieces) = self.find_added(&recognizer, &recognizer.first, &whole)? else { return Ok(None) };
+        let Some(pieces) = self.find_added(&recognizer, &recognizer.in_raw, &whole)? else { return Ok(None) };
         let Some(normalized) = self.normalize(&pieces)? else { return Ok(None) };
         let normalized: Vec<Piece<'_>> =
             normalized.iter().map(|(text, at)| Piece::original(text, *at)).collect();
-        let Some(pieces) = self.find_added(&recognizer, &recognizer.second, &normalized)? else {
+        let Some(pieces) = self.find_added(&recognizer, &recognizer.in_normalized, &normalized)? else {
             return Ok(None);
         };
         let Some(pretokens) = self.split(&pieces)? else { return Ok(None) };

@@ -217,7 +217,7 @@ impl LookupBatch {
         let Some(ids) = value.as_ref().and_then(|value| cache.ids_of(value, pretoken)) else {
             let end = self.waiting + pretoken.len();
             if fits(end)
-                && self.predictor.tries()
+                && self.predictor.start_attempt()
                 && let Some(count) = spell(pretoken, key, &mut self.ids[self.waiting..end])
             {
                 self.predictor.record_success();

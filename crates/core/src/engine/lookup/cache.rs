@@ -1,6 +1,6 @@
-//! The pretoken cache of one worker: what pretokens became, so that the model is not asked again.
+//! The pretoken cache of one worker: it keeps the ids of pretokens, so that the model need not encode them again.
 //!
-//! In: the key of a pretoken, and after a miss its ids. Out: these ids. The caches of all workers of a tokenizer keep
+//! In: the key of a pretoken, and after a miss its ids. Out: the ids of a hit. The caches of all workers of a tokenizer keep
 //! to the bytes of one [`CacheBudget`]. A cache never changes a result.
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ const DOORKEEPER_BITS: u32 = 13;
 /// The bytes that all caches of a tokenizer may hold, unless the caller says otherwise.
 pub(in super::super) const DEFAULT_CACHE_BYTES: usize = 32 << 20;
 
-/// Entries for eight buckets, of sixteen slots, at which a cache grows: with more, some overflow their buckets. Where it
-/// cannot grow it is filled up to [`FULL`], with longer probes, and then cleared.
+/// Load limits in sixteenths of the slots (a bucket has two): a cache grows at [`ROOMY`]. Where it cannot, it is filled up to
+/// [`FULL`], with longer probes, and then cleared.
 const ROOMY: usize = 10;
 const FULL: usize = 14;
 
@@ -277,9 +277,9 @@ impl PretokenCache {
         }
     }
 
-    /// By how many bits the table may grow, the most first. Entries are moved each time, and the pages of tables that are soon
-    /// outgrown took 2 to 10 % of a first pass over ten megabytes; so small tables grow by four bits, while half of the
-    /// budget is left for other workers, and where much repeats: what does not is hardly cached.
+    /// By how many bits the table may grow, the most first. To grow moves all entries, and the pages of tables that are soon
+    /// outgrown took 2 to 10 % of a first pass over ten megabytes. So small tables become sixteen times as large, if half of
+    /// the budget stays free for other workers and the miss rate is low.
     fn growth_steps(&self) -> &'static [u32] {
         let (bits, (limit, taken)) = (self.table.bits(), self.budget.bytes());
         let leap = || memory_of(bits + 4) - memory_of(bits);

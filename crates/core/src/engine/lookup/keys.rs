@@ -29,8 +29,8 @@ pub(super) fn is_cached(key: Key) -> bool {
     key & !SEGMENT != UNCACHED
 }
 
-/// Does a pretoken that is longer than a key hardly ever repeat, as far as its bytes tell? The first byte alone tells
-/// nothing: it may be a space.
+/// Does a pretoken that is longer than a key hardly ever repeat, as far as its bytes tell? Two bytes are looked at, since the
+/// first may be a space.
 pub(super) fn hardly_repeats(pretoken: &[u8]) -> bool {
     pretoken.len() > MAX_CACHED_BYTES || pretoken.iter().take(2).any(|&byte| byte >= LEAD_OF_THREE)
 }

@@ -10,7 +10,7 @@ use tokenmill_kernels::try_alloc;
 
 use super::cache::PretokenCache;
 use super::keys::{is_cached, is_segment};
-use crate::engine::sink::{IdSink, Stored};
+use crate::engine::sink::{IdSink, SinkResult};
 use crate::error::Result;
 use crate::ids::{TokenId, to_u32};
 use crate::model::bpe::{Bpe, MERGE_BATCH};
@@ -38,7 +38,7 @@ pub(in super::super) struct MissQueue {
     ids: Vec<TokenId>,
 }
 
-/// By some bits of a hash the last miss that had them, which may be another pretoken.
+/// For each value of the top bits of a hash the latest miss. It may be another pretoken, so it is compared.
 #[derive(Debug)]
 struct DedupIndex([u32; 1 << DEDUP_BITS]);
 
@@ -298,7 +298,7 @@ impl MissQueue {
     }
 
     /// Gives all ids to a sink: those that waited, and those of the misses between them.
-    pub(super) fn splice_into<S: IdSink>(&self, waiting: &[TokenId], sink: &mut S) -> Stored {
+    pub(super) fn splice_into<S: IdSink>(&self, waiting: &[TokenId], sink: &mut S) -> SinkResult {
         let mut from = 0;
         for pending in &self.pending {
             sink.push_ids(&waiting[from..pending.position])?;

@@ -14,13 +14,13 @@ const FAILURE_COST: u8 = 4;
 /// At score 0 this many misses are skipped before one is tried.
 const RETRY_INTERVAL: u8 = 16;
 
-/// From this score on nearly every attempt succeeds: the vocabulary hardly knows the script of the text.
+/// From this score on nearly every attempt succeeds, as it does where the vocabulary hardly covers the script of the text.
 const STREAK: u8 = 120;
 
 impl SpellPredictor {
-    /// Should the next miss be tried? It counts as a failure until [`Self::record_success`].
+    /// Begins an attempt, if the next miss should be tried. It counts as a failure until [`Self::record_success`].
     #[inline]
-    pub(super) fn tries(&mut self) -> bool {
+    pub(super) fn start_attempt(&mut self) -> bool {
         if self.score == 0 && self.skipped < RETRY_INTERVAL {
             self.skipped += 1;
             return false;

@@ -68,7 +68,8 @@ impl PretokenEncoder<'_, '_> {
         split
     }
 
-    /// Pushes the pretoken that ends at `end`, which is longer than a key; one that hardly repeats by its segments.
+    /// Pushes a pretoken that is longer than a key. If it hardly repeats, or is the whole text, its segments are pushed
+    /// instead.
     fn push_long<S: IdSink>(
         &mut self,
         text: &[u8],
@@ -93,8 +94,8 @@ impl PretokenEncoder<'_, '_> {
             if !has_long {
                 return Ok(());
             }
-            // A text that is not split may repeat as a whole, and its long segment, which is not cached, would be merged each
-            // time. All of its segments before are still in this batch.
+            // A text of at most 128 bytes that is not split: it may repeat as a whole, and a long segment cannot be cached. The
+            // batch holds nothing but its segments.
             self.batch.restart(start);
         }
         self.batch.work += splitter.work(pretoken.len());
@@ -164,7 +165,8 @@ impl PretokenEncoder<'_, '_> {
                 self.batch.misses.merge_queued(bpe, text, self.cache)?;
             }
         }
-        // Hits of several ids save calls of the model; by estimate one for every two ids beyond the first.
+        // How many calls of the model the hits saved, for admission. A hit of several ids saved one: by estimate one for every
+        // two ids beyond the first. Where few lookups ask the model, the text does not count as new.
         let saved = if asked > length / 8 { (self.batch.waiting - before - single) / 2 } else { asked };
         self.cache.record(length, asked, saved);
         Ok(())

@@ -28,7 +28,7 @@ impl<'a> Speller<'a> {
         self.model.as_bpe()
     }
 
-    /// Is a pretoken its segments, one after the other?
+    /// Do the ids of its segments, joined, give the ids of a pretoken?
     pub(super) fn has_segments(self, bpe: &Bpe, pretoken: &[u8]) -> bool {
         bpe.may_divide(pretoken, self.vocabulary)
     }

@@ -8,7 +8,7 @@ use crate::aligned::{Origins, Piece};
 use crate::compile::compile;
 use crate::description::{AddedToken, Alphabet, Bpe, Description, Merges, Split, TokenList};
 use crate::engine::Engine;
-use crate::engine::sink::{PretokenSink, Stored};
+use crate::engine::sink::{PretokenSink, SinkResult};
 use crate::engine::{Special, Text};
 use crate::error::Result;
 use crate::ids::TokenId;
@@ -20,12 +20,12 @@ struct OneByOne(Vec<TokenId>);
 impl PretokenSink for OneByOne {
     const WANTS_ENDS: bool = false;
 
-    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, ids: &[TokenId], _ends: &[u32]) -> Stored {
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, ids: &[TokenId], _ends: &[u32]) -> SinkResult {
         self.0.extend_from_slice(ids);
         Ok(())
     }
 
-    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> Stored {
+    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> SinkResult {
         self.0.push(id);
         Ok(())
     }
@@ -107,7 +107,7 @@ fn a_cache_of_any_size_changes_nothing() {
     });
     for engine in &engines {
         let usage = engine.memory_usage();
-        assert!(usage.learnt <= usage.cache_bytes && usage.misses <= usage.lookups, "{usage:?}");
+        assert!(usage.caches <= usage.cache_bytes && usage.misses <= usage.lookups, "{usage:?}");
     }
 }
 
@@ -118,7 +118,7 @@ fn a_text_that_is_not_split_is_known_by_its_segments() {
     let before = engine.memory_usage();
     agree(&engine, "bc abc tuvwx 中文 qrs abc tuvwx");
     let after = engine.memory_usage();
-    assert_eq!((after.misses, after.learnt), (before.misses, before.learnt));
+    assert_eq!((after.misses, after.caches), (before.misses, before.caches));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn what_stays_the_bytes_that_it_is_takes_no_room_from_what_repeats() {
         let before = engine.memory_usage();
         agree(&engine, &words(300).join(" "));
         let after = engine.memory_usage();
-        assert_eq!(after.learnt, before.learnt);
+        assert_eq!(after.caches, before.caches);
         // Those of shorter characters are kept when they come a second time.
         let engine = self::engine(r"\S+|\s", 1 << 20, whole);
         let letter = |n: u32| char::from_u32(0x710 + n).unwrap();
@@ -219,7 +219,7 @@ fn what_is_learnt_stays_within_its_bytes_and_is_found_again() {
     let words = words.join(" ");
     agree(&engine, &words);
     let usage = engine.memory_usage();
-    assert!(usage.learnt > 500_000 && usage.learnt <= 1 << 20, "{usage:?}");
+    assert!(usage.caches > 500_000 && usage.caches <= 1 << 20, "{usage:?}");
     let few = "one two three four five six seven eight nine ten eleven-twelve-thirteen ".repeat(100);
     agree(&engine, &few);
     let before = engine.memory_usage();
@@ -276,7 +276,7 @@ fn long_segments_take_no_room_from_what_repeats() {
     // There is no cut within `abab..`, and the whole is not kept, as it begins with a character of three bytes.
     let text: Vec<String> = (4..1000).map(|n| format!("中{}", "ab".repeat(n))).collect();
     agree(&engine, &text.join(" "));
-    assert_eq!(engine.memory_usage().learnt, before.learnt);
+    assert_eq!(engine.memory_usage().caches, before.caches);
 }
 
 #[test]
