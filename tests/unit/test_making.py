@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import pickle
 from pathlib import Path
 from typing import Any
@@ -223,3 +224,14 @@ def test_a_list_of_tokens_can_be_made_smaller(native: Any) -> None:
     small = tok.with_vocab_size(4)
     assert small == native.Tokenizer.from_tokens([b"a", b"b", b"c", b"ab"])
     assert small.encode("abc") == [3, 2]
+
+
+def test_shadowed_special_tokens_are_found_before_anything_is_compiled(native: Any, tmp_path: Path) -> None:
+    path = tmp_path / "bytes.tiktoken"
+    lines = [base64.b64encode(bytes([byte])) + b" %d\n" % byte for byte in range(256)]
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(native.FormatError, match=r'"a" is 5 as a special token, and 97 as text') as refused:
+        native.load(path, split="gpt2", strict=True, special_tokens={"a": 5})
+    assert (refused.value.kind, refused.value.field) == ("duplicate", "special_tokens")
+    with pytest.raises(native.SpecialTokenError, match="the id 5 is taken"):
+        native.load(path, split="gpt2", special_tokens={"a": 5})
