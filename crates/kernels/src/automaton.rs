@@ -1,62 +1,63 @@
-//! A read-only Aho-Corasick automaton over a set of byte strings, in one flat array.
+//! A read-only Aho-Corasick automaton for a set of byte strings, in one flat array.
 //!
-//! In come strings, each with a number, and then a text byte by byte; out go the numbers of the strings that end
-//! at each position. A text costs at most two steps a byte, whatever the strings.
+//! In come strings, each with a number, and then the bytes of a text; out go, at each position, the numbers of the
+//! strings that end there. A text takes at most two steps per byte, whatever the strings are.
 //!
-//! It is a trie in which every node also knows its suffix link: the node of its longest proper suffix in the trie
-//! (Aho and Corasick, 1975). The trie is a double array: the child of a node by a byte is at `base ^ byte` and
-//! names its parent, so that a step reads 16 bytes.
+//! The automaton is a trie in which every node also has a suffix link to the node of its longest proper suffix in
+//! the trie (Aho and Corasick, 1975). The trie is a double array: the child of a node by a byte is at index `base
+//! ^ byte`. Every node also records its parent, so a step reads 16 bytes.
 
 use crate::double_array::{Branches, SLOT_BLOCK, SlotAllocator, SortedKeys};
 
-/// No string.
+/// In place of a number: no string.
 pub const NO_KEY: u32 = u32::MAX;
 
 /// The parent of the root and of free slots.
 const NO_PARENT: u32 = u32::MAX;
 
-/// A node of the automaton: the longest suffix of what was read that some string begins with.
+/// A node of the automaton. It represents the longest suffix of the bytes read so far that is a prefix of some
+/// string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State(u32);
 
 impl State {
-    /// Nothing was read.
+    /// The state before any byte is read.
     pub const START: Self = Self(0);
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    /// Children are at `base ^ byte`.
+    /// The child by `byte` is at index `base ^ byte`.
     base: u32,
     parent: u32,
     /// The suffix link.
     suffix: u32,
-    /// The longest string that ends here.
+    /// The number of the longest string that ends at this node.
     longest: u32,
 }
 
 const FREE: Node = Node { base: 0, parent: NO_PARENT, suffix: 0, longest: NO_KEY };
 
-/// A set of byte strings, each with a number, to be found in texts.
+/// A set of byte strings, each with a number, that can be found in texts.
 #[derive(Debug)]
 pub struct Automaton {
-    /// A multiple of [`SLOT_BLOCK`]; the first is the root.
+    /// The length is a multiple of [`SLOT_BLOCK`]. The first node is the root.
     nodes: Vec<Node>,
-    /// By number: the longest other string that is a suffix of this one.
+    /// For the number of each string, the number of the longest other string that is a suffix of it.
     shorter: Vec<u32>,
     longest_key: usize,
 }
 
 impl Automaton {
-    /// The automaton of these strings. Empty ones are left out; of equal ones the last counts.
+    /// Builds the automaton of these strings. Empty strings are ignored. Of equal strings the last one counts.
     ///
-    /// Cost: near-linear in their bytes.
+    /// Cost: nearly linear in the total number of bytes.
     pub fn new<'a>(keys: impl IntoIterator<Item = (u32, &'a [u8])>) -> Self {
         let keys = SortedKeys::new(keys);
         let mut builder = Builder::new(keys.bytes.len());
         let count = keys.numbers.iter().max().map_or(0, |&number| number as usize + 1);
         let mut automaton = Self { nodes: Vec::new(), shorter: vec![NO_KEY; count], longest_key: 0 };
-        // Breadth first: the suffix links of a node lead to levels above it.
+        // Breadth first, because suffix links lead to nodes of smaller depth.
         let mut level = vec![(State::START.0, 0, keys.numbers.len())];
         let mut next_level = Vec::new();
         let mut depth = 0;
@@ -114,32 +115,32 @@ impl Automaton {
         }
     }
 
-    /// Reads one byte without following suffix links: `None` if no string begins with all that was read.
+    /// Reads one byte without following suffix links. `None` if no string begins with all the bytes read so far.
     #[inline]
     pub fn child(&self, state: State, byte: u8) -> Option<State> {
         let child = self.nodes[state.0 as usize].base ^ u32::from(byte);
         (self.nodes[child as usize].parent == state.0).then_some(State(child))
     }
 
-    /// The number of the longest string that ends here, or [`NO_KEY`].
+    /// The number of the longest string that ends in this state, or [`NO_KEY`].
     #[inline]
     pub fn longest(&self, state: State) -> u32 {
         self.nodes[state.0 as usize].longest
     }
 
-    /// The number of the longest other string that is a suffix of this one, or [`NO_KEY`]. With
-    /// [`Self::longest`] it gives all strings that end at a position, longest first.
+    /// The number of the longest other string that is a suffix of this string, or [`NO_KEY`]. Together with
+    /// [`Self::longest`] it gives all strings that end at a position, the longest first.
     #[inline]
     pub fn shorter(&self, number: u32) -> u32 {
         self.shorter.get(number as usize).copied().unwrap_or(NO_KEY)
     }
 
-    /// Bytes of the longest string.
+    /// The length of the longest string, in bytes.
     pub fn longest_key(&self) -> usize {
         self.longest_key
     }
 
-    /// Heap bytes held.
+    /// The heap bytes of this automaton.
     pub fn memory(&self) -> usize {
         size_of::<Node>() * self.nodes.capacity() + 4 * self.shorter.capacity()
     }
@@ -152,20 +153,20 @@ struct Builder {
 
 impl Builder {
     fn new(bytes: usize) -> Self {
-        // For a vocabulary, there are about half as many nodes as bytes.
+        // The trie of a vocabulary has about half as many nodes as the vocabulary has bytes.
         let mut nodes = Vec::with_capacity(bytes / 2 + SLOT_BLOCK);
         nodes.resize(SLOT_BLOCK, FREE);
         Self { nodes, slots: SlotAllocator::default() }
     }
 
-    /// Takes slots for the children of a node, and returns the base of the node.
+    /// Takes slots for the children of a node, and returns the node's base.
     fn add_children(&mut self, labels: &[u8]) -> u32 {
         let base = self.slots.take(labels);
         self.nodes.resize(self.slots.len(), FREE);
         base
     }
 
-    /// The node of the longest proper suffix of `node` followed by `label`.
+    /// The node of the longest proper suffix of the string of `node` followed by `label`.
     fn suffix_of_child(&self, node: u32, label: u8) -> u32 {
         let mut at = self.nodes[node as usize].suffix;
         loop {

@@ -1,28 +1,29 @@
-//! Which instructions the vector routines may use: detected once, and forced by tests.
+//! Levels: the instruction sets that vector routines may use. The level is detected once, and tests can force
+//! another.
 //!
-//! A level never changes a result, only how long it takes.
+//! A level never changes a result, only the time it takes.
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Instruction sets that routines are written for, from what every machine has to the widest.
+/// The levels for which routines are written, from what every machine has to the widest vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
-    /// Words of 8 bytes, nothing else.
+    /// Words of 8 bytes, without vector instructions.
     Portable = 1,
-    /// 128 bits, on every 64-bit ARM.
+    /// Vectors of 128 bits, on every 64-bit ARM processor.
     Neon = 2,
-    /// 256 bits, and the bit instructions (BMI1, BMI2, LZCNT, POPCNT) that came with them.
+    /// Vectors of 256 bits, and the bit instructions BMI1, BMI2, LZCNT and POPCNT.
     Avx2 = 3,
-    /// 512 bits with masks: the F, BW and VL parts, and all of [`Self::Avx2`].
+    /// Vectors of 512 bits with masks: AVX-512 F, BW and VL, and all of [`Self::Avx2`].
     Avx512 = 4,
 }
 
 impl Level {
-    /// All of them, whatever this machine has.
+    /// All levels, whether or not this machine has them.
     pub const ALL: [Self; 4] = [Self::Portable, Self::Neon, Self::Avx2, Self::Avx512];
 
-    /// The name that users write.
+    /// The name of the level for users.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
@@ -32,12 +33,12 @@ impl Level {
         }
     }
 
-    /// The level of this name.
+    /// The level with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.name() == name)
     }
 
-    /// Does this machine have it?
+    /// Does this machine have the level?
     #[inline]
     pub fn is_available(self) -> bool {
         let known = match AVAILABLE.load(Ordering::Relaxed) {
@@ -47,7 +48,7 @@ impl Level {
         known >> self as u8 & 1 == 1
     }
 
-    /// Asks the processor.
+    /// Asks the processor whether it has the level.
     fn is_detected(self) -> bool {
         match self {
             Self::Portable => true,
@@ -73,7 +74,7 @@ impl Level {
     }
 }
 
-/// A bit for each level that the machine has; 0 before detection.
+/// A bit for each level that the machine has. 0 before detection.
 static AVAILABLE: AtomicU8 = AtomicU8::new(0);
 
 #[cold]
@@ -90,23 +91,23 @@ impl fmt::Display for Level {
     }
 }
 
-/// The level in use, as a number; 0 before detection.
+/// The current level as a number. 0 before detection.
 static CURRENT: AtomicU8 = AtomicU8::new(0);
 
-/// May vector routines of this level compress the selected bytes of a vector (AVX-512 VBMI2)? Not all machines
-/// with AVX-512 can; on others the routines of the level below run instead.
+/// May the vector routines of this level compress selected bytes of a vector? This takes AVX-512 VBMI2, which some
+/// machines with AVX-512 lack. On these, the routines of a lower level run instead.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn has_byte_compress(level: Level) -> bool {
     level == Level::Avx512 && level.is_available() && is_x86_feature_detected!("avx512vbmi2")
 }
 
-/// The levels of this machine, the widest last.
+/// The levels that this machine has, the widest last.
 pub fn available() -> Vec<Level> {
     Level::ALL.into_iter().filter(|level| level.is_available()).collect()
 }
 
-/// The level in use: the widest that the machine has, unless another one is forced.
+/// The current level: the widest that the machine has, unless another one is forced.
 #[inline]
 pub fn level() -> Level {
     match CURRENT.load(Ordering::Relaxed) {
@@ -125,11 +126,11 @@ fn use_widest() -> Level {
     widest
 }
 
-/// Uses `level` from now on, in every thread; `None` is the widest again. A call that is running
-/// may finish on the level it began with.
+/// Makes `level` the current level in every thread. `None` selects the widest one again. A call that is already
+/// running may finish on its old level.
 ///
 /// # Errors
-/// The level, if this machine does not have it; nothing is changed then.
+/// Returns the level if this machine does not have it. Nothing changes then.
 pub fn force(level: Option<Level>) -> Result<(), Level> {
     match level {
         Some(level) if !level.is_available() => Err(level),

@@ -1,19 +1,20 @@
-//! Building a trie as a double array: each node has a base, and its child by a byte is in slot `base ^ byte`, so
-//! that a step is one lookup.
+//! Building blocks of a trie in a double array. Each node has a base, and its child by a byte is in slot `base ^
+//! byte`, so one lookup finds the child.
 //!
-//! In come byte strings, and then the labels of one node after the other; out go the strings in order, how groups
-//! of them branch, and a base for each node. No slot is taken twice.
+//! In come byte strings, and then the labels of one node after the other; out go the strings in sorted order, the
+//! groups into which they branch, and a base for each node. No slot is ever taken twice.
 
-/// All children of a node are in one block of this many slots.
+/// The number of slots in a block. All children of a node are in one block.
 pub(crate) const SLOT_BLOCK: usize = 256;
 
-/// The last blocks, which are tried for a node with several children before a new one is opened.
+/// The number of blocks, counted from the last, that are tried for a node with several children before a new block
+/// is opened.
 const OPEN_BLOCKS: usize = 4;
 
-/// For up to this many children, bases are tried one after the other.
+/// For up to this many children, bases are tried one by one.
 const FEW: usize = 4;
 
-/// The strings in ascending order, their bytes concatenated.
+/// The strings in ascending order, with their bytes concatenated.
 pub(crate) struct SortedKeys {
     pub(crate) bytes: Vec<u8>,
     offsets: Vec<usize>,
@@ -22,7 +23,7 @@ pub(crate) struct SortedKeys {
 
 impl SortedKeys {
     pub(crate) fn new<'a>(keys: impl IntoIterator<Item = (u32, &'a [u8])>) -> Self {
-        // Most comparisons are decided by the first bytes, which are compared as a number.
+        // Most comparisons are decided by the first eight bytes, which are compared as one number.
         let head = |key: &[u8]| {
             let mut head = [0; 8];
             let length = key.len().min(8);
@@ -31,7 +32,7 @@ impl SortedKeys {
         };
         let keys: Vec<(u32, &[u8])> = keys.into_iter().filter(|(_, key)| !key.is_empty()).collect();
         let mut order: Vec<(u64, usize)> = (0..keys.len()).map(|i| (head(keys[i].1), i)).collect();
-        // Equal strings keep their order.
+        // Equal strings stay in the order in which they came.
         order.sort_unstable_by(|a, b| {
             a.0.cmp(&b.0).then_with(|| keys[a.1].1.cmp(keys[b.1].1)).then_with(|| a.1.cmp(&b.1))
         });
@@ -52,9 +53,9 @@ impl SortedKeys {
         &self.bytes[self.offsets[index]..self.offsets[index + 1]]
     }
 
-    /// Groups the strings `from..to`, which have their first `depth` bytes in common, by their next byte:
-    /// `branches` gets that byte and the end of each group. Returns where the groups begin: before that are
-    /// strings that end here.
+    /// Groups the strings `from..to`, which share their first `depth` bytes, by the next byte. `branches` gets
+    /// this byte and the end of each group. Returns the start of the first group. The strings before it end at
+    /// this depth.
     pub(crate) fn branch(
         &self,
         (mut from, to): (usize, usize),
@@ -86,28 +87,28 @@ pub(crate) struct Branches {
     pub(crate) ends: Vec<usize>,
 }
 
-/// Which slots of the array are taken.
+/// Records which slots of the array are taken.
 pub(crate) struct SlotAllocator {
-    /// A bit for each slot of a block: is it free?
+    /// For each block, a bit for each slot that is free.
     free: Vec<[u64; 4]>,
     /// The first block that may have a free slot.
     first_free: usize,
 }
 
 impl Default for SlotAllocator {
-    /// One block, with the root in slot 0.
+    /// One block in which the root has slot 0.
     fn default() -> Self {
         Self { free: vec![[u64::MAX << 1, u64::MAX, u64::MAX, u64::MAX]], first_free: 0 }
     }
 }
 
 impl SlotAllocator {
-    /// Slots in all blocks.
+    /// The number of slots in all blocks.
     pub(crate) fn len(&self) -> usize {
         self.free.len() * SLOT_BLOCK
     }
 
-    /// A base in this block for which the slots of all labels are free: the first that fits. For few labels.
+    /// The first base in this block for which the slots of all labels are free. Fast for few labels.
     fn base_of_few(&self, block: usize, labels: &[u8]) -> Option<u8> {
         let has = |bits: &[u64; 4], at: u8| bits[usize::from(at >> 6)] >> (at & 63) & 1 == 1;
         let free = &self.free[block];
@@ -125,7 +126,7 @@ impl SlotAllocator {
         None
     }
 
-    /// As [`Self::base_of_few`], with all bases tested at once.
+    /// As [`Self::base_of_few`], but tests all bases at once.
     fn base_of_many(&self, block: usize, labels: &[u8]) -> Option<u8> {
         let free: u32 = self.free[block].iter().map(|word| word.count_ones()).sum();
         if (free as usize) < labels.len() {
@@ -144,10 +145,10 @@ impl SlotAllocator {
         first_bit(&bases)
     }
 
-    /// Takes slots for the children of a node, and returns the base of the node.
+    /// Takes slots for the children of a node, and returns the node's base.
     pub(crate) fn take(&mut self, labels: &[u8]) -> u32 {
         let last = self.free.len().saturating_sub(OPEN_BLOCKS);
-        // A single child goes into the first free slot of all.
+        // A single child takes the first free slot of the whole array.
         while self.first_free < self.free.len() && self.free[self.first_free] == [0; 4] {
             self.first_free += 1;
         }
@@ -177,7 +178,7 @@ fn first_bit(bits: &[u64; 4]) -> Option<u8> {
     Some((word as u32 * 64 + bits[word].trailing_zeros()) as u8)
 }
 
-/// The set of all `x ^ label` for a set of bytes `x`.
+/// The set of `x ^ label` for all bytes `x` in the given set.
 fn xor_all(bits: &[u64; 4], label: u8) -> [u64; 4] {
     const SWAPS: [u64; 6] = [
         0x5555_5555_5555_5555,

@@ -1,8 +1,8 @@
-//! Flat tables, vector routines and memory, behind safe types.
+//! Flat tables, vector routines and memory allocation with safe interfaces.
 //!
-//! In come bytes and numbers, out go bytes and numbers: this crate knows nothing of tokenizers. It is the only
-//! Rust crate besides the binding where unsafe code may be, each block with its reason, and every vector routine
-//! has a scalar twin with the same results.
+//! In come bytes and numbers; out go bytes and numbers. This crate knows nothing about tokenizers. Apart from the
+//! Python binding it is the only Rust crate that may contain unsafe code, and each unsafe block says why it is
+//! sound. Every vector routine has a scalar twin with the same results.
 
 mod arrow;
 mod automaton;

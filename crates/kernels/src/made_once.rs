@@ -1,18 +1,18 @@
-//! A cell whose value is made when it is first needed, without waiting.
+//! A cell whose value is created when it is first needed, without waiting.
 //!
-//! In comes a function that makes the value; out goes a reference, the same for all threads. No thread ever waits
-//! for another one that is making the value: in a process that was forked in between it would wait for ever, as
-//! that thread does not exist there, and a thread that waits with Python's lock would deadlock with one that needs
-//! it. The price is that several threads may make the value at once: the first to finish wins, and the others are
-//! dropped.
+//! In comes a function that creates the value; out goes a reference, which is the same for all threads. No thread
+//! ever waits for another thread that is creating the value. In a forked process such a wait would never end,
+//! because the other thread does not exist there. And a thread that waits while it holds Python's lock would
+//! deadlock with a thread that needs this lock. The price is that several threads may create the value at the same
+//! time: the first one to finish wins, and the other values are dropped.
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A cell for such a value.
+/// A cell that creates its value on demand and never waits.
 pub struct MadeOnce<T> {
-    /// Null, or a box that is only replaced through `&mut self`.
+    /// Null, or the pointer of a box. Once it is not null, only `&mut self` replaces it.
     made: AtomicPtr<T>,
     owned: PhantomData<Box<T>>,
 }
@@ -41,33 +41,34 @@ impl<T> MadeOnce<T> {
         Self { made: AtomicPtr::new(ptr::null_mut()), owned: PhantomData }
     }
 
-    /// The value, if it was made.
+    /// The value, if it has been created.
     #[inline]
     pub fn get(&self) -> Option<&T> {
-        // SAFETY: the pointer is null or from a box, which is only freed through `&mut self`; the acquiring load
-        // sees the value complete.
+        // SAFETY: the pointer is null or comes from a box, which is freed only through `&mut self`. The acquire
+        // load makes the whole value visible.
         unsafe { self.made.load(Ordering::Acquire).as_ref() }
     }
 
-    /// The value, if it was made, for changes.
+    /// A mutable reference to the value, if it has been created.
     #[inline]
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        // SAFETY: as in `get`, and this reference is the only one.
+        // SAFETY: the pointer is null or comes from a box, and this is the only reference to the cell.
         unsafe { self.made.get_mut().as_mut() }
     }
 
-    /// Takes the value out: it is made again when it is needed again.
+    /// Removes the value. It is created again when it is needed again.
     #[inline]
     pub fn take(&mut self) -> Option<T> {
         let made = std::mem::replace(self.made.get_mut(), ptr::null_mut());
-        // SAFETY: the pointer is null or from a box, and this reference is the only one.
+        // SAFETY: the pointer is not null, so it comes from a box, and this is the only reference to the cell. The
+        // cell no longer has the pointer.
         (!made.is_null()).then(|| *unsafe { Box::from_raw(made) })
     }
 }
 
-// The value that one thread makes may be dropped by another.
+// `T: Send` because a thread may drop a value that another thread has created.
 impl<T: Send + Sync> MadeOnce<T> {
-    /// The value, which `make` makes if there is none.
+    /// The value. If there is none, `make` creates it.
     #[inline]
     pub fn get_or_make(&self, make: impl FnOnce() -> T) -> &T {
         match self.get() {
@@ -88,7 +89,7 @@ impl<T: Send + Sync> MadeOnce<T> {
                 first
             }
         };
-        // SAFETY: as in `get`.
+        // SAFETY: the pointer comes from a box that is in the cell now, and it is freed only through `&mut self`.
         unsafe { &*stays }
     }
 }

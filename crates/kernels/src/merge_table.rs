@@ -1,52 +1,53 @@
-//! A hash table from pairs of symbols to the symbol that they merge to, one word an entry.
+//! A hash table from pairs of symbols to the symbol that they merge to, their product. An entry is one word.
 //!
-//! In come symbols below [`NO_MERGE`]; out goes their product, or [`NO_MERGE`]. A lookup probes a bounded number
-//! of buckets, so no crafted set of keys can make it slow.
+//! In come two symbols below [`NO_MERGE`]; out goes their product, or [`NO_MERGE`] if they do not merge. A lookup
+//! probes a bounded number of buckets, so crafted keys cannot make it slow.
 //!
-//! Symbols below 256 are bytes. Pairs of bytes have an array of their own, since every text begins with them. All
-//! others are in buckets of eight slots, which are compared without a branch: which slot matches cannot be
-//! predicted.
+//! Symbols below 256 are bytes. Pairs of bytes are in an array of their own, since the merges of every text begin
+//! with them. All other pairs are in buckets of eight slots, which are compared without a branch because it cannot
+//! be predicted which slot matches.
 
 use crate::hashing::GOLDEN_RATIO;
 use crate::table::Table;
 
-/// Bits of a symbol. The low bits of a slot are the value; the key, two symbols, is above them.
+/// The number of bits of a symbol. The low bits of a slot are the value, and the key, which is two symbols, is
+/// above them.
 pub(crate) const SYMBOL_BITS: u32 = 21;
 
-/// In place of a symbol: the pair does not merge. Symbols are below this.
+/// Stands in for a product if a pair does not merge. All symbols are below this.
 pub const NO_MERGE: u32 = (1 << SYMBOL_BITS) - 1;
 
-/// A slot without an entry: no entry has its highest bit set.
+/// A slot without an entry. No entry has the highest bit set.
 pub(crate) const EMPTY_SLOT: u64 = u64::MAX;
 
-/// Slots of a bucket.
+/// The number of slots in a bucket.
 pub(crate) const SLOTS: usize = 8;
 
-/// Slots that are compared together, in one cache line.
+/// The slots of one cache line, which are compared together.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Bucket([u64; SLOTS]);
 
-/// A symbol for each two bytes, at `left << 8 | right`.
+/// The product of each pair of bytes, at index `left << 8 | right`.
 pub(crate) type BytePairs = [u32; 1 << 16];
 
-/// A lookup probes at most this many buckets. An entry that finds no free slot in these makes the table be built
-/// again with another seed.
+/// The most buckets that a lookup probes. If an entry finds no free slot in these, the table is rebuilt with
+/// another seed.
 const MAX_PROBES: usize = 8;
 
-/// A map (u32, u32) -> u32 that grows; keys and values are below [`NO_MERGE`].
+/// A growing map from `(u32, u32)` to `u32`. Keys and values are below [`NO_MERGE`].
 #[derive(Debug)]
 pub struct MergeTable {
     byte_pairs: Box<BytePairs>,
-    /// Key and value in one word; at most half full. A bucket is filled from the front; when it is full the next
-    /// one is.
+    /// Key and value in one word. At most half of the slots are taken. A bucket is filled from its first slot on,
+    /// and a full bucket overflows into the next one.
     buckets: Table<Bucket>,
     shift: u32,
     seed: u64,
     len: usize,
 }
 
-/// A lookup that was started: its bucket is being prefetched.
+/// A lookup that has been started by prefetching its bucket.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PairProbe {
     pub(crate) key: u64,
@@ -75,7 +76,8 @@ impl MergeTable {
         }
     }
 
-    /// Inserts an entry; false if its key is in the table already, or one of the three is no symbol.
+    /// Inserts an entry. Returns false if its key is in the table already, or if a symbol or the value is not
+    /// below [`NO_MERGE`].
     pub fn insert(&mut self, left: u32, right: u32, value: u32) -> bool {
         if left.max(right).max(value) >= NO_MERGE {
             return false;
@@ -102,7 +104,7 @@ impl MergeTable {
         true
     }
 
-    /// Prefetches what [`Self::insert`] and [`Self::get`] read.
+    /// Prefetches the bucket that [`Self::insert`] and [`Self::get`] read.
     #[inline]
     pub fn prefetch(&self, left: u32, right: u32) {
         self.start_probe(left, right);
@@ -112,7 +114,7 @@ impl MergeTable {
         (self.len + 1) * 2 > self.buckets.len() * SLOTS
     }
 
-    /// Builds the table again with another seed, and larger if it is crowded or no seed fits.
+    /// Rebuilds the table with another seed. It grows if it is crowded or if no seed works.
     fn rebuild(&mut self, added: &[u64]) {
         let mut bits = 64 - self.shift + u32::from(self.is_crowded());
         let old = std::mem::replace(&mut self.buckets, Table::filled(Bucket([EMPTY_SLOT; SLOTS]), 0));
@@ -136,13 +138,13 @@ impl MergeTable {
         }
     }
 
-    /// What two bytes merge to, or [`NO_MERGE`].
+    /// The products of all pairs of bytes. [`NO_MERGE`] for pairs that do not merge.
     #[inline]
     pub(crate) fn byte_pairs(&self) -> &BytePairs {
         &self.byte_pairs
     }
 
-    /// What a pair merges to, or [`NO_MERGE`].
+    /// The product of a pair, or [`NO_MERGE`].
     #[inline]
     pub fn get(&self, left: u32, right: u32) -> u32 {
         if left | right < 256 {
@@ -151,25 +153,26 @@ impl MergeTable {
         self.get_key(key(left, right))
     }
 
-    /// Starts the lookup of a pair that is not two bytes: prefetches its bucket. Either may be [`NO_MERGE`], which
-    /// merges with nothing.
+    /// Starts the lookup of a pair that is not two bytes by prefetching its bucket. Either symbol may be
+    /// [`NO_MERGE`], which merges with no other.
     #[inline]
     pub(crate) fn start_probe(&self, left: u32, right: u32) -> PairProbe {
-        // No entry has the key 0, which is that of two bytes, and its bucket stays cached.
+        // No entry has the key 0, as it would be a pair of bytes. Its bucket stays cached.
         let key = if left.max(right) == NO_MERGE { 0 } else { key(left, right) };
         let home = home(key, self.seed, self.shift);
         crate::prefetch::prefetch(&self.buckets, home);
         PairProbe { key, home }
     }
 
-    /// The slots of the bucket of a pair. If it is not in these and the last one is taken, it may be in one of the
-    /// [next](Self::probe_next) buckets.
+    /// The slots of the pair's home bucket. If none of them has the pair and the last one is taken, the pair may
+    /// be in one of the [next](Self::probe_next) buckets.
     #[inline]
     pub(crate) fn slots(&self, probe: PairProbe) -> &[u64; SLOTS] {
         &self.buckets[probe.home & (self.buckets.len() - 1)].0
     }
 
-    /// What a pair merges to that is not in its own bucket, which is full.
+    /// The product of a pair that is not in its home bucket, if that bucket is full. [`NO_MERGE`] if there is
+    /// none.
     #[cold]
     pub(crate) fn probe_next(&self, probe: PairProbe) -> u32 {
         self.get_from(probe.key, probe.home, 1)
@@ -180,7 +183,7 @@ impl MergeTable {
         self.get_from(key, home(key, self.seed, self.shift), 0)
     }
 
-    /// Probes the buckets that [`insert_into`] fills, from the `first` of them on.
+    /// Probes the buckets that [`insert_into`] may have used for this key, from number `first` on.
     #[inline]
     fn get_from(&self, key: u64, home: usize, first: usize) -> u32 {
         let mask = self.buckets.len() - 1;
@@ -198,33 +201,33 @@ impl MergeTable {
         NO_MERGE
     }
 
-    /// How many entries.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// No entries?
+    /// Has the table no entries?
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Heap bytes held.
+    /// The heap bytes of this table.
     pub fn memory(&self) -> usize {
         size_of::<BytePairs>() + self.buckets.memory()
     }
 }
 
-/// The bucket at which probing begins. The high bits of the product depend on all bits of the key.
+/// The index of the bucket where probing starts. The high bits of the product depend on all bits of the key.
 #[inline]
 fn home(key: u64, seed: u64, shift: u32) -> usize {
     (key.wrapping_mul(seed) >> shift) as usize
 }
 
-/// What [`insert_into`] did with an entry.
+/// The outcome of [`insert_into`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inserted {
     New,
-    /// Its key is in the table already.
+    /// An entry with this key is in the table already.
     Exists,
     /// All slots that a lookup would probe are taken.
     NoSlot,
@@ -304,7 +307,7 @@ mod tests {
         let mut table = MergeTable::with_capacity(1 << 10);
         let (buckets, seed, shift) = (table.buckets.len(), table.seed, table.shift);
         let mut taken = vec![0; buckets / 2];
-        // As many keys as fill the first half of the buckets, each in its own.
+        // The keys fill the first half of the buckets, and each key is in its home bucket.
         let pairs: Vec<(u32, u32)> = (256..2000)
             .flat_map(|left| (256..300).map(move |right| (left, right)))
             .filter(|&(left, right)| {
@@ -320,7 +323,7 @@ mod tests {
         assert_eq!((table.buckets.len(), table.seed), (buckets, seed));
         assert!(pairs.iter().all(|&(left, right)| table.get(left, right) == left));
         assert_eq!(table.get_from(0, 0, 0), NO_MERGE);
-        // Beyond the last bucket that it could be in nothing is found.
+        // A key is not found beyond the last bucket in which it could be.
         let far = table.buckets[MAX_PROBES].0[0] >> SYMBOL_BITS;
         assert_eq!(table.get_from(far, 0, 0), NO_MERGE);
         assert_ne!(table.get_from(far, 1, 0), NO_MERGE);

@@ -1,9 +1,9 @@
-//! New memory, prefaulted before it is written.
+//! Prefaults new memory before it is written.
 //!
-//! The first write to a page costs more than everything else that is written to it: it traps into the system,
-//! which finds a page and clears it. One request for many pages is cheaper, and shortly before they are written
-//! they are still cached; large pages need fewer traps. All requests are best effort: they change time and how
-//! much memory is resident, never a result.
+//! The first write to a page costs more than all other writes to it: it traps into the kernel, which finds a free
+//! page and clears it. One request for many pages is cheaper. The pages are requested shortly before they are
+//! written, so that they are still cached by then. Large pages cause fewer traps. All requests are best effort:
+//! they change the time and the amount of resident memory, never a result.
 
 use std::alloc::Layout;
 use std::mem::MaybeUninit;
@@ -12,21 +12,21 @@ use std::time::{Duration, Instant};
 
 use crate::try_alloc::{self, OutOfMemory};
 
-/// The size of a large page, where there are any.
+/// The size of a large page, if the system has any.
 pub(crate) const LARGE_PAGE: usize = 2 << 20;
 
-/// Pages are at least this large.
+/// The smallest size of a page.
 pub(crate) const SMALL_PAGE: usize = 4 << 10;
 
-/// Bytes that are prefaulted at a time: they are still cached when they are written.
+/// The number of bytes that are prefaulted at a time: few enough that they are still cached when they are written.
 pub const PREFAULT_BYTES: usize = 128 << 10;
 
-/// Less is not worth a system call.
+/// Less memory is not worth a system call.
 const MIN_PREFAULT: usize = 4 * SMALL_PAGE;
 
-/// Prefaults memory that is about to be written, up to [`PREFAULT_BYTES`] of it; a large page that begins among
-/// these and lies within the memory is requested as a whole. The contents stay as they are. Best effort; returns
-/// whether it was honoured.
+/// Prefaults the first [`PREFAULT_BYTES`] of memory that is about to be written. If a large page begins among
+/// these and ends within the memory, the whole large page is requested. The contents do not change. Best effort;
+/// returns whether the system prefaulted the memory.
 #[inline]
 pub fn prefault<T>(memory: &mut [MaybeUninit<T>]) -> bool {
     prefault_shared(std::ptr::from_mut(memory))
@@ -49,10 +49,10 @@ fn prefault_part(start: usize, size: usize) -> bool {
     populate(start, part)
 }
 
-/// Appends items to a vector, and prefaults the pages of its spare capacity as it reaches them.
+/// Appends items to a vector, and prefaults pages of its spare capacity as the vector grows into them.
 ///
 /// # Errors
-/// If the allocation fails; the vector is as it was.
+/// If the allocation fails. The vector does not change then.
 #[inline]
 pub fn extend<T: Copy>(vec: &mut Vec<T>, items: &[T]) -> Result<(), OutOfMemory> {
     try_alloc::extend(vec, items)?;
@@ -68,7 +68,7 @@ fn prefault_spare<T>(vec: &mut Vec<T>) {
     prefault(vec.spare_capacity_mut());
 }
 
-/// Fills memory with zeros, prefaulting it on the way.
+/// Fills memory with zeros, and prefaults each part before it is filled.
 pub fn zeros(memory: &mut [MaybeUninit<u8>]) -> &mut [u8] {
     let mut rest = &mut *memory;
     while !rest.is_empty() {
@@ -77,52 +77,53 @@ pub fn zeros(memory: &mut [MaybeUninit<u8>]) -> &mut [u8] {
         part.fill(MaybeUninit::new(0));
         rest = following;
     }
-    // SAFETY: all of them were written.
+    // SAFETY: the loop has written every byte of `memory`, and the new reference takes over its exclusive borrow.
     unsafe { &mut *(std::ptr::from_mut(memory) as *mut [u8]) }
 }
 
 /// Appends `count` zeros to a vector.
 ///
 /// # Errors
-/// If the allocation fails; the vector is as it was.
+/// If the allocation fails. The vector does not change then.
 pub fn extend_zeros(bytes: &mut Vec<u8>, count: usize) -> Result<(), OutOfMemory> {
     try_alloc::reserve(bytes, count)?;
     zeros(&mut bytes.spare_capacity_mut()[..count]);
-    // SAFETY: the capacity was reserved, and all of them were written.
+    // SAFETY: the capacity was reserved, and the `count` bytes after the length were written.
     unsafe { bytes.set_len(bytes.len() + count) };
     Ok(())
 }
 
-/// Requests large pages as long as they come fast. A virtual machine may have returned free memory to its host; to
-/// get a large page back takes several milliseconds, far longer than the small ones that would do as well.
+/// Requests large pages as long as the system provides them fast. A virtual machine may have returned free memory
+/// to its host. Then it takes several milliseconds to get a large page back, much longer than for small pages.
 pub(crate) struct LargePages {
     is_wanted: bool,
 }
 
-/// A large page that takes longer is slow: small ones in its place take half of that.
+/// A large page that takes longer than this is slow. Small pages in its place take half of this time.
 const MAX_TIME: Duration = Duration::from_millis(1);
 
-/// After a slow one, this many large pages are not requested.
+/// The number of large pages that are not requested after a slow one.
 const SKIPPED: u32 = 64;
 
-/// How many more large pages are not to be requested.
+/// The number of large pages that are still to be skipped.
 static TO_SKIP: AtomicU32 = AtomicU32::new(0);
 
 impl LargePages {
-    /// For memory whose size is a multiple of large pages.
+    /// For memory of this layout. Large pages are requested only if its size is a multiple of them.
     pub(crate) fn for_memory(layout: Layout) -> Self {
         let is_whole = layout.align() == LARGE_PAGE;
         if is_whole { Self::for_pages(layout.size() / LARGE_PAGE) } else { Self { is_wanted: false } }
     }
 
-    /// For this many of them.
+    /// For `count` large pages.
     fn for_pages(count: usize) -> Self {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         let less = |left: u32| (left > 0).then(|| left.saturating_sub(count));
         Self { is_wanted: TO_SKIP.fetch_update(Relaxed, Relaxed, less).is_err() }
     }
 
-    /// Prefaults memory and has it written. A large page begins nowhere in it but at its start.
+    /// Prefaults memory and lets `write` write it. `write` is told whether the memory was prefaulted. A large page
+    /// may begin at the start of the memory, but not inside it.
     pub(crate) fn write<T>(
         &mut self,
         memory: &mut [MaybeUninit<T>],
@@ -136,7 +137,7 @@ impl LargePages {
         write(memory, is_prefaulted);
     }
 
-    /// Requests the large page that begins here.
+    /// Requests the large page that begins at `start`.
     fn request(&mut self, start: usize) {
         if self.is_wanted {
             let before = Instant::now();
@@ -146,7 +147,7 @@ impl LargePages {
         }
     }
 
-    /// Notes how long a large page took.
+    /// Records how long a large page took.
     fn took(&mut self, time: Duration) {
         if time > MAX_TIME {
             self.is_wanted = false;
@@ -155,21 +156,23 @@ impl LargePages {
     }
 }
 
-/// Requests large pages for a range of addresses that is a multiple of them. Best effort.
+/// Asks for large pages in a range of addresses. Its size must be a multiple of a large page. Best effort.
 #[cfg(target_os = "linux")]
 fn advise(start: usize, size: usize) {
-    // SAFETY: the call neither reads nor writes memory, and the contents of the range stay as they are, whoever
-    // owns it.
+    // SAFETY: this advice neither reads nor writes memory. The contents of the range do not change, so it does not
+    // matter who owns it.
     let _ = unsafe { libc::madvise(std::ptr::without_provenance_mut(start), size, libc::MADV_HUGEPAGE) };
 }
 
-/// Prefaults the pages of a range of addresses for writing. Fails on older systems, which have no such request.
+/// Prefaults the pages of a range of addresses for writing. Returns false on older systems, which do not support
+/// this.
 #[cfg(target_os = "linux")]
 #[cold]
 fn populate(start: usize, size: usize) -> bool {
     let first = start / SMALL_PAGE * SMALL_PAGE;
     let size = (start + size).next_multiple_of(SMALL_PAGE) - first;
-    // SAFETY: pages are faulted in as by a write, and their contents stay as they are, whoever owns them.
+    // SAFETY: the pages are faulted in as if written. Their contents do not change, so it does not matter who owns
+    // them.
     unsafe { libc::madvise(std::ptr::without_provenance_mut(first), size, libc::MADV_POPULATE_WRITE) == 0 }
 }
 
@@ -224,7 +227,7 @@ mod tests {
         let mut memory = vec![MaybeUninit::new(7); 3 * PREFAULT_BYTES + 17];
         let (zeros, rest) = memory.split_at_mut(2 * PREFAULT_BYTES + 5);
         assert!(zeros_of(zeros) && zeros_of(&mut rest[..9]) && zeros_of(&mut []));
-        // SAFETY: all of them were written.
+        // SAFETY: all elements have been written above.
         assert!(rest[9..].iter().all(|byte| unsafe { byte.assume_init() } == 7));
         let mut bytes = vec![7; 3];
         extend_zeros(&mut bytes, 1 << 20).unwrap();
@@ -250,7 +253,7 @@ mod tests {
         for start in (0..memory.len()).step_by(PREFAULT_BYTES / 16) {
             prefault(&mut memory[start..]);
         }
-        // SAFETY: all of them were written above.
+        // SAFETY: all elements have been written above.
         assert!((0..1 << 20).all(|number| unsafe { memory[number as usize].assume_init() } == number));
     }
 }

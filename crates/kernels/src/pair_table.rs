@@ -1,20 +1,22 @@
-//! A read-only hash table from a pair of `u32` to a pair of `u32`, in one flat array.
+//! A read-only hash table from pairs of `u32` to pairs of `u32`, in one flat array.
 //!
-//! In come all entries at once; a key that occurs twice is an error. A lookup probes a bounded number of slots, so
-//! no crafted set of keys can make it slow.
+//! In come all entries at once; out go the values of the keys that are in the table. A key that occurs twice is an
+//! error. The lookup of a key that is in the table probes a bounded number of slots. The lookup of any other key
+//! ends at the next free slot.
 use crate::hashing::GOLDEN_RATIO;
 
-/// The key that no entry may have: it marks an empty slot.
+/// Marks an empty slot. No entry may have this key.
 const EMPTY: u64 = u64::MAX;
 
-/// A lookup probes at most this many slots: other seeds are tried until that holds for every key.
+/// The most slots that are probed to find a key. The table is built with other seeds until this holds for all its
+/// keys.
 const MAX_PROBES: usize = 32;
 
-/// A pair and its value.
+/// A key and its value, which are pairs.
 pub type Entry = ((u32, u32), (u32, u32));
 
-/// Read-only map (u32, u32) -> (u32, u32): open addressing, at most half full, key and value
-/// side by side in 16 bytes.
+/// A read-only map from `(u32, u32)` to `(u32, u32)` by open addressing. At most half of the slots are taken. A
+/// slot is 16 bytes, the key followed by the value.
 #[derive(Debug)]
 pub struct PairTable {
     slots: Vec<[u64; 2]>,
@@ -27,7 +29,8 @@ fn key(left: u32, right: u32) -> u64 {
     u64::from(left) << 32 | u64::from(right)
 }
 
-/// Multiplies to 128 bits and folds the halves, so that every bit of the key reaches the high bits.
+/// Multiplies to 128 bits and combines the halves, so that all bits of the key influence the high bits of the
+/// result.
 #[inline]
 fn mix(key: u64, seed: u64) -> u64 {
     let wide = u128::from(key ^ seed) * u128::from(GOLDEN_RATIO);
@@ -35,14 +38,15 @@ fn mix(key: u64, seed: u64) -> u64 {
 }
 
 impl PairTable {
-    /// A table of these entries.
+    /// Builds the table of these entries.
     ///
     /// # Errors
-    /// The first pair of keys that occurs twice. The pair (`u32::MAX`, `u32::MAX`) is no key.
+    /// The first key that occurs twice. The pair (`u32::MAX`, `u32::MAX`) is not allowed as a key and is reported
+    /// too.
     pub fn new(entries: &[Entry]) -> Result<Self, (u32, u32)> {
         let mut bits = (entries.len() * 2).max(16).next_power_of_two().trailing_zeros();
         let mut seed = 0x2545_f491_4f6c_dd1d_u64;
-        // Distinct keys fit at some seed and size. Only a repeated key never would, and building finds it.
+        // Distinct keys fit with some seed and size. A repeated key never fits, and `build` reports it.
         loop {
             for _ in 0..8 {
                 match Self::build(entries, bits, seed) {
@@ -85,7 +89,7 @@ impl PairTable {
         (mix(key, self.seed) >> self.shift) as usize
     }
 
-    /// The value of a pair, packed as `first << 32 | second`, or `u64::MAX` if it is not in the table.
+    /// The value of a key, packed as `first << 32 | second`. `u64::MAX` if the key is not in the table.
     #[inline]
     pub fn get_packed(&self, left: u32, right: u32) -> u64 {
         let key = key(left, right);
@@ -103,7 +107,7 @@ impl PairTable {
         }
     }
 
-    /// The value of a pair.
+    /// The value of a key.
     #[inline]
     pub fn get(&self, left: u32, right: u32) -> Option<(u32, u32)> {
         match self.get_packed(left, right) {
@@ -112,7 +116,7 @@ impl PairTable {
         }
     }
 
-    /// Heap bytes held.
+    /// The heap bytes of this table.
     pub fn memory(&self) -> usize {
         self.slots.capacity() * 16
     }

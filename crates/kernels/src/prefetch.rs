@@ -1,44 +1,45 @@
-//! Prefetches: memory is loaded into a cache before it is needed.
+//! Prefetching: loads memory into a cache before it is needed.
 //!
-//! In come addresses, and nothing goes out: a prefetch changes no result and never dereferences, so that even a
-//! dangling address is harmless. On machines other than x86-64 nothing happens.
+//! In come addresses, and nothing goes out. A prefetch never changes a result and never dereferences its address,
+//! so even a dangling address is harmless. Only x86-64 is supported; on other machines nothing happens.
 
-/// Prefetches memory that is read later, a little at a time while other work goes on.
+/// Prefetches memory that is read later, a few cache lines at a time while other work is done.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Prefetcher {
-    /// Where the next cache line begins.
+    /// The address of the next cache line.
     at: usize,
-    /// Up to here everything should be prefetched by now.
+    /// Memory before this address should have been prefetched by now.
     due: usize,
     end: usize,
-    /// Bytes for each unit of the other work.
+    /// The number of bytes per unit of the other work.
     rate: usize,
 }
 
-/// Bytes of a cache line.
+/// The bytes of a cache line.
 const LINE: usize = 64;
 
 impl Prefetcher {
-    /// Of these items, which need not live until they are prefetched. [`Self::paced`] says how fast; before that
-    /// nothing is.
+    /// A prefetcher for these items, which need not live until they are prefetched. It prefetches nothing until
+    /// [`Self::paced`] sets its rate.
     pub fn new<T>(items: &[T]) -> Self {
         let at = items.as_ptr().addr();
         Self { at, due: at, end: at + size_of_val(items), rate: 0 }
     }
 
-    /// How many of these bytes are before those of `later`, which is the rest of them.
+    /// The number of bytes that this prefetcher covers before the start of `later`, which covers the rest of the
+    /// same memory.
     pub fn bytes_before(self, later: Self) -> usize {
         later.at.saturating_sub(self.at).min(self.end.saturating_sub(self.at))
     }
 
-    /// The first `bytes` of them at most, spread evenly over `work` units of other work.
+    /// Limits the prefetcher to its first `bytes` bytes and spreads these evenly over `work` units of other work.
     #[must_use]
     pub fn paced(self, bytes: usize, work: usize) -> Self {
         let end = self.end.min(self.at.saturating_add(bytes));
         Self { end, rate: bytes.div_ceil(work.max(1)), ..self }
     }
 
-    /// Prefetches the share of `work` units into the second-level cache.
+    /// Prefetches the bytes that belong to the next `work` units into the second-level cache.
     #[inline]
     pub fn prefetch(&mut self, work: usize) {
         self.due = self.end.min(self.due.saturating_add(work.saturating_mul(self.rate)));
@@ -46,7 +47,7 @@ impl Prefetcher {
             #[cfg(target_arch = "x86_64")]
             {
                 use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-                // SAFETY: SSE is part of x86-64; the address is only a hint, and any may be given.
+                // SAFETY: SSE is part of x86-64. A prefetch accepts any address, as it never dereferences it.
                 unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::without_provenance(self.at)) }
             }
             self.at += LINE;
@@ -54,13 +55,13 @@ impl Prefetcher {
     }
 }
 
-/// Prefetches the cache line of `items[index]`, if there is such an item.
+/// Prefetches the cache line of `items[index]`. Does nothing if there is no such item.
 #[inline]
 pub fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(item) = items.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: SSE is part of x86-64; the pointer is that of a live item, and is only a hint.
+        // SAFETY: SSE is part of x86-64. A prefetch accepts any address, and this one is of a live item.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast()) }
     }
     #[cfg(not(target_arch = "x86_64"))]

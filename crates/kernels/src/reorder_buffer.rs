@@ -1,8 +1,9 @@
-//! One vector of numbers in parts that threads finish in any order.
+//! A vector of numbers whose parts are completed by threads in any order.
 //!
-//! In come parts, each with its index; out goes the vector with the parts in the order of their indices. A part
-//! whose predecessors are all written is copied to the vector while others are still being made, and its memory is
-//! used again: it is still cached then, and the only new memory that threads touch is the result.
+//! In come parts, each with its index; out goes the vector with the parts in the order of their indices. A part is
+//! copied to the vector as soon as all parts before it are written, while other threads still work on later parts.
+//! Its buffer is then reused while it is still cached, so the result is the only new memory that the threads
+//! touch.
 use std::collections::BTreeMap;
 use std::fmt;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -12,35 +13,35 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::pages;
 use crate::try_alloc::{self, OutOfMemory};
 
-/// Collects parts 0, 1, 2, ... after the items that a vector holds already.
+/// Collects the parts 0, 1, 2, ... and appends them to the items of a vector.
 pub struct ReorderBuffer {
-    /// The memory of that vector.
+    /// The memory of the vector.
     start: NonNull<u32>,
     capacity: usize,
     queue: Mutex<Queue>,
 }
 
 struct Queue {
-    /// Items that are written, or that a thread is about to write.
+    /// The number of items that are written or reserved for a thread that is about to write them.
     length: usize,
-    /// The index of the part that comes next.
+    /// The index of the next part.
     next: usize,
-    /// Parts that were finished before their predecessors.
+    /// Parts that were completed before one of their predecessors.
     early: BTreeMap<usize, Vec<u32>>,
-    /// The first part that exceeds the capacity, and all after it.
+    /// The first part that exceeds the capacity, and all parts after it.
     overflow: Vec<Vec<u32>>,
-    /// Buffers to be used again.
+    /// Empty buffers for reuse.
     spare: Vec<Vec<u32>>,
 }
 
-// SAFETY: the memory is owned by this value. It is only written by `put`, which reserves each range for one thread
-// under the lock, and only read by `finish`, which has the only reference.
+// SAFETY: this value owns the memory. Only `put` writes to it, after reserving a range for one thread under the
+// lock, and only `finish` reads it, which owns the value.
 unsafe impl Send for ReorderBuffer {}
-// SAFETY: as above.
+// SAFETY: as above: threads that share the value write to disjoint ranges, and none of them reads.
 unsafe impl Sync for ReorderBuffer {}
 
 impl ReorderBuffer {
-    /// Parts are appended to `vec`; within its capacity nothing is copied twice.
+    /// Appends the parts to `vec`. Up to its capacity every part is copied only once.
     pub fn append_to(vec: Vec<u32>) -> Self {
         let mut vec = ManuallyDrop::new(vec);
         let start = NonNull::new(vec.as_mut_ptr()).unwrap_or(NonNull::dangling());
@@ -54,20 +55,20 @@ impl ReorderBuffer {
         Self { start, capacity: vec.capacity(), queue: Mutex::new(queue) }
     }
 
-    /// Shared by the threads of one call. Each holds the lock for a few moves, and never needs the interpreter
-    /// meanwhile.
+    /// The threads of one call share the lock. Each holds it only briefly and never needs the interpreter while it
+    /// does.
     #[allow(clippy::disallowed_methods)] // it lives for one call, of which nothing is left in a forked child
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        // Nothing panics while it is held, and what it guards is sound at any time.
+        // No code panics while it holds the lock, and the queue is valid at all times.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An empty buffer for a part, with capacity if one is to be used again.
+    /// An empty buffer for a part. It has capacity if a buffer can be reused.
     pub fn spare(&self) -> Vec<u32> {
         self.queue().spare.pop().unwrap_or_default()
     }
 
-    /// Adds the part with this index. Each index is added once.
+    /// Adds the part with this index. Each index must be added only once.
     pub fn put(&self, index: usize, part: Vec<u32>) {
         let mut queue = self.queue();
         queue.early.insert(index, part);
@@ -81,10 +82,10 @@ impl ReorderBuffer {
                 continue;
             }
             queue.length += part.len();
-            // The next part need not wait for the copy.
+            // Other threads need not wait for the copy.
             drop(queue);
-            // SAFETY: the memory has `capacity` items, and this range of it was reserved for this part alone; the
-            // type says that it is not initialised.
+            // SAFETY: the memory has `capacity` items, and this range was reserved for this part alone. The items
+            // need not be initialised, because their type is `MaybeUninit`.
             let target = unsafe {
                 let start = self.start.cast::<MaybeUninit<u32>>().as_ptr();
                 std::slice::from_raw_parts_mut(start.add(at), part.len())
@@ -103,13 +104,14 @@ impl ReorderBuffer {
         }
     }
 
-    /// The memory from item `at` to the end: a large page may reach beyond a part.
+    /// The memory from item `at` to the end of the capacity. It is not limited to a part, as a large page may
+    /// extend beyond one.
     fn memory_from(&self, at: usize) -> *mut [MaybeUninit<u32>] {
         let start = self.start.as_ptr().cast::<MaybeUninit<u32>>();
         ptr::slice_from_raw_parts_mut(start.wrapping_add(at), self.capacity - at)
     }
 
-    /// The vector with all parts up to the first that is missing.
+    /// Returns the vector with all parts up to the first missing one.
     ///
     /// # Errors
     /// If the allocation for parts beyond the capacity fails.
@@ -118,9 +120,9 @@ impl ReorderBuffer {
         let (length, overflow) = (queue.length, std::mem::take(&mut queue.overflow));
         let start = std::mem::replace(&mut self.start, NonNull::dangling());
         let capacity = std::mem::take(&mut self.capacity);
-        // SAFETY: pointer and capacity are those of the vector, which nobody else owns: an empty one was left in
-        // `self`. All items up to the length were written: by the vector, or by calls of `put`, which have
-        // returned, as this is the only reference.
+        // SAFETY: pointer and capacity are those of the vector. Nothing else owns its memory, as an empty vector
+        // was left in `self`. All items up to `length` were initialised by the vector or by calls of `put`. These
+        // have returned, as this method owns the value.
         let mut vec = unsafe { Vec::from_raw_parts(start.as_ptr(), length, capacity) };
         try_alloc::reserve(&mut vec, overflow.iter().map(Vec::len).sum())?;
         for part in overflow {
@@ -132,7 +134,8 @@ impl ReorderBuffer {
 
 impl Drop for ReorderBuffer {
     fn drop(&mut self) {
-        // SAFETY: pointer and capacity are those of a vector that nobody else owns; items need not be dropped.
+        // SAFETY: pointer and capacity are those of a vector that nothing else owns. Its items need not be
+        // dropped, so the length is 0.
         drop(unsafe { Vec::from_raw_parts(self.start.as_ptr(), 0, self.capacity) });
     }
 }

@@ -1,12 +1,12 @@
-//! How far a text repeats itself: in come a text and a distance, out goes where the repetition ends.
+//! Measures how far a text repeats itself: in come a text and a distance; out goes the end of the repetition.
 
-/// Bytes that are compared together.
+/// The number of bytes that are compared together.
 const VECTOR: usize = 32;
 
-/// The end of the bytes from `at` on that equal those `distance` bytes earlier.
+/// The end of the run of bytes from `at` on that are equal to the bytes `distance` before them.
 ///
 /// # Panics
-/// If `distance` is more than `at`, or `at` more than the length of the text.
+/// If `distance` is greater than `at`, or `at` greater than the length of the text.
 #[inline]
 pub fn end_of_repeat(text: &[u8], at: usize, distance: usize) -> usize {
     let (later, earlier) = (&text[at..], &text[at - distance..]);

@@ -1,7 +1,7 @@
-//! Arrays that hash tables keep their buckets in: of fixed length, and in large pages where they are large.
+//! Arrays of fixed length for the buckets of hash tables, in large pages if they are large.
 //!
-//! In come a length and the item that fills it; out goes a slice. Small arrays are from the allocator; large ones
-//! have pages of their own, which go back to the system when they are dropped.
+//! In come a length and the item that fills the array; out goes a slice. Small arrays are allocated by the global
+//! allocator. Large arrays get a mapping of their own, which is returned to the system when they are dropped.
 use std::alloc::Layout;
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -12,22 +12,22 @@ use crate::pages::{LARGE_PAGE, LargePages, PREFAULT_BYTES, SMALL_PAGE};
 use crate::try_alloc::OutOfMemory;
 
 /// An array of fixed length. If its size is a multiple of a large page, it is in large pages where the system has
-/// them: random reads then miss the TLB less often.
+/// them. Random reads then miss the TLB less often.
 pub(crate) struct Table<T> {
     items: NonNull<T>,
     len: usize,
 }
 
-// SAFETY: a table owns its items, as a boxed slice does.
+// SAFETY: a table owns its items exclusively, as a boxed slice does.
 unsafe impl<T: Send> Send for Table<T> {}
-// SAFETY: as above.
+// SAFETY: a shared table gives only shared access to its items, as a boxed slice does.
 unsafe impl<T: Sync> Sync for Table<T> {}
 
 impl<T: Copy> Table<T> {
-    /// `count` times the same item.
+    /// A table of `count` copies of an item.
     ///
     /// # Panics
-    /// If they would take more than half of the address space.
+    /// If the size would be more than half of the address space.
     pub(crate) fn filled(item: T, count: usize) -> Self {
         let made = Self::made(count, |places, _| {
             places.fill(MaybeUninit::new(item));
@@ -35,7 +35,8 @@ impl<T: Copy> Table<T> {
         made.unwrap_or_else(|_| Self::allocation_failed(count))
     }
 
-    /// A table that `write` writes completely, a part at a time. It is told whether a part is known to be zeros.
+    /// Creates a table that `write` fills, one part at a time. `write` is also told whether a part is known to be
+    /// zeros.
     fn made(count: usize, write: impl Fn(&mut [MaybeUninit<T>], bool)) -> Result<Self, OutOfMemory> {
         let Some(layout) = Self::layout(count) else {
             return Ok(Self { items: NonNull::dangling(), len: count });
@@ -43,8 +44,8 @@ impl<T: Copy> Table<T> {
         let Some(items) = allocate(layout).map(NonNull::cast::<T>) else {
             return Err(OutOfMemory::items::<T>(count));
         };
-        // SAFETY: the allocation has `count` items, is aligned for them and shared with nobody; the type says that
-        // they are not initialised.
+        // SAFETY: the allocation has space for `count` items, is aligned for them, and is not shared. The items
+        // need not be initialised, because their type is `MaybeUninit`.
         let places =
             unsafe { std::slice::from_raw_parts_mut(items.cast::<MaybeUninit<T>>().as_ptr(), count) };
         let mut large = LargePages::for_memory(layout);
@@ -54,7 +55,7 @@ impl<T: Copy> Table<T> {
         Ok(Self { items, len: count })
     }
 
-    /// The end of the process, as for other allocations that do not depend on the input of a call.
+    /// Ends the process, as for other failed allocations whose size does not depend on the input of a call.
     fn allocation_failed(count: usize) -> Self {
         match Self::layout(count) {
             Some(layout) => std::alloc::handle_alloc_error(layout),
@@ -63,14 +64,14 @@ impl<T: Copy> Table<T> {
     }
 }
 
-/// A type of which all bytes zero is a valid value.
+/// A type for which zero bytes are a valid value.
 ///
 /// # Safety
-/// It is.
+/// A value of the type whose bytes are all zero must be valid.
 pub(crate) unsafe trait Zeroable: Copy {}
 
 impl<T: Zeroable> Table<T> {
-    /// `count` times the item that is all zeros, which new pages are already.
+    /// A table of `count` items whose bytes are all zero. New pages are zero already and are not written.
     ///
     /// # Panics
     /// As [`Self::filled`].
@@ -95,7 +96,7 @@ impl<T: Zeroable> Table<T> {
 }
 
 impl<T> Table<T> {
-    /// `None` if no memory is needed.
+    /// `None` if the table needs no memory.
     fn layout(count: usize) -> Option<Layout> {
         const { assert!(align_of::<T>() <= SMALL_PAGE) };
         let layout = Layout::array::<T>(count).expect("a table of this size has no place in memory");
@@ -105,7 +106,7 @@ impl<T> Table<T> {
         Some(layout).filter(|layout| layout.size() > 0)
     }
 
-    /// Heap bytes held.
+    /// The heap bytes of this table.
     pub(crate) fn memory(&self) -> usize {
         self.len * size_of::<T>()
     }
@@ -115,7 +116,7 @@ impl<T> Drop for Table<T> {
     fn drop(&mut self) {
         const { assert!(!std::mem::needs_drop::<T>()) };
         if let Some(layout) = Self::layout(self.len) {
-            // SAFETY: the items were allocated with the layout of their number, and nothing borrows them any more.
+            // SAFETY: the items were allocated with the layout for this length, and nothing borrows them any more.
             unsafe { free(self.items.cast(), layout) }
         }
     }
@@ -126,7 +127,7 @@ impl<T> Deref for Table<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: there are `len` items, all of them written, and they live as long as this borrow.
+        // SAFETY: there are `len` items, all of them initialised, and they live as long as this borrow.
         unsafe { std::slice::from_raw_parts(self.items.as_ptr(), self.len) }
     }
 }
@@ -134,7 +135,8 @@ impl<T> Deref for Table<T> {
 impl<T> DerefMut for Table<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above, and this borrow is the only one.
+        // SAFETY: there are `len` items, all of them initialised, and they live as long as this borrow, which is
+        // exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.items.as_ptr(), self.len) }
     }
 }
@@ -145,28 +147,31 @@ impl<T: fmt::Debug> fmt::Debug for Table<T> {
     }
 }
 
-/// A table of at least this many bytes has pages of its own, which go back to the system when it is dropped. An
-/// allocator would keep them for later, and with many threads and growing tables most of them would lie idle.
+/// A table of at least this many bytes gets a mapping of its own, which is returned to the system when the table
+/// is dropped. An allocator would keep the memory, and with many threads and growing tables most of it would stay
+/// unused.
 #[cfg(all(target_os = "linux", not(fuzzing)))]
 const MIN_MAPPED: usize = 128 << 10;
 
-/// Does memory of this layout have pages of its own? Those are zeros at first.
+/// Does memory of this layout get a mapping of its own? Such memory is zero at first.
 #[cfg(all(target_os = "linux", not(fuzzing)))]
 fn is_mapped(layout: Layout) -> bool {
     layout.size() >= MIN_MAPPED
 }
 
-/// Memory of a layout whose size is above zero. It is not initialised, unless it [is mapped](is_mapped).
+/// Allocates memory for a layout, whose size must be above zero. The memory is uninitialised unless it [is
+/// mapped](is_mapped).
 #[cfg(all(target_os = "linux", not(fuzzing)))]
 fn allocate(layout: Layout) -> Option<NonNull<u8>> {
     if !is_mapped(layout) {
-        // SAFETY: the size is above zero.
+        // SAFETY: the size of the layout is above zero.
         return NonNull::new(unsafe { std::alloc::alloc(layout) });
     }
-    // For a larger alignment than that of pages, the start is chosen within a larger mapping.
+    // The mapping is larger than requested if the alignment is larger than a page, so that an aligned start exists
+    // in it.
     let more = if layout.align() > SMALL_PAGE { layout.align() } else { 0 };
     let size = layout.size().checked_add(more)?;
-    // SAFETY: new pages at an address that the system chooses, which nobody else uses.
+    // SAFETY: this maps new pages at an address that the system chooses, so it does not affect any other memory.
     let start = unsafe {
         let (protection, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
@@ -177,8 +182,8 @@ fn allocate(layout: Layout) -> Option<NonNull<u8>> {
     }
     let before = start.addr().next_multiple_of(layout.align()) - start.addr();
     let after = more - before;
-    // SAFETY: both ends are unused pages of the mapping. The second one begins at a page, if there is one: only
-    // tables whose size is a multiple of large pages have such an alignment.
+    // SAFETY: both ranges are unused parts of the mapping and consist of whole pages. For the second this is so
+    // because only a size that is a multiple of a large page comes with an alignment above a page.
     unsafe {
         if before > 0 {
             libc::munmap(start, before);
@@ -190,22 +195,23 @@ fn allocate(layout: Layout) -> Option<NonNull<u8>> {
     }
 }
 
-/// Frees memory.
+/// Frees memory that [`allocate`] returned.
 ///
 /// # Safety
-/// It is from [`allocate`] with this layout, and nobody uses it any more.
+/// `start` must come from [`allocate`] with this layout, and nothing may use the memory any more.
 #[cfg(all(target_os = "linux", not(fuzzing)))]
 unsafe fn free(start: NonNull<u8>, layout: Layout) {
     if is_mapped(layout) {
-        // SAFETY: the caller's promise: nobody uses these pages any more.
+        // SAFETY: the caller guarantees that the pages come from `allocate` with this layout and that nothing uses
+        // them any more.
         unsafe { libc::munmap(start.as_ptr().cast(), layout.size()) };
     } else {
-        // SAFETY: the caller's promise: it is from this allocator, with this layout.
+        // SAFETY: the caller guarantees that the memory comes from this allocator with this layout.
         unsafe { std::alloc::dealloc(start.as_ptr(), layout) }
     }
 }
 
-/// Under fuzzing everything comes from the allocator: sanitizers do not check other mappings.
+/// Under fuzzing all memory comes from the allocator, because sanitizers do not check other mappings.
 #[cfg(not(all(target_os = "linux", not(fuzzing))))]
 fn is_mapped(_layout: Layout) -> bool {
     false
@@ -213,13 +219,13 @@ fn is_mapped(_layout: Layout) -> bool {
 
 #[cfg(not(all(target_os = "linux", not(fuzzing))))]
 fn allocate(layout: Layout) -> Option<NonNull<u8>> {
-    // SAFETY: the size is above zero.
+    // SAFETY: the size of the layout is above zero.
     NonNull::new(unsafe { std::alloc::alloc(layout) })
 }
 
 #[cfg(not(all(target_os = "linux", not(fuzzing))))]
 unsafe fn free(start: NonNull<u8>, layout: Layout) {
-    // SAFETY: the caller's promise: it is from this allocator, with this layout.
+    // SAFETY: the caller guarantees that the memory comes from this allocator with this layout.
     unsafe { std::alloc::dealloc(start.as_ptr(), layout) }
 }
 
@@ -227,7 +233,7 @@ unsafe fn free(start: NonNull<u8>, layout: Layout) {
 mod tests {
     use super::*;
 
-    // SAFETY: 0 is one.
+    // SAFETY: 0 is a valid `u32`.
     unsafe impl Zeroable for u32 {}
 
     #[test]

@@ -1,13 +1,13 @@
 //! The processor time of the current thread.
 use std::time::Duration;
 
-/// The processor time that this thread has used: it does not advance while the machine does something
-/// else. `None` on systems that do not tell.
+/// The processor time that this thread has used. It does not advance while the thread does not run. `None` if the
+/// system does not provide it.
 pub fn thread_time() -> Option<Duration> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the call writes one `timespec`, to a local variable.
+        // SAFETY: the call writes one `timespec` to a local variable.
         let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
         if failed != 0 {
             return None;

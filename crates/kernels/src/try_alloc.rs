@@ -1,17 +1,17 @@
-//! Fallible growth of vectors and strings: an allocation that fails is an error, where the standard library would
-//! abort the process. Every buffer that grows with the input of a call grows through these functions.
+//! Fallible growth of vectors and strings. A failed allocation is an error here, whereas the standard library
+//! would abort the process. Every buffer that grows with the input of a call grows through these functions.
 use std::collections::BinaryHeap;
 use std::fmt;
 
 /// An allocation that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutOfMemory {
-    /// Bytes that were requested; `usize::MAX` if their number does not fit.
+    /// The number of requested bytes, or `usize::MAX` if it is too large for a `usize`.
     pub bytes: usize,
 }
 
 impl OutOfMemory {
-    /// The error for this many items.
+    /// The error for an allocation of `count` items.
     #[cold]
     pub fn items<T>(count: usize) -> Self {
         Self { bytes: count.saturating_mul(size_of::<T>()) }
@@ -46,7 +46,7 @@ pub fn string(bytes: usize) -> Result<String, OutOfMemory> {
     Ok(string)
 }
 
-/// `count` times the same item.
+/// A vector of `count` copies of an item.
 ///
 /// # Errors
 /// If the allocation fails.
@@ -79,7 +79,7 @@ pub fn copy_text(text: &str) -> Result<String, OutOfMemory> {
 /// Reserves capacity for `more` items. Grows geometrically, so that pushing items one by one stays cheap.
 ///
 /// # Errors
-/// If the allocation fails; the vector is as it was.
+/// If the allocation fails. The vector does not change then.
 #[inline]
 pub fn reserve<T>(vec: &mut Vec<T>, more: usize) -> Result<(), OutOfMemory> {
     if vec.capacity() - vec.len() >= more { Ok(()) } else { grow(vec, more) }
@@ -121,7 +121,7 @@ fn grow_queue<T: Ord>(queue: &mut BinaryHeap<T>, more: usize) -> Result<(), OutO
     queue.try_reserve(more).map_err(|_| OutOfMemory::items::<T>(queue.len().saturating_add(more)))
 }
 
-/// Resizes a vector; new elements are `item`.
+/// Resizes a vector. New elements are copies of `item`.
 ///
 /// # Errors
 /// As [`reserve`].
@@ -164,7 +164,7 @@ pub fn push_text(text: &mut String, more: &str) -> Result<(), OutOfMemory> {
     Ok(())
 }
 
-/// All items of an iterator.
+/// Collects the items of an iterator.
 ///
 /// # Errors
 /// The first error of the iterator, or of an allocation.
@@ -181,7 +181,7 @@ pub fn collect<T, E: From<OutOfMemory>>(items: impl IntoIterator<Item = Result<T
 mod tests {
     use super::*;
 
-    /// More than half of the address space, which no allocator returns.
+    /// More than half of the address space, which no allocator provides.
     const TOO_MUCH: usize = isize::MAX as usize;
 
     #[test]

@@ -1,46 +1,46 @@
-//! The scanner of arms: runs the arms of a pattern over a text, leftmost and first arm first, as the
-//! regular expression that they come from would be matched.
+//! Runs the arms of a pattern over a text: the leftmost match wins, and at one position the first arm that
+//! matches, as in the regular expression from which the arms are made.
 //!
-//! In come arms, and then texts; out go matches and the gaps between them, which tile a text.
+//! In come arms, and then texts; out go the matches and the gaps between them, which together tile a text.
 //!
-//! Every arm either fails on the first characters or matches what it has read, apart from
-//! white space and case runs, which are read a constant number of times. So a scan is
-//! linear in the text, whatever the text is.
+//! An arm either fails on its first few characters, or matches all but a few of the characters that it has read.
+//! The exceptions are white space and case runs, which are read a bounded number of times. A scan therefore takes
+//! linear time for any text.
 use super::arms::{Arm, Case, Literals, Run};
 use super::atoms::{self, AtomSet, Atoms, MAX_ATOMS};
 use super::cuts::cuts;
 use crate::error::Result;
 use crate::span::Span;
 
-/// A pattern as arms, with the arms that each atom may begin.
+/// The arms of a pattern, indexed by the atoms with which they can start.
 #[derive(Debug)]
 pub(super) struct ArmScanner<A> {
     atoms: A,
     arms: Vec<Arm>,
-    /// For each atom, the arms that a match starting with it may come from: bit n is arm n.
+    /// For each atom, the arms whose matches can start with it: bit n is arm n.
     first: [u32; MAX_ATOMS],
-    /// For each atom, the atoms before which the text may be cut after it.
+    /// For each atom, the atoms before which a text may be cut after it (see [`cuts()`]).
     cuts: [AtomSet; MAX_ATOMS],
 }
 
-/// How far [`ArmScanner::safe_cut`] looks, in bytes.
+/// The distance, in bytes, within which [`ArmScanner::safe_cut`] looks for a cut.
 const MAX_CUT_DISTANCE: usize = 64 * 1024;
 
-/// The run of white space that was read last: it is read once, however many arms and positions need it.
+/// The last run of white space. It is stored so that it is read once, however many arms and positions need it.
 #[derive(Debug, Default)]
 pub(super) struct WhiteSpace {
-    /// Where it ends.
+    /// The end of the run.
     end: usize,
-    /// After its last line end; 0 without one.
+    /// The end of its last line end, or 0 if it has no line end.
     newline: usize,
-    /// Where its last character starts.
+    /// The start of its last character.
     last: usize,
-    /// Where its last line feed starts; 0 without one.
+    /// The start of its last line feed, or 0 if it has no line feed.
     line_feed: usize,
 }
 
 impl<A: Atoms> ArmScanner<A> {
-    /// `arms` are at most 32.
+    /// There must be at most 32 arms.
     pub(super) fn new(atoms: A, arms: Vec<Arm>) -> Self {
         let mut first = [0; MAX_ATOMS];
         for (i, arm) in arms.iter().enumerate() {
@@ -59,7 +59,7 @@ impl<A: Atoms> ArmScanner<A> {
         &self.atoms
     }
 
-    /// Calls `emit` for every match and for every gap between two, in order, and says which it is.
+    /// Calls `emit` in order for every match and for every gap between two matches. The flag is true for a match.
     #[inline]
     pub(super) fn for_each_match<F>(&self, text: &str, mut emit: F) -> Result<()>
     where
@@ -67,7 +67,7 @@ impl<A: Atoms> ArmScanner<A> {
     {
         let bytes = text.as_bytes();
         let mut white = WhiteSpace::default();
-        // Everything before `done` was emitted.
+        // The text before `done` has been emitted.
         let (mut at, mut done) = (0, 0);
         while at < bytes.len() {
             let (atom, width) = self.atoms.at(bytes, at);
@@ -85,8 +85,8 @@ impl<A: Atoms> ArmScanner<A> {
         if done < at { emit(Span::new(done, at), false) } else { Ok(()) }
     }
 
-    /// The first position from `from` on, inside the text and at most [`MAX_CUT_DISTANCE`] away, where the
-    /// text can be cut without changing its pretokens.
+    /// The first position from `from` on at which a cut does not change the pretokens of the text. It is inside
+    /// the text and less than [`MAX_CUT_DISTANCE`] bytes away.
     pub(super) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
         let bytes = text.as_bytes();
         let mut at = from.max(1);
@@ -110,8 +110,8 @@ impl<A: Atoms> ArmScanner<A> {
         None
     }
 
-    /// Where the match that starts at `at` ends, or the character if there is no match. `at` is a
-    /// character boundary inside the text, and does not decrease from call to call.
+    /// The end of the match at `at`, or the end of the character at `at` if no arm matches. `at` must be a
+    /// character boundary inside the text and must not decrease from call to call.
     pub(super) fn end_of_match(&self, bytes: &[u8], at: usize, white: &mut WhiteSpace) -> usize {
         let (atom, width) = self.atoms.at(bytes, at);
         self.match_at(bytes, at, atom, width, white).unwrap_or(at + width)
@@ -164,7 +164,8 @@ impl<A: Atoms> ArmScanner<A> {
 }
 
 impl WhiteSpace {
-    /// The run from `at`, which is at white space, and not before that of the last call.
+    /// The run of white space from `at`. There must be white space at `at`, and `at` must not decrease from call
+    /// to call.
     #[inline]
     fn run_at(&mut self, atoms: &impl Atoms, bytes: &[u8], at: usize) -> &Self {
         if at >= self.end {
@@ -190,7 +191,7 @@ impl WhiteSpace {
     }
 }
 
-/// The end of the longest run of `set` that starts at `at`.
+/// The end of the longest run of characters from `set` that starts at `at`.
 #[inline]
 fn run(atoms: &impl Atoms, bytes: &[u8], at: usize, set: AtomSet) -> usize {
     let sets = atoms.sets();
@@ -205,9 +206,9 @@ fn run(atoms: &impl Atoms, bytes: &[u8], at: usize, set: AtomSet) -> usize {
     run_by_one(atoms, bytes, at, set)
 }
 
-/// The end of the ASCII letters from `at` on, as far as whole groups of 8 bytes show them: letters of both cases
-/// with `case` 0x20, else lower ones. Most words of a language fit into 8 bytes, so this saves the branch that a
-/// loop over characters mispredicts at the end of each word.
+/// The end of the ASCII letters from `at` on: letters of both cases if `case` is 0x20, lower case letters if it is
+/// 0. It reads whole groups of 8 bytes, so it may stop before the last letters of the text. Most words fit into 8
+/// bytes, so this avoids the branch that a loop over characters mispredicts at the end of each word.
 #[inline]
 fn letters(bytes: &[u8], mut at: usize, case: u8) -> usize {
     const ONES: u64 = u64::MAX / 255;
@@ -215,7 +216,8 @@ fn letters(bytes: &[u8], mut at: usize, case: u8) -> usize {
     while let Some(&word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
         let word = u64::from_le_bytes(word);
         let folded = (word | (ONES * u64::from(case))) & !HIGH;
-        // Each sum sets the high bit of the bytes from 'a' on, or after 'z', and never carries.
+        // `from_a` has the high bit of each byte that is at least 'a', `after_z` of each byte above 'z'. The sums
+        // never carry into the next byte.
         let from_a = folded + ONES * (0x80 - 0x61);
         let after_z = folded + ONES * (0x80 - 0x7B);
         let others = !(from_a & !after_z & !word) & HIGH;
@@ -246,13 +248,13 @@ fn run_by_one(atoms: &impl Atoms, bytes: &[u8], mut at: usize, set: AtomSet) -> 
     at
 }
 
-/// Is there a character of `set` at `at`?
+/// Does a character of `set` start at `at`?
 #[inline]
 fn is_at(atoms: &impl Atoms, bytes: &[u8], at: usize, set: AtomSet) -> bool {
     at < bytes.len() && set >> atoms.at(bytes, at).0 & 1 == 1
 }
 
-/// A character of each set, one after the other.
+/// The end of a match that has one character from each of these sets, in order.
 fn sequence_at(atoms: &impl Atoms, sets: &[AtomSet], bytes: &[u8], at: usize) -> Option<usize> {
     sets.iter().try_fold(at, |at, set| {
         let (atom, width) = if at < bytes.len() { atoms.at(bytes, at) } else { return None };
@@ -308,9 +310,9 @@ impl Case {
         end.map(|end| with_suffix(self.suffix.as_ref(), bytes, end))
     }
 
-    /// `upper* lower+`: the upper run takes all it can, then gives characters back until one of
-    /// them is in `lower` too. Those given back before are not in `lower`, so the
-    /// lower run is that one character.
+    /// Matches `upper* lower+`. The upper run takes as many characters as it can and then gives characters back
+    /// until it reaches one that is in `lower` too. The characters given back after that one are not in `lower`,
+    /// so the lower run is that single character.
     #[inline]
     fn letters(&self, atoms: &impl Atoms, bytes: &[u8], at: usize) -> Option<usize> {
         let (mut end, mut given_back) = (at, None);
@@ -331,7 +333,7 @@ impl Case {
     }
 }
 
-/// The atoms that a match of `arm` can start with.
+/// The atoms with which a match of `arm` can start.
 fn starts(atoms: &impl Atoms, arm: &Arm) -> AtomSet {
     match arm {
         Arm::Literal(literals) => literals.atoms(atoms, 0),
@@ -357,7 +359,7 @@ mod tests {
                         let mut bytes = [filler; 19];
                         bytes[at] = byte;
                         let end = letters(&bytes, 0, case);
-                        // The last three bytes are not a whole group.
+                        // The last three bytes do not fill a group.
                         let stop = if is_letter(byte) { 16 } else { at.min(16) };
                         assert_eq!(end, stop, "{byte} at {at}");
                     }

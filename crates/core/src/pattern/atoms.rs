@@ -1,9 +1,12 @@
-//! Atoms: the few classes of characters that split patterns tell apart.
+//! Atoms: the small classes of characters from which the classes of split patterns are made.
 //!
-//! In comes a class of a pattern, out goes a set of atoms, one bit each, or `None` if the class cuts through an
-//! atom. A scanner looks up the atom of any character in one table and tests a bit. The table is generated from
-//! the Unicode 16 data of the pinned regex-syntax, which both regex engines use. What surprises: every space, line
-//! end, apostrophe, slash and underscore that a shipped pattern singles out is an atom of its own.
+//! Every character has exactly one atom, and characters with the same atom are never told apart. In comes a class
+//! of a pattern; out goes the set of its atoms, one bit each, or `None` if the class contains a part of an atom
+//! but not all of it (it cuts through the atom). A scanner looks up the atom of a character in a table and tests
+//! one bit.
+//!
+//! The table is generated from the Unicode 16 data of the pinned regex-syntax, which both regex engines use. Each
+//! space, line end, apostrophe, slash or underscore that a shipped pattern names has an atom of its own.
 use regex_syntax::hir::ClassUnicode;
 use tokenmill_kernels::MadeOnce;
 
@@ -12,23 +15,23 @@ use super::atom_table::{BLOCKS, COUNTS, INDEX};
 /// A set of atoms: bit `n` is atom `n`.
 pub(super) type AtomSet = u32;
 
-/// The most atoms of a table: the bits of a set.
+/// The most atoms that a table can have, which is the number of bits of a set.
 pub(super) const MAX_ATOMS: usize = AtomSet::BITS as usize;
 
-/// Code points of one block of a table in two levels.
+/// The number of code points in one block of a two-level table.
 pub(super) const TABLE_BLOCK: usize = 128;
 
-/// How many atoms the shipped table has. Atom 0 is everything that no other one holds: control, format,
+/// The number of atoms in the shipped table. Atom 0 has the characters that no other atom has: control, format,
 /// private use and unassigned.
 pub(super) const ATOMS: usize = 18;
 
-/// The atom of marks.
+/// The atom of `\p{M}`.
 pub(super) const MARK: u8 = 6;
 
 const LOWER: AtomSet = 1 << 3;
-/// The letters that ASCII has.
+/// The atoms of the ASCII letters.
 const CASED: AtomSet = (1 << 1) | LOWER;
-/// The atoms of ASCII characters.
+/// The atoms that occur in ASCII.
 const IN_ASCII: AtomSet = in_ascii();
 
 const SPACE: AtomSet = 1 << 9;
@@ -37,7 +40,7 @@ const LINE_FEED: AtomSet = 1 << 11;
 /// The 25 characters of White_Space.
 const WHITE: AtomSet = SPACE | NEWLINES | (1 << 12);
 
-/// The atoms of the ASCII characters. Bytes from 128 on are never looked up here.
+/// The atom of each ASCII character. The entries from 128 on are never read.
 static ASCII: [u8; 256] = ascii();
 
 const fn ascii() -> [u8; 256] {
@@ -66,8 +69,8 @@ pub(super) fn of(code_point: u32) -> u8 {
     BLOCKS[usize::from(INDEX[block]) * TABLE_BLOCK + at]
 }
 
-/// The character that starts at `at` and its length in bytes. `bytes` is valid UTF-8 and `at` a
-/// character boundary within it.
+/// Decodes the character that starts at `at`, and returns its length in bytes too. `bytes` must be valid UTF-8 and
+/// `at` a character boundary before its end.
 #[inline]
 pub(super) fn decode(bytes: &[u8], at: usize) -> (u32, usize) {
     let continuation = |n: usize| u32::from(bytes[at + n] & 0x3F);
@@ -84,14 +87,13 @@ pub(super) fn decode(bytes: &[u8], at: usize) -> (u32, usize) {
     }
 }
 
-/// A table that gives every character an atom: the shipped one, or a finer one that is made for
-/// the classes of one pattern.
+/// A table that gives every character its atom: the shipped one, or a finer one for the classes of one pattern.
 pub(super) trait Atoms {
-    /// The atoms of the ASCII characters.
+    /// The atom of each ASCII character. The entries from 128 on are never read.
     fn ascii(&self) -> &[u8; 256];
     /// The atom of a code point.
     fn of(&self, code_point: u32) -> u8;
-    /// The sets that scanners and lowering know by name.
+    /// The sets that scanners and lowering use by name.
     fn sets(&self) -> Sets;
     /// The atoms that make up `class`, or `None` if the class cuts through an atom.
     fn set_of(&self, class: &ClassUnicode) -> Option<AtomSet>;
@@ -107,13 +109,13 @@ pub(super) trait Atoms {
         (self.of(code_point), width)
     }
 
-    /// The atoms of some characters.
+    /// The set of the atoms of these characters.
     fn of_chars(&self, chars: &[char]) -> AtomSet {
         chars.iter().fold(0, |set, &c| set | 1 << self.of(u32::from(c)))
     }
 }
 
-/// The sets of atoms that scanners and lowering know by name.
+/// The sets that scanners and lowering use by name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sets {
     pub(super) all: AtomSet,
@@ -121,14 +123,14 @@ pub(super) struct Sets {
     pub(super) space: AtomSet,
     pub(super) newlines: AtomSet,
     pub(super) line_feed: AtomSet,
-    /// The atoms that ASCII characters have.
+    /// The atoms that occur in ASCII.
     pub(super) in_ascii: AtomSet,
-    /// The atoms of the letters of ASCII, which no other character of ASCII has.
+    /// The atoms of the ASCII letters. No other ASCII character has one of them.
     pub(super) cased: AtomSet,
     pub(super) lower: AtomSet,
 }
 
-/// The shipped table.
+/// The table of atoms that is part of the library.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ShippedAtoms;
 
@@ -162,8 +164,8 @@ impl Atoms for ShippedAtoms {
     }
 }
 
-/// The atoms that make up `class`, or `None` if the class cuts through an atom. `runs` are
-/// those of a table, and `counts` is how many characters each atom has.
+/// The atoms that make up `class`, or `None` if the class cuts through an atom. `runs` lists all code points as
+/// runs `(start, end, atom)` in order, and `counts` has the number of characters of each atom.
 pub(super) fn set_of(class: &ClassUnicode, runs: &[(u32, u32, u8)], counts: &[u32]) -> Option<AtomSet> {
     let mut held = vec![0_u32; counts.len()];
     let mut runs = runs.iter().copied().peekable();
@@ -194,17 +196,17 @@ pub(super) fn set_of(class: &ClassUnicode, runs: &[(u32, u32, u8)], counts: &[u3
     Some(set)
 }
 
-/// How many of the code points `from..to` are surrogates, which are no characters.
+/// The number of surrogates among the code points `from..to`. Surrogates are not characters.
 pub(super) fn surrogates(from: u32, to: u32) -> u32 {
     to.min(0xE000).saturating_sub(from.max(0xD800))
 }
 
-/// The shipped table as runs `(start, end, atom)`; made once, when the first pattern is compiled.
+/// The shipped table as runs `(start, end, atom)`, computed when the first pattern is compiled.
 pub(super) fn runs() -> &'static [(u32, u32, u8)] {
     static RUNS: MadeOnce<Vec<(u32, u32, u8)>> = MadeOnce::new();
     RUNS.get_or_make(|| {
         let mut runs: Vec<(u32, u32, u8)> = Vec::new();
-        // The previous block, if all of it is one atom: most blocks equal the previous one.
+        // The number of the previous block, if the whole block has one atom. Most blocks equal the previous one.
         let mut previous = None;
         for (start, &block) in (0..).step_by(TABLE_BLOCK).zip(&INDEX) {
             if previous == Some(block)

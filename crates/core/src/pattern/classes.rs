@@ -1,6 +1,6 @@
-//! A number for every character, in a table of two levels.
+//! A two-level table that assigns a number to every character.
 //!
-//! In come classes of characters, each with a number; out goes a table that never changes.
+//! In come classes of characters, each with a number; out goes an immutable table.
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
@@ -8,21 +8,21 @@ use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
 use super::atoms::{TABLE_BLOCK, decode};
 
-/// One past the last code point.
+/// The number of code points.
 const END: usize = 0x11_0000;
 
-/// The number of each character. Immutable.
+/// The table of the number of each character. Immutable.
 #[derive(Debug, Clone)]
 pub struct Classes {
     ascii: [u8; 128],
-    /// The block of each [`TABLE_BLOCK`] code points.
+    /// For every [`TABLE_BLOCK`] code points, the number of their block. Equal blocks are stored once.
     index: Box<[u16]>,
     blocks: Box<[u8]>,
 }
 
 impl Classes {
-    /// Characters of these classes have the number of their class, of the last one if they are in several; all
-    /// others have 0.
+    /// A character has the number of its class, or 0 if it is in none of the classes. If it is in several, the
+    /// last one counts.
     ///
     /// Cost: about a millisecond.
     pub fn new<'c>(numbered: impl IntoIterator<Item = (u8, &'c ClassUnicode)>) -> Self {
@@ -35,14 +35,14 @@ impl Classes {
         Self::of_flat(&flat)
     }
 
-    /// `flat` has a number for each code point, surrogates too.
+    /// `flat` has a number for each code point, including surrogates.
     pub(super) fn of_flat(flat: &[u8]) -> Self {
         let mut ascii = [0; 128];
         ascii.copy_from_slice(&flat[..128]);
         let mut known: HashMap<&[u8], u16, FixedState> = HashMap::default();
         let (mut index, mut blocks) = (Vec::with_capacity(END / TABLE_BLOCK), Vec::new());
         for block in flat.chunks_exact(TABLE_BLOCK) {
-            // There are fewer than 2^16 blocks in all.
+            // All code points make fewer than 2^16 blocks.
             let number = *known.entry(block).or_insert_with(|| {
                 blocks.extend_from_slice(block);
                 (blocks.len() / TABLE_BLOCK - 1) as u16
@@ -59,8 +59,8 @@ impl Classes {
         self.blocks[usize::from(self.index[block]) * TABLE_BLOCK + at]
     }
 
-    /// The number of the character that starts at `at`, and its length in bytes. `bytes` is valid
-    /// UTF-8 and `at` a character boundary within it.
+    /// The number of the character that starts at `at`, and the length of the character in bytes. `bytes` must be
+    /// valid UTF-8 and `at` a character boundary before its end.
     #[inline]
     pub fn at(&self, bytes: &[u8], at: usize) -> (u8, usize) {
         let first = bytes[at];
@@ -72,12 +72,12 @@ impl Classes {
     }
 }
 
-/// The characters of a class as the pinned regex-syntax reads it: `[\p{P}&&\p{Age=8.0}]`. One
-/// that does not read as a class is empty.
+/// The characters of a class such as `[\p{P}&&\p{Age=8.0}]`, as the pinned regex-syntax reads it. Empty if `text`
+/// is not a class.
 pub fn class(text: &str) -> ClassUnicode {
     match regex_syntax::parse(text).map(regex_syntax::hir::Hir::into_kind) {
         Ok(HirKind::Class(Class::Unicode(class))) => class,
-        // A class of one character.
+        // regex-syntax turns a class of one character into a literal.
         Ok(HirKind::Literal(literal)) => std::str::from_utf8(&literal.0)
             .ok()
             .filter(|text| text.chars().count() == 1)

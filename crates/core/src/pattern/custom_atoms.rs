@@ -1,7 +1,7 @@
-//! A table of atoms for one pattern, finer than the shipped one.
+//! A table of atoms for one pattern, finer than the shipped table.
 //!
-//! In come the classes that cut through shipped atoms; out goes a table in which every class is a set of atoms, or
-//! `None` if that needs more atoms than a set has bits.
+//! In come the classes that contain only a part of some shipped atom; out goes a table in which every class is a
+//! set of atoms, or `None` if that takes more atoms than a set has bits.
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
@@ -10,8 +10,8 @@ use regex_syntax::hir::ClassUnicode;
 use super::atoms::{self, AtomSet, Atoms, MAX_ATOMS, Sets, ShippedAtoms};
 use super::classes::Classes;
 
-/// The atoms of one pattern. Each is the intersection of a shipped atom with some of the classes, and with the
-/// complements of the others.
+/// The atoms of one pattern. Two characters have the same atom if they have the same shipped atom and are in the
+/// same classes.
 #[derive(Debug)]
 pub(super) struct CustomAtoms {
     ascii: [u8; 256],
@@ -22,11 +22,11 @@ pub(super) struct CustomAtoms {
 }
 
 impl CustomAtoms {
-    /// `None` if there would be too many atoms.
+    /// `None` if there would be too many atoms, or if there are too many classes.
     ///
-    /// Cost: some milliseconds.
+    /// Cost: a few milliseconds.
     pub(super) fn new(classes: &[ClassUnicode]) -> Option<Self> {
-        // The shipped atom in the low bits, then a bit for each class.
+        // For each code point, its shipped atom in the low bits and one bit for each class that contains it.
         let mut signatures = vec![0_u64; 0x11_0000];
         for &(start, end, atom) in atoms::runs() {
             signatures[start as usize..end as usize].fill(u64::from(atom));
@@ -39,7 +39,8 @@ impl CustomAtoms {
                 }
             }
         }
-        // Surrogates are no characters.
+        // Surrogates are not characters. They get the atom of their neighbour, so that they take up no atom of
+        // their own.
         let no_character = signatures[0xD7FF];
         signatures[0xD800..0xE000].fill(no_character);
         let mut numbers: HashMap<u64, u8, FixedState> = HashMap::default();

@@ -1,21 +1,22 @@
-//! Where a text may be cut before it is split, so that the parts have the pretokens of the whole.
+//! Safe cuts: the positions at which a text may be cut before it is split, so that splitting the pieces gives the
+//! same pretokens as splitting the whole text.
 //!
-//! In come the arms of a pattern; out go pairs of atoms. A pair is left out where in doubt: a text that is cut at
-//! a wrong position gets other ids.
+//! In come the arms of a pattern; out go pairs of atoms between whose characters a cut is safe. An uncertain pair
+//! is left out, because a text that is cut at a wrong position gets other ids.
 use super::arms::Arm;
 use super::atoms::{AtomSet, Atoms, MAX_ATOMS};
 
 /// For each atom, the atoms before which a text may be cut after it.
 ///
-/// Between `x` and `y` there is a boundary, whatever surrounds them, when
-/// - no arm can match both in a row, so no match contains both;
-/// - a match starts at every `y` that the scan reaches, so no gap between two
-///   matches contains both. The scan does reach it, as no match runs across;
-/// - what the arms decide before the cut is the same if the text ends there: they look
-///   further than their match only after white space, which `x` is not, and for a character
-///   that could follow `x` in a match, which `y` is not.
+/// A cut between the characters `x` and `y` is safe, whatever surrounds them, if
+/// - no arm can match both in a row, so that no match contains both;
+/// - a match starts at every `y` that the scan reaches, so that no gap between two matches contains both. The scan
+///   reaches this `y`, as no match runs across the cut;
+/// - the arms decide the same before the cut if the text ends there. An arm looks beyond its match in two cases
+///   only: after white space, but `x` is not white space, and for a character that could continue the match after
+///   `x`, but `y` cannot.
 ///
-/// And nothing after the cut depends on what is before it, as no arm looks back.
+/// The text before the cut cannot influence the matches after it, as no arm looks back.
 pub(super) fn cuts(atoms: &impl Atoms, arms: &[Arm]) -> [AtomSet; MAX_ATOMS] {
     let white = atoms.sets().white;
     let mut joined = [0; MAX_ATOMS];
@@ -26,7 +27,7 @@ pub(super) fn cuts(atoms: &impl Atoms, arms: &[Arm]) -> [AtomSet; MAX_ATOMS] {
             }
         }
     };
-    // What certainly starts a match, whatever follows.
+    // The atoms at which some arm matches, whatever follows.
     let mut sure = 0;
     for arm in arms {
         let (left, suffix) = match arm {

@@ -1,7 +1,8 @@
 //! The regex engines, for the patterns that no scanner can run.
 //!
-//! In come patterns, and then texts; out go matches and the gaps between them, which tile a text. Each engine only
-//! gets patterns that mean the same in it as in fancy-regex, and no text can take unbounded time or memory.
+//! In come patterns, and then texts; out go the matches and the gaps between them, which together tile a text. An
+//! engine gets only patterns that mean the same to it as to fancy-regex. No text may take unbounded time or
+//! memory.
 use std::borrow::Cow;
 
 use fancy_regex::{CompileError, Error as FancyError, RegexBuilder};
@@ -15,9 +16,9 @@ use super::tokens::{Dialect, Group, Member, Mode, Token, Tokens, members};
 use crate::error::{Error, Kind, Place, Result};
 use crate::span::Span;
 
-/// The most bytes of a compiled automaton.
+/// The most bytes of a compiled NFA.
 const SIZE_LIMIT: usize = 10 << 20;
-/// The most instructions of a program of the backtracking engine.
+/// The most instructions of a program for the backtracking engine.
 const PROGRAM_LIMIT: usize = 1 << 18;
 
 /// Tiles a text with matches and the gaps between them.
@@ -27,7 +28,7 @@ struct Tiler<'e, F> {
 }
 
 impl<F: FnMut(Span, bool) -> Result<()>> Tiler<'_, F> {
-    /// Emits the next match. One that starts before `done`, by `\K`, is cut short.
+    /// Emits the next match. A match that `\K` makes start before `done` is cut off at `done`.
     fn matched(&mut self, start: usize, end: usize) -> Result<()> {
         self.gap(start)?;
         let (start, end) = (start.max(self.done), end.max(self.done));
@@ -35,7 +36,7 @@ impl<F: FnMut(Span, bool) -> Result<()>> Tiler<'_, F> {
         (self.emit)(Span::new(start, end), true)
     }
 
-    /// Emits the gap before `end`, if there is one.
+    /// Emits the gap between the last match and `end`, if there is one.
     fn gap(&mut self, end: usize) -> Result<()> {
         if self.done < end {
             let gap = Span::new(self.done, end);
@@ -46,15 +47,14 @@ impl<F: FnMut(Span, bool) -> Result<()>> Tiler<'_, F> {
     }
 }
 
-/// regex-automata.
+/// The engine of regex-automata, whose searches take linear time.
 #[derive(Debug)]
 pub(super) struct Linear {
     regex: meta::Regex,
 }
 
 impl Linear {
-    /// `None` if the pattern is invalid, too large, or might not mean what it means in
-    /// fancy-regex.
+    /// `None` if the pattern is invalid or too large, or if it might mean something else in fancy-regex.
     pub(super) fn compile(pattern: &str) -> Option<Self> {
         if !means_the_same(pattern) {
             return None;
@@ -78,7 +78,8 @@ impl Linear {
 
 /// Does every construct of the pattern mean the same in regex-syntax and in fancy-regex?
 fn means_the_same(pattern: &str) -> bool {
-    // One engine accepts a quantifier of an assertion or of a quantifier, the other refuses it.
+    // A quantifier that follows an assertion or another quantifier is accepted by one engine and refused by the
+    // other.
     let mut may_repeat = false;
     Tokens::new(pattern, Dialect::Ours).all(|(at, token)| {
         let before = std::mem::replace(&mut may_repeat, true);
@@ -105,7 +106,7 @@ fn means_the_same(pattern: &str) -> bool {
                 match group {
                     Group::Capture | Group::Named(_) | Group::Plain => true,
                     Group::Flags { on, off } => plain(on) && plain(off),
-                    // Inside a group, fancy-regex would apply them beyond its end.
+                    // Inside a group, fancy-regex would apply the flags beyond the end of the group.
                     Group::BareFlags { on, off } => at == 0 && plain(on) && plain(off),
                     _ => false,
                 }
@@ -124,20 +125,20 @@ fn is_same_escape(c: char) -> bool {
         || (c.is_ascii_punctuation() && c != '<' && c != '>')
 }
 
-/// fancy-regex, with a bound on all the backtracking for one text.
+/// The engine of fancy-regex, with a limit on the total backtracking for one text.
 ///
-/// The engine bounds each search, but a hostile text can cause a million searches that stay
-/// under any bound that an honest text needs. So a search runs under a small bound first, which
-/// costs little, and each time it fails it runs again under the next bound, whose
-/// size is charged to the budget of the text. So the result depends on pattern and text alone, never on time.
+/// The engine limits each search by itself. That is not enough: a hostile text can cause a million searches, each
+/// of which stays under any limit that harmless texts need. So each search first runs under a small limit.
+/// Whenever it exceeds a limit, it runs again under the next larger one, and the size of that limit is subtracted
+/// from the budget of the text. The result depends on the pattern and the text alone, never on time.
 #[derive(Debug)]
 pub(super) struct Backtracking {
     pattern: String,
-    /// The same, in the form that the engine gets.
+    /// The pattern with [guards](super::rewrites) against wrong rewrites, as the engine gets it.
     guarded: String,
-    /// Has it `\K`, by which a match may start after where it was found?
+    /// Does the pattern contain `\K`, which can move the start of a match?
     has_keep_out: bool,
-    /// Compiled with each of [`LIMITS`]; all but the first when needed.
+    /// The pattern compiled for each of [`LIMITS`]. All but the first are compiled when they are first needed.
     levels: [MadeOnce<std::result::Result<fancy_regex::Regex, String>>; LIMITS.len()],
 }
 
@@ -145,9 +146,8 @@ pub(super) struct Backtracking {
 /// times.
 const LIMITS: [usize; 7] = [1 << 6, 1 << 9, 1 << 12, 1 << 15, 1 << 18, 1 << 21, 1 << 24];
 
-/// The budget of a text, and what each of its bytes adds. To spend it takes
-/// about a second for a hostile megabyte; text whose matches are far apart is charged at most
-/// ten for each byte.
+/// The budget of a text, and the amount that each of its bytes adds to it. A hostile text of a megabyte takes
+/// about a second to use it up. A text whose matches are far apart is charged at most ten for each byte.
 pub(super) const BUDGET: usize = 1 << 26;
 pub(super) const BUDGET_PER_BYTE: usize = 16;
 
@@ -174,14 +174,14 @@ impl Backtracking {
         let (mut at, mut last_end) = (0, None);
         while at <= text.len() {
             let Some((start, end)) = self.find(text, at, &mut budget)? else { break };
-            // An empty match directly after the previous one does not count.
+            // An empty match directly after the previous match does not count.
             let is_new = start < end || last_end != Some(end);
             if is_new {
                 tiler.matched(start, end)?;
                 last_end = Some(end);
             }
-            // After an empty match the search continues one character further, unless `\K` made it
-            // empty: then there may be another match where it ends.
+            // After an empty match the search continues one character later. If `\K` made the match empty, the
+            // search continues at its end, where another match may start.
             let next = end.max(at);
             at = if start == end && !(is_new && self.has_keep_out) {
                 next + text[next..].chars().next().map_or(1, char::len_utf8)
@@ -238,7 +238,7 @@ fn compile_error(pattern: &str, error: &FancyError) -> Error {
                 let reason = format!("it needs more than {SIZE_LIMIT} bytes; use smaller repetition counts");
                 pattern_error(pattern, None, reason)
             }
-            // The position is one in the part that was delegated to the other engine, so it is dropped.
+            // The position is relative to the part that fancy-regex delegates to regex-automata, so it is dropped.
             CompileError::InnerError(inner) => match inner.syntax_error() {
                 Some(error) => pattern_error(pattern, None, error.to_string()),
                 None => pattern_error(pattern, None, inner.to_string()),

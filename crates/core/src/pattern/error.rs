@@ -1,7 +1,7 @@
 //! The error of a pattern that cannot be compiled or translated.
 use crate::error::{Error, Kind};
 
-/// `byte` is the position in the pattern, as parsers count; the error counts characters.
+/// `byte` is a byte position in the pattern, as parsers report it. The error has the position in characters.
 pub(super) fn pattern_error(pattern: &str, byte: Option<usize>, reason: impl Into<String>) -> Error {
     let position =
         byte.map(|byte| pattern.char_indices().take_while(|&(at, c)| at + c.len_utf8() <= byte).count());

@@ -1,7 +1,8 @@
 //! The split patterns that have names.
 //!
-//! In comes a name or a pattern, out goes a split, and the other way round. The patterns are the portable forms:
-//! they cut alike in fancy-regex and in Oniguruma, so they can be written into a tokenizer.json unchanged.
+//! Translates names and patterns into splits, and splits back into names. The patterns are written in their
+//! portable forms: they give the same pretokens in fancy-regex and in Oniguruma, so they can be written into a
+//! tokenizer.json unchanged.
 use crate::description::Split;
 
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
@@ -18,16 +19,16 @@ const PATTERNS: [(&str, &str); 6] = [
     ("gpt2", GPT2),
     ("cl100k", CL100K),
     ("o200k", O200K),
-    // The same text as cl100k, so the pattern goes by that name.
+    // The pattern is the same as for cl100k, so [`name_of`] gives that name.
     ("llama3", CL100K),
     ("qwen2", QWEN2),
     ("whitespace", WHITESPACE),
 ];
 
-/// Every name, in the order in which they are shown to users.
+/// All names, in the order in which they are shown to users.
 pub const NAMES: [&str; 7] = ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "whitespace", "none"];
 
-/// The split of this name.
+/// The split with this name.
 pub fn split_named(name: &str) -> Option<Split> {
     if name == "none" {
         return Some(Split::Whole);
@@ -36,8 +37,8 @@ pub fn split_named(name: &str) -> Option<Split> {
     Some(Split::Pattern((*pattern).to_owned()))
 }
 
-/// The name of this split, if its text is that of a known one. If two names share a text,
-/// the first of [`NAMES`].
+/// The name of this split, if its pattern is a known one. If two names have the same pattern, this is the first
+/// one in [`NAMES`].
 pub fn name_of(split: &Split) -> Option<&'static str> {
     match split {
         Split::Whole => Some("none"),
@@ -45,8 +46,8 @@ pub fn name_of(split: &Split) -> Option<&'static str> {
     }
 }
 
-/// The split that a user means: a known name, or else a regular expression (not checked;
-/// [`Splitter::compile`](super::Splitter::compile) says whether it is valid).
+/// The split that a user asks for, by a known name or by a regular expression. The expression is not checked here:
+/// [`Splitter::compile`](super::Splitter::compile) reports whether it is valid.
 pub fn split_from(user: &str) -> Split {
     split_named(user).unwrap_or_else(|| Split::Pattern(user.to_owned()))
 }

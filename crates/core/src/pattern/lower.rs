@@ -1,8 +1,12 @@
-//! Lowering: from the tree of a pattern to arms, if arms mean exactly the same.
+//! Lowering turns the syntax tree of a pattern into arms, provided that arms can express exactly the same matches.
 //!
-//! In come a tree and a table of atoms; out go arms, or what prevents them. Lowering goes by structure, never by
-//! comparing texts, so that possessive and greedy spellings and the variants of users become the same arms. Each
-//! refusal below has its reason: either the arm would not be exact, or a hostile text could make it slow.
+//! An arm is one alternative of the pattern in a form that the scanner can run ([`arms`](super::arms)). An atom is
+//! a class of characters that every arm takes or leaves as a whole ([`atoms`](super::atoms)).
+//!
+//! In come a tree and a table of atoms; out go the arms, or the obstacle that prevents lowering. Lowering looks at
+//! the structure of the tree and never compares pattern texts, so possessive and greedy spellings and users'
+//! variants of a known pattern become the same arms. A form is refused if no arm would match exactly the same, or
+//! if a hostile text could make its arm slow.
 use std::cell::RefCell;
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
@@ -11,23 +15,24 @@ use super::arms::{Arm, Case, Literals, Run};
 use super::atoms::{AtomSet, Atoms};
 use super::syntax::Node;
 
-/// The scanner has one bit of a word for each arm; patterns with more are left to the engines.
+/// The scanner keeps a set of arms in the bits of a `u32`. Patterns with more arms are left to the regex engines.
 const MAX_ARMS: usize = 32;
-/// A class in a literal has few members: both cases of a letter, or a handful of letters.
+/// The most members of a class inside a literal. Such a class is small: both cases of a letter, or a few letters.
 const MAX_CHOICES: usize = 16;
 const MAX_LITERALS: usize = 64;
-/// At each position the scanner may read this many characters in vain.
+/// The most characters of a sequence. A sequence that fails at its last character has read all the others for
+/// nothing, and this can happen at every position of a text.
 const MAX_SEQUENCE: usize = 16;
 
 /// Why a pattern cannot be lowered.
 pub(super) enum Obstacle {
-    /// These classes cut through an atom.
+    /// Each of these classes contains a part of some atom but not all of it. A finer table of atoms may help.
     Classes(Vec<ClassUnicode>),
-    /// No arm has its form.
+    /// The pattern has an alternative that no arm can express.
     Form,
 }
 
-/// The arms of a pattern over these atoms.
+/// Lowers a pattern to arms over these atoms.
 pub(super) fn lower(node: &Node, atoms: &dyn Atoms) -> Result<Vec<Arm>, Obstacle> {
     let lowering = Lowering { atoms, cut_through: RefCell::default() };
     let mut branches = Vec::new();
@@ -36,7 +41,7 @@ pub(super) fn lower(node: &Node, atoms: &dyn Atoms) -> Result<Vec<Arm>, Obstacle
     let mut obstacles = Vec::new();
     for branch in branches {
         match (arms.last_mut(), lowering.branch(branch)) {
-            // `'s|'t|'re` is one arm: the first text that fits is still the match.
+            // Adjacent literal branches become one arm, `'s|'t|'re`. The first text that matches still wins.
             (Some(Arm::Literal(last)), Some(Arm::Literal(next))) => {
                 let mut texts = std::mem::take(&mut last.texts);
                 texts.extend(next.texts);
@@ -67,7 +72,7 @@ pub(super) fn lower(node: &Node, atoms: &dyn Atoms) -> Result<Vec<Arm>, Obstacle
     if partnered && few && arms.len() <= MAX_ARMS { Ok(arms) } else { Err(Obstacle::Form) }
 }
 
-/// Nested alternatives become one list.
+/// Collects the alternatives of a pattern, nested ones included, into one list.
 fn collect<'n>(node: &'n Node, branches: &mut Vec<&'n Node>) {
     match node {
         Node::Alt(nodes) => nodes.iter().for_each(|node| collect(node, branches)),
@@ -88,7 +93,7 @@ fn is_partner(case: &Case, next: &Arm) -> bool {
     *next == Arm::Run(same)
 }
 
-/// One item of a branch.
+/// One item of a branch. A branch is an alternative of the pattern, and its items are matched one after the other.
 enum Item<'n> {
     Set {
         class: &'n ClassUnicode,
@@ -100,15 +105,15 @@ enum Item<'n> {
         texts: Vec<Vec<Vec<char>>>,
         optional: bool,
     },
-    /// No character of this set follows.
+    /// `(?!x)`: the next character is not in this class.
     NotFollowedBy(&'n ClassUnicode),
     End,
 }
 
-/// Branches over one table of atoms.
+/// Lowers the branches of a pattern over one table of atoms.
 struct Lowering<'a> {
     atoms: &'a dyn Atoms,
-    /// The classes of the branch that cut through an atom.
+    /// The classes of the current branch that divide an atom, for [`Obstacle::Classes`].
     cut_through: RefCell<Vec<ClassUnicode>>,
 }
 
@@ -126,7 +131,7 @@ fn flatten<'n>(node: &'n Node, items: &mut Vec<Item<'n>>) -> Option<()> {
                 Some(class) => items.push(once(class, *min, *max, true)),
                 None => return None,
             },
-            // An atomic group around one quantified class, which may be in more groups.
+            // `(?>\s+)`: the parser turns the content of a group into a `Concat`, here with one member.
             Node::Concat(nodes) if nodes.len() == 1 => match &nodes[0] {
                 Node::Repeat { node, min, max } => items.push(once(single(node)?, *min, *max, true)),
                 _ => return None,
@@ -155,7 +160,8 @@ fn single(node: &Node) -> Option<&ClassUnicode> {
     }
 }
 
-/// The texts that `node` matches, in order of preference, if they are few and none is empty.
+/// The texts that `node` matches, in order of preference. `None` if there are too many, or if one of them is
+/// empty.
 fn texts_of(node: &Node) -> Option<Vec<Vec<Vec<char>>>> {
     let texts = match node {
         Node::Set(class) => vec![vec![choices(class)?]],
@@ -228,7 +234,7 @@ impl Lowering<'_> {
         self.white(&items).or_else(|| self.word(&items)).or_else(|| self.sequence(&items))
     }
 
-    /// The arms that look at what follows white space.
+    /// Lowers a branch that begins with a run of white space and has a rule for where the run ends.
     fn white(&self, items: &[Item<'_>]) -> Option<Arm> {
         let sets = self.atoms.sets();
         let [Item::Set { class, min, max, possessive }, rest @ ..] = items else { return None };
@@ -237,7 +243,8 @@ impl Lowering<'_> {
         }
         match (rest, min, max, possessive) {
             ([Item::NotFollowedBy(class)], 1, None, _) => match self.set_of(class)? {
-                // A possessive run is followed by text or by the end.
+                // A possessive `\s++` gives nothing back, so `\S` or the end of the text follows it. `(?!\S)` then
+                // holds only at the end.
                 text if text == sets.all & !sets.white => {
                     Some(if *possessive { Arm::AtEnd } else { Arm::BeforeText })
                 }
@@ -245,7 +252,8 @@ impl Lowering<'_> {
                 _ => None,
             },
             ([Item::End], 1, None, _) => Some(Arm::AtEnd),
-            // `[\r\n]` or `[\r\n]+`: the run before it has taken all line ends but the last.
+            // `\s*[\r\n]` or `\s*[\r\n]+`: the greedy `\s*` takes all white space and gives characters back until
+            // a line end is next, which is the last line end of the run.
             ([Item::Set { class, min: 1, max: Some(1) | None, .. }], 0, None, false)
                 if self.set_of(class) == Some(sets.newlines) =>
             {
@@ -255,14 +263,14 @@ impl Lowering<'_> {
         }
     }
 
-    /// `prefix? body+ tail* suffix?` and `prefix? upper* lower+ suffix?`.
+    /// Lowers `prefix? body+ tail* suffix?` and `prefix? upper* lower+ suffix?`.
     fn word(&self, items: &[Item<'_>]) -> Option<Arm> {
         let (mut prefix, mut needs_prefix, mut sticky, mut rest) = (0, false, false, items);
         match rest {
             [Item::Set { class, min: 0, max: Some(1), possessive }, more @ ..] => {
                 (prefix, sticky, rest) = (self.set_of(class)?, *possessive, more);
             }
-            // `[!-/][A-Za-z]+`
+            // A prefix that must be there: `[!-/][A-Za-z]+`.
             [Item::Set { class, min: 1, max: Some(1), .. }, more @ ..]
                 if matches!(more, [Item::Set { min: 1, .. }, ..]) =>
             {
@@ -275,7 +283,8 @@ impl Lowering<'_> {
         if *min == 0 {
             let [Item::Set { class, min: 1, max: None, .. }, rest @ ..] = rest else { return None };
             let lower = self.set_of(class)?;
-            // A possessive run gives nothing back; without common characters no run has to.
+            // `upper*` has to give characters back only if some of them are in `lower` too. A possessive run never
+            // does, so the arm would match more than the pattern.
             let gives_back = *possessive && first & lower != 0;
             if max.is_some() || gives_back || !prefix_is_exact(prefix, sticky, first | lower) {
                 return None;
@@ -295,7 +304,7 @@ impl Lowering<'_> {
         Some(Arm::Run(Run { prefix, needs_prefix, body: first, max, tail, suffix }))
     }
 
-    /// A fixed number of characters, each in a set.
+    /// Lowers a fixed number of characters, each from one set.
     fn sequence(&self, items: &[Item<'_>]) -> Option<Arm> {
         let mut sets = Vec::new();
         for item in items {
@@ -309,12 +318,13 @@ impl Lowering<'_> {
     }
 }
 
-/// A possessive prefix that fits is never left out. That makes no difference only if it is disjoint from the body.
+/// Does an arm express this prefix exactly? A possessive prefix is never left out if it matches, which an arm may
+/// do. The difference matters only if a character can be both prefix and body.
 fn prefix_is_exact(prefix: AtomSet, sticky: bool, body: AtomSet) -> bool {
     !sticky || prefix & body == 0
 }
 
-/// The texts of the last item; empty if there is none.
+/// The texts of the one remaining item, which is an optional suffix. Empty if no item remains.
 fn suffix(items: &[Item<'_>]) -> Option<Vec<Vec<Vec<char>>>> {
     match items {
         [] => Some(Vec::new()),

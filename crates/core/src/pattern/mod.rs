@@ -1,29 +1,29 @@
 //! Split patterns: from a regular expression to the spans of pretokens.
 //!
-//! In comes a [`Split`], out goes a [`Splitter`] that cuts any text. Matches are pretokens and
-//! so is the text between them: nothing is ever dropped, and an empty match cuts without making a
-//! pretoken (`(?=b)` cuts `abab` into `a`, `ba`, `b`).
+//! In comes a [`Split`]; out goes a [`Splitter`] that divides any text into pretokens. Each match is a pretoken,
+//! and so is the text between two matches: no text is ever dropped. An empty match cuts the text but is not a
+//! pretoken itself (`(?=b)` cuts `abab` into `a`, `ba`, `b`).
 //!
 //! # The dialect
 //! Patterns are regular expressions of fancy-regex, read as tiktoken reads them:
-//! - Unicode throughout (version 16): `\s` is the 25 characters of White_Space, `\d` is
-//!   `\p{Nd}`, `(?i:...)` folds simply, so that `(?i:'s)` matches `'ſ` too.
-//! - `$` and `\z` are the end of the text, `^` and `\A` its start, `(?m:...)` makes `^` and `$`
-//!   line anchors; `.` is anything but `\n`, and anything at all in `(?s:...)`.
-//! - Any quantifier followed by `+` is possessive, `\p{N}{1,3}+` too.
+//! - They use Unicode 16 throughout: `\s` is the 25 characters of White_Space and `\d` is `\p{Nd}`. `(?i:...)`
+//!   uses simple case folding, so `(?i:'s)` matches `'ſ` too.
+//! - `^` and `\A` match at the start of the text, `$` and `\z` at its end. `(?m:...)` makes `^` and `$` match at
+//!   the ends of lines. `.` matches any character but `\n`, and any character at all in `(?s:...)`.
+//! - Any quantifier followed by `+` is possessive, including `\p{N}{1,3}+`.
 //! - Look-around, atomic groups and back references are supported, at the price of backtracking.
 //!
-//! The Oniguruma patterns of tokenizer.json files differ in several of these; [`portable`] and
-//! [`from_portable`] translate, or refuse what they cannot translate with certainty.
+//! The Oniguruma patterns of tokenizer.json files differ in several of these points. [`portable`] and
+//! [`from_portable`] translate a pattern, or refuse it if they cannot do so with certainty.
 //!
 //! # The plans
-//! A pattern whose every alternative has one of a few forms (`arms`) is run by a scanner over character classes,
-//! which is linear in the text and exact. It takes the steps `syntax` (text to tree), `lower` (tree to arms over
-//! `atoms`) and `planes` (the scanner, with `arm_scanner` as its fallback). The classes of most patterns are made
-//! of the atoms of one shipped table; a pattern with others gets a table of its own. All other patterns are run by
-//! regex-automata if that can express them, else by fancy-regex under a bound on backtracking (`engines`). What
-//! surprises: the plan follows from the structure of the pattern and never from its name, so a variant of a known
-//! pattern is as fast as the known one.
+//! If every alternative of a pattern has one of a few forms (`arms`), the pattern is run by a scanner over
+//! character classes, which is exact and takes linear time. `syntax` parses the pattern, `lower` turns its tree
+//! into arms over `atoms`, and `planes` runs them, with `arm_scanner` as its fallback. The classes of most
+//! patterns are made of the atoms of one shipped table; a pattern with other classes gets a table of its own. All
+//! other patterns are run by regex-automata if it can express them, and otherwise by fancy-regex under a limit on
+//! backtracking (`engines`). The plan depends on the structure of the pattern and never on its name, so a variant
+//! of a known pattern is as fast as the known one.
 mod arm_scanner;
 mod arms;
 mod atom_table;
@@ -60,13 +60,14 @@ use crate::description::Split;
 use crate::error::Result;
 use crate::span::Span;
 
-/// The most bytes of a pattern: compile time grows with the square of its alternatives.
+/// The most bytes of a pattern. Compile time grows with the square of the number of alternatives.
 const PATTERN_LIMIT: usize = 64 << 10;
 
-/// What a search of a regex engine counts as, in bytes, so that the watch is polled every few searches.
+/// The work, in bytes, that one search of a regex engine counts as, so that the watch is polled every few
+/// searches.
 const SEARCH_WORK: usize = 4 << 10;
 
-/// A split, ready to run. Immutable and safe to share between threads.
+/// A compiled split. Immutable and safe to share between threads.
 #[derive(Debug)]
 pub struct Splitter {
     engine: Engine,
@@ -76,25 +77,25 @@ pub struct Splitter {
 enum Engine {
     Whole,
     Scanner(Box<PlaneScanner<ShippedAtoms>>),
-    /// Over classes that the shipped table does not tell apart.
+    /// A scanner over classes that contain only a part of some shipped atom.
     CustomScanner(Box<PlaneScanner<CustomAtoms>>),
     Linear(Box<Linear>),
     Backtracking(Box<Backtracking>),
 }
 
-/// The limit on backtracking steps for one text: a number, and a number for each byte.
+/// The limit on backtracking steps for one text: a constant, and an amount for each byte.
 pub const BACKTRACKING_LIMIT: (usize, usize) = (engines::BUDGET, engines::BUDGET_PER_BYTE);
 
 /// How a split runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plan {
-    /// The text is not cut at all.
+    /// The text is not split at all.
     Whole,
-    /// A scanner over character classes; time linear in the text.
+    /// A scanner over character classes. It takes linear time.
     Scanner,
-    /// A regex engine whose every search is linear in what it reads.
+    /// A regex engine in which every search is linear in the text that it reads.
     Linear,
-    /// A backtracking regex engine: a text that exceeds its limit is an error.
+    /// A backtracking regex engine. A text that exceeds the limit is an error.
     Backtracking,
 }
 
@@ -109,7 +110,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Ends that are emitted at a time where they are found one by one.
+/// The number of ends that are emitted at a time if the engine finds them one by one.
 const ENDS_BATCH: usize = 64;
 
 impl Splitter {
@@ -118,7 +119,7 @@ impl Splitter {
     /// # Errors
     /// [`Kind::Pattern`](crate::error::Kind::Pattern) for a pattern that is invalid or too large.
     ///
-    /// Cost: about a millisecond for a scanner, several for an engine.
+    /// Cost: about a millisecond for a scanner, several for a regex engine.
     pub fn compile(split: &Split) -> Result<Self> {
         if let Split::Pattern(pattern) = split
             && pattern.len() > PATTERN_LIMIT
@@ -143,7 +144,7 @@ impl Splitter {
             Err(Obstacle::Form) => return None,
             Err(Obstacle::Classes(classes)) => classes,
         };
-        // Lowering reports one class of a branch at a time; few branches have more than two.
+        // Lowering stops at the first such class of each branch, and few branches have more than two.
         for _ in 0..4 {
             let custom = CustomAtoms::new(&classes)?;
             match lower(node, &custom) {
@@ -162,14 +163,14 @@ impl Splitter {
         }
     }
 
-    /// The work of finding a pretoken of `length` bytes, for the watch. A regex engine
-    /// may read much more text than it matches.
+    /// The work of finding a pretoken of `length` bytes, for the watch. A regex engine may read much more text
+    /// than it matches.
     #[inline]
     pub fn work(&self, length: usize) -> usize {
         self.work_of(1, length)
     }
 
-    /// As [`Self::work`], for several pretokens with `bytes` in all.
+    /// As [`Self::work`], for several pretokens that have `bytes` bytes together.
     #[inline]
     pub fn work_of(&self, pretokens: usize, bytes: usize) -> usize {
         match self.plan() {
@@ -178,7 +179,7 @@ impl Splitter {
         }
     }
 
-    /// How this split runs.
+    /// The plan by which this split runs.
     pub fn plan(&self) -> Plan {
         match self.engine {
             Engine::Whole => Plan::Whole,
@@ -188,23 +189,24 @@ impl Splitter {
         }
     }
 
-    /// Calls `emit` for every pretoken of `text`, in order; they tile it and none is empty.
+    /// Calls `emit` for every pretoken of `text`, in order. The pretokens tile the text, and none is empty.
     ///
     /// # Errors
-    /// Those of `emit`, which end the scan, and [`Kind::Pattern`](crate::error::Kind::Pattern) from the
-    /// backtracking plan if a text needs more steps than its limit; what was emitted before stays emitted.
+    /// An error of `emit` ends the scan. The backtracking plan returns
+    /// [`Kind::Pattern`](crate::error::Kind::Pattern) if a text needs more steps than the limit allows. Pretokens
+    /// emitted before the error are not taken back.
     ///
-    /// Cost: see [`Plan`]. An engine searches from each match for the next, so a pattern whose
-    /// search reads much further than its match is quadratic in the text: `a*b|a` in the linear
-    /// plan, and `(?:a|b)*+c` in the backtracking one, whose limit counts only backtracking.
+    /// Cost: see [`Plan`]. An engine searches for the next match from the end of the last one. If a search of the
+    /// pattern reads much further than its match, the scan is quadratic in the text. Examples are `a*b|a` in the
+    /// linear plan and `(?:a|b)*+c` in the backtracking plan, whose limit counts only backtracking.
     #[inline]
     pub fn for_each<F: FnMut(Span) -> Result<()>>(&self, text: &str, mut emit: F) -> Result<()> {
         self.for_each_match(text, |span, _| if span.is_empty() { Ok(()) } else { emit(span) })
     }
 
-    /// As [`Self::for_each`], several at a time: `emit` gets the ends of the next pretokens, in order. Those
-    /// before an error have been emitted. `scratch` is kept for the next text; its contents mean nothing between
-    /// calls.
+    /// As [`Self::for_each`], but `emit` gets the ends of several pretokens at a time, in order. All pretokens
+    /// before an error are emitted. `scratch` can be reused for the next text; its contents have no meaning
+    /// between calls.
     ///
     /// # Errors
     /// As [`Self::for_each`].
@@ -247,9 +249,8 @@ impl Splitter {
         }
     }
 
-    /// Calls `emit` for every match of `text` and for every gap between two, in order, and says
-    /// which it is. They tile the text. A match may be empty, and is then between two gaps or
-    /// at an end of the text; a gap is never empty.
+    /// Calls `emit` in order for every match of `text` and for every gap between two matches. The flag is true for
+    /// a match. Matches and gaps tile the text. A match may be empty, a gap is never empty.
     ///
     /// # Errors
     /// As [`Self::for_each`].
@@ -268,14 +269,13 @@ impl Splitter {
         }
     }
 
-    /// The first byte position from `from` on, strictly inside `text`, that is a boundary of
-    /// pretokens whatever surrounds it: splitting the parts before and after it gives the
-    /// same pretokens as splitting the whole.
+    /// The first safe cut from byte `from` on: a position strictly inside `text` at which the text can be cut so
+    /// that splitting both parts gives the same pretokens as splitting the whole.
     ///
-    /// `None` if there is none within 64 kB, and for every plan but the scanner, the only one
-    /// for which this can be known. `from` need not be a character boundary.
+    /// `None` if there is no such position within 64 kB, and always for plans other than the scanner, as it can
+    /// only be known for the scanner. `from` need not be a character boundary.
     ///
-    /// Cost: linear in the distance, a few bytes in ordinary text.
+    /// Cost: linear in the distance to the cut, which is a few bytes in ordinary text.
     pub fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
         match &self.engine {
             Engine::Scanner(scanner) => scanner.safe_cut(text, from),

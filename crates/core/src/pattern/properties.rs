@@ -1,8 +1,8 @@
-//! The Unicode properties whose names mean the same characters in every engine: in regex-syntax and
-//! fancy-regex, as pinned, and in the Oniguruma of tokenizers 0.23.3 (compared over all
-//! characters). Each engine knows more of them, under names that others do not know.
+//! The Unicode properties whose names mean the same characters in every engine: in the pinned regex-syntax and
+//! fancy-regex, and in the Oniguruma of tokenizers 0.23.3. All characters have been compared. Each engine knows
+//! other properties too, whose names are unknown to some other engine.
 
-/// Sorted; spelled as in the Unicode data, though the engines ignore case.
+/// Sorted, and spelled as in the Unicode data, although the engines ignore case.
 #[rustfmt::skip]
 const NAMES: [&str; 287] = [
     "ASCII", "ASCII_Hex_Digit", "Adlam", "Ahom", "Alpha", "Alphabetic", "Anatolian_Hieroglyphs", "Any",
@@ -43,7 +43,7 @@ const NAMES: [&str; 287] = [
     "XID_Start", "Yezidi", "Yi", "Z", "Zanabazar_Square", "Zl", "Zp", "Zs", "han", "latin",
 ];
 
-/// Does this property have the same characters in every engine?
+/// Does this name mean the same characters in every engine?
 pub(super) fn is_known(name: &str) -> bool {
     NAMES.binary_search(&name).is_ok()
 }

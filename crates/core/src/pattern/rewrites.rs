@@ -1,37 +1,38 @@
-//! Guards against rewrites of the regex engines that change what a pattern means.
+//! Guards against rewrites of the regex engines that change the meaning of a pattern.
 //!
-//! In comes a pattern, out goes one with the same matches that an engine does not rewrite.
+//! In comes a pattern; out goes a pattern with the same matches that the engine leaves as it is.
 //!
-//! fancy-regex 0.20.0 rewrites `b+a?b+` as `b+(?:ab+)?`, which matches `b` (and `b+[ab]*?b*` as a pattern that
-//! prefers to match more), `(?:b+a?b*)+` as `b+(?:ab*)*`, which matches `baa`, and `(a+?)*` as
-//! `(a+?)?`. All of these rewrites need quantified terms next to each other, or alone in a group: an assertion
-//! that always holds after them, `(?=)`, prevents them.
+//! fancy-regex 0.20.0 rewrites `b+a?b+` as `b+(?:ab+)?`, which matches `b`. It rewrites `b+[ab]*?b*` in the same
+//! way, to a pattern that prefers longer matches. It rewrites `(?:b+a?b*)+` as `b+(?:ab*)*`, which matches `baa`,
+//! and `(a+?)*` as `(a+?)?`. All these rewrites apply to quantified terms that are adjacent or alone in a group.
+//! The assertion `(?=)`, which always holds, prevents them if it follows such a term.
 //!
-//! regex-syntax 0.8.11, which both engines use, rewrites `b+b|b+a` as `b+(?:b|a)`, which prefers
-//! `bba` to `bb`. It needs branches that are sequences of terms, including a sequence alone in a group, as
-//! it ignores groups: a capturing group around one of the branches prevents it, and so does the
-//! assertion, which passes the branches to the engine one by one.
+//! regex-syntax 0.8.11, which both engines use, rewrites `b+b|b+a` as `b+(?:b|a)`, which prefers `bba` to `bb`.
+//! This rewrite applies to branches that are sequences of terms. It ignores groups, so a sequence alone in a group
+//! counts too. A capturing group around one of the branches prevents it. The assertion `(?=)` prevents it in
+//! fancy-regex, which then passes the branches on one by one.
 //!
-//! Both guards are inserted wherever the form allows a rewrite, whether or not the terms are equal: they cost a
-//! step of the engine at most and change nothing else.
+//! Both guards are inserted wherever a rewrite might apply, whether or not the terms are equal. A guard costs the
+//! engine at most one step and changes nothing else.
 use std::borrow::Cow;
 
 use super::tokens::{Dialect, Group, Mode, Repeat, Token, Tokens};
 
-/// A term of a branch, as the rewrites see it.
+/// A term of a branch, classified by the rewrites that may apply to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Term {
-    /// `b+`, `b*`: without limit.
+    /// `b+`, `b*`: greedy and without limit.
     Run {
         may_be_empty: bool,
     },
     /// `a?`, `a*?`: may match nothing.
     Optional,
-    /// `a+?`, `a*?`: without limit, as short as possible.
+    /// `a+?`, `a*?`: lazy and without limit.
     Lazy {
         may_be_empty: bool,
     },
-    /// A group of one lazy term, or of two or three terms of which the first is a run; where that term ends.
+    /// A group that contains one lazy term, or two or three terms of which the first is a run. `run_end` is where
+    /// the first term ends.
     Sequence {
         run_end: usize,
     },
@@ -48,15 +49,15 @@ impl Term {
     }
 }
 
-/// One branch of a group, as far as it is read.
+/// One branch of a group, as far as it has been read.
 #[derive(Debug, Default)]
 struct Branch {
-    /// Each term, and where it ends.
+    /// Each term with the position of its end.
     terms: Vec<(Term, usize)>,
-    /// Where the content of its group starts, after flags.
+    /// Where the content of the group starts, after any flags.
     from: usize,
     has_bar: bool,
-    /// Is there a quantifier or a group in it?
+    /// Does it contain a quantifier or a group?
     varies: bool,
     has_group: bool,
 }
@@ -66,7 +67,7 @@ impl Branch {
         self.terms.push((term, end));
     }
 
-    /// The group as a term of the enclosing branch.
+    /// Classifies the whole group as one term of the enclosing branch.
     fn summary(&self) -> Term {
         match self.terms[..] {
             _ if self.has_bar => Term::Other,
@@ -83,22 +84,22 @@ impl Branch {
     }
 }
 
-/// Where engines would rewrite a pattern.
+/// The positions at which an engine might rewrite a pattern.
 #[derive(Debug, Default)]
 struct GuardPositions {
-    /// The ends of terms that would be joined with what follows.
+    /// The ends of the terms that fancy-regex might join with the terms after them.
     terms: Vec<usize>,
-    /// The first of branches that would be joined.
+    /// The first branch, as start and end, of each alternation whose branches regex-syntax might join.
     branches: Vec<(usize, usize)>,
 }
 
-/// The same pattern, in a form that fancy-regex does not rewrite.
+/// The pattern in a form that fancy-regex does not rewrite.
 pub(super) fn for_backtracking(pattern: &str) -> Cow<'_, str> {
     let GuardPositions { terms, branches } = guard_positions(pattern).unwrap_or_default();
     insert(pattern, terms.into_iter().chain(branches.iter().map(|branch| branch.0)).map(|at| (at, "(?=)")))
 }
 
-/// The same pattern, in a form that regex-syntax does not rewrite.
+/// The pattern in a form that regex-syntax does not rewrite.
 pub(super) fn for_linear(pattern: &str) -> Cow<'_, str> {
     let branches = guard_positions(pattern).unwrap_or_default().branches;
     insert(pattern, branches.into_iter().flat_map(|(from, to)| [(from, "("), (to, ")")]))
@@ -120,7 +121,7 @@ fn insert(pattern: &str, inserted: impl Iterator<Item = (usize, &'static str)>) 
     Cow::Owned(guarded)
 }
 
-/// `None` if only an engine knows what a group is.
+/// `None` if the pattern is malformed, or if it contains a construct that only an engine understands.
 fn guard_positions(pattern: &str) -> Option<GuardPositions> {
     let mut open: Vec<Branch> = Vec::new();
     let mut branch = Branch::default();

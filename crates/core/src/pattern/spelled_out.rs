@@ -1,13 +1,14 @@
-//! What one dialect has a token for and the other has not, spelled out in classes that both read alike.
+//! Constructs that one dialect has a token for and the other does not, spelled out in classes that both read
+//! alike.
 use super::atoms;
 use super::tokens::Dialect;
 
-/// `\w` of this library; `\w` of Oniguruma, and what it means there in a class.
+/// The members of `\w`: in this library, in Oniguruma, and in a class of Oniguruma.
 pub(super) const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}";
 pub(super) const ONIGURUMA_WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}";
 pub(super) const ONIGURUMA_CLASS_WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}";
 
-/// `\X` of Oniguruma.
+/// The `\X` of Oniguruma.
 pub(super) const GRAPHEME: &str = concat!(
     r"(?>\r\n|\p{gcb=Prepend}*(?:",
     r"\p{gcb=L}*(?:\p{gcb=V}+|\p{gcb=LV}\p{gcb=V}*|\p{gcb=LVT})\p{gcb=T}*|\p{gcb=L}+|\p{gcb=T}+",
@@ -16,7 +17,7 @@ pub(super) const GRAPHEME: &str = concat!(
     r"|[^\p{gcb=Control}\r\n])[\p{gcb=Extend}\p{gcb=SpacingMark}\x{200D}]*|(?s:.))",
 );
 
-/// The members of `[:name:]`: in Oniguruma characters of all of Unicode, here those of ASCII.
+/// The members of `[:name:]`. They are ASCII characters in this library and Unicode characters in Oniguruma.
 pub(super) fn posix(name: &str, dialect: Dialect) -> Option<&'static str> {
     const CLASSES: [(&str, &str, &str); 14] = [
         ("alnum", "0-9A-Za-z", r"\p{Alphabetic}\p{Nd}"),
@@ -41,8 +42,8 @@ pub(super) fn posix(name: &str, dialect: Dialect) -> Option<&'static str> {
     })
 }
 
-/// Is the character in no string that folds to another number of characters, except pairs of
-/// ASCII letters?
+/// Does case folding never map this character, or a string with it, to another number of characters? Pairs of
+/// ASCII letters are exceptions for which this returns true.
 pub(super) fn folds_alone(c: char) -> bool {
     c.is_ascii() || !(c.is_alphabetic() || atoms::of(u32::from(c)) == atoms::MARK)
 }

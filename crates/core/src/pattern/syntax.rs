@@ -1,8 +1,8 @@
-//! The parser of the subset of regular expressions that scanners are made from.
+//! The parser for the subset of regular expressions that the scanner may be able to run.
 //!
-//! In comes the text of a pattern; out goes its tree, or `None` for anything outside of the subset, valid or not:
-//! such a pattern goes to a regex engine, which says what is wrong with it. What is accepted must mean the same as
-//! in fancy-regex.
+//! In comes the text of a pattern; out goes its tree, or `None` if the pattern is outside of the subset, valid or
+//! not. Such a pattern goes to a regex engine, which reports any error. A pattern that is accepted must mean the
+//! same as in fancy-regex.
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
@@ -12,15 +12,15 @@ use super::tokens::{Dialect, Group, Member, Mode, Token, Tokens, members};
 /// A parsed pattern.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
-    /// One of these characters.
+    /// One character from this class.
     Set(ClassUnicode),
-    /// One after the other; none at all is the empty match.
+    /// These nodes one after the other. An empty list matches the empty text.
     Concat(Vec<Node>),
-    /// The first of these that leads to a match.
+    /// The first of these nodes that leads to a match.
     Alt(Vec<Node>),
-    /// As often as possible.
+    /// A greedy repetition.
     Repeat { node: Box<Node>, min: u32, max: Option<u32> },
-    /// Nothing is given back once the inside has matched.
+    /// Does not give back any characters once the node has matched.
     Atomic(Box<Node>),
     /// `(?!x)`
     NegativeLookAhead(Box<Node>),
@@ -28,10 +28,10 @@ pub(super) enum Node {
     End,
 }
 
-/// Patterns with deeper groups are left to the engines, which have limits of their own.
+/// Deeper groups are left to the regex engines, which have limits of their own.
 const MAX_DEPTH: usize = 16;
 
-/// The tree of `pattern`, or `None` if it is outside of the subset.
+/// The tree of `pattern`. `None` if the pattern is outside of the subset.
 pub(super) fn parse(pattern: &str) -> Option<Node> {
     let mut parser = Parser { tokens: Tokens::new(pattern, Dialect::Ours), depth: 0 };
     let (node, closed) = parser.alternation(false)?;
@@ -44,7 +44,7 @@ struct Parser<'p> {
 }
 
 impl Parser<'_> {
-    /// Branches up to a closing parenthesis or the end; says whether it was a parenthesis.
+    /// Parses branches up to a closing parenthesis or the end of the pattern. The flag is true for a parenthesis.
     fn alternation(&mut self, fold: bool) -> Option<(Node, bool)> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -52,7 +52,7 @@ impl Parser<'_> {
         }
         let mut branches = Vec::new();
         let mut items: Vec<Node> = Vec::new();
-        // A quantifier binds to an item only once.
+        // May a quantifier follow? Not after an assertion or another quantifier.
         let mut may_repeat = false;
         let closed = loop {
             let Some((_, token)) = self.tokens.next() else { break false };
@@ -118,7 +118,7 @@ impl Parser<'_> {
     }
 }
 
-/// The characters that a token for one character matches.
+/// The characters that a token matches, if it matches a single character.
 fn set(token: Token<'_>, fold: bool) -> Option<ClassUnicode> {
     match token {
         Token::Char(c) | Token::CodePoint(c) => one(c, fold),

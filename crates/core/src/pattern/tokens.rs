@@ -1,16 +1,16 @@
-//! The tokens of a regular expression, for the parser of the scanner's subset, the check for the
-//! linear engine and both translations.
+//! The tokens of a regular expression.
 //!
-//! In comes the text of a pattern, out go tokens with their byte positions. Nothing is refused here: what is not
-//! understood is [`Token::Unknown`]. The two dialects differ here in one thing only, what a `+` after a quantifier
-//! means; every other difference is one of meaning, which the readers of the tokens decide.
+//! The parser of the scanner's subset, the check for the linear engine and both translations read them. In comes
+//! the text of a pattern; out go tokens with their byte positions. No pattern is refused here: a construct that is
+//! not understood becomes [`Token::Unknown`]. The two dialects are read alike but for a `+` after an interval. All
+//! other differences are differences of meaning, which the reader of the tokens has to handle.
 
 /// The dialect of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// Ours, that of fancy-regex: any quantifier followed by `+` is possessive.
+    /// The dialect of this library and of fancy-regex: any quantifier followed by `+` is possessive.
     Ours,
-    /// Oniguruma's Ruby syntax: `{n,m}+` is a quantifier of a quantifier.
+    /// The Ruby syntax of Oniguruma: in `{n,m}+` the `+` is a second quantifier.
     Oniguruma,
 }
 
@@ -19,13 +19,13 @@ pub(super) enum Dialect {
 pub(super) enum Token<'p> {
     /// A character that matches itself.
     Char(char),
-    /// A backslash and this character, which is no digit and begins none of the other forms.
+    /// A backslash and this character. The character is not a digit and does not begin one of the escapes below.
     Escape(char),
-    /// `\x41`, `\x{41}`, `\u0041`, `\u{41}`: the character it names.
+    /// `\x41`, `\x{41}`, `\u0041`, `\u{41}`: the character with this code point.
     CodePoint(char),
     /// `\p{name}`, `\P{name}` and their short forms.
     Property { name: &'p str, negated: bool },
-    /// `[...]`, whole.
+    /// A whole class: `[...]`.
     Class(&'p str),
     /// `(` and the kind of group that it opens.
     Open(Group<'p>),
@@ -39,9 +39,9 @@ pub(super) enum Token<'p> {
     Caret,
     /// `$`
     Dollar,
-    /// A quantifier of what precedes it.
+    /// A quantifier, which applies to the expression before it.
     Repeat(Repeat),
-    /// Anything else: only the engine knows what it means.
+    /// Any other construct. Only a regex engine knows what it means.
     Unknown,
 }
 
@@ -51,12 +51,12 @@ pub(super) struct Repeat {
     pub(super) min: u32,
     /// `None` for no limit.
     pub(super) max: Option<u32>,
-    /// Written as `{...}`?
+    /// Is it written as `{...}`?
     pub(super) interval: bool,
     pub(super) mode: Mode,
 }
 
-/// What a quantifier prefers, and whether it gives back.
+/// Does a quantifier prefer more or fewer repetitions, and may it give any back?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Greedy,
@@ -75,17 +75,17 @@ pub(super) enum Group<'p> {
     NegativeLookAhead,
     LookBehind,
     NegativeLookBehind,
-    /// `(?i-s:`: flags that are on and off within the group.
+    /// `(?i-s:`: flags that are on and flags that are off inside the group.
     Flags {
         on: &'p str,
         off: &'p str,
     },
-    /// `(?i)`: flags until the end of the enclosing group; no parenthesis closes this one.
+    /// `(?i)`: flags that hold until the end of the enclosing group. This group has no closing parenthesis.
     BareFlags {
         on: &'p str,
         off: &'p str,
     },
-    /// Comments, conditions, verbs, calls.
+    /// Comments, conditions, verbs and calls.
     Other,
 }
 
@@ -112,7 +112,7 @@ impl<'p> Tokens<'p> {
         taken
     }
 
-    /// Skips `text` if it is next; false if it is not.
+    /// Skips `text` if the pattern continues with it. Returns whether it does.
     pub(super) fn pass(&mut self, text: &str) -> bool {
         let is_here = self.rest().starts_with(text);
         self.at += if is_here { text.len() } else { 0 };
@@ -199,7 +199,7 @@ impl<'p> Tokens<'p> {
                     if bytes.get(at) == Some(&b'^') {
                         at += 1;
                     }
-                    // A bracket directly after the opening one is a member.
+                    // A `]` directly after the opening bracket is a member of the class.
                     if bytes.get(at) == Some(&b']') {
                         at += 1;
                     }
@@ -324,7 +324,7 @@ impl<'p> Tokens<'p> {
 }
 
 impl<'p> Iterator for Tokens<'p> {
-    /// Byte position and token.
+    /// A byte position and the token that starts there.
     type Item = (usize, Token<'p>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -338,21 +338,21 @@ impl<'p> Iterator for Tokens<'p> {
 pub(super) enum Member<'p> {
     /// A character, including the `-` of a range and a leading `^`.
     Char(char),
-    /// An escape, a code point or a property; [`Token::Unknown`] if it is none of them.
+    /// An escape, a code point or a property. [`Token::Unknown`] if it cannot be read.
     Token(Token<'p>),
-    /// `[`, and `[^`, inside the class.
+    /// `[` or `[^` inside the class.
     Nested,
     /// The `]` of a nested class.
     NestedEnd,
-    /// `[:name:]`, `[:^name:]`; an empty name if it is malformed.
+    /// `[:name:]` or `[:^name:]`. The name is empty if this is malformed.
     Posix { name: &'p str, negated: bool },
     /// `&&`
     And,
-    /// `--` or `~~`, which are operators here and characters in Oniguruma.
+    /// `--` or `~~`, which are operators in our dialect and characters in Oniguruma.
     Operator,
 }
 
-/// The members of a class, given with its brackets, and the text of each.
+/// The members of `class`, which is given with its brackets, each with its text in the pattern.
 pub(super) fn members(class: &str) -> impl Iterator<Item = (&str, Member<'_>)> {
     let inner = &class[1..class.len() - 1];
     let mut tokens = Tokens::new(inner, Dialect::Ours);
@@ -365,7 +365,7 @@ pub(super) fn members(class: &str) -> impl Iterator<Item = (&str, Member<'_>)> {
         let member = match c {
             '\\' => Member::Token(tokens.escape()),
             '^' if was_first => {
-                // A bracket after the caret is a member, too.
+                // A `]` directly after the caret is a member of the class, too.
                 first = true;
                 tokens.eat(1);
                 Member::Char(c)

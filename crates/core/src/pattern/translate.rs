@@ -1,21 +1,22 @@
-//! Between the dialect of this library and the Oniguruma patterns of tokenizer.json files.
+//! Translation between the dialect of this library and that of Oniguruma, which tokenizer.json files use.
 //!
-//! In comes a pattern of one dialect, out goes a pattern of the other, or an error that names the construct. A
-//! pattern is read token by token: each is known to mean the same, or written in another way that does, or
-//! refused. Nothing is translated that might mean something else. Translating a translation back and forth gives
-//! the same text again, so that a file which is read and saved does not change.
+//! In comes a pattern of one dialect; out goes a pattern of the other, or an error that names the construct which
+//! cannot be translated. The pattern is read token by token. A token is copied if it means the same in both
+//! dialects, rewritten if the other dialect can express its meaning, and refused otherwise. A token whose meaning
+//! is uncertain is never translated. If a translation is translated back and forth, the text stays the same, so a
+//! file does not change when it is read and saved.
 //!
-//! What surprises is how much differs between two dialects that look alike:
+//! The two dialects look alike and differ in many ways:
 //!
-//! | here | Oniguruma (Ruby syntax) |
+//! | this library | Oniguruma (Ruby syntax) |
 //! | --- | --- |
-//! | `x{1,3}+` is possessive | a quantifier of a quantifier |
-//! | `x{2}?` is `x{2}` | `(?:x{2})?` |
-//! | `^`, `$` are the ends of the text | of lines, and `^` does not match after a last `\n` |
-//! | `\Z` is before all last `\n` | before one |
-//! | `(?s:.)` is any character | `(?m:.)` |
-//! | `\w` has the joiners U+200C and U+200D | has not, but has `²³¹¼½¾` outside of classes |
-//! | `(?i:ss)` is two characters | `ß` too |
+//! | `x{1,3}+` is possessive | `x{1,3}+` is a quantifier of a quantifier |
+//! | `x{2}?` means `x{2}` | `x{2}?` means `(?:x{2})?` |
+//! | `^` and `$` match at the ends of the text | at the ends of lines, but `^` not after a final `\n` |
+//! | `\Z` matches before any number of final `\n` | before at most one final `\n` |
+//! | `(?s:.)` matches any character | `(?m:.)` does |
+//! | `\w` contains the joiners U+200C and U+200D | does not, but outside of classes contains `²³¹¼½¾` |
+//! | `(?i:ss)` matches two characters | matches `ß` too |
 use std::fmt::Write as _;
 
 use super::error::pattern_error;
@@ -24,8 +25,8 @@ use super::spelled_out::{GRAPHEME, ONIGURUMA_CLASS_WORD, ONIGURUMA_WORD, WORD, f
 use super::tokens::{Dialect, Group, Member, Mode, Repeat, Token, Tokens, members};
 use crate::error::{Error, Result};
 
-/// A pattern of this library's dialect as an Oniguruma pattern with the same matches, for
-/// writing into a tokenizer.json. Known patterns come out unchanged.
+/// Translates a pattern of this library's dialect into an Oniguruma pattern with the same matches, to be written
+/// into a tokenizer.json. Known patterns are returned unchanged.
 ///
 /// The pattern itself is not checked; [`Splitter::compile`](super::Splitter::compile) does that.
 ///
@@ -36,7 +37,7 @@ pub fn portable(regex: &str) -> Result<String> {
     Translator::new(regex, Dialect::Ours).run()
 }
 
-/// An Oniguruma pattern, as a tokenizer.json holds it, in this library's dialect.
+/// Translates an Oniguruma pattern, as a tokenizer.json contains it, into this library's dialect.
 ///
 /// # Errors
 /// As [`portable`].
@@ -51,11 +52,11 @@ struct Translator<'p> {
     pattern: &'p str,
     from: Dialect,
     out: String,
-    /// Where the last expression that can be quantified starts in `out`.
+    /// Where the last expression starts in `out`, if a quantifier may follow it.
     atom: Option<usize>,
     /// Was the last token a quantifier?
     repeated: bool,
-    /// The last character under case folding, to detect pairs that fold together.
+    /// The last character inside `(?i:...)`, to detect pairs of letters that Oniguruma folds to one character.
     folded: Option<char>,
     flags: Flags,
     open: Vec<Frame>,
@@ -64,18 +65,18 @@ struct Translator<'p> {
 #[derive(Clone, Copy, Default)]
 struct Flags {
     fold: bool,
-    /// `.` is any character.
+    /// `.` matches any character, `\n` included.
     any: bool,
-    /// `^` and `$` are line anchors; in Oniguruma they always are.
+    /// `^` and `$` match at the ends of lines. Used for our dialect only, because Oniguruma always does this.
     lines: bool,
 }
 
 struct Frame {
     /// Where the group starts in `out`.
     start: usize,
-    /// Flags outside of it.
+    /// The flags outside of the group.
     flags: Flags,
-    /// Can it be quantified? Look-around cannot.
+    /// May a quantifier follow the group? None may follow look-around.
     is_atom: bool,
     is_look_behind: bool,
 }
@@ -91,14 +92,14 @@ impl<'p> Translator<'p> {
         let mut wrapped = false;
         let mut tokens = Tokens::new(self.pattern, self.from);
         loop {
-            // The spelling of a token of the other dialect becomes that token again.
+            // Our dialect spells the `\X` of Oniguruma out as `GRAPHEME`. This turns it back into `\X`.
             if self.ours() && tokens.pass(GRAPHEME) {
                 self.atom(r"\X");
                 continue;
             }
             let Some((at, token)) = tokens.next() else { break };
             if let Token::Open(Group::BareFlags { on, off }) = token {
-                // Elsewhere the two disagree on where the flags end.
+                // Only at the start of a pattern do the two dialects agree on where bare flags end.
                 if at != 0 {
                     return Err(self.refuse(at, "flags without a group behind the start of the pattern"));
                 }
@@ -131,19 +132,20 @@ impl<'p> Translator<'p> {
         self.from == Dialect::Ours
     }
 
-    /// Is this inside a look-behind? As it contains no groups, the innermost group tells.
+    /// Is the current position inside look-behind? Groups inside look-behind are refused, so the innermost group
+    /// decides.
     fn in_look_behind(&self) -> bool {
         self.open.last().is_some_and(|frame| frame.is_look_behind)
     }
 
-    /// Writes an expression that can be quantified.
+    /// Writes an expression that a quantifier may follow.
     fn atom(&mut self, text: &str) {
         self.atom = Some(self.out.len());
         self.repeated = false;
         self.out.push_str(text);
     }
 
-    /// Writes one that cannot.
+    /// Writes text that no quantifier may follow.
     fn assertion(&mut self, text: &str) {
         self.atom = None;
         self.repeated = false;
@@ -151,7 +153,8 @@ impl<'p> Translator<'p> {
     }
 
     fn token(&mut self, at: usize, token: Token<'_>) -> Result<()> {
-        // A string of characters continues through groups and, to be safe, after quantifiers.
+        // Case folding of Oniguruma sees a string of characters through the bounds of groups. It is assumed to do
+        // so past quantifiers too.
         let continues = matches!(token, Token::Char(_) | Token::CodePoint(_) | Token::Repeat(_));
         if !continues && !matches!(token, Token::Open(_) | Token::Close) {
             self.folded = None;
@@ -178,8 +181,8 @@ impl<'p> Translator<'p> {
                     return Err(self.refuse(at, "a parenthesis that closes nothing"));
                 };
                 if self.out[frame.start..].strip_prefix("(?:") == Some(self.any_char()) {
-                    // `(?s:.)` is `(?m:.)`; a group around it would be added again by each
-                    // translation.
+                    // `(?s:.)` has become `(?:(?m:.)`, or the other way round. The outer group is dropped, as
+                    // otherwise every translation back and forth would add one.
                     self.out.drain(frame.start..frame.start + "(?:".len());
                 } else {
                     self.out.push(')');
@@ -192,7 +195,7 @@ impl<'p> Translator<'p> {
             Token::Dot => self.atom(match (self.flags.any, self.in_look_behind()) {
                 (false, _) => ".",
                 (true, false) => self.any_char(),
-                // Look-behind contains no groups.
+                // The other spelling is a group, and look-behind must not contain groups.
                 (true, true) => r"[\s\S]",
             }),
             Token::Caret => match (self.from, self.flags.lines) {
@@ -202,7 +205,7 @@ impl<'p> Translator<'p> {
             },
             Token::Dollar => match (self.from, self.flags.lines) {
                 (Dialect::Ours, false) => self.assertion(r"\z"),
-                // Negated classes do not fold alike.
+                // The dialects fold the case of negated classes differently.
                 _ if self.flags.fold => self.look_ahead(at, r"(?=\n|\z)")?,
                 _ => self.look_ahead(at, r"(?![^\n])")?,
             },
@@ -212,8 +215,9 @@ impl<'p> Translator<'p> {
         Ok(())
     }
 
-    /// Oniguruma folds whole strings: `ss` and `ß` are the same there, `ﬁ` and `fi` too. Apart
-    /// from these pairs of letters every such string has a letter or mark beyond ASCII.
+    /// Refuses strings that Oniguruma folds as a whole: there, `ss` matches `ß` and `fi` matches `ﬁ` in a group
+    /// that ignores case. All such strings other than the pairs of ASCII letters below contain a letter or mark
+    /// beyond ASCII.
     fn check_fold(&mut self, at: usize, c: char) -> Result<()> {
         if !self.flags.fold {
             return Ok(());
@@ -234,7 +238,7 @@ impl<'p> Translator<'p> {
 
     fn code_point(&self, at: usize, c: char) -> Result<String> {
         let written = &self.pattern[at..];
-        // In Oniguruma `\xE9` is a byte, and `\u{...}` something else.
+        // In Oniguruma `\xE9` is a byte, and `\u{...}` means something else.
         let is_byte = written.starts_with(r"\x") && !written.starts_with(r"\x{") && !c.is_ascii();
         if !self.ours() && (is_byte || written.starts_with(r"\u{")) {
             return Err(self.refuse(at, "this escape"));
@@ -249,8 +253,8 @@ impl<'p> Translator<'p> {
         Ok(format!(r"\{}{{{name}}}", if negated { 'P' } else { 'p' }))
     }
 
-    /// A `.` that is any character. Other dots keep their meaning, because no group around
-    /// them gets the flag.
+    /// An expression for any character, `\n` included. The flag is set for this one dot, so no other dot changes
+    /// its meaning.
     fn any_char(&self) -> &'static str {
         if self.ours() { "(?m:.)" } else { "(?s:.)" }
     }
@@ -279,7 +283,7 @@ impl<'p> Translator<'p> {
                 };
                 self.look_behind(at, &text)?;
             }
-            // In look-around, `\K` means something else in each dialect.
+            // Inside look-around the dialects give `\K` different meanings.
             'K' if self.open.iter().all(|frame| frame.is_atom) => self.assertion(r"\K"),
             'R' if !self.in_look_behind() => self.atom(r"\R"),
             'X' if !self.ours() && !self.flags.fold && !self.in_look_behind() => self.atom(GRAPHEME),
@@ -299,11 +303,11 @@ impl<'p> Translator<'p> {
         Ok(())
     }
 
-    /// An escape for a character or a class of them that means the same in both dialects.
+    /// Translates an escape that means the same character or the same class of characters in both dialects.
     fn plain_escape(&self, at: usize, c: char) -> Result<String> {
         match c {
             'n' | 'r' | 't' | 'f' | 'v' | 'a' | 'e' | 's' | 'd' => Ok(format!("\\{c}")),
-            // Under case folding they would match letters.
+            // These contain letters, so case folding could change what they match, and not alike in both dialects.
             'S' | 'D' | 'h' | 'H' if !self.flags.fold => Ok(format!("\\{c}")),
             '<' | '>' if self.ours() => Err(self.refuse(at, "a word boundary")),
             '<' | '>' => Ok(c.to_string()),
@@ -314,7 +318,7 @@ impl<'p> Translator<'p> {
     }
 
     fn look_behind(&mut self, at: usize, text: &str) -> Result<()> {
-        // Under case folding it would have no fixed length in Oniguruma, and look-behind cannot be nested.
+        // Inside `(?i:...)` Oniguruma cannot give the look-behind a fixed length. Look-behind cannot be nested.
         if self.flags.fold || self.in_look_behind() {
             return Err(self.refuse(at, "this assertion within look-behind or a group that ignores case"));
         }
@@ -336,7 +340,8 @@ impl<'p> Translator<'p> {
             let refused = |what: &str| Err(self.refuse(at, what));
             match member {
                 Member::Char(c) => {
-                    // A negated class contains everything else, and so do its folds.
+                    // A negated class contains characters that fold to several characters, which the dialects
+                    // treat differently. A `^` that is a plain member is refused along with it.
                     if self.flags.fold && (!folds_alone(c) || c == '^') {
                         return refused("this class in a group that ignores case");
                     }
@@ -452,7 +457,7 @@ impl<'p> Translator<'p> {
             }
             self.wrap(start, "(?:");
         }
-        // Oniguruma may expand a counted string, whose parts then fold together.
+        // Oniguruma may expand `s{2}` to `ss`, which then folds to `ß`.
         if interval && self.flags.fold {
             return Err(self.refuse(at, "an interval in a group that ignores case"));
         }
@@ -468,7 +473,8 @@ impl<'p> Translator<'p> {
         self.out.push_str(&bounds);
         match mode {
             Mode::Greedy => {}
-            // `{2,2}?` is lazy in Oniguruma, too; only after a single number is the `?` a quantifier.
+            // A lazy exact count matches the same as a greedy one, so the `?` is dropped. In Oniguruma `{2,2}?` is
+            // lazy too, whereas the `?` of `{2}?` is a quantifier of its own.
             Mode::Lazy if exact && (self.ours() || self.has_comma(at)) => {}
             Mode::Lazy if exact => {
                 self.wrap(start, "(?:");
@@ -482,12 +488,12 @@ impl<'p> Translator<'p> {
         Ok(())
     }
 
-    /// Has the interval at this position two bounds?
+    /// Does the interval at this position have two bounds?
     fn has_comma(&self, at: usize) -> bool {
         self.pattern[at..].split('}').next().is_some_and(|interval| interval.contains(','))
     }
 
-    /// Puts what was written from `start` on into a group.
+    /// Puts everything written since `start` into a group.
     fn wrap(&mut self, start: usize, open: &str) {
         self.out.insert_str(start, open);
         self.out.push(')');

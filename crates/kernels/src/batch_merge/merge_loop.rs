@@ -1,13 +1,14 @@
-//! The loop that merges several inputs side by side: the same lines for all levels and widths.
+//! The loop that merges several inputs side by side. Its source is shared by all levels and sizes.
 
-/// Defines functions that merge inputs: `name: layout in Candidates`. The module that calls this has a function `find`,
-/// which looks a key up in the slots of a bucket, and the type holds the candidates of one input in vectors:
-/// - `none`: of no input yet;
-/// - `begin`: of the bytes of an input, which become its symbols; at positions without one it has [`NO_CANDIDATE`] or
-///   more;
-/// - `lowest`: the lowest of them;
-/// - `set`: changes the candidate of a position. At positions of no byte this may do nothing;
-/// - `remaining`: the symbols at the positions that remain, and how many they are.
+/// Defines functions that merge inputs: `name: layout in Candidates`. The module that invokes it must have a
+/// function `find`, which looks a key up in the slots of a bucket. `Candidates` has the candidates of one input in
+/// vectors, and these functions:
+/// - `none`: no candidate at any position;
+/// - `begin`: the first candidates of an input, of which the bytes become its symbols. A position without a
+///   candidate has a value of at least [`NO_CANDIDATE`];
+/// - `lowest`: the lowest candidate;
+/// - `set`: changes the candidate of a position. It may do nothing at positions that have no byte;
+/// - `remaining`: the symbols at the remaining positions, and their number.
 ///
 /// [`NO_CANDIDATE`]: super::layout::NO_CANDIDATE
 macro_rules! merge_functions {
@@ -32,7 +33,7 @@ macro_rules! merge_functions {
                 let length = $layout::length(&inputs[i]);
                 remaining[i] = ONE << DUMMY | (2 << length) - ONE;
                 candidates[i] = <$candidates>::begin(table.byte_pairs(), &inputs[i], length, &mut symbols[i]);
-                // Lanes without a byte may have written there.
+                // `begin` may have written there, as it stores whole vectors.
                 symbols[i][DUMMY] = NO_MERGE;
             }
             loop {
@@ -40,11 +41,11 @@ macro_rules! merge_functions {
                 for i in 0..K {
                     let lowest = candidates[i].lowest();
                     lowest_of_all = lowest_of_all.min(lowest);
-                    // An input that is done goes on at the dummy position.
+                    // An input that is done continues at the dummy position, where nothing changes.
                     let at = if lowest < NO_CANDIDATE { lowest % POSITIONS as u32 } else { DUMMY as u32 };
                     let product = lowest >> POSITION_BITS;
                     let up_to = ONE << at ^ (ONE << at) - 1;
-                    // `x & -x` is the lowest bit of `x`.
+                    // `x & -x` is the lowest set bit of `x`.
                     let following = remaining[i] & !up_to;
                     let gone = following & following.wrapping_neg();
                     remaining[i] ^= gone;
@@ -65,8 +66,8 @@ macro_rules! merge_functions {
                     let [right, left] = pairs.map(|pair| {
                         let slots = table.slots(pair);
                         let found = find(slots, pair.key);
-                        // One branch for both questions: most pairs do not merge, and nearly all buckets have a
-                        // free slot.
+                        // One branch for two conditions, which is rarely taken: most pairs do not merge, but
+                        // nearly all buckets have a free slot.
                         let may_be_further = (found == NO_MERGE) & (slots[SLOTS - 1] != EMPTY_SLOT);
                         if may_be_further { table.probe_next(pair) } else { found }
                     });
@@ -80,7 +81,7 @@ macro_rules! merge_functions {
 }
 pub(super) use merge_functions;
 
-/// The symbols at the positions that remain, without a branch for each.
+/// Packs the symbols at the remaining positions without a branch for each position.
 #[inline]
 pub(super) fn pack_one_by_one<const LANES: usize>(symbols: &[u32], positions: u64) -> ([u32; LANES], usize) {
     let (mut packed, mut length) = ([0; LANES], 0);

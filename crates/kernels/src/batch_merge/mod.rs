@@ -1,19 +1,21 @@
-//! Merges of short byte strings, several side by side: the pair of neighbours with the lowest product merges
-//! first, until none does.
+//! Merges short byte strings, several at a time, by the rule of byte-pair encoding: of all pairs of adjacent
+//! symbols, the one with the lowest product merges first, until no pair merges. The product of a pair is the
+//! symbol to which it merges.
 //!
-//! In come inputs of up to 62 bytes and a table in which every product is above all bytes; out go the symbols that
-//! remain of each. Neither the level nor the number of inputs changes a result.
+//! In come inputs of up to 62 bytes and a table whose products are all above 255; out go the symbols that remain
+//! of each input. Neither the level (the instruction set, see [`Level`]) nor the number of inputs changes a
+//! result.
 //!
-//! Every position has a candidate: what it would merge to with its right neighbour, above the number of the
-//! position. So the lowest candidate is the leftmost merge with the lowest product. The candidates of an input are
-//! in one vector or a few, and a word of bits says which positions remain.
+//! Every position of an input has a candidate: the product of its symbol and the next one in the high bits, the
+//! position in the low bits. The lowest candidate is therefore the leftmost merge with the lowest product. The
+//! candidates of an input are in a few vectors, and a word of bits says which positions remain.
 //!
-//! A merge waits for the lookups of the one before, which go to memory that is often not cached. So several inputs
-//! are merged side by side: first all of them prefetch, then all of them probe. They go on until the last one is
-//! done: when each is done cannot be predicted, and a mispredicted branch costs more than steps that change
-//! nothing.
+//! A merge has to wait for the lookups that follow the previous merge, and these often miss the cache. So several
+//! inputs are merged side by side: first the buckets of all inputs are prefetched, then all of them are probed.
+//! The loop runs until the last input is done. When an input is done cannot be predicted, and a mispredicted
+//! branch would cost more than the steps in which it does not change any more.
 //!
-//! Inputs are [`Narrow`], [`Wide`] or [`Widest`]: the same loop, with vectors of another size.
+//! Inputs are [`Narrow`], [`Wide`] or [`Widest`]. The loop is the same for all, with other vectors.
 mod layout;
 mod merge_loop;
 mod portable;
@@ -27,21 +29,21 @@ use self::layout::{narrow, wide, widest};
 use crate::cpu::Level;
 use crate::merge_table::MergeTable;
 
-/// How many bytes an input may have.
+/// The size class of an input.
 pub trait Width {
-    /// The bytes of an input, and how many they are.
+    /// The bytes of an input together with their number.
     type Input: Copy + Default;
-    /// What remains of an input.
+    /// The symbols that remain of an input.
     type Merged;
 
     /// The most bytes of an input.
     const LONGEST: usize;
 
-    /// Merges each input by a table in which every product is above all bytes.
+    /// Merges each input. All products of the table must be above 255.
     fn merge<const K: usize>(level: Level, table: &MergeTable, inputs: [Self::Input; K])
     -> [Self::Merged; K];
 
-    /// The symbols that remain.
+    /// The symbols that remain of an input.
     fn symbols(merged: &Self::Merged) -> &[u32];
 }
 
@@ -66,12 +68,14 @@ macro_rules! width {
                 match level {
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx512 if Level::Avx512.is_available() => {
-                        // SAFETY: the guard of this arm has checked the features of the level.
+                        // SAFETY: the guard of this match arm has checked that the CPU has the features of the
+                        // AVX-512 level, which include all that the function enables.
                         unsafe { x86::avx512::$merge(table, inputs) }
                     }
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx2 if Level::Avx2.is_available() => {
-                        // SAFETY: the guard of this arm has checked the features of the level.
+                        // SAFETY: the guard of this match arm has checked that the CPU has the features of the
+                        // AVX2 level, which include all that the function enables.
                         unsafe { x86::avx2::$merge(table, inputs) }
                     }
                     _ => portable::$merge(table, inputs),
@@ -87,8 +91,8 @@ macro_rules! width {
 }
 
 width!(
-    /// Inputs that are [keys](crate::short_table::key_at): the lowest four bits of the highest byte are the
-    /// length.
+    /// Inputs that are [keys](crate::short_table::key_at). Their length is in the lowest four bits of the highest
+    /// byte.
     Narrow,
     narrow,
     merge_narrow
@@ -102,16 +106,16 @@ width!(
 );
 
 width!(
-    /// Inputs of [up to 62 bytes](widest_input): as many positions as a word has bits.
+    /// Inputs of [up to 62 bytes](widest_input), so that every position has a bit in a word.
     Widest,
     widest,
     merge_widest
 );
 
-/// The wide input of some bytes.
+/// Makes a wide input of these bytes.
 ///
 /// # Panics
-/// If there are more than it may have.
+/// If there are more than [`Width::LONGEST`] bytes.
 #[inline]
 pub fn wide_input(bytes: &[u8]) -> <Wide as Width>::Input {
     let mut input = [0; wide::LANES];
@@ -120,10 +124,10 @@ pub fn wide_input(bytes: &[u8]) -> <Wide as Width>::Input {
     input
 }
 
-/// The widest input of some bytes.
+/// Makes a widest input of these bytes.
 ///
 /// # Panics
-/// If there are more than it may have.
+/// If there are more than [`Width::LONGEST`] bytes.
 #[inline]
 pub fn widest_input(bytes: &[u8]) -> WidestInput {
     let mut input = WidestInput::default();

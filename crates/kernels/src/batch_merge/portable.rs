@@ -1,9 +1,9 @@
-//! Candidates in an array, without vector instructions.
+//! The candidates in an array, without vector instructions.
 use super::layout::{NO_CANDIDATE, POSITION_BITS, narrow, wide, widest};
 use super::merge_loop::{merge_functions, pack_one_by_one};
 use crate::merge_table::{BytePairs, NO_MERGE, SLOTS, SYMBOL_BITS};
 
-/// The value of a key in these slots, or [`NO_MERGE`].
+/// The value of a key in these slots. [`NO_MERGE`] if none of the slots has the key.
 #[inline]
 fn find(slots: &[u64; SLOTS], key: u64) -> u32 {
     let mut found = NO_MERGE;
@@ -37,7 +37,7 @@ impl<const LANES: usize> Candidates<LANES> {
 
     #[inline]
     fn lowest(self) -> u32 {
-        // They are positive as signed numbers too, so that vectors without an unsigned comparison do.
+        // Candidates are positive as signed numbers too, so vectors without an unsigned comparison can be used.
         self.0.iter().map(|&candidate| candidate as i32).fold(i32::MAX, i32::min).cast_unsigned()
     }
 

@@ -1,4 +1,4 @@
-//! Inputs of all widths, at every level and several side by side, against the rule applied literally.
+//! Compares the merges of all sizes of inputs, at every level and several at a time, with the plain rule.
 use proptest::prelude::*;
 
 use super::*;
@@ -6,7 +6,7 @@ use crate::cpu;
 use crate::merge_table::NO_MERGE;
 use crate::short_table::{Key, key_at};
 
-/// The rule applied literally.
+/// The rule of byte-pair encoding, one merge at a time.
 fn plain(table: &MergeTable, bytes: &[u8]) -> Vec<u32> {
     let mut symbols: Vec<u32> = bytes.iter().copied().map(u32::from).collect();
     loop {
@@ -41,12 +41,12 @@ fn check<const K: usize>(table: &MergeTable, inputs: [&[u8]; K], mark: Key) {
     }
 }
 
-/// Merges of bytes 0 to 5, and of their products.
+/// A table of merges of the bytes 0 to 5 and of their products.
 fn table(merges: Vec<(usize, usize)>) -> MergeTable {
     let mut table = MergeTable::with_capacity(0);
     let mut symbols: Vec<u32> = (0..6).collect();
     for (left, right) in merges {
-        // In any order: some rank below what they are made of.
+        // Products are numbered in no order, so some are below the products of which they are made.
         let product = 300 + 7 * ((symbols.len() * 37 % 127) as u32);
         if table.insert(symbols[left % symbols.len()], symbols[right % symbols.len()], product) {
             symbols.push(product);
@@ -84,7 +84,7 @@ fn the_highest_symbols_merge_too() {
     check(&table, [&[255; widest::LONGEST], &[255; widest::LONGEST - 1], &[0; 48], &[255; 33]], 0);
 }
 
-/// Lanes after the last byte hold zeros, which are no bytes.
+/// Lanes after the last byte contain zeros, which must not be read as bytes.
 #[test]
 fn nothing_merges_after_the_last_byte() {
     let mut table = MergeTable::with_capacity(2);

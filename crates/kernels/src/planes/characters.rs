@@ -1,22 +1,24 @@
-//! Text that is not all ASCII: where its characters begin, and the class byte of each by its code point.
+//! Text that is not all ASCII: finds where its characters begin, and looks up the class byte of each by its code
+//! point.
 //!
-//! In comes a window of UTF-8, of which the caller says how much is valid; out go bit masks of lead bytes, offsets
-//! and class bytes. Invalid UTF-8 gives unspecified classes, never a read outside of the window or the table.
+//! In comes a window of UTF-8, of which the caller says which bytes are valid; out go masks of the bytes that
+//! begin a character, offsets and class bytes. Invalid UTF-8 gives unspecified classes, but never causes a read
+//! outside of the window or the table.
 use super::layout::{BMP, Characters, GATHER_PADDING, PLANE_BITS, WINDOW};
 use super::leads;
 use crate::cpu::Level;
 
-/// Which classes characters are in.
+/// The classes of every character.
 #[derive(Debug)]
 pub struct CharacterClasses {
-    /// For each code point of the Basic Multilingual Plane, and padding.
+    /// The class byte of each code point in the Basic Multilingual Plane, and padding.
     bmp: Box<[u8]>,
 }
 
 impl CharacterClasses {
-    /// `of` gives the class byte of each code point, surrogates included.
+    /// `of` gives the class byte of a code point. It is called for surrogates too.
     ///
-    /// Cost: some hundred microseconds, and 64 kB of memory.
+    /// Cost: a few hundred microseconds, and 64 kB of memory.
     pub fn new(of: impl Fn(u32) -> u8) -> Self {
         let mut bmp = vec![0; BMP + GATHER_PADDING];
         bmp.iter_mut().zip(0..BMP as u32).for_each(|(class, code_point)| *class = of(code_point));
@@ -24,8 +26,8 @@ impl CharacterClasses {
     }
 
     /// Writes the class bytes of the characters that begin at `leads` to the front of `out`, in order.
-    /// `supplementary` gives those of code points from 2^16 to 2^21. The rest of `out` is unspecified, and so is
-    /// the class of a character that is not valid UTF-8.
+    /// `supplementary` gives the class byte of a code point from 2^16 to 2^21. The rest of `out` is unspecified,
+    /// and so is the class of a character that is not valid UTF-8.
     #[inline]
     pub fn classify(
         &self,
@@ -38,7 +40,8 @@ impl CharacterClasses {
         match level {
             #[cfg(target_arch = "x86_64")]
             _ if crate::cpu::has_byte_compress(level) => {
-                // SAFETY: the guard of this arm has checked the features of the level, and VBMI2.
+                // SAFETY: `has_byte_compress` has checked that the CPU has the features of the AVX-512 level and
+                // VBMI2, which include all that the function enables.
                 let mut beyond = unsafe { super::x86::classify_avx512(&self.bmp, window, leads, out) };
                 while beyond != 0 {
                     let character = beyond.trailing_zeros();
@@ -50,7 +53,8 @@ impl CharacterClasses {
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 | Level::Avx512 if level.is_available() => {
                 let mut code_points = [0; PLANE_BITS];
-                // SAFETY: the guard of this arm has checked the features of the level.
+                // SAFETY: the guard of this match arm has checked that the CPU has the features of the level. At
+                // both levels these include BMI1 and BMI2.
                 unsafe { super::x86::code_points(window, leads, &mut code_points) };
                 self.look_up(&code_points[..leads.count_ones() as usize], supplementary, out);
             }
@@ -72,7 +76,7 @@ impl CharacterClasses {
     }
 }
 
-/// A word without its lowest `count` bits that are set.
+/// The word without its lowest `count` set bits.
 #[cfg(target_arch = "x86_64")]
 fn without_lowest(bits: u64, count: u32) -> u64 {
     (0..count).fold(bits, |bits, _| bits & bits.wrapping_sub(1))
@@ -85,8 +89,8 @@ fn code_point(window: &[u8; WINDOW], at: usize) -> u32 {
     code_points[0]
 }
 
-/// Takes the characters that begin in the bytes of `valid`, at most `limit` of them. Writes `base` plus the offset
-/// of each to the front of `out`; the rest of `out` is unspecified.
+/// Takes the characters that begin at a byte in `valid`, at most `limit` of them. Writes `base` plus the offset of
+/// each to the front of `out`. The rest of `out` is unspecified.
 #[inline]
 pub fn take_characters(
     level: Level,
@@ -99,7 +103,8 @@ pub fn take_characters(
     match level {
         #[cfg(target_arch = "x86_64")]
         _ if crate::cpu::has_byte_compress(level) => {
-            // SAFETY: the guard of this arm has checked the features of the level, and VBMI2.
+            // SAFETY: `has_byte_compress` has checked that the CPU has the features of the AVX-512 level and
+            // VBMI2, which include all that the function enables.
             unsafe { super::x86::take_characters_avx512(window, valid, limit, base, out) }
         }
         _ => {

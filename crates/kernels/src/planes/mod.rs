@@ -1,12 +1,13 @@
-//! Bit planes: for 64 characters, one word for each of eight classes, in which bit `n` says
-//! whether character `n` is in the class.
+//! Bit planes: eight words for 64 characters, one for each of eight classes. Bit `n` of a word says whether
+//! character `n` is in the class.
 //!
-//! In come text in blocks and the class byte of each character; out go planes, and the positions of the bits that
-//! are set in a word. Every routine has a portable twin, and the level never changes a result.
+//! In come blocks of text and the class byte of every character (bit `n` is class `n`); out go planes, and the
+//! positions of the bits that are set in a word. Every vector routine has a portable twin, and the level (the
+//! instruction set, see [`Level`]) never changes a result.
 //!
-//! Any assignment of classes to the 128 ASCII characters is a table of 16 columns (the low half of
-//! a byte) by 8 rows (the high half). For each class, a shuffle by the low half looks up which rows
-//! of that column are in the class, and a test against the row of the byte says whether this byte is.
+//! The classes of the 128 ASCII characters are a table with 16 columns for the low half of a byte and 8 rows for
+//! the high half. For each class, a shuffle by the low half looks up the rows of that column which are in the
+//! class. A test against the row of the byte then says whether the byte is in the class.
 pub mod characters;
 mod layout;
 #[cfg(target_arch = "aarch64")]
@@ -19,7 +20,7 @@ use self::layout::Columns;
 pub use self::layout::{ASCII_OFFSETS, Characters, PLANE_BITS, PLANES, Planes, WINDOW};
 use crate::cpu::Level;
 
-/// Which classes the ASCII characters are in.
+/// The classes of each ASCII character.
 #[derive(Debug)]
 pub struct AsciiClasses {
     bytes: [u8; 128],
@@ -29,7 +30,7 @@ pub struct AsciiClasses {
 }
 
 impl AsciiClasses {
-    /// `bytes` has the class byte of each character: bit `n` says whether it is in class `n`.
+    /// `bytes` has the class byte of each character. Bit `n` says whether the character is in class `n`.
     pub fn new(bytes: [u8; 128]) -> Self {
         let mut columns = [[0; 16]; PLANES];
         for (character, &classes) in bytes.iter().enumerate() {
@@ -40,21 +41,23 @@ impl AsciiClasses {
         Self { bytes, columns }
     }
 
-    /// Writes the planes of `blocks` to `out`, up to the first block that is not all ASCII or to the end of `out`.
-    /// Returns how many were written; the rest of `out` is unspecified.
+    /// Writes the planes of `blocks` to `out`, up to the first block that is not all ASCII, or to the end of
+    /// `out`. Returns the number of blocks written. The rest of `out` is unspecified.
     ///
-    /// Cost: about one instruction a byte with 256 bits, six in portable code.
+    /// Cost: about one instruction a byte with vectors of 256 bits, six in portable code.
     #[inline]
     pub fn planes(&self, level: Level, blocks: &[[u8; PLANE_BITS]], out: &mut [Planes]) -> usize {
         match level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 if Level::Avx512.is_available() => {
-                // SAFETY: the guard of this arm has checked the features of the level.
+                // SAFETY: the guard of this match arm has checked that the CPU has the features of the AVX-512
+                // level, which include all that the function enables.
                 unsafe { x86::ascii_avx512(&self.columns, blocks, out) }
             }
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 if Level::Avx2.is_available() => {
-                // SAFETY: the guard of this arm has checked the features of the level.
+                // SAFETY: the guard of this match arm has checked that the CPU has the features of the AVX2 level,
+                // which include all that the function enables.
                 unsafe { x86::ascii_avx2(&self.columns, blocks, out) }
             }
             #[cfg(target_arch = "aarch64")]
@@ -64,18 +67,20 @@ impl AsciiClasses {
     }
 }
 
-/// The planes of 64 characters from their class bytes.
+/// Computes the planes of 64 characters from their class bytes.
 #[inline]
 pub fn planes_from_classes(level: Level, classes: &[u8; PLANE_BITS]) -> Planes {
     match level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 if Level::Avx512.is_available() => {
-            // SAFETY: the guard of this arm has checked the features of the level.
+            // SAFETY: the guard of this match arm has checked that the CPU has the features of the AVX-512 level,
+            // which include all that the function enables.
             unsafe { x86::classes_avx512(classes) }
         }
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 if Level::Avx2.is_available() => {
-            // SAFETY: the guard of this arm has checked the features of the level.
+            // SAFETY: the guard of this match arm has checked that the CPU has the features of the AVX2 level,
+            // which include all that the function enables.
             unsafe { x86::classes_avx2(classes) }
         }
         #[cfg(target_arch = "aarch64")]
@@ -97,25 +102,28 @@ pub fn bit_positions(
     match level {
         #[cfg(target_arch = "x86_64")]
         _ if crate::cpu::has_byte_compress(level) => {
-            // SAFETY: the guard of this arm has checked the features of the level, and VBMI2.
+            // SAFETY: `has_byte_compress` has checked that the CPU has the features of the AVX-512 level and
+            // VBMI2, which include all that the function enables.
             unsafe { x86::bit_positions_avx512(bits, start, offsets, out) }
         }
         _ => portable::bit_positions(bits, start, offsets, out),
     }
 }
 
-/// The lead bytes of a block of UTF-8: all but the continuation bytes.
+/// The bytes of a window that begin a character, that is, all but the continuation bytes.
 #[inline]
 fn leads(level: Level, window: &[u8; WINDOW]) -> u64 {
     match level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 if Level::Avx512.is_available() => {
-            // SAFETY: the guard of this arm has checked the features of the level.
+            // SAFETY: the guard of this match arm has checked that the CPU has the features of the AVX-512 level,
+            // which include all that the function enables.
             unsafe { x86::leads_avx512(window) }
         }
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 if Level::Avx2.is_available() => {
-            // SAFETY: the guard of this arm has checked the features of the level.
+            // SAFETY: the guard of this match arm has checked that the CPU has the features of the AVX2 level,
+            // which include all that the function enables.
             unsafe { x86::leads_avx2(window) }
         }
         #[cfg(target_arch = "aarch64")]
@@ -131,7 +139,7 @@ mod tests {
     use super::*;
     use crate::cpu;
 
-    /// One bit at a time.
+    /// The reference: one bit at a time.
     fn plain(classes: &[u8; PLANE_BITS]) -> Planes {
         let mut planes = [0; PLANES];
         for (at, class) in classes.iter().enumerate() {

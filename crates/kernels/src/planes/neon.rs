@@ -1,4 +1,4 @@
-//! Planes by vectors of 128 bits, which every 64-bit ARM has.
+//! Planes computed with vectors of 128 bits, which every 64-bit ARM processor has.
 use std::arch::aarch64::{
     uint8x16_t, vandq_u8, vcgtq_s8, vdupq_n_s8, vdupq_n_u8, vgetq_lane_u64, vld1q_u8, vmaxvq_u8, vorrq_u8,
     vpaddq_u8, vqtbl1q_u8, vreinterpretq_s8_u8, vreinterpretq_u64_u8, vshlq_n_u8, vshrq_n_u8, vtstq_u8,
@@ -7,12 +7,12 @@ use std::arch::aarch64::{
 use super::layout::{Columns, PLANE_BITS, PLANES, Planes, ROWS, WINDOW};
 use crate::utf8::LAST_CONTINUATION;
 
-/// The bit of each byte in the word of its plane: eight bytes make one byte of the word.
+/// The bit of each byte in the word of its plane. Eight bytes become one byte of the word.
 const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
 #[inline]
 fn load(bytes: &[u8; 16]) -> uint8x16_t {
-    // SAFETY: reads the 16 bytes of the array; every aarch64 machine has these instructions.
+    // SAFETY: the load reads the 16 bytes of the array. Every aarch64 machine has NEON.
     unsafe { vld1q_u8(bytes.as_ptr()) }
 }
 
@@ -22,11 +22,11 @@ fn quarters(block: &[u8; PLANE_BITS]) -> [uint8x16_t; 4] {
     std::array::from_fn(|i| load(&quarters[i]))
 }
 
-/// One bit for each of 64 bytes that are all ones or all zeros: pairs of neighbours are added, three times.
+/// One bit for each of 64 bytes that are all ones or all zeros. Adjacent bytes are added, three times.
 #[inline]
 fn word(masks: [uint8x16_t; 4]) -> u64 {
     let bits = load(&BITS);
-    // SAFETY: arithmetic on values; every aarch64 machine has these instructions.
+    // SAFETY: arithmetic on values only. Every aarch64 machine has NEON.
     unsafe {
         let [a, b, c, d] = masks.map(|mask| vandq_u8(mask, bits));
         let eights = vpaddq_u8(vpaddq_u8(a, b), vpaddq_u8(c, d));
@@ -39,7 +39,7 @@ pub(super) fn ascii(columns: &Columns, blocks: &[[u8; PLANE_BITS]], out: &mut [P
     let rows = load(&ROWS);
     for (done, (block, planes)) in blocks.iter().zip(out.iter_mut()).enumerate() {
         let bytes = quarters(block);
-        // SAFETY: arithmetic on values; every aarch64 machine has these instructions.
+        // SAFETY: arithmetic on values only. Every aarch64 machine has NEON.
         unsafe {
             let [a, b, c, d] = bytes;
             if vmaxvq_u8(vorrq_u8(vorrq_u8(a, b), vorrq_u8(c, d))) >= 0x80 {
@@ -59,7 +59,7 @@ pub(super) fn classes(classes: &[u8; PLANE_BITS]) -> Planes {
     let mut bytes = quarters(classes);
     let mut planes = [0; PLANES];
     for plane in planes.iter_mut().rev() {
-        // SAFETY: arithmetic on values; every aarch64 machine has these instructions.
+        // SAFETY: arithmetic on values only. Every aarch64 machine has NEON.
         unsafe {
             *plane = word(bytes.map(|bytes| vtstq_u8(bytes, vdupq_n_u8(0x80))));
             bytes = bytes.map(|bytes| vshlq_n_u8::<1>(bytes));
@@ -70,7 +70,7 @@ pub(super) fn classes(classes: &[u8; PLANE_BITS]) -> Planes {
 
 pub(super) fn leads(window: &[u8; WINDOW]) -> u64 {
     let block = window.first_chunk().unwrap_or(&[0; PLANE_BITS]);
-    // SAFETY: arithmetic on values; every aarch64 machine has these instructions.
+    // SAFETY: arithmetic on values only. Every aarch64 machine has NEON.
     unsafe {
         let last = vdupq_n_s8(LAST_CONTINUATION);
         word(quarters(block).map(|bytes| vcgtq_s8(vreinterpretq_s8_u8(bytes), last)))

@@ -1,4 +1,5 @@
-//! Planes by words of 8 bytes: the twin of every vector routine, and what runs on machines without vectors.
+//! Planes computed with words of 8 bytes. This is the twin of every vector routine, and runs on machines without
+//! vectors.
 use super::layout::{PLANE_BITS, PLANES, Planes, WINDOW};
 
 pub(super) fn ascii(bytes: &[u8; 128], blocks: &[[u8; PLANE_BITS]], out: &mut [Planes]) -> usize {
@@ -11,7 +12,7 @@ pub(super) fn ascii(bytes: &[u8; 128], blocks: &[[u8; PLANE_BITS]], out: &mut [P
     blocks.len().min(out.len())
 }
 
-/// Writes eight at a time even where fewer are left: a branch for each would be mispredicted once per block.
+/// Writes eight positions at a time even if fewer remain. A branch for each would be mispredicted once per block.
 #[inline]
 pub(super) fn bit_positions(
     mut bits: u64,
@@ -38,7 +39,7 @@ pub(super) fn classes(classes: &[u8; PLANE_BITS]) -> Planes {
 fn planes_of(characters: &[u8; PLANE_BITS], class: impl Fn(u8) -> u8) -> Planes {
     let mut planes = [0; PLANES];
     for (at, eight) in characters.as_chunks::<8>().0.iter().enumerate() {
-        // Assembled in a register: loading bytes that were just stored as one word is slow.
+        // Assembled in a register, as it would be slow to load bytes as one word right after storing them.
         let rows = eight.iter().rev().fold(0, |rows, &byte| rows << 8 | u64::from(class(byte)));
         let columns = transposed(rows);
         for (plane, word) in planes.iter_mut().enumerate() {
@@ -48,18 +49,18 @@ fn planes_of(characters: &[u8; PLANE_BITS], class: impl Fn(u8) -> u8) -> Planes 
     planes
 }
 
-/// All bytes but the continuation bytes of UTF-8.
+/// The bytes that begin a character, that is, all but the continuation bytes.
 pub(super) fn leads(window: &[u8; WINDOW]) -> u64 {
     let words = window[..PLANE_BITS].as_chunks::<8>().0;
     words.iter().rev().fold(0, |leads, eight| {
         let word = u64::from_le_bytes(*eight);
         let leading = (!word | word << 1) >> 7 & (u64::MAX / 255);
-        // The multiplication moves the bit of byte n to bit 56 + n.
+        // The multiplication moves the bit of byte `n` to bit `56 + n`.
         leads << 8 | leading.wrapping_mul(0x0102_0408_1020_4080) >> 56
     })
 }
 
-/// Transposes a matrix of 8 by 8 bits: three exchanges of ever larger squares.
+/// Transposes a matrix of 8 by 8 bits by swapping squares of 1, 2 and 4 bits.
 fn transposed(rows: u64) -> u64 {
     let exchange = |rows: u64, distance: u32, mask: u64| {
         let differing = (rows ^ rows >> distance) & mask;
@@ -70,10 +71,10 @@ fn transposed(rows: u64) -> u64 {
     exchange(rows, 28, 0x0000_0000_F0F0_F0F0)
 }
 
-/// Takes no branch on the length of a character: it is hard to predict in scripts of two bytes with ASCII between
-/// the words.
+/// Decodes the characters that begin at `leads`. It does not branch on the length of a character, which is hard to
+/// predict in scripts of two-byte letters with ASCII between the words.
 pub(super) fn code_points(window: &[u8; WINDOW], mut leads: u64, out: &mut [u32; PLANE_BITS]) {
-    /// For the high half of a first byte: how far the bits of the code point are to be shifted, and their mask.
+    /// For the high half of a first byte: the shift and the mask that give the code point.
     const WIDTHS: [(u32, u32); 16] = {
         let mut widths = [(18, 0x7F); 16];
         widths[0xC] = (12, 0x7FF);
@@ -83,7 +84,7 @@ pub(super) fn code_points(window: &[u8; WINDOW], mut leads: u64, out: &mut [u32;
         widths
     };
     for code_point in out.iter_mut().take(leads.count_ones() as usize) {
-        // Where each character begins is known, so none waits for the length of the one before it.
+        // The starts of all characters are known, so none has to wait for the length of the previous one.
         let at = leads.trailing_zeros() as usize & (PLANE_BITS - 1);
         leads &= leads.wrapping_sub(1);
         let word = u32::from_be_bytes([window[at], window[at + 1], window[at + 2], window[at + 3]]);

@@ -1,5 +1,5 @@
-//! Planes by vectors of 256 and of 512 bits. Each function needs the features of its attribute; the callers check
-//! them.
+//! Planes computed with vectors of 256 and 512 bits. The caller of each function must check that the CPU has the
+//! features of its `target_feature` attribute.
 use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm_unpackhi_epi64, _mm256_add_epi8,
     _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256,
@@ -20,7 +20,7 @@ use crate::utf8::LAST_CONTINUATION;
 
 #[inline]
 fn load16(bytes: &[u8; 16]) -> __m128i {
-    // SAFETY: reads the 16 bytes of the array, from any alignment; SSE2 is part of x86-64.
+    // SAFETY: the load reads the 16 bytes of the array and needs no alignment. SSE2 is part of x86-64.
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 
@@ -28,18 +28,18 @@ fn load16(bytes: &[u8; 16]) -> __m128i {
 #[target_feature(enable = "avx2")]
 fn halves(block: &[u8; PLANE_BITS]) -> (__m256i, __m256i) {
     let start = block.as_ptr();
-    // SAFETY: reads the first and the last 32 bytes of an array of 64, from any alignment.
+    // SAFETY: the loads read the first and the last 32 bytes of an array of 64, and need no alignment.
     unsafe { (_mm256_loadu_si256(start.cast()), _mm256_loadu_si256(start.add(32).cast())) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn whole(block: &[u8; PLANE_BITS]) -> __m512i {
-    // SAFETY: reads the 64 bytes of the array, from any alignment.
+    // SAFETY: the load reads the 64 bytes of the array and needs no alignment.
     unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }
 }
 
-/// One word of the sign bits of 64 bytes.
+/// The sign bits of 64 bytes in one word.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn signs(low: __m256i, high: __m256i) -> u64 {
@@ -60,7 +60,7 @@ pub(super) fn ascii_avx2(columns: &Columns, blocks: &[[u8; PLANE_BITS]], out: &m
         let low_row = _mm256_shuffle_epi8(rows, _mm256_and_si256(_mm256_srli_epi16::<4>(low), nibble));
         let high_row = _mm256_shuffle_epi8(rows, _mm256_and_si256(_mm256_srli_epi16::<4>(high), nibble));
         for (plane, &column) in planes.iter_mut().zip(&columns) {
-            // The shuffle uses only the low half of an ASCII byte.
+            // In an ASCII byte the high bit is 0, so the shuffle uses only the low half of the byte.
             let in_low = _mm256_and_si256(_mm256_shuffle_epi8(column, low), low_row);
             let in_high = _mm256_and_si256(_mm256_shuffle_epi8(column, high), high_row);
             *plane = signs(_mm256_cmpeq_epi8(in_low, low_row), _mm256_cmpeq_epi8(in_high, high_row));
@@ -109,7 +109,7 @@ pub(super) fn classes_avx512(classes: &[u8; PLANE_BITS]) -> Planes {
     planes
 }
 
-/// Compresses the wanted offsets to the front, and widens them eight at a time.
+/// Compresses the offsets of the set bits to the front and widens them eight at a time.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
 pub(super) fn bit_positions_avx512(
@@ -123,11 +123,11 @@ pub(super) fn bit_positions_avx512(
     let mut eight = |offsets: __m128i, at: usize| {
         if let Some(out) = out.get_mut(at..at + 8) {
             let positions = _mm512_add_epi64(_mm512_cvtepu8_epi64(offsets), start);
-            // SAFETY: writes the eight numbers of the slice, at any alignment.
+            // SAFETY: the slice has eight numbers, which the store fills. It needs no alignment.
             unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), positions) }
         }
     };
-    // Most blocks have nine to sixteen, so the first sixteen are written without a branch on the count.
+    // Most blocks have nine to sixteen set bits, so the first sixteen are written without a branch on the count.
     let first = _mm512_castsi512_si128(compressed);
     eight(first, 0);
     eight(_mm_unpackhi_epi64(first, first), 8);
@@ -179,16 +179,17 @@ pub(super) fn take_characters_avx512(
     let taken = if limit < PLANE_BITS { _pdep_u64((1 << limit) - 1, leads) } else { leads };
     let offsets = _mm512_add_epi8(whole(&ASCII_OFFSETS), _mm512_set1_epi8(base.cast_signed()));
     let offsets = _mm512_maskz_compress_epi8(taken, offsets);
-    // SAFETY: writes the 64 bytes of the array, at any alignment.
+    // SAFETY: the store fills the 64 bytes of the array and needs no alignment.
     unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), offsets) }
     Characters { leads, taken }
 }
 
-/// Writes the class bytes of the characters that begin at `leads`. Returns which of these have four bytes: their
-/// classes are left to the caller.
+/// Writes the class bytes of the characters that begin at `leads`. Returns a bit for each of them that has four
+/// bytes. The caller has to look up the classes of these.
 ///
 /// The first bytes of all characters are compressed into one vector, their second and third bytes into two others.
-/// Where a character has fewer bytes, those of the next one are there instead, and are masked out.
+/// If a character has fewer bytes, these vectors have bytes of the next characters in its lane, which are masked
+/// out.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]
 pub(super) fn classify_avx512(
@@ -232,20 +233,21 @@ pub(super) fn classify_avx512(
                 _mm512_extracti64x4_epi64::<1>(code_points)
             };
             let code_points = _mm512_cvtepu16_epi32(code_points);
-            // SAFETY: reads four bytes from each code point on, which are below 2^16; the table has three bytes
-            // more.
+            // SAFETY: the gather reads four bytes at each code point. Code points are below 2^16 here, and the
+            // table has `BMP + GATHER_PADDING` bytes, which the assertion above checks.
             let classes = unsafe { _mm512_i32gather_epi32::<1>(code_points, bmp.as_ptr().cast()) };
-            // SAFETY: writes the sixteen bytes of the array, at any alignment.
+            // SAFETY: the store fills the sixteen bytes of the array and needs no alignment.
             unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(classes)) }
         }
     }
     is_four
 }
 
-/// The bits of a code point are spread over the bytes of its character; one instruction (`pext`) collects them.
+/// Decodes the characters that begin at `leads`. The bits of a code point are spread over the bytes of its
+/// character, and one instruction (`pext`) collects them.
 #[target_feature(enable = "bmi1,bmi2")]
 pub(super) fn code_points(window: &[u8; WINDOW], mut leads: u64, out: &mut [u32; PLANE_BITS]) {
-    /// For the high half of a first byte, which bits of the character belong to its code point.
+    /// For the high half of a first byte, the bits of the character that belong to its code point.
     const BITS: [u32; 16] = {
         let mut bits = [0x7F00_0000; 16];
         bits[0xC] = 0x1F3F_0000;

@@ -1,16 +1,16 @@
-//! Keys: a short pretoken itself in 16 bytes, so that comparing keys is comparing texts.
+//! Keys: a short pretoken packed into 16 bytes, so that comparing two keys compares their texts.
 use crate::hashing::GOLDEN_RATIO;
 
-/// The most bytes of a pretoken that has a key.
+/// The most bytes of a pretoken that can be a key.
 pub const SHORT: usize = 15;
 
-/// A lookup probes at most this many buckets, so that no crafted set of keys can make it slow.
+/// The most buckets that a lookup probes. This limit keeps lookups fast even for crafted keys.
 pub(super) const MAX_PROBES: usize = 8;
 
-/// A pretoken of 1 to [`SHORT`] bytes, its length in the highest byte.
+/// A pretoken of 1 to [`SHORT`] bytes in little-endian order, with its length in the highest byte.
 pub type Key = u128;
 
-/// For each length of a key: the mask of its bytes, and the length at its position in the key.
+/// For each length of a key, the mask of its bytes and the length in the highest byte.
 static LENGTHS: [[u128; 2]; 16] = lengths();
 
 const fn lengths() -> [[u128; 2]; 16] {
@@ -22,7 +22,7 @@ const fn lengths() -> [[u128; 2]; 16] {
     lengths
 }
 
-/// The key of `text[start..start + length]`, which is 1 to [`SHORT`] bytes long.
+/// The key of `text[start..start + length]`. `length` must be 1 to [`SHORT`].
 #[inline]
 pub fn key_at(text: &[u8], start: usize, length: usize) -> Key {
     match text.get(start..).and_then(<[u8]>::first_chunk) {
@@ -38,7 +38,8 @@ pub(super) fn key_of(bytes: u128, length: usize) -> Key {
     bytes & mask | length
 }
 
-/// As [`key_at`], where fewer than 16 bytes follow: they are the upper ones of the last 16 of the text.
+/// As [`key_at`], for a `start` after which fewer than 16 bytes follow. It reads the last 16 bytes of the text and
+/// shifts out the ones before `start`.
 #[inline]
 pub(super) fn last_key(text: &[u8], start: usize, length: usize) -> Key {
     let (bytes, first) = match text.last_chunk() {
@@ -48,7 +49,7 @@ pub(super) fn last_key(text: &[u8], start: usize, length: usize) -> Key {
     key_of(bytes >> (8 * ((start - first) & 15)), length)
 }
 
-/// A text of fewer than 16 bytes, read in two parts that overlap.
+/// Reads a whole text of fewer than 16 bytes, mostly with two loads that overlap.
 fn read_all(text: &[u8]) -> u128 {
     let shift = |part: usize| 8 * (text.len() - part);
     if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
@@ -60,7 +61,7 @@ fn read_all(text: &[u8]) -> u128 {
     }
 }
 
-/// Every bit of the key reaches the high bits, which choose the bucket.
+/// Hashes a key so that all its bits influence the high bits, which select the bucket.
 #[inline]
 pub fn hash(key: Key) -> u64 {
     let (low, high) = (key as u64, (key >> 64) as u64);
@@ -84,7 +85,7 @@ mod tests {
                 }
             }
         }
-        // Trailing zeros count.
+        // Trailing zero bytes are part of a pretoken.
         assert_ne!(key_at(b"a\0", 0, 1), key_at(b"a\0", 0, 2));
     }
 }

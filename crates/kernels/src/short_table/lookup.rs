@@ -1,18 +1,18 @@
-//! Lookups in batches: first the buckets of all keys are prefetched, and once they have had time to arrive, all
-//! keys are looked up.
+//! Batched lookups: the buckets of all keys are prefetched first, and looked up once they have had time to arrive.
 //!
-//! In come the ends of pretokens, out go keys, and then the ids of as many as are found in a row. Each pretoken
+//! In come the ends of pretokens; out go their keys, and then the ids of the keys up to the first miss. A pretoken
 //! costs well under a hundred instructions, so the loops have no calls, no copies of variable length and no branch
+//! that can be avoided.
 //! that is not needed.
 use super::key::{Key, SHORT, hash, key_of, last_key};
 use super::table::{Bucket, INLINE, ShortTable, Words};
 use crate::cpu::Level;
 use crate::prefetch::prefetch;
 
-/// A pretoken that is to be looked up. It begins where the one before it ends.
+/// A pretoken to look up. It begins where the previous one ends.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LookupKey {
-    /// 0 is in no table.
+    /// The key of the pretoken. The key 0 is in no table.
     pub key: Key,
     /// The hash of the key.
     pub hash: u64,
@@ -23,21 +23,21 @@ pub struct LookupKey {
 /// What [`ShortTable::emit_hits`] wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EmittedHits {
-    /// Keys whose ids were written.
+    /// The number of keys whose ids were written.
     pub keys: usize,
-    /// Ids that were written.
+    /// The number of ids that were written.
     pub ids: usize,
-    /// The next key is a miss: it has no entry. Unspecified if that key is 0.
+    /// Is the next key a miss, that is, has it no entry? Unspecified if that key is 0.
     pub is_miss: bool,
 }
 
-/// Bytes that are read for a key.
+/// The number of bytes that are read to make a key.
 const KEY_READ: usize = 16;
 
 impl ShortTable {
-    /// Makes the keys of the pretokens that begin at `start` and end at `ends`, up to the first that is too long
-    /// for one or to the end of `keys`, and prefetches their buckets. Returns how many keys were made. `mark` is
-    /// set in each of them.
+    /// Computes the keys of the pretokens that begin at `start` and end at `ends`, and prefetches their buckets.
+    /// Stops at the first pretoken that is too long for a key, or at the end of `keys`. `mark` is set in every
+    /// key. Returns the number of keys.
     ///
     /// # Panics
     /// If the ends do not ascend, or are beyond the text.
@@ -54,18 +54,19 @@ impl ShortTable {
         match level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 | Level::Avx512 if level.is_available() => {
-                // SAFETY: the guard of this arm has checked the features of the level.
+                // SAFETY: the guard of this match arm has checked that the CPU has the features of the level.
+                // These include all that the function enables.
                 unsafe { prefetch_keys_x86(self, text, start, ends, mark, keys) }
             }
             _ => prefetch_keys(self, text, start, ends, mark, keys),
         }
     }
 
-    /// Writes the ids of these keys to `out`, one after the other: up to the first that has no entry, or whose ids
-    /// are neither in the entry nor, as that says, in `spilled`, or do not fit.
+    /// Writes the ids of these keys to `out`, one key after the other. Stops at the first key that has no entry,
+    /// that has neither inline ids nor valid spilled ids, or whose ids do not fit into `out`.
     ///
     /// # Panics
-    /// If `out` is too short for [`INLINE`] ids of each key, and one more.
+    /// If `out` is not longer than [`INLINE`] ids for each key.
     #[inline]
     pub fn emit_hits(
         &self,
@@ -77,7 +78,8 @@ impl ShortTable {
         match level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 | Level::Avx512 if level.is_available() => {
-                // SAFETY: the guard of this arm has checked the features of the level.
+                // SAFETY: the guard of this match arm has checked that the CPU has the features of the level.
+                // These include all that the function enables.
                 unsafe { emit_hits_x86(self, keys, spilled, out) }
             }
             _ => emit_hits(self, keys, spilled, out, matching_entries),
@@ -86,12 +88,13 @@ impl ShortTable {
 
     #[inline]
     fn bucket(&self, hash: u64) -> &Bucket {
-        // SAFETY: `home` keeps as many bits of a hash as number the buckets, and there are `2^bits` of these.
+        // SAFETY: the table has `2^bits` buckets, and `home` keeps the upper `bits` bits of the hash, so the index
+        // is below the number of buckets.
         unsafe { self.buckets.get_unchecked(self.home(hash)) }
     }
 }
 
-/// Which entries of a bucket have a key: bit 0 for the first entry, bit 2 for the second.
+/// The entries of a bucket that have this key: bit 0 for the first entry, bit 2 for the second.
 #[inline]
 fn matching_entries(keys: &[Key; 2], key: &Key) -> u32 {
     u32::from(keys[0] == *key) | u32::from(keys[1] == *key) << 2
@@ -106,8 +109,8 @@ fn matching_entries_x86(keys: &[Key; 2], key: &Key) -> u32 {
         _mm_load_si128, _mm256_broadcastsi128_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi64,
         _mm256_loadu_si256, _mm256_movemask_pd,
     };
-    // SAFETY: reads a key, which is aligned as a vector of its size, and both keys of the array, from any
-    // alignment.
+    // SAFETY: the first load reads one key, and a `u128` is aligned to 16 bytes on x86-64. The second reads the 32
+    // bytes of the array and needs no alignment.
     let (key, keys) =
         unsafe { (_mm_load_si128(std::ptr::from_ref(key).cast()), _mm256_loadu_si256(keys.as_ptr().cast())) };
     let halves = _mm256_cmpeq_epi64(_mm256_broadcastsi128_si256(key), keys);
@@ -115,7 +118,7 @@ fn matching_entries_x86(keys: &[Key; 2], key: &Key) -> u32 {
     halves & halves >> 1 & 0b101
 }
 
-// The same loops twice: compiled with these features they shift and compare without copies.
+// The same loops compiled with other features, which let them shift and compare 16 bytes without copies.
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
@@ -146,7 +149,7 @@ fn prefetch_keys(
     mark: Key,
     keys: &mut [LookupKey],
 ) -> usize {
-    // Before this offset, enough bytes follow.
+    // `KEY_READ` bytes of the text can be read at every offset below this.
     let limit = (text.len() + 1).saturating_sub(KEY_READ);
     for (count, (out, &end)) in keys.iter_mut().zip(ends).enumerate() {
         let length = end.wrapping_sub(start);
@@ -155,7 +158,8 @@ fn prefetch_keys(
             return count;
         }
         let key = if start < limit {
-            // SAFETY: `KEY_READ` bytes of the text begin here, and bytes have no alignment.
+            // SAFETY: `start < limit`, so at least `KEY_READ` bytes of the text follow `start`. A byte array needs
+            // no alignment.
             let bytes = unsafe { text.as_ptr().add(start).cast::<[u8; KEY_READ]>().read() };
             key_of(u128::from_le_bytes(bytes), length)
         } else {
@@ -185,7 +189,7 @@ fn emit_hits(
     for (count, lookup) in keys.iter().enumerate() {
         let bucket = table.bucket(lookup.hash);
         let entries = matching_entries(&bucket.keys, &lookup.key);
-        // Which of the two it is cannot be predicted, so there is no branch for it.
+        // Which of the two entries matches cannot be predicted, so the code does not branch on it.
         let mut words = &bucket.values[(entries >> 2) as usize];
         if entries == 0 {
             let Some(found) = table.probe_next(lookup.key, lookup.hash) else {
@@ -203,19 +207,22 @@ fn emit_hits(
             ids += copied;
             continue;
         }
-        // All words, whether they are ids or not: the ids of the next key overwrite those that are not.
-        // SAFETY: from `ids` on, `out` has at least `INLINE` places for each key that is left, and one more: a key has at
-        // most `INLINE` ids in its entry, and spilled ids only use what is beyond these places.
+        // Copies all words, whether or not they are ids. The ids of the next key overwrite the words that are not.
+        // SAFETY: the value has `INLINE + 1` words. At least `INLINE` words for this and each following key, and
+        // one more, remain in `out` from `ids` on: `out` was longer than that at the start, a key with inline ids
+        // uses at most `INLINE` words, and spilled ids end at `limit`. The table and `out` do not overlap, as
+        // `out` is borrowed exclusively.
         unsafe { words.as_ptr().copy_to_nonoverlapping(out.as_mut_ptr().add(ids), INLINE + 1) };
         ids += inline_len;
     }
     EmittedHits { keys: keys.len(), ids, is_miss: false }
 }
 
-/// Up to this many spilled ids are copied with one copy of fixed length.
+/// Up to this many spilled ids are copied by one copy of fixed length.
 const FIXED_COPY: usize = 16;
 
-/// Copies the spilled ids of an entry to the front of `out`. Returns how many they are; 0 if they do not fit.
+/// Copies the spilled ids of an entry to the front of `out` and returns their number. Returns 0 if there are none,
+/// if they are not in `spilled`, or if they do not fit.
 #[inline]
 fn copy_spilled(words: &Words, spilled: &[u32], out: &mut [u32]) -> usize {
     let count = (words[INLINE] >> 16) as usize;

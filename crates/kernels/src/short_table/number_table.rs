@@ -1,27 +1,28 @@
-//! The table of keys with one number each, which does not grow: three entries share a line of 64 bytes.
+//! A hash table of fixed size from keys to one number each. A bucket of three entries is one cache line of 64
+//! bytes.
 use super::key::{Key, MAX_PROBES};
 use crate::table::{Table, Zeroable};
 
-/// Entries of a bucket.
+/// The number of entries in a bucket.
 const ENTRIES: usize = 3;
 
-/// Entries that are compared together, in one cache line. A free entry has the key 0.
+/// The entries of one cache line, which are compared together. A free entry has the key 0.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 struct Bucket {
     keys: [Key; ENTRIES],
     numbers: [u32; ENTRIES],
-    /// Not 0 if a key that belongs to this bucket is in one of the next buckets. Otherwise a key that is not in
-    /// this bucket is not in the table.
+    /// Not 0 if a key whose home is this bucket found no entry here. If it is 0, a key that is not in its home
+    /// bucket is not in the table.
     overflowed: u32,
 }
 
-// SAFETY: all of it is numbers; a bucket of zeros is empty.
+// SAFETY: all fields are numbers, for which zero bytes are valid. A bucket of zeros is empty.
 unsafe impl Zeroable for Bucket {}
 
 impl Bucket {
-    /// The entry of a key, and whether it has one. Which of them it is cannot be predicted, so there is no branch
-    /// for it.
+    /// The entry with this key, and whether there is one. Which entry it is cannot be predicted, so the code does
+    /// not branch on it.
     #[inline]
     fn find(&self, key: Key) -> (usize, bool) {
         let [first, second, third] = self.keys.map(|own| own == key);
@@ -33,16 +34,16 @@ impl Bucket {
     }
 }
 
-/// A map from keys to numbers that does not grow.
+/// A map from keys to numbers. Its size is fixed.
 #[derive(Debug)]
 pub struct NumberTable {
     buckets: Table<Bucket>,
-    /// The upper bits of a hash, shifted down by this, are its bucket.
+    /// A hash shifted right by this is the index of the key's home bucket.
     shift: u32,
 }
 
 impl NumberTable {
-    /// An empty table of which this many keys fill two thirds at most.
+    /// An empty table of which `keys` keys fill at most two thirds.
     pub fn for_keys(keys: usize) -> Self {
         let buckets = keys.div_ceil(2).max(2).next_power_of_two();
         Self { buckets: Table::zeros(buckets), shift: 64 - buckets.trailing_zeros() }
@@ -53,7 +54,7 @@ impl NumberTable {
         (hash >> self.shift) as usize
     }
 
-    /// The number of a key with this hash.
+    /// The number of this key. `hash` must be its hash.
     #[inline]
     pub fn get(&self, key: Key, hash: u64) -> Option<u32> {
         let home = self.home(hash);
@@ -72,7 +73,7 @@ impl NumberTable {
             if let Some(entry) = bucket.entry_of(key) {
                 return Some(bucket.numbers[entry]);
             }
-            // Insertion would have used the free entry, as no entry is ever removed.
+            // Insertion would have used this free entry, as entries are never removed.
             if bucket.entry_of(0).is_some() {
                 return None;
             }
@@ -80,15 +81,15 @@ impl NumberTable {
         None
     }
 
-    /// Was there no entry for a key of the bucket of this hash? It is in one of the next buckets then, or was
-    /// [not inserted](Self::insert).
+    /// Did some key with this home bucket find no entry there? That key is in one of the next buckets, or was [not
+    /// inserted](Self::insert).
     #[inline]
     pub fn overflows(&self, hash: u64) -> bool {
         self.buckets[self.home(hash)].overflowed != 0
     }
 
-    /// Inserts a key, or changes its number. False if all entries that it may have are taken; its bucket
-    /// [overflows](Self::overflows) then.
+    /// Inserts a key or changes its number. Returns false if all entries in which the key may be are taken. Its
+    /// home bucket [overflows](Self::overflows) then.
     pub fn insert(&mut self, key: Key, hash: u64, number: u32) -> bool {
         let home = self.home(hash);
         let mask = self.buckets.len() - 1;
@@ -103,13 +104,13 @@ impl NumberTable {
         false
     }
 
-    /// Prefetches the bucket of a hash.
+    /// Prefetches the home bucket of a key with this hash.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
         crate::prefetch::prefetch(&self.buckets, self.home(hash));
     }
 
-    /// Heap bytes held.
+    /// The heap bytes of this table.
     pub fn memory(&self) -> usize {
         self.buckets.memory()
     }

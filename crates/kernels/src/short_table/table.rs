@@ -1,20 +1,20 @@
-//! The table of keys and their ids: open addressing over buckets of one cache line, two entries each.
+//! The hash table: open addressing over buckets of one cache line, with two entries each.
 use super::key::{Key, MAX_PROBES, hash};
 use crate::table::{Table, Zeroable};
 use crate::try_alloc::OutOfMemory;
 
-/// The most ids that an entry holds itself.
+/// The most ids that are stored in an entry itself.
 pub const INLINE: usize = 3;
 
-/// The ids of one pretoken, or what the owner of the table stores instead.
+/// The ids of one pretoken, or other data that the owner of the table stores in their place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Value {
-    /// The first `inline_len` are ids. With spilled ids, the first word is where these begin in the owner's array.
-    /// With neither, the words mean what the owner wants.
+    /// The first `inline_len` words are ids. If the ids are spilled, the first word is their start in the owner's
+    /// array. If `inline_len` and `spilled_len` are both 0, the owner decides what the words mean.
     pub words: [u32; INLINE],
-    /// How many ids are in `words`: [`INLINE`] at most.
+    /// The number of ids in `words`, at most [`INLINE`].
     pub inline_len: u8,
-    /// How many ids are in an array that the owner keeps. None are in `words` then.
+    /// The number of ids in an array that the owner keeps. In that case `words` contains no ids.
     pub spilled_len: u16,
 }
 
@@ -22,7 +22,7 @@ impl Value {
     /// The value of these ids.
     ///
     /// # Panics
-    /// If they are more than [`INLINE`].
+    /// If there are more ids than [`INLINE`].
     #[inline]
     pub fn of(ids: &[u32]) -> Self {
         let mut words = [0; INLINE];
@@ -30,23 +30,23 @@ impl Value {
         Self { words, inline_len: ids.len() as u8, spilled_len: 0 }
     }
 
-    /// The ids that are in the entry itself.
+    /// The ids that are stored in the entry itself.
     #[inline]
     pub fn ids(&self) -> &[u32] {
         &self.words[..usize::from(self.inline_len).min(INLINE)]
     }
 }
 
-/// The three words of a value; the last word has `inline_len` in its low byte, the flag [`OVERFLOWED`], and
+/// If there are more ids than [`INLINE`].
 /// `spilled_len` in its upper half.
 pub(super) type Words = [u32; INLINE + 1];
 
-/// Two entries that are compared together, in one cache line. A free entry has the key 0.
+/// The two entries of one cache line, which are compared together. A free entry has the key 0.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Bucket {
     pub(super) keys: [Key; 2],
-    /// The second has the flag [`OVERFLOWED`] of the bucket.
+    /// The last word of the second value has the flag [`OVERFLOWED`] of the bucket.
     pub(super) values: [Words; 2],
 }
 
@@ -57,11 +57,11 @@ fn value_of([first, second, third, last]: Words) -> Value {
 
 const EMPTY: Bucket = Bucket { keys: [0; 2], values: [[0; INLINE + 1]; 2] };
 
-// SAFETY: it is [`EMPTY`].
+// SAFETY: a bucket with all bytes zero is [`EMPTY`], which is a valid value.
 unsafe impl Zeroable for Bucket {}
 
-/// In the last word of the last value of a bucket: a key that belongs to this bucket is in one of the next
-/// buckets. Without it, a key that is not in this bucket is not in the table.
+/// A flag in the last word of a bucket's second value: a key whose home is this bucket was put into one of the
+/// next buckets. If it is not set, a key that is not in its home bucket is not in the table.
 const OVERFLOWED: u32 = 1 << 8;
 
 impl Bucket {
@@ -79,15 +79,16 @@ impl Bucket {
         self.keys.iter().position(|&own| own == key)
     }
 
-    /// The entry that a key has or may take, and whether there is one; the second is used only when the first is
-    /// taken. Which of them it is cannot be predicted, so there is no branch for it.
+    /// The entry that has this key or is free for it, and whether there is such an entry. The second entry is
+    /// taken only if the first has another key. Which of the two it is cannot be predicted, so the code does not
+    /// branch on it.
     #[inline]
     fn entry_for(&self, key: Key) -> (usize, bool) {
         let [first, second] = self.keys.map(|own| own == key || own == 0);
         (usize::from(!first), first | second)
     }
 
-    /// Overwrites an entry. The flag of the bucket stays.
+    /// Overwrites an entry and keeps the overflow flag of the bucket.
     fn put(&mut self, entry: usize, key: Key, value: Value) {
         let [first, second, third] = value.words;
         let inline_len = u32::from(value.inline_len.min(INLINE as u8));
@@ -101,13 +102,13 @@ impl Bucket {
 #[derive(Debug)]
 pub struct ShortTable {
     pub(super) buckets: Table<Bucket>,
-    /// The upper bits of a hash, shifted down by this, are its bucket.
+    /// A hash shifted right by this is the index of the key's home bucket.
     shift: u32,
     len: usize,
 }
 
 impl ShortTable {
-    /// An empty table of `2^bits` buckets, two at least, each of two entries and 64 bytes.
+    /// An empty table of `2^bits` buckets, at least two. A bucket has two entries and 64 bytes.
     pub fn new(bits: u32) -> Self {
         let bits = Self::clamped(bits);
         Self { buckets: Table::zeros(1 << bits), shift: 64 - bits, len: 0 }
@@ -122,32 +123,32 @@ impl ShortTable {
         Ok(Self { buckets: Table::try_zeros(1 << bits)?, shift: 64 - bits, len: 0 })
     }
 
-    /// At least two buckets: a shift of all 64 bits would overflow.
+    /// At least two buckets, as a shift by 64 bits would overflow.
     fn clamped(bits: u32) -> u32 {
         bits.clamp(1, 40)
     }
 
-    /// Heap bytes of a table of `2^bits` buckets.
+    /// The heap bytes of a table of `2^bits` buckets.
     pub const fn memory_of(bits: u32) -> usize {
         size_of::<Bucket>() << bits
     }
 
-    /// Heap bytes held.
+    /// The heap bytes of this table.
     pub fn memory(&self) -> usize {
         self.buckets.memory()
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// No entries?
+    /// Has the table no entries?
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The logarithm of the number of buckets.
+    /// The binary logarithm of the number of buckets.
     pub fn bits(&self) -> u32 {
         64 - self.shift
     }
@@ -157,12 +158,12 @@ impl ShortTable {
         (hash >> self.shift) as usize
     }
 
-    /// The value of a key with this hash.
+    /// The value of this key. `hash` must be its hash.
     #[inline]
     pub fn get(&self, key: Key, hash: u64) -> Option<Value> {
         let home = self.home(hash);
         let bucket = &self.buckets[home];
-        // Which of the two it is cannot be predicted, so there is no branch for it.
+        // Which of the two entries matches cannot be predicted, so the code does not branch on it.
         let is_other = bucket.keys[1] == key;
         if (bucket.keys[0] == key) | is_other {
             return Some(bucket.value(usize::from(is_other)));
@@ -170,7 +171,7 @@ impl ShortTable {
         self.probe_next(key, hash).map(|&words| value_of(words))
     }
 
-    /// The value of a key that is not in the bucket of its hash but in one of the next buckets.
+    /// Looks a key up in the buckets after its home bucket, which does not have it.
     #[inline(never)]
     pub(super) fn probe_next(&self, key: Key, hash: u64) -> Option<&Words> {
         let home = self.home(hash);
@@ -182,7 +183,7 @@ impl ShortTable {
             if let Some(entry) = bucket.entry_of(key) {
                 return Some(&bucket.values[entry]);
             }
-            // Insertion would have used the free entry, as no entry is ever removed.
+            // Insertion would have used this free entry, and no entry is ever freed singly.
             if bucket.entry_of(0).is_some() {
                 return None;
             }
@@ -190,7 +191,7 @@ impl ShortTable {
         None
     }
 
-    /// Inserts a key, or changes its value. False if all entries that it may have are taken.
+    /// Inserts a key or changes its value. Returns false if all entries in which the key may be are taken.
     pub fn insert(&mut self, key: Key, hash: u64, value: Value) -> bool {
         let home = self.home(hash);
         let mask = self.buckets.len() - 1;
@@ -207,13 +208,13 @@ impl ShortTable {
         false
     }
 
-    /// Stores a key for which [`Self::insert`] found no entry in place of another one.
+    /// Inserts a key in place of another one. For keys for which [`Self::insert`] found no entry.
     pub fn replace(&mut self, key: Key, hash: u64, value: Value) {
         let home = self.home(hash);
         self.buckets[home].put((hash >> 8 & 1) as usize, key, value);
     }
 
-    /// A table of `2^bits` buckets with the same entries; those that find no entry there are dropped.
+    /// A table of `2^bits` buckets with the same entries. Entries for which it has no space are dropped.
     ///
     /// # Errors
     /// If the allocation fails.
@@ -233,7 +234,7 @@ impl ShortTable {
         self.len = 0;
     }
 
-    /// Prefetches the bucket of a hash.
+    /// Prefetches the home bucket of a key with this hash.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
         crate::prefetch::prefetch(&self.buckets, self.home(hash));

@@ -1,50 +1,50 @@
-//! The boundaries of 64 characters by arithmetic on words of bits.
+//! Computes the boundaries of a block of 64 characters with arithmetic on words of bits.
 //!
-//! In come the planes of a block and of the next one; out goes a bit for each boundary, and one for each doubt.
-//! Every boundary has the property of the [module](super).
+//! In come the planes of a block and of the next block; out go a bit for each boundary and a bit for each doubt.
+//! Every boundary satisfies the invariant of the [module](super).
 //!
-//! Bit `n` of a word is character `n`, so that `x << 1` is "the character before is in `x`", with
-//! the last bit of the block before shifted in; and adding the first bits of some runs to
-//! all runs carries each of them to the bit after its run.
+//! Bit `n` of a word is character `n`. So `x << 1`, with the last bit of the previous block shifted in, means "the
+//! character before this one is in `x`". Runs of ones are found by addition: if the first bits of some runs are
+//! added to the word of all runs, each carry ends at the bit after its run.
 use tokenmill_kernels::planes::Planes;
 
 use super::classes::{EXTRA, LEAD, LOWER, NEWLINE, OTHER, SPACE, UPPER, WHITE};
 use super::rules::Rules;
 
-/// Where matches start in a block, and where the arms decide.
+/// The result for one block: where matches start, and where the arms have to decide.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Boundaries {
     /// Characters at which a match starts.
     pub(super) starts: u64,
-    /// Characters in a match that may end elsewhere.
+    /// Characters of matches that may not end at the next boundary.
     pub(super) doubts: u64,
-    /// Characters that are in doubt unless a look at the text settles them: those of contractions.
+    /// Characters of possible contractions. They are in doubt unless a look at the bytes of the text settles them.
     pub(super) contractions: u64,
-    /// What became of the boundary that earlier blocks left open.
+    /// What this block decides about the boundary that an earlier block left open.
     pub(super) open: OpenBoundary,
-    /// The character whose boundary is left open here; none in most blocks.
+    /// The character whose boundary this block leaves open. There is none in most blocks.
     pub(super) opened: u64,
 }
 
-/// The boundaries after the last line end of white space.
+/// The boundaries after the last line end of a run of white space.
 struct LineBoundaries {
     starts: u64,
     open: OpenBoundary,
     opened: u64,
 }
 
-/// A boundary that depends on what follows white space.
+/// Whether an open boundary turned out to be one. That depends on the character after the white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OpenBoundary {
-    /// There was none, or it is still open.
+    /// No boundary was open, or it still is.
     Undecided,
     /// It is a boundary.
     Holds,
-    /// It is not.
+    /// It is not a boundary.
     Fails,
 }
 
-/// What the next block needs to know of this one: words of which the highest bits count.
+/// What the next block has to know about this block. Only the highest bits of each word are used.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Carry {
     words: u64,
@@ -54,36 +54,36 @@ pub(super) struct Carry {
     numbers: u64,
     number_starts: u64,
     space: u64,
-    /// What goes with a word that follows it.
+    /// Characters that a word takes as its prefix if it follows them.
     before_word: u64,
     tail: u64,
     blank: u64,
     blank_newline: u64,
-    /// A boundary is open: white space since a line end, up to the end of the block.
+    /// Is a boundary open? Then the block ends in white space that follows a line end.
     open: bool,
 }
 
-/// The planes of a block, and a bit for each character that it has.
+/// The planes of a block, and `valid` with a bit for each character that the block has.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BlockPlanes<'a> {
     pub(super) planes: &'a Planes,
     pub(super) valid: u64,
 }
 
-/// The characters that follow one of `class`.
+/// The characters directly after a character of `class`.
 #[inline]
 fn after(class: u64, previous: u64) -> u64 {
     class << 1 | previous >> 63
 }
 
-/// The characters that are followed by one of `class`, `distance` away.
+/// The characters for which the character `distance` positions later is in `class`.
 #[inline]
 fn before(class: u64, next: u64, distance: u32) -> u64 {
     class >> distance | next << (64 - distance)
 }
 
 impl Carry {
-    /// The boundaries of `block`; of the `next` one the first two characters count.
+    /// Computes the boundaries of `block`. Only the first two characters of `next` are used.
     #[inline]
     pub(super) fn boundaries(
         &mut self,
@@ -111,7 +111,7 @@ impl Carry {
         let case_starts = only_upper & after(only_lower, self.only_lower) & rules.case;
         let number_starts = self.number_starts(rules, numbers, after_space);
 
-        // Line ends after other text are its tail.
+        // Line ends directly after other text are its tail.
         let seeds = newline & (after(other, self.other) | self.tail >> 63);
         let tail = newline & !newline.wrapping_add(seeds) & rules.tail;
         let blank = white & !tail;
@@ -155,7 +155,7 @@ impl Carry {
             1 => numbers,
             longest => {
                 let longest = longest as u32;
-                // The characters that end `longest` numbers in a row.
+                // The characters that are preceded by `longest - 1` numbers and are numbers themselves.
                 let mut full = numbers;
                 for distance in 1..longest {
                     full &= numbers << distance | self.numbers >> (64 - distance);
@@ -171,8 +171,9 @@ impl Carry {
         }
     }
 
-    /// White space after a line end starts a match unless another line end follows in it, or
-    /// the end of the text, where the arms decide.
+    /// Computes the boundaries after line ends, for patterns in which white space matches up to its last line end.
+    /// The white space after a line end starts a match, unless another line end follows it or the text ends there.
+    /// At the end of the text the arms decide.
     #[inline]
     fn lines(
         &mut self,
@@ -214,7 +215,7 @@ impl Carry {
     }
 }
 
-/// The highest bit of a word.
+/// A word with only the highest bit of `word`.
 #[inline]
 fn highest(word: u64) -> u64 {
     (1_u64 << 63).checked_shr(word.leading_zeros()).unwrap_or(0)

@@ -1,8 +1,8 @@
-//! A text as blocks of 64 characters, each as the planes of its classes.
+//! Divides a text into blocks of 64 characters and computes the planes of each.
 //!
-//! In come a text and the class tables; out go blocks, in order and without gaps. In ASCII a character is a byte,
-//! and vector routines make the planes of several blocks at a time. In other blocks every character is decoded and
-//! looked up, and its offset is kept.
+//! In come a text and the class tables; out go blocks, in order and without gaps. In an ASCII block a character is
+//! a byte, and vector routines compute the planes of several blocks at a time. In other blocks every character is
+//! decoded and looked up, and its offset is stored.
 use tokenmill_kernels::cpu::{self, Level};
 use tokenmill_kernels::planes::characters::take_characters;
 use tokenmill_kernels::planes::{self, PLANE_BITS, PLANES, Planes, WINDOW};
@@ -11,23 +11,23 @@ use super::algebra::BlockPlanes;
 use super::classes::ClassTables;
 use crate::pattern::atoms::Atoms;
 
-/// The characters of a block and those of one window more, which may be written after them.
+/// Decoding writes whole windows, so the arrays have space for a block and one more window.
 const DECODE_CAPACITY: usize = 2 * PLANE_BITS;
 
-/// ASCII blocks that are classified at a time.
+/// The most ASCII blocks that are classified at a time.
 pub(super) const ASCII_BATCH: usize = 8;
 
 /// Up to 64 characters of a text; fewer only at its end.
 #[derive(Debug)]
 pub(super) struct Block {
     planes: Planes,
-    /// A bit for each character.
+    /// A bit for each character that the block has.
     valid: u64,
-    /// Its bytes in the text.
+    /// The bytes of the block in the text are `start..end`.
     start: usize,
     end: usize,
     is_ascii: bool,
-    /// Where each character begins, from `start`; not used for ASCII.
+    /// The offset of each character from `start`. Not used in an ASCII block.
     offsets: [u8; DECODE_CAPACITY],
 }
 
@@ -43,7 +43,7 @@ impl Block {
         }
     }
 
-    /// Empties it, at this position.
+    /// Makes the block empty, at position `at`.
     fn clear(&mut self, at: usize) {
         (self.planes, self.valid, self.start, self.end, self.is_ascii) = ([0; PLANES], 0, at, at, true);
     }
@@ -65,7 +65,7 @@ impl Block {
         BlockPlanes { planes: &self.planes, valid: self.valid }
     }
 
-    /// The index of the character that begins at byte `at` of the text, which is within the block.
+    /// The index of the character that begins at byte `at` of the text. The byte must be in the block.
     pub(super) fn character_at(&self, at: usize) -> usize {
         let offset = at - self.start;
         if self.is_ascii {
@@ -75,7 +75,7 @@ impl Block {
         self.offsets[..characters].partition_point(|&begin| usize::from(begin) < offset)
     }
 
-    /// Writes where the characters of `bits` begin in the text to `out`, in order, and returns how many they are.
+    /// Writes the positions in the text of the characters in `bits` to `out`, in order, and returns their number.
     /// The rest of `out` is unspecified.
     #[inline]
     pub(super) fn positions(&self, level: Level, bits: u64, out: &mut [usize; PLANE_BITS]) -> usize {
@@ -94,7 +94,7 @@ pub(super) struct Blocks<'a, A> {
     level: Level,
     /// Where the next block starts.
     at: usize,
-    /// Planes of the ASCII blocks from `at` on, from `taken` to `made`.
+    /// The planes of the next ASCII blocks: `batch[taken..made]`, of which the first starts at `at`.
     batch: &'a mut [Planes; ASCII_BATCH],
     taken: usize,
     made: usize,
@@ -112,13 +112,13 @@ impl<'a, A: Atoms> Blocks<'a, A> {
         Self { classes, atoms, text, level: cpu::level(), at: 0, batch, taken: 0, made: 0 }
     }
 
-    /// The level that vector routines use for this text.
+    /// The instruction set that the vector routines use for this text.
     #[inline]
     pub(super) fn level(&self) -> Level {
         self.level
     }
 
-    /// Makes `block` the next one; it is empty at the end of the text.
+    /// Writes the next block to `block`. The block is empty at the end of the text.
     #[inline]
     pub(super) fn next_into(&mut self, block: &mut Block) {
         if self.taken == self.made {
@@ -142,7 +142,7 @@ impl<'a, A: Atoms> Blocks<'a, A> {
         block.end = self.at;
     }
 
-    /// A block that is not all ASCII, or the last one.
+    /// Writes a block that is not all ASCII, or the short block at the end of the text.
     fn other_into(&mut self, block: &mut Block) {
         let rest = &self.text[self.at..];
         block.start = self.at;
@@ -164,8 +164,8 @@ impl<'a, A: Atoms> Blocks<'a, A> {
         block.end = self.at;
     }
 
-    /// Writes the class bytes of up to 64 characters, and where they begin from the start of the block. Returns
-    /// how many they are.
+    /// Decodes up to 64 characters. Writes the class byte of each and its offset from the start of the block, and
+    /// returns their number.
     fn decode(&mut self, classes: &mut [u8; DECODE_CAPACITY], offsets: &mut [u8; DECODE_CAPACITY]) -> usize {
         let start = self.at;
         let mut count = 0;
@@ -187,8 +187,8 @@ impl<'a, A: Atoms> Blocks<'a, A> {
             let supplementary = |code_point| self.classes.by_atom[usize::from(self.atoms.of(code_point))];
             self.classes.characters.classify(self.level, window, found.taken, supplementary, classes);
             count += found.taken.count_ones() as usize;
-            // The last character of a full window may reach into the next one, where its continuation bytes are
-            // passed over.
+            // The last character of a full window may extend into the next window, which skips its continuation
+            // bytes.
             let left = found.leads & !found.taken;
             self.at += if left == 0 { rest.len().min(PLANE_BITS) } else { left.trailing_zeros() as usize };
         }

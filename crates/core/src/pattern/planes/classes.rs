@@ -1,34 +1,37 @@
-//! The classes that the algebra reads, one plane each, and the tables that give every character its class byte.
+//! The classes of characters that the algebra reads, one plane each, and the tables with the class byte of every
+//! character. Bit `n` of a class byte says whether the character is in plane `n`.
 use tokenmill_kernels::planes::characters::CharacterClasses;
 use tokenmill_kernels::planes::{AsciiClasses, PLANES};
 
 use crate::pattern::atoms::{AtomSet, Atoms, MAX_ATOMS};
 
-// The planes. A character may be in several: the arms of words come first, so what they hold belongs to words.
+// The planes. A character can be in several of them. A character of both words and other text counts as part of a
+// word, because the arms of words come first.
 
-/// What a word holds before its first lower letter, if case matters; else all of a word.
+/// If case matters, the characters that a word may have before its first lower letter; otherwise all characters of
+/// words.
 pub(super) const UPPER: usize = 0;
-/// What a word holds from its first lower letter on; empty if case does not matter.
+/// The characters that a word may have from its first lower letter on. Empty if case does not matter.
 pub(super) const LOWER: usize = 1;
-/// What other text holds.
+/// The characters of other text.
 pub(super) const OTHER: usize = 2;
 pub(super) const SPACE: usize = 3;
 pub(super) const WHITE: usize = 4;
 pub(super) const NEWLINE: usize = 5;
-/// What contractions begin with.
+/// The first characters of contractions.
 pub(super) const LEAD: usize = 6;
-/// What may follow other text, apart from line ends.
+/// The characters other than line ends that may follow other text.
 pub(super) const EXTRA: usize = 7;
 
 /// The atoms of each plane.
 pub(super) type Members = [AtomSet; PLANES];
 
-/// Class bytes by character. Characters without a class are numbers.
+/// The class byte of every character. A character that is in no plane is a number.
 #[derive(Debug)]
 pub(super) struct ClassTables {
     pub(super) ascii: AsciiClasses,
     pub(super) characters: CharacterClasses,
-    /// The class byte of each atom; one for every value of a byte, so that lookups need no check.
+    /// The class byte of each atom. It has an entry for every value of a byte, so lookups need no bounds check.
     pub(super) by_atom: [u8; 256],
 }
 

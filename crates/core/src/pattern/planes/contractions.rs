@@ -1,7 +1,7 @@
-//! Contractions: literals at the start of a match, or after words, which the algebra leaves in doubt.
+//! Settles the doubts of contractions: literals such as `'s` at the start of a match or after a word.
 //!
-//! In come the boundaries of a block; out go the same boundaries with most doubts settled by a look at a few
-//! bytes. What cannot be settled within the block stays in doubt.
+//! In come the boundaries of a block; out go the same boundaries with most doubts settled by a look at a few bytes
+//! of the text. A contraction that cannot be decided within the block stays in doubt.
 use tokenmill_kernels::cpu::Level;
 use tokenmill_kernels::planes::PLANE_BITS;
 
@@ -10,21 +10,22 @@ use super::blocks::Block;
 use crate::pattern::arms::{Arm, Case, Literals, Run};
 use crate::pattern::atoms::{AtomSet, Atoms};
 
-/// The most texts, one bit of a byte each.
+/// The most texts: each has one bit of a byte.
 const MAX_TEXTS: usize = 8;
 
-/// The literals of a pattern of the family that has them in one position: before everything else, or after words.
+/// The literals of a pattern of the family, if they are all in one position: at the start of a match or after
+/// words.
 #[derive(Debug)]
 pub(super) struct Contractions {
     literals: Literals,
-    /// They follow words.
+    /// Do the literals follow words?
     is_suffix: bool,
-    /// For each byte the texts whose second character begins with it: bit n is text n.
+    /// For each byte, the texts whose second character begins with that byte: bit n is text n.
     by_second: [u8; 256],
 }
 
 impl Contractions {
-    /// The contractions of a pattern of the family. `None` if it has none, or such that only the arms can tell.
+    /// `None` if the pattern has no contractions, or contractions that only the arms can match.
     pub(super) fn new(atoms: &impl Atoms, arms: &[Arm], body: AtomSet) -> Option<Self> {
         let mut literals = arms.iter().filter_map(|arm| match arm {
             Arm::Literal(literals) => Some(literals),
@@ -43,8 +44,8 @@ impl Contractions {
         }
     }
 
-    /// All but the first character of a literal must be in `body`, the characters of words, so that whatever
-    /// begins after a literal ends where the algebra says.
+    /// All characters of a literal but the first must be in `body`, the characters of words. Otherwise the match
+    /// after the literal might not end at a boundary of the algebra.
     fn of(atoms: &impl Atoms, literals: Literals, is_suffix: bool, body: AtomSet) -> Option<Self> {
         let of_words = |text: &Vec<Vec<char>>| {
             text.len() > 1 && text[1..].iter().all(|choices| atoms.of_chars(choices) & !body == 0)
@@ -63,19 +64,20 @@ impl Contractions {
         Some(Self { literals, is_suffix, by_second })
     }
 
-    /// Settles the contractions of `found`, the boundaries of `block`. Those that depend on what follows the block
-    /// stay in doubt.
+    /// Settles the contractions of `found`, the boundaries of `block`. A contraction that depends on the text
+    /// after the block stays in doubt.
     ///
-    /// Every boundary has its property afterwards: a match that starts there ends at the next one, unless a doubt
-    /// is in between. After a literal the rest of its word is a word up to where the algebra says, as a word may
-    /// start at any of its characters.
+    /// The invariant holds afterwards: a match that starts at a boundary ends at the next one, unless a doubt is
+    /// between them. The characters after a literal, up to the next boundary of the algebra, are a word of their
+    /// own, as a word may start at any of its characters.
     pub(super) fn settle(&self, text: &[u8], block: &Block, level: Level, found: &mut Boundaries) {
-        // The bit of a doubt is the character before a suffix, or the first one of other literals.
+        // A suffix is marked at the character before it, other literals at their first character. `leads` has
+        // their first characters in both cases.
         let mut leads = found.contractions << u32::from(self.is_suffix);
         found.doubts |= if self.is_suffix { found.contractions & 1 << (PLANE_BITS - 1) } else { 0 };
         let mut positions = [0; PLANE_BITS];
         block.positions(level, leads, &mut positions);
-        // Characters before this one belong to a literal, and are no word that a literal may follow.
+        // The end of the last literal. A suffix has to follow a word, and the characters of a literal are not one.
         let mut done = 0;
         for position in positions {
             if leads == 0 {
@@ -99,7 +101,7 @@ impl Contractions {
         }
     }
 
-    /// How many characters the literal at `at` has, if there is one.
+    /// The number of characters of the first literal that matches at `at`.
     #[inline]
     fn length_at(&self, text: &[u8], at: usize) -> Option<u32> {
         let mut candidates = self.by_second[usize::from(*text.get(at + 1)?)];

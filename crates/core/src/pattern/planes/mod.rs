@@ -1,19 +1,20 @@
-//! The scanner: by bit planes where it can be, 64 characters at a time, else arm by arm.
+//! The scanner of a pattern: 64 characters at a time with bit planes where possible, otherwise arm by arm.
 //!
-//! In come the arms of a pattern, and then texts; out go the matches in order, the same as those of the
-//! [`ArmScanner`] alone, which is the fallback for short texts, other patterns, and where the planes are in doubt.
+//! In come the arms of a pattern, and then texts; out go the matches in order. They are always the same as those
+//! of the [`ArmScanner`] alone. The arm scanner is the fallback for short texts, for other patterns, and for
+//! matches on which the planes cannot decide.
 //!
-//! Most published patterns are one family: words, numbers and other text, each perhaps after a
-//! character that goes with it, and rules for white space. [`rules`] tells from the arms of a
-//! pattern whether it is one of them. Then [`blocks`] turns the text into classes of characters, one
-//! word of bits for each class, [`algebra`] computes from them a word of boundaries, and [`walk`] turns these into
-//! positions.
+//! A plane is a word of bits that belongs to one class of characters: bit `n` says whether character `n` of a
+//! block of 64 is in the class. Most published patterns belong to one family: words, numbers and other text, each
+//! with an optional character before it, and rules for white space. [`rules`] decides whether the arms of a
+//! pattern belong to the family. If they do, [`blocks`] turns a text into planes, [`algebra`] computes from the
+//! planes a word with a bit for each boundary, and [`walk`] turns these bits into positions.
 //!
-//! What surprises: the algebra may be in doubt. Every boundary that it gives has this property:
-//! a match that starts there ends at its next boundary, unless a doubt is marked in between. If one is,
-//! the arms are run from the boundary before it, match by match, until one ends at a boundary of
-//! the algebra, from which the property holds again. So only what is rare and hard to express in
-//! words of bits (some contractions and changes of case) costs time, and nothing is approximate.
+//! The algebra marks a doubt where it cannot decide. The invariant is: a match that starts at a boundary of the
+//! algebra ends at the next boundary, unless a doubt is marked between the two. If one is, the walk runs the arms
+//! from the boundary before the doubt, match by match, until a match ends at a boundary of the algebra. From there
+//! the invariant holds again. The result is exact, and only the rare cases that are hard to express in words of
+//! bits (some contractions and changes of case) take extra time.
 mod algebra;
 mod blocks;
 mod classes;
@@ -31,37 +32,37 @@ use super::atoms::Atoms;
 use crate::error::Result;
 use crate::span::Span;
 
-/// A pattern, ready to be run over texts.
+/// The scanner of one pattern.
 #[derive(Debug)]
 pub(super) struct PlaneScanner<A> {
     arms: ArmScanner<A>,
-    /// `None` if the pattern is not of the family.
+    /// `None` if the pattern does not belong to the family.
     tables: Option<PlaneTables>,
 }
 
-/// Shorter texts are scanned arm by arm: a walk takes 70 ns more before its first block.
+/// Shorter texts are scanned arm by arm: a walk spends 70 ns more before its first block.
 const MIN_BYTES: usize = 24;
 
 impl<A: Atoms> PlaneScanner<A> {
-    /// `arms` are at most 32.
+    /// There must be at most 32 arms.
     pub(super) fn new(atoms: A, arms: Vec<Arm>) -> Self {
         let tables = plane_tables(&atoms, &arms);
         Self { arms: ArmScanner::new(atoms, arms), tables }
     }
 
-    /// Is the pattern of the family?
+    /// Does the pattern belong to the family?
     #[cfg(test)]
     pub(super) fn has_planes(&self) -> bool {
         self.tables.is_some()
     }
 
-    /// The fallback.
+    /// The fallback of this scanner.
     #[cfg(test)]
     pub(super) fn arms(&self) -> &ArmScanner<A> {
         &self.arms
     }
 
-    /// By planes even if the text is short.
+    /// Scans with planes even if the text is short.
     #[cfg(test)]
     pub(super) fn for_each_by_planes<F>(&self, text: &str, emit: F) -> Result<()>
     where
@@ -70,7 +71,7 @@ impl<A: Atoms> PlaneScanner<A> {
         self.tables.as_ref().map_or(Ok(()), |tables| tables.for_each(&self.arms, text, emit))
     }
 
-    /// Calls `emit` for every match and for every gap between two, in order, and says which it is.
+    /// Calls `emit` in order for every match and for every gap between two matches. The flag is true for a match.
     #[inline]
     pub(super) fn for_each_match<F>(&self, text: &str, mut emit: F) -> Result<()>
     where
@@ -84,7 +85,8 @@ impl<A: Atoms> PlaneScanner<A> {
         }
     }
 
-    /// The ends of all matches, which leave no gaps, several at a time. `None` if planes do not find them.
+    /// Emits the ends of all matches, several at a time. The matches leave no gaps. `None` if planes cannot be
+    /// used.
     #[inline]
     pub(super) fn for_each_ends<F>(
         &self,
@@ -105,7 +107,7 @@ impl<A: Atoms> PlaneScanner<A> {
     }
 }
 
-/// `None` if the arms are not of the family.
+/// `None` if the arms do not belong to the family.
 fn plane_tables(atoms: &impl Atoms, arms: &[Arm]) -> Option<PlaneTables> {
     let (mut rules, members) = rules::of(atoms, arms)?;
     let contractions = Contractions::new(atoms, arms, members[UPPER] | members[LOWER]);

@@ -1,52 +1,53 @@
-//! Is a pattern of the family, and which of its rules does it have?
+//! Decides whether a pattern belongs to the family that planes can run, and which variant of the family it is.
 //!
 //! In come the arms of a pattern; out go its rules and the atoms of each plane, or `None`.
 //!
-//! The family is the following, in this order but for numbers and literals, which may be anywhere before the
-//! white space:
-//! - literals that begin with no character of words and continue with one: `'s|'t`;
-//! - words: `prefix? letter+`, or the two arms of a word that changes case once; a literal as
-//!   above may follow;
+//! A pattern of the family has the following arms in this order. Literals may be anywhere before the white space,
+//! and so may numbers, but not before a word that changes case:
+//! - literals whose first character cannot be in a word and whose second one can: `'s|'t`;
+//! - words: `prefix? letter+`, or the two arms of a word that changes case once, with an optional literal as above
+//!   at the end;
 //! - numbers: ` ?\p{N}+` or `\p{N}{1,3}`;
 //! - other text: ` ?[^\s\p{L}\p{N}]+[\r\n/]*`;
-//! - white space: perhaps through its last line end, then without its last character, then any.
+//! - white space: optionally up to its last line end, then all but its last character, then a single arm for the
+//!   rest.
 //!
-//! Each refusal below is a form for which the algebra would not be exact.
+//! A pattern is refused where the algebra would not be exact.
 use super::classes::{EXTRA, LEAD, LOWER, Members, NEWLINE, OTHER, SPACE, UPPER, WHITE};
 use crate::pattern::arms::{Arm, Case, Literals, Run};
 use crate::pattern::atoms::{AtomSet, Atoms};
 
-/// The largest limit on the length of a number.
+/// Numbers with a larger limit on their length are refused.
 const LONGEST_NUMBER: usize = 8;
 
-/// What the algebra does, as masks: all ones where the rule holds, else 0.
+/// The rules of a pattern, as masks for the algebra: all ones if the rule holds, otherwise 0.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rules {
-    /// A word takes a space before it.
+    /// A word may start with a space.
     pub(super) space_before_word: u64,
-    /// A word takes white space before it, except line ends.
+    /// A word may start with a white space character that is not a line end.
     pub(super) white_before_word: u64,
-    /// A word takes a character of other text before it.
+    /// A word may start with a character of other text.
     pub(super) other_before_word: u64,
     pub(super) space_before_number: u64,
     pub(super) space_before_other: u64,
-    /// Words end at a change of case.
+    /// A word ends where its case changes from lower to upper.
     pub(super) case: u64,
-    /// Line ends go with other text before them.
+    /// Line ends directly after other text belong to it.
     pub(super) tail: u64,
-    /// White space goes to its last line end first.
+    /// A match of white space extends to the last line end of the run.
     pub(super) through_newline: u64,
-    /// There are literals at the start of a match.
+    /// A literal may be at the start of a match.
     pub(super) literal: u64,
     /// A literal may follow a word.
     pub(super) suffix: u64,
-    /// [Contractions](super::contractions) settle both.
+    /// [`Contractions`](super::contractions) settle the doubts of `literal` and `suffix`.
     pub(super) settled: u64,
-    /// The most characters of a number; 0 for any.
+    /// The most characters of a number; 0 for no limit.
     pub(super) longest_number: usize,
 }
 
-/// The arms of the family that come before white space.
+/// The arms of the family that come before the arms of white space.
 #[derive(Default)]
 struct TextArms<'a> {
     words: Option<WordArm<'a>>,
@@ -63,12 +64,12 @@ struct WordArm<'a> {
     suffix: Option<&'a Literals>,
 }
 
-/// All ones, or 0.
+/// All ones if `holds`, otherwise 0.
 pub(super) fn mask(holds: bool) -> u64 {
     if holds { u64::MAX } else { 0 }
 }
 
-/// `None` if the arms are not of the family.
+/// `None` if the arms do not belong to the family.
 pub(super) fn of(atoms: &impl Atoms, arms: &[Arm]) -> Option<(Rules, Members)> {
     let sets = atoms.sets();
     let is_white = |arm: &Arm| match arm {
@@ -82,20 +83,20 @@ pub(super) fn of(atoms: &impl Atoms, arms: &[Arm]) -> Option<(Rules, Members)> {
     let (words, numbers, other) = (arms.words?, arms.numbers?, arms.other?);
     let body = words.upper | words.lower;
 
-    // Every character but white space is matched by some arm, and numbers by no other one: they are
-    // what no plane holds. A character of both words and other text counts as one of words, and is a doubt
-    // where other text may continue with it.
+    // Every character but white space must be matched by some arm, and a number by no other arm, because the
+    // numbers are the characters without a plane. A character of both words and other text counts as part of a
+    // word. The algebra marks a doubt where other text could continue with it.
     let own_other = other.body & !body;
     let covered = (body | numbers.body | other.body) == sets.all & !sets.white;
     if !covered || numbers.body & (body | other.body) != 0 || own_other == 0 {
         return None;
     }
-    // A run may take a space before it, or nothing; a word may take more.
+    // Numbers and other text may start with a space or with no prefix. Words have more choice.
     let only_space = |prefix: AtomSet| prefix == 0 || prefix == sets.space;
     if !only_space(numbers.prefix) || !only_space(other.prefix) {
         return None;
     }
-    // A letter before a word makes no difference, unless it would hide a change of case.
+    // A prefix that is itself a letter of words makes no difference, unless it could hide a change of case.
     let before_word = words.prefix & !body;
     if words.lower != 0 && words.prefix & (words.upper ^ words.lower) & body != 0 {
         return None;
@@ -105,7 +106,8 @@ pub(super) fn of(atoms: &impl Atoms, arms: &[Arm]) -> Option<(Rules, Members)> {
     if !(only_space(white_before) || all_white) || !(other_before == 0 || other_before == own_other) {
         return None;
     }
-    // A space before a character of both belongs to the word.
+    // The algebra gives a space before a character of both words and other text to the word, so words must accept
+    // it.
     if other.prefix != 0 && other.body & body != 0 && white_before == 0 {
         return None;
     }
@@ -146,16 +148,16 @@ pub(super) fn of(atoms: &impl Atoms, arms: &[Arm]) -> Option<(Rules, Members)> {
     Some((rules, members))
 }
 
-/// Does white space go through its last line end? `None` if its rules are others.
+/// Does the pattern match white space up to its last line end? `None` if its arms for white space do not fit.
 fn white_rules(arms: &[Arm]) -> Option<bool> {
-    // At the end of the text the arms decide.
+    // The arms of the pattern decide at the end of a text, so `\s+$` makes no difference to the algebra.
     let mut arms: Vec<&Arm> = arms.iter().filter(|arm| **arm != Arm::AtEnd).collect();
     let through_newline = arms.first() == Some(&&Arm::ThroughNewline);
     if through_newline {
         arms.remove(0);
     }
     match arms[..] {
-        // `\s` or `\s+`: only one character is left here.
+        // One character is left after `BeforeText`, so `\s` and `\s+` match the same.
         [Arm::BeforeText, Arm::Run(Run { prefix: 0, needs_prefix: false, tail: 0, suffix: None, .. })] => {
             Some(through_newline)
         }
@@ -163,8 +165,9 @@ fn white_rules(arms: &[Arm]) -> Option<bool> {
     }
 }
 
-/// Sorts the arms before white space. Numbers are told from words by what they lack: a prefix other than
-/// a space, and a suffix. Which of two such arms is called words makes no difference to the algebra.
+/// Assigns the arms before white space to words, numbers and other text. The first run without a limit and without
+/// a tail is taken for the words. If it is really the numbers, then either the two arms have the same form, and
+/// the algebra is the same with the names exchanged, or the checks that follow refuse the pattern.
 fn text_arms(arms: &[Arm]) -> Option<TextArms<'_>> {
     let mut sorted = TextArms::default();
     let mut arms = arms.iter().peekable();
@@ -173,7 +176,7 @@ fn text_arms(arms: &[Arm]) -> Option<TextArms<'_>> {
     while let Some(arm) = arms.next() {
         match arm {
             Arm::Literal(literals) => sorted.literals.push(literals),
-            // The next arm is its partner, as lowering guarantees.
+            // Lowering guarantees that the next arm is the partner.
             Arm::Case(Case { prefix, upper, lower, suffix }) if sorted.words.is_none() && runs.is_empty() => {
                 let suffix = suffix.as_ref();
                 sorted.words = Some(WordArm { prefix: *prefix, upper: *upper, lower: *lower, suffix });
@@ -192,7 +195,7 @@ fn text_arms(arms: &[Arm]) -> Option<TextArms<'_>> {
     let [first, second] = runs[..] else { return None };
     let is_other = first.max == usize::MAX && first.tail != 0;
     let (numbers, other) = if is_other { (second, first) } else { (first, second) };
-    // Other text comes after words: what could begin either begins a word.
+    // Words must come before other text, so that a character which could begin either one begins a word.
     if before_words > usize::from(!is_other) {
         return None;
     }
@@ -203,8 +206,8 @@ fn text_arms(arms: &[Arm]) -> Option<TextArms<'_>> {
     Some(sorted)
 }
 
-/// What literals begin with: a doubt is marked there. `None` if that could be in words, or if a literal continues
-/// with what is not.
+/// The atoms of the first characters of all literals. The algebra marks a doubt there. `None` if one of these
+/// atoms is in words, or if the second character of a literal is not.
 fn leads(
     atoms: &impl Atoms,
     literals: &[&Literals],

@@ -1,7 +1,8 @@
-//! The walk over one text: from the boundaries of blocks to positions, with the arms where there is doubt.
+//! Walks over a text once: turns the boundaries of its blocks into positions and runs the arms where there is
+//! doubt.
 //!
-//! In come a text and the tables of its pattern; out go the ends of the matches, several at a time. The walk only
-//! goes forward, so that it is linear in the text.
+//! In come a text and the tables of its pattern; out go the ends of the matches, several at a time. The walk never
+//! goes back, so it takes linear time.
 use tokenmill_kernels::planes::{PLANE_BITS, PLANES, Planes};
 
 use super::algebra::{Carry, OpenBoundary};
@@ -14,12 +15,12 @@ use crate::pattern::arm_scanner::{ArmScanner, WhiteSpace};
 use crate::pattern::atoms::Atoms;
 use crate::span::Span;
 
-/// A step finds at most one end for each character of a block, and one that was open before.
+/// The most ends that one step of the walk finds: one for each character of a block, and one that was open before.
 const STEP_ENDS: usize = PLANE_BITS + 1;
-/// The most ends that are returned at a time: another step is taken as long as its ends fit.
+/// The most ends that are returned at a time. The walk takes another step as long as all ends of a step would fit.
 const MAX_ENDS: usize = PLANE_BITS + STEP_ENDS;
 
-/// What a pattern of the family needs to be run by planes.
+/// The tables for running one pattern of the family with planes.
 #[derive(Debug)]
 pub(super) struct PlaneTables {
     pub(super) rules: Rules,
@@ -28,7 +29,8 @@ pub(super) struct PlaneTables {
 }
 
 impl PlaneTables {
-    /// Every match of `text`, in order. They leave no gaps, as the arms of the family match every character.
+    /// Emits every match of `text`, in order. Matches leave no gaps, as every character starts a match of some
+    /// arm.
     #[inline]
     pub(super) fn for_each<A, F>(&self, arms: &ArmScanner<A>, text: &str, mut emit: F) -> Result<()>
     where
@@ -45,7 +47,7 @@ impl PlaneTables {
         })
     }
 
-    /// As [`Self::for_each`], several at a time: where the next matches end.
+    /// As [`Self::for_each`], but emits the ends of the next matches, several at a time.
     #[inline]
     pub(super) fn for_each_ends<A, F>(
         &self,
@@ -69,7 +71,8 @@ impl PlaneTables {
     }
 }
 
-/// The buffers of a walk. They are kept from one text to the next: clearing them takes as long as a short text.
+/// The buffers of a walk. They are reused for the next text, as clearing them takes as long as scanning a short
+/// text.
 #[derive(Debug)]
 pub struct ScanScratch {
     blocks: [Block; 2],
@@ -88,20 +91,20 @@ struct Walk<'a, A> {
     arms: &'a ArmScanner<A>,
     text: &'a [u8],
     source: Blocks<'a, A>,
-    /// The current block and the next one; `current` is the index of the first.
+    /// The current block and the next one. The lowest bit of `current` is the index of the current block.
     blocks: &'a mut [Block; 2],
     current: usize,
     carry: Carry,
-    /// What is left of the current block: boundaries, and where they are in doubt.
+    /// The boundaries and doubts of the current block that are not done yet.
     starts: u64,
     doubts: u64,
-    /// The last end that was found. Everything before it is done.
+    /// The last end that was found. The text before it is done.
     last: usize,
-    /// The match that starts at `last` is in doubt.
+    /// Is the match that starts at `last` in doubt?
     is_in_doubt: bool,
-    /// All blocks are done.
+    /// Are all blocks done?
     is_over: bool,
-    /// Where the boundary is that the algebra has left open, in an earlier block.
+    /// The position of the boundary that the algebra left open in an earlier block.
     open: usize,
     white: WhiteSpace,
     ends: &'a mut [usize; MAX_ENDS],
@@ -137,20 +140,20 @@ impl<'a, A: Atoms> Walk<'a, A> {
         };
         walk.source.next_into(&mut walk.blocks[0]);
         walk.advance();
-        // The start of the text ends nothing.
+        // A boundary at the start of the text does not end a match.
         walk.starts &= !1;
         walk
     }
 
-    /// The ends of the next matches; none at the end of the text.
+    /// The ends of the next matches. Empty at the end of the text.
     ///
-    /// Never inlined: it is the same code whatever is done with the matches.
+    /// Never inlined, so that there is one copy of this code whatever the caller does with the matches.
     #[inline(never)]
     fn next_ends(&mut self) -> &[usize] {
         self.count = 0;
         while self.count + STEP_ENDS <= MAX_ENDS {
             if self.is_over {
-                // The last match may depend on the end of the text, which the algebra does not know.
+                // The last match may depend on where the text ends, which the algebra does not know.
                 if self.last == self.text.len() {
                     break;
                 }
@@ -166,7 +169,8 @@ impl<'a, A: Atoms> Walk<'a, A> {
                 self.push_positions(self.starts);
                 self.advance();
             } else {
-                // The match in doubt starts at the last boundary up to there.
+                // The lowest doubt is inside the match that starts at the last boundary at or before it. The
+                // boundaries up to there are certain. From there on the arms decide.
                 let up_to = self.doubts ^ (self.doubts - 1);
                 self.push_positions(self.starts & up_to);
                 self.starts &= !up_to;
@@ -181,7 +185,7 @@ impl<'a, A: Atoms> Walk<'a, A> {
         &self.blocks[self.current & 1]
     }
 
-    /// Goes to the next block.
+    /// Makes the next block the current one and computes its boundaries.
     #[inline]
     fn advance(&mut self) {
         let [first, second] = &mut *self.blocks;
@@ -209,7 +213,7 @@ impl<'a, A: Atoms> Walk<'a, A> {
         (self.starts, self.doubts) = (found.starts, found.doubts);
     }
 
-    /// Adds the positions of `starts` to the ends.
+    /// Adds the positions of the characters in `starts` to the ends.
     #[inline]
     fn push_positions(&mut self, starts: u64) {
         if let Some(out) = self.ends[self.count..].first_chunk_mut() {
@@ -226,13 +230,14 @@ impl<'a, A: Atoms> Walk<'a, A> {
         self.last = end;
     }
 
-    /// Adds the end of the match of the arms at the last end.
+    /// Runs the arms at the last end and adds the end of their match.
     fn match_by_arms(&mut self) {
         let end = self.arms.end_of_match(self.text, self.last, &mut self.white);
         self.push(end);
     }
 
-    /// If the last end is a boundary of the block, the doubt is over and the boundaries after it count again.
+    /// If the last end is a boundary of the current block, the doubt is over: the later boundaries of the block
+    /// hold again.
     fn resume(&mut self) {
         if self.last >= self.block().end() {
             (self.starts, self.doubts) = (0, 0);

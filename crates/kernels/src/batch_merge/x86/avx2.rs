@@ -1,4 +1,4 @@
-//! Candidates in vectors of 256 bits.
+//! Merges with the candidates in vectors of 256 bits.
 use std::arch::x86_64::{
     __m256i, _mm_cvtsi128_si32, _mm_cvtsi128_si64, _mm_loadu_si128, _mm_min_epu32, _mm_or_si128,
     _mm_shuffle_epi32, _mm_srli_si128, _mm_unpackhi_epi64, _mm256_add_epi32, _mm256_andnot_si256,
@@ -13,11 +13,11 @@ use crate::batch_merge::layout::{NO_CANDIDATE, POSITION_BITS};
 use crate::batch_merge::merge_loop::{merge_functions, pack_one_by_one};
 use crate::merge_table::{BytePairs, NO_MERGE, SLOTS, SYMBOL_BITS};
 
-/// The value of a key in these slots, or [`NO_MERGE`].
+/// The value of a key in these slots. [`NO_MERGE`] if none of the slots has the key.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn find(slots: &[u64; SLOTS], key: u64) -> u32 {
-    // SAFETY: reads the 64 bytes of the array, from any alignment.
+    // SAFETY: the two loads read the 64 bytes of the array and need no alignment.
     let (first, second) = unsafe {
         (_mm256_loadu_si256(slots.as_ptr().cast()), _mm256_loadu_si256(slots.as_ptr().add(4).cast()))
     };
@@ -34,11 +34,11 @@ fn find(slots: &[u64; SLOTS], key: u64) -> u32 {
     !_mm_cvtsi128_si64(one).cast_unsigned() as u32 & NO_MERGE
 }
 
-/// The candidates of an input: two times eight positions for each group.
+/// The candidates of an input. Each group is two vectors of eight positions.
 #[derive(Clone, Copy)]
 struct Candidates<const N: usize>([[__m256i; 2]; N]);
 
-/// The positions of the eight bytes from byte `from` on.
+/// The positions of the eight bytes that start with byte `from`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn positions(from: usize) -> __m256i {
@@ -60,7 +60,7 @@ impl<const N: usize> Candidates<N> {
         let length = _mm256_set1_epi32(length.cast_signed());
         for (i, (candidates, bytes)) in candidates.0.iter_mut().zip(input.groups()).enumerate() {
             let from = GROUP * i;
-            // SAFETY: each reads the 16 bytes of an array, from any alignment.
+            // SAFETY: each load reads the 16 bytes of an array and needs no alignment.
             let [lefts, rights] =
                 [bytes.lefts, bytes.rights].map(|bytes| unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) });
             let (front, back) = group_symbols(symbols, from).split_at_mut(8);
@@ -73,11 +73,12 @@ impl<const N: usize> Candidates<N> {
                 let pairs = _mm256_or_si256(_mm256_slli_epi32::<8>(left), _mm256_cvtepu8_epi32(rights));
                 let none = _mm256_set1_epi32(NO_MERGE.cast_signed());
                 let is_pair = _mm256_cmpgt_epi32(length, positions);
-                // SAFETY: each index is two bytes, and the table has a number for each of these.
+                // SAFETY: each index is made of two bytes, so it is below 2^16, the number of entries in the
+                // table.
                 let products = unsafe {
                     _mm256_mask_i32gather_epi32::<4>(none, byte_pairs.as_ptr().cast(), pairs, is_pair)
                 };
-                // SAFETY: the slice has 8 numbers.
+                // SAFETY: the slice has 8 numbers, which the store fills. It needs no alignment.
                 unsafe { _mm256_storeu_si256(symbols.as_mut_ptr().cast(), left) };
                 *candidates =
                     _mm256_or_si256(_mm256_slli_epi32::<{ POSITION_BITS as i32 }>(products), positions);
@@ -103,7 +104,8 @@ impl<const N: usize> Candidates<N> {
     #[target_feature(enable = "avx2")]
     fn set(&mut self, position: u32, candidate: u32) {
         if N > IN_REGISTERS {
-            // SAFETY: two vectors are sixteen numbers.
+            // SAFETY: two vectors have the size of sixteen `u32` and a larger alignment, and any bytes are valid
+            // in both types. The reference borrows from `self` exclusively.
             set_in_memory(
                 unsafe { &mut *(&raw mut self.0).cast::<[[u32; GROUP]; N]>() },
                 position,

@@ -1,16 +1,16 @@
-//! An input as groups of sixteen positions: one vector of 512 bits, or two of 256.
+//! Divides an input into groups of sixteen positions, which are one vector of 512 bits or two of 256 bits.
 use crate::batch_merge::layout::{narrow, wide, widest};
 
-/// Positions of a group.
+/// The number of positions in a group.
 pub(super) const GROUP: usize = 16;
 
-/// The bytes at sixteen positions, and the byte after each of them.
+/// The bytes at the sixteen positions of a group, and for each the byte after it.
 pub(super) struct BytePairGroup {
     pub(super) lefts: [u8; GROUP],
     pub(super) rights: [u8; GROUP],
 }
 
-/// An input of `N` groups.
+/// An input that has `N` groups.
 pub(super) trait Groups<const N: usize> {
     fn groups(&self) -> [BytePairGroup; N];
 }
@@ -36,7 +36,7 @@ impl Groups<4> for widest::Input {
     }
 }
 
-/// The last position has no byte after it.
+/// The byte after the last position is 0.
 #[inline]
 fn groups_of<const N: usize>(bytes: &[u8]) -> [BytePairGroup; N] {
     let at = |from: usize| bytes[from..].first_chunk().copied();
@@ -50,19 +50,19 @@ fn groups_of<const N: usize>(bytes: &[u8]) -> [BytePairGroup; N] {
     })
 }
 
-/// The symbols of the group whose first byte is byte `from`, of which the position is one more.
+/// The symbols of the group that starts with byte `from`, whose position is `from + 1`.
 #[inline]
 pub(super) fn group_symbols(symbols: &mut [u32], from: usize) -> &mut [u32; GROUP] {
     symbols[1 + from..].first_chunk_mut().expect("there are more positions than bytes")
 }
 
-/// Inputs of more groups keep their candidates in memory. There are too few registers for those of a
-/// [`widest::Input`], and the compiler would move all of them for each change. Where inputs are merged side by
-/// side, a store has completed when its vector is read again; a single input waits for it.
+/// Inputs with more groups than this keep their candidates in memory. There are too few registers for the vectors
+/// of [`widest::Input`], and the compiler would move all of them for each change. If several inputs are merged
+/// side by side, a store has completed before its vector is loaded again; a single input has to wait for it.
 pub(super) const IN_REGISTERS: usize = 2;
 
-/// Sets the candidate of a position: its lane is one less. The last two lanes belong to no byte, and what is set
-/// there for the positions before and after all bytes is never a candidate.
+/// Sets the candidate of a position, whose lane is one less. The last two lanes have no byte. Whatever is stored
+/// in them, for the positions before and after all bytes, is at least `NO_CANDIDATE`.
 #[inline]
 pub(super) fn set_in_memory<const N: usize>(
     candidates: &mut [[u32; GROUP]; N],

@@ -1,4 +1,4 @@
-//! Candidates in vectors, sixteen positions at a time.
+//! Merges with the candidates in vectors, sixteen positions at a time.
 pub(super) mod avx2;
 pub(super) mod avx512;
 mod lanes;
