@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use tokenmill_core::description::{Alphabet, Decoding};
-use tokenmill_core::engine::explain::Segment;
+use tokenmill_core::engine::explain::ExplainedSegment;
 use tokenmill_core::engine::{
     DecodeOptions, DecodeStream, Encoding, Engine, Source, Special, Text, Undefined, char_offsets,
 };
@@ -58,7 +58,11 @@ pub fn encode(engine: &Engine, text: &str) {
             assert_eq!(rows[..middle], rows[middle..], "equal rows of a batch");
             middle
         });
-        assert_eq!(surrounded, Some(engine.count_with_special_tokens(ids.len(), true)), "count with what is around");
+        assert_eq!(
+            surrounded,
+            Some(engine.count_with_special_tokens(ids.len(), true)),
+            "count with what is around"
+        );
         let spans = checked("offsets", spans).unwrap_or_default();
         assert_eq!(spans.ids, ids, "ids with offsets");
         offsets(engine, text, &spans);
@@ -71,10 +75,10 @@ pub fn encode(engine: &Engine, text: &str) {
     }
 }
 
-fn ids_of(segments: &[Segment]) -> Vec<TokenId> {
-    let of = |segment: &Segment| match segment {
-        Segment::Added(token) => vec![token.id],
-        Segment::Ordinary(text) => {
+fn ids_of(segments: &[ExplainedSegment]) -> Vec<TokenId> {
+    let of = |segment: &ExplainedSegment| match segment {
+        ExplainedSegment::Added(token) => vec![token.id],
+        ExplainedSegment::Ordinary(text) => {
             text.pretokens.iter().flat_map(|pretoken| &pretoken.tokens).map(|token| token.id).collect()
         }
     };

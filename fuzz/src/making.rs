@@ -6,7 +6,7 @@ mod models;
 mod stages;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use tokenmill_core::description::{self, AddedToken, CallDefaults, Description, Model, Roles};
+use tokenmill_core::description::{self, AddedToken, CallDefaults, Description, ModelDescription, Roles};
 use tokenmill_core::ids::TokenId;
 
 /// What texts, tokens and patterns are made of.
@@ -185,7 +185,7 @@ fn description(from: &mut Unstructured<'_>) -> Result<Description> {
     })
 }
 
-fn added_tokens(from: &mut Unstructured<'_>, model: &Model) -> Result<Vec<AddedToken>> {
+fn added_tokens(from: &mut Unstructured<'_>, model: &ModelDescription) -> Result<Vec<AddedToken>> {
     let tokens = model.tokens();
     let mut next = tokens.ids().last().map_or(0, |&id| id.saturating_add(1));
     let mut added: Vec<AddedToken> = Vec::new();

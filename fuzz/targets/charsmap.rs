@@ -26,7 +26,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         treat_whitespace_as_suffix: false,
     };
     for step in [Normalizer::Precompiled(map.into()), Normalizer::SentencePiece(rules)] {
-        let Some(normalizers) = checked("compiling a map", Normalizers::compile(&[step], &Hooks::default())) else { continue };
+        let Some(normalizers) = checked("compiling a map", Normalizers::compile(&[step], &Hooks::default()))
+        else {
+            continue;
+        };
         for text in TEXTS.into_iter().chain([&*own]) {
             let patience = Patience::default();
             let mut buffers = Default::default();

@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
-use tokenmill_core::description::{Alphabet, Bpe, Description, Merges, Split, TokenList};
+use tokenmill_core::description::{Alphabet, BpeDescription, Description, Merges, Split, TokenList};
 use tokenmill_fuzz::patience::checked;
 use tokenmill_fuzz::readers;
 use tokenmill_io::state;
@@ -14,7 +14,7 @@ const CHECKSUM: usize = 32;
 
 /// What stands before the checksum.
 static HEAD: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let model = Bpe::plain(Alphabet::Bytes, TokenList::default(), Merges::ById);
+    let model = BpeDescription::plain(Alphabet::Bytes, TokenList::default(), Merges::ById);
     let mut bytes = state::write(&Description::of_bpe(&Split::Whole, model));
     let at = (0..bytes.len().saturating_sub(CHECKSUM))
         .find(|&at| Sha256::digest(&bytes[at + CHECKSUM..])[..] == bytes[at..at + CHECKSUM])

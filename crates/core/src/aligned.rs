@@ -1,6 +1,6 @@
 //! Text on its way through the stages, and where each byte of it came from.
 //!
-//! A stage that only cuts hands on [`Piece`]s of what it was given. One that changes text writes
+//! A stage that only cuts hands on [`AlignedText`]s of what it was given. One that changes text writes
 //! into a [`Rewritten`], which remembers for every byte of the new text an interval of the
 //! caller's; so any interval of a pretoken projects back, however many stages lie between.
 use tokenmill_kernels::{OutOfMemory, try_alloc};
@@ -77,17 +77,17 @@ impl Origins<'_> {
     }
 }
 
-/// A piece of text and where it came from.
+/// Text, and where it came from.
 #[derive(Debug, Clone, Copy)]
-pub struct Piece<'a> {
+pub struct AlignedText<'a> {
     /// The text as the stages before left it.
     pub text: &'a str,
     /// Where it came from.
     pub origins: Origins<'a>,
 }
 
-impl<'a> Piece<'a> {
-    /// A piece of the caller's text, from its byte `at` on.
+impl<'a> AlignedText<'a> {
+    /// Text of the caller's, from its byte `at` on.
     pub fn original(text: &'a str, at: usize) -> Self {
         Self { text, origins: Origins::Same(at) }
     }
@@ -162,7 +162,7 @@ impl Rewritten {
     }
 
     /// Starts a new text made from `from`. What was there is forgotten, its memory kept.
-    pub fn start(&mut self, from: Piece<'_>) {
+    pub fn start(&mut self, from: AlignedText<'_>) {
         self.text.clear();
         self.each.clear();
         self.failed = None;
@@ -177,7 +177,7 @@ impl Rewritten {
     }
 
     /// Takes over `range` of the text that this one is made from, each byte with its origin.
-    pub fn keep(&mut self, from: Piece<'_>, range: Span) {
+    pub fn keep(&mut self, from: AlignedText<'_>, range: Span) {
         if !self.reserve(range.len()) {
             return;
         }
@@ -200,7 +200,7 @@ impl Rewritten {
 
     /// Puts new text there that stands for `range` of the text that this one is made from: for all
     /// of the bytes that the range stands for.
-    pub fn put(&mut self, new: &str, from: Piece<'_>, range: Span) {
+    pub fn put(&mut self, new: &str, from: AlignedText<'_>, range: Span) {
         if !self.reserve(new.len()) {
             return;
         }
@@ -214,13 +214,13 @@ impl Rewritten {
     }
 
     /// As [`Self::put`], one character.
-    pub fn put_char(&mut self, new: char, from: Piece<'_>, range: Span) {
+    pub fn put_char(&mut self, new: char, from: AlignedText<'_>, range: Span) {
         self.put(new.encode_utf8(&mut [0; 4]), from, range);
     }
 
     /// Puts new text there of which the last byte stands for all of `range`, and the bytes before
     /// it for nothing at its start: as SentencePiece tells where its pieces come from.
-    pub fn put_at_end(&mut self, new: &str, from: Piece<'_>, range: Span) {
+    pub fn put_at_end(&mut self, new: &str, from: AlignedText<'_>, range: Span) {
         let before = self.each.len();
         self.put(new, from, range);
         if let Some((_, empty)) = self.each[before..].split_last_mut() {
@@ -232,7 +232,7 @@ impl Rewritten {
 
     /// What `range` of the text that this one is made from stands for is added to what its last
     /// byte stands for, if it has one.
-    pub fn stretch(&mut self, from: Piece<'_>, range: Span) {
+    pub fn stretch(&mut self, from: AlignedText<'_>, range: Span) {
         if let Some(last) = self.each.last_mut() {
             last.end = last.end.max((from.origins.span(range).end - self.base) as u32);
         }
@@ -248,13 +248,13 @@ impl Rewritten {
     }
 
     /// What was made.
-    pub fn piece(&self) -> Piece<'_> {
+    pub fn piece(&self) -> AlignedText<'_> {
         let origins = if self.tracks {
             Origins::Mapped { base: self.base, each: &self.each, first: self.first, behind: self.behind }
         } else {
             Origins::Untracked
         };
-        Piece { text: &self.text, origins }
+        AlignedText { text: &self.text, origins }
     }
 
     /// Heap bytes held.
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_and_what_is_put_project_back_through_two_stages() {
-        let original = Piece::original("aéb", 10);
+        let original = AlignedText::original("aéb", 10);
         let mut first = Rewritten::default();
         first.start(original);
         first.keep(original, Span::new(0, 1));
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn all_that_stands_for_the_first_character_is_at_the_start() {
         let starts = |at| {
-            let original = Piece::original("éb", at);
+            let original = AlignedText::original("éb", at);
             let (mut first, mut second) = (Rewritten::default(), Rewritten::default());
             first.start(original);
             first.put_char('Ã', original, Span::new(0, 1));

@@ -182,7 +182,7 @@ fn may_overlap(texts: &[&AddedToken], literals: &[&AddedToken]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::description::{Alphabet, Bpe, Merges, TokenList};
+    use crate::description::{Alphabet, BpeDescription, Merges, TokenList};
     use crate::error::Kind;
     use crate::watch::cancelled;
     use proptest::prelude::*;
@@ -216,7 +216,7 @@ mod tests {
         let bytes = (0..=255).filter(|byte: &u8| with_bytes && !byte.is_ascii_digit()).map(|byte| vec![byte]);
         let tokens = (0..count).map(|number| number.to_string().into_bytes()).chain(bytes);
         let tokens = TokenList::from_entries((0..).zip(tokens).collect());
-        Description::of_bpe(&Split::Whole, Bpe::plain(Alphabet::Bytes, tokens, Merges::ById))
+        Description::of_bpe(&Split::Whole, BpeDescription::plain(Alphabet::Bytes, tokens, Merges::ById))
     }
 
     /// Stops the work when it is asked for the last time.
@@ -278,7 +278,11 @@ mod tests {
         let tokens = description.model.tokens();
         let entries = tokens.iter().map(|(id, bytes)| (id, bytes.to_vec())).chain([(5000, b"<s>".to_vec())]);
         let tokens = TokenList::from_entries(entries.collect());
-        description.model = crate::description::Model::Bpe(Bpe::plain(Alphabet::Bytes, tokens, Merges::ById));
+        description.model = crate::description::ModelDescription::Bpe(BpeDescription::plain(
+            Alphabet::Bytes,
+            tokens,
+            Merges::ById,
+        ));
         assert_eq!(made(description, "<s>"), 2);
     }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::aligned::{Origins, Piece};
+use crate::aligned::{AlignedText, Origins};
 use crate::description::{Description, HookName};
 use crate::error::{Defect, Error, Kind, Place, Result};
 use crate::span::Span;
@@ -62,7 +62,7 @@ impl<T> Hook<dyn Fn(&str) -> Result<T> + Send + Sync> {
     /// # Errors
     /// What the function gives as an error; what it says is wrong without saying where is wrong at
     /// the start of the piece.
-    pub(crate) fn call(&self, piece: Piece<'_>) -> Result<T> {
+    pub(crate) fn call(&self, piece: AlignedText<'_>) -> Result<T> {
         (self.function)(piece.text).map_err(|mut error| {
             if let Kind::Hook { position: position @ None, .. } = &mut error.kind {
                 *position = place(piece, 0);
@@ -79,7 +79,7 @@ impl<F: ?Sized> Hook<F> {
     }
 
     /// The error of a wrong result at a byte of the piece that it was given.
-    pub(crate) fn fault(&self, piece: Piece<'_>, at: usize, reason: impl Into<String>) -> Error {
+    pub(crate) fn fault(&self, piece: AlignedText<'_>, at: usize, reason: impl Into<String>) -> Error {
         fault(&self.name, place(piece, at), reason)
     }
 }
@@ -91,7 +91,7 @@ pub fn fault(name: &HookName, position: Option<Place>, reason: impl Into<String>
 }
 
 /// Where a byte of a piece stands in the caller's text.
-fn place(piece: Piece<'_>, at: usize) -> Option<Place> {
+fn place(piece: AlignedText<'_>, at: usize) -> Option<Place> {
     match piece.origins {
         Origins::Untracked => None,
         origins => Some(Place::Byte(origins.span(Span::new(at, at)).start)),

@@ -285,13 +285,13 @@ fn is_marked_symbol(bytes: &[u8], end_of_word: &EndOfWord) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::description::{Bpe, Split};
+    use crate::description::{BpeDescription, Split};
 
     fn vocabulary(tokens: &[(TokenId, &[u8])], added: &[(TokenId, &str)]) -> Vocabulary {
         let tokens =
             TokenList::from_entries(tokens.iter().map(|&(id, bytes)| (id, bytes.to_vec())).collect());
         let added_tokens = added.iter().map(|&(id, content)| AddedToken::special(id, content)).collect();
-        let model = Bpe::plain(Alphabet::Bytes, tokens, Merges::ById);
+        let model = BpeDescription::plain(Alphabet::Bytes, tokens, Merges::ById);
         let description = Description { added_tokens, ..Description::of_bpe(&Split::Whole, model) };
         description.validate().unwrap();
         Vocabulary::new(&description)
@@ -302,7 +302,7 @@ mod tests {
         let added = |content: &str, is_special| {
             let token = AddedToken { is_special, ..AddedToken::special(0, content) };
             let tokens = TokenList::from_entries(vec![(0, b"\xa2".to_vec()), (0, b"a".to_vec())]);
-            let model = Bpe::plain(Alphabet::Bytes, tokens, Merges::ById);
+            let model = BpeDescription::plain(Alphabet::Bytes, tokens, Merges::ById);
             let description =
                 Description { added_tokens: vec![token], ..Description::of_bpe(&Split::Whole, model) };
             Vocabulary::new(&description).decoded(0).unwrap().to_vec()

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use tokenmill_core::ids::TokenId;
-use tokenmill_core::model::bpe::{Bpe, Scratch};
+use tokenmill_core::model::bpe::{Bpe, BpeScratch};
 use tokenmill_core::pattern::known::split_from;
 use tokenmill_core::vocabulary::Vocabulary;
 use tokenmill_core::watch::{Ticker, Unwatched};
@@ -21,7 +21,7 @@ type Failure = Box<dyn std::error::Error>;
 struct Timed<'a> {
     model: &'a Bpe,
     vocabulary: &'a Vocabulary,
-    scratch: Scratch,
+    scratch: BpeScratch,
     ids: Vec<TokenId>,
     digest: u64,
 }
@@ -72,7 +72,7 @@ fn main() -> Result<(), Failure> {
     let model = Bpe::new(description, vocabulary, &mut Ticker::new(&Unwatched))?;
     println!("load {loaded:.1?}, model {:.1?} and {} kB", start.elapsed(), model.memory() / 1000);
     let mut timed =
-        Timed { model: &model, vocabulary, scratch: Scratch::default(), ids: Vec::new(), digest: 0 };
+        Timed { model: &model, vocabulary, scratch: BpeScratch::default(), ids: Vec::new(), digest: 0 };
     for name in rest.iter().filter(|arg| !arg.contains('=')) {
         let mut text = std::fs::read_to_string(name)?;
         let mut end = limit.min(text.len());

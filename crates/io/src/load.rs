@@ -3,7 +3,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use tokenmill_core::compile::{compile, compile_with_special_tokens};
-use tokenmill_core::description::{AddedToken, Description, Model, Split};
+use tokenmill_core::description::{AddedToken, Description, ModelDescription, Split};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::hooks::Hooks;
@@ -106,7 +106,7 @@ pub fn load_tokenizer_json(json: &[u8], scores: Option<&[f64]>) -> Result<(Engin
     let mut report = Report::new(false);
     let mut description = tokenizer_json::parse(json, &mut report)?;
     match (&mut description.model, scores) {
-        (Model::Unigram(model), Some(scores)) => {
+        (ModelDescription::Unigram(model), Some(scores)) => {
             tokenizer_json::set_scores(model, scores).map_err(|error| error.at("model"))?;
         }
         (_, None) => {}

@@ -10,7 +10,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use tokenmill_core::description::{AddedToken, Alphabet, Bpe, Description, Merges, Roles, Split, TokenList};
+use tokenmill_core::description::{
+    AddedToken, Alphabet, BpeDescription, Description, Merges, Roles, Split, TokenList,
+};
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::Splitter;
@@ -169,7 +171,10 @@ fn describe(file: File<'_>, report: &mut Report) -> Result<Description> {
         ..Roles::default()
     };
     let post_processor = templates::around(roles.bos.map(|id| ("<s>", id)), None);
-    let model = Bpe { whole_pretokens: true, ..Bpe::plain(Alphabet::Bytes, tokens, Merges::ById) };
+    let model = BpeDescription {
+        whole_pretokens: true,
+        ..BpeDescription::plain(Alphabet::Bytes, tokens, Merges::ById)
+    };
     Ok(Description { added_tokens, post_processor, roles, ..Description::of_bpe(&split, model) })
 }
 

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::compile::compile;
-use tokenmill_core::description::{Alphabet, Bpe, Description, Merges, Split, TokenList};
+use tokenmill_core::description::{Alphabet, BpeDescription, Description, Merges, Split, TokenList};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::{NO_ID, TokenId};
@@ -124,7 +124,10 @@ pub(crate) fn parse(
                       no .tiktoken file; load the tokenizer.json of this model";
         return Err(Error::format(Defect::WrongKind, reason));
     }
-    let model = Bpe { whole_pretokens: true, ..Bpe::plain(Alphabet::Bytes, tokens, Merges::ById) };
+    let model = BpeDescription {
+        whole_pretokens: true,
+        ..BpeDescription::plain(Alphabet::Bytes, tokens, Merges::ById)
+    };
     Ok(Description::of_bpe(split, model))
 }
 
@@ -248,7 +251,7 @@ pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
         return cannot("an empty file says nothing; this tokenizer has no ordinary tokens".to_owned());
     }
     // Reading the file gives this; it must mean what this tokenizer means.
-    let read = Bpe { merges: Merges::ById, whole_pretokens: true, ..model.clone() };
+    let read = BpeDescription { merges: Merges::ById, whole_pretokens: true, ..model.clone() };
     let split = description.split().unwrap_or(Split::Whole);
     if compile(Description::of_bpe(&split, read))?.canonical().model != engine.canonical().model {
         return cannot(

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use tokenmill_core::byte_alphabet;
-use tokenmill_core::description::{AddedToken, Alphabet, Bpe, Description, Merge, Merges, Split, TokenList};
+use tokenmill_core::description::{
+    AddedToken, Alphabet, BpeDescription, Description, Merge, Merges, Split, TokenList,
+};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
@@ -122,7 +124,8 @@ pub(crate) fn describe(
         tokens.push((id, bytes));
     }
     added_tokens.sort_by_key(|token| token.id);
-    let model = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::Listed(merges));
+    let model =
+        BpeDescription::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::Listed(merges));
     Ok(Description { added_tokens, ..Description::of_bpe(split, model) })
 }
 

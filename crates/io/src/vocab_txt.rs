@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use tokenmill_core::description::{
-    AddedToken, CallDefaults, Decoder, Decoding, Description, Model, Normalizer, PreTokenizer, Roles,
-    TokenList, WordPiece,
+    AddedToken, CallDefaults, Decoder, Decoding, Description, ModelDescription, Normalizer, PreTokenizer,
+    Roles, TokenList, WordPieceDescription,
 };
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
@@ -101,7 +101,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
     let mut added_tokens: Vec<AddedToken> =
         SPECIAL.iter().filter_map(|&name| Some(AddedToken::special(find(name)?, name))).collect();
     added_tokens.sort_by_key(|token| token.id);
-    let model = WordPiece {
+    let model = WordPieceDescription {
         tokens: tokens.into(),
         unk: find(UNK),
         continuing_prefix: PREFIX.to_owned(),
@@ -123,7 +123,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
 
 /// The pipeline of BERT around a model.
 pub(crate) fn around(
-    model: WordPiece,
+    model: WordPieceDescription,
     added_tokens: Vec<AddedToken>,
     lowercase: bool,
     strip_accents: Option<bool>,
@@ -141,7 +141,7 @@ pub(crate) fn around(
             lowercase,
         }],
         pre_tokenizer: vec![PreTokenizer::Bert],
-        model: Model::WordPiece(model),
+        model: ModelDescription::WordPiece(model),
         post_processor: templates::bert(cls, sep),
         decoding: Decoding::Steps(vec![Decoder::WordPiece { prefix, cleanup: true }]),
         truncation: None,

@@ -1,16 +1,17 @@
 //! What fuzzing has found (`fuzz/`), each as a case: the input made small, and what holds now.
 use tokenmill_core::compile::compile;
 use tokenmill_core::description::{
-    AddedToken, Alphabet, Bpe, Description, EndOfWord, EndOfWordForm, Merges, Model, Normalizer, Pattern,
-    PreTokenizer, Split, TokenList, UnicodeTables, Unigram, WordLevel, WordPiece,
+    AddedToken, Alphabet, BpeDescription, Description, EndOfWord, EndOfWordForm, Merges, ModelDescription,
+    Normalizer, Pattern, PreTokenizer, Split, TokenList, UnicodeTables, UnigramDescription,
+    WordLevelDescription, WordPieceDescription,
 };
 use tokenmill_core::engine::{Engine, Special, Text, char_offsets};
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::watch::Unwatched;
 
 /// A tokenizer of a model and added tokens that does nothing else to a text.
-fn engine(model: Model, added_tokens: Vec<AddedToken>) -> Engine {
-    let nothing = Bpe::plain(Alphabet::Bytes, TokenList::default(), Merges::ById);
+fn engine(model: ModelDescription, added_tokens: Vec<AddedToken>) -> Engine {
+    let nothing = BpeDescription::plain(Alphabet::Bytes, TokenList::default(), Merges::ById);
     compile(Description { model, added_tokens, ..Description::of_bpe(&Split::Whole, nothing) }).unwrap()
 }
 
@@ -29,16 +30,16 @@ fn encode(engine: &Engine, text: &str) -> Vec<TokenId> {
 fn no_model_makes_a_special_token_of_a_text() {
     let special = || vec![AddedToken::special(1, "<s>")];
     let words = tokens(&["?", "<s>", "a"]);
-    let level = WordLevel { tokens: words.clone().into(), unk: Some(0) };
-    assert_eq!(encode(&engine(Model::WordLevel(level), special()), "<s>"), [0]);
-    let pieces = WordPiece {
+    let level = WordLevelDescription { tokens: words.clone().into(), unk: Some(0) };
+    assert_eq!(encode(&engine(ModelDescription::WordLevel(level), special()), "<s>"), [0]);
+    let pieces = WordPieceDescription {
         tokens: words.clone().into(),
         unk: Some(0),
         continuing_prefix: String::new(),
         max_chars: 100,
     };
-    assert_eq!(encode(&engine(Model::WordPiece(pieces), special()), "a<s>"), [0]);
-    let unigram = Unigram {
+    assert_eq!(encode(&engine(ModelDescription::WordPiece(pieces), special()), "a<s>"), [0]);
+    let unigram = UnigramDescription {
         scores: vec![0.0; words.len()],
         tokens: words.into(),
         kinds: vec![],
@@ -47,7 +48,7 @@ fn no_model_makes_a_special_token_of_a_text() {
         byte_fallback: false,
         single_precision: false,
     };
-    assert_eq!(encode(&engine(Model::Unigram(unigram), special()), "a<s>"), [2, 0]);
+    assert_eq!(encode(&engine(ModelDescription::Unigram(unigram), special()), "a<s>"), [2, 0]);
 }
 
 /// The token of a byte may be special, too: nothing is spelled with it then.
@@ -55,7 +56,7 @@ fn no_model_makes_a_special_token_of_a_text() {
 fn unigram_spells_no_unknown_character_with_a_special_byte() {
     let described = |special: bool| {
         let bytes = tokens(&["?", "a", "<0xC3>", "<0xA9>"]);
-        let model = Model::Unigram(Unigram {
+        let model = ModelDescription::Unigram(UnigramDescription {
             scores: vec![0.0; bytes.len()],
             tokens: bytes.into(),
             kinds: vec![],
@@ -76,7 +77,7 @@ fn unigram_spells_no_unknown_character_with_a_special_byte() {
 #[test]
 fn what_is_inserted_behind_a_character_of_several_tokens_does_not_go_back() {
     let bytes = TokenList::from_entries((0..=255).map(|byte| (TokenId::from(byte), vec![byte])).collect());
-    let model = Bpe::plain(Alphabet::Bytes, bytes, Merges::ById);
+    let model = BpeDescription::plain(Alphabet::Bytes, bytes, Merges::ById);
     let mut description = Description::of_bpe(&Split::Whole, model);
     let pattern = Pattern::Regex("x*".to_owned());
     description.normalizer = vec![Normalizer::Replace { pattern, content: "-".to_owned() }];
@@ -96,7 +97,7 @@ fn what_is_inserted_behind_a_character_of_several_tokens_does_not_go_back() {
 #[test]
 fn a_mark_within_a_decomposed_character_does_not_stand_behind_it() {
     let end_of_word = Some(EndOfWord { symbol: "_".to_owned(), form: EndOfWordForm::Separate });
-    let model = Bpe::plain(
+    let model = BpeDescription::plain(
         Alphabet::Chars { end_of_word },
         tokens(&["_", "I", "\u{307}", "a", " "]),
         Merges::Listed(vec![]),
@@ -121,7 +122,7 @@ fn a_mark_within_a_decomposed_character_does_not_stand_behind_it() {
 /// A Unigram model without tokens for all bytes: some unknown characters become bytes, some the unknown token.
 #[test]
 fn bytes_and_unknown_tokens_stand_in_the_order_of_the_text() {
-    let model = Unigram {
+    let model = UnigramDescription {
         tokens: tokens(&["<unk>", "<0xC3>", "<0xA9>", "a"]).into(),
         scores: vec![0.0, 0.0, 0.0, -1.0],
         kinds: vec![],
@@ -130,7 +131,7 @@ fn bytes_and_unknown_tokens_stand_in_the_order_of_the_text() {
         byte_fallback: true,
         single_precision: true,
     };
-    let engine = engine(Model::Unigram(model), vec![]);
+    let engine = engine(ModelDescription::Unigram(model), vec![]);
     for (text, want) in [("é한", &[1, 2, 0][..]), ("한é", &[0, 1, 2]), ("aé한한é", &[3, 1, 2, 0, 1, 2])]
     {
         assert_eq!(encode(&engine, text), want, "{text}");

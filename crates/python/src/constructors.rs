@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping, PyString, PyTuple};
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::description::{
-    Alphabet, Behavior, Bpe, Description, Merge, Merges, Pattern, PreTokenizer, Split, TokenList,
+    Alphabet, Behavior, BpeDescription, Description, Merge, Merges, Pattern, PreTokenizer, Split, TokenList,
 };
 use tokenmill_core::error::{Defect, Error, Kind};
 use tokenmill_core::ids::TokenId;
@@ -32,7 +32,7 @@ fn describe(py: Python<'_>, tokens: TokenList, merges: Merges, split: &Split) ->
             Error::format(Defect::Duplicate, reason).at_index(index).at("vocab").at("model"),
         ));
     }
-    Ok(Description::of_bpe(split, Bpe::plain(Alphabet::Bytes, tokens, merges)))
+    Ok(Description::of_bpe(split, BpeDescription::plain(Alphabet::Bytes, tokens, merges)))
 }
 
 /// `Tokenizer.from_tokens`.

@@ -7,7 +7,7 @@ use pyo3::types::PyList;
 use tokenmill_core::description::Padding;
 use tokenmill_core::engine::{Arranged, Engine, Sequence};
 use tokenmill_core::error::Result;
-use tokenmill_core::postprocess::{Pad, Part, Windows};
+use tokenmill_core::postprocess::{OutputPart, Pad, Windows};
 
 use crate::convert;
 use crate::output::{self, Item};
@@ -23,7 +23,7 @@ pub(crate) struct Encoding {
     engine: Arc<Engine>,
     arranged: Arranged,
     /// The windows behind this one, where a text was truncated.
-    overflowing: Vec<Vec<Part>>,
+    overflowing: Vec<Vec<OutputPart>>,
     /// How padding is written.
     pad_token: Option<Arc<str>>,
 }
@@ -73,10 +73,10 @@ impl Encoding {
     }
 
     /// The token at a place of a part.
-    fn token(&self, part: &Part, place: usize, surfaces: bool) -> String {
+    fn token(&self, part: &OutputPart, place: usize, surfaces: bool) -> String {
         let ordinary = |id| self.engine.vocabulary().written(id).unwrap_or_default();
         match *part {
-            Part::Tokens { second, range, .. } => {
+            OutputPart::Tokens { second, range, .. } => {
                 let encoding = &self.arranged.sequences[usize::from(second)].encoding;
                 let at = range.start + place;
                 let surface = || {
@@ -86,11 +86,13 @@ impl Encoding {
                 let surface = if surfaces { surface() } else { None };
                 surface.unwrap_or_else(|| ordinary(encoding.ids[at]))
             }
-            Part::Special { id, .. } => {
+            OutputPart::Special { id, .. } => {
                 let named = self.engine.post_processors().written(id).map(str::to_owned);
                 named.unwrap_or_else(|| ordinary(id))
             }
-            Part::Padding { id, .. } => self.pad_token.as_deref().map_or_else(|| ordinary(id), str::to_owned),
+            OutputPart::Padding { id, .. } => {
+                self.pad_token.as_deref().map_or_else(|| ordinary(id), str::to_owned)
+            }
         }
     }
 
@@ -183,7 +185,7 @@ impl Encoding {
     /// The windows behind this one, where the text was truncated; they have none of their own.
     #[getter]
     fn overflowing(&self) -> Vec<Self> {
-        let window = |parts: &Vec<Part>| Self {
+        let window = |parts: &Vec<OutputPart>| Self {
             engine: Arc::clone(&self.engine),
             arranged: Arranged { sequences: Arc::clone(&self.arranged.sequences), parts: parts.clone() },
             overflowing: Vec::new(),

@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyString};
 use tokenmill_core::compile::compile;
 use tokenmill_core::description::{EndOfWord, EndOfWordForm, Normalizer, UnicodeTables};
 use tokenmill_core::error::{Error, Result};
-use tokenmill_core::train::{Report, SpecialIds, Target, TieBreak, TrainAlphabet, TrainOptions, Trainer};
+use tokenmill_core::train::{SpecialIds, Target, TieBreak, TrainAlphabet, TrainOptions, Trainer};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 use tokenmill_io::corpus::{Documents, Errors, read_files};
@@ -117,7 +117,10 @@ fn feed_to(trainer: &mut Trainer, documents: &[&str], watch: &dyn Watch) -> Resu
     trainer.feed(documents, watch).map_err(Error::without_place)
 }
 
-fn finish(py: Python<'_>, (engine, report): (tokenmill_core::engine::Engine, Report)) -> PyResult<Tokenizer> {
+fn finish(
+    py: Python<'_>,
+    (engine, report): (tokenmill_core::engine::Engine, tokenmill_core::train::TrainingReport),
+) -> PyResult<Tokenizer> {
     let report = Py::new(py, TrainingReport::new(report, engine.description()))?;
     Tokenizer::new(py, engine, Some(report))
 }

@@ -2,14 +2,14 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use tokenmill_core::description::{Description, Merges};
-use tokenmill_core::train::{Report, StopReason};
+use tokenmill_core::train::{self, StopReason};
 
 use crate::buffer::objects;
 
 /// What a training run read and learned.
 #[pyclass(frozen, module = "tokenmill")]
 pub(crate) struct TrainingReport {
-    report: Report,
+    report: train::TrainingReport,
     merges: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -93,7 +93,7 @@ impl TrainingReport {
 }
 
 impl TrainingReport {
-    pub(crate) fn new(report: Report, description: &Description) -> Self {
+    pub(crate) fn new(report: train::TrainingReport, description: &Description) -> Self {
         let tokens = description.model.tokens();
         let bytes = |id| tokens.index_of(id).map_or(Vec::new(), |index| tokens.bytes(index).to_vec());
         let merges = match description.model.as_bpe().map(|model| &model.merges) {

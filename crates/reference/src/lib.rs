@@ -10,7 +10,7 @@ mod wordpiece;
 
 pub use chars::Chars;
 pub use encode::{encode, encode_wide};
-pub use pieces::{Part, Piece, PieceKind, encode_pieces};
+pub use pieces::{EncodedPiece, ScoredPiece, ScoredPieceKind, encode_pieces};
 pub use train::{Learned, Tie, Training, pair_counts, train};
 pub use unigram::{Segmentation, best, log_marginal, segmentations};
 pub use wordpiece::wordpiece;

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 
 /// What a piece is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PieceKind {
+pub enum ScoredPieceKind {
     /// Text may become it.
     Normal,
     /// Text never does.
@@ -16,30 +16,31 @@ pub enum PieceKind {
 
 /// A piece of the vocabulary.
 #[derive(Debug, Clone)]
-pub struct Piece {
+pub struct ScoredPiece {
     /// Its text.
     pub text: String,
     /// The highest merges first.
     pub score: f32,
     /// What it is.
-    pub kind: PieceKind,
+    pub kind: ScoredPieceKind,
 }
 
 /// A part of the text: the index of its piece, or `None` where it is none.
-pub type Part = (Option<usize>, String);
+pub type EncodedPiece = (Option<usize>, String);
 
 /// The parts of a text: again and again the two neighbours whose joined text is the piece with the
 /// highest score, the leftmost of equal ones. Cost: quadratic in the text, times the vocabulary.
-pub fn encode_pieces(pieces: &[Piece], text: &str) -> Vec<Part> {
-    let find =
-        |text: &str| pieces.iter().position(|piece| piece.text == text && piece.kind != PieceKind::Reserved);
+pub fn encode_pieces(pieces: &[ScoredPiece], text: &str) -> Vec<EncodedPiece> {
+    let find = |text: &str| {
+        pieces.iter().position(|piece| piece.text == text && piece.kind != ScoredPieceKind::Reserved)
+    };
     let mut symbols = frozen_and_characters(pieces, text);
     // What each unused piece was last seen to be made of, anywhere in the text.
     let mut splits: HashMap<String, (String, String)> = HashMap::new();
     let mut see = |symbols: &[(String, bool)], left: usize| {
         let [(left, false), (right, false)] = &symbols[left..left + 2] else { return };
         let joined = format!("{left}{right}");
-        if find(&joined).is_some_and(|piece| pieces[piece].kind == PieceKind::Unused) {
+        if find(&joined).is_some_and(|piece| pieces[piece].kind == ScoredPieceKind::Unused) {
             splits.insert(joined, (left.clone(), right.clone()));
         }
     };
@@ -67,7 +68,7 @@ pub fn encode_pieces(pieces: &[Piece], text: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     for (symbol, _) in symbols {
         split(symbol, &splits, &mut |text| {
-            let piece = find(&text).filter(|&piece| pieces[piece].kind != PieceKind::Unused);
+            let piece = find(&text).filter(|&piece| pieces[piece].kind != ScoredPieceKind::Unused);
             parts.push((piece, text));
         });
     }
@@ -75,10 +76,10 @@ pub fn encode_pieces(pieces: &[Piece], text: &str) -> Vec<Part> {
 }
 
 /// The longest user-defined piece at each place, or a character; is it frozen?
-fn frozen_and_characters(pieces: &[Piece], mut text: &str) -> Vec<(String, bool)> {
+fn frozen_and_characters(pieces: &[ScoredPiece], mut text: &str) -> Vec<(String, bool)> {
     let mut symbols = Vec::new();
     while let Some(char) = text.chars().next() {
-        let user = pieces.iter().filter(|piece| piece.kind == PieceKind::UserDefined);
+        let user = pieces.iter().filter(|piece| piece.kind == ScoredPieceKind::UserDefined);
         let longest = user.filter(|piece| text.starts_with(&piece.text)).max_by_key(|piece| piece.text.len());
         let symbol = longest.map_or(char.to_string(), |piece| piece.text.clone());
         text = &text[symbol.len()..];
@@ -101,9 +102,11 @@ fn split(symbol: String, splits: &HashMap<String, (String, String)>, emit: &mut 
 mod tests {
     use super::*;
 
-    fn spelled(pieces: &[(&str, f32, PieceKind)], text: &str) -> String {
-        let pieces: Vec<Piece> =
-            pieces.iter().map(|&(text, score, kind)| Piece { text: text.into(), score, kind }).collect();
+    fn spelled(pieces: &[(&str, f32, ScoredPieceKind)], text: &str) -> String {
+        let pieces: Vec<ScoredPiece> = pieces
+            .iter()
+            .map(|&(text, score, kind)| ScoredPiece { text: text.into(), score, kind })
+            .collect();
         let parts = encode_pieces(&pieces, text);
         let written =
             parts.into_iter().map(|(piece, text)| if piece.is_some() { text } else { format!("?{text}") });
@@ -112,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_sentencepiece_gives() {
-        use PieceKind::{Normal, Reserved, Unused, UserDefined};
+        use ScoredPieceKind::{Normal, Reserved, Unused, UserDefined};
         let few = [("a", -1.0, Normal), ("b", -2.0, Normal), ("ab", -3.0, Unused), ("abc", 0.0, Normal)];
         assert_eq!(spelled(&few, "ab"), "a b");
         assert_eq!(spelled(&few, "abcx"), "abc ?x");

@@ -1,8 +1,8 @@
 //! Vocabularies of a few tokens that are made of one another.
 use arbitrary::{Result, Unstructured};
 use tokenmill_core::description::{
-    Alphabet, Bpe, EndOfWord, EndOfWordForm, Merge, Merges, Model, PieceKind, TokenList, Unigram, WordLevel,
-    WordPiece,
+    Alphabet, BpeDescription, EndOfWord, EndOfWordForm, Merge, Merges, ModelDescription, PieceKind,
+    TokenList, UnigramDescription, WordLevelDescription, WordPieceDescription,
 };
 use tokenmill_core::ids::TokenId;
 
@@ -17,10 +17,10 @@ const KINDS: [PieceKind; 6] = [
     PieceKind::Byte,
 ];
 
-pub(super) fn model(from: &mut Unstructured<'_>) -> Result<Model> {
+pub(super) fn model(from: &mut Unstructured<'_>) -> Result<ModelDescription> {
     Ok(match from.int_in_range(0..=7)? {
-        0..=3 => Model::Bpe(bpe(from)?),
-        4 | 5 => Model::Unigram(unigram(from)?),
+        0..=3 => ModelDescription::Bpe(bpe(from)?),
+        4 | 5 => ModelDescription::Unigram(unigram(from)?),
         6 => {
             let continuing_prefix = (*from.choose(&["##", "", "a", "▁"])?).to_owned();
             let mut words = words(from, 20)?;
@@ -29,7 +29,7 @@ pub(super) fn model(from: &mut Unstructured<'_>) -> Result<Model> {
             }
             let tokens = listed(from, words.into_iter().map(String::into_bytes).collect())?;
             let max_chars = *from.choose(&[100, 3, 0, usize::MAX])?;
-            Model::WordPiece(WordPiece {
+            ModelDescription::WordPiece(WordPieceDescription {
                 unk: unk(from, &tokens)?,
                 tokens: tokens.into(),
                 continuing_prefix,
@@ -39,7 +39,10 @@ pub(super) fn model(from: &mut Unstructured<'_>) -> Result<Model> {
         _ => {
             let words = words(from, 20)?;
             let tokens = listed(from, words.into_iter().map(String::into_bytes).collect())?;
-            Model::WordLevel(WordLevel { unk: unk(from, &tokens)?, tokens: tokens.into() })
+            ModelDescription::WordLevel(WordLevelDescription {
+                unk: unk(from, &tokens)?,
+                tokens: tokens.into(),
+            })
         }
     })
 }
@@ -69,7 +72,7 @@ fn unk(from: &mut Unstructured<'_>, tokens: &TokenList) -> Result<Option<TokenId
     Ok(if tokens.is_empty() || from.ratio(1, 3)? { None } else { Some(*from.choose(tokens.ids())?) })
 }
 
-fn bpe(from: &mut Unstructured<'_>) -> Result<Bpe> {
+fn bpe(from: &mut Unstructured<'_>) -> Result<BpeDescription> {
     let is_bytes = from.arbitrary()?;
     let suffix = (*from.choose(&["</w>", "▁"])?).to_owned();
     let end_of_word = match from.int_in_range(0..=3)? {
@@ -126,7 +129,7 @@ fn bpe(from: &mut Unstructured<'_>) -> Result<Bpe> {
         }
         _ => Merges::Listed(listed),
     };
-    Ok(Bpe {
+    Ok(BpeDescription {
         alphabet,
         merges,
         whole_pretokens: from.arbitrary()?,
@@ -139,7 +142,7 @@ fn bpe(from: &mut Unstructured<'_>) -> Result<Bpe> {
     })
 }
 
-fn unigram(from: &mut Unstructured<'_>) -> Result<Unigram> {
+fn unigram(from: &mut Unstructured<'_>) -> Result<UnigramDescription> {
     let mut pieces = vec![b"<unk>".to_vec()];
     pieces.extend(words(from, 30)?.into_iter().map(String::into_bytes));
     if from.ratio(1, 4)? {
@@ -159,7 +162,7 @@ fn unigram(from: &mut Unstructured<'_>) -> Result<Unigram> {
             kinds.push(if from.ratio(7, 8)? { PieceKind::Normal } else { *from.choose(&KINDS)? });
         }
     }
-    Ok(Unigram {
+    Ok(UnigramDescription {
         unk: unk(from, &tokens)?,
         scores,
         kinds,

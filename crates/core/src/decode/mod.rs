@@ -29,7 +29,7 @@ mod word_piece;
 
 use tokenmill_kernels::try_alloc;
 
-use crate::description::{Alphabet, Decoder, Decoding, Description, Model, Pattern};
+use crate::description::{Alphabet, Decoder, Decoding, Description, ModelDescription, Pattern};
 use crate::error::{Error, Result};
 use crate::watch::Ticker;
 
@@ -92,7 +92,7 @@ impl Chain {
     ///
     /// # Errors
     /// A format or pattern error naming the step, its number first.
-    pub fn compile(decoding: &Decoding, model: &Model) -> Result<Option<Self>> {
+    pub fn compile(decoding: &Decoding, model: &ModelDescription) -> Result<Option<Self>> {
         let steps = match decoding {
             Decoding::Bytes => return Ok(None),
             Decoding::Spaced => {
@@ -183,7 +183,7 @@ impl Row {
 }
 
 impl Machine {
-    fn new(step: &Decoder, model: &Model) -> Result<Self> {
+    fn new(step: &Decoder, model: &ModelDescription) -> Result<Self> {
         Ok(match step {
             Decoder::ByteLevel => Self::ByteLevel(byte_level::ByteLevel::default()),
             Decoder::WordPiece { prefix, cleanup } => {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::byte_fallback::byte_of;
 use super::{Rest, Step, incomplete_tail};
-use crate::description::{Merges, Model, PieceKind};
+use crate::description::{Merges, ModelDescription, PieceKind};
 use crate::error::Result;
 
 const MARK: char = '▁';
@@ -34,15 +34,15 @@ struct Pieces {
 
 impl SentencePiece {
     pub(super) fn new(
-        model: &Model,
+        model: &ModelDescription,
         unk_surface: &str,
         add_dummy_prefix: bool,
         remove_extra_whitespaces: bool,
     ) -> Self {
         let mut kinds: HashMap<String, PieceKind> = HashMap::new();
         let all = match model {
-            Model::Unigram(model) => model.kinds.as_slice(),
-            Model::Bpe(model) => match &model.merges {
+            ModelDescription::Unigram(model) => model.kinds.as_slice(),
+            ModelDescription::Bpe(model) => match &model.merges {
                 Merges::ByScore { kinds, .. } => kinds.as_slice(),
                 _ => &[],
             },

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-use super::{AddedToken, Bpe, Merge, TokenList};
+use super::{AddedToken, BpeDescription, Merge, TokenList};
 use crate::error::{Defect, Error, Result};
 use crate::ids::TokenId;
 
@@ -16,7 +16,7 @@ pub type MergeParts<'a> = (&'a [u8], &'a [u8]);
 /// The parts of the merges that are not plain, by their ids.
 type Found<'a> = HashMap<Merge, MergeParts<'a>, FixedState>;
 
-impl Bpe {
+impl BpeDescription {
     /// The bytes of the two parts of each merge, as they are written: the right one with the prefix
     /// of what continues. A part may be an added token, as the unknown one often is.
     ///

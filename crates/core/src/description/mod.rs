@@ -25,7 +25,8 @@ pub use limits::{Padding, PaddingLength, Side, Truncation, TruncationStrategy};
 pub(crate) use merge_parts::Lengths;
 pub use merge_parts::MergeParts;
 pub use model::{
-    Alphabet, Bpe, EndOfWord, EndOfWordForm, Merge, Merges, Model, PieceKind, Unigram, WordLevel, WordPiece,
+    Alphabet, BpeDescription, EndOfWord, EndOfWordForm, Merge, Merges, ModelDescription, PieceKind,
+    UnigramDescription, WordLevelDescription, WordPieceDescription,
 };
 pub use normalizer::{Normalizer, SentencePieceRules, UnicodeTables};
 pub use post_processor::{PostProcessor, Template, TemplatePiece, TemplateToken};
@@ -44,7 +45,7 @@ pub struct Description {
     /// How normalized text is cut into pretokens, in order: each refines what the one before left.
     pub pre_tokenizer: Vec<PreTokenizer>,
     /// How a pretoken becomes ids.
-    pub model: Model,
+    pub model: ModelDescription,
     /// What is put around the ids, and what is done to their offsets, in order.
     pub post_processor: Vec<PostProcessor>,
     /// How ids become text.
@@ -62,12 +63,12 @@ pub struct Description {
 impl Description {
     /// Byte-pair encoding and nothing around it: text is split, pretokens are merged, and ids
     /// decode to their bytes.
-    pub fn of_bpe(split: &Split, model: Bpe) -> Self {
+    pub fn of_bpe(split: &Split, model: BpeDescription) -> Self {
         Self {
             added_tokens: Vec::new(),
             normalizer: Vec::new(),
             pre_tokenizer: split.stages(),
-            model: Model::Bpe(model),
+            model: ModelDescription::Bpe(model),
             post_processor: Vec::new(),
             decoding: Decoding::Bytes,
             truncation: None,

@@ -6,18 +6,18 @@ use crate::ids::TokenId;
 
 /// A model: its tokens, and the rule by which they spell a pretoken.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Model {
+pub enum ModelDescription {
     /// Neighbours merge by rank.
-    Bpe(Bpe),
+    Bpe(BpeDescription),
     /// The longest token first, from left to right.
-    WordPiece(WordPiece),
+    WordPiece(WordPieceDescription),
     /// A pretoken is a token or unknown.
-    WordLevel(WordLevel),
+    WordLevel(WordLevelDescription),
     /// The most probable row of tokens.
-    Unigram(Unigram),
+    Unigram(UnigramDescription),
 }
 
-impl Model {
+impl ModelDescription {
     /// The ordinary tokens.
     pub fn tokens(&self) -> &Arc<TokenList> {
         match self {
@@ -43,11 +43,11 @@ impl Model {
         let tokens = Arc::clone(self.tokens());
         let kept: Vec<bool> = tokens.iter().map(|(id, bytes)| !dropped(id, bytes)).collect();
         match self {
-            Self::Unigram(Unigram { scores, kinds, .. }) => {
+            Self::Unigram(UnigramDescription { scores, kinds, .. }) => {
                 keep(scores, &kept);
                 keep(kinds, &kept);
             }
-            Self::Bpe(Bpe { merges: Merges::ByScore { scores, kinds }, .. }) => {
+            Self::Bpe(BpeDescription { merges: Merges::ByScore { scores, kinds }, .. }) => {
                 keep(scores, &kept);
                 keep(kinds, &kept);
             }
@@ -75,7 +75,7 @@ impl Model {
     }
 
     /// The model, if it is byte-pair encoding.
-    pub fn as_bpe(&self) -> Option<&Bpe> {
+    pub fn as_bpe(&self) -> Option<&BpeDescription> {
         match self {
             Self::Bpe(model) => Some(model),
             _ => None,
@@ -83,7 +83,7 @@ impl Model {
     }
 
     /// The model to change, if it is byte-pair encoding.
-    pub fn as_bpe_mut(&mut self) -> Option<&mut Bpe> {
+    pub fn as_bpe_mut(&mut self) -> Option<&mut BpeDescription> {
         match self {
             Self::Bpe(model) => Some(model),
             _ => None,
@@ -99,7 +99,7 @@ fn keep<T>(list: &mut Vec<T>, kept: &[bool]) {
 
 /// Byte-pair encoding.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bpe {
+pub struct BpeDescription {
     /// What a pretoken is broken into before merging.
     pub alphabet: Alphabet,
     /// Ordinary tokens: bytes per id, shared with the engine.
@@ -121,7 +121,7 @@ pub struct Bpe {
     pub dropout: Option<f32>,
 }
 
-impl Bpe {
+impl BpeDescription {
     /// Merges over `alphabet` and nothing special about them.
     pub fn plain(alphabet: Alphabet, tokens: impl Into<Arc<TokenList>>, merges: Merges) -> Self {
         Self {
@@ -217,7 +217,7 @@ pub enum PieceKind {
 
 /// The longest token first.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WordPiece {
+pub struct WordPieceDescription {
     /// The tokens as they are written, prefix included.
     pub tokens: Arc<TokenList>,
     /// What a pretoken becomes that cannot be spelled.
@@ -230,7 +230,7 @@ pub struct WordPiece {
 
 /// Whole pretokens.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WordLevel {
+pub struct WordLevelDescription {
     /// The tokens.
     pub tokens: Arc<TokenList>,
     /// What any other pretoken becomes.
@@ -239,7 +239,7 @@ pub struct WordLevel {
 
 /// The most probable row of tokens.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unigram {
+pub struct UnigramDescription {
     /// The tokens, ids ascending.
     pub tokens: Arc<TokenList>,
     /// The log probability of each, in their order.
@@ -258,7 +258,7 @@ pub struct Unigram {
     pub single_precision: bool,
 }
 
-impl Unigram {
+impl UnigramDescription {
     /// How far the score of an unknown character is below the lowest of the pieces, in every format that has none of
     /// its own.
     pub const UNK_PENALTY: f32 = 10.0;

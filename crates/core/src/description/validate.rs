@@ -1,7 +1,9 @@
 //! All checks of a description that need no compiling, in one place for every way in.
 use std::collections::HashSet;
 
-use super::{AddedToken, Alphabet, Bpe, Description, EndOfWordForm, Merges, Model, TokenList};
+use super::{
+    AddedToken, Alphabet, BpeDescription, Description, EndOfWordForm, Merges, ModelDescription, TokenList,
+};
 use crate::error::{Defect, Error, Result};
 use crate::ids::{NO_ID, TokenId};
 
@@ -23,14 +25,14 @@ impl Description {
             }
         }
         match &self.model {
-            Model::Bpe(model) => model.validate(&self.added_tokens).map_err(|e| e.at("model")),
-            Model::Unigram(model) => check_lengths(&model.tokens, &[model.scores.len()])
+            ModelDescription::Bpe(model) => model.validate(&self.added_tokens).map_err(|e| e.at("model")),
+            ModelDescription::Unigram(model) => check_lengths(&model.tokens, &[model.scores.len()])
                 .and_then(|()| {
                     let kinds = model.kinds.len();
                     if kinds == 0 { Ok(()) } else { check_lengths(&model.tokens, &[kinds]) }
                 })
                 .map_err(|e| e.at("vocab").at("model")),
-            Model::WordPiece(_) | Model::WordLevel(_) => Ok(()),
+            ModelDescription::WordPiece(_) | ModelDescription::WordLevel(_) => Ok(()),
         }
     }
 
@@ -51,7 +53,7 @@ impl Description {
             ));
         }
         // A Unigram file is a list, whose places are the ids: of equal pieces the last counts.
-        if matches!(self.model, Model::Unigram(_)) {
+        if matches!(self.model, ModelDescription::Unigram(_)) {
             return Ok(());
         }
         if let Some(index) = tokens.first_repeated() {
@@ -95,7 +97,7 @@ impl Description {
     }
 }
 
-impl Bpe {
+impl BpeDescription {
     fn validate(&self, added: &[AddedToken]) -> Result<()> {
         match &self.merges {
             Merges::Listed(merges) => {

@@ -6,7 +6,7 @@ use tokenmill_kernels::try_alloc;
 use crate::description::Truncation;
 use crate::error::Result;
 use crate::ids::TokenId;
-use crate::postprocess::{Part, Slot, Windows, windows};
+use crate::postprocess::{OutputPart, Slot, Windows, windows};
 use crate::span::Span;
 use crate::watch::{Ticker, Watch};
 
@@ -28,7 +28,7 @@ pub struct Arranged {
     /// The sequences.
     pub sequences: Arc<[Sequence]>,
     /// What comes out.
-    pub parts: Vec<Part>,
+    pub parts: Vec<OutputPart>,
 }
 
 /// One id of an arrangement: the number of its sequence and its place there, or what was added.
@@ -107,7 +107,7 @@ impl Engine {
 impl Arranged {
     /// How many ids.
     pub fn len(&self) -> usize {
-        self.parts.iter().map(Part::len).sum()
+        self.parts.iter().map(OutputPart::len).sum()
     }
 
     /// None at all?
@@ -118,9 +118,9 @@ impl Arranged {
     fn places(&self) -> impl Iterator<Item = Place> + '_ {
         self.parts.iter().flat_map(|part| {
             (0..part.len()).map(move |i| match part {
-                Part::Tokens { second, range, .. } => Place::Token(u8::from(*second), range.start + i),
-                Part::Special { .. } => Place::Special,
-                Part::Padding { .. } => Place::Padding,
+                OutputPart::Tokens { second, range, .. } => Place::Token(u8::from(*second), range.start + i),
+                OutputPart::Special { .. } => Place::Special,
+                OutputPart::Padding { .. } => Place::Padding,
             })
         })
     }
@@ -140,20 +140,20 @@ impl Arranged {
     pub fn ids(&self) -> impl Iterator<Item = TokenId> {
         self.parts.iter().flat_map(move |part| {
             (0..part.len()).map(move |i| match *part {
-                Part::Tokens { second, range, .. } => {
+                OutputPart::Tokens { second, range, .. } => {
                     self.sequences[usize::from(second)].encoding.ids[range.start + i]
                 }
-                Part::Special { id, .. } | Part::Padding { id, .. } => id,
+                OutputPart::Special { id, .. } | OutputPart::Padding { id, .. } => id,
             })
         })
     }
 
     /// The type of each id.
     pub fn type_ids(&self) -> impl Iterator<Item = u32> {
-        let of = |part: &Part| match part {
-            Part::Tokens { type_id, .. } | Part::Special { type_id, .. } | Part::Padding { type_id, .. } => {
-                *type_id
-            }
+        let of = |part: &OutputPart| match part {
+            OutputPart::Tokens { type_id, .. }
+            | OutputPart::Special { type_id, .. }
+            | OutputPart::Padding { type_id, .. } => *type_id,
         };
         self.parts.iter().flat_map(move |part| std::iter::repeat_n(of(part), part.len()))
     }
@@ -197,7 +197,7 @@ impl Arranged {
         let mut before = 0;
         for part in &self.parts {
             if index - before < part.len() {
-                let Part::Tokens { second, range, .. } = part else { return None };
+                let OutputPart::Tokens { second, range, .. } = part else { return None };
                 return Some((self.sequences.get(usize::from(*second))?, range.start + index - before));
             }
             before += part.len();

@@ -174,7 +174,7 @@ impl Engine {
 mod tests {
     use super::*;
     use crate::compile::compile;
-    use crate::description::{Alphabet, Bpe, Description, Merges, Split, TokenList};
+    use crate::description::{Alphabet, BpeDescription, Description, Merges, Split, TokenList};
     use crate::pattern::known;
     use crate::watch::Unwatched;
     use proptest::prelude::*;
@@ -184,7 +184,7 @@ mod tests {
         let more = ["th", "he", "the", " t", " the", "  ", "\n\n", "12", "123", "'s"];
         let tokens = bytes.chain(more.into_iter().map(|token| token.as_bytes().to_vec()));
         let tokens = TokenList::from_entries((0..).zip(tokens).collect());
-        let model = Bpe::plain(Alphabet::Bytes, tokens, Merges::ById);
+        let model = BpeDescription::plain(Alphabet::Bytes, tokens, Merges::ById);
         compile(Description::of_bpe(split, model)).unwrap()
     }
 

@@ -1,8 +1,8 @@
 //! Another segmentation of the same text each time, by passing over merges at random.
 use tokenmill_kernels::try_alloc;
 
-use crate::aligned::{Origins, Piece};
-use crate::description::Bpe as Description;
+use crate::aligned::{AlignedText, Origins};
+use crate::description::BpeDescription;
 use crate::error::{Defect, Error, Result};
 use crate::ids::TokenId;
 use crate::model::bpe::Bpe;
@@ -62,7 +62,7 @@ impl Engine {
 /// Spells each pretoken by chance.
 struct Sampled<'a> {
     model: &'a Bpe,
-    description: &'a Description,
+    description: &'a BpeDescription,
     probability: f64,
     random: Random,
     ids: Vec<TokenId>,
@@ -87,7 +87,7 @@ impl PretokenSink for Sampled<'_> {
         Ok(())
     }
 
-    fn added(&mut self, _literal: Piece<'_>, id: TokenId) -> SinkResult {
+    fn added(&mut self, _literal: AlignedText<'_>, id: TokenId) -> SinkResult {
         try_alloc::push(&mut self.ids, id)
     }
 }
@@ -96,14 +96,14 @@ impl PretokenSink for Sampled<'_> {
 mod tests {
     use super::*;
     use crate::compile::compile;
-    use crate::description::{Alphabet, Bpe, Description, Merges, Split, TokenList};
+    use crate::description::{Alphabet, BpeDescription, Description, Merges, Split, TokenList};
     use crate::watch::Unwatched;
 
     fn engine(dropout: Option<f32>) -> Engine {
         let tokens = [&b"a"[..], b"b", b"ab", b"abab", b"ba"];
         let entries = tokens.iter().zip(0..).map(|(bytes, id)| (id, bytes.to_vec())).collect();
-        let model = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(entries), Merges::ById);
-        compile(Description::of_bpe(&Split::Whole, Bpe { dropout, ..model })).unwrap()
+        let model = BpeDescription::plain(Alphabet::Bytes, TokenList::from_entries(entries), Merges::ById);
+        compile(Description::of_bpe(&Split::Whole, BpeDescription { dropout, ..model })).unwrap()
     }
 
     fn sampled(engine: &Engine, probability: Option<f64>, seed: u64) -> Result<Vec<TokenId>> {

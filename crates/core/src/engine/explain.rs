@@ -4,7 +4,7 @@
 //! bytes of the caller's text, those of tokens the ones of [`Engine::encode_with_offsets`].
 use tokenmill_kernels::{OutOfMemory, try_alloc};
 
-use crate::aligned::{Origins, Piece};
+use crate::aligned::{AlignedText, Origins};
 use crate::error::Result;
 use crate::ids::TokenId;
 use crate::model::bpe::MergeSteps;
@@ -20,7 +20,7 @@ use super::sink::{PretokenSink, SinkResult};
 
 /// What became of a part of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Segment {
+pub enum ExplainedSegment {
     /// It is an added token.
     Added(Token),
     /// It is ordinary text.
@@ -80,7 +80,7 @@ pub struct Token {
 struct ExplainSink<'a> {
     engine: &'a Engine,
     spans: Spans<'a>,
-    segments: Vec<Segment>,
+    segments: Vec<ExplainedSegment>,
     /// The text that is being encoded. It is not among the segments yet.
     open: Option<Ordinary>,
     /// The open text after the last step of normalization.
@@ -104,7 +104,7 @@ impl ExplainSink<'_> {
         }
         // Bytes that are no text meet the model alone.
         let text = Ordinary { span: pretoken.span, normalized: vec![], pretokens: vec![pretoken] };
-        try_alloc::push(&mut self.segments, Segment::Ordinary(text))
+        try_alloc::push(&mut self.segments, ExplainedSegment::Ordinary(text))
     }
 
     /// Replaces the current text.
@@ -117,14 +117,14 @@ impl ExplainSink<'_> {
 impl PretokenSink for ExplainSink<'_> {
     const WANTS_ENDS: bool = true;
 
-    fn begin(&mut self, text: Piece<'_>) -> SinkResult {
+    fn begin(&mut self, text: AlignedText<'_>) -> SinkResult {
         self.open = Some(Ordinary { span: text.span(), normalized: vec![], pretokens: vec![] });
         self.set_current(text.text)
     }
 
     fn end(&mut self) -> SinkResult {
         let Some(text) = self.open.take() else { return Ok(()) };
-        try_alloc::push(&mut self.segments, Segment::Ordinary(text))
+        try_alloc::push(&mut self.segments, ExplainedSegment::Ordinary(text))
     }
 
     fn normalized(&mut self, step: &str, text: &str) -> SinkResult {
@@ -173,13 +173,13 @@ impl PretokenSink for ExplainSink<'_> {
         self.push(pretoken)
     }
 
-    fn added(&mut self, found: Piece<'_>, id: TokenId) -> SinkResult {
+    fn added(&mut self, found: AlignedText<'_>, id: TokenId) -> SinkResult {
         let before = self.spans.encoding.ids.len();
         self.spans.added(found, id)?;
         let tokens = self.tokens(before)?;
         if self.open.is_none() {
             for token in tokens {
-                try_alloc::push(&mut self.segments, Segment::Added(token))?;
+                try_alloc::push(&mut self.segments, ExplainedSegment::Added(token))?;
             }
             return Ok(());
         }
@@ -195,7 +195,12 @@ impl Engine {
     /// # Errors
     /// As [`Engine::encode`]. Cost: that of encoding, and at most the square of
     /// [`crate::model::bpe::MAX_EXPLAINED_SYMBOLS`] for each pretoken with that many symbols.
-    pub fn explain(&self, text: Text<'_>, special: &Special, watch: &dyn Watch) -> Result<Vec<Segment>> {
+    pub fn explain(
+        &self,
+        text: Text<'_>,
+        special: &Special,
+        watch: &dyn Watch,
+    ) -> Result<Vec<ExplainedSegment>> {
         let mut sink = ExplainSink {
             engine: self,
             spans: Spans::new(self, false),
@@ -213,30 +218,32 @@ impl Engine {
 mod tests {
     use super::*;
     use crate::compile::compile;
-    use crate::description::{AddedToken, Alphabet, Bpe, Description, Merges, Normalizer, Split, TokenList};
+    use crate::description::{
+        AddedToken, Alphabet, BpeDescription, Description, Merges, Normalizer, Split, TokenList,
+    };
     use crate::model::bpe::{MAX_EXPLAINED_SYMBOLS, MergeStep};
     use crate::watch::Unwatched;
 
     fn description(tokens: &[&str], split: &Split) -> Description {
         let entries = tokens.iter().zip(0..).map(|(text, id)| (id, text.as_bytes().to_vec())).collect();
-        let model = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(entries), Merges::ById);
+        let model = BpeDescription::plain(Alphabet::Bytes, TokenList::from_entries(entries), Merges::ById);
         let mut description = Description::of_bpe(split, model);
         description.added_tokens = vec![AddedToken::special(20, "<s>")];
         description
     }
 
-    fn explained(description: &Description, text: Text<'_>) -> Vec<Segment> {
+    fn explained(description: &Description, text: Text<'_>) -> Vec<ExplainedSegment> {
         let engine = compile(description.clone()).unwrap();
         engine.explain(text, &Special::Parse, &Unwatched).unwrap()
     }
 
-    fn steps(segment: &Segment) -> &MergeSteps {
+    fn steps(segment: &ExplainedSegment) -> &MergeSteps {
         match segment {
-            Segment::Ordinary(Ordinary { pretokens, .. }) => match &pretokens[0].spelled {
+            ExplainedSegment::Ordinary(Ordinary { pretokens, .. }) => match &pretokens[0].spelled {
                 Spelled::Bpe(steps) => steps,
                 other => panic!("{other:?}"),
             },
-            Segment::Added(token) => panic!("{token:?}"),
+            ExplainedSegment::Added(token) => panic!("{token:?}"),
         }
     }
 
@@ -249,7 +256,7 @@ mod tests {
             written: written.to_owned(),
             span: Span::new(start, end),
         };
-        assert_eq!(segments[1], Segment::Added(token(20, "<s>", 4, 7)));
+        assert_eq!(segments[1], ExplainedSegment::Added(token(20, "<s>", 4, 7)));
         let step = |at, left: &str, right: &str, result: &str, rank| MergeStep {
             at,
             left: left.to_owned(),
@@ -266,7 +273,7 @@ mod tests {
             ],
         };
         assert_eq!(steps(&segments[0]), &want);
-        let Segment::Ordinary(last) = &segments[2] else { panic!("{segments:?}") };
+        let ExplainedSegment::Ordinary(last) = &segments[2] else { panic!("{segments:?}") };
         assert_eq!((last.span, &last.pretokens[0].tokens), (Span::new(7, 8), &vec![token(1, "b", 7, 8)]));
     }
 
@@ -279,7 +286,7 @@ mod tests {
             Normalizer::Lowercase,
         ];
         let segments = explained(&description, Text::Str(" AB"));
-        let Segment::Ordinary(text) = &segments[0] else { panic!("{segments:?}") };
+        let ExplainedSegment::Ordinary(text) = &segments[0] else { panic!("{segments:?}") };
         assert_eq!(text.span, Span::new(0, 3));
         assert_eq!(
             text.normalized,

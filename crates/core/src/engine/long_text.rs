@@ -1,7 +1,7 @@
 //! One long text on several threads.
 use crate::error::Result;
 use crate::span::Span;
-use crate::special::Segment;
+use crate::special::TextPart;
 use crate::threads;
 use crate::watch::{Ticker, Watch};
 
@@ -61,16 +61,16 @@ impl Engine {
         let mut units = Vec::new();
         let mut start = 0;
         let ticker = &mut Ticker::new(watch);
-        recognizer.for_each_segment(&recognizer.in_raw, text, ticker, |segment, ticker| {
+        recognizer.for_each_part(&recognizer.in_raw, text, ticker, |segment, ticker| {
             match segment {
                 // A literal may always begin a unit, and one that is long enough ends here.
-                Segment::Literal(_, span) => {
+                TextPart::Literal(_, span) => {
                     if span.start - start >= size {
                         units.push(Span::new(start, span.start));
                         start = span.start;
                     }
                 }
-                Segment::Ordinary(span) => {
+                TextPart::Ordinary(span) => {
                     let ordinary = &text[span.start..span.end];
                     let mut from = span.start.max(start + size);
                     while from < span.end {

@@ -44,7 +44,7 @@ pub use source::{CodeUnits, Source};
 pub use stream::DecodeStream;
 
 use crate::decode::Chain;
-use crate::description::{Bpe, Description, Merge, Merges, Pattern, PreTokenizer};
+use crate::description::{BpeDescription, Description, Merge, Merges, Pattern, PreTokenizer};
 use crate::error::{Defect, Error, Result};
 use crate::hooks::Hooks;
 use crate::model::Model;
@@ -125,7 +125,7 @@ impl Engine {
     ///
     /// # Errors
     /// A format error at `model.type`.
-    pub fn bpe(&self) -> Result<&Bpe> {
+    pub fn bpe(&self) -> Result<&BpeDescription> {
         self.description.model.as_bpe().ok_or_else(|| {
             Error::format(Defect::CannotHold, "only byte-pair encoding has merges").at("type").at("model")
         })

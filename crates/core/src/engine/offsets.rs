@@ -1,7 +1,7 @@
 //! Ids with the part of the text that each stands for.
 use tokenmill_kernels::{Prefetcher, try_alloc};
 
-use crate::aligned::{Origins, Piece};
+use crate::aligned::{AlignedText, Origins};
 use crate::error::Result;
 use crate::ids::{TokenId, to_u32};
 use crate::model::SAME_PART;
@@ -102,7 +102,7 @@ impl PretokenSink for Spans<'_> {
         Ok(())
     }
 
-    fn added(&mut self, found: Piece<'_>, id: TokenId) -> SinkResult {
+    fn added(&mut self, found: AlignedText<'_>, id: TokenId) -> SinkResult {
         self.reserve(1)?;
         let mut part = Span::new(0, found.text.len());
         if self.trims.is_some() {

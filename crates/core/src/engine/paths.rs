@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use tokenmill_kernels::try_alloc;
 
-use crate::aligned::{Origins, Piece};
+use crate::aligned::{AlignedText, Origins};
 use crate::error::{Defect, Error, Result};
 use crate::ids::TokenId;
 use crate::model::unigram::{self, MAX_PATHS, Unigram};
@@ -135,7 +135,7 @@ impl PretokenSink for Marginal<'_> {
         Ok(())
     }
 
-    fn added(&mut self, _found: Piece<'_>, _id: TokenId) -> SinkResult {
+    fn added(&mut self, _found: AlignedText<'_>, _id: TokenId) -> SinkResult {
         Ok(())
     }
 }
@@ -167,7 +167,7 @@ impl PretokenSink for Sample<'_> {
         Ok(())
     }
 
-    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> SinkResult {
+    fn added(&mut self, _found: AlignedText<'_>, id: TokenId) -> SinkResult {
         try_alloc::push(&mut self.ids, id)
     }
 }
@@ -279,7 +279,7 @@ impl PretokenSink for NBest<'_> {
         Ok(())
     }
 
-    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> SinkResult {
+    fn added(&mut self, _found: AlignedText<'_>, id: TokenId) -> SinkResult {
         self.extend(&[(vec![id], 0.0)])
     }
 }
@@ -291,7 +291,8 @@ mod tests {
     use super::*;
     use crate::compile::compile;
     use crate::description::{
-        AddedToken, Alphabet, Bpe, Description, Merges, Model, Split, TokenList, Unigram,
+        AddedToken, Alphabet, BpeDescription, Description, Merges, ModelDescription, Split, TokenList,
+        UnigramDescription,
     };
     use crate::error::Kind;
     use crate::watch::Unwatched;
@@ -305,7 +306,7 @@ mod tests {
         for (id, (piece, _)) in PIECES.iter().enumerate() {
             tokens.push(id as u32, piece.as_bytes());
         }
-        let model = Unigram {
+        let model = UnigramDescription {
             tokens: Arc::new(tokens),
             scores: PIECES.map(|piece| piece.1).to_vec(),
             kinds: vec![],
@@ -314,10 +315,10 @@ mod tests {
             byte_fallback: false,
             single_precision: false,
         };
-        let plain = Bpe::plain(Alphabet::Bytes, TokenList::default(), Merges::ById);
+        let plain = BpeDescription::plain(Alphabet::Bytes, TokenList::default(), Merges::ById);
         let split = Split::Pattern("[a-z]+| ".to_owned());
         let mut description = Description::of_bpe(&split, plain);
-        description.model = Model::Unigram(model);
+        description.model = ModelDescription::Unigram(model);
         description.added_tokens = vec![AddedToken::special(6, "<s>")];
         compile(description).unwrap()
     }
@@ -379,7 +380,11 @@ mod tests {
 
     #[test]
     fn other_models_and_impossible_numbers_are_errors() {
-        let plain = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(vec![(0, vec![b'a'])]), Merges::ById);
+        let plain = BpeDescription::plain(
+            Alphabet::Bytes,
+            TokenList::from_entries(vec![(0, vec![b'a'])]),
+            Merges::ById,
+        );
         let bpe = compile(Description::of_bpe(&Split::Whole, plain)).unwrap();
         let error = bpe.log_probability(Text::Str("a"), &Special::Text, &Unwatched).unwrap_err();
         assert_eq!(error.field.to_string(), "model.type");

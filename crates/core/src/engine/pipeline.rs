@@ -11,12 +11,12 @@ use super::lookup::PretokenEncoder;
 use super::recognizer::Recognizer;
 use super::sink::{IdSink, PretokenSink, SinkResult};
 use super::worker::Worker;
-use crate::aligned::{Origins, Piece, Rewritten};
+use crate::aligned::{AlignedText, Origins, Rewritten};
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
 use crate::pattern::Splitter;
 use crate::pretokenize::of_split;
-use crate::special::Segment;
+use crate::special::TextPart;
 use crate::watch::{Ticker, Watch};
 
 /// What a call holds while it encodes on one thread.
@@ -35,16 +35,21 @@ pub(super) trait SinkAdapter {
     /// Does the sink use the origins of pretokens? If not, they are tracked only where an error may need them.
     const WANTS_ORIGINS: bool;
 
-    fn begin(&mut self, text: Piece<'_>) -> SinkResult;
+    fn begin(&mut self, text: AlignedText<'_>) -> SinkResult;
     fn end(&mut self) -> SinkResult;
     fn normalized(&mut self, step: &str, text: &str) -> SinkResult;
-    fn added(&mut self, found: Piece<'_>, id: TokenId) -> SinkResult;
+    fn added(&mut self, found: AlignedText<'_>, id: TokenId) -> SinkResult;
 
     /// Encodes text that one split cuts.
-    fn encode_split(&mut self, splitter: &Splitter, piece: Piece<'_>, run: &mut Run<'_, '_>) -> Result<()>;
+    fn encode_split(
+        &mut self,
+        splitter: &Splitter,
+        piece: AlignedText<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<()>;
 
     /// Encodes text that is cut in several steps, or in other ways.
-    fn encode_pretokenized(&mut self, piece: Piece<'_>, run: &mut Run<'_, '_>) -> Result<()>;
+    fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()>;
 
     /// Encodes a run of bytes that are not text, as one pretoken.
     fn encode_bytes(&mut self, bytes: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<()>;
@@ -58,7 +63,7 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
     const WANTS_ORIGINS: bool = false;
 
     #[inline]
-    fn begin(&mut self, _text: Piece<'_>) -> SinkResult {
+    fn begin(&mut self, _text: AlignedText<'_>) -> SinkResult {
         Ok(())
     }
 
@@ -73,21 +78,26 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
     }
 
     #[inline]
-    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> SinkResult {
+    fn added(&mut self, _found: AlignedText<'_>, id: TokenId) -> SinkResult {
         self.0.push_id(id)
     }
 
-    fn encode_split(&mut self, splitter: &Splitter, piece: Piece<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+    fn encode_split(
+        &mut self,
+        splitter: &Splitter,
+        piece: AlignedText<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<()> {
         let Run { engine, worker, ticker, .. } = run;
         let Worker { scratch, cache, batch, split_scratch, .. } = &mut **worker;
         let mut encoder = PretokenEncoder { speller: engine.speller(), batch, cache, scratch, ticker };
         encoder.encode_split(splitter, piece, split_scratch.get_or_insert_default(), self.0)
     }
 
-    fn encode_pretokenized(&mut self, piece: Piece<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+    fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()> {
         let Run { engine, worker, ticker, .. } = run;
         let Worker { scratch, cache, batch, pretokenized, .. } = &mut **worker;
-        let emit = &mut |pretoken: Piece<'_>, ticker: &mut Ticker<'_>| {
+        let emit = &mut |pretoken: AlignedText<'_>, ticker: &mut Ticker<'_>| {
             ticker.spend(pretoken.text.len())?;
             let mut encoder = PretokenEncoder { speller: engine.speller(), batch, cache, scratch, ticker };
             encoder.encode_one(pretoken, self.0)
@@ -121,7 +131,7 @@ impl<S: PretokenSink> SinkAdapter for ByPretoken<'_, S> {
     const WANTS_ORIGINS: bool = true;
 
     #[inline]
-    fn begin(&mut self, text: Piece<'_>) -> SinkResult {
+    fn begin(&mut self, text: AlignedText<'_>) -> SinkResult {
         self.0.begin(text)
     }
 
@@ -136,11 +146,16 @@ impl<S: PretokenSink> SinkAdapter for ByPretoken<'_, S> {
     }
 
     #[inline]
-    fn added(&mut self, found: Piece<'_>, id: TokenId) -> SinkResult {
+    fn added(&mut self, found: AlignedText<'_>, id: TokenId) -> SinkResult {
         self.0.added(found, id)
     }
 
-    fn encode_split(&mut self, splitter: &Splitter, piece: Piece<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+    fn encode_split(
+        &mut self,
+        splitter: &Splitter,
+        piece: AlignedText<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<()> {
         splitter.for_each(piece.text, |span| {
             run.ticker.spend(splitter.work(span.len()))?;
             let pretoken = piece.slice(span);
@@ -148,11 +163,11 @@ impl<S: PretokenSink> SinkAdapter for ByPretoken<'_, S> {
         })
     }
 
-    fn encode_pretokenized(&mut self, piece: Piece<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+    fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()> {
         let Run { engine, recognizer, worker, ticker } = run;
         // The buffers are used while the rest of the worker is.
         let mut pretokenized = std::mem::take(&mut worker.pretokenized);
-        let emit = &mut |pretoken: Piece<'_>, ticker: &mut Ticker<'_>| {
+        let emit = &mut |pretoken: AlignedText<'_>, ticker: &mut Ticker<'_>| {
             ticker.spend(pretoken.text.len())?;
             let run = &mut Run { engine, recognizer, worker, ticker };
             self.encode_one(pretoken.text.as_bytes(), pretoken.origins, run)
@@ -202,12 +217,13 @@ impl Run<'_, '_> {
         adapter: &mut A,
     ) -> Result<()> {
         let Run { engine, recognizer, worker, ticker } = self;
-        recognizer.for_each_segment(&recognizer.in_raw, text, ticker, |segment, ticker| match segment {
-            Segment::Literal(id, span) => {
-                Ok(adapter.added(Piece::original(&text[span.start..span.end], base + span.start), id)?)
+        recognizer.for_each_part(&recognizer.in_raw, text, ticker, |segment, ticker| match segment {
+            TextPart::Literal(id, span) => {
+                Ok(adapter
+                    .added(AlignedText::original(&text[span.start..span.end], base + span.start), id)?)
             }
-            Segment::Ordinary(span) => {
-                let piece = Piece::original(&text[span.start..span.end], base + span.start);
+            TextPart::Ordinary(span) => {
+                let piece = AlignedText::original(&text[span.start..span.end], base + span.start);
                 adapter.begin(piece)?;
                 Run { engine, recognizer, worker, ticker }.encode_ordinary(piece, adapter)?;
                 Ok(adapter.end()?)
@@ -216,7 +232,7 @@ impl Run<'_, '_> {
     }
 
     /// Encodes text between the added tokens of the first pass.
-    fn encode_ordinary<A: SinkAdapter>(&mut self, piece: Piece<'_>, adapter: &mut A) -> Result<()> {
+    fn encode_ordinary<A: SinkAdapter>(&mut self, piece: AlignedText<'_>, adapter: &mut A) -> Result<()> {
         if let Some(splitter) = self.engine.splitter() {
             return self.encode_split(splitter, piece, adapter);
         }
@@ -229,22 +245,22 @@ impl Run<'_, '_> {
 
     fn encode_normalized<A: SinkAdapter>(
         &mut self,
-        piece: Piece<'_>,
+        piece: AlignedText<'_>,
         normalized: &mut [Rewritten; 2],
         adapter: &mut A,
     ) -> Result<()> {
         let Run { engine, recognizer, worker, ticker } = self;
         ticker.spend(piece.text.len())?;
         let tracks_origins = A::WANTS_ORIGINS || !engine.stages.spells_everything;
-        let piece = if tracks_origins { piece } else { Piece { origins: Origins::Untracked, ..piece } };
+        let piece = if tracks_origins { piece } else { AlignedText { origins: Origins::Untracked, ..piece } };
         let normalizers = &engine.stages.normalizers;
         let piece = normalizers.apply_telling(piece, normalized, ticker, &mut |step, text| {
             Ok(adapter.normalized(step, text)?)
         })?;
-        recognizer.for_each_segment(&recognizer.in_normalized, piece.text, ticker, |segment, ticker| {
+        recognizer.for_each_part(&recognizer.in_normalized, piece.text, ticker, |segment, ticker| {
             match segment {
-                Segment::Literal(id, span) => Ok(adapter.added(piece.slice(span), id)?),
-                Segment::Ordinary(span) => {
+                TextPart::Literal(id, span) => Ok(adapter.added(piece.slice(span), id)?),
+                TextPart::Ordinary(span) => {
                     let run = &mut Run { engine, recognizer, worker, ticker };
                     match &engine.stages.splitter {
                         Some(splitter) => run.encode_split(splitter, piece.slice(span), adapter),
@@ -258,7 +274,7 @@ impl Run<'_, '_> {
     fn encode_split<A: SinkAdapter>(
         &mut self,
         splitter: &Splitter,
-        piece: Piece<'_>,
+        piece: AlignedText<'_>,
         adapter: &mut A,
     ) -> Result<()> {
         adapter.encode_split(splitter, piece, self).map_err(|error| of_split(error, piece))

@@ -1,6 +1,6 @@
 //! Which way each stage goes, and why.
 use super::Engine;
-use crate::description::{Alphabet, Merges, Model as Description};
+use crate::description::{Alphabet, Merges, ModelDescription};
 use crate::model::Model;
 use crate::pattern::Plan;
 
@@ -77,7 +77,7 @@ impl Engine {
 
     fn plan_of_model(&self) -> Step {
         let (path, reason) = match (&self.stages.model, &self.description.model) {
-            (Model::Bpe(compiled), Description::Bpe(bpe)) => match (&bpe.merges, &bpe.alphabet) {
+            (Model::Bpe(compiled), ModelDescription::Bpe(bpe)) => match (&bpe.merges, &bpe.alphabet) {
                 (Merges::ByScore { .. }, _) => {
                     ("BPE by score", "any two neighbours that are a piece together merge")
                 }

@@ -6,7 +6,7 @@ use crate::description::AddedToken;
 use crate::error::{Error, Kind, Place, Result};
 use crate::ids::TokenId;
 use crate::span::Span;
-use crate::special::{AddedMatcher, LiteralMatcher, Segment, Surroundings};
+use crate::special::{AddedMatcher, LiteralMatcher, Surroundings, TextPart};
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Watch};
 
@@ -174,22 +174,22 @@ impl<'a> Recognizer<'a> {
 
     /// Calls `emit` for the tokens of a set that are recognised in `text`, by id, and for the text
     /// between them.
-    pub(super) fn for_each_segment(
+    pub(super) fn for_each_part(
         &self,
         set: &AddedSet,
         text: &str,
         ticker: &mut Ticker<'_>,
-        mut emit: impl FnMut(Segment<TokenId>, &mut Ticker<'_>) -> Result<()>,
+        mut emit: impl FnMut(TextPart<TokenId>, &mut Ticker<'_>) -> Result<()>,
     ) -> Result<()> {
         if set.is_empty() || (self.skips_special && set.has_only_special()) {
-            let whole = Segment::Ordinary(Span::new(0, text.len()));
+            let whole = TextPart::Ordinary(Span::new(0, text.len()));
             return if text.is_empty() { Ok(()) } else { emit(whole, ticker) };
         }
         let accept = |index: usize| !(self.skips_special && set.tokens[index].is_special);
-        set.matcher.for_each_segment(text, accept, ticker, |segment, ticker| {
+        set.matcher.for_each_part(text, accept, ticker, |segment, ticker| {
             let segment = match segment {
-                Segment::Literal(index, span) => Segment::Literal(set.tokens[index].id, span),
-                Segment::Ordinary(span) => Segment::Ordinary(span),
+                TextPart::Literal(index, span) => TextPart::Literal(set.tokens[index].id, span),
+                TextPart::Ordinary(span) => TextPart::Ordinary(span),
             };
             emit(segment, ticker)
         })
@@ -203,7 +203,7 @@ mod tests {
     use super::super::{Source, Text};
     use super::*;
     use crate::compile::compile;
-    use crate::description::{Alphabet, Bpe, Description, Merges, Split, TokenList};
+    use crate::description::{Alphabet, BpeDescription, Description, Merges, Split, TokenList};
     use crate::watch::Unwatched;
 
     thread_local! {
@@ -215,7 +215,7 @@ mod tests {
     fn a_set_of_literals_has_its_matchers_made_once_for_all_rows() {
         let tokens = TokenList::from_entries(vec![(0, b"a".to_vec())]);
         let mut description =
-            Description::of_bpe(&Split::Whole, Bpe::plain(Alphabet::Bytes, tokens, Merges::ById));
+            Description::of_bpe(&Split::Whole, BpeDescription::plain(Alphabet::Bytes, tokens, Merges::ById));
         description.added_tokens = vec![AddedToken::special(1, "<s>"), AddedToken::special(2, "<t>")];
         let engine = compile(description).unwrap();
         let special = Special::Only(vec!["<s>".to_owned()]);

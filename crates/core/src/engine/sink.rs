@@ -5,7 +5,7 @@
 //! not asked for it. No sink changes what is found in a text.
 use tokenmill_kernels::{OutOfMemory, pages, try_alloc};
 
-use crate::aligned::{Origins, Piece};
+use crate::aligned::{AlignedText, Origins};
 use crate::error::Result;
 use crate::ids::TokenId;
 use crate::model::{Model, Scratch};
@@ -61,7 +61,7 @@ pub(super) trait PretokenSink {
 
     /// The text between added tokens of the first pass begins.
     #[inline]
-    fn begin(&mut self, _text: Piece<'_>) -> SinkResult {
+    fn begin(&mut self, _text: AlignedText<'_>) -> SinkResult {
         Ok(())
     }
 
@@ -96,5 +96,5 @@ pub(super) trait PretokenSink {
     fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> SinkResult;
 
     /// An added token, and the text that it was found as.
-    fn added(&mut self, found: Piece<'_>, id: TokenId) -> SinkResult;
+    fn added(&mut self, found: AlignedText<'_>, id: TokenId) -> SinkResult;
 }

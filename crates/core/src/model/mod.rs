@@ -10,7 +10,7 @@ mod unknown;
 pub mod wordlevel;
 pub mod wordpiece;
 
-use crate::description::Model as Description;
+use crate::description::ModelDescription;
 use crate::error::Result;
 use crate::ids::TokenId;
 use crate::vocabulary::Vocabulary;
@@ -43,10 +43,10 @@ pub struct Scratch {
     /// Does the caller ask for ends?
     pub wants_ends: bool,
     /// What merging needs.
-    pub bpe: bpe::Scratch,
-    wordpiece: wordpiece::Scratch,
+    pub bpe: bpe::BpeScratch,
+    wordpiece: wordpiece::WordPieceScratch,
     /// What the paths of a Unigram model need.
-    pub unigram: unigram::Scratch,
+    pub unigram: unigram::UnigramScratch,
 }
 
 impl Scratch {
@@ -65,14 +65,18 @@ impl Model {
     ///
     /// # Errors
     /// A format error naming the field; errors of the watch.
-    pub fn new(description: &Description, vocabulary: &Vocabulary, ticker: &mut Ticker<'_>) -> Result<Self> {
+    pub fn new(
+        description: &ModelDescription,
+        vocabulary: &Vocabulary,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Self> {
         match description {
-            Description::Bpe(model) => bpe::Bpe::new(model, vocabulary, ticker).map(Self::Bpe),
-            Description::WordPiece(model) => {
+            ModelDescription::Bpe(model) => bpe::Bpe::new(model, vocabulary, ticker).map(Self::Bpe),
+            ModelDescription::WordPiece(model) => {
                 Ok(Self::WordPiece(Box::new(wordpiece::WordPiece::new(model, vocabulary))))
             }
-            Description::WordLevel(model) => Ok(Self::WordLevel(wordlevel::WordLevel::new(model))),
-            Description::Unigram(model) => {
+            ModelDescription::WordLevel(model) => Ok(Self::WordLevel(wordlevel::WordLevel::new(model))),
+            ModelDescription::Unigram(model) => {
                 Ok(Self::Unigram(Box::new(unigram::Unigram::new(model, vocabulary))))
             }
         }

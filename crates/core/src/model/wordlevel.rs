@@ -2,7 +2,7 @@
 //!
 //! Comes in: one pretoken. Goes out: one id, of the token with its bytes or of the unknown token. A pretoken must
 //! never be divided.
-use crate::description::WordLevel as Description;
+use crate::description::WordLevelDescription;
 use crate::error::Result;
 use crate::ids::{TokenId, to_u32};
 use crate::model::output::Output;
@@ -17,7 +17,7 @@ pub struct WordLevel {
 
 impl WordLevel {
     /// Compiles the model of a valid description.
-    pub fn new(description: &Description) -> Self {
+    pub fn new(description: &WordLevelDescription) -> Self {
         Self { unk: description.unk }
     }
 

@@ -9,7 +9,7 @@ use tokenmill_kernels::{Automaton, NO_KEY, State};
 
 use tokenmill_kernels::try_alloc;
 
-use crate::description::{TokenList, WordPiece as Description};
+use crate::description::{TokenList, WordPieceDescription};
 use crate::error::Result;
 use crate::ids::{TokenId, to_u32};
 use crate::model::output::Output;
@@ -31,12 +31,12 @@ pub struct WordPiece {
 
 /// What spelling a pretoken needs, reused from one to the next.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct WordPieceScratch {
     /// For every place, the index of the longest token that may follow there.
     longest: Vec<u32>,
 }
 
-impl Scratch {
+impl WordPieceScratch {
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
         4 * self.longest.capacity()
@@ -45,7 +45,7 @@ impl Scratch {
 
 impl WordPiece {
     /// Compiles the model of a valid description.
-    pub fn new(description: &Description, vocabulary: &Vocabulary) -> Self {
+    pub fn new(description: &WordPieceDescription, vocabulary: &Vocabulary) -> Self {
         let tokens = &description.tokens;
         let prefix = description.continuing_prefix.as_bytes();
         let indexed = || {
@@ -75,7 +75,7 @@ impl WordPiece {
         &self,
         pretoken: &[u8],
         vocabulary: &Vocabulary,
-        scratch: &mut Scratch,
+        scratch: &mut WordPieceScratch,
         mut output: Output<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
@@ -109,7 +109,7 @@ impl WordPiece {
         &self,
         pretoken: &[u8],
         vocabulary: &Vocabulary,
-        scratch: &mut Scratch,
+        scratch: &mut WordPieceScratch,
         output: &mut Output<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<Option<usize>> {
@@ -171,15 +171,15 @@ mod tests {
     use tokenmill_reference as reference;
 
     use super::*;
-    use crate::description::{Description as Whole, Model, Split};
+    use crate::description::{Description, ModelDescription, Split};
     use crate::error::{Kind, Place};
     use crate::watch::Unwatched;
 
     /// The unknown token is the last.
-    fn described(pieces: &[String], prefix: &str, max_chars: usize) -> Description {
+    fn described(pieces: &[String], prefix: &str, max_chars: usize) -> WordPieceDescription {
         let entries = pieces.iter().map(|piece| piece.as_bytes().to_vec()).chain([b"[UNK]".to_vec()]);
         let tokens = TokenList::from_entries((0..).zip(entries).collect());
-        Description {
+        WordPieceDescription {
             tokens: Arc::new(tokens),
             unk: Some(to_u32(pieces.len())),
             continuing_prefix: prefix.to_owned(),
@@ -187,17 +187,17 @@ mod tests {
         }
     }
 
-    fn encode(description: &Description, text: &str) -> Result<(Vec<TokenId>, Vec<u32>)> {
-        let plain = crate::description::Bpe::plain(
+    fn encode(description: &WordPieceDescription, text: &str) -> Result<(Vec<TokenId>, Vec<u32>)> {
+        let plain = crate::description::BpeDescription::plain(
             crate::description::Alphabet::Bytes,
             TokenList::default(),
             crate::description::Merges::ById,
         );
-        let mut whole = Whole::of_bpe(&Split::Whole, plain);
-        whole.model = Model::WordPiece(description.clone());
+        let mut whole = Description::of_bpe(&Split::Whole, plain);
+        whole.model = ModelDescription::WordPiece(description.clone());
         let vocabulary = Vocabulary::new(&whole);
         let model = WordPiece::new(description, &vocabulary);
-        let (mut ids, mut ends, mut scratch) = (vec![], vec![], Scratch::default());
+        let (mut ids, mut ends, mut scratch) = (vec![], vec![], WordPieceScratch::default());
         let ticker = &mut Ticker::new(&Unwatched);
         let output = Output { ids: &mut ids, ends: Some(&mut ends) };
         model.encode(text.as_bytes(), &vocabulary, &mut scratch, output, ticker)?;

@@ -6,13 +6,13 @@ use unicode_categories::UnicodeCategories;
 
 use super::edit::each_char;
 use super::outcome::Outcome;
-use crate::aligned::{Piece, Rewritten};
+use crate::aligned::{AlignedText, Rewritten};
 use crate::error::Result;
 use crate::span::Span;
 use crate::watch::Ticker;
 
 /// Controls go, white space becomes spaces.
-pub(super) fn clean(from: Piece<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
+pub(super) fn clean(from: AlignedText<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
     let is_of_interest = |byte: u8| !(0x20..0x7f).contains(&byte);
     each_char(from, to, ticker, is_of_interest, |edit, c, range| {
         if matches!(c, '\t' | '\n' | '\r') {
@@ -27,7 +27,7 @@ pub(super) fn clean(from: Piece<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>
 
 /// Spaces are put around ideographs.
 pub(super) fn space_ideographs(
-    from: Piece<'_>,
+    from: AlignedText<'_>,
     to: &mut Rewritten,
     ticker: &mut Ticker<'_>,
 ) -> Result<Outcome> {
@@ -50,7 +50,11 @@ pub(super) fn space_ideographs(
 }
 
 /// Marks without a width of their own go.
-pub(super) fn strip_marks(from: Piece<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
+pub(super) fn strip_marks(
+    from: AlignedText<'_>,
+    to: &mut Rewritten,
+    ticker: &mut Ticker<'_>,
+) -> Result<Outcome> {
     each_char(
         from,
         to,

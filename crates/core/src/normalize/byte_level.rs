@@ -1,12 +1,12 @@
 //! Every byte becomes the character that stands for it in the byte alphabet.
 use super::outcome::Outcome;
-use crate::aligned::{Piece, Rewritten};
+use crate::aligned::{AlignedText, Rewritten};
 use crate::byte_alphabet::BYTE_TO_CHAR;
 use crate::error::Result;
 use crate::span::Span;
 use crate::watch::Ticker;
 
-pub(super) fn apply(from: Piece<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
+pub(super) fn apply(from: AlignedText<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
     if from.text.is_empty() {
         return Ok(Outcome::Same);
     }

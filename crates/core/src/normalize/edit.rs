@@ -1,6 +1,6 @@
 //! How a step writes: only what it changes, and nothing where it changes nothing.
 use super::outcome::Outcome;
-use crate::aligned::{Piece, Rewritten};
+use crate::aligned::{AlignedText, Rewritten};
 use crate::error::Result;
 use crate::span::Span;
 use crate::watch::Ticker;
@@ -8,7 +8,7 @@ use crate::watch::Ticker;
 /// A walk through a text that replaces parts of it, from left to right. The new text is begun at
 /// the first change.
 pub(super) struct Edit<'p, 't> {
-    from: Piece<'p>,
+    from: AlignedText<'p>,
     to: &'t mut Rewritten,
     /// Everything before is in the new text.
     done: usize,
@@ -17,7 +17,7 @@ pub(super) struct Edit<'p, 't> {
 
 impl<'p, 't> Edit<'p, 't> {
     /// Nothing changed yet.
-    pub(super) fn new(from: Piece<'p>, to: &'t mut Rewritten) -> Self {
+    pub(super) fn new(from: AlignedText<'p>, to: &'t mut Rewritten) -> Self {
         Self { from, to, done: 0, changed: false }
     }
 
@@ -90,7 +90,7 @@ pub(super) fn skip(
 /// Rewrites character by character: `change` is asked about every character that starts with a
 /// byte `of_interest`.
 pub(super) fn each_char(
-    from: Piece<'_>,
+    from: AlignedText<'_>,
     to: &mut Rewritten,
     ticker: &mut Ticker<'_>,
     is_of_interest: impl Fn(u8) -> bool,

@@ -1,7 +1,7 @@
 //! A function of the caller's own.
 use super::align::align;
 use super::outcome::Outcome;
-use crate::aligned::{Piece, Rewritten};
+use crate::aligned::{AlignedText, Rewritten};
 use crate::error::Result;
 use crate::hooks::{NormalizeHook, Normalized, Places};
 use crate::span::Span;
@@ -21,7 +21,7 @@ impl Hook {
 
     pub(super) fn apply(
         &self,
-        from: Piece<'_>,
+        from: AlignedText<'_>,
         to: &mut Rewritten,
         ticker: &mut Ticker<'_>,
     ) -> Result<Outcome> {
@@ -49,7 +49,7 @@ impl Hook {
     fn write_pieces(
         &self,
         pieces: &[(String, usize, usize)],
-        from: Piece<'_>,
+        from: AlignedText<'_>,
         to: &mut Rewritten,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
@@ -85,7 +85,12 @@ impl Hook {
 
 /// Writes a text of which only the whole is known: each character stands for those that it is
 /// found to come from.
-fn write_aligned(new: &str, from: Piece<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<()> {
+fn write_aligned(
+    new: &str,
+    from: AlignedText<'_>,
+    to: &mut Rewritten,
+    ticker: &mut Ticker<'_>,
+) -> Result<()> {
     let spans = align(from.text, new, ticker)?;
     // What is kept in a row is written at once.
     let mut kept = Span::new(0, 0);

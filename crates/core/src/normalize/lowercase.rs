@@ -2,11 +2,11 @@
 //! sigma is one like any other, and `İ` is two characters.
 use super::edit::each_char;
 use super::outcome::Outcome;
-use crate::aligned::{Piece, Rewritten};
+use crate::aligned::{AlignedText, Rewritten};
 use crate::error::Result;
 use crate::watch::Ticker;
 
-pub(super) fn apply(from: Piece<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
+pub(super) fn apply(from: AlignedText<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
     let mut lower = String::new();
     each_char(
         from,

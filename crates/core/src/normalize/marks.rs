@@ -4,14 +4,14 @@ use unicode_normalization_alignments::char::is_combining_mark;
 
 use super::edit::each_char;
 use super::outcome::Outcome;
-use crate::aligned::{Piece, Rewritten};
+use crate::aligned::{AlignedText, Rewritten};
 use crate::error::Result;
 use crate::watch::Ticker;
 
 /// The first mark is U+0300, whose first byte this is.
 const FIRST: u8 = 0xcc;
 
-pub(super) fn apply(from: Piece<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
+pub(super) fn apply(from: AlignedText<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
     each_char(
         from,
         to,

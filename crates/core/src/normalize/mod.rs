@@ -31,7 +31,7 @@ use self::outcome::Outcome;
 use self::precompiled::Precompiled;
 use self::replace::Replace;
 use self::sentencepiece::SentencePiece;
-use crate::aligned::{Origins, Piece, Rewritten};
+use crate::aligned::{AlignedText, Origins, Rewritten};
 use crate::description::{Normalizer, UnicodeTables};
 use crate::error::Result;
 use crate::hooks::Hooks;
@@ -123,7 +123,7 @@ impl Step {
     }
 
     /// Writes the normalized text into `to`, or says that there is no need.
-    fn apply(&self, from: Piece<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
+    fn apply(&self, from: AlignedText<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
         match self {
             Self::Form(form, tables) => forms::apply(*form, *tables, from, to, ticker),
             Self::Lowercase => lowercase::apply(from, to, ticker),
@@ -180,10 +180,10 @@ impl Normalizers {
     /// is is only read.
     pub fn apply<'a>(
         &self,
-        piece: Piece<'a>,
+        piece: AlignedText<'a>,
         buffers: &'a mut [Rewritten; 2],
         ticker: &mut Ticker<'_>,
-    ) -> Result<Piece<'a>> {
+    ) -> Result<AlignedText<'a>> {
         self.apply_telling(piece, buffers, ticker, &mut |_, _| Ok(()))
     }
 
@@ -193,11 +193,11 @@ impl Normalizers {
     /// As [`Self::apply`].
     pub fn apply_telling<'a>(
         &self,
-        piece: Piece<'a>,
+        piece: AlignedText<'a>,
         buffers: &'a mut [Rewritten; 2],
         ticker: &mut Ticker<'_>,
         tell: &mut dyn FnMut(&str, &str) -> Result<()>,
-    ) -> Result<Piece<'a>> {
+    ) -> Result<AlignedText<'a>> {
         let mut changed = false;
         let mut part = Span::new(0, piece.text.len());
         for step in &self.steps {
@@ -231,7 +231,7 @@ impl Normalizers {
     /// As [`Self::apply`].
     pub fn apply_to(&self, literal: &str) -> Result<String> {
         let mut buffers = Default::default();
-        let piece = Piece { text: literal, origins: Origins::Untracked };
+        let piece = AlignedText { text: literal, origins: Origins::Untracked };
         Ok(self.apply(piece, &mut buffers, &mut Ticker::new(&Unwatched))?.text.to_owned())
     }
 }

@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::edit::{Edit, skip};
 use super::outcome::Outcome;
-use crate::aligned::{Piece, Rewritten};
+use crate::aligned::{AlignedText, Rewritten};
 use crate::charsmap::Charsmap;
 use crate::error::Result;
 use crate::span::Span;
@@ -38,7 +38,7 @@ impl Precompiled {
 
     pub(super) fn apply(
         &self,
-        from: Piece<'_>,
+        from: AlignedText<'_>,
         to: &mut Rewritten,
         ticker: &mut Ticker<'_>,
     ) -> Result<Outcome> {

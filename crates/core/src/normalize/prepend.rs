@@ -2,10 +2,10 @@
 //! in the tokenizers library.
 use super::edit::Edit;
 use super::outcome::Outcome;
-use crate::aligned::{Piece, Rewritten};
+use crate::aligned::{AlignedText, Rewritten};
 use crate::span::Span;
 
-pub(super) fn apply(prefix: &str, from: Piece<'_>, to: &mut Rewritten) -> Outcome {
+pub(super) fn apply(prefix: &str, from: AlignedText<'_>, to: &mut Rewritten) -> Outcome {
     let Some(first) = from.text.chars().next().filter(|_| !prefix.is_empty()) else { return Outcome::Same };
     let mut edit = Edit::new(from, to);
     edit.insert(0, prefix, Span::new(0, first.len_utf8()));

@@ -1,7 +1,7 @@
 //! Every match becomes a text, which stands for the whole match.
 use super::edit::Edit;
 use super::outcome::Outcome;
-use crate::aligned::{Piece, Rewritten};
+use crate::aligned::{AlignedText, Rewritten};
 use crate::description::{Pattern, Split};
 use crate::error::Result;
 use crate::pattern::Splitter;
@@ -32,7 +32,7 @@ impl Replace {
 
     pub(super) fn apply(
         &self,
-        from: Piece<'_>,
+        from: AlignedText<'_>,
         to: &mut Rewritten,
         ticker: &mut Ticker<'_>,
     ) -> Result<Outcome> {

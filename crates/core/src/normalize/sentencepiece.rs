@@ -10,7 +10,7 @@
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
 
 use super::outcome::Outcome;
-use crate::aligned::{Piece, Rewritten};
+use crate::aligned::{AlignedText, Rewritten};
 use crate::charsmap::Charsmap;
 use crate::description::SentencePieceRules;
 use crate::error::{Defect, Error, Result};
@@ -70,7 +70,7 @@ impl SentencePiece {
 
     pub(super) fn apply(
         &self,
-        from: Piece<'_>,
+        from: AlignedText<'_>,
         to: &mut Rewritten,
         ticker: &mut Ticker<'_>,
     ) -> Result<Outcome> {

@@ -1,9 +1,9 @@
 //! White space at the ends goes; what is left is a part of the text.
 use super::outcome::Outcome;
-use crate::aligned::Piece;
+use crate::aligned::AlignedText;
 use crate::span::Span;
 
-pub(super) fn apply(from: Piece<'_>, left: bool, right: bool) -> Outcome {
+pub(super) fn apply(from: AlignedText<'_>, left: bool, right: bool) -> Outcome {
     let text = from.text;
     let start = if left { text.len() - text.trim_start().len() } else { 0 };
     let end = if right { start + text[start..].trim_end().len() } else { text.len() };

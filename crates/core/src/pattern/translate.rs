@@ -2,9 +2,8 @@
 //!
 //! In comes a pattern of one dialect; out goes a pattern of the other, or an error that names the construct which
 //! cannot be translated. The pattern is read token by token. A token is copied if it means the same in both
-//! dialects, rewritten if the other dialect can express its meaning, and refused otherwise. A token whose meaning
-//! is uncertain is never translated. If a translation is translated back and forth, the text stays the same, so a
-//! file does not change when it is read and saved.
+//! dialects, rewritten if the other dialect can express its meaning, and refused otherwise, also if its meaning is
+//! uncertain. Translated back and forth, a pattern stays the same, so that saving does not change a file.
 //!
 //! The two dialects look alike and differ in many ways:
 //!

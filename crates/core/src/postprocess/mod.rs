@@ -1,6 +1,6 @@
 //! Post-processing: what stands around the ids of a text, and which of them are kept.
 //!
-//! In come the lengths of one or two encoded sequences; out go [`Part`]s in order: pieces of the
+//! In come the lengths of one or two encoded sequences; out go [`OutputPart`]s in order: pieces of the
 //! sequences, special tokens, padding. Nothing here looks at an id of the text or moves one, so
 //! that a window of a long text costs a few parts and not a copy.
 //!
@@ -47,7 +47,7 @@ pub enum Slot {
 
 /// A piece of what comes out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum OutputPart {
     /// Ids of a sequence.
     Tokens {
         /// Of the second one.
@@ -75,7 +75,7 @@ pub enum Part {
     },
 }
 
-impl Part {
+impl OutputPart {
     /// How many ids.
     pub fn len(&self) -> usize {
         match self {

@@ -1,5 +1,5 @@
 //! Encodings made equally long.
-use super::Part;
+use super::OutputPart;
 use crate::description::{Padding, PaddingLength, Side};
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
@@ -48,12 +48,12 @@ impl Pad {
     }
 
     /// Pads one; a longer one stays as it is.
-    pub fn apply(&self, parts: &mut Vec<Part>) {
-        let now: usize = parts.iter().map(Part::len).sum();
+    pub fn apply(&self, parts: &mut Vec<OutputPart>) {
+        let now: usize = parts.iter().map(OutputPart::len).sum();
         if now >= self.length {
             return;
         }
-        let padding = Part::Padding { count: self.length - now, id: self.id, type_id: self.type_id };
+        let padding = OutputPart::Padding { count: self.length - now, id: self.id, type_id: self.type_id };
         match self.direction {
             Side::Left => parts.insert(0, padding),
             Side::Right => parts.push(padding),

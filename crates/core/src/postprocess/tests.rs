@@ -76,8 +76,8 @@ fn cut(lengths: &[usize], truncation: &Truncation) -> Result<Vec<String>> {
     let compiled = PostProcessors::compile(&[]).unwrap();
     let slots = compiled.slots(lengths.len() > 1, true);
     let windows = windows(slots, lengths, Some(truncation), &mut Ticker::new(&Unwatched))?;
-    let one = |part: &Part| match part {
-        Part::Tokens { range, .. } => format!("{}..{}", range.start, range.end),
+    let one = |part: &OutputPart| match part {
+        OutputPart::Tokens { range, .. } => format!("{}..{}", range.start, range.end),
         _ => unreachable!(),
     };
     Ok(windows.iter().map(|window| window.iter().map(one).collect::<Vec<_>>().join(" | ")).collect())
@@ -135,10 +135,10 @@ fn padding_rounds_up_and_leaves_longer_ones_alone() {
     assert_eq!(padded_length(&padding(PaddingLength::Fixed(5), Some(0)), 9).unwrap(), 5);
     assert!(padded_length(&padding(PaddingLength::Fixed(usize::MAX), Some(8)), 9).is_err());
     let pad = Pad::new(&padding(PaddingLength::Fixed(3), None), 0).unwrap();
-    let tokens = |length| Part::Tokens { second: false, range: Span::new(0, length), type_id: 0 };
+    let tokens = |length| OutputPart::Tokens { second: false, range: Span::new(0, length), type_id: 0 };
     let mut parts = vec![tokens(1)];
     pad.apply(&mut parts);
-    assert_eq!(parts, [Part::Padding { count: 2, id: 7, type_id: 1 }, tokens(1)]);
+    assert_eq!(parts, [OutputPart::Padding { count: 2, id: 7, type_id: 1 }, tokens(1)]);
     let mut parts = vec![tokens(4)];
     pad.apply(&mut parts);
     assert_eq!(parts, [tokens(4)]);

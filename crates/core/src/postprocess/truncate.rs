@@ -2,14 +2,14 @@
 //!
 //! The lengths are those of the tokenizers library, in every strategy; `longest_first` is computed,
 //! not taken away id by id: the shorter sequence keeps what it has while there is room.
-use super::{Part, Slot, refused};
+use super::{OutputPart, Slot, refused};
 use crate::description::{Side, Truncation, TruncationStrategy};
 use crate::error::{Error, Result};
 use crate::span::Span;
 use crate::watch::Ticker;
 
 /// What a call makes: the first window, and those that overflow.
-pub type Windows = Vec<Vec<Part>>;
+pub type Windows = Vec<Vec<OutputPart>>;
 
 /// Parts of all windows together: two sequences make as many windows as the product of theirs.
 const PARTS_LIMIT: usize = 1 << 22;
@@ -130,11 +130,11 @@ fn too_many(count: usize) -> Error {
 fn merge(slots: &[Slot], spans: &[Vec<Span>], ticker: &mut Ticker<'_>) -> Result<Windows> {
     let mut windows: Windows = vec![Vec::with_capacity(slots.len())];
     for slot in slots {
-        let parts: Vec<Part> = match *slot {
-            Slot::Special { id, type_id } => vec![Part::Special { id, type_id }],
+        let parts: Vec<OutputPart> = match *slot {
+            Slot::Special { id, type_id } => vec![OutputPart::Special { id, type_id }],
             Slot::Sequence { second, type_id } => spans[usize::from(second)]
                 .iter()
-                .map(|&range| Part::Tokens { second, range, type_id })
+                .map(|&range| OutputPart::Tokens { second, range, type_id })
                 .collect(),
         };
         let count = windows.len().saturating_mul(parts.len());
@@ -149,7 +149,7 @@ fn merge(slots: &[Slot], spans: &[Vec<Span>], ticker: &mut Ticker<'_>) -> Result
             }
             continue;
         }
-        let with = |window: &Vec<Part>, part: Part| {
+        let with = |window: &Vec<OutputPart>, part: OutputPart| {
             let mut window = window.clone();
             window.push(part);
             window

@@ -1,6 +1,6 @@
 //! The two halves of byte-level pre-tokenization that change text: a space in front, and bytes
 //! written as the characters of the byte alphabet.
-use crate::aligned::{Piece, Rewritten};
+use crate::aligned::{AlignedText, Rewritten};
 use crate::byte_alphabet::BYTE_TO_CHAR;
 use crate::error::Result;
 use crate::span::Span;
@@ -8,7 +8,7 @@ use crate::watch::Ticker;
 
 /// Puts a space before a piece that does not start with one; it stands for the first character.
 pub(super) fn prefix_space(
-    piece: Piece<'_>,
+    piece: AlignedText<'_>,
     buffer: &mut Rewritten,
     ticker: &mut Ticker<'_>,
     emit: &mut super::Emit<'_>,
@@ -27,7 +27,7 @@ pub(super) fn prefix_space(
 
 /// Writes every byte as the character that stands for it, which stands for what the byte does.
 pub(super) fn byte_alphabet(
-    piece: Piece<'_>,
+    piece: AlignedText<'_>,
     buffer: &mut Rewritten,
     ticker: &mut Ticker<'_>,
     emit: &mut super::Emit<'_>,

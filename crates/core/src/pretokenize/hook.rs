@@ -1,7 +1,7 @@
 //! A function of the caller's own says where a text is cut.
 use tokenmill_kernels::try_alloc;
 
-use crate::aligned::Piece;
+use crate::aligned::AlignedText;
 use crate::error::Result;
 use crate::hooks::{Cuts, Places, SplitHook};
 use crate::span::Span;
@@ -9,7 +9,7 @@ use crate::watch::Ticker;
 
 pub(super) fn apply(
     hook: &SplitHook,
-    piece: Piece<'_>,
+    piece: AlignedText<'_>,
     ticker: &mut Ticker<'_>,
     emit: &mut super::Emit<'_>,
 ) -> Result<()> {
@@ -29,7 +29,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-fn of_characters(hook: &SplitHook, piece: Piece<'_>, spans: &[(usize, usize)]) -> Result<Vec<Span>> {
+fn of_characters(hook: &SplitHook, piece: AlignedText<'_>, spans: &[(usize, usize)]) -> Result<Vec<Span>> {
     let mut places = Places::new(piece.text);
     let mut before = 0;
     let mut at = 0;
@@ -53,7 +53,7 @@ fn of_characters(hook: &SplitHook, piece: Piece<'_>, spans: &[(usize, usize)]) -
     Ok(found)
 }
 
-fn of_pieces(hook: &SplitHook, piece: Piece<'_>, pieces: &[String]) -> Result<Vec<Span>> {
+fn of_pieces(hook: &SplitHook, piece: AlignedText<'_>, pieces: &[String]) -> Result<Vec<Span>> {
     let mut at = 0;
     let mut found = try_alloc::vec(pieces.len())?;
     for (i, part) in pieces.iter().enumerate() {

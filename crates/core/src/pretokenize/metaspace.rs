@@ -2,7 +2,7 @@
 //!
 //! One pass: a piece that holds a space or gets a mark in front is written anew, others are given
 //! on as they are.
-use crate::aligned::{Piece, Rewritten};
+use crate::aligned::{AlignedText, Rewritten};
 use crate::description::PrependScheme;
 use crate::error::Result;
 use crate::span::Span;
@@ -24,7 +24,7 @@ impl Metaspace {
 
     pub(super) fn apply(
         self,
-        piece: Piece<'_>,
+        piece: AlignedText<'_>,
         buffer: &mut Rewritten,
         ticker: &mut Ticker<'_>,
         emit: &mut super::Emit<'_>,
@@ -55,7 +55,7 @@ impl Metaspace {
 
     fn give(
         self,
-        piece: Piece<'_>,
+        piece: AlignedText<'_>,
         prefixed: bool,
         buffer: &mut Rewritten,
         ticker: &mut Ticker<'_>,

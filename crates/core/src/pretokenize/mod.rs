@@ -20,7 +20,7 @@ use self::characters::Characters;
 use self::metaspace::Metaspace;
 use self::scripts::Scripts;
 use self::split::Split;
-use crate::aligned::{Piece, Rewritten};
+use crate::aligned::{AlignedText, Rewritten};
 use crate::description::PreTokenizer;
 use crate::error::{Defect, Error, Kind, Place, Result};
 use crate::hooks::{Hooks, SplitHook};
@@ -47,7 +47,7 @@ enum Step {
 }
 
 /// What takes the pretokens.
-pub type Emit<'a> = dyn FnMut(Piece<'_>, &mut Ticker<'_>) -> Result<()> + 'a;
+pub type Emit<'a> = dyn FnMut(AlignedText<'_>, &mut Ticker<'_>) -> Result<()> + 'a;
 
 impl Step {
     fn new(step: &PreTokenizer, hooks: &Hooks) -> Result<Self> {
@@ -78,7 +78,7 @@ impl Step {
     /// Cuts a piece and gives every part of it to `emit`.
     fn apply(
         &self,
-        piece: Piece<'_>,
+        piece: AlignedText<'_>,
         buffer: &mut Rewritten,
         ticker: &mut Ticker<'_>,
         emit: &mut Emit<'_>,
@@ -131,7 +131,7 @@ impl PreTokenizers {
     /// Those of `emit`, of a pattern that exceeds its limit, and of the watch.
     pub fn for_each(
         &self,
-        piece: Piece<'_>,
+        piece: AlignedText<'_>,
         buffers: &mut Vec<Rewritten>,
         ticker: &mut Ticker<'_>,
         emit: &mut Emit<'_>,
@@ -143,7 +143,7 @@ impl PreTokenizers {
 
 /// An error of a split, which counts from the start of the piece, with its place in the text that
 /// the piece came from.
-pub(crate) fn of_split(error: Error, piece: Piece<'_>) -> Error {
+pub(crate) fn of_split(error: Error, piece: AlignedText<'_>) -> Error {
     let is_split = matches!(error.kind, Kind::Pattern { .. });
     error.placed(|place| match place {
         Place::Byte(at) if is_split => Place::Byte(piece.origins.span(Span::new(at, at)).start),
@@ -153,7 +153,7 @@ pub(crate) fn of_split(error: Error, piece: Piece<'_>) -> Error {
 
 fn run(
     steps: &[Step],
-    piece: Piece<'_>,
+    piece: AlignedText<'_>,
     buffers: &mut [Rewritten],
     ticker: &mut Ticker<'_>,
     emit: &mut Emit<'_>,

@@ -50,7 +50,7 @@ struct Backwards {
 
 /// A piece of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Segment<L = usize> {
+pub enum TextPart<L = usize> {
     /// Ordinary text, never empty.
     Ordinary(Span),
     /// The literal with this index in the matcher's list (or what the caller knows it by).
@@ -139,23 +139,23 @@ impl LiteralMatcher {
     ///
     /// # Errors
     /// Those of `emit` and of the watch.
-    pub fn for_each_segment(
+    pub fn for_each_part(
         &self,
         text: &[u8],
         ticker: &mut Ticker<'_>,
-        mut emit: impl FnMut(Segment, &mut Ticker<'_>) -> Result<()>,
+        mut emit: impl FnMut(TextPart, &mut Ticker<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut start = 0;
         let mut search = self.search(text);
         while let Some((index, literal)) = search.next(start, ticker)? {
             if literal.start > start {
-                emit(Segment::Ordinary(Span::new(start, literal.start)), ticker)?;
+                emit(TextPart::Ordinary(Span::new(start, literal.start)), ticker)?;
             }
-            emit(Segment::Literal(index, literal), ticker)?;
+            emit(TextPart::Literal(index, literal), ticker)?;
             start = literal.end;
         }
         if start < text.len() {
-            emit(Segment::Ordinary(Span::new(start, text.len())), ticker)
+            emit(TextPart::Ordinary(Span::new(start, text.len())), ticker)
         } else {
             Ok(())
         }
@@ -244,14 +244,14 @@ mod tests {
     use crate::watch::Unwatched;
     use proptest::prelude::*;
 
-    fn segments(matcher: &LiteralMatcher, text: &str) -> Vec<Segment> {
+    fn segments(matcher: &LiteralMatcher, text: &str) -> Vec<TextPart> {
         let mut segments = Vec::new();
         let mut ticker = Ticker::new(&Unwatched);
         let emit = |segment, _: &mut Ticker<'_>| {
             segments.push(segment);
             Ok(())
         };
-        matcher.for_each_segment(text.as_bytes(), &mut ticker, emit).unwrap();
+        matcher.for_each_part(text.as_bytes(), &mut ticker, emit).unwrap();
         segments
     }
 
@@ -261,8 +261,8 @@ mod tests {
         segments(&matcher, text)
             .into_iter()
             .map(|segment| match segment {
-                Segment::Ordinary(span) => (None, piece(span)),
-                Segment::Literal(index, span) => (Some(index), piece(span)),
+                TextPart::Ordinary(span) => (None, piece(span)),
+                TextPart::Literal(index, span) => (Some(index), piece(span)),
             })
             .collect()
     }

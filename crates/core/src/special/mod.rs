@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::span::Span;
 use crate::watch::Ticker;
 
-pub use literals::{LiteralMatcher, Segment};
+pub use literals::{LiteralMatcher, TextPart};
 
 /// Which neighbours a literal minds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,12 +62,12 @@ impl AddedMatcher {
     ///
     /// # Errors
     /// Those of `emit` and of the watch.
-    pub fn for_each_segment(
+    pub fn for_each_part(
         &self,
         text: &str,
         accept: impl Fn(usize) -> bool,
         ticker: &mut Ticker<'_>,
-        mut emit: impl FnMut(Segment, &mut Ticker<'_>) -> Result<()>,
+        mut emit: impl FnMut(TextPart, &mut Ticker<'_>) -> Result<()>,
     ) -> Result<()> {
         let (mut start, mut from) = (0, 0);
         let mut search = self.literals.search(text.as_bytes());
@@ -92,13 +92,13 @@ impl AddedMatcher {
                 continue;
             }
             if literal.start > start {
-                emit(Segment::Ordinary(Span::new(start, literal.start)), ticker)?;
+                emit(TextPart::Ordinary(Span::new(start, literal.start)), ticker)?;
             }
-            emit(Segment::Literal(index, literal), ticker)?;
+            emit(TextPart::Literal(index, literal), ticker)?;
             start = literal.end;
         }
         if start < text.len() {
-            emit(Segment::Ordinary(Span::new(start, text.len())), ticker)
+            emit(TextPart::Ordinary(Span::new(start, text.len())), ticker)
         } else {
             Ok(())
         }
@@ -129,12 +129,12 @@ mod tests {
         let mut found = Vec::new();
         let emit = |segment, _: &mut Ticker<'_>| {
             found.push(match segment {
-                Segment::Ordinary(span) => (None, (span.start, span.end)),
-                Segment::Literal(index, span) => (Some(index), (span.start, span.end)),
+                TextPart::Ordinary(span) => (None, (span.start, span.end)),
+                TextPart::Literal(index, span) => (Some(index), (span.start, span.end)),
             });
             Ok(())
         };
-        matcher.for_each_segment(text, |_| true, &mut Ticker::new(&Unwatched), emit).unwrap();
+        matcher.for_each_part(text, |_| true, &mut Ticker::new(&Unwatched), emit).unwrap();
         found
     }
 

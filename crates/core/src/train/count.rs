@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tokenmill_kernels::try_alloc;
 
 use super::table::Table;
-use crate::aligned::{Origins, Piece as Aligned, Rewritten};
+use crate::aligned::{AlignedText, Origins, Rewritten};
 use crate::error::Result;
 use crate::normalize::Normalizers;
 use crate::pattern::Splitter;
-use crate::special::{LiteralMatcher, Segment};
+use crate::special::{LiteralMatcher, TextPart};
 use crate::threads;
 use crate::watch::{Ticker, Watch};
 
@@ -37,14 +37,14 @@ pub(super) struct Counter {
 }
 
 /// A document, or a part of one between special tokens and cut where cutting changes nothing.
-struct Piece<'a> {
+struct TextUnit<'a> {
     text: &'a str,
     position: u64,
     /// May it hold special tokens?
     whole: bool,
 }
 
-impl Piece<'_> {
+impl TextUnit<'_> {
     /// Counts the pretokens of this piece into a table; how many there were.
     fn count(
         &self,
@@ -63,8 +63,8 @@ impl Piece<'_> {
             })
         };
         if self.whole {
-            literals.for_each_segment(self.text.as_bytes(), ticker, |segment, ticker| {
-                let Segment::Ordinary(span) = segment else { return Ok(()) };
+            literals.for_each_part(self.text.as_bytes(), ticker, |segment, ticker| {
+                let TextPart::Ordinary(span) = segment else { return Ok(()) };
                 ordinary(&self.text[span.start..span.end], self.position + span.start as u64, ticker)
             })?;
         } else {
@@ -151,13 +151,13 @@ impl Counter {
         let segments = threads::run_with(documents.len(), &mut buffers, watch, |i, buffers, watch| {
             let mut segments = Vec::new();
             let document = documents[i];
-            self.literals.for_each_segment(
+            self.literals.for_each_part(
                 document.as_bytes(),
                 &mut Ticker::new(watch),
                 |segment, ticker| {
-                    let Segment::Ordinary(span) = segment else { return Ok(()) };
+                    let TextPart::Ordinary(span) = segment else { return Ok(()) };
                     let text = &document[span.start..span.end];
-                    let piece = Aligned { text, origins: Origins::Untracked };
+                    let piece = AlignedText { text, origins: Origins::Untracked };
                     let normalized = self.normalizers.apply(piece, buffers, ticker)?.text;
                     let segment = if normalized == text {
                         text.into()
@@ -185,16 +185,16 @@ impl Counter {
     }
 
     /// What there is to do, long documents in parts: for the threads, and for progress.
-    fn pieces<'a>(&self, documents: &[&'a str], ticker: &mut Ticker<'_>) -> Result<Vec<Piece<'a>>> {
+    fn pieces<'a>(&self, documents: &[&'a str], ticker: &mut Ticker<'_>) -> Result<Vec<TextUnit<'a>>> {
         let mut pieces = try_alloc::vec(documents.len())?;
         let mut position = self.position;
         for &text in documents {
             ticker.spend(16)?;
             if text.len() < 2 * UNIT {
-                try_alloc::push(&mut pieces, Piece { text, position, whole: true })?;
+                try_alloc::push(&mut pieces, TextUnit { text, position, whole: true })?;
             } else {
-                self.literals.for_each_segment(text.as_bytes(), ticker, |segment, ticker| {
-                    let Segment::Ordinary(span) = segment else { return Ok(()) };
+                self.literals.for_each_part(text.as_bytes(), ticker, |segment, ticker| {
+                    let TextPart::Ordinary(span) = segment else { return Ok(()) };
                     let position = position + span.start as u64;
                     self.cut(&text[span.start..span.end], position, &mut pieces, ticker)
                 })?;
@@ -209,7 +209,7 @@ impl Counter {
         &self,
         segments: &'a [Vec<Cow<'_, str>>],
         ticker: &mut Ticker<'_>,
-    ) -> Result<(Vec<Piece<'a>>, u64)> {
+    ) -> Result<(Vec<TextUnit<'a>>, u64)> {
         let mut pieces = try_alloc::vec(segments.len())?;
         let mut position = self.position;
         for segment in segments.iter().flatten() {
@@ -225,7 +225,7 @@ impl Counter {
         &self,
         mut text: &'a str,
         mut position: u64,
-        pieces: &mut Vec<Piece<'a>>,
+        pieces: &mut Vec<TextUnit<'a>>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         while text.len() >= 2 * UNIT {
@@ -234,16 +234,16 @@ impl Counter {
             };
             ticker.spend(16 + at - UNIT.min(at))?;
             let (head, tail) = text.split_at(at);
-            try_alloc::push(pieces, Piece { text: head, position, whole: false })?;
+            try_alloc::push(pieces, TextUnit { text: head, position, whole: false })?;
             text = tail;
             position += at as u64;
         }
-        Ok(try_alloc::push(pieces, Piece { text, position, whole: false })?)
+        Ok(try_alloc::push(pieces, TextUnit { text, position, whole: false })?)
     }
 }
 
 /// Runs of pieces that make about a unit together.
-fn units(pieces: &[Piece<'_>]) -> Vec<Range<usize>> {
+fn units(pieces: &[TextUnit<'_>]) -> Vec<Range<usize>> {
     let mut units = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (i, piece) in pieces.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Learning a vocabulary from text: byte-pair encoding.
 //!
-//! Comes in: documents, in batches. Goes out: a [`Description`] and a [`Report`].
+//! Comes in: documents, in batches. Goes out: a [`Description`] and a [`TrainingReport`].
 //!
 //! ```text
 //! documents -> segments (special tokens cut out) -> pretokens -> table per thread
@@ -36,11 +36,11 @@ mod tests;
 mod types;
 
 pub use options::{SpecialIds, Target, TieBreak, TrainAlphabet, TrainOptions};
-pub use report::{Report, StopReason};
+pub use report::{StopReason, TrainingReport};
 
 use std::time::{Duration, Instant};
 
-use crate::description::{AddedToken, Alphabet, Bpe, Description, Merge, Merges, TokenList};
+use crate::description::{AddedToken, Alphabet, BpeDescription, Description, Merge, Merges, TokenList};
 use crate::error::{Error, Result};
 use crate::hooks::Hooks;
 use crate::ids::{NO_ID, TokenId, to_u32};
@@ -110,21 +110,21 @@ impl Trainer {
     }
 
     /// Learns the merges and builds the tokenizer. Cost: near-linear in the distinct pretokens'
-    /// symbols; see [`Report::phases`].
+    /// symbols; see [`TrainingReport::phases`].
     ///
     /// # Errors
     /// What the watch says; a training error when the vocabulary size is below the alphabet,
     /// when the end-of-word symbol is a character of the text, or when a count or size passes
     /// its bounds.
-    pub fn finish(self, watch: &dyn Watch) -> Result<(Description, Report)> {
+    pub fn finish(self, watch: &dyn Watch) -> Result<(Description, TrainingReport)> {
         self.check_whole()?;
         let options = self.options;
-        let mut report = Report {
+        let mut report = TrainingReport {
             documents: self.documents,
             bytes: self.counter.bytes(),
             pretokens: self.counter.pretokens(),
             phases: vec![("count", self.counting)],
-            ..Report::default()
+            ..TrainingReport::default()
         };
         let mut ticker = Ticker::new(watch);
         let mut clock = Instant::now();
@@ -230,7 +230,7 @@ impl Layout {
             TrainAlphabet::Bytes => Alphabet::Bytes,
             TrainAlphabet::Chars => Alphabet::Chars { end_of_word: options.end_of_word },
         };
-        let model = Bpe { unk, ..Bpe::plain(alphabet, tokens, Merges::Listed(merges)) };
+        let model = BpeDescription { unk, ..BpeDescription::plain(alphabet, tokens, Merges::Listed(merges)) };
         let normalizer = options.normalizer;
         Ok(Description { added_tokens, normalizer, ..Description::of_bpe(&options.split, model) })
     }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 /// What a training run did. Counts are exact; durations are wall time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct TrainingReport {
     /// Documents counted.
     pub documents: u64,
     /// Their bytes, special tokens included.

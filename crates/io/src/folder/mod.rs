@@ -21,7 +21,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::description::{
-    Alphabet, CallDefaults, Description, Model, PostProcessor, Roles, TemplatePiece,
+    Alphabet, CallDefaults, Description, ModelDescription, PostProcessor, Roles, TemplatePiece,
 };
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
@@ -314,7 +314,7 @@ impl Builder<'_> {
         const FORCES: &str = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output";
         let mut clean_up_spaces = self.settings.flag(CLEANS)?.unwrap_or(false);
         if clean_up_spaces
-            && matches!(description.model, Model::Bpe(_))
+            && matches!(description.model, ModelDescription::Bpe(_))
             && self.settings.flag(FORCES)? != Some(true)
         {
             report.tolerate(Defect::Ignored, CLEANS, "counts for nothing with byte-pair encoding")?;

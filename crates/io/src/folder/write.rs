@@ -1,6 +1,6 @@
 //! The configuration that a folder needs beside its tokenizer.json.
 use serde_json::{Map, Value, json};
-use tokenmill_core::description::{CallDefaults, Description, Model, Roles};
+use tokenmill_core::description::{CallDefaults, Description, ModelDescription, Roles};
 use tokenmill_core::error::{Defect, Error, Result};
 
 /// What to do where a format cannot hold all of a tokenizer.
@@ -37,7 +37,7 @@ pub(crate) fn write(description: &Description) -> Result<Option<Vec<u8>>> {
     }
     if defaults.clean_up_spaces {
         config.insert("clean_up_tokenization_spaces".to_owned(), json!(true));
-        if matches!(description.model, Model::Bpe(_)) {
+        if matches!(description.model, ModelDescription::Bpe(_)) {
             let key = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output";
             config.insert(key.to_owned(), json!(true));
         }

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::charsmap::Charsmap;
 use tokenmill_core::description::{
-    AddedToken, Alphabet, Bpe, CallDefaults, Decoder, Decoding, Description, Merge, Merges, Model,
-    Normalizer, Pattern, PieceKind, PostProcessor, Roles, SentencePieceRules, Split, TokenList, Unigram,
-    WordPiece,
+    AddedToken, Alphabet, BpeDescription, CallDefaults, Decoder, Decoding, Description, Merge, Merges,
+    ModelDescription, Normalizer, Pattern, PieceKind, PostProcessor, Roles, SentencePieceRules, Split,
+    TokenList, UnigramDescription, WordPieceDescription,
 };
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
@@ -206,10 +206,10 @@ impl<'a> Source<'a> {
         let byte_fallback = kinds.contains(&PieceKind::Byte);
         let scores = self.tokens.iter().map(|token| token.score).collect();
         let merges = Merges::ByScore { scores, kinds };
-        let model = Bpe {
+        let model = BpeDescription {
             unk: self.unk.or_else(|| self.first(PieceKind::Unknown)),
             byte_fallback,
-            ..Bpe::plain(Alphabet::Chars { end_of_word: None }, self.list(), merges)
+            ..BpeDescription::plain(Alphabet::Chars { end_of_word: None }, self.list(), merges)
         };
         let mut steps = vec![
             Decoder::Replace { pattern: Pattern::Literal(MARK.to_string()), content: " ".to_owned() },
@@ -223,7 +223,7 @@ impl<'a> Source<'a> {
             added_tokens: self.added(),
             normalizer: vec![Normalizer::SentencePiece(rules)],
             pre_tokenizer: Vec::new(),
-            model: Model::Bpe(model),
+            model: ModelDescription::Bpe(model),
             post_processor: self.around(true, false)?,
             decoding: Decoding::Steps(steps),
             truncation: None,
@@ -247,20 +247,20 @@ impl<'a> Source<'a> {
         let remove_extra_whitespaces = rules.remove_extra_whitespaces;
         let normal = self.tokens.iter().filter(|token| token.kind == PieceKind::Normal);
         let lowest = normal.map(|token| token.score).fold(f32::MAX, f32::min);
-        let model = Unigram {
+        let model = UnigramDescription {
             tokens: self.list().into(),
             scores: self.tokens.iter().map(|token| f64::from(token.score)).collect(),
             byte_fallback: kinds.contains(&PieceKind::Byte),
             kinds,
             unk: self.unk.or_else(|| self.first(PieceKind::Unknown)),
-            unk_score: f64::from(lowest - Unigram::UNK_PENALTY),
+            unk_score: f64::from(lowest - UnigramDescription::UNK_PENALTY),
             single_precision: true,
         };
         Ok(Description {
             added_tokens: self.added().into_iter().filter(|token| token.is_special).collect(),
             normalizer: vec![Normalizer::SentencePiece(rules)],
             pre_tokenizer: Vec::new(),
-            model: Model::Unigram(model),
+            model: ModelDescription::Unigram(model),
             post_processor: self.around(false, true)?,
             decoding: Decoding::Steps(vec![Decoder::SentencePiece {
                 unk_surface: " \u{2047} ".to_owned(),
@@ -281,7 +281,7 @@ impl<'a> Source<'a> {
             bytes.extend_from_slice(word_piece(token).as_bytes());
             true
         })?;
-        let model = WordPiece {
+        let model = WordPieceDescription {
             tokens: list.into(),
             unk: self.unk,
             continuing_prefix: vocab_txt::PREFIX.to_owned(),
@@ -350,8 +350,11 @@ impl<'a> Source<'a> {
         left_out.extend(not_in_alphabet);
         let is_left_out = |id: &TokenId| left_out.contains(id);
         merges.retain(|merge| ![merge.left, merge.right, merge.result].iter().any(is_left_out));
-        let model =
-            Bpe { whole_pretokens, unk: None, ..Bpe::plain(Alphabet::Bytes, list, Merges::Listed(merges)) };
+        let model = BpeDescription {
+            whole_pretokens,
+            unk: None,
+            ..BpeDescription::plain(Alphabet::Bytes, list, Merges::Listed(merges))
+        };
         Ok(Description {
             added_tokens,
             pre_tokenizer: stages,

@@ -1,4 +1,6 @@
-use tokenmill_core::description::{Decoding, Description, Merges, Model, PieceKind, PostProcessor, Split};
+use tokenmill_core::description::{
+    Decoding, Description, Merges, ModelDescription, PieceKind, PostProcessor, Split,
+};
 use tokenmill_core::error::{Kind, Result};
 
 use crate::report::Report;
@@ -151,7 +153,7 @@ fn word_pieces_are_written_as_bert_has_them() {
         .set("cls_token_id", number(1))
         .set("seperator_token_id", number(2));
     let description = parse(&file.bytes(), None).unwrap();
-    let Model::WordPiece(model) = &description.model else { panic!() };
+    let ModelDescription::WordPiece(model) = &description.model else { panic!() };
     let written: Vec<&[u8]> = model.tokens.iter().map(|(_, bytes)| bytes).collect();
     assert_eq!(written, [&b"a"[..], b"##b", b"[unused0]"]);
     assert_eq!(description.post_processor.len(), 1);

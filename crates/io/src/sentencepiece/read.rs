@@ -3,8 +3,8 @@ use std::collections::HashMap;
 
 use tokenmill_core::charsmap::Charsmap;
 use tokenmill_core::description::{
-    AddedToken, Alphabet, Bpe, CallDefaults, Decoder, Decoding, Description, Merges, Model, Normalizer,
-    PieceKind, Roles, SentencePieceRules, TokenList, Unigram,
+    AddedToken, Alphabet, BpeDescription, CallDefaults, Decoder, Decoding, Description, Merges,
+    ModelDescription, Normalizer, PieceKind, Roles, SentencePieceRules, TokenList, UnigramDescription,
 };
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
@@ -31,13 +31,13 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
     }
     let kinds: Vec<PieceKind> = file.pieces.iter().map(|piece| piece.kind).collect();
     let model = match file.trainer.model_type {
-        ModelType::Unigram => Model::Unigram(Unigram {
+        ModelType::Unigram => ModelDescription::Unigram(UnigramDescription {
             tokens: tokens.into(),
             // To a sum the sign of a zero means nothing.
             scores: file.pieces.iter().map(|piece| f64::from(piece.score) + 0.0).collect(),
             kinds,
             unk,
-            unk_score: f64::from(lowest_score(&file.pieces) - Unigram::UNK_PENALTY),
+            unk_score: f64::from(lowest_score(&file.pieces) - UnigramDescription::UNK_PENALTY),
             byte_fallback: file.trainer.byte_fallback,
             single_precision: true,
         }),
@@ -47,11 +47,11 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
             }
             let merges =
                 Merges::ByScore { scores: file.pieces.iter().map(|piece| piece.score).collect(), kinds };
-            Model::Bpe(Bpe {
+            ModelDescription::Bpe(BpeDescription {
                 unk,
                 fuse_unk: true,
                 byte_fallback: file.trainer.byte_fallback,
-                ..Bpe::plain(Alphabet::Chars { end_of_word: None }, tokens, merges)
+                ..BpeDescription::plain(Alphabet::Chars { end_of_word: None }, tokens, merges)
             })
         }
         ModelType::Word => {

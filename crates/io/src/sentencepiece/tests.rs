@@ -1,4 +1,4 @@
-use tokenmill_core::description::{Description, Merges, Model, Normalizer, PieceKind};
+use tokenmill_core::description::{Description, Merges, ModelDescription, Normalizer, PieceKind};
 use tokenmill_core::error::{Error, Kind, Result};
 
 use super::wire::Writer;
@@ -48,14 +48,14 @@ fn fault(bytes: &[u8]) -> (String, &'static str) {
 #[test]
 fn pieces_kinds_and_roles_are_read() {
     let description = parse(&file(&small(), &[(3, 2)])).unwrap();
-    let Model::Bpe(model) = &description.model else { panic!() };
+    let ModelDescription::Bpe(model) = &description.model else { panic!() };
     assert_eq!(model.unk, Some(0));
     let Merges::ByScore { scores, kinds } = &model.merges else { panic!() };
     assert_eq!(scores, &[0.0, 0.0, -1.5]);
     assert_eq!(kinds, &[PieceKind::Unknown, PieceKind::Control, PieceKind::Normal]);
     assert_eq!((description.roles.bos, description.roles.eos), (Some(1), None));
     assert_eq!(description.added_tokens.len(), 1);
-    let Model::Unigram(model) = parse(&file(&small(), &[])).unwrap().model else { panic!() };
+    let ModelDescription::Unigram(model) = parse(&file(&small(), &[])).unwrap().model else { panic!() };
     assert_eq!(model.unk_score.to_bits(), (-11.5_f64).to_bits());
 }
 
@@ -74,7 +74,7 @@ fn unknown_fields_and_other_orders_are_read() {
     }
     assert!(is_like(&out.0));
     let description = parse(&out.0).unwrap();
-    assert!(matches!(description.model, Model::Bpe(_)));
+    assert!(matches!(description.model, ModelDescription::Bpe(_)));
     let [Normalizer::SentencePiece(rules)] = description.normalizer.as_slice() else { panic!() };
     assert!(!rules.add_dummy_prefix && rules.escape_whitespaces);
 }

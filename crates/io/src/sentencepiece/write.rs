@@ -3,7 +3,7 @@
 //! What is written is read again and must be the same tokenizer; so there is one rule for what a
 //! model can hold, that of the reader.
 use tokenmill_core::description::{
-    Decoder, Decoding, Description, Merges, Model, Normalizer, PieceKind, SentencePieceRules,
+    Decoder, Decoding, Description, Merges, ModelDescription, Normalizer, PieceKind, SentencePieceRules,
 };
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::ids::TokenId;
@@ -75,14 +75,14 @@ fn refused(mut error: Error) -> Error {
 }
 
 /// Number of the type, scores, kinds, byte fallback.
-fn model(model: &Model) -> Result<(u64, Vec<f32>, &[PieceKind], bool)> {
+fn model(model: &ModelDescription) -> Result<(u64, Vec<f32>, &[PieceKind], bool)> {
     match model {
-        Model::Unigram(model) if model.single_precision => {
+        ModelDescription::Unigram(model) if model.single_precision => {
             #[allow(clippy::cast_possible_truncation)] // they were read as such; the check is in `same`
             let scores = model.scores.iter().map(|&score| score as f32).collect();
             Ok((1, scores, &model.kinds, model.byte_fallback))
         }
-        Model::Bpe(model) => match &model.merges {
+        ModelDescription::Bpe(model) => match &model.merges {
             Merges::ByScore { scores, kinds } => Ok((2, scores.clone(), kinds, model.byte_fallback)),
             _ => cannot("model", "holds merges by score and no others"),
         },

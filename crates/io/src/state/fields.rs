@@ -2,10 +2,11 @@
 use std::sync::Arc;
 
 use tokenmill_core::description::{
-    AddedToken, Alphabet, Behavior, Bpe, CallDefaults, Decoder, Decoding, Description, EndOfWord,
-    EndOfWordForm, HookName, Merge, Merges, Model, Normalizer, Padding, PaddingLength, Pattern, PieceKind,
-    PostProcessor, PreTokenizer, PrependScheme, Roles, SentencePieceRules, Side, Template, TemplatePiece,
-    TemplateToken, TokenList, Truncation, TruncationStrategy, UnicodeTables, Unigram, WordLevel, WordPiece,
+    AddedToken, Alphabet, Behavior, BpeDescription, CallDefaults, Decoder, Decoding, Description, EndOfWord,
+    EndOfWordForm, HookName, Merge, Merges, ModelDescription, Normalizer, Padding, PaddingLength, Pattern,
+    PieceKind, PostProcessor, PreTokenizer, PrependScheme, Roles, SentencePieceRules, Side, Template,
+    TemplatePiece, TemplateToken, TokenList, Truncation, TruncationStrategy, UnicodeTables,
+    UnigramDescription, WordLevelDescription, WordPieceDescription,
 };
 use tokenmill_core::error::{Defect, Error, Result};
 
@@ -74,8 +75,8 @@ choice!(PreTokenizer {
 choice!(Behavior { 0: Removed, 1: Isolated, 2: MergedWithPrevious, 3: MergedWithNext, 4: Contiguous });
 choice!(PrependScheme { 0: First, 1: Never, 2: Always });
 
-choice!(Model { 0: Bpe(model), 1: WordPiece(model), 2: WordLevel(model), 3: Unigram(model) });
-record!(Bpe {
+choice!(ModelDescription { 0: Bpe(model), 1: WordPiece(model), 2: WordLevel(model), 3: Unigram(model) });
+record!(BpeDescription {
     alphabet,
     tokens,
     merges,
@@ -92,9 +93,9 @@ choice!(EndOfWordForm { 0: Separate, 1: Suffix });
 choice!(Merges { 0: ById, 1: Listed(merges), 2: ByScore { scores, kinds } });
 record!(Merge { left, right, result });
 choice!(PieceKind { 0: Normal, 1: Unknown, 2: Control, 3: UserDefined, 4: Unused, 5: Byte });
-record!(WordPiece { tokens, unk, continuing_prefix, max_chars });
-record!(WordLevel { tokens, unk });
-record!(Unigram { tokens, scores, kinds, unk, unk_score, byte_fallback, single_precision });
+record!(WordPieceDescription { tokens, unk, continuing_prefix, max_chars });
+record!(WordLevelDescription { tokens, unk });
+record!(UnigramDescription { tokens, scores, kinds, unk, unk_score, byte_fallback, single_precision });
 
 choice!(PostProcessor {
     0: Template(template),

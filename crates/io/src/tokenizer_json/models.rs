@@ -1,8 +1,8 @@
 //! The model of the file: tokens, merges and what else it needs.
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::description::{
-    AddedToken, Alphabet, Bpe, EndOfWord, EndOfWordForm, Merge, Merges, Model, TokenList, Unigram, WordLevel,
-    WordPiece,
+    AddedToken, Alphabet, BpeDescription, EndOfWord, EndOfWordForm, Merge, Merges, ModelDescription,
+    TokenList, UnigramDescription, WordLevelDescription, WordPieceDescription,
 };
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
@@ -159,7 +159,7 @@ pub(super) struct Source<'a> {
 
 impl Source<'_> {
     /// The model; whether it reads bytes is in its alphabet.
-    pub(super) fn read(self, report: &mut Report) -> Result<Model> {
+    pub(super) fn read(self, report: &mut Report) -> Result<ModelDescription> {
         let (model, repeated) = self.read_with_repeated().map_err(|e| e.at("model"))?;
         for (place, earlier) in repeated {
             let reason = format!("the merge is model.merges[{earlier}] already; this place counts");
@@ -169,17 +169,19 @@ impl Source<'_> {
     }
 
     /// The model, and the merges that the file lists more than once.
-    fn read_with_repeated(self) -> Result<(Model, Repeated)> {
+    fn read_with_repeated(self) -> Result<(ModelDescription, Repeated)> {
         let unk = self.entry.unk_token.as_ref().and_then(|unk| self.id_of(unk));
-        let model: Result<Model> = match self.kind {
-            Kind::Bpe => return self.read_bpe(unk).map(|(model, repeated)| (Model::Bpe(model), repeated)),
+        let model: Result<ModelDescription> = match self.kind {
+            Kind::Bpe => {
+                return self.read_bpe(unk).map(|(model, repeated)| (ModelDescription::Bpe(model), repeated));
+            }
             Kind::WordPiece => {
                 let tokens = self.plain_tokens();
                 let entry = &self.entry;
                 if entry.unk_token.is_none() {
                     return Err(missing("unk_token"));
                 }
-                Ok(Model::WordPiece(WordPiece {
+                Ok(ModelDescription::WordPiece(WordPieceDescription {
                     tokens: tokens.into(),
                     unk,
                     continuing_prefix: entry
@@ -196,7 +198,7 @@ impl Source<'_> {
                     return Err(missing("unk_token"));
                 }
                 let tokens = self.plain_tokens();
-                Ok(Model::WordLevel(WordLevel { tokens: tokens.into(), unk }))
+                Ok(ModelDescription::WordLevel(WordLevelDescription { tokens: tokens.into(), unk }))
             }
             Kind::Unigram => self.read_unigram(),
         };
@@ -223,7 +225,7 @@ impl Source<'_> {
         TokenList::from_entries(entries.map(|(token, id)| (id, token.as_bytes())).collect())
     }
 
-    fn read_unigram(self) -> Result<Model> {
+    fn read_unigram(self) -> Result<ModelDescription> {
         let tokens = self.plain_tokens();
         let scores = &self.vocabulary.scores;
         let unk = self.entry.unk_id;
@@ -231,7 +233,7 @@ impl Source<'_> {
             let reason = format!("{unk} is not the place of a token; there are {}", scores.len());
             return Err(Error::format(Defect::Range, reason).at("unk_id"));
         }
-        let mut model = Unigram {
+        let mut model = UnigramDescription {
             scores: Vec::new(),
             tokens: tokens.into(),
             kinds: Vec::new(),
@@ -241,10 +243,10 @@ impl Source<'_> {
             single_precision: false,
         };
         set_scores(&mut model, scores)?;
-        Ok(Model::Unigram(model))
+        Ok(ModelDescription::Unigram(model))
     }
 
-    fn read_bpe(self, unk: Option<TokenId>) -> Result<(Bpe, Repeated)> {
+    fn read_bpe(self, unk: Option<TokenId>) -> Result<(BpeDescription, Repeated)> {
         let entry = &self.entry;
         let merges = entry.merges.as_ref().ok_or_else(|| missing("merges"))?;
         let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
@@ -264,7 +266,7 @@ impl Source<'_> {
         let (merges, repeated) = self
             .resolve_merges(merges, prefix.as_deref().unwrap_or_default(), &left_out)
             .map_err(|e| e.at("merges"))?;
-        let model = Bpe {
+        let model = BpeDescription {
             alphabet,
             tokens: tokens.into(),
             merges: Merges::Listed(merges),
@@ -372,7 +374,7 @@ impl Source<'_> {
 }
 
 /// Gives the tokens of a model their scores, which are by id, those of special tokens among them.
-pub(crate) fn set_scores(model: &mut Unigram, scores: &[f64]) -> Result<()> {
+pub(crate) fn set_scores(model: &mut UnigramDescription, scores: &[f64]) -> Result<()> {
     if let Some(i) = scores.iter().position(|score| !score.is_finite()) {
         return Err(Error::format(Defect::Range, "the score is no number").at_index(i).at("vocab"));
     }
@@ -381,6 +383,6 @@ pub(crate) fn set_scores(model: &mut Unigram, scores: &[f64]) -> Result<()> {
     model.scores = own.ok_or_else(|| Error::format(Defect::Missing, "a token has no score").at("vocab"))?;
     let lowest = scores.iter().copied().fold(f64::INFINITY, f64::min);
     let lowest = if lowest.is_finite() { lowest } else { 0.0 };
-    model.unk_score = lowest - f64::from(Unigram::UNK_PENALTY);
+    model.unk_score = lowest - f64::from(UnigramDescription::UNK_PENALTY);
     Ok(())
 }

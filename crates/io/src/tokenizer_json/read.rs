@@ -2,8 +2,8 @@
 use std::collections::hash_map::Entry;
 
 use tokenmill_core::description::{
-    AddedToken, Alphabet, CallDefaults, Decoder, Decoding, Description, EndOfWordForm, Model, Normalizer,
-    Pattern, Roles,
+    AddedToken, Alphabet, CallDefaults, Decoder, Decoding, Description, EndOfWordForm, ModelDescription,
+    Normalizer, Pattern, Roles,
 };
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::hooks::Hooks;
@@ -135,7 +135,7 @@ pub(crate) fn describe(file: File<'_>, report: &mut Report) -> Result<Descriptio
 }
 
 /// Decoders that only undo what the alphabet does leave each id its own bytes.
-fn simplify(decoding: Decoding, model: &Model) -> Decoding {
+fn simplify(decoding: Decoding, model: &ModelDescription) -> Decoding {
     let Decoding::Steps(steps) = &decoding else { return decoding };
     let suffix = match model.alphabet() {
         Some(Alphabet::Chars { end_of_word: Some(mark) }) if mark.form == EndOfWordForm::Suffix => {

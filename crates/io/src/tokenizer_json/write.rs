@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::description::{
-    AddedToken, Alphabet, Bpe, Decoder, Decoding, Description, EndOfWordForm, Merges, Model, Pattern, Unigram,
+    AddedToken, Alphabet, BpeDescription, Decoder, Decoding, Description, EndOfWordForm, Merges,
+    ModelDescription, Pattern, UnigramDescription,
 };
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::Result;
@@ -110,8 +111,8 @@ fn spelled_out(description: &Description) -> Decoding {
 
 fn write_model(engine: &Engine, description: &Description) -> Result<String> {
     match &description.model {
-        Model::Bpe(model) => write_bpe(engine, description, model),
-        Model::WordPiece(model) => {
+        ModelDescription::Bpe(model) => write_bpe(engine, description, model),
+        ModelDescription::WordPiece(model) => {
             let head = json!({
                 "type": "WordPiece",
                 "unk_token": unk(engine, model.unk),
@@ -120,11 +121,11 @@ fn write_model(engine: &Engine, description: &Description) -> Result<String> {
             });
             Ok(with_vocab(engine, description, &head) + "\n}")
         }
-        Model::WordLevel(model) => {
+        ModelDescription::WordLevel(model) => {
             let head = json!({ "type": "WordLevel", "unk_token": unk(engine, model.unk) });
             Ok(with_vocab(engine, description, &head) + "\n}")
         }
-        Model::Unigram(model) => write_unigram(engine, description, model),
+        ModelDescription::Unigram(model) => write_unigram(engine, description, model),
     }
 }
 
@@ -139,7 +140,7 @@ fn numbering(engine: &Engine, description: &Description) -> Numbering {
     let vocabulary = engine.vocabulary();
     let added = vocabulary.added();
     let is_ordinary = |token: &AddedToken| vocabulary.holds_as_ordinary(token);
-    let unk = description.model.unk().filter(|_| !matches!(description.model, Model::Unigram(_)));
+    let unk = description.model.unk().filter(|_| !matches!(description.model, ModelDescription::Unigram(_)));
     // The unknown token must be in the vocabulary: the reference looks it up there.
     let unk = unk.and_then(|unk| added.iter().rposition(|token| token.id == unk && !is_ordinary(token)));
     added::numbering(added, is_ordinary, vocabulary.tokens().len(), unk)
@@ -197,7 +198,7 @@ fn with_vocab(engine: &Engine, description: &Description, head: &Value) -> Strin
     text
 }
 
-fn write_bpe(engine: &Engine, description: &Description, model: &Bpe) -> Result<String> {
+fn write_bpe(engine: &Engine, description: &Description, model: &BpeDescription) -> Result<String> {
     let suffix = match &model.alphabet {
         Alphabet::Bytes | Alphabet::Chars { end_of_word: None } => None,
         Alphabet::Chars { end_of_word: Some(mark) } if mark.form == EndOfWordForm::Suffix => {
@@ -236,7 +237,7 @@ fn write_bpe(engine: &Engine, description: &Description, model: &Bpe) -> Result<
     Ok(text)
 }
 
-fn write_unigram(engine: &Engine, description: &Description, model: &Unigram) -> Result<String> {
+fn write_unigram(engine: &Engine, description: &Description, model: &UnigramDescription) -> Result<String> {
     if model.single_precision || !model.kinds.is_empty() {
         return Err(cannot("a model that sums as SentencePiece does; save as a SentencePiece model"));
     }
@@ -248,7 +249,7 @@ fn write_unigram(engine: &Engine, description: &Description, model: &Unigram) ->
     let _ = writeln!(text, "\"unk_id\": {},", json!(model.unk));
     let _ = writeln!(text, "\"byte_fallback\": {},\n\"vocab\": [", model.byte_fallback);
     // A special token is never chosen by its score, but it may be the lowest.
-    let penalty = f64::from(Unigram::UNK_PENALTY);
+    let penalty = f64::from(UnigramDescription::UNK_PENALTY);
     let needed = model.unk_score + penalty;
     let is_needed = model.scores.iter().all(|&score| score > needed);
     let of_special = if is_needed { needed } else { 0.0 };
@@ -276,7 +277,7 @@ fn write_unigram(engine: &Engine, description: &Description, model: &Unigram) ->
 pub(crate) fn check_written_forms(engine: &Engine) -> Result<()> {
     let vocabulary = engine.vocabulary();
     // Pieces of a list may be there twice: their places tell them apart.
-    let is_list = matches!(engine.description().model, Model::Unigram(_));
+    let is_list = matches!(engine.description().model, ModelDescription::Unigram(_));
     let mut seen = Map::default();
     for (id, bytes) in vocabulary.tokens().iter() {
         if seen.insert(vocabulary.write(bytes), id).is_some() && !is_list {

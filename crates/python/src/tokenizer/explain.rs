@@ -1,7 +1,7 @@
 //! What every stage made of a text, as plain tuples that `tokenmill.explain` makes classes of.
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
-use tokenmill_core::engine::explain::{Ordinary, Pretoken, Segment, Spelled, Token};
+use tokenmill_core::engine::explain::{ExplainedSegment, Ordinary, Pretoken, Spelled, Token};
 use tokenmill_core::model::bpe::MergeSteps;
 use tokenmill_core::span::Span;
 use tokenmill_core::try_alloc;
@@ -30,15 +30,15 @@ impl Places {
 
 /// The spans of all segments, pretokens and tokens. Each kind is in the order of the text, so that
 /// their characters are counted in one go.
-fn spans(segments: &[Segment]) -> Result<[Vec<Span>; 3], OutOfMemory> {
+fn spans(segments: &[ExplainedSegment]) -> Result<[Vec<Span>; 3], OutOfMemory> {
     let [mut texts, mut pretokens, mut tokens] = [vec![], vec![], vec![]];
     for segment in segments {
         match segment {
-            Segment::Added(token) => {
+            ExplainedSegment::Added(token) => {
                 try_alloc::push(&mut texts, token.span)?;
                 try_alloc::push(&mut tokens, token.span)?;
             }
-            Segment::Ordinary(text) => {
+            ExplainedSegment::Ordinary(text) => {
                 try_alloc::push(&mut texts, text.span)?;
                 for pretoken in &text.pretokens {
                     try_alloc::push(&mut pretokens, pretoken.span)?;
@@ -69,15 +69,15 @@ struct Rendering<'a, 'py> {
 }
 
 impl<'py> Rendering<'_, 'py> {
-    fn segment(&mut self, segment: &Segment) -> PyResult<Bound<'py, PyTuple>> {
+    fn segment(&mut self, segment: &ExplainedSegment) -> PyResult<Bound<'py, PyTuple>> {
         let (offsets, bytes) = self.texts.next();
         let text = shown(self.py, &self.content[bytes.0..bytes.1])?;
         match segment {
-            Segment::Added(token) => {
+            ExplainedSegment::Added(token) => {
                 let token = self.token(token)?;
                 ("added", text, offsets, bytes, token).into_pyobject(self.py)
             }
-            Segment::Ordinary(Ordinary { normalized, pretokens, .. }) => {
+            ExplainedSegment::Ordinary(Ordinary { normalized, pretokens, .. }) => {
                 let py = self.py;
                 let pair = |(step, text): &(String, String)| {
                     let pair = [string(py, step)?.into_any(), string(py, text)?.into_any()];

@@ -2,7 +2,7 @@
 use proptest::prelude::*;
 
 use super::{model, pieces, tokens};
-use crate::aligned::Piece;
+use crate::aligned::AlignedText;
 use crate::description::{Decoder, Decoding, Normalizer, SentencePieceRules};
 use crate::hooks::Hooks;
 use crate::normalize::Normalizers;
@@ -28,7 +28,7 @@ fn normalized(text: &str) -> String {
     let normalizers = Normalizers::compile(&[Normalizer::SentencePiece(rules)], &Hooks::default()).unwrap();
     let mut buffers = Default::default();
     let mut ticker = Ticker::new(&Unwatched);
-    normalizers.apply(Piece::original(text, 0), &mut buffers, &mut ticker).unwrap().text.to_owned()
+    normalizers.apply(AlignedText::original(text, 0), &mut buffers, &mut ticker).unwrap().text.to_owned()
 }
 
 proptest! {

@@ -6,16 +6,17 @@ use proptest::prelude::*;
 
 use super::Chain;
 use crate::description::{
-    Alphabet, Bpe, Decoder, Decoding, Merges, Model, Pattern, PieceKind, PrependScheme, TokenList, Unigram,
+    Alphabet, BpeDescription, Decoder, Decoding, Merges, ModelDescription, Pattern, PieceKind, PrependScheme,
+    TokenList, UnigramDescription,
 };
 use crate::watch::{Ticker, Unwatched};
 
-fn model() -> Model {
-    Model::Bpe(Bpe::plain(Alphabet::Bytes, TokenList::default(), Merges::ById))
+fn model() -> ModelDescription {
+    ModelDescription::Bpe(BpeDescription::plain(Alphabet::Bytes, TokenList::default(), Merges::ById))
 }
 
 /// What each token lets out, and what the end does.
-fn pieces(decoding: &Decoding, model: &Model, tokens: &[String]) -> Vec<String> {
+fn pieces(decoding: &Decoding, model: &ModelDescription, tokens: &[String]) -> Vec<String> {
     let mut row = Chain::compile(decoding, model).unwrap().unwrap().start();
     let mut ticker = Ticker::new(&Unwatched);
     let mut pieces = Vec::new();
@@ -171,7 +172,7 @@ fn sentence_pieces_know_what_they_are() {
         ("▁a", PieceKind::Normal),
     ];
     let list = pieces_and_kinds.iter().zip(0..).map(|((piece, _), id)| (id, piece.as_bytes().to_vec()));
-    let model = Model::Unigram(Unigram {
+    let model = ModelDescription::Unigram(UnigramDescription {
         tokens: TokenList::from_entries(list.collect()).into(),
         scores: vec![0.0; 6],
         kinds: pieces_and_kinds.iter().map(|(_, kind)| *kind).collect(),

@@ -2,7 +2,7 @@
 use std::fmt;
 
 use crate::description::{
-    Alphabet, Decoder, Decoding, Model as Described, Normalizer, Pattern, PreTokenizer, Split,
+    Alphabet, Decoder, Decoding, ModelDescription, Normalizer, Pattern, PreTokenizer, Split,
 };
 use crate::error::Result;
 use crate::model::Model;
@@ -160,7 +160,7 @@ impl Engine {
                 Guarantee::LinearTimesLog,
                 "a queue gives out the merges of a pretoken in order of rank",
             ),
-            (Model::WordPiece(_), Described::WordPiece(model)) => promise(
+            (Model::WordPiece(_), ModelDescription::WordPiece(model)) => promise(
                 Guarantee::Linear,
                 format!(
                     "two automata read each pretoken once; one of more than {} characters is unknown",

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use tokenmill_kernels::short_table::{self, INLINE};
 use tokenmill_kernels::thread_time;
 
-use crate::aligned::{Piece, Rewritten};
+use crate::aligned::{AlignedText, Rewritten};
 use crate::error::{Error, Kind, Result};
 use crate::ids::TokenId;
 use crate::model::Scratch;
 use crate::pattern::Plan;
-use crate::special::Segment;
+use crate::special::TextPart;
 use crate::watch::{Ticker, Watch, cancelled};
 
 use super::super::lookup::{CacheBudget, PretokenCache, key_of};
@@ -164,11 +164,11 @@ impl<'a> Pass<'a> {
     /// `None` where those behind a stage have nothing to do, as it failed or left nothing.
     fn stages(&mut self) -> Result<Option<()>> {
         let recognizer = self.engine.recognizer(&Special::Parse)?;
-        let whole = [Piece::original(self.text, 0)];
+        let whole = [AlignedText::original(self.text, 0)];
         let Some(pieces) = self.find_added(&recognizer, &recognizer.in_raw, &whole)? else { return Ok(None) };
         let Some(normalized) = self.normalize(&pieces)? else { return Ok(None) };
-        let normalized: Vec<Piece<'_>> =
-            normalized.iter().map(|(text, at)| Piece::original(text, *at)).collect();
+        let normalized: Vec<AlignedText<'_>> =
+            normalized.iter().map(|(text, at)| AlignedText::original(text, *at)).collect();
         let Some(pieces) = self.find_added(&recognizer, &recognizer.in_normalized, &normalized)? else {
             return Ok(None);
         };
@@ -189,15 +189,15 @@ impl<'a> Pass<'a> {
         &mut self,
         recognizer: &Recognizer<'_>,
         set: &AddedSet,
-        pieces: &[Piece<'t>],
-    ) -> Result<Option<Vec<Piece<'t>>>> {
+        pieces: &[AlignedText<'t>],
+    ) -> Result<Option<Vec<AlignedText<'t>>>> {
         if set.is_empty() || pieces.is_empty() {
             return Ok(Some(pieces.to_vec()).filter(|pieces| !pieces.is_empty()));
         }
-        let run = |ticker: &mut Ticker<'_>, found: &mut Vec<Piece<'t>>| {
+        let run = |ticker: &mut Ticker<'_>, found: &mut Vec<AlignedText<'t>>| {
             pieces.iter().try_for_each(|piece| {
-                recognizer.for_each_segment(set, piece.text, ticker, |segment, _| {
-                    if let Segment::Ordinary(span) = segment {
+                recognizer.for_each_part(set, piece.text, ticker, |segment, _| {
+                    if let TextPart::Ordinary(span) = segment {
                         found.push(piece.slice(span));
                     }
                     Ok(())
@@ -211,7 +211,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Each piece as it is normalized, and where it came from.
-    fn normalize(&mut self, pieces: &[Piece<'_>]) -> Result<Option<Vec<(String, usize)>>> {
+    fn normalize(&mut self, pieces: &[AlignedText<'_>]) -> Result<Option<Vec<(String, usize)>>> {
         let normalizers = &self.engine.stages.normalizers;
         let mut buffers = <[Rewritten; 2]>::default();
         let mut run = |ticker: &mut Ticker<'_>, take: &mut dyn FnMut(&str, usize)| {
@@ -237,7 +237,7 @@ impl<'a> Pass<'a> {
         self.keep(NORMALIZATION, done.map(|()| normalized))
     }
 
-    fn split(&mut self, pieces: &[Piece<'_>]) -> Result<Option<Rows<u8>>> {
+    fn split(&mut self, pieces: &[AlignedText<'_>]) -> Result<Option<Rows<u8>>> {
         let parts = &self.engine.stages;
         let mut buffers = Vec::new();
         let is_whole = parts.splitter.as_ref().is_some_and(|splitter| splitter.plan() == Plan::Whole);
@@ -357,7 +357,7 @@ impl<'a> Pass<'a> {
 
 fn for_each_pretoken(
     parts: &Stages,
-    (pieces, buffers): (&[Piece<'_>], &mut Vec<Rewritten>),
+    (pieces, buffers): (&[AlignedText<'_>], &mut Vec<Rewritten>),
     ticker: &mut Ticker<'_>,
     mut take: impl FnMut(&[u8]),
 ) -> Result<()> {

@@ -42,7 +42,7 @@ impl Default for AuditOptions {
 
 /// What was found out about one stage.
 #[derive(Debug)]
-pub struct Finding {
+pub struct StageAudit {
     /// What the stage does.
     pub stage: &'static str,
     /// Which way it does that here, as [`Engine::plan`] says.
@@ -103,7 +103,7 @@ impl Engine {
     /// # Errors
     /// An argument error for options under which nothing can be measured; the wish to stop of the
     /// watch. What a text does is a finding. Cost: about the time that the options say.
-    pub fn audit(&self, options: AuditOptions, watch: &dyn Watch) -> Result<Vec<Finding>> {
+    pub fn audit(&self, options: AuditOptions, watch: &dyn Watch) -> Result<Vec<StageAudit>> {
         let AuditOptions { time, max_bytes } = options;
         if !MAX_BYTES.contains(&max_bytes) {
             let (least, most) = MAX_BYTES.into_inner();
@@ -134,7 +134,7 @@ impl Engine {
             let worst = worst(false).or_else(|| worst(true)).map(|tried| tried.worst(stage));
             let texts = tried().count();
             let (stage, path) = (step.stage, step.path);
-            findings.push(Finding { stage, path, guarantee, reason, texts, worst });
+            findings.push(StageAudit { stage, path, guarantee, reason, texts, worst });
         }
         Ok(findings)
     }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use super::*;
 use crate::compile::compile;
 use crate::description::{
-    AddedToken, Alphabet, Bpe, Description, Merges, Model, Normalizer, Pattern, Split, TokenList,
-    UnicodeTables, WordLevel,
+    AddedToken, Alphabet, BpeDescription, Description, Merges, ModelDescription, Normalizer, Pattern, Split,
+    TokenList, UnicodeTables, WordLevelDescription,
 };
 use crate::error::Kind;
 use crate::watch::{Unwatched, cancelled};
@@ -18,18 +18,18 @@ fn described(split: &str) -> Description {
     for token in ["ab", "abab", "th", "the", " the", "  "] {
         tokens.push((tokens.len() as u32, token.as_bytes().to_vec()));
     }
-    let plain = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::ById);
+    let plain = BpeDescription::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::ById);
     let mut description = Description::of_bpe(&Split::Pattern(split.to_owned()), plain);
     description.added_tokens = vec![AddedToken::special(300, "<|end|>"), AddedToken::special(301, "<|")];
     description
 }
 
-fn audit(description: Description, seconds: u64) -> Vec<Finding> {
+fn audit(description: Description, seconds: u64) -> Vec<StageAudit> {
     let options = AuditOptions { time: Duration::from_secs(seconds), ..AuditOptions::default() };
     compile(description).unwrap().audit(options, &Unwatched).unwrap()
 }
 
-fn finding(findings: Vec<Finding>, stage: &str) -> Finding {
+fn finding(findings: Vec<StageAudit>, stage: &str) -> StageAudit {
     findings.into_iter().find(|finding| finding.stage == stage).unwrap()
 }
 
@@ -80,7 +80,8 @@ fn a_text_that_meets_the_limit_on_backtracking_is_the_worst() {
 fn what_a_text_makes_go_wrong_is_a_finding() {
     let mut description = described(GPT2);
     let tokens = TokenList::from_entries(vec![(0, b"word".to_vec())]);
-    description.model = Model::WordLevel(WordLevel { tokens: Arc::new(tokens), unk: None });
+    description.model =
+        ModelDescription::WordLevel(WordLevelDescription { tokens: Arc::new(tokens), unk: None });
     description.normalizer = vec![Normalizer::Replace {
         pattern: Pattern::Regex(r"\w+\b".to_owned()),
         content: "words".to_owned(),

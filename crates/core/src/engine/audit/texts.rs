@@ -218,13 +218,13 @@ fn of_tokens(engine: &Engine) -> Vec<Hostile> {
 mod tests {
     use super::*;
     use crate::compile::compile;
-    use crate::description::{AddedToken, Alphabet, Bpe, Description, Merges, Split, TokenList};
+    use crate::description::{AddedToken, Alphabet, BpeDescription, Description, Merges, Split, TokenList};
 
     #[test]
     fn texts_are_nearly_as_long_as_was_asked_and_the_same_every_time() {
         let mut tokens: Vec<(u32, Vec<u8>)> = (0..=255).map(|byte| (byte, vec![byte as u8])).collect();
         tokens.push((256, b"word".to_vec()));
-        let plain = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::ById);
+        let plain = BpeDescription::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::ById);
         let mut description = Description::of_bpe(&Split::Pattern("xy|z".to_owned()), plain);
         description.added_tokens = vec![AddedToken::special(300, "<|end|>")];
         let engine = compile(description).unwrap();

@@ -12,7 +12,7 @@ use super::cache::PretokenCache;
 use super::keys::{hardly_repeats, is_cached, is_segment, key_of, key_of_long};
 use super::miss_queue::PendingPretoken;
 use super::speller::Speller;
-use crate::aligned::{Origins, Piece};
+use crate::aligned::{AlignedText, Origins};
 use crate::engine::input::placed;
 use crate::engine::sink::IdSink;
 use crate::error::Result;
@@ -41,7 +41,7 @@ impl PretokenEncoder<'_, '_> {
     pub(in super::super) fn encode_split<S: IdSink>(
         &mut self,
         splitter: &Splitter,
-        piece: Piece<'_>,
+        piece: AlignedText<'_>,
         split_scratch: &mut ScanScratch,
         sink: &mut S,
     ) -> Result<()> {
@@ -239,7 +239,7 @@ impl PretokenEncoder<'_, '_> {
     /// As [`Self::encode_split`].
     pub(in super::super) fn encode_one<S: IdSink>(
         &mut self,
-        pretoken: Piece<'_>,
+        pretoken: AlignedText<'_>,
         sink: &mut S,
     ) -> Result<()> {
         let text = pretoken.text.as_bytes();

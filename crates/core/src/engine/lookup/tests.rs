@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use proptest::prelude::*;
 use tokenmill_kernels::short_table::{hash, key_at};
 
-use crate::aligned::{Origins, Piece};
+use crate::aligned::{AlignedText, Origins};
 use crate::compile::compile;
-use crate::description::{AddedToken, Alphabet, Bpe, Description, Merges, Split, TokenList};
+use crate::description::{AddedToken, Alphabet, BpeDescription, Description, Merges, Split, TokenList};
 use crate::engine::Engine;
 use crate::engine::sink::{PretokenSink, SinkResult};
 use crate::engine::{Special, Text};
@@ -25,7 +25,7 @@ impl PretokenSink for OneByOne {
         Ok(())
     }
 
-    fn added(&mut self, _found: Piece<'_>, id: TokenId) -> SinkResult {
+    fn added(&mut self, _found: AlignedText<'_>, id: TokenId) -> SinkResult {
         self.0.push(id);
         Ok(())
     }
@@ -56,7 +56,8 @@ fn engine(pattern: &str, cache_bytes: usize, whole_pretokens: bool) -> Engine {
     }
     let tokens =
         TokenList::from_entries(tokens.into_iter().enumerate().map(|(id, t)| (id as u32, t)).collect());
-    let plain = Bpe { whole_pretokens, ..Bpe::plain(Alphabet::Bytes, tokens, Merges::ById) };
+    let plain =
+        BpeDescription { whole_pretokens, ..BpeDescription::plain(Alphabet::Bytes, tokens, Merges::ById) };
     let split = if pattern.is_empty() { Split::Whole } else { Split::Pattern(pattern.to_owned()) };
     let mut description = Description::of_bpe(&split, plain);
     description.added_tokens = vec![AddedToken::special(300, "<s>")];
@@ -197,7 +198,7 @@ fn what_comes_again_while_it_waits_is_asked_for_once() {
 fn pretokens_that_are_not_kept_are_asked_for_each_time() {
     // Some bytes are no tokens, so that nothing is known of cuts, and long pretokens come whole.
     let tokens = (0..250).map(|byte| (byte, vec![byte as u8])).collect();
-    let plain = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::ById);
+    let plain = BpeDescription::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::ById);
     for pattern in [r"\S+|\s", r"(?=b)|\s"] {
         let split = Split::Pattern(pattern.to_owned());
         for bytes in [0, 1 << 20] {
@@ -232,7 +233,7 @@ fn what_is_learnt_stays_within_its_bytes_and_is_found_again() {
 #[test]
 fn an_error_before_a_split_fails_comes_first() {
     let byte_tokens = (0..128).map(|byte| (byte, vec![byte as u8])).collect();
-    let plain = Bpe::plain(Alphabet::Bytes, TokenList::from_entries(byte_tokens), Merges::ById);
+    let plain = BpeDescription::plain(Alphabet::Bytes, TokenList::from_entries(byte_tokens), Merges::ById);
     let split = Split::Pattern(r"(?:a+)+$(?!b)|.".to_owned());
     let engine = compile(Description::of_bpe(&split, plain)).unwrap();
     let text = format!("xx\u{FF}{}c", "a".repeat(5_000));
@@ -310,7 +311,10 @@ fn every_short_token_of_a_large_vocabulary_is_known_beforehand() {
     let tokens: Vec<Vec<u8>> =
         tokens.chain(two.iter().cloned().chain(three).map(String::into_bytes)).collect();
     let list = TokenList::from_entries((0..).zip(tokens.iter().cloned()).collect());
-    let plain = Bpe { whole_pretokens: true, ..Bpe::plain(Alphabet::Bytes, list, Merges::ById) };
+    let plain = BpeDescription {
+        whole_pretokens: true,
+        ..BpeDescription::plain(Alphabet::Bytes, list, Merges::ById)
+    };
     let engine = compile(Description::of_bpe(&Split::Pattern(r"\S+|\s".to_owned()), plain)).unwrap();
     for (token, id) in tokens.iter().zip(0..) {
         let key = key_at(token, 0, token.len());

@@ -15,7 +15,7 @@ use crate::ids::to_u32;
 use crate::watch::Ticker;
 
 use super::packed_pairs::{NO_PAIR, PackedPairs};
-use super::scratch::Scratch;
+use super::scratch::BpeScratch;
 
 /// The end of the linked list.
 const END: u32 = u32::MAX;
@@ -72,7 +72,11 @@ impl Policy for Always {
 }
 
 /// Merges `scratch.symbols`.
-pub(super) fn merge<T: PackedPairs>(table: &T, scratch: &mut Scratch, ticker: &mut Ticker<'_>) -> Result<()> {
+pub(super) fn merge<T: PackedPairs>(
+    table: &T,
+    scratch: &mut BpeScratch,
+    ticker: &mut Ticker<'_>,
+) -> Result<()> {
     let entries = std::mem::take(&mut scratch.heap);
     scratch.heap = merge_with(table, scratch, entries, &mut Always, ticker)?;
     Ok(())
@@ -81,12 +85,12 @@ pub(super) fn merge<T: PackedPairs>(table: &T, scratch: &mut Scratch, ticker: &m
 /// Merges `scratch.symbols` as a policy decides. `entries` is a buffer for the heap, and is returned.
 pub(super) fn merge_with<T: PackedPairs, P: Policy>(
     table: &T,
-    scratch: &mut Scratch,
+    scratch: &mut BpeScratch,
     mut entries: Vec<Reverse<P::Entry>>,
     policy: &mut P,
     ticker: &mut Ticker<'_>,
 ) -> Result<Vec<Reverse<P::Entry>>> {
-    let Scratch { symbols, pairs, next, previous, .. } = scratch;
+    let BpeScratch { symbols, pairs, next, previous, .. } = scratch;
     let length = to_u32(symbols.len());
     entries.clear();
     pairs.clear();
@@ -167,13 +171,13 @@ fn renew<P: Policy>(pairs: &mut [u64], heap: &mut BinaryHeap<Reverse<P::Entry>>,
 }
 
 /// The places of the symbols that are left.
-pub(super) fn places(scratch: &Scratch) -> impl Iterator<Item = u32> + Clone {
+pub(super) fn places(scratch: &BpeScratch) -> impl Iterator<Item = u32> + Clone {
     let first = (!scratch.symbols.is_empty()).then_some(0);
     std::iter::successors(first, |&at| Some(scratch.next[at as usize]).filter(|&after| after != END))
 }
 
 /// Moves the symbols that are left to the start of `scratch.symbols`, and removes all others.
-pub(super) fn compact(scratch: &mut Scratch) {
+pub(super) fn compact(scratch: &mut BpeScratch) {
     let (mut length, mut at) = (0, 0);
     while (at as usize) < scratch.symbols.len() {
         scratch.symbols[length] = scratch.symbols[at as usize];

@@ -22,7 +22,7 @@ mod whole_only;
 use tokenmill_kernels::PairTable;
 use tokenmill_kernels::batch_merge::Width;
 
-use crate::description::Bpe as BpeDescription;
+use crate::description::BpeDescription;
 use crate::error::{Defect, Error, Kind, Result};
 use crate::ids::{TokenId, to_u32};
 use crate::vocabulary::Vocabulary;
@@ -38,7 +38,7 @@ use whole_only::WholeOnlyFilter;
 pub use canonical::symbols::MERGE_BATCH;
 pub use general::list::listed_merges;
 pub use general::steps::{MAX_EXPLAINED_SYMBOLS, MergeStep, MergeSteps};
-pub use scratch::Scratch;
+pub use scratch::BpeScratch;
 
 /// A compiled BPE model. Immutable.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ impl Bpe {
 
     /// For every ordinary token: does merging its bytes give this one token?
     fn built_tokens(&self, vocabulary: &Vocabulary, ticker: &mut Ticker<'_>) -> Result<Vec<bool>> {
-        let mut scratch = Scratch::default();
+        let mut scratch = BpeScratch::default();
         let mut ids = Vec::new();
         let is_built = |(id, bytes): (TokenId, &[u8])| {
             ids.clear();
@@ -148,7 +148,7 @@ impl Bpe {
         &self,
         pretoken: &[u8],
         vocabulary: &Vocabulary,
-        scratch: &mut Scratch,
+        scratch: &mut BpeScratch,
         ids: &mut Vec<TokenId>,
         ends: Option<&mut Vec<u32>>,
         ticker: &mut Ticker<'_>,
@@ -167,7 +167,7 @@ impl Bpe {
         &self,
         segment: &[u8],
         vocabulary: &Vocabulary,
-        scratch: &mut Scratch,
+        scratch: &mut BpeScratch,
         ids: &mut Vec<TokenId>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
@@ -261,7 +261,7 @@ impl Bpe {
         pretoken: &[u8],
         at_once: &[bool],
         vocabulary: &Vocabulary,
-        scratch: &mut Scratch,
+        scratch: &mut BpeScratch,
         mut output: Output<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
@@ -276,7 +276,7 @@ impl Bpe {
     fn merge(
         &self,
         pretoken: &[u8],
-        scratch: &mut Scratch,
+        scratch: &mut BpeScratch,
         output: Output<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
@@ -304,7 +304,7 @@ impl Bpe {
         &self,
         pretoken: &[u8],
         (description, vocabulary): (&BpeDescription, &Vocabulary),
-        scratch: &mut Scratch,
+        scratch: &mut BpeScratch,
         chance: (f64, &mut Random),
         (ids, ends): (&mut Vec<TokenId>, Option<&mut Vec<u32>>),
         ticker: &mut Ticker<'_>,
@@ -322,7 +322,7 @@ impl Bpe {
         pretoken: &[u8],
         ids: &[TokenId],
         (description, vocabulary): (&BpeDescription, &Vocabulary),
-        scratch: &mut Scratch,
+        scratch: &mut BpeScratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<MergeSteps> {
         let pairs = self.pairs(description, vocabulary)?;

@@ -12,7 +12,7 @@ pub(super) type Splits = HashMap<u32, (u32, u32), FixedState>;
 
 /// The buffers.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct BpeScratch {
     /// The row of symbols that is merged.
     pub(super) symbols: Vec<u32>,
     /// Where the bytes of each symbol end in the pretoken, before anything merges; only if ends are asked for.
@@ -33,7 +33,7 @@ pub struct Scratch {
     pub(super) splits: Splits,
 }
 
-impl Scratch {
+impl BpeScratch {
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
         4 * (self.symbols.capacity()

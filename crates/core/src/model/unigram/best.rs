@@ -8,7 +8,7 @@
 //! the place or over it, and the place goes on from 0. Some 10 kB into a text that gives other ids than plain sums
 //! do, so it is done the same way here.
 use super::model::{TICK_BYTES, UNKNOWN, Unigram, rounded};
-use super::scratch::Scratch;
+use super::scratch::UnigramScratch;
 use super::spell::PathKind;
 use crate::error::Result;
 use crate::ids::TokenId;
@@ -32,7 +32,7 @@ impl Unigram {
         &self,
         pretoken: &[u8],
         vocabulary: &Vocabulary,
-        scratch: &mut Scratch,
+        scratch: &mut UnigramScratch,
         ids: &mut Vec<TokenId>,
         ends: Option<&mut Vec<u32>>,
         ticker: &mut Ticker<'_>,
@@ -49,11 +49,11 @@ impl Unigram {
     fn find_best<const SINGLE: bool>(
         &self,
         text: &[u8],
-        scratch: &mut Scratch,
+        scratch: &mut UnigramScratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         scratch.start(text, self.automaton.longest_key())?;
-        let Scratch { last, sums, restarts } = scratch;
+        let UnigramScratch { last, sums, restarts } = scratch;
         restarts.clear();
         let longest_edge = self.automaton.longest_key().max(4);
         let mut spent = 0;

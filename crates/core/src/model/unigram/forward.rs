@@ -7,7 +7,7 @@
 //! is drawn with the share that it has of the sum so far; going back over the drawn edges gives a path with the
 //! probability that it has among all. So a sample costs no more memory than the best path.
 use super::model::{TICK_BYTES, UNKNOWN, Unigram};
-use super::scratch::Scratch;
+use super::scratch::UnigramScratch;
 use super::spell::PathKind;
 use crate::error::Result;
 use crate::ids::TokenId;
@@ -25,7 +25,7 @@ impl Unigram {
     pub fn log_marginal(
         &self,
         pretoken: &[u8],
-        scratch: &mut Scratch,
+        scratch: &mut UnigramScratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<f64> {
         self.sum_up(pretoken, 1.0, None, scratch, ticker)
@@ -41,7 +41,7 @@ impl Unigram {
         pretoken: &[u8],
         vocabulary: &Vocabulary,
         (alpha, random): (f64, &mut Random),
-        scratch: &mut Scratch,
+        scratch: &mut UnigramScratch,
         ids: &mut Vec<TokenId>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
@@ -55,11 +55,11 @@ impl Unigram {
         text: &[u8],
         alpha: f64,
         mut random: Option<&mut Random>,
-        scratch: &mut Scratch,
+        scratch: &mut UnigramScratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<f64> {
         scratch.start(text, self.automaton.longest_key())?;
-        let Scratch { last, sums, .. } = scratch;
+        let UnigramScratch { last, sums, .. } = scratch;
         let mut spent = 0;
         self.for_each_place(text, |end, edges| {
             let (mut total, mut drawn) = (f64::NEG_INFINITY, None);

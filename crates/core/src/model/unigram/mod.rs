@@ -20,4 +20,4 @@ mod tests;
 pub(crate) use forward::draw;
 pub use model::Unigram;
 pub use nbest::MAX_PATHS;
-pub use scratch::Scratch;
+pub use scratch::UnigramScratch;

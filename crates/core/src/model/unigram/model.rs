@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use tokenmill_kernels::{Automaton, NO_KEY, State};
 
-use crate::description::{PieceKind, Unigram as Description};
+use crate::description::{PieceKind, UnigramDescription};
 use crate::error::Result;
 use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::vocabulary::Vocabulary;
@@ -46,7 +46,7 @@ pub(super) const TICK_BYTES: usize = 1 << 12;
 
 impl Unigram {
     /// Compiles the model of a valid description.
-    pub fn new(description: &Description, vocabulary: &Vocabulary) -> Self {
+    pub fn new(description: &UnigramDescription, vocabulary: &Vocabulary) -> Self {
         let tokens = &description.tokens;
         let kind = |index: usize| description.kinds.get(index).copied().unwrap_or_default();
         let spells = |index: &usize| matches!(kind(*index), PieceKind::Normal | PieceKind::UserDefined);

@@ -11,7 +11,7 @@ use crate::error::Result;
 
 /// The buffers.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct UnigramScratch {
     /// For every place, the edge by which the chosen path arrives; not set inside characters.
     pub(super) last: Vec<u32>,
     /// The sum of the path to each place, for as many places as an edge reaches back.
@@ -19,7 +19,7 @@ pub struct Scratch {
     pub(super) restarts: Restarts,
 }
 
-impl Scratch {
+impl UnigramScratch {
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
         4 * self.last.capacity() + 8 * self.sums.0.capacity() + 16 * self.restarts.0.capacity()

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use tokenmill_reference as reference;
 
 use super::Unigram;
-use crate::description::{Description, Model, PieceKind, Split, TokenList, Unigram as UnigramDescription};
+use crate::description::{Description, ModelDescription, PieceKind, Split, TokenList, UnigramDescription};
 use crate::error::{Kind, Place};
 use crate::model::{Random, SAME_PART, Scratch};
 use crate::vocabulary::Vocabulary;
@@ -21,13 +21,13 @@ struct Fixture {
 
 impl Fixture {
     fn new(description: &UnigramDescription) -> Self {
-        let plain = crate::description::Bpe::plain(
+        let plain = crate::description::BpeDescription::plain(
             crate::description::Alphabet::Bytes,
             TokenList::default(),
             crate::description::Merges::ById,
         );
         let mut all = Description::of_bpe(&Split::Whole, plain);
-        all.model = Model::Unigram(description.clone());
+        all.model = ModelDescription::Unigram(description.clone());
         all.validate().unwrap();
         let vocabulary = Vocabulary::new(&all);
         Self { model: Unigram::new(description, &vocabulary), vocabulary }
@@ -39,7 +39,7 @@ impl Fixture {
 
     fn try_encode(&self, text: &str) -> crate::error::Result<(Vec<u32>, Vec<u32>)> {
         let (mut ids, mut ends) = (vec![], vec![]);
-        let mut scratch = super::Scratch::default();
+        let mut scratch = super::UnigramScratch::default();
         let ticker = &mut Ticker::new(&Unwatched);
         let text = text.as_bytes();
         self.model.encode(text, &self.vocabulary, &mut scratch, &mut ids, Some(&mut ends), ticker)?;
@@ -56,7 +56,7 @@ impl Fixture {
     }
 
     fn sample(&self, text: &str, alpha: f64, random: &mut Random) -> Vec<u32> {
-        let mut scratch = super::Scratch::default();
+        let mut scratch = super::UnigramScratch::default();
         let mut ids = vec![];
         let ticker = &mut Ticker::new(&Unwatched);
         let text = text.as_bytes();
@@ -245,7 +245,7 @@ fn sums_are_made_in_the_precision_of_the_reference() {
 fn work_is_counted_to_the_last_byte() {
     let pieces = [("<unk>", -1.0), ("a", -1.0), ("aa", -1.5)];
     let fixture = Fixture::new(&described(&pieces, false));
-    let mut scratch = super::Scratch::default();
+    let mut scratch = super::UnigramScratch::default();
     let mut random = Random::new(0);
     for length in [0, 1, 1_000, 4_095, 4_096, 4_097, 10_000] {
         let (text, mut ids) = ("a".repeat(length), vec![]);
@@ -266,7 +266,7 @@ fn long_texts_of_one_character_keep_little_and_end_soon() {
     let pieces = [("<unk>", -1.0), ("a", -1.0), ("aa", -1.5), ("aaaaaaa", -4.0)];
     let fixture = Fixture::new(&described(&pieces, false));
     let text = "a".repeat(1_000_001);
-    let mut scratch = super::Scratch::default();
+    let mut scratch = super::UnigramScratch::default();
     let (mut ids, ticker) = (vec![], &mut Ticker::new(&Unwatched));
     fixture.model.encode(text.as_bytes(), &fixture.vocabulary, &mut scratch, &mut ids, None, ticker).unwrap();
     assert_eq!(scratch.last.capacity(), text.len() + 1);

@@ -13,7 +13,7 @@ mod tables;
 use self::tables::{Class, Data};
 use super::edit::{Edit, skip};
 use super::outcome::Outcome;
-use crate::aligned::{Piece, Rewritten};
+use crate::aligned::{AlignedText, Rewritten};
 use crate::description::UnicodeTables;
 use crate::error::Result;
 use crate::span::Span;
@@ -24,7 +24,7 @@ pub(super) use self::form::Form;
 pub(super) fn apply(
     form: Form,
     tables: UnicodeTables,
-    from: Piece<'_>,
+    from: AlignedText<'_>,
     to: &mut Rewritten,
     ticker: &mut Ticker<'_>,
 ) -> Result<Outcome> {

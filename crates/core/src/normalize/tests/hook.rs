@@ -134,7 +134,7 @@ fn an_empty_text_is_not_shown_to_a_hook_and_the_same_text_changes_nothing() {
     let normalizers = Normalizers::compile(&[Normalizer::Hook(name())], &hooks).unwrap();
     let mut buffers = Default::default();
     let mut told = 0;
-    let piece = Piece::original("ab", 5);
+    let piece = AlignedText::original("ab", 5);
     let mut ticker = Ticker::new(&Unwatched);
     let mut tell = |_: &str, _: &str| {
         told += 1;

@@ -21,7 +21,7 @@ fn normalized(steps: &[Normalizer], text: &str) -> (String, Vec<(usize, usize)>)
 
 fn through(normalizers: &Normalizers, text: &str) -> Result<(String, Vec<(usize, usize)>)> {
     let mut buffers = Default::default();
-    let piece = Piece::original(text, 0);
+    let piece = AlignedText::original(text, 0);
     let piece = normalizers.apply(piece, &mut buffers, &mut Ticker::new(&Unwatched))?;
     let spans: Vec<Span> = piece
         .text

@@ -24,8 +24,9 @@ fn normalizer(change: impl FnOnce(&mut SentencePieceRules)) -> [Normalizer; 1] {
 fn check_bytes(steps: &[Normalizer], text: &str, want: &str, starts: &[usize]) {
     let normalizers = compiled(steps).unwrap();
     let mut buffers = Default::default();
-    let piece =
-        normalizers.apply(Piece::original(text, 0), &mut buffers, &mut Ticker::new(&Unwatched)).unwrap();
+    let piece = normalizers
+        .apply(AlignedText::original(text, 0), &mut buffers, &mut Ticker::new(&Unwatched))
+        .unwrap();
     assert_eq!(piece.text, want);
     let spans: Vec<Span> = (0..want.len()).map(|at| piece.origins.span(Span::new(at, at + 1))).collect();
     let want: Vec<Span> = starts.windows(2).map(|pair| Span::new(pair[0], pair[1])).collect();

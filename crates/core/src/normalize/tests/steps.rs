@@ -114,7 +114,7 @@ fn text_is_cleaned_as_bert_does() {
 fn bytes_of_an_ideograph_stay_in_order_between_its_spaces() {
     let normalizers = compiled(&[bert(false)]).unwrap();
     let mut buffers = Default::default();
-    let piece = Piece::original("a中b", 0);
+    let piece = AlignedText::original("a中b", 0);
     let piece = normalizers.apply(piece, &mut buffers, &mut Ticker::new(&Unwatched)).unwrap();
     assert_eq!(piece.text, "a 中 b");
     let spans = (0..piece.text.len()).map(|at| piece.origins.span(Span::new(at, at + 1)));
@@ -138,10 +138,10 @@ fn text_that_no_step_changes_is_not_rewritten() {
     let text = "plain text, 한국어";
     let ticker = &mut Ticker::new(&Unwatched);
     // Hangul is decomposed by the steps of BERT.
-    let ascii = normalizers.apply(Piece::original(&text[..10], 3), &mut buffers, ticker).unwrap();
+    let ascii = normalizers.apply(AlignedText::original(&text[..10], 3), &mut buffers, ticker).unwrap();
     assert!(matches!(ascii.origins, Origins::Same(3)));
     let first = compiled(&steps[..6]).unwrap();
-    let all = first.apply(Piece::original(text, 3), &mut buffers, ticker).unwrap();
+    let all = first.apply(AlignedText::original(text, 3), &mut buffers, ticker).unwrap();
     assert!(matches!(all.origins, Origins::Same(3)));
 }
 

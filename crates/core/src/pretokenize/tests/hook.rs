@@ -15,7 +15,7 @@ fn hooks(function: impl Fn(&str) -> Cuts + Send + Sync + 'static) -> Hooks {
 
 fn cut_by(cuts: Cuts, text: &str) -> Result<Found> {
     let hooks = hooks(move |_| cuts.clone());
-    found(&PreTokenizers::compile(&[PreTokenizer::Hook(name())], &hooks)?, Piece::original(text, 10))
+    found(&PreTokenizers::compile(&[PreTokenizer::Hook(name())], &hooks)?, AlignedText::original(text, 10))
 }
 
 fn pieces(pieces: &[&str]) -> Cuts {
@@ -65,15 +65,15 @@ fn places_are_the_callers_behind_a_step_that_rewrites() {
     let metaspace =
         PreTokenizer::Metaspace { replacement: '▁', prepend: PrependScheme::Always, split: false };
     let steps = PreTokenizers::compile(&[metaspace, PreTokenizer::Hook(name())], &hooks).unwrap();
-    let got = found(&steps, Piece::original("ab c", 0)).unwrap();
+    let got = found(&steps, AlignedText::original("ab c", 0)).unwrap();
     assert_eq!(got, want(&[("▁a", 0, 1), ("b", 1, 2), ("c", 3, 4)]));
 }
 
 #[test]
 fn an_error_of_a_hook_has_a_place_only_where_there_is_one() {
     let mut text = Rewritten::default();
-    text.start(Piece { text: "ab", origins: crate::aligned::Origins::Untracked });
-    text.put("ab", Piece { text: "ab", origins: crate::aligned::Origins::Untracked }, Span::new(0, 2));
+    text.start(AlignedText { text: "ab", origins: crate::aligned::Origins::Untracked });
+    text.put("ab", AlignedText { text: "ab", origins: crate::aligned::Origins::Untracked }, Span::new(0, 2));
     let hooks = hooks(|_| Cuts::Spans(vec![(2, 1)]));
     let steps = PreTokenizers::compile(&[PreTokenizer::Hook(name())], &hooks).unwrap();
     let error = found(&steps, text.piece()).unwrap_err();

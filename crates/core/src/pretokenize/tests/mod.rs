@@ -8,11 +8,11 @@ use crate::watch::Unwatched;
 type Found = Vec<(String, usize, usize)>;
 
 /// Pieces with their bytes of the caller's text.
-fn cut_from(steps: &[PreTokenizer], piece: Piece<'_>) -> Result<Found> {
+fn cut_from(steps: &[PreTokenizer], piece: AlignedText<'_>) -> Result<Found> {
     found(&PreTokenizers::compile(steps, &Hooks::default())?, piece)
 }
 
-fn found(steps: &PreTokenizers, piece: Piece<'_>) -> Result<Found> {
+fn found(steps: &PreTokenizers, piece: AlignedText<'_>) -> Result<Found> {
     let mut found = Vec::new();
     steps.for_each(piece, &mut Vec::new(), &mut Ticker::new(&Unwatched), &mut |piece, _| {
         assert!(!piece.text.is_empty());
@@ -24,7 +24,7 @@ fn found(steps: &PreTokenizers, piece: Piece<'_>) -> Result<Found> {
 }
 
 fn cut(steps: &[PreTokenizer], text: &str) -> Found {
-    cut_from(steps, Piece::original(text, 0)).unwrap()
+    cut_from(steps, AlignedText::original(text, 0)).unwrap()
 }
 
 /// The pieces alone, for steps that only cut: each must stand where it says.
@@ -161,9 +161,9 @@ fn metaspace_marks_spaces_and_the_start() {
 fn the_first_piece_is_the_one_at_the_start_of_the_callers_text() {
     let first = metaspace(PrependScheme::First, true);
     let found = |piece| cut_from(std::slice::from_ref(&first), piece).unwrap();
-    assert_eq!(found(Piece::original("a", 3))[0].0, "a");
+    assert_eq!(found(AlignedText::original("a", 3))[0].0, "a");
     // As a normalizer leaves it that has stripped the text on its left.
-    let text = Piece::original(" a", 0);
+    let text = AlignedText::original(" a", 0);
     let mut stripped = Rewritten::default();
     stripped.start(text);
     stripped.keep(text, Span::new(1, 2));
@@ -191,7 +191,7 @@ fn an_error_of_a_pattern_says_where_in_the_callers_text() {
     let hard = regex("(a+)+$(?!x)", Behavior::Removed, false);
     let steps = [literal("-", Behavior::Isolated, false), metaspace(PrependScheme::Always, false), hard];
     let text = format!("éé-{}b", "a".repeat(30_000));
-    let error = cut_from(&steps, Piece::original(&text, 10)).unwrap_err();
+    let error = cut_from(&steps, AlignedText::original(&text, 10)).unwrap_err();
     match error.kind {
         Kind::Pattern { searched_from: Some(Place::Byte(at)), .. } => assert_eq!(at, 15),
         other => panic!("another kind: {other:?}"),

@@ -4,7 +4,7 @@ mod golden;
 mod layout;
 mod threads;
 
-use super::{Report, Target, TrainOptions, Trainer};
+use super::{Target, TrainOptions, Trainer, TrainingReport};
 use crate::description::{Description, Merges, Split};
 use crate::error::Result;
 use crate::watch::Unwatched;
@@ -13,13 +13,13 @@ fn options(merges: usize) -> TrainOptions {
     TrainOptions::new(Target::NumMerges(merges), Split::Whole)
 }
 
-fn train(options: TrainOptions, documents: &[&str]) -> Result<(Description, Report)> {
+fn train(options: TrainOptions, documents: &[&str]) -> Result<(Description, TrainingReport)> {
     let mut trainer = Trainer::new(options)?;
     trainer.feed(documents, &Unwatched)?;
     trainer.finish(&Unwatched)
 }
 
-fn train_counts(options: TrainOptions, pretokens: &[(&str, u64)]) -> (Description, Report) {
+fn train_counts(options: TrainOptions, pretokens: &[(&str, u64)]) -> (Description, TrainingReport) {
     let mut trainer = Trainer::new(options).unwrap();
     for &(pretoken, count) in pretokens {
         trainer.counter.add(pretoken, count).unwrap();
@@ -28,7 +28,7 @@ fn train_counts(options: TrainOptions, pretokens: &[(&str, u64)]) -> (Descriptio
 }
 
 /// The merges as they are written in the golden table: `left+right count`.
-fn merges((description, report): &(Description, Report)) -> Vec<String> {
+fn merges((description, report): &(Description, TrainingReport)) -> Vec<String> {
     let Merges::Listed(merges) = &description.model.as_bpe().unwrap().merges else {
         panic!("training lists its merges")
     };

@@ -5,7 +5,7 @@ use super::options;
 use crate::description::{Description, Split};
 use crate::error::{Kind, Result};
 use crate::pattern::known;
-use crate::train::{Report, TieBreak, TrainOptions, Trainer};
+use crate::train::{TieBreak, TrainOptions, Trainer, TrainingReport};
 use crate::watch::{Unwatched, Watch, cancelled};
 
 const TIES: [TieBreak; 3] = [TieBreak::Lexicographic, TieBreak::FirstSeen, TieBreak::HuggingFace];
@@ -36,7 +36,7 @@ fn with(tie: TieBreak, threads: usize, split: &str) -> TrainOptions {
     }
 }
 
-fn run(options: TrainOptions, batches: &[&[&str]]) -> (Description, Report) {
+fn run(options: TrainOptions, batches: &[&[&str]]) -> (Description, TrainingReport) {
     let mut trainer = Trainer::new(options).unwrap();
     for batch in batches {
         trainer.feed(batch, &Unwatched).unwrap();

@@ -10,7 +10,7 @@ use crate::description::TokenList;
 use crate::error::Result;
 use crate::ids::{TokenId, to_u32};
 use crate::model::bpe::heap;
-use crate::model::bpe::scratch::Scratch;
+use crate::model::bpe::scratch::BpeScratch;
 use crate::watch::Ticker;
 
 use super::candidates::{Candidates, CandidatesByToken};
@@ -136,7 +136,7 @@ impl Builder<'_> {
     }
 
     fn merge_long(&mut self, products: &[u32], ticker: &mut Ticker<'_>) -> Result<()> {
-        let scratch = &mut Scratch::default();
+        let scratch = &mut BpeScratch::default();
         for &index in products {
             start(self.tokens.bytes(index as usize), &mut scratch.symbols)?;
             heap::merge(&self.built.merges, scratch, ticker)?;

@@ -31,7 +31,7 @@ use crate::model::output::Output;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
-use super::scratch::Scratch;
+use super::scratch::BpeScratch;
 use build::build;
 use byte_runs::ByteRuns;
 use candidates::Candidates;
@@ -92,7 +92,7 @@ impl Canonical {
     pub(super) fn encode(
         &self,
         pretoken: &[u8],
-        scratch: &mut Scratch,
+        scratch: &mut BpeScratch,
         output: Output<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {

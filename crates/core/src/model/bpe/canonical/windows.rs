@@ -13,7 +13,7 @@ use tokenmill_kernels::{cpu, end_of_repeat, try_alloc};
 
 use crate::error::Result;
 use crate::model::bpe::heap;
-use crate::model::bpe::scratch::Scratch;
+use crate::model::bpe::scratch::BpeScratch;
 use crate::watch::Ticker;
 
 use super::symbols::{MERGE_BATCH, start};
@@ -57,7 +57,7 @@ pub(in crate::model::bpe) fn merge_by_windows(
     table: &SymbolTable,
     pretoken: &[u8],
     max_work: usize,
-    scratch: &mut Scratch,
+    scratch: &mut BpeScratch,
     ticker: &mut Ticker<'_>,
 ) -> Result<()> {
     let mut kept = std::mem::take(&mut scratch.merged);
@@ -79,7 +79,12 @@ struct Prefix<'a> {
 }
 
 impl Prefix<'_> {
-    fn extend_to_end(&mut self, limit: usize, scratch: &mut Scratch, ticker: &mut Ticker<'_>) -> Result<()> {
+    fn extend_to_end(
+        &mut self,
+        limit: usize,
+        scratch: &mut BpeScratch,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
         let mut work = 0;
         // Windows of a size that is merged in vectors, until they do not agree.
         let (mut size, mut stride) = (Widest::LONGEST, STRIDE);
@@ -177,7 +182,7 @@ impl Prefix<'_> {
     fn extend_by_window(
         &mut self,
         size: usize,
-        scratch: &mut Scratch,
+        scratch: &mut BpeScratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<bool> {
         let from = self.last_start();

@@ -10,7 +10,7 @@ use tokenmill_kernels::{PairTable, try_alloc};
 
 use crate::error::Result;
 use crate::model::bpe::heap::{self, Policy};
-use crate::model::bpe::scratch::Scratch;
+use crate::model::bpe::scratch::BpeScratch;
 use crate::model::random::Random;
 use crate::watch::Ticker;
 
@@ -74,7 +74,7 @@ impl<F: FnMut(u32, u32, u32)> Policy for DropoutPolicy<'_, F> {
 /// (product, left, right), in the order of SentencePiece.
 pub(super) fn merge_with_dropout(
     table: &PairTable,
-    scratch: &mut Scratch,
+    scratch: &mut BpeScratch,
     dropout: MergeDropout<'_>,
     propose: impl FnMut(u32, u32, u32),
     ticker: &mut Ticker<'_>,

@@ -2,7 +2,7 @@
 //!
 //! Comes in: a description. Goes out: the tokens for some bytes, or nothing; then the text is an error. It must
 //! never give the tokens of only some of the bytes.
-use crate::description::Bpe;
+use crate::description::BpeDescription;
 use crate::ids::{NO_ID, TokenId};
 use crate::vocabulary::Vocabulary;
 
@@ -20,7 +20,10 @@ pub(super) struct Fallback {
 
 impl Fallback {
     /// The tokens `<0xNN>` are found by how they are written. Special ones are never made from text.
-    pub(super) fn new(&Bpe { unk, fuse_unk, byte_fallback, .. }: &Bpe, vocabulary: &Vocabulary) -> Self {
+    pub(super) fn new(
+        &BpeDescription { unk, fuse_unk, byte_fallback, .. }: &BpeDescription,
+        vocabulary: &Vocabulary,
+    ) -> Self {
         let find = |byte: usize| {
             let id = vocabulary.find(format!("<0x{byte:02X}>").as_bytes());
             id.filter(|&id| !vocabulary.is_special(id)).unwrap_or(NO_ID)

@@ -7,7 +7,7 @@ use tokenmill_kernels::PairTable;
 use crate::description::Merge;
 use crate::ids::{NO_ID, TokenId};
 use crate::model::bpe::packed_pairs::{NO_PAIR, PackedPairs};
-use crate::model::bpe::scratch::Scratch;
+use crate::model::bpe::scratch::BpeScratch;
 use crate::model::output::Output;
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched};
@@ -44,7 +44,7 @@ pub fn listed_merges(vocabulary: &Vocabulary) -> Result<Vec<Merge>, TokenId> {
     let Ok(pairs) = pairs::by_id(vocabulary, None, &|_| false, ticker) else { return Err(NO_ID) };
     let table = byte_symbols(vocabulary, &|_| false);
     let mut merges = Vec::new();
-    let (mut scratch, mut ids) = (Scratch::default(), Vec::new());
+    let (mut scratch, mut ids) = (BpeScratch::default(), Vec::new());
     for (id, bytes) in vocabulary.tokens().iter().filter(|(_, bytes)| bytes.len() != 1) {
         scratch.symbols.clear();
         scratch.symbols.extend(bytes.iter().map(|&byte| table[usize::from(byte)]));

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ids::to_u32;
 use crate::model::bpe::heap;
 use crate::model::bpe::packed_pairs::PackedPairs;
-use crate::model::bpe::scratch::Scratch;
+use crate::model::bpe::scratch::BpeScratch;
 use crate::model::output::Output;
 use crate::watch::Ticker;
 
@@ -24,7 +24,7 @@ const SCAN_LIMIT: usize = 80;
 /// that merges with different products may have equal ranks.
 pub(super) fn merge<const TIES: bool, T: PackedPairs>(
     table: &T,
-    scratch: &mut Scratch,
+    scratch: &mut BpeScratch,
     output: Output<'_>,
     ticker: &mut Ticker<'_>,
 ) -> Result<()> {
@@ -33,7 +33,7 @@ pub(super) fn merge<const TIES: bool, T: PackedPairs>(
         heap::merge(table, scratch, ticker)?;
         return write_linked(scratch, output);
     }
-    let Scratch { symbols, pairs, starts, bounds, .. } = scratch;
+    let BpeScratch { symbols, pairs, starts, bounds, .. } = scratch;
     let Some(ends) = output.ends else {
         merge_by_scan::<TIES, T>(table, symbols, pairs, |_, _| Ok(()))?;
         return Ok(try_alloc::extend(output.ids, symbols)?);
@@ -51,7 +51,7 @@ pub(super) fn merge<const TIES: bool, T: PackedPairs>(
 }
 
 /// Appends the symbols that a heap left to the ids.
-pub(super) fn write_linked(scratch: &Scratch, output: Output<'_>) -> Result<()> {
+pub(super) fn write_linked(scratch: &BpeScratch, output: Output<'_>) -> Result<()> {
     let places = heap::places(scratch);
     let before = output.ids.len();
     for at in places.clone() {
@@ -110,7 +110,7 @@ mod tests {
             let mut ticker = Ticker::new(&Unwatched);
             prop_assert_eq!(&scanned::<false>(&table, symbols.clone()), &want);
             prop_assert_eq!(&scanned::<true>(&table, symbols.clone()), &want);
-            let mut scratch = Scratch { symbols: symbols.clone(), ..Scratch::default() };
+            let mut scratch = BpeScratch { symbols: symbols.clone(), ..BpeScratch::default() };
             let mut ids = Vec::new();
             heap::merge(&table, &mut scratch, &mut ticker).unwrap();
             write_linked(&scratch, Output { ids: &mut ids, ends: None }).unwrap();
@@ -119,7 +119,7 @@ mod tests {
             prop_assert_eq!(&scratch.symbols, &want);
             // Symbols as wide as what they merged from: ends are sums of widths.
             let bounds: Vec<u32> = (1..=to_u32(symbols.len())).collect();
-            let mut scratch = Scratch { symbols, bounds, ..Scratch::default() };
+            let mut scratch = BpeScratch { symbols, bounds, ..BpeScratch::default() };
             let (mut ids, mut ends) = (Vec::new(), Vec::new());
             let output = Output { ids: &mut ids, ends: Some(&mut ends) };
             merge::<false, _>(&table, &mut scratch, output, &mut ticker).unwrap();

@@ -19,7 +19,7 @@ mod symbols;
 
 use tokenmill_kernels::{MadeOnce, PairTable, try_alloc};
 
-use crate::description::{Alphabet, Bpe as Description, Merges};
+use crate::description::{Alphabet, BpeDescription, Merges};
 use crate::error::{Defect, Error, Result};
 use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::model::output::Output;
@@ -27,7 +27,7 @@ use crate::model::random::Random;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
-use super::scratch::Scratch;
+use super::scratch::BpeScratch;
 use dropout::{MergeDropout, merge_with_dropout};
 use fallback::Fallback;
 use merge::{merge, write_linked};
@@ -59,7 +59,7 @@ impl General {
     ///
     /// # Errors
     /// A format error at `merges` for scores of symbols that are not characters.
-    pub(super) fn new(description: &Description, vocabulary: &Vocabulary) -> Result<Self> {
+    pub(super) fn new(description: &BpeDescription, vocabulary: &Vocabulary) -> Result<Self> {
         let prefix = description.continuing_prefix.as_deref();
         let pairs = MadeOnce::default();
         let symbols = match (&description.alphabet, &description.merges) {
@@ -98,7 +98,7 @@ impl General {
     /// A format error for a pair that is listed twice; errors of the watch.
     pub(super) fn pairs(
         &self,
-        description: &Description,
+        description: &BpeDescription,
         vocabulary: &Vocabulary,
         ticker: &mut Ticker<'_>,
     ) -> Result<&PairTable> {
@@ -116,7 +116,7 @@ impl General {
     pub(super) fn encode(
         &self,
         pretoken: &[u8],
-        scratch: &mut Scratch,
+        scratch: &mut BpeScratch,
         output: Output<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
@@ -139,7 +139,7 @@ impl General {
         &self,
         pairs: &PairTable,
         pretoken: &[u8],
-        scratch: &mut Scratch,
+        scratch: &mut BpeScratch,
         (probability, random): (f64, &mut Random),
         output: Output<'_>,
         ticker: &mut Ticker<'_>,
@@ -160,10 +160,10 @@ impl General {
         &self,
         pretoken: &[u8],
         wants_ends: bool,
-        scratch: &mut Scratch,
+        scratch: &mut BpeScratch,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        let Scratch { symbols, bounds, .. } = scratch;
+        let BpeScratch { symbols, bounds, .. } = scratch;
         symbols.clear();
         bounds.clear();
         match &self.symbols {
@@ -179,10 +179,10 @@ impl General {
         &self,
         pretoken: &[u8],
         table: &[TokenId; 256],
-        scratch: &mut Scratch,
+        scratch: &mut BpeScratch,
         wants_ends: bool,
     ) -> Result<()> {
-        let Scratch { symbols, bounds, .. } = scratch;
+        let BpeScratch { symbols, bounds, .. } = scratch;
         try_alloc::reserve(symbols, pretoken.len())?;
         symbols.extend(pretoken.iter().map(|&byte| table[usize::from(byte)]));
         if wants_ends {

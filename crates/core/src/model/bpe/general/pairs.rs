@@ -4,7 +4,7 @@
 //! and product. A pair must never be left out because merging does not use it: dropout may.
 use tokenmill_kernels::{Automaton, Entry, NO_KEY, PairTable, State};
 
-use crate::description::{Bpe, Lengths, Merge, Merges, TokenList};
+use crate::description::{BpeDescription, Lengths, Merge, Merges, TokenList};
 use crate::error::{Defect, Error, Result};
 use crate::ids::{TokenId, to_u32};
 use crate::vocabulary::Vocabulary;
@@ -14,7 +14,11 @@ use crate::watch::Ticker;
 const LOOKED_UP: usize = 256;
 
 /// All pairs that merge, for a model whose merges do not go by score.
-pub(super) fn all(description: &Bpe, vocabulary: &Vocabulary, ticker: &mut Ticker<'_>) -> Result<PairTable> {
+pub(super) fn all(
+    description: &BpeDescription,
+    vocabulary: &Vocabulary,
+    ticker: &mut Ticker<'_>,
+) -> Result<PairTable> {
     let is_special: &dyn Fn(TokenId) -> bool = &|id| vocabulary.is_special(id);
     match &description.merges {
         Merges::Listed(merges) => listed(merges, is_special),

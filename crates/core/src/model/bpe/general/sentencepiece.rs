@@ -12,10 +12,10 @@ use tokenmill_kernels::{PairTable, try_alloc};
 use crate::description::{Lengths, PieceKind};
 use crate::error::Result;
 use crate::ids::{NO_ID, TokenId, to_u32};
-use crate::model::bpe::scratch::Scratch;
+use crate::model::bpe::scratch::BpeScratch;
 use crate::model::output::Output;
 use crate::model::unknown::unknown_symbol;
-use crate::special::{LiteralMatcher, Segment};
+use crate::special::{LiteralMatcher, TextPart};
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
@@ -129,7 +129,7 @@ impl Pieces {
         &self,
         (table, fallback): (&PairTable, &Fallback),
         text: &str,
-        scratch: &mut Scratch,
+        scratch: &mut BpeScratch,
         dropout: MergeDropout<'_>,
         mut output: Output<'_>,
         ticker: &mut Ticker<'_>,
@@ -181,16 +181,16 @@ impl Pieces {
     }
 
     /// Splits `text` into the symbols that merging starts from.
-    pub(super) fn split(&self, text: &str, scratch: &mut Scratch, ticker: &mut Ticker<'_>) -> Result<()> {
-        let Scratch { symbols, bounds, .. } = scratch;
+    pub(super) fn split(&self, text: &str, scratch: &mut BpeScratch, ticker: &mut Ticker<'_>) -> Result<()> {
+        let BpeScratch { symbols, bounds, .. } = scratch;
         symbols.clear();
         bounds.clear();
-        self.user_defined.for_each_segment(text.as_bytes(), ticker, |segment, ticker| match segment {
-            Segment::Literal(which, span) => {
+        self.user_defined.for_each_part(text.as_bytes(), ticker, |segment, ticker| match segment {
+            TextPart::Literal(which, span) => {
                 try_alloc::push(symbols, self.user_defined_symbols[which])?;
                 Ok(try_alloc::push(bounds, to_u32(span.end))?)
             }
-            Segment::Ordinary(span) => {
+            TextPart::Ordinary(span) => {
                 // At most one symbol for each byte.
                 try_alloc::reserve(symbols, span.len())?;
                 try_alloc::reserve(bounds, span.len())?;

@@ -5,7 +5,7 @@
 use tokenmill_kernels::PairTable;
 
 use crate::error::Result;
-use crate::model::bpe::scratch::Scratch;
+use crate::model::bpe::scratch::BpeScratch;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
@@ -56,11 +56,11 @@ pub(in crate::model::bpe) fn merge_steps(
     pairs: &PairTable,
     pretoken: &[u8],
     vocabulary: &Vocabulary,
-    scratch: &mut Scratch,
+    scratch: &mut BpeScratch,
     ticker: &mut Ticker<'_>,
 ) -> Result<MergeSteps> {
     general.split(pretoken, true, scratch, ticker)?;
-    let Scratch { symbols: row, bounds, pairs: buffer, .. } = scratch;
+    let BpeScratch { symbols: row, bounds, pairs: buffer, .. } = scratch;
     let count = row.len();
     ticker.spend(count)?;
     if count > MAX_EXPLAINED_SYMBOLS {

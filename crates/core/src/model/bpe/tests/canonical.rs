@@ -5,11 +5,11 @@ use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, wi
 use tokenmill_kernels::short_table::key_at;
 
 use super::{Compiled, merge_naively};
-use crate::description::{Alphabet, Bpe as BpeDescription, Description, Merge, Merges, Split, TokenList};
+use crate::description::{Alphabet, BpeDescription, Description, Merge, Merges, Split, TokenList};
 use crate::ids::{TokenId, to_u32};
 use crate::model::bpe::canonical::table::SymbolTable;
 use crate::model::bpe::canonical::windows;
-use crate::model::bpe::{Bpe, Scratch, heap};
+use crate::model::bpe::{Bpe, BpeScratch, heap};
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched};
 
@@ -115,7 +115,7 @@ impl Compiled {
 fn encode(compiled: &Compiled, text: &[u8]) -> (Vec<TokenId>, Vec<u32>) {
     let (mut ids, mut ends) = (Vec::new(), Vec::new());
     let mut ticker = Ticker::new(&Unwatched);
-    let (vocabulary, scratch) = (&compiled.vocabulary, &mut Scratch::default());
+    let (vocabulary, scratch) = (&compiled.vocabulary, &mut BpeScratch::default());
     compiled.model.encode(text, vocabulary, scratch, &mut ids, Some(&mut ends), &mut ticker).unwrap();
     (ids, ends)
 }
@@ -148,7 +148,7 @@ fn a_merge_that_is_listed_twice_is_refused() {
 fn encode_segment(compiled: &Compiled, text: &[u8]) -> Vec<TokenId> {
     let mut ids = Vec::new();
     let mut ticker = Ticker::new(&Unwatched);
-    let (vocabulary, scratch) = (&compiled.vocabulary, &mut Scratch::default());
+    let (vocabulary, scratch) = (&compiled.vocabulary, &mut BpeScratch::default());
     compiled.model.encode_segment(text, vocabulary, scratch, &mut ids, &mut ticker).unwrap();
     ids
 }
@@ -206,7 +206,7 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
     if text.len() <= Widest::LONGEST {
         check_batch::<Widest>(compiled, text, widest_input)?;
     }
-    let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
+    let (scratch, ticker) = (&mut BpeScratch::default(), &mut Ticker::new(&Unwatched));
     let table = &canonical.table;
     windows::merge_by_windows(table, text, windows::MAX_WORK, scratch, ticker).unwrap();
     prop_assert_eq!(compiled.ids(table, &scratch.symbols), want.clone());

@@ -2,26 +2,26 @@
 use std::collections::HashMap;
 
 use super::{Compiled, token_list};
-use crate::description::{Alphabet, Bpe, Merge, Merges, PieceKind};
+use crate::description::{Alphabet, BpeDescription, Merge, Merges, PieceKind};
 use crate::model::random::Random;
 
 const TOKENS: [&str; 8] = ["a", "b", "c", "aa", "ab", "bc", "abc", "aab"];
 
-fn listed() -> Bpe {
+fn listed() -> BpeDescription {
     let merges = [(0, 1, 4), (1, 2, 5), (4, 2, 6), (0, 0, 3), (0, 5, 6), (0, 4, 7)];
     let merges = merges.map(|(left, right, result)| Merge { left, right, result }).to_vec();
     let alphabet = Alphabet::Chars { end_of_word: None };
-    Bpe::plain(alphabet, token_list(&TOKENS), Merges::Listed(merges))
+    BpeDescription::plain(alphabet, token_list(&TOKENS), Merges::Listed(merges))
 }
 
-fn by_score() -> Bpe {
+fn by_score() -> BpeDescription {
     let scores = vec![-9.0, -9.0, -9.0, -4.0, -1.0, -2.0, -3.0, -5.0];
     let merges = Merges::ByScore { scores, kinds: vec![PieceKind::Normal; TOKENS.len()] };
-    Bpe { merges, ..listed() }
+    BpeDescription { merges, ..listed() }
 }
 
 /// Are as many samples as the peer drew spread as its own were? `theirs` are its counts.
-fn is_spread_alike(model: Bpe, probability: f64, theirs: &[(&str, u32)]) {
+fn is_spread_alike(model: BpeDescription, probability: f64, theirs: &[(&str, u32)]) {
     let compiled = Compiled::new(model);
     let total: u32 = theirs.iter().map(|(_, count)| count).sum();
     let mut random = Random::new(2026);
@@ -142,7 +142,7 @@ fn merges_by_score_are_passed_over_as_in_sentencepiece() {
 #[test]
 fn with_certainty_nothing_merges_and_with_none_everything_does() {
     for model in [listed(), by_score()] {
-        let compiled = Compiled::new(Bpe { whole_pretokens: true, ..model });
+        let compiled = Compiled::new(BpeDescription { whole_pretokens: true, ..model });
         let mut random = Random::new(1);
         // Whole pretokens have no rule of their own here.
         assert_eq!(compiled.sample("abc", 1.0, &mut random), (vec![0, 1, 2], vec![1, 2, 3]));

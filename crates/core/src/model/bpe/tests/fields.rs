@@ -4,7 +4,7 @@ use proptest::sample::Index;
 use tokenmill_reference::{Chars, encode_wide};
 
 use super::{Compiled, ends_of, token_list};
-use crate::description::{Alphabet, Bpe, EndOfWord, EndOfWordForm, Merge, Merges};
+use crate::description::{Alphabet, BpeDescription, EndOfWord, EndOfWordForm, Merge, Merges};
 use crate::error::{Kind, Place};
 use crate::ids::to_u32;
 
@@ -29,13 +29,13 @@ impl Model {
             result: to_u32(result),
         };
         let merges = Merges::Listed(self.merges.iter().map(merge).collect());
-        Compiled::new(Bpe {
+        Compiled::new(BpeDescription {
             whole_pretokens: self.whole_pretokens,
             unk: unk.map(to_u32),
             fuse_unk: *fuse_unk,
             byte_fallback: *byte_fallback,
             continuing_prefix: Some(prefix.clone()).filter(|prefix| !prefix.is_empty()),
-            ..Bpe::plain(Alphabet::Chars { end_of_word }, token_list(tokens), merges)
+            ..BpeDescription::plain(Alphabet::Chars { end_of_word }, token_list(tokens), merges)
         })
     }
 
@@ -130,14 +130,14 @@ proptest! {
     }
 }
 
-fn chars(tokens: &[&str], merges: &[(u32, u32, u32)]) -> Bpe {
+fn chars(tokens: &[&str], merges: &[(u32, u32, u32)]) -> BpeDescription {
     let merges = merges.iter().map(|&(left, right, result)| Merge { left, right, result }).collect();
-    Bpe::plain(Alphabet::Chars { end_of_word: None }, token_list(tokens), Merges::Listed(merges))
+    BpeDescription::plain(Alphabet::Chars { end_of_word: None }, token_list(tokens), Merges::Listed(merges))
 }
 
 #[test]
 fn the_bytes_of_a_character_end_within_it() {
-    let model = Bpe { byte_fallback: true, ..chars(&["a", "<0xC3>", "<0xA9>"], &[]) };
+    let model = BpeDescription { byte_fallback: true, ..chars(&["a", "<0xC3>", "<0xA9>"], &[]) };
     assert_eq!(Compiled::new(model).spell("aéa").unwrap(), (vec![0, 1, 2, 0], vec![1, 2, 3, 4]));
 }
 
@@ -145,7 +145,7 @@ fn the_bytes_of_a_character_end_within_it() {
 fn the_bytes_of_marks_stand_for_nothing_in_the_text() {
     let tokens = ["a", "<0x23>", "<0xC3>", "<0xA9>", "<0x2F>"];
     let end_of_word = Some(EndOfWord { symbol: "/".to_owned(), form: EndOfWordForm::Suffix });
-    let model = Bpe {
+    let model = BpeDescription {
         byte_fallback: true,
         continuing_prefix: Some("#".to_owned()),
         alphabet: Alphabet::Chars { end_of_word },
@@ -157,14 +157,16 @@ fn the_bytes_of_marks_stand_for_nothing_in_the_text() {
 
 #[test]
 fn special_tokens_never_come_out_of_a_text() {
-    let model = Bpe { unk: Some(3), ..chars(&["a", "b", "ab", "?"], &[(0, 1, 2)]) };
+    let model = BpeDescription { unk: Some(3), ..chars(&["a", "b", "ab", "?"], &[(0, 1, 2)]) };
     let free = Compiled::new(model.clone());
     assert_eq!(free.spell("ab").unwrap().0, [2]);
-    let bound = Compiled::with_special(Bpe { whole_pretokens: true, ..model.clone() }, &[(2, "ab")]);
+    let bound =
+        Compiled::with_special(BpeDescription { whole_pretokens: true, ..model.clone() }, &[(2, "ab")]);
     assert_eq!(bound.spell("ab").unwrap().0, [0, 1]);
     let bound = Compiled::with_special(model, &[(0, "a")]);
     assert_eq!(bound.spell("ab").unwrap().0, [3, 1]);
-    let bytes = Bpe { alphabet: Alphabet::Bytes, merges: Merges::ById, ..chars(&["a", "b", "ab"], &[]) };
+    let bytes =
+        BpeDescription { alphabet: Alphabet::Bytes, merges: Merges::ById, ..chars(&["a", "b", "ab"], &[]) };
     let bound = Compiled::with_special(bytes, &[(2, "ab")]);
     assert_eq!(bound.spell("ab").unwrap().0, [0, 1]);
 }
@@ -173,14 +175,23 @@ fn special_tokens_never_come_out_of_a_text() {
 fn a_byte_that_is_no_symbol_is_spelled_as_it_is_written() {
     // Byte 0x20 is written U+0120, which is C4 A0.
     let tokens = ["a", "<0xC4>", "<0xA0>", "<unk>"];
-    let model = Bpe { byte_fallback: true, unk: Some(3), alphabet: Alphabet::Bytes, ..chars(&tokens, &[]) };
+    let model = BpeDescription {
+        byte_fallback: true,
+        unk: Some(3),
+        alphabet: Alphabet::Bytes,
+        ..chars(&tokens, &[])
+    };
     assert_eq!(Compiled::new(model).spell("a b").unwrap(), (vec![0, 1, 2, 3], vec![1, 2, 2, 3]));
 }
 
 #[test]
 fn merges_by_id_go_over_marked_characters_too() {
     let tokens = ["a", "##b", "##c", "ab", "##bc", "abc"];
-    let model = Bpe { continuing_prefix: Some("##".to_owned()), merges: Merges::ById, ..chars(&tokens, &[]) };
+    let model = BpeDescription {
+        continuing_prefix: Some("##".to_owned()),
+        merges: Merges::ById,
+        ..chars(&tokens, &[])
+    };
     let compiled = Compiled::new(model);
     assert_eq!(compiled.spell("abc").unwrap(), (vec![5], vec![3]));
     assert_eq!(compiled.spell("abbc").unwrap(), (vec![3, 4], vec![2, 4]));

@@ -7,10 +7,8 @@ mod windows;
 
 use tokenmill_kernels::PairTable;
 
-use super::{Bpe, Scratch};
-use crate::description::{
-    AddedToken, Alphabet, Bpe as BpeDescription, Description, Merges, Split, TokenList,
-};
+use super::{Bpe, BpeScratch};
+use crate::description::{AddedToken, Alphabet, BpeDescription, Description, Merges, Split, TokenList};
 use crate::error::Result;
 use crate::ids::{TokenId, to_u32};
 use crate::model::random::Random;
@@ -69,7 +67,7 @@ impl Compiled {
 
     /// The ids, and where the part of each ends.
     fn spell(&self, text: &str) -> Result<(Vec<TokenId>, Vec<u32>)> {
-        let (mut ids, mut ends, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
+        let (mut ids, mut ends, mut scratch) = (Vec::new(), Vec::new(), BpeScratch::default());
         let mut ticker = Ticker::new(&Unwatched);
         let pretoken = text.as_bytes();
         self.model.encode(
@@ -84,7 +82,7 @@ impl Compiled {
     }
 
     fn sample(&self, text: &str, probability: f64, random: &mut Random) -> (Vec<TokenId>, Vec<u32>) {
-        let (mut ids, mut ends, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
+        let (mut ids, mut ends, mut scratch) = (Vec::new(), Vec::new(), BpeScratch::default());
         let mut ticker = Ticker::new(&Unwatched);
         let chance = (probability, random);
         let pretoken = text.as_bytes();

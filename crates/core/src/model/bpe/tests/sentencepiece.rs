@@ -1,9 +1,9 @@
 //! Merges by score.
 use proptest::prelude::*;
-use tokenmill_reference::{Piece, PieceKind as Twin, encode_pieces};
+use tokenmill_reference::{ScoredPiece, ScoredPieceKind, encode_pieces};
 
 use super::{Compiled, ends_of, token_list};
-use crate::description::{Alphabet, Bpe, Merges, PieceKind};
+use crate::description::{Alphabet, BpeDescription, Merges, PieceKind};
 use crate::error::Kind;
 use crate::ids::to_u32;
 
@@ -14,8 +14,8 @@ fn compile(pieces: &[(&str, f32, PieceKind)], fuse_unk: bool, byte_fallback: boo
         kinds: pieces.iter().map(|piece| piece.2).collect(),
     };
     let unk = tokens.iter().position(|&token| token == "<unk>").map(to_u32);
-    let plain = Bpe::plain(Alphabet::Chars { end_of_word: None }, token_list(&tokens), merges);
-    Compiled::new(Bpe { unk, fuse_unk, byte_fallback, ..plain })
+    let plain = BpeDescription::plain(Alphabet::Chars { end_of_word: None }, token_list(&tokens), merges);
+    Compiled::new(BpeDescription { unk, fuse_unk, byte_fallback, ..plain })
 }
 
 /// By the definition.
@@ -26,13 +26,13 @@ fn twin(
     text: &str,
 ) -> (Vec<u32>, Vec<u32>) {
     let kind = |kind| match kind {
-        PieceKind::Normal => Twin::Normal,
-        PieceKind::UserDefined => Twin::UserDefined,
-        PieceKind::Unused => Twin::Unused,
-        PieceKind::Unknown | PieceKind::Control | PieceKind::Byte => Twin::Reserved,
+        PieceKind::Normal => ScoredPieceKind::Normal,
+        PieceKind::UserDefined => ScoredPieceKind::UserDefined,
+        PieceKind::Unused => ScoredPieceKind::Unused,
+        PieceKind::Unknown | PieceKind::Control | PieceKind::Byte => ScoredPieceKind::Reserved,
     };
-    let known: Vec<Piece> =
-        pieces.iter().map(|p| Piece { text: p.0.to_owned(), score: p.1, kind: kind(p.2) }).collect();
+    let known: Vec<ScoredPiece> =
+        pieces.iter().map(|p| ScoredPiece { text: p.0.to_owned(), score: p.1, kind: kind(p.2) }).collect();
     let find = |text: &str| pieces.iter().position(|piece| piece.0 == text);
     let mut out: Vec<(u32, usize)> = Vec::new();
     let mut was_unknown = false;

@@ -6,18 +6,18 @@ use super::Compiled;
 use super::canonical::by_id;
 use crate::model::bpe::canonical::table::SymbolTable;
 use crate::model::bpe::canonical::windows::{MAX_WORK, merge_by_windows};
-use crate::model::bpe::{Scratch, heap};
+use crate::model::bpe::{BpeScratch, heap};
 use crate::watch::{Ticker, Unwatched};
 
 /// The symbols of a text, and what was spent.
 fn by_windows(table: &SymbolTable, text: &[u8], max_work: usize) -> (Vec<u32>, usize) {
-    let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
+    let (scratch, ticker) = (&mut BpeScratch::default(), &mut Ticker::new(&Unwatched));
     merge_by_windows(table, text, max_work, scratch, ticker).unwrap();
     (scratch.symbols.clone(), ticker.spent())
 }
 
 fn by_heap(table: &SymbolTable, text: &[u8]) -> Vec<u32> {
-    let (scratch, ticker) = (&mut Scratch::default(), &mut Ticker::new(&Unwatched));
+    let (scratch, ticker) = (&mut BpeScratch::default(), &mut Ticker::new(&Unwatched));
     scratch.symbols = text.iter().copied().map(u32::from).collect();
     heap::merge(&table.merges, scratch, ticker).unwrap();
     heap::compact(scratch);
