@@ -13,8 +13,8 @@ use crate::threads;
 use crate::watch::{Ticker, Watch};
 
 use super::Engine;
+use super::encode::size_of_units;
 use super::input::{Special, Text};
-use super::long_text::size_of_units;
 use super::sink::{Counter, IdSink};
 use super::source::CodeUnits;
 

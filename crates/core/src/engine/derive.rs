@@ -1,12 +1,13 @@
-//! Tokenizers made from one another: a smaller vocabulary, more special tokens. The result is a
-//! description; nothing here changes.
+//! Tokenizers made from one another: a smaller vocabulary, more special tokens, another budget of the caches. The
+//! engine that they are made from does not change.
 use std::collections::HashSet;
 
+use super::Engine;
+use super::lookup::DEFAULT_CACHE_BYTES;
+use super::worker::Workers;
 use crate::description::{Description, Merges};
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
-
-use super::Engine;
 
 impl Engine {
     /// The same tokenizer with only as many of the first merges as leave `vocab_size` ids. The
@@ -61,5 +62,12 @@ impl Engine {
         self.description
             .clone()
             .with_special_tokens(tokens, &mut |bytes| Ok(model.spells_as_one(bytes, vocabulary)))
+    }
+
+    /// The same engine, whose workers may cache this many bytes together; the default is 32 MiB. That
+    /// changes how fast it is and nothing else.
+    #[must_use]
+    pub fn with_cache_bytes(self, bytes: Option<usize>) -> Self {
+        Self { workers: Workers::new(bytes.unwrap_or(DEFAULT_CACHE_BYTES)), ..self }
     }
 }

@@ -4,7 +4,7 @@
 //! runs is a worker (`worker`), which one call holds alone.
 //!
 //! Where to look: `encode` is where a call begins, `pipeline` has the order of the stages, `lookup` the cache of pretokens,
-//! `sink` where ids go; `long_text`, `blocks` and `batch` share work, `worker` keeps scratch between calls.
+//! `sink` where ids go; `blocks` and `batch` share work, `worker` keeps scratch between calls.
 mod arranged;
 pub mod audit;
 mod batch;
@@ -15,9 +15,7 @@ mod dropout;
 mod encode;
 pub mod explain;
 mod input;
-mod long_text;
 mod lookup;
-mod memory;
 mod offsets;
 mod paths;
 mod pipeline;
@@ -34,7 +32,6 @@ pub use batch::DecodedRows;
 pub use decode::{DecodeOptions, Undefined};
 pub use dropout::Dropout;
 pub use input::{Special, Text};
-pub use memory::MemoryUsage;
 pub use offsets::{Encoding, char_offsets};
 pub use paths::Draw;
 pub use plan::Step;
@@ -65,6 +62,25 @@ pub struct Engine {
     stages: Stages,
     static_table: StaticTable,
     workers: Workers,
+}
+
+/// Heap bytes of an engine by what they are for, and what its cache did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryUsage {
+    /// Ids and bytes, both ways.
+    pub vocabulary: usize,
+    /// The tables of the model.
+    pub model: usize,
+    /// The static table of pretokens that are tokens.
+    pub static_table: usize,
+    /// The pretoken caches of all workers.
+    pub caches: usize,
+    /// What these may take.
+    pub cache_bytes: usize,
+    /// How often a pretoken was looked up, in calls that have ended.
+    pub lookups: u64,
+    /// How often the cache missed, and the model was asked.
+    pub misses: u64,
 }
 
 /// The compiled stages, in the order in which a text meets them.
@@ -135,6 +151,21 @@ impl Engine {
     fn speller(&self) -> Speller<'_> {
         let Stages { model, vocabulary, .. } = &self.stages;
         Speller { model, vocabulary, static_table: &self.static_table }
+    }
+
+    /// What is held now. Cost: none to speak of.
+    pub fn memory_usage(&self) -> MemoryUsage {
+        let budget = self.workers.budget();
+        let ((cache_bytes, caches), (lookups, misses)) = (budget.bytes(), budget.lookups());
+        MemoryUsage {
+            vocabulary: self.stages.vocabulary.memory(),
+            model: self.stages.model.memory(),
+            static_table: self.static_table.memory(),
+            caches,
+            cache_bytes,
+            lookups,
+            misses,
+        }
     }
 
     /// Can every text be spelled without an unknown token?

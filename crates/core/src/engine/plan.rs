@@ -81,7 +81,7 @@ impl Engine {
                 (Merges::ByScore { .. }, _) => {
                     ("BPE by score", "any two neighbours that are a piece together merge")
                 }
-                (_, Alphabet::Bytes) if compiled.is_canonical() => {
+                (_, Alphabet::Bytes) if compiled.canonical().is_some() => {
                     ("BPE over bytes, side by side", "of all merges one decides for each token")
                 }
                 (_, Alphabet::Bytes) if !compiled.is_byte_complete() => {

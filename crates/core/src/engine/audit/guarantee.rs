@@ -151,7 +151,7 @@ impl Engine {
 
     fn promise_of_model(&self) -> Promise {
         match (&self.stages.model, &self.description.model) {
-            (Model::Bpe(bpe), _) if bpe.is_canonical() => promise(
+            (Model::Bpe(bpe), _) if bpe.canonical().is_some() => promise(
                 Guarantee::LinearTimesLog,
                 "windows that are merged alone and agree where they meet, which is linear; where they do not, and this \
                  takes over 32 times the text, a queue of merges",

@@ -4,13 +4,13 @@
 //! to the bytes of one [`CacheBudget`]. A cache never changes a result.
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
-use tokenmill_kernels::OutOfMemory;
 use tokenmill_kernels::short_table::{INLINE, Key, SHORT, ShortTable, Value};
-use tokenmill_kernels::try_alloc;
+use tokenmill_kernels::{OutOfMemory, try_alloc};
 
 use super::admission::{Admission, Doorkeeper};
-use super::budget::CacheBudget;
 use super::keys::UNCACHED;
 use crate::ids::{TokenId, to_u32};
 
@@ -333,6 +333,57 @@ impl Drop for PretokenCache {
     fn drop(&mut self) {
         self.flush_counters();
         self.budget.give_back(self.held);
+    }
+}
+
+/// The bytes that the caches of one tokenizer may hold together, and how often they were asked.
+#[derive(Debug)]
+pub(in super::super) struct CacheBudget {
+    limit: usize,
+    taken: AtomicUsize,
+    lookups: AtomicU64,
+    misses: AtomicU64,
+}
+
+impl CacheBudget {
+    pub(in super::super) fn new(limit: usize) -> Self {
+        Self { limit, taken: AtomicUsize::new(0), lookups: AtomicU64::new(0), misses: AtomicU64::new(0) }
+    }
+
+    /// The limit, and how much of it is taken.
+    pub(in super::super) fn bytes(&self) -> (usize, usize) {
+        (self.limit, self.taken.load(Relaxed))
+    }
+
+    /// Lookups and misses of calls that have ended.
+    pub(in super::super) fn lookups(&self) -> (u64, u64) {
+        (self.lookups.load(Relaxed), self.misses.load(Relaxed))
+    }
+
+    /// Adds the lookups and misses of a call.
+    pub(super) fn add(&self, lookups: u64, misses: u64) {
+        for (all, more) in [(&self.lookups, lookups), (&self.misses, misses)] {
+            // An atomic that threads share costs as much to leave as it is as to change.
+            if more > 0 {
+                all.fetch_add(more, Relaxed);
+            }
+        }
+    }
+
+    /// Takes bytes, all of them or none.
+    pub(super) fn take(&self, bytes: usize) -> bool {
+        let more = |taken: usize| taken.checked_add(bytes).filter(|&taken| taken <= self.limit);
+        self.taken.fetch_update(Relaxed, Relaxed, more).is_ok()
+    }
+
+    /// Could these bytes be taken now?
+    pub(super) fn has(&self, bytes: usize) -> bool {
+        self.taken.load(Relaxed).checked_add(bytes).is_some_and(|taken| taken <= self.limit)
+    }
+
+    /// Gives back bytes that were taken.
+    pub(super) fn give_back(&self, bytes: usize) {
+        self.taken.fetch_sub(bytes, Relaxed);
     }
 }
 

@@ -13,7 +13,7 @@ use super::keys::{is_cached, is_segment};
 use crate::engine::sink::{IdSink, SinkResult};
 use crate::error::Result;
 use crate::ids::{TokenId, to_u32};
-use crate::model::bpe::{Bpe, MERGE_BATCH};
+use crate::model::bpe::{CanonicalMerges, MERGE_BATCH};
 use crate::span::Span;
 
 /// Misses that are looked up in the static table at a time.
@@ -186,7 +186,7 @@ impl MissQueue {
     pub(super) fn queue_merge(
         &mut self,
         miss: usize,
-        bpe: &Bpe,
+        merges: &CanonicalMerges,
         text: &[u8],
         cache: &mut PretokenCache,
     ) -> Result<()> {
@@ -194,17 +194,17 @@ impl MissQueue {
         if length <= Narrow::LONGEST {
             self.narrow.push(miss);
             if self.narrow.len() == MERGES {
-                return self.merge_narrow(bpe, text, cache);
+                return self.merge_narrow(merges, text, cache);
             }
         } else if length <= Wide::LONGEST {
             self.wide.push(miss);
             if self.wide.len() == MERGES {
-                return self.merge_wide(bpe, text, cache);
+                return self.merge_wide(merges, text, cache);
             }
         } else {
             self.widest.push(miss);
             if self.widest.len() == MERGES {
-                return self.merge_widest(bpe, text, cache);
+                return self.merge_widest(merges, text, cache);
             }
         }
         Ok(())
@@ -221,29 +221,44 @@ impl MissQueue {
     }
 
     /// Merges all that are queued.
-    pub(super) fn merge_queued(&mut self, bpe: &Bpe, text: &[u8], cache: &mut PretokenCache) -> Result<()> {
-        self.merge_narrow(bpe, text, cache)?;
-        self.merge_wide(bpe, text, cache)?;
-        self.merge_widest(bpe, text, cache)
+    pub(super) fn merge_queued(
+        &mut self,
+        merges: &CanonicalMerges,
+        text: &[u8],
+        cache: &mut PretokenCache,
+    ) -> Result<()> {
+        self.merge_narrow(merges, text, cache)?;
+        self.merge_wide(merges, text, cache)?;
+        self.merge_widest(merges, text, cache)
     }
 
-    fn merge_narrow(&mut self, bpe: &Bpe, text: &[u8], cache: &mut PretokenCache) -> Result<()> {
+    fn merge_narrow(
+        &mut self,
+        merges: &CanonicalMerges,
+        text: &[u8],
+        cache: &mut PretokenCache,
+    ) -> Result<()> {
         let queue = std::mem::take(&mut self.narrow);
-        self.narrow = self.merge_rows::<Narrow>(queue, |pending| pending.key, bpe, text, cache)?;
+        self.narrow = self.merge_rows::<Narrow>(queue, |pending| pending.key, merges, text, cache)?;
         Ok(())
     }
 
-    fn merge_wide(&mut self, bpe: &Bpe, text: &[u8], cache: &mut PretokenCache) -> Result<()> {
+    fn merge_wide(&mut self, merges: &CanonicalMerges, text: &[u8], cache: &mut PretokenCache) -> Result<()> {
         let queue = std::mem::take(&mut self.wide);
         let row = |pending: PendingPretoken| wide_input(pending.span.of(text));
-        self.wide = self.merge_rows::<Wide>(queue, row, bpe, text, cache)?;
+        self.wide = self.merge_rows::<Wide>(queue, row, merges, text, cache)?;
         Ok(())
     }
 
-    fn merge_widest(&mut self, bpe: &Bpe, text: &[u8], cache: &mut PretokenCache) -> Result<()> {
+    fn merge_widest(
+        &mut self,
+        merges: &CanonicalMerges,
+        text: &[u8],
+        cache: &mut PretokenCache,
+    ) -> Result<()> {
         let queue = std::mem::take(&mut self.widest);
         let row = |pending: PendingPretoken| widest_input(pending.span.of(text));
-        self.widest = self.merge_rows::<Widest>(queue, row, bpe, text, cache)?;
+        self.widest = self.merge_rows::<Widest>(queue, row, merges, text, cache)?;
         Ok(())
     }
 
@@ -271,7 +286,7 @@ impl MissQueue {
         &mut self,
         mut queue: Vec<usize>,
         row: impl Fn(PendingPretoken) -> W::Input,
-        bpe: &Bpe,
+        merges: &CanonicalMerges,
         text: &[u8],
         cache: &mut PretokenCache,
     ) -> Result<Vec<usize>> {
@@ -286,7 +301,7 @@ impl MissQueue {
                 *to = row(self.pending[miss]);
             }
             let mut start = self.ids.len();
-            let counts = bpe.merge_batch::<W>(&rows[..group.len()], &mut self.ids)?;
+            let counts = merges.merge_batch::<W>(&rows[..group.len()], &mut self.ids)?;
             for (&miss, count) in group.iter().zip(counts) {
                 self.pending[miss] = PendingPretoken { start, count, ..self.pending[miss] };
                 start += count;

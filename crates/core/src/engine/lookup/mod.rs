@@ -9,21 +9,17 @@
 //! Nothing here knows an engine, added tokens, or threads; a cache belongs to one worker, and never changes a result.
 mod admission;
 mod batch;
-mod budget;
 mod cache;
 mod keys;
 mod miss_queue;
-mod predictor;
 mod resolve;
-mod segments;
 mod speller;
 mod static_table;
 #[cfg(test)]
 mod tests;
 
 pub(super) use batch::{LookupBatch, PREFETCH_BYTES};
-pub(super) use budget::CacheBudget;
-pub(super) use cache::{DEFAULT_CACHE_BYTES, PretokenCache};
+pub(super) use cache::{CacheBudget, DEFAULT_CACHE_BYTES, PretokenCache};
 pub(super) use keys::key_of;
 pub(super) use miss_queue::MissQueue;
 pub(super) use resolve::PretokenEncoder;

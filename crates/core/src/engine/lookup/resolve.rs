@@ -18,7 +18,6 @@ use crate::engine::sink::IdSink;
 use crate::error::Result;
 use crate::ids::TokenId;
 use crate::model::Scratch;
-use crate::model::bpe::Bpe;
 use crate::pattern::{Plan, ScanScratch, Splitter};
 use crate::span::Span;
 use crate::watch::Ticker;
@@ -81,7 +80,7 @@ impl PretokenEncoder<'_, '_> {
         let pretoken = Span::new(start, end);
         let (is_whole, hardly_repeats) = (splitter.plan() == Plan::Whole, hardly_repeats(pretoken.of(text)));
         if (is_whole || hardly_repeats)
-            && let Some(mut segments) = Speller::segments(self.speller, text, pretoken)
+            && let Some(mut segments) = self.speller.segments(text, pretoken)
         {
             self.batch.work += splitter.work(0);
             let mut has_long = false;
@@ -161,8 +160,8 @@ impl PretokenEncoder<'_, '_> {
             if let Some((index, miss)) = self.batch.misses.pop_lone_long() {
                 self.spell_miss(index, miss, text, origins)?;
             }
-            if let Some(bpe) = self.speller.bpe() {
-                self.batch.misses.merge_queued(bpe, text, self.cache)?;
+            if let Some(merges) = self.speller.canonical() {
+                self.batch.misses.merge_queued(merges, text, self.cache)?;
             }
         }
         // How many calls of the model the hits saved, for admission. A hit of several ids saved one: by estimate one for every
@@ -176,7 +175,6 @@ impl PretokenEncoder<'_, '_> {
     /// for how many the model is asked.
     #[cold]
     fn resolve_misses(&mut self, text: &[u8], origins: Origins<'_>) -> Result<usize> {
-        let together = self.speller.bpe().filter(|bpe| bpe.is_canonical());
         let mut asked = 0;
         while let Some((index, miss)) = self.batch.misses.next_to_probe() {
             if miss.is_resolved() {
@@ -196,13 +194,13 @@ impl PretokenEncoder<'_, '_> {
             }
             asked += 1;
             let pretoken = miss.span.of(text);
-            let may_queue = |bpe: &&Bpe| {
-                pretoken.len() <= SHORT
-                    || pretoken.len() <= Widest::LONGEST
-                        && (is_segment(miss.key) || self.speller.has_segments(bpe, pretoken))
+            let merges = match pretoken.len() {
+                length if length > Widest::LONGEST => None,
+                length if length > SHORT && !is_segment(miss.key) => self.speller.divide(pretoken),
+                _ => self.speller.canonical(),
             };
-            if let Some(bpe) = together.filter(may_queue) {
-                misses.queue_merge(index, bpe, text, self.cache)?;
+            if let Some(merges) = merges {
+                self.batch.misses.queue_merge(index, merges, text, self.cache)?;
             } else {
                 self.spell_miss(index, miss, text, origins)?;
             }
@@ -222,9 +220,9 @@ impl PretokenEncoder<'_, '_> {
         let pretoken = miss.span.of(text);
         batch.misses.resolve_with(index, text, cache, |ids, cache| {
             if is_segment(miss.key)
-                && let Some(bpe) = speller.bpe()
+                && let Some(bpe) = speller.model.as_bpe()
             {
-                return bpe.encode_segment(pretoken, speller.vocabulary, &mut scratch.bpe, ids, ticker);
+                return bpe.encode_segment(pretoken, &mut scratch.bpe, ids, ticker);
             }
             speller
                 .spell(pretoken, cache, scratch, ticker)

@@ -4,12 +4,11 @@
 use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
 
 use super::cache::PretokenCache;
-use super::keys::{is_cached, is_segment};
-use super::segments::Segments;
+use super::keys::{SEGMENT, is_cached, is_segment};
 use super::static_table::StaticTable;
 use crate::error::Result;
 use crate::ids::TokenId;
-use crate::model::bpe::Bpe;
+use crate::model::bpe::CanonicalMerges;
 use crate::model::{Model, Scratch};
 use crate::span::Span;
 use crate::vocabulary::Vocabulary;
@@ -24,19 +23,22 @@ pub(in super::super) struct Speller<'a> {
 }
 
 impl<'a> Speller<'a> {
-    pub(super) fn bpe(self) -> Option<&'a Bpe> {
-        self.model.as_bpe()
+    /// The canonical merges, by which misses are merged side by side.
+    pub(super) fn canonical(self) -> Option<&'a CanonicalMerges> {
+        self.model.as_bpe()?.canonical()
     }
 
-    /// Do the ids of its segments, joined, give the ids of a pretoken?
-    pub(super) fn has_segments(self, bpe: &Bpe, pretoken: &[u8]) -> bool {
-        bpe.may_divide(pretoken, self.vocabulary)
+    /// The canonical merges, if the ids of its segments, joined, are the ids of a pretoken.
+    pub(super) fn divide(self, pretoken: &[u8]) -> Option<&'a CanonicalMerges> {
+        self.model.as_bpe()?.divide(pretoken, self.vocabulary)
     }
 
     /// The segments of a pretoken that is longer than a key.
     pub(super) fn segments(self, text: &'a [u8], pretoken: Span) -> Option<Segments<'a>> {
-        let bpe = self.bpe().filter(|_| pretoken.len() > SHORT)?;
-        self.has_segments(bpe, pretoken.of(text)).then(|| Segments::new(bpe, text, pretoken))
+        let merges = if pretoken.len() > SHORT { self.divide(pretoken.of(text))? } else { return None };
+        let same_as_pretokens = self.model.as_bpe()?.segments_encode_as_pretokens();
+        let mark = if same_as_pretokens { 0 } else { SEGMENT };
+        Some(Segments { merges, pretokens: &text[..pretoken.end], text, mark, from: pretoken.start })
     }
 
     /// The ids of a pretoken that is cached or in the static table, perhaps in `buffer`.
@@ -66,9 +68,8 @@ impl<'a> Speller<'a> {
         if pretoken.iter().take(2).all(u8::is_ascii) {
             return None;
         }
-        let bpe = self.bpe()?;
-        let count = bpe.encode_byte_runs(pretoken, buffer)?;
-        (is_segment(key) || self.has_segments(bpe, pretoken)).then_some(count)
+        let merges = if is_segment(key) { self.canonical() } else { self.divide(pretoken) };
+        merges?.encode_byte_runs(pretoken, buffer)
     }
 
     /// Spells a pretoken into `scratch.ids`, a long one by its segments, which are cached.
@@ -80,7 +81,7 @@ impl<'a> Speller<'a> {
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         let segments = Speller::segments(self, pretoken, Span::new(0, pretoken.len()));
-        let (Some(bpe), Some(segments)) = (self.bpe(), segments) else {
+        let (Some(bpe), Some(segments)) = (self.model.as_bpe(), segments) else {
             return self.model.encode(pretoken, self.vocabulary, scratch, ticker);
         };
         let Scratch { ids, bpe: merging, .. } = scratch;
@@ -93,11 +94,57 @@ impl<'a> Speller<'a> {
                 continue;
             }
             let start = ids.len();
-            bpe.encode_segment(segment, self.vocabulary, merging, ids, ticker)?;
+            bpe.encode_segment(segment, merging, ids, ticker)?;
             if is_cached(key) {
                 cache.insert(key, hash, segment, &ids[start..]);
             }
         }
         Ok(())
+    }
+}
+
+/// The segments of a pretoken that are still to come.
+#[derive(Debug)]
+pub(super) struct Segments<'a> {
+    merges: &'a CanonicalMerges,
+    /// The text up to the end of the pretoken.
+    pretokens: &'a [u8],
+    /// The whole text: a key is read faster where bytes follow it.
+    text: &'a [u8],
+    mark: Key,
+    from: usize,
+}
+
+impl Segments<'_> {
+    /// The bits that are set in the keys of these segments.
+    pub(super) fn mark(&self) -> Key {
+        self.mark
+    }
+
+    /// Where the next segments end, as many as `ends` holds. They are passed over.
+    #[inline]
+    pub(super) fn next_ends<'e>(&mut self, ends: &'e mut [usize]) -> &'e [usize] {
+        let count = self.merges.cuts.next_batch(self.pretokens, self.from, ends);
+        self.from = if count > 0 { ends[count - 1] } else { self.from };
+        &ends[..count]
+    }
+}
+
+/// The key of each segment, and where it is in the text. One that is too long for a key is not cached.
+impl Iterator for Segments<'_> {
+    type Item = (Key, Span);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let from = self.from;
+        if from >= self.pretokens.len() {
+            return None;
+        }
+        self.from = self.merges.cuts.next(self.pretokens, from);
+        let key = match self.from - from {
+            length @ 0..=SHORT => short_table::key_at(self.text, from, length) | self.mark,
+            _ => SEGMENT,
+        };
+        Some((key, Span::new(from, self.from)))
     }
 }

@@ -8,14 +8,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use tokenmill_kernels::try_alloc;
+use tokenmill_kernels::{MergeTable, NO_MERGE, PairTable, try_alloc};
 
+use super::scratch::BpeScratch;
 use crate::error::Result;
 use crate::ids::to_u32;
 use crate::watch::Ticker;
-
-use super::packed_pairs::{NO_PAIR, PackedPairs};
-use super::scratch::BpeScratch;
 
 /// The end of the linked list.
 const END: u32 = u32::MAX;
@@ -185,4 +183,31 @@ pub(super) fn compact(scratch: &mut BpeScratch) {
         at = scratch.next[at as usize];
     }
     scratch.symbols.truncate(length);
+}
+
+/// In place of a pair that does not merge.
+pub(super) const NO_PAIR: u64 = u64::MAX;
+
+/// A table of pairs.
+pub(super) trait PackedPairs {
+    /// What a pair merges to, or [`NO_PAIR`].
+    fn get_packed(&self, left: u32, right: u32) -> u64;
+}
+
+impl PackedPairs for PairTable {
+    #[inline]
+    fn get_packed(&self, left: u32, right: u32) -> u64 {
+        Self::get_packed(self, left, right)
+    }
+}
+
+/// Its products are ranks as well.
+impl PackedPairs for MergeTable {
+    #[inline]
+    fn get_packed(&self, left: u32, right: u32) -> u64 {
+        match self.get(left, right) {
+            NO_MERGE => NO_PAIR,
+            product => u64::from(product) << 32 | u64::from(product),
+        }
+    }
 }

@@ -13,14 +13,12 @@
 mod canonical;
 mod general;
 mod heap;
-mod packed_pairs;
 mod scratch;
 #[cfg(test)]
 mod tests;
 mod whole_only;
 
 use tokenmill_kernels::PairTable;
-use tokenmill_kernels::batch_merge::Width;
 
 use crate::description::BpeDescription;
 use crate::error::{Defect, Error, Kind, Result};
@@ -30,12 +28,12 @@ use crate::watch::{Ticker, Unwatched};
 
 use super::output::Output;
 use super::random::Random;
-use canonical::Canonical;
 use general::General;
 use general::steps::merge_steps;
 use whole_only::WholeOnlyFilter;
 
-pub use canonical::symbols::MERGE_BATCH;
+pub use canonical::table::MERGE_BATCH;
+pub use canonical::{CanonicalCuts, CanonicalMerges};
 pub use general::list::listed_merges;
 pub use general::steps::{MAX_EXPLAINED_SYMBOLS, MergeStep, MergeSteps};
 pub use scratch::BpeScratch;
@@ -44,7 +42,7 @@ pub use scratch::BpeScratch;
 #[derive(Debug)]
 pub struct Bpe {
     /// The fast way, for vocabularies where it spells every text.
-    canonical: Option<Box<Canonical>>,
+    canonical: Option<Box<CanonicalMerges>>,
     general: General,
     /// By index in the vocabulary's token list: does merging these bytes give this token?
     is_built: Vec<bool>,
@@ -73,7 +71,7 @@ impl Bpe {
         let general = General::new(description, vocabulary)?;
         let has_prefix = description.continuing_prefix.as_ref().is_some_and(|prefix| !prefix.is_empty());
         let canonical = match general.bytes().filter(|_| !has_prefix) {
-            Some(bytes) => Canonical::new(&description.merges, vocabulary, bytes, ticker)?,
+            Some(bytes) => CanonicalMerges::new(&description.merges, vocabulary, bytes, ticker)?,
             None => None,
         };
         if canonical.is_none() {
@@ -118,14 +116,9 @@ impl Bpe {
     }
 
     /// May a pretoken with the bytes of the token at this index become it at once?
-    pub fn may_become(&self, index: usize) -> bool {
-        self.at_once().get(index) == Some(&true)
-    }
-
-    /// By index: does a pretoken with the bytes of this token become it?
     #[inline]
-    fn at_once(&self) -> &[bool] {
-        self.is_taken_whole.as_ref().unwrap_or(&self.is_built)
+    pub fn may_become(&self, index: usize) -> bool {
+        self.is_taken_whole.as_ref().unwrap_or(&self.is_built).get(index) == Some(&true)
     }
 
     /// Does merging build every token that a text may become from its bytes, so that the rule for whole pretokens
@@ -153,12 +146,16 @@ impl Bpe {
         ends: Option<&mut Vec<u32>>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        let output = Output { ids, ends };
-        self.encode_whole(pretoken, self.at_once(), vocabulary, scratch, output, ticker)
+        let mut output = Output { ids, ends };
+        if let Some(index) = vocabulary.find_index(pretoken)
+            && self.may_become(index)
+        {
+            return Ok(output.push(vocabulary.tokens().id(index), to_u32(pretoken.len()))?);
+        }
+        self.merge(pretoken, scratch, output, ticker)
     }
 
-    /// As [`Self::encode`], for a segment of a pretoken between two places that [`Self::next_cut`] gives: without
-    /// the rule for whole pretokens.
+    /// As [`Self::encode`], for a segment of a pretoken between two [cuts](CanonicalCuts): without the rule for whole pretokens.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -166,83 +163,26 @@ impl Bpe {
     pub fn encode_segment(
         &self,
         segment: &[u8],
-        vocabulary: &Vocabulary,
         scratch: &mut BpeScratch,
         ids: &mut Vec<TokenId>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        let output = Output { ids, ends: None };
-        if self.canonical.is_some() {
-            // A lookup of the segment would say nothing that merging does not.
-            return self.merge(segment, scratch, output, ticker);
-        }
-        self.encode_whole(segment, &self.is_built, vocabulary, scratch, output, ticker)
+        // A lookup of the segment would say nothing that merging does not.
+        self.merge(segment, scratch, Output { ids, ends: None }, ticker)
     }
 
-    /// Are its merges canonical, so that texts have cuts and segments can be merged side by side?
-    pub fn is_canonical(&self) -> bool {
-        self.canonical.is_some()
+    /// The canonical merges, where there are any: texts have cuts then, and segments can be merged side by side.
+    pub fn canonical(&self) -> Option<&CanonicalMerges> {
+        self.canonical.as_deref()
     }
 
-    /// As [`Self::encode_segment`], for up to [`MERGE_BATCH`] segments that are rows of a width; says how many ids
-    /// each has. Zeros where the merges are not [canonical](Self::is_canonical).
-    ///
-    /// # Errors
-    /// Memory that cannot be had.
+    /// The canonical merges, if this pretoken may be divided at its cuts: its ids are those of its segments, joined.
+    /// `None` where it is a token by the rule for whole pretokens.
     #[inline]
-    pub fn merge_batch<W: Width>(
-        &self,
-        segments: &[W::Input],
-        ids: &mut Vec<TokenId>,
-    ) -> Result<[usize; MERGE_BATCH]> {
-        let Some(canonical) = &self.canonical else { return Ok([0; MERGE_BATCH]) };
-        canonical.merge_batch::<W>(segments, ids)
-    }
-
-    /// Writes the ids of a segment that falls into short [byte runs](canonical) to `buffer`, which is at least as
-    /// long; says how many they are. `None` for other segments, and where the merges are not
-    /// [canonical](Self::is_canonical).
-    ///
-    /// Cost: linear, up to the first long run.
-    #[inline]
-    pub fn encode_byte_runs(&self, segment: &[u8], buffer: &mut [TokenId]) -> Option<usize> {
-        self.canonical.as_ref()?.encode_byte_runs(segment, buffer)
-    }
-
-    /// Where the next segment of a pretoken ends: the first place after `from` that nothing is merged across, or
-    /// the end. `from` is such a place, too, or the start. A pretoken that is no token by the rule for whole
-    /// pretokens has the ids of its segments, joined.
-    ///
-    /// Cost: linear in the distance.
-    #[inline]
-    pub fn next_cut(&self, pretoken: &[u8], from: usize) -> usize {
-        match &self.canonical {
-            Some(canonical) => canonical.cuts.next(pretoken, from),
-            None => pretoken.len(),
-        }
-    }
-
-    /// As [`Self::next_cut`], again and again until `ends` is full or the pretoken ends; says how many were
-    /// written.
-    #[inline]
-    pub fn next_cuts(&self, pretoken: &[u8], from: usize, ends: &mut [usize]) -> usize {
-        match (&self.canonical, ends) {
-            (Some(canonical), ends) => canonical.cuts.next_batch(pretoken, from, ends),
-            (None, [end, ..]) if from < pretoken.len() => {
-                *end = pretoken.len();
-                1
-            }
-            (None, _) => 0,
-        }
-    }
-
-    /// May this pretoken be divided at its cuts? Not where cuts are not known, nor where it is a token by the rule
-    /// for whole pretokens.
-    #[inline]
-    pub fn may_divide(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> bool {
+    pub fn divide(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> Option<&CanonicalMerges> {
         let may_be = || self.whole_only.as_ref().is_some_and(|filter| filter.may_hold(pretoken));
         let is_whole = || vocabulary.find_index(pretoken).is_some_and(|index| self.is_whole_only(index));
-        self.canonical.is_some() && !(may_be() && is_whole())
+        self.canonical().filter(|_| !(may_be() && is_whole()))
     }
 
     /// Is it a token by the rule for whole pretokens alone?
@@ -253,24 +193,6 @@ impl Bpe {
     /// Does a segment always have the ids that it has as a pretoken, so that one cache may hold both?
     pub fn segments_encode_as_pretokens(&self) -> bool {
         self.is_taken_whole.is_none()
-    }
-
-    #[inline]
-    fn encode_whole(
-        &self,
-        pretoken: &[u8],
-        at_once: &[bool],
-        vocabulary: &Vocabulary,
-        scratch: &mut BpeScratch,
-        mut output: Output<'_>,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()> {
-        if let Some(index) = vocabulary.find_index(pretoken)
-            && at_once.get(index) == Some(&true)
-        {
-            return Ok(output.push(vocabulary.tokens().id(index), to_u32(pretoken.len()))?);
-        }
-        self.merge(pretoken, scratch, output, ticker)
     }
 
     fn merge(

@@ -10,10 +10,8 @@ use std::ops::Range;
 
 use tokenmill_kernels::{MergeTable, NO_MERGE};
 
-use crate::ids::TokenId;
-
-use super::byte_pairs::BytePairs;
 use super::table::SymbolTable;
+use crate::ids::TokenId;
 
 /// The largest number of bytes of a run in which bytes merge.
 const MAX_LENGTH: usize = 4;
@@ -110,4 +108,33 @@ fn merged(run: &[u8], merges: &MergeTable) -> ([u32; MAX_LENGTH], usize) {
         row.copy_within(right + 1..length, right);
         length -= 1;
     }
+}
+
+/// The set.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct BytePairs(Box<[u64; 1 << 10]>);
+
+impl BytePairs {
+    pub(super) fn new() -> Self {
+        Self(Box::new([0; 1 << 10]))
+    }
+
+    pub(super) fn insert(&mut self, left: u8, right: u8) {
+        self.0[word_of(left, right)] |= 1 << (right & 63);
+    }
+
+    #[inline]
+    pub(super) fn contains(&self, left: u8, right: u8) -> bool {
+        self.0[word_of(left, right)] >> (right & 63) & 1 == 1
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory(&self) -> usize {
+        size_of_val(&*self.0)
+    }
+}
+
+#[inline]
+fn word_of(left: u8, right: u8) -> usize {
+    usize::from(left) << 2 | usize::from(right >> 6)
 }

@@ -1,4 +1,4 @@
-//! Cuts: places where a pretoken may be divided before it is merged, because no token extends across them.
+//! CanonicalCuts: places where a pretoken may be divided before it is merged, because no token extends across them.
 //!
 //! Comes in: the tokens that merging makes, then a pretoken. Goes out: the places where its segments end. A place
 //! that merging goes across must never be a cut; a place that it does not go across may be missed.
@@ -11,11 +11,11 @@ use std::ops::Range;
 
 use tokenmill_kernels::end_of_repeat;
 
-use super::byte_pairs::BytePairs;
+use super::byte_runs::BytePairs;
 
 /// The characters that are adjacent in some token.
 #[derive(Debug)]
-pub(in crate::model::bpe) struct Cuts {
+pub struct CanonicalCuts {
     /// Adjacent bytes in a token, where both are characters, and where the token has only a part of a character.
     bytes: BytePairs,
     /// Two bits for each pair of adjacent whole characters. A place that has both by accident is not cut.
@@ -79,10 +79,10 @@ impl CharBytes {
     }
 }
 
-impl Cuts {
+impl CanonicalCuts {
     /// The first cut after `from`, or the end of the text. `from` is a cut, too, or the start.
     #[inline]
-    pub(in crate::model::bpe) fn next(&self, text: &[u8], from: usize) -> usize {
+    pub fn next(&self, text: &[u8], from: usize) -> usize {
         let rest = text.get(from..).unwrap_or_default();
         // As long as all is ASCII a character is a byte.
         let mut at = 1;
@@ -115,7 +115,7 @@ impl Cuts {
 
     /// As [`Self::next`], again and again until `ends` is full or the text ends; says how many were written.
     #[inline]
-    pub(in crate::model::bpe) fn next_batch(&self, text: &[u8], from: usize, ends: &mut [usize]) -> usize {
+    pub fn next_batch(&self, text: &[u8], from: usize, ends: &mut [usize]) -> usize {
         let (mut from, mut count) = (from, 0);
         'segments: while count < ends.len() && from < text.len() {
             let (mut left, _) = CharBytes::first(&text[from..]);
@@ -166,7 +166,7 @@ impl Cuts {
 
 /// Collects the adjacent characters in the tokens that merging makes.
 pub(super) struct CutsBuilder {
-    /// As in [`Cuts`].
+    /// As in [`CanonicalCuts`].
     bytes: BytePairs,
     /// Pairs of whole characters.
     pairs: Vec<u64>,
@@ -203,12 +203,12 @@ impl CutsBuilder {
         }
     }
 
-    pub(super) fn finish(self) -> Cuts {
+    pub(super) fn finish(self) -> CanonicalCuts {
         let Self { bytes, mut pairs } = self;
         pairs.sort_unstable();
         pairs.dedup();
         let bits = (pairs.len() * 16).next_power_of_two().trailing_zeros().max(6);
-        let mut cuts = Cuts { bytes, chars: vec![0; 1 << (bits - 6)], shift: 64 - bits };
+        let mut cuts = CanonicalCuts { bytes, chars: vec![0; 1 << (bits - 6)], shift: 64 - bits };
         for pair in pairs {
             for bit in cuts.bits_of(pair) {
                 cuts.chars[bit / 64] |= 1 << (bit % 64);

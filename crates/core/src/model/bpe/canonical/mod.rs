@@ -1,4 +1,4 @@
-//! Canonical merges: the merges of a vocabulary over all 256 bytes, reduced to the one pair that builds each
+//! CanonicalMerges merges: the merges of a vocabulary over all 256 bytes, reduced to the one pair that builds each
 //! token.
 //!
 //! Comes in: a description, then pretokens and segments of them. Goes out: their ids, and where a pretoken may be
@@ -9,14 +9,11 @@
 //! symbols are renumbered, bytes first and then products by rank: a number says which of two merges comes first
 //! and what it makes.
 //!
-//! `candidates`, `build` and `renumber` make the tables when a tokenizer is compiled; the other modules use them.
+//! `build` and `renumber` make the tables when a tokenizer is compiled; the other modules use them.
 mod build;
-mod byte_pairs;
 mod byte_runs;
-mod candidates;
 mod cuts;
 mod renumber;
-pub(super) mod symbols;
 pub(super) mod table;
 pub(super) mod windows;
 
@@ -32,22 +29,22 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
 use super::scratch::BpeScratch;
-use build::build;
+use build::{Candidates, build};
 use byte_runs::ByteRuns;
-use candidates::Candidates;
-use cuts::{Cuts, CutsBuilder};
-use symbols::{BYTES, MERGE_BATCH, NOT_BUILT};
-use table::{Built, SymbolTable};
+pub use cuts::CanonicalCuts;
+use cuts::CutsBuilder;
+use table::{BYTES, Built, MERGE_BATCH, NOT_BUILT, SymbolTable};
 
 /// The canonical merges of a vocabulary.
 #[derive(Debug)]
-pub(super) struct Canonical {
+pub struct CanonicalMerges {
     pub(super) table: SymbolTable,
-    pub(super) cuts: Cuts,
+    /// Where nothing is merged across.
+    pub cuts: CanonicalCuts,
     byte_runs: ByteRuns,
 }
 
-impl Canonical {
+impl CanonicalMerges {
     /// The canonical merges, and of each token whether its bytes merge to it. `None` where a byte is no token,
     /// where tokens share an id, where two tokens are merged from the same parts, for millions of tokens, and
     /// where no order of numbers says what ranks say.
@@ -111,14 +108,21 @@ impl Canonical {
         Ok(())
     }
 
-    /// As [`ByteRuns::encode`].
+    /// Writes the ids of a segment that falls into short [byte runs](byte_runs) to `buffer`, which is at least as long;
+    /// says how many they are. `None` for other segments.
+    ///
+    /// Cost: linear, up to the first long run.
     #[inline]
-    pub(super) fn encode_byte_runs(&self, text: &[u8], buffer: &mut [TokenId]) -> Option<usize> {
+    pub fn encode_byte_runs(&self, text: &[u8], buffer: &mut [TokenId]) -> Option<usize> {
         self.byte_runs.encode(text, &self.table, buffer)
     }
 
-    /// Appends the ids of up to [`MERGE_BATCH`] pretokens, one pretoken after the other; says how many each has.
-    pub(super) fn merge_batch<W: Width>(
+    /// Appends the ids of up to [`MERGE_BATCH`] segments that are rows of a width, one after the other; says how many
+    /// each has.
+    ///
+    /// # Errors
+    /// Memory that cannot be had.
+    pub fn merge_batch<W: Width>(
         &self,
         rows: &[W::Input],
         ids: &mut Vec<TokenId>,

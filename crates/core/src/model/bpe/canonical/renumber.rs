@@ -13,8 +13,7 @@ use tokenmill_kernels::{MergeTable, NO_MERGE};
 
 use crate::ids::to_u32;
 
-use super::symbols::{BYTES, NOT_BUILT};
-use super::table::Built;
+use super::table::{BYTES, Built, NOT_BUILT};
 
 /// How many entries ahead of an insertion its memory is prefetched.
 const AHEAD: usize = 8;

@@ -1,14 +1,22 @@
-//! Tables by symbol: which two symbols merge to which, and what each symbol is.
+//! Symbols and tables by symbol: which two merge to which, and what each is. Bytes are numbered first, and then
+//! products.
 //!
 //! Comes in: the merges that `build` found. Goes out: lookups. Of two merges that a text allows, the one with the
 //! lower product must always be the one that the vocabulary ranks first.
-use tokenmill_kernels::{MergeTable, try_alloc};
+use tokenmill_kernels::{MergeTable, NO_MERGE, try_alloc};
 
 use crate::error::Result;
 use crate::ids::TokenId;
 use crate::model::output::Output;
 
-use super::symbols::{BYTES, NOT_BUILT};
+/// The number of symbols that are bytes: products come after these.
+pub(super) const BYTES: u32 = 256;
+
+/// Short pretokens that are merged side by side. Several cost little more than one: they wait for memory together.
+pub const MERGE_BATCH: usize = 8;
+
+/// In place of the two parts of a product: no text is ever merged to it.
+pub(super) const NOT_BUILT: (u32, u32) = (NO_MERGE, NO_MERGE);
 
 /// The merges of a vocabulary, while they are put together.
 pub(super) struct Built {
@@ -64,4 +72,12 @@ impl SymbolTable {
     pub(super) fn memory(&self) -> usize {
         self.merges.memory() + 4 * (self.ids.capacity() + self.lengths.capacity())
     }
+}
+
+/// Replaces `symbols` by the bytes of a pretoken.
+pub(super) fn start(pretoken: &[u8], symbols: &mut Vec<u32>) -> Result<()> {
+    symbols.clear();
+    try_alloc::reserve(symbols, pretoken.len())?;
+    symbols.extend(pretoken.iter().copied().map(u32::from));
+    Ok(())
 }

@@ -16,8 +16,7 @@ use crate::model::bpe::heap;
 use crate::model::bpe::scratch::BpeScratch;
 use crate::watch::Ticker;
 
-use super::symbols::{MERGE_BATCH, start};
-use super::table::SymbolTable;
+use super::table::{MERGE_BATCH, SymbolTable, start};
 
 /// Bytes from the start of a window to that of the next, where windows are merged side by side: for symbols of up
 /// to [`SHORT`] bytes, and for longer ones. Windows share the other bytes. Of these the ones around the cuts are

@@ -6,7 +6,7 @@ use tokenmill_kernels::PairTable;
 
 use crate::description::Merge;
 use crate::ids::{NO_ID, TokenId};
-use crate::model::bpe::packed_pairs::{NO_PAIR, PackedPairs};
+use crate::model::bpe::heap::{NO_PAIR, PackedPairs};
 use crate::model::bpe::scratch::BpeScratch;
 use crate::model::output::Output;
 use crate::vocabulary::Vocabulary;

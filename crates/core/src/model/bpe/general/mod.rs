@@ -3,16 +3,13 @@
 //! Comes in: one pretoken. Goes out: its ids; for callers who ask, with merges passed over at random. It must give
 //! what the naive rule gives, so that `canonical` is only a faster way.
 //!
-//! `symbols`, `char_table` and `fallback` say what a pretoken consists of, or `sentencepiece` for the model of
-//! that library; `pairs` says what merges; `scan`, `merge` and `dropout` merge it; `steps` and `list` are for
+//! `symbols` says what a pretoken consists of, or `sentencepiece` for the model of that library; `pairs` says what
+//! merges; `merge` and `dropout` merge it; `steps` and `list` are for
 //! people and files.
-mod char_table;
 mod dropout;
-mod fallback;
 pub(super) mod list;
 mod merge;
 mod pairs;
-mod scan;
 mod sentencepiece;
 pub(super) mod steps;
 mod symbols;
@@ -29,10 +26,9 @@ use crate::watch::Ticker;
 
 use super::scratch::BpeScratch;
 use dropout::{MergeDropout, merge_with_dropout};
-use fallback::Fallback;
 use merge::{merge, write_linked};
 use sentencepiece::Pieces;
-use symbols::{Chars, SymbolWriter};
+use symbols::{Chars, Fallback, SymbolWriter};
 
 /// What a pretoken consists of, and what merges.
 #[derive(Debug)]

@@ -19,11 +19,10 @@ use crate::special::{LiteralMatcher, TextPart};
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
-use super::char_table::{CharTable, only_char};
 use super::dropout::{MergeDropout, merge_with_dropout};
-use super::fallback::Fallback;
 use super::merge::{merge, write_linked};
 use super::pairs::table;
+use super::symbols::{CharTable, Fallback, only_char};
 
 /// The symbol of a character that is in no piece. It merges with nothing.
 const UNKNOWN_CHAR: u32 = u32::MAX - 1;

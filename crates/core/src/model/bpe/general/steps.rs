@@ -10,7 +10,7 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
 use super::General;
-use super::scan::merge_by_scan;
+use super::merge::merge_by_scan;
 
 /// Pretokens of more symbols are not explained: the time is quadratic, and so many steps are not read.
 pub const MAX_EXPLAINED_SYMBOLS: usize = 1000;

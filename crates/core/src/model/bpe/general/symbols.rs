@@ -2,17 +2,17 @@
 //!
 //! Comes in: a pretoken. Goes out: a row of symbols, and where the part of the pretoken that each stands for ends.
 //! Text that is no symbol becomes tokens for its bytes, the unknown token, or an error; it must never be skipped.
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
 use tokenmill_kernels::try_alloc;
 
 use crate::byte_alphabet::BYTE_TO_CHAR;
-use crate::description::{EndOfWord, EndOfWordForm};
+use crate::description::{BpeDescription, EndOfWord, EndOfWordForm};
 use crate::error::Result;
 use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::model::unknown::unknown_symbol;
 use crate::vocabulary::Vocabulary;
-
-use super::char_table::{CharTable, only_char};
-use super::fallback::Fallback;
 
 /// Writes the row of symbols. The caller has reserved its capacity.
 ///
@@ -200,5 +200,86 @@ impl Chars {
 
     pub(super) fn memory(&self) -> usize {
         self.forms.iter().map(CharTable::memory).sum()
+    }
+}
+
+/// The table.
+#[derive(Debug, Clone)]
+pub(super) struct CharTable {
+    /// Most text is ASCII; [`NO_ID`] where a character has no number.
+    ascii: [u32; 128],
+    others: HashMap<char, u32, FixedState>,
+}
+
+impl Default for CharTable {
+    fn default() -> Self {
+        Self { ascii: [NO_ID; 128], others: HashMap::default() }
+    }
+}
+
+impl CharTable {
+    pub(super) fn insert(&mut self, char: char, number: u32) {
+        match self.ascii.get_mut(char as usize) {
+            Some(slot) => *slot = number,
+            None => _ = self.others.insert(char, number),
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, char: char) -> Option<u32> {
+        match self.ascii.get(char as usize) {
+            Some(&number) => (number != NO_ID).then_some(number),
+            None => self.others.get(&char).copied(),
+        }
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        // A slot holds key and value, and there are at most twice as many slots as entries.
+        self.others.capacity() * 16
+    }
+}
+
+/// The character that is all of `text`.
+pub(super) fn only_char(text: &str) -> Option<char> {
+    let mut chars = text.chars();
+    chars.next().filter(|_| chars.next().is_none())
+}
+
+/// The tokens for text that is no symbol.
+#[derive(Debug)]
+pub(super) struct Fallback {
+    /// The unknown token.
+    pub(super) unk: Option<TokenId>,
+    /// Do adjacent unknown symbols become one token?
+    pub(super) fuse: bool,
+    /// The tokens `<0xNN>`, [`NO_ID`] where one is missing. They come before the unknown token, if all that are
+    /// needed are there.
+    bytes: Option<Box<[TokenId; 256]>>,
+}
+
+impl Fallback {
+    /// The tokens `<0xNN>` are found by how they are written. Special ones are never made from text.
+    pub(super) fn new(
+        &BpeDescription { unk, fuse_unk, byte_fallback, .. }: &BpeDescription,
+        vocabulary: &Vocabulary,
+    ) -> Self {
+        let find = |byte: usize| {
+            let id = vocabulary.find(format!("<0x{byte:02X}>").as_bytes());
+            id.filter(|&id| !vocabulary.is_special(id)).unwrap_or(NO_ID)
+        };
+        let bytes = byte_fallback.then(|| Box::new(std::array::from_fn(find)));
+        Self { unk, fuse: fuse_unk, bytes }
+    }
+
+    /// The tokens `<0xNN>` of these bytes, if all are there.
+    pub(super) fn tokens_of(&self, bytes: &[u8]) -> Option<impl Iterator<Item = TokenId>> {
+        let table = self.bytes.as_ref()?;
+        let token = |byte: &u8| table[usize::from(*byte)];
+        bytes.iter().all(|byte| token(byte) != NO_ID).then(|| bytes.iter().map(token))
+    }
+
+    /// Can nothing be unknown?
+    pub(super) fn spells_all(&self) -> bool {
+        self.bytes.as_ref().is_some_and(|bytes| !bytes.contains(&NO_ID))
     }
 }

@@ -1,4 +1,4 @@
-//! Canonical merges, each way to apply them, and cuts, beside the naive rule over all pairs.
+//! CanonicalMerges merges, each way to apply them, and cuts, beside the naive rule over all pairs.
 use proptest::prelude::*;
 use proptest::sample::Index;
 use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
@@ -148,8 +148,8 @@ fn a_merge_that_is_listed_twice_is_refused() {
 fn encode_segment(compiled: &Compiled, text: &[u8]) -> Vec<TokenId> {
     let mut ids = Vec::new();
     let mut ticker = Ticker::new(&Unwatched);
-    let (vocabulary, scratch) = (&compiled.vocabulary, &mut BpeScratch::default());
-    compiled.model.encode_segment(text, vocabulary, scratch, &mut ids, &mut ticker).unwrap();
+    let scratch = &mut BpeScratch::default();
+    compiled.model.encode_segment(text, scratch, &mut ids, &mut ticker).unwrap();
     ids
 }
 
@@ -170,10 +170,11 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
     if compiled.model.segments_encode_as_pretokens() {
         prop_assert_eq!(&ids, &want);
     }
+    let Some(canonical) = compiled.model.canonical() else { return Ok(()) };
     // The ids of segments are those of the whole.
     let (mut joined, mut at) = (Vec::new(), 0);
     while at < text.len() {
-        let cut = compiled.model.next_cut(text, at);
+        let cut = canonical.cuts.next(text, at);
         prop_assert!(cut > at && cut <= text.len());
         joined.extend(encode_segment(compiled, &text[at..cut]));
         at = cut;
@@ -182,18 +183,17 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
     for capacity in [1, 3, text.len()] {
         let (mut ends, mut from) = (vec![0; capacity], 0);
         while from < text.len() {
-            let count = compiled.model.next_cuts(text, from, &mut ends);
+            let count = canonical.cuts.next_batch(text, from, &mut ends);
             prop_assert!((1..=capacity).contains(&count));
             for &end in &ends[..count] {
-                prop_assert_eq!(end, compiled.model.next_cut(text, from));
+                prop_assert_eq!(end, canonical.cuts.next(text, from));
                 from = end;
             }
         }
     }
-    let Some(canonical) = &compiled.model.canonical else { return Ok(()) };
     for part in [text, &text[text.len() / 2..], &text[..text.len().min(6)]] {
         let mut buffer = vec![7; part.len()];
-        if let Some(count) = compiled.model.encode_byte_runs(part, &mut buffer) {
+        if let Some(count) = canonical.encode_byte_runs(part, &mut buffer) {
             prop_assert_eq!(&buffer[..count], compiled.naive(part));
         }
     }
@@ -227,7 +227,7 @@ fn check_batch<W: Width>(
     let others =
         [&text[..half], text, &[], &text[third..], &text[..third], text, &text[sixth..half], &text[half..]];
     let mut ids = vec![7];
-    let counts = compiled.model.merge_batch::<W>(&others.map(row), &mut ids).unwrap();
+    let counts = compiled.model.canonical().unwrap().merge_batch::<W>(&others.map(row), &mut ids).unwrap();
     let mut rest = &ids[1..];
     for (other, count) in others.iter().zip(counts) {
         let (own, following) = rest.split_at(count);
@@ -354,7 +354,9 @@ fn texts_are_cut_where_no_token_goes_on() {
     let cuts = |text: &str| {
         let mut cuts = vec![];
         while *cuts.last().unwrap_or(&0) < text.len() {
-            cuts.push(compiled.model.next_cut(text.as_bytes(), *cuts.last().unwrap_or(&0)));
+            cuts.push(
+                compiled.model.canonical().unwrap().cuts.next(text.as_bytes(), *cuts.last().unwrap_or(&0)),
+            );
         }
         cuts
     };
@@ -371,7 +373,11 @@ fn byte_runs_are_encoded_up_to_one_in_which_too_many_bytes_may_merge() {
     let model = by_id(&["ж", "жд", "ab", "bc", "cd", "de"]).model;
     let encoded = |text: &str| {
         let mut buffer = [0; 40];
-        model.encode_byte_runs(text.as_bytes(), &mut buffer).map(|count| buffer[..count].to_vec())
+        model
+            .canonical()
+            .unwrap()
+            .encode_byte_runs(text.as_bytes(), &mut buffer)
+            .map(|count| buffer[..count].to_vec())
     };
     let [ж, ab] = [256, 258];
     assert_eq!(encoded(""), Some(vec![]));
