@@ -6,9 +6,8 @@
 //! An arm either fails on its first few characters, or matches all but a few of the characters that it has read.
 //! The exceptions are white space and case runs, which are read a bounded number of times. A scan therefore takes
 //! linear time for any text.
-use super::arms::{Arm, Case, Literals, Run};
+use super::arms::{Arm, Case, Literals, Run, cuts};
 use super::atoms::{self, AtomSet, Atoms, MAX_ATOMS};
-use super::cuts::cuts;
 use crate::error::Result;
 use crate::span::Span;
 

@@ -9,7 +9,6 @@ use fancy_regex::{CompileError, Error as FancyError, RegexBuilder};
 use regex_automata::meta;
 use tokenmill_kernels::MadeOnce;
 
-use super::error::pattern_error;
 use super::properties;
 use super::rewrites::{for_backtracking, for_linear};
 use super::tokens::{Dialect, Group, Member, Mode, Token, Tokens, members};
@@ -200,7 +199,7 @@ impl Backtracking {
             let regex = level
                 .get_or_make(|| build(&self.guarded, limit).map_err(|error| error.to_string()))
                 .as_ref()
-                .map_err(|error| pattern_error(&self.pattern, None, error.clone()))?;
+                .map_err(|error| Error::pattern(&self.pattern, None, error.clone()))?;
             match regex.find_from_pos(text, at) {
                 Ok(found) => return Ok(found.map(|found| (found.start(), found.end()))),
                 Err(FancyError::RuntimeError(fancy_regex::RuntimeError::BacktrackLimitExceeded)) => {}
@@ -232,19 +231,21 @@ fn build(pattern: &str, limit: usize) -> std::result::Result<fancy_regex::Regex,
 
 fn compile_error(pattern: &str, error: &FancyError) -> Error {
     match error {
-        FancyError::ParseError(position, error) => pattern_error(pattern, Some(*position), error.to_string()),
+        FancyError::ParseError(position, error) => {
+            Error::pattern(pattern, Some(*position), error.to_string())
+        }
         FancyError::CompileError(error) => match &**error {
             CompileError::InnerError(inner) if inner.size_limit().is_some() => {
                 let reason = format!("it needs more than {SIZE_LIMIT} bytes; use smaller repetition counts");
-                pattern_error(pattern, None, reason)
+                Error::pattern(pattern, None, reason)
             }
             // The position is relative to the part that fancy-regex delegates to regex-automata, so it is dropped.
             CompileError::InnerError(inner) => match inner.syntax_error() {
-                Some(error) => pattern_error(pattern, None, error.to_string()),
-                None => pattern_error(pattern, None, inner.to_string()),
+                Some(error) => Error::pattern(pattern, None, error.to_string()),
+                None => Error::pattern(pattern, None, inner.to_string()),
             },
-            error => pattern_error(pattern, None, error.to_string()),
+            error => Error::pattern(pattern, None, error.to_string()),
         },
-        error => pattern_error(pattern, None, error.to_string()),
+        error => Error::pattern(pattern, None, error.to_string()),
     }
 }

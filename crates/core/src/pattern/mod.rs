@@ -30,15 +30,12 @@ mod atom_table;
 mod atoms;
 pub mod classes;
 mod custom_atoms;
-mod cuts;
 mod engines;
-mod error;
 pub mod known;
 mod lower;
 mod planes;
 mod properties;
 mod rewrites;
-mod spelled_out;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -50,14 +47,13 @@ use std::fmt;
 use self::atoms::ShippedAtoms;
 use self::custom_atoms::CustomAtoms;
 use self::engines::{Backtracking, Linear};
-use self::error::pattern_error;
 use self::lower::{Obstacle, lower};
 use self::planes::PlaneScanner;
 pub use self::planes::ScanScratch;
 use self::syntax::Node;
 pub use self::translate::{from_portable, portable};
 use crate::description::Split;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::span::Span;
 
 /// The most bytes of a pattern. Compile time grows with the square of the number of alternatives.
@@ -126,7 +122,7 @@ impl Splitter {
         {
             let reason =
                 format!("{} bytes are over the limit of {PATTERN_LIMIT} for a pattern", pattern.len());
-            return Err(pattern_error(pattern, None, reason));
+            return Err(Error::pattern(pattern, None, reason));
         }
         let engine = match split {
             Split::Whole => Engine::Whole,
@@ -215,7 +211,12 @@ impl Splitter {
     where
         F: FnMut(&[usize]) -> Result<()>,
     {
-        if let Some(done) = self.for_each_ends_by_planes(text, scratch, &mut emit) {
+        let by_planes = match &self.engine {
+            Engine::Scanner(scanner) => scanner.for_each_ends(text, scratch, &mut emit),
+            Engine::CustomScanner(scanner) => scanner.for_each_ends(text, scratch, &mut emit),
+            _ => None,
+        };
+        if let Some(done) = by_planes {
             return done;
         }
         let (mut ends, mut count) = ([0; ENDS_BATCH], 0);
@@ -230,23 +231,6 @@ impl Splitter {
         });
         emit(&ends[..count])?;
         split
-    }
-
-    #[inline]
-    fn for_each_ends_by_planes<F>(
-        &self,
-        text: &str,
-        scratch: &mut ScanScratch,
-        emit: &mut F,
-    ) -> Option<Result<()>>
-    where
-        F: FnMut(&[usize]) -> Result<()>,
-    {
-        match &self.engine {
-            Engine::Scanner(scanner) => scanner.for_each_ends(text, scratch, emit),
-            Engine::CustomScanner(scanner) => scanner.for_each_ends(text, scratch, emit),
-            _ => None,
-        }
     }
 
     /// Calls `emit` in order for every match of `text` and for every gap between two matches. The flag is true for

@@ -18,9 +18,7 @@
 //! | `(?i:ss)` matches two characters | matches `ß` too |
 use std::fmt::Write as _;
 
-use super::error::pattern_error;
-use super::properties;
-use super::spelled_out::{GRAPHEME, ONIGURUMA_CLASS_WORD, ONIGURUMA_WORD, WORD, folds_alone, posix};
+use super::properties::{self, GRAPHEME, ONIGURUMA_CLASS_WORD, ONIGURUMA_WORD, WORD, folds_alone, posix};
 use super::tokens::{Dialect, Group, Member, Mode, Repeat, Token, Tokens, members};
 use crate::error::{Error, Result};
 
@@ -124,7 +122,7 @@ impl<'p> Translator<'p> {
         };
         let reason =
             format!("{what} cannot be translated with certainty into {target}; write it in another way");
-        pattern_error(self.pattern, Some(at), reason)
+        Error::pattern(self.pattern, Some(at), reason)
     }
 
     fn ours(&self) -> bool {

@@ -16,7 +16,6 @@
 //! branch would cost more than the steps in which it does not change any more.
 //!
 //! Inputs are [`Narrow`], [`Wide`] or [`Widest`]. The loop is the same for all, with other vectors.
-mod layout;
 mod merge_loop;
 mod portable;
 #[cfg(test)]
@@ -24,8 +23,8 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use self::layout::WidestInput;
-use self::layout::{narrow, wide, widest};
+pub use self::merge_loop::WidestInput;
+use self::merge_loop::{narrow, wide, widest};
 use crate::cpu::Level;
 use crate::merge_table::MergeTable;
 

@@ -1,6 +1,7 @@
 //! The candidates in an array, without vector instructions.
-use super::layout::{NO_CANDIDATE, POSITION_BITS, narrow, wide, widest};
-use super::merge_loop::{merge_functions, pack_one_by_one};
+use super::merge_loop::{
+    NO_CANDIDATE, POSITION_BITS, merge_functions, narrow, pack_one_by_one, wide, widest,
+};
 use crate::merge_table::{BytePairs, NO_MERGE, SLOTS, SYMBOL_BITS};
 
 /// The value of a key in these slots. [`NO_MERGE`] if none of the slots has the key.

@@ -3,9 +3,7 @@
 //! In come the ends of pretokens; out go their keys, and then the ids of the keys up to the first miss. A pretoken
 //! costs well under a hundred instructions, so the loops have no calls, no copies of variable length and no branch
 //! that can be avoided.
-//! that is not needed.
-use super::key::{Key, SHORT, hash, key_of, last_key};
-use super::table::{Bucket, INLINE, ShortTable, Words};
+use super::table::{Bucket, INLINE, Key, SHORT, ShortTable, Words, hash, key_of, last_key};
 use crate::cpu::Level;
 use crate::prefetch::prefetch;
 

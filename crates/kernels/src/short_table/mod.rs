@@ -5,11 +5,9 @@
 //! same key. An entry stores up to three ids next to its key, and a bucket of two entries is one cache line of 64
 //! bytes. An entry can be replaced, and all entries can be cleared at once, but none is removed singly. A lookup
 //! probes a bounded number of buckets. The pretokens of a text are looked up [in batches](lookup).
-mod key;
 pub mod lookup;
 mod number_table;
 mod table;
 
-pub use self::key::{Key, SHORT, hash, key_at};
 pub use self::number_table::NumberTable;
-pub use self::table::{INLINE, ShortTable, Value};
+pub use self::table::{INLINE, Key, SHORT, ShortTable, Value, hash, key_at};

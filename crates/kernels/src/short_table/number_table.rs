@@ -1,6 +1,6 @@
 //! A hash table of fixed size from keys to one number each. A bucket of three entries is one cache line of 64
 //! bytes.
-use super::key::{Key, MAX_PROBES};
+use super::table::{Key, MAX_PROBES};
 use crate::table::{Table, Zeroable};
 
 /// The number of entries in a bucket.

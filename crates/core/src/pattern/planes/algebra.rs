@@ -8,8 +8,8 @@
 //! added to the word of all runs, each carry ends at the bit after its run.
 use tokenmill_kernels::planes::Planes;
 
-use super::classes::{EXTRA, LEAD, LOWER, NEWLINE, OTHER, SPACE, UPPER, WHITE};
 use super::rules::Rules;
+use super::rules::{EXTRA, LEAD, LOWER, NEWLINE, OTHER, SPACE, UPPER, WHITE};
 
 /// The result for one block: where matches start, and where the arms have to decide.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ use tokenmill_kernels::planes::characters::take_characters;
 use tokenmill_kernels::planes::{self, PLANE_BITS, PLANES, Planes, WINDOW};
 
 use super::algebra::BlockPlanes;
-use super::classes::ClassTables;
+use super::rules::ClassTables;
 use crate::pattern::atoms::Atoms;
 
 /// Decoding writes whole windows, so the arrays have space for a block and one more window.

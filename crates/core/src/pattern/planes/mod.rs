@@ -17,13 +17,12 @@
 //! bits (some contractions and changes of case) take extra time.
 mod algebra;
 mod blocks;
-mod classes;
 mod contractions;
 mod rules;
-mod walk;
+pub(super) mod walk;
 
-use self::classes::{ClassTables, LOWER, UPPER};
 use self::contractions::Contractions;
+use self::rules::{ClassTables, LOWER, UPPER};
 use self::walk::PlaneTables;
 pub use self::walk::ScanScratch;
 use super::arm_scanner::ArmScanner;
@@ -35,9 +34,10 @@ use crate::span::Span;
 /// The scanner of one pattern.
 #[derive(Debug)]
 pub(super) struct PlaneScanner<A> {
-    arms: ArmScanner<A>,
+    /// The fallback.
+    pub(super) arms: ArmScanner<A>,
     /// `None` if the pattern does not belong to the family.
-    tables: Option<PlaneTables>,
+    pub(super) tables: Option<PlaneTables>,
 }
 
 /// Shorter texts are scanned arm by arm: a walk spends 70 ns more before its first block.
@@ -50,39 +50,21 @@ impl<A: Atoms> PlaneScanner<A> {
         Self { arms: ArmScanner::new(atoms, arms), tables }
     }
 
-    /// Does the pattern belong to the family?
-    #[cfg(test)]
-    pub(super) fn has_planes(&self) -> bool {
-        self.tables.is_some()
-    }
-
-    /// The fallback of this scanner.
-    #[cfg(test)]
-    pub(super) fn arms(&self) -> &ArmScanner<A> {
-        &self.arms
-    }
-
-    /// Scans with planes even if the text is short.
-    #[cfg(test)]
-    pub(super) fn for_each_by_planes<F>(&self, text: &str, emit: F) -> Result<()>
-    where
-        F: FnMut(Span) -> Result<()>,
-    {
-        self.tables.as_ref().map_or(Ok(()), |tables| tables.for_each(&self.arms, text, emit))
-    }
-
     /// Calls `emit` in order for every match and for every gap between two matches. The flag is true for a match.
     #[inline]
     pub(super) fn for_each_match<F>(&self, text: &str, mut emit: F) -> Result<()>
     where
         F: FnMut(Span, bool) -> Result<()>,
     {
-        match &self.tables {
-            Some(tables) if text.len() >= MIN_BYTES => {
-                tables.for_each(&self.arms, text, |span| emit(span, true))
+        let Some(tables) = self.tables_for(text) else { return self.arms.for_each_match(text, emit) };
+        let mut start = 0;
+        walk::for_each_ends(tables, &self.arms, text, &mut ScanScratch::default(), &mut |ends: &[usize]| {
+            for &end in ends {
+                emit(Span::new(start, end), true)?;
+                start = end;
             }
-            _ => self.arms.for_each_match(text, emit),
-        }
+            Ok(())
+        })
     }
 
     /// Emits the ends of all matches, several at a time. The matches leave no gaps. `None` if planes cannot be
@@ -97,8 +79,13 @@ impl<A: Atoms> PlaneScanner<A> {
     where
         F: FnMut(&[usize]) -> Result<()>,
     {
-        let tables = self.tables.as_ref().filter(|_| text.len() >= MIN_BYTES)?;
-        Some(tables.for_each_ends(&self.arms, text, scratch, emit))
+        Some(walk::for_each_ends(self.tables_for(text)?, &self.arms, text, scratch, emit))
+    }
+
+    /// The tables, if the pattern has any and the text is not too short for them.
+    #[inline]
+    fn tables_for(&self, text: &str) -> Option<&PlaneTables> {
+        self.tables.as_ref().filter(|_| text.len() >= MIN_BYTES)
     }
 
     /// As [`ArmScanner::safe_cut`].

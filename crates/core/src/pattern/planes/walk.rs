@@ -7,13 +7,11 @@ use tokenmill_kernels::planes::{PLANE_BITS, PLANES, Planes};
 
 use super::algebra::{Carry, OpenBoundary};
 use super::blocks::{ASCII_BATCH, Block, Blocks};
-use super::classes::ClassTables;
 use super::contractions::Contractions;
-use super::rules::Rules;
+use super::rules::{ClassTables, Rules};
 use crate::error::Result;
 use crate::pattern::arm_scanner::{ArmScanner, WhiteSpace};
 use crate::pattern::atoms::Atoms;
-use crate::span::Span;
 
 /// The most ends that one step of the walk finds: one for each character of a block, and one that was open before.
 const STEP_ENDS: usize = PLANE_BITS + 1;
@@ -22,52 +20,33 @@ const MAX_ENDS: usize = PLANE_BITS + STEP_ENDS;
 
 /// The tables for running one pattern of the family with planes.
 #[derive(Debug)]
-pub(super) struct PlaneTables {
+pub(in crate::pattern) struct PlaneTables {
     pub(super) rules: Rules,
     pub(super) contractions: Option<Contractions>,
     pub(super) classes: ClassTables,
 }
 
-impl PlaneTables {
-    /// Emits every match of `text`, in order. Matches leave no gaps, as every character starts a match of some
-    /// arm.
-    #[inline]
-    pub(super) fn for_each<A, F>(&self, arms: &ArmScanner<A>, text: &str, mut emit: F) -> Result<()>
-    where
-        A: Atoms,
-        F: FnMut(Span) -> Result<()>,
-    {
-        let mut start = 0;
-        self.for_each_ends(arms, text, &mut ScanScratch::default(), &mut |ends: &[usize]| {
-            for &end in ends {
-                emit(Span::new(start, end))?;
-                start = end;
-            }
-            Ok(())
-        })
-    }
-
-    /// As [`Self::for_each`], but emits the ends of the next matches, several at a time.
-    #[inline]
-    pub(super) fn for_each_ends<A, F>(
-        &self,
-        arms: &ArmScanner<A>,
-        text: &str,
-        scratch: &mut ScanScratch,
-        emit: &mut F,
-    ) -> Result<()>
-    where
-        A: Atoms,
-        F: FnMut(&[usize]) -> Result<()>,
-    {
-        let mut walk = Walk::new(self, arms, text, scratch);
-        loop {
-            let ends = walk.next_ends();
-            if ends.is_empty() {
-                return Ok(());
-            }
-            emit(ends)?;
+/// Emits the ends of all matches of `text`, several at a time. Matches leave no gaps, as every character starts a match
+/// of some arm.
+#[inline]
+pub(in crate::pattern) fn for_each_ends<A, F>(
+    tables: &PlaneTables,
+    arms: &ArmScanner<A>,
+    text: &str,
+    scratch: &mut ScanScratch,
+    emit: &mut F,
+) -> Result<()>
+where
+    A: Atoms,
+    F: FnMut(&[usize]) -> Result<()>,
+{
+    let mut walk = Walk::new(tables, arms, text, scratch);
+    loop {
+        let ends = walk.next_ends();
+        if ends.is_empty() {
+            return Ok(());
         }
+        emit(ends)?;
     }
 }
 

@@ -6,9 +6,10 @@ use proptest::prelude::*;
 use tokenmill_kernels::{cpu, thread_time};
 
 use super::{EDGES, Splitter, TIKTOKEN_CL100K, TIKTOKEN_R50K, is_slow, pattern_named, splitter};
-use crate::pattern::Engine;
 use crate::pattern::atoms::{self, Atoms};
 use crate::pattern::planes::PlaneScanner;
+use crate::pattern::planes::walk::for_each_ends;
+use crate::pattern::{Engine, ScanScratch};
 use crate::span::Span;
 
 /// Qwen 2.5 and 3 as their files have them, Mistral's, o200k without suffix, and forms near them.
@@ -70,8 +71,8 @@ struct Pair {
 
 fn has_planes(splitter: &Splitter) -> bool {
     match &splitter.engine {
-        Engine::Scanner(scanner) => scanner.has_planes(),
-        Engine::CustomScanner(scanner) => scanner.has_planes(),
+        Engine::Scanner(scanner) => scanner.tables.is_some(),
+        Engine::CustomScanner(scanner) => scanner.tables.is_some(),
         _ => false,
     }
 }
@@ -92,12 +93,17 @@ fn family() -> Vec<Pair> {
 /// The ends of pretokens by planes, however short the text is, and by arms.
 fn both_ways<A: Atoms>(scanner: &PlaneScanner<A>, text: &str) -> (Vec<usize>, Vec<usize>) {
     let (mut planes, mut arms) = (Vec::new(), Vec::new());
-    let into = |ends: &mut Vec<usize>, span: Span| {
-        ends.push(span.end);
+    let tables = scanner.tables.as_ref().unwrap();
+    let mut emit = |ends: &[usize]| {
+        planes.extend(ends);
         Ok(())
     };
-    scanner.for_each_by_planes(text, |span| into(&mut planes, span)).unwrap();
-    scanner.arms().for_each_match(text, |span, _| into(&mut arms, span)).unwrap();
+    for_each_ends(tables, &scanner.arms, text, &mut ScanScratch::default(), &mut emit).unwrap();
+    let mut emit = |span: Span, _| {
+        arms.push(span.end);
+        Ok(())
+    };
+    scanner.arms.for_each_match(text, &mut emit).unwrap();
     (planes, arms)
 }
 
@@ -357,7 +363,7 @@ fn scan_time() {
                         *count += u32::from(!span.is_empty());
                         Ok(())
                     };
-                    scanner.arms().for_each_match(document, each).unwrap();
+                    scanner.arms.for_each_match(document, each).unwrap();
                 }
             });
             let print = |way: &str, time: f64| {
@@ -373,11 +379,19 @@ fn scan_time() {
                 cpu::force(Some(level)).unwrap();
                 let (time, same) = fastest(|count| {
                     for document in &documents {
-                        let each = |span: Span| {
-                            *count += u32::from(!span.is_empty());
+                        let mut each = |ends: &[usize]| {
+                            *count += ends.len() as u32;
                             Ok(())
                         };
-                        scanner.for_each_by_planes(document, each).unwrap();
+                        let tables = scanner.tables.as_ref().unwrap();
+                        for_each_ends(
+                            tables,
+                            &scanner.arms,
+                            document,
+                            &mut ScanScratch::default(),
+                            &mut each,
+                        )
+                        .unwrap();
                     }
                 });
                 assert_eq!(pieces, same);

@@ -8,8 +8,7 @@ use std::arch::x86_64::{
 };
 
 use super::lanes::{GROUP, Groups, IN_REGISTERS, group_symbols, set_in_memory};
-use crate::batch_merge::layout::{NO_CANDIDATE, POSITION_BITS};
-use crate::batch_merge::merge_loop::merge_functions;
+use crate::batch_merge::merge_loop::{NO_CANDIDATE, POSITION_BITS, merge_functions};
 use crate::merge_table::{BytePairs, NO_MERGE, SLOTS, SYMBOL_BITS};
 
 /// The value of a key in these slots. [`NO_MERGE`] if none of the slots has the key.

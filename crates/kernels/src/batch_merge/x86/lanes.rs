@@ -1,5 +1,5 @@
 //! Divides an input into groups of sixteen positions, which are one vector of 512 bits or two of 256 bits.
-use crate::batch_merge::layout::{narrow, wide, widest};
+use crate::batch_merge::merge_loop::{narrow, wide, widest};
 
 /// The number of positions in a group.
 pub(super) const GROUP: usize = 16;
