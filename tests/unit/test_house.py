@@ -12,6 +12,9 @@ from rust_source import code, without_tests
 #: The binding crate wraps types of the others under the names that Python users see.
 WRAPPERS = "python"
 
+#: A folder or file in backticks, in the first cell of a row or (files) anywhere in it.
+NAMED = re.compile(r"`([\w/.]+)`")
+
 PUBLIC_TYPE = re.compile(r"^\s*pub\s+(?:unsafe\s+)?(?:struct|enum|union|trait|type)\s+(\w+)", re.MULTILINE)
 
 
@@ -43,3 +46,34 @@ def test_no_public_type_name_stands_for_two_things() -> None:
 )
 def test_public_types_are_found(text: str, names: list[str]) -> None:
     assert PUBLIC_TYPE.findall(code(text)) == names
+
+
+def rooms() -> dict[str, str]:
+    """The folders of the table in CONTRIBUTING.md, and what it says of each."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.partition("| folder | what it does |\n| --- | --- |\n")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in row.strip("|").split(" | ", 1)] for row in table.splitlines()]
+    return {folder: says for cell, says in rows for folder in NAMED.findall(cell)}
+
+
+def folders_of_code() -> set[str]:
+    """The folders that the table must have: the package, the source of each crate, and the folders in these."""
+    roots = [ROOT / "python" / "tokenmill", *(ROOT / "crates").glob("*/src")]
+    found = {path.parent for root in roots for path in (*root.glob("*.*"), *root.glob("*/*.*"))}
+    ours = {path for path in found if any(path.glob("*.rs")) or any(path.glob("*.py"))}
+    return {f"{path.relative_to(ROOT).as_posix()}/" for path in ours}
+
+
+def test_the_table_of_rooms_is_the_tree() -> None:
+    table = rooms()
+    assert {room for room in table if not (ROOT / room).is_dir()} == set()
+    assert folders_of_code() - set(table) == set(), "folders that CONTRIBUTING.md does not name"
+    for room, says in table.items():
+        for name in NAMED.findall(says):
+            places = [ROOT / room / name, ROOT / room.rstrip("/") / ".." / name]
+            if "." in name:
+                assert any(place.is_file() for place in places), f"{room} has no {name}"
+    folders = {path.name for path in (ROOT / "tests").iterdir() if any(path.glob("*.py"))}
+    assert folders - set(NAMED.findall(table["tests/"])) == set(), (
+        "folders of tests that the table does not name"
+    )

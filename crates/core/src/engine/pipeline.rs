@@ -35,9 +35,21 @@ pub(super) trait SinkAdapter {
     /// Does the sink use the origins of pretokens? If not, they are tracked only where an error may need them.
     const WANTS_ORIGINS: bool;
 
-    fn begin(&mut self, text: AlignedText<'_>) -> SinkResult;
-    fn end(&mut self) -> SinkResult;
-    fn normalized(&mut self, step: &str, text: &str) -> SinkResult;
+    #[inline]
+    fn begin(&mut self, _text: AlignedText<'_>) -> SinkResult {
+        Ok(())
+    }
+
+    #[inline]
+    fn end(&mut self) -> SinkResult {
+        Ok(())
+    }
+
+    #[inline]
+    fn normalized(&mut self, _step: &str, _text: &str) -> SinkResult {
+        Ok(())
+    }
+
     fn added(&mut self, found: AlignedText<'_>, id: TokenId) -> SinkResult;
 
     /// Encodes text that one split cuts.
@@ -61,21 +73,6 @@ pub(super) struct ById<'s, S>(pub(super) &'s mut S);
 impl<S: IdSink> SinkAdapter for ById<'_, S> {
     const WANTS_ENDS: bool = false;
     const WANTS_ORIGINS: bool = false;
-
-    #[inline]
-    fn begin(&mut self, _text: AlignedText<'_>) -> SinkResult {
-        Ok(())
-    }
-
-    #[inline]
-    fn end(&mut self) -> SinkResult {
-        Ok(())
-    }
-
-    #[inline]
-    fn normalized(&mut self, _step: &str, _text: &str) -> SinkResult {
-        Ok(())
-    }
 
     #[inline]
     fn added(&mut self, _found: AlignedText<'_>, id: TokenId) -> SinkResult {
