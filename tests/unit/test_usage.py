@@ -83,7 +83,7 @@ def test_plan_has_a_part_for_each_stage(native: Any, saved: Path) -> None:
     assert plan["model"].path == "BPE over bytes, side by side"
     assert plan["decoding"].path == "copied bytes"
     assert all(stage.reason for stage in plan)
-    assert native.load(saved, cache_bytes=0).plan()["look-up of pretokens"].path == "known ones only"
+    assert native.load(saved, cache_bytes=0).plan()["look-up of pretokens"].path == "static table alone"
     with pytest.raises(KeyError, match="encoding"):
         plan["encoding"]
     with pytest.raises(AttributeError):

@@ -115,13 +115,8 @@ impl Engine {
             let (before, length) = (ahead, text.len());
             while text.len() < enough {
                 if at >= range.end {
-                    return self.encode_ids(
-                        Text::Str(&text),
-                        &recognizer,
-                        Prefetcher::default(),
-                        watch,
-                        sink,
-                    );
+                    let rest = Text::Str(&text);
+                    return self.encode_ids(rest, &recognizer, Prefetcher::default(), watch, sink);
                 }
                 at = units.append(at..range.end.min(at + PART.min(size)), &mut text)?;
                 ahead = units.ahead(at);

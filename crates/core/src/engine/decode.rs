@@ -27,14 +27,14 @@ pub enum Undefined {
 pub struct DecodeOptions {
     /// Leave special tokens out.
     pub skip_special: bool,
-    /// What an id that does not exist becomes.
+    /// The text for an id that does not exist, under [`Undefined`].
     pub undefined: Undefined,
 }
 
 const REPLACEMENT: &str = "\u{fffd}";
 
 impl DecodeOptions {
-    /// What an id that does not exist becomes.
+    /// The text for an id that does not exist, under [`Undefined`].
     #[cold]
     fn undefined_at(self, slice_of_ids: &[TokenId], slice: usize, position: usize) -> Result<&'static str> {
         match self.undefined {
@@ -45,7 +45,7 @@ impl DecodeOptions {
     }
 }
 
-/// So many ids are decoded before the watch is asked.
+/// The number of ids that are decoded between two polls of the watch.
 const SLICE: usize = 8192;
 
 impl Engine {

@@ -1,35 +1,34 @@
 //! Another segmentation of the same text each time, by passing over merges at random.
 use tokenmill_kernels::try_alloc;
 
-use crate::aligned::{AlignedText, Origins};
+use crate::aligned::AlignedText;
 use crate::description::BpeDescription;
 use crate::error::{Defect, Error, Result};
 use crate::ids::TokenId;
+use crate::model::Random;
 use crate::model::bpe::Bpe;
-use crate::model::{Model, Random, Scratch};
-use crate::vocabulary::Vocabulary;
-use crate::watch::{Ticker, Watch};
+use crate::watch::Watch;
 
 use super::Engine;
 use super::input::{Special, Text};
-use super::sink::{PretokenSink, SinkResult};
+use super::sink::{PretokenSink, SinkResult, Spelling};
 
 /// How merges are passed over.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dropout {
-    /// Each with this probability, from 0 to 1; `None`: with that of the description.
+    /// The probability that a merge is passed over, from 0 to 1. `None` for that of the description.
     pub probability: Option<f64>,
     /// The same seed gives the same ids.
     pub seed: u64,
 }
 
 impl Engine {
-    /// Encodes a text with merges passed over at random. Any other call knows nothing of chance,
-    /// whatever the description says.
+    /// Encodes a text with merges passed over at random. No other method does that, even if the description has a
+    /// dropout.
     ///
     /// # Errors
     /// As [`Engine::encode`]; a format error where the model is not byte-pair encoding; an argument
-    /// error for what is no probability, or for none where the description has none either.
+    /// error for a number that is no probability, and if neither the caller nor the description has one.
     pub fn encode_with_dropout(
         &self,
         text: Text<'_>,
@@ -69,22 +68,11 @@ struct Sampled<'a> {
 }
 
 impl PretokenSink for Sampled<'_> {
-    const WANTS_ENDS: bool = false;
-
-    fn spell(
-        &mut self,
-        pretoken: &[u8],
-        (_, vocabulary): (&Model, &Vocabulary),
-        scratch: &mut Scratch,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()> {
+    fn spell(&mut self, pretoken: &[u8], with: &mut Spelling<'_, '_>) -> Result<()> {
+        let Spelling { vocabulary, scratch, ticker, .. } = with;
         let chance = (self.probability, &mut self.random);
-        let tables = (self.description, vocabulary);
+        let tables = (self.description, *vocabulary);
         self.model.sample(pretoken, tables, &mut scratch.bpe, chance, (&mut self.ids, None), ticker)
-    }
-
-    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> SinkResult {
-        Ok(())
     }
 
     fn added(&mut self, _literal: AlignedText<'_>, id: TokenId) -> SinkResult {

@@ -10,13 +10,12 @@ use crate::ids::TokenId;
 use crate::model::bpe::MergeSteps;
 use crate::model::{Model, Scratch};
 use crate::span::Span;
-use crate::vocabulary::Vocabulary;
-use crate::watch::{Ticker, Watch};
+use crate::watch::Watch;
 
 use super::Engine;
 use super::input::{Special, Text};
 use super::offsets::Spans;
-use super::sink::{PretokenSink, SinkResult};
+use super::sink::{PretokenSink, SinkResult, Spelling};
 
 /// What became of a part of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,18 +139,13 @@ impl PretokenSink for ExplainSink<'_> {
         Ok(())
     }
 
-    fn spell(
-        &mut self,
-        pretoken: &[u8],
-        (model, vocabulary): (&Model, &Vocabulary),
-        scratch: &mut Scratch,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()> {
+    fn spell(&mut self, pretoken: &[u8], with: &mut Spelling<'_, '_>) -> Result<()> {
+        let Spelling { model, vocabulary, scratch, ticker } = with;
         model.encode(pretoken, vocabulary, scratch, ticker)?;
         self.spelled = match model {
             Model::Bpe(model) => {
-                let Scratch { ids, bpe, .. } = scratch;
-                let tables = (self.engine.bpe()?, vocabulary);
+                let Scratch { ids, bpe, .. } = &mut **scratch;
+                let tables = (self.engine.bpe()?, *vocabulary);
                 Spelled::Bpe(model.steps(pretoken, ids, tables, bpe, ticker)?)
             }
             Model::WordPiece(_) => Spelled::WordPiece,

@@ -17,14 +17,15 @@ use super::pipeline::ByPretoken;
 use super::recognizer::Recognizer;
 use super::sink::{PretokenSink, SinkResult};
 
-/// Ids and, for each, what it stands for.
+/// Ids, and the text that each stands for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Encoding {
     /// The ids.
     pub ids: Vec<TokenId>,
-    /// The bytes of the text; they tile it where the model reads bytes and nothing is normalized.
+    /// For each id, its span in the bytes of the caller's text. The spans tile the text if the model is over bytes and
+    /// nothing is normalized.
     pub byte_offsets: Vec<Span>,
-    /// The number of the pretoken; added tokens count, too.
+    /// For each id, the number of its pretoken. Added tokens are counted, too.
     pub words: Vec<u32>,
     /// The text of ids whose text differs from their token: an added token with the white space that it takes, and what a
     /// Unigram model does not know. By the index of the id, ascending.

@@ -9,17 +9,16 @@ use std::rc::Rc;
 
 use tokenmill_kernels::try_alloc;
 
-use crate::aligned::{AlignedText, Origins};
+use crate::aligned::AlignedText;
 use crate::error::{Defect, Error, Result};
 use crate::ids::TokenId;
+use crate::model::Random;
 use crate::model::unigram::{self, MAX_PATHS, Unigram};
-use crate::model::{Model, Random, Scratch};
-use crate::vocabulary::Vocabulary;
-use crate::watch::{Ticker, Watch};
+use crate::watch::Watch;
 
 use super::Engine;
 use super::input::{Special, Text};
-use super::sink::{PretokenSink, SinkResult};
+use super::sink::{PretokenSink, SinkResult, Spelling};
 
 /// How ids are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -118,20 +117,8 @@ struct Marginal<'a> {
 }
 
 impl PretokenSink for Marginal<'_> {
-    const WANTS_ENDS: bool = false;
-
-    fn spell(
-        &mut self,
-        pretoken: &[u8],
-        _: (&Model, &Vocabulary),
-        scratch: &mut Scratch,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()> {
-        self.sum += self.model.log_marginal(pretoken, &mut scratch.unigram, ticker)?;
-        Ok(())
-    }
-
-    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> SinkResult {
+    fn spell(&mut self, pretoken: &[u8], with: &mut Spelling<'_, '_>) -> Result<()> {
+        self.sum += self.model.log_marginal(pretoken, &mut with.scratch.unigram, with.ticker)?;
         Ok(())
     }
 
@@ -149,22 +136,10 @@ struct Sample<'a> {
 }
 
 impl PretokenSink for Sample<'_> {
-    const WANTS_ENDS: bool = false;
-
-    fn spell(
-        &mut self,
-        pretoken: &[u8],
-        (_, vocabulary): (&Model, &Vocabulary),
-        scratch: &mut Scratch,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()> {
-        let (ids, random) = (&mut self.ids, &mut self.random);
-        let paths = &mut scratch.unigram;
-        self.model.sample(pretoken, vocabulary, (self.alpha, random), paths, ids, ticker)
-    }
-
-    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> SinkResult {
-        Ok(())
+    fn spell(&mut self, pretoken: &[u8], with: &mut Spelling<'_, '_>) -> Result<()> {
+        let Spelling { vocabulary, scratch, ticker, .. } = with;
+        let chance = (self.alpha, &mut self.random);
+        self.model.sample(pretoken, vocabulary, chance, &mut scratch.unigram, &mut self.ids, ticker)
     }
 
     fn added(&mut self, _found: AlignedText<'_>, id: TokenId) -> SinkResult {
@@ -261,22 +236,10 @@ impl NBest<'_> {
 }
 
 impl PretokenSink for NBest<'_> {
-    const WANTS_ENDS: bool = false;
-
-    fn spell(
-        &mut self,
-        pretoken: &[u8],
-        (_, vocabulary): (&Model, &Vocabulary),
-        _scratch: &mut Scratch,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()> {
-        let next = self.model.n_best(pretoken, self.n, vocabulary, ticker)?;
-        ticker.spend(16 * self.n)?;
+    fn spell(&mut self, pretoken: &[u8], with: &mut Spelling<'_, '_>) -> Result<()> {
+        let next = self.model.n_best(pretoken, self.n, with.vocabulary, with.ticker)?;
+        with.ticker.spend(16 * self.n)?;
         Ok(self.extend(&next)?)
-    }
-
-    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> SinkResult {
-        Ok(())
     }
 
     fn added(&mut self, _found: AlignedText<'_>, id: TokenId) -> SinkResult {

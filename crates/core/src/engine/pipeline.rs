@@ -5,12 +5,12 @@
 //! holds too little: neither ends nor origins.
 use tokenmill_kernels::Prefetcher;
 
-use super::Engine;
 use super::input::{Text, placed};
 use super::lookup::PretokenEncoder;
 use super::recognizer::Recognizer;
-use super::sink::{IdSink, PretokenSink, SinkResult};
+use super::sink::{IdSink, PretokenSink, SinkResult, Spelling};
 use super::worker::Worker;
+use super::{Engine, Stages};
 use crate::aligned::{AlignedText, Origins, Rewritten};
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
@@ -76,7 +76,7 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
 
     #[inline]
     fn added(&mut self, _found: AlignedText<'_>, id: TokenId) -> SinkResult {
-        self.0.push_id(id)
+        self.0.push_ids(&[id])
     }
 
     fn encode_split(
@@ -116,9 +116,9 @@ pub(super) struct ByPretoken<'s, S>(pub(super) &'s mut S);
 impl<S: PretokenSink> ByPretoken<'_, S> {
     #[inline]
     fn encode_one(&mut self, pretoken: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<()> {
-        let (stages, scratch) = (&run.engine.stages, &mut run.worker.scratch);
-        let spelled = self.0.spell(pretoken, (&stages.model, &stages.vocabulary), scratch, run.ticker);
-        spelled.map_err(|error| placed(error, origins))?;
+        let (Stages { model, vocabulary, .. }, scratch) = (&run.engine.stages, &mut run.worker.scratch);
+        let mut with = Spelling { model, vocabulary, scratch, ticker: run.ticker };
+        self.0.spell(pretoken, &mut with).map_err(|error| placed(error, origins))?;
         Ok(self.0.take(pretoken, origins, &scratch.ids, &scratch.ends)?)
     }
 }

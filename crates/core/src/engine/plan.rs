@@ -33,10 +33,10 @@ impl Engine {
         steps.push(self.plan_of_split());
         let usage = self.memory_usage();
         steps.push(if usage.cache_bytes == 0 {
-            step("look-up of pretokens", "known ones only", "cache_bytes is 0")
+            step("look-up of pretokens", "static table alone", "cache_bytes is 0")
         } else {
             let reason = format!("workers may hold {} bytes together (cache_bytes)", usage.cache_bytes);
-            step("look-up of pretokens", "known ones, and those that were met", reason)
+            step("look-up of pretokens", "cache, then static table", reason)
         });
         steps.push(self.plan_of_model());
         steps.push(match &self.stages.chain {

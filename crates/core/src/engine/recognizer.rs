@@ -125,27 +125,21 @@ impl<'a> Recognizer<'a> {
         vocabulary: &'a Vocabulary,
         special: &Special,
     ) -> Result<Self> {
+        let (mut in_raw, mut in_normalized) = (Cow::Borrowed(first), Cow::Borrowed(second));
         if let Special::Only(allowed) = special {
             let known: HashSet<&str> = first.special_contents().chain(second.special_contents()).collect();
             if let Some(unknown) = allowed.iter().find(|content| !known.contains(content.as_str())) {
                 return Err(Error::special(unknown.clone(), "is not a special token of this tokenizer"));
             }
-            let (first, second) = (first.allowed(allowed)?, second.allowed(allowed)?);
-            return Ok(Self {
-                special: literals,
-                vocabulary,
-                in_raw: Cow::Owned(first),
-                in_normalized: Cow::Owned(second),
-                skips_special: false,
-                refuses_special: false,
-            });
+            in_raw = Cow::Owned(first.allowed(allowed)?);
+            in_normalized = Cow::Owned(second.allowed(allowed)?);
         }
         Ok(Self {
             special: literals,
             vocabulary,
-            in_raw: Cow::Borrowed(first),
-            in_normalized: Cow::Borrowed(second),
-            skips_special: *special != Special::Parse,
+            in_raw,
+            in_normalized,
+            skips_special: matches!(special, Special::Text | Special::Raise),
             refuses_special: *special == Special::Raise,
         })
     }

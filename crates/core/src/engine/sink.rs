@@ -3,7 +3,7 @@
 //! In: ids in the order of the text. Out: whatever a caller makes of them. An [`IdSink`] gets ids alone, so pretokens may be
 //! looked up in batches. A [`PretokenSink`] gets each pretoken with its ids and where it came from, and may spell it itself; the cache is
 //! not asked for it. No sink changes what is found in a text.
-use tokenmill_kernels::{OutOfMemory, pages, try_alloc};
+use tokenmill_kernels::{OutOfMemory, pages};
 
 use crate::aligned::{AlignedText, Origins};
 use crate::error::Result;
@@ -17,22 +17,14 @@ pub(super) type SinkResult = std::result::Result<(), OutOfMemory>;
 
 /// Takes ids alone.
 pub(super) trait IdSink {
-    /// The ids of pretokens.
+    /// The ids of pretokens, or that of an added token.
     fn push_ids(&mut self, ids: &[TokenId]) -> SinkResult;
-
-    /// The id of an added token.
-    fn push_id(&mut self, id: TokenId) -> SinkResult;
 }
 
 impl IdSink for Vec<TokenId> {
     #[inline]
     fn push_ids(&mut self, ids: &[TokenId]) -> SinkResult {
         pages::extend(self, ids)
-    }
-
-    #[inline]
-    fn push_id(&mut self, id: TokenId) -> SinkResult {
-        try_alloc::push(self, id)
     }
 }
 
@@ -46,18 +38,20 @@ impl IdSink for Counter {
         self.0 += ids.len();
         Ok(())
     }
+}
 
-    #[inline]
-    fn push_id(&mut self, _id: TokenId) -> SinkResult {
-        self.0 += 1;
-        Ok(())
-    }
+/// What a pretoken is spelled with.
+pub(super) struct Spelling<'a, 'w> {
+    pub(super) model: &'a Model,
+    pub(super) vocabulary: &'a Vocabulary,
+    pub(super) scratch: &'a mut Scratch,
+    pub(super) ticker: &'a mut Ticker<'w>,
 }
 
 /// Takes pretoken by pretoken.
 pub(super) trait PretokenSink {
     /// Does [`Self::take`] need to know where in a pretoken each id ends?
-    const WANTS_ENDS: bool;
+    const WANTS_ENDS: bool = false;
 
     /// The text between added tokens of the first pass begins.
     #[inline]
@@ -77,23 +71,21 @@ pub(super) trait PretokenSink {
         Ok(())
     }
 
-    /// Spells a pretoken into `scratch`, for [`Self::take`].
+    /// Spells a pretoken into the scratch, for [`Self::take`].
     ///
     /// # Errors
     /// Those of the model.
     #[inline]
-    fn spell(
-        &mut self,
-        pretoken: &[u8],
-        (model, vocabulary): (&Model, &Vocabulary),
-        scratch: &mut Scratch,
-        ticker: &mut Ticker<'_>,
-    ) -> Result<()> {
-        model.encode(pretoken, vocabulary, scratch, ticker)
+    fn spell(&mut self, pretoken: &[u8], with: &mut Spelling<'_, '_>) -> Result<()> {
+        with.model.encode(pretoken, with.vocabulary, with.scratch, with.ticker)
     }
 
     /// The ids of a pretoken: its bytes, where they came from, and where the part of each id ends.
-    fn take(&mut self, pretoken: &[u8], origins: Origins<'_>, ids: &[TokenId], ends: &[u32]) -> SinkResult;
+    /// A sink that keeps what it spells need not be told.
+    #[inline]
+    fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> SinkResult {
+        Ok(())
+    }
 
     /// An added token, and the text that it was found as.
     fn added(&mut self, found: AlignedText<'_>, id: TokenId) -> SinkResult;

@@ -128,7 +128,10 @@ impl Splitter {
             Split::Whole => Engine::Whole,
             Split::Pattern(pattern) => match syntax::parse(pattern).and_then(|node| Self::scanner(&node)) {
                 Some(engine) => engine,
-                None => Self::general(pattern)?,
+                None => match Linear::compile(pattern) {
+                    Some(engine) => Engine::Linear(Box::new(engine)),
+                    None => Engine::Backtracking(Box::new(Backtracking::compile(pattern)?)),
+                },
             },
         };
         Ok(Self { engine })
@@ -150,13 +153,6 @@ impl Splitter {
             }
         }
         None
-    }
-
-    fn general(pattern: &str) -> Result<Engine> {
-        match Linear::compile(pattern) {
-            Some(engine) => Ok(Engine::Linear(Box::new(engine))),
-            None => Ok(Engine::Backtracking(Box::new(Backtracking::compile(pattern)?))),
-        }
     }
 
     /// The work of finding a pretoken of `length` bytes, for the watch. A regex engine may read much more text

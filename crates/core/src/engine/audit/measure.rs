@@ -1,4 +1,7 @@
-//! What the stages cost for one text: the work that their own code counts, and the time it takes.
+//! The cost of each stage for one text: the work that its own code counts, and the time of the thread.
+//!
+//! In: a text. Out: a cost for each stage that the text reaches. Each stage gets the output of the one before. The caches of
+//! the engine's workers are never used, so that costs do not depend on earlier calls.
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -11,6 +14,7 @@ use crate::aligned::{AlignedText, Rewritten};
 use crate::error::{Error, Kind, Result};
 use crate::ids::TokenId;
 use crate::model::Scratch;
+use crate::normalize::Normalizers;
 use crate::pattern::Plan;
 use crate::special::TextPart;
 use crate::watch::{Ticker, Watch, cancelled};
@@ -33,13 +37,13 @@ const DECODING: usize = 5;
 pub(super) struct Cost {
     /// Bytes of the text.
     pub(super) bytes: usize,
-    /// As a [`Ticker`] counts it.
+    /// In the units of a [`Ticker`], about a byte each.
     pub(super) work: usize,
-    /// Of this thread, in the shortest of some runs.
+    /// CPU time of the thread, in the shortest of several runs.
     pub(super) time: Duration,
 }
 
-/// The caller's watch, and a moment at which this text has had its time.
+/// The caller's watch, and the moment at which the measurement of a text ends.
 pub(super) struct Limited<'a> {
     watch: &'a dyn Watch,
     until: Instant,
@@ -89,14 +93,14 @@ impl Moment {
     }
 }
 
-/// How often a stage is run: until this long was spent, and so often at most.
+/// How often a stage is run: at most `runs` times, and no more once `enough` time was spent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Care {
     pub(super) enough: Duration,
     pub(super) runs: usize,
 }
 
-/// What a text did to each stage. `None`: there is no such stage, or the text did not come so far.
+/// The cost of each stage. `None` if the engine has no such stage, or the text did not reach it.
 pub(super) type Costs = [Option<Result<Cost>>; STAGES];
 
 /// Sends one text through all stages; each gets what the one before made of it.
@@ -110,7 +114,7 @@ pub(super) struct Pass<'a> {
     costs: Costs,
 }
 
-/// Pretokens, or their ids, one behind the other, and where each ends.
+/// Pretokens or their ids, joined, and where each ends.
 #[derive(Debug)]
 struct Rows<T> {
     all: Vec<T>,
@@ -161,27 +165,26 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// `None` where those behind a stage have nothing to do, as it failed or left nothing.
+    /// `None` if a stage fails or leaves nothing for those after it.
     fn stages(&mut self) -> Result<Option<()>> {
+        let Engine { stages, .. } = self.engine;
         let recognizer = self.engine.recognizer(&Special::Parse)?;
         let whole = [AlignedText::original(self.text, 0)];
         let Some(pieces) = self.find_added(&recognizer, &recognizer.in_raw, &whole)? else { return Ok(None) };
-        let Some(normalized) = self.normalize(&pieces)? else { return Ok(None) };
+        let Some(normalized) = self.normalize(&stages.normalizers, &pieces)? else { return Ok(None) };
         let normalized: Vec<AlignedText<'_>> =
             normalized.iter().map(|(text, at)| AlignedText::original(text, *at)).collect();
         let Some(pieces) = self.find_added(&recognizer, &recognizer.in_normalized, &normalized)? else {
             return Ok(None);
         };
-        let Some(pretokens) = self.split(&pieces)? else { return Ok(None) };
-        let Some(ids) = self.spell(&pretokens)? else { return Ok(None) };
+        let Some(pretokens) = self.split(stages, &pieces)? else { return Ok(None) };
+        let Some(ids) = self.spell(stages, &pretokens)? else { return Ok(None) };
         let Some(()) = self.look_up(&pretokens, &ids)? else { return Ok(None) };
         let engine = self.engine;
-        self.measure(DECODING, |ticker| {
-            let mut bytes = Vec::new();
-            engine.decode_counted(&ids.all, DecodeOptions::default(), ticker, &mut bytes)?;
-            black_box(bytes);
-            Ok(())
-        })
+        let bytes = self.run_stage(DECODING, true, |ticker, bytes: &mut Vec<u8>| {
+            engine.decode_counted(&ids.all, DecodeOptions::default(), ticker, bytes)
+        })?;
+        Ok(bytes.map(drop))
     }
 
     /// The pieces between the added tokens of a set.
@@ -191,105 +194,81 @@ impl<'a> Pass<'a> {
         set: &AddedSet,
         pieces: &[AlignedText<'t>],
     ) -> Result<Option<Vec<AlignedText<'t>>>> {
-        if set.is_empty() || pieces.is_empty() {
-            return Ok(Some(pieces.to_vec()).filter(|pieces| !pieces.is_empty()));
-        }
-        let run = |ticker: &mut Ticker<'_>, found: &mut Vec<AlignedText<'t>>| {
-            pieces.iter().try_for_each(|piece| {
-                recognizer.for_each_part(set, piece.text, ticker, |segment, _| {
-                    if let TextPart::Ordinary(span) = segment {
-                        found.push(piece.slice(span));
-                    }
-                    Ok(())
+        let found = if set.is_empty() {
+            Some(pieces.to_vec())
+        } else {
+            self.run_stage(ADDED, true, |ticker, found: &mut Vec<AlignedText<'t>>| {
+                pieces.iter().try_for_each(|piece| {
+                    recognizer.for_each_part(set, piece.text, ticker, |part, _| {
+                        if let TextPart::Ordinary(span) = part {
+                            found.push(piece.slice(span));
+                        }
+                        Ok(())
+                    })
                 })
-            })
+            })?
         };
-        let Some(()) = self.measure(ADDED, |ticker| run(ticker, &mut Vec::new()))? else { return Ok(None) };
-        let mut found = Vec::new();
-        let done = run(&mut Ticker::new(self.watch), &mut found);
-        Ok(self.keep(ADDED, done.map(|()| found))?.filter(|found| !found.is_empty()))
+        Ok(found.filter(|found| !found.is_empty()))
     }
 
     /// Each piece as it is normalized, and where it came from.
-    fn normalize(&mut self, pieces: &[AlignedText<'_>]) -> Result<Option<Vec<(String, usize)>>> {
-        let normalizers = &self.engine.stages.normalizers;
+    fn normalize(
+        &mut self,
+        normalizers: &Normalizers,
+        pieces: &[AlignedText<'_>],
+    ) -> Result<Option<Vec<(String, usize)>>> {
         let mut buffers = <[Rewritten; 2]>::default();
-        let mut run = |ticker: &mut Ticker<'_>, take: &mut dyn FnMut(&str, usize)| {
+        let has_steps = !normalizers.is_empty();
+        self.run_stage(NORMALIZATION, has_steps, |ticker, normalized: &mut Vec<(String, usize)>| {
             pieces.iter().try_for_each(|&piece| {
                 ticker.spend(piece.text.len())?;
-                let normalized = normalizers.apply(piece, &mut buffers, ticker)?;
-                take(normalized.text, piece.span().start);
+                let text = normalizers.apply(piece, &mut buffers, ticker)?.text.to_owned();
+                normalized.push((text, piece.span().start));
                 Ok(())
             })
-        };
-        if !normalizers.is_empty() {
-            let measured = self.measure(NORMALIZATION, |ticker| {
-                run(ticker, &mut |text, _| {
-                    black_box(text);
-                })
-            })?;
-            if measured.is_none() {
-                return Ok(None);
-            }
-        }
-        let mut normalized = Vec::new();
-        let done = run(&mut Ticker::new(self.watch), &mut |text, at| normalized.push((text.to_owned(), at)));
-        self.keep(NORMALIZATION, done.map(|()| normalized))
+        })
     }
 
-    fn split(&mut self, pieces: &[AlignedText<'_>]) -> Result<Option<Rows<u8>>> {
-        let parts = &self.engine.stages;
+    fn split(&mut self, stages: &Stages, pieces: &[AlignedText<'_>]) -> Result<Option<Rows<u8>>> {
         let mut buffers = Vec::new();
-        let is_whole = parts.splitter.as_ref().is_some_and(|splitter| splitter.plan() == Plan::Whole);
-        if !is_whole {
-            let measured = self.measure(SPLIT, |ticker| {
-                for_each_pretoken(parts, (pieces, &mut buffers), ticker, |pretoken| {
-                    black_box(pretoken);
-                })
-            })?;
-            if measured.is_none() {
-                return Ok(None);
-            }
-        }
-        let mut pretokens = Rows::default();
-        let done =
-            for_each_pretoken(parts, (pieces, &mut buffers), &mut Ticker::new(self.watch), |pretoken| {
-                pretokens.push(pretoken);
-            });
-        Ok(self.keep(SPLIT, done.map(|()| pretokens))?.filter(|pretokens| !pretokens.ends.is_empty()))
-    }
-
-    /// The ids of each pretoken, as if none was known.
-    fn spell(&mut self, pretokens: &Rows<u8>) -> Result<Option<Rows<TokenId>>> {
-        let parts = &self.engine.stages;
-        let mut scratch = Scratch::default();
-        let mut run = |ticker: &mut Ticker<'_>, take: &mut dyn FnMut(&[TokenId])| {
-            pretokens.iter().try_for_each(|pretoken| {
-                ticker.spend(pretoken.len())?;
-                parts.model.encode(pretoken, &parts.vocabulary, &mut scratch, ticker)?;
-                take(&scratch.ids);
-                Ok(())
-            })
-        };
-        let measured = self.measure(MODEL, |ticker| {
-            run(ticker, &mut |ids| {
-                black_box(ids);
+        let is_whole = stages.splitter.as_ref().is_some_and(|splitter| splitter.plan() == Plan::Whole);
+        let pretokens = self.run_stage(SPLIT, !is_whole, |ticker, pretokens: &mut Rows<u8>| {
+            pieces.iter().try_for_each(|&piece| match &stages.splitter {
+                Some(splitter) => splitter.for_each(piece.text, |span| {
+                    ticker.spend(splitter.work(span.len()))?;
+                    pretokens.push(span.of(piece.text.as_bytes()));
+                    Ok(())
+                }),
+                None => {
+                    stages.pre_tokenizers.for_each(piece, &mut buffers, ticker, &mut |pretoken, ticker| {
+                        ticker.spend(pretoken.text.len())?;
+                        pretokens.push(pretoken.text.as_bytes());
+                        Ok(())
+                    })
+                }
             })
         })?;
-        if measured.is_none() {
-            return Ok(None);
-        }
-        let mut ids = Rows::default();
-        let done = run(&mut Ticker::new(self.watch), &mut |row| ids.push(row));
-        self.keep(MODEL, done.map(|()| ids))
+        Ok(pretokens.filter(|pretokens| !pretokens.ends.is_empty()))
     }
 
-    /// Looks pretokens up in the tables that all workers share and in those of a new one, which caches
-    /// what it does not find.
+    /// The ids of each pretoken, spelled by the model without a cache.
+    fn spell(&mut self, stages: &Stages, pretokens: &Rows<u8>) -> Result<Option<Rows<TokenId>>> {
+        let mut scratch = Scratch::default();
+        self.run_stage(MODEL, true, |ticker, ids: &mut Rows<TokenId>| {
+            pretokens.iter().try_for_each(|pretoken| {
+                ticker.spend(pretoken.len())?;
+                stages.model.encode(pretoken, &stages.vocabulary, &mut scratch, ticker)?;
+                ids.push(&scratch.ids);
+                Ok(())
+            })
+        })
+    }
+
+    /// Looks pretokens up in the static table and in an empty cache, which admits what it does not find.
     fn look_up(&mut self, pretokens: &Rows<u8>, ids: &Rows<TokenId>) -> Result<Option<()>> {
         let engine = self.engine;
         let (limit, _) = engine.workers.budget().bytes();
-        self.measure(LOOK_UP, |ticker| {
+        self.run_stage(LOOK_UP, true, |ticker, (): &mut ()| {
             let mut cache = PretokenCache::new(&Arc::new(CacheBudget::new(limit)));
             for (pretoken, ids) in pretokens.iter().zip(ids.iter()) {
                 ticker.spend(1)?;
@@ -304,17 +283,23 @@ impl<'a> Pass<'a> {
         })
     }
 
-    /// Runs a stage as often as is asked for and keeps what it cost, or its error. Its buffers are kept
-    /// from run to run, as a worker keeps them.
-    fn measure(
+    /// Runs a stage and returns what it made. If it is measured, it runs several times and its cost, or its error, is
+    /// kept. `None` if it failed.
+    fn run_stage<T: Default>(
         &mut self,
         stage: usize,
-        run: impl FnMut(&mut Ticker<'_>) -> Result<()>,
-    ) -> Result<Option<()>> {
-        if self.only.is_some_and(|only| only != stage) {
-            return Ok(Some(()));
+        is_measured: bool,
+        mut run: impl FnMut(&mut Ticker<'_>, &mut T) -> Result<()>,
+    ) -> Result<Option<T>> {
+        let mut made = T::default();
+        if !is_measured || self.only.is_some_and(|only| only != stage) {
+            let done = run(&mut Ticker::new(self.watch), &mut made);
+            return Ok(self.keep(stage, done)?.map(|()| made));
         }
-        let cost = self.cost_of(run);
+        let cost = self.cost_of(|ticker| {
+            made = T::default();
+            run(ticker, &mut made)
+        });
         let Some(mut cost) = self.keep(stage, cost)? else { return Ok(None) };
         // Two searches are one stage.
         if let Some(Ok(before)) = &self.costs[stage] {
@@ -322,10 +307,10 @@ impl<'a> Pass<'a> {
             cost.time += before.time;
         }
         self.costs[stage] = Some(Ok(cost));
-        Ok(Some(()))
+        Ok(Some(made))
     }
 
-    /// What a stage made; its error is kept with its costs, but for a wish to stop.
+    /// What a stage made. Its error is kept with its costs, unless it is a wish to stop.
     fn keep<T>(&mut self, stage: usize, made: Result<T>) -> Result<Option<T>> {
         match made {
             Ok(made) => Ok(Some(made)),
@@ -353,27 +338,4 @@ impl<'a> Pass<'a> {
         self.watch.poll()?;
         Ok(Cost { bytes: self.text.len(), work, time })
     }
-}
-
-fn for_each_pretoken(
-    parts: &Stages,
-    (pieces, buffers): (&[AlignedText<'_>], &mut Vec<Rewritten>),
-    ticker: &mut Ticker<'_>,
-    mut take: impl FnMut(&[u8]),
-) -> Result<()> {
-    for &piece in pieces {
-        match &parts.splitter {
-            Some(splitter) => splitter.for_each(piece.text, |span| {
-                ticker.spend(splitter.work(span.len()))?;
-                take(span.of(piece.text.as_bytes()));
-                Ok(())
-            })?,
-            None => parts.pre_tokenizers.for_each(piece, buffers, ticker, &mut |pretoken, ticker| {
-                ticker.spend(pretoken.text.len())?;
-                take(pretoken.text.as_bytes());
-                Ok(())
-            })?,
-        }
-    }
-    Ok(())
 }

@@ -1,11 +1,12 @@
-//! An audit: what is promised of each stage, and the text that comes closest to breaking the promise.
+//! An audit: how the cost of each stage may grow with the text, and the text for which it grows fastest.
 //!
-//! Texts that slow programs down (`texts`) go through the stages at doubling lengths, and the code
-//! of each stage is measured at its work (`measure`). What is told of a stage is the text with the
-//! steepest growth (`series`), beside what its structure promises (`guarantee`).
+//! In: an engine and a time limit. Out: for each stage its guarantee and the worst text that was found. Texts that are
+//! known to slow tokenizers down (`texts`) go through the stages at doubling lengths, and the cost of each stage is
+//! measured (`measure`). The report has the text with the steepest growth (`series`) and what follows from the structure
+//! of the stage (`guarantee`). An audit never changes the engine.
 //!
-//! What surprises: a slope is one of counted work where that can be had, and the same on every
-//! machine then; where time grows clearly faster than what is counted, twice, time is believed.
+//! A slope is computed from counted work where a stage counts its work, so it is the same on every machine. If time grows
+//! clearly faster than the count in two measurements, the slope of time is reported instead.
 mod guarantee;
 mod measure;
 mod series;
@@ -28,9 +29,9 @@ use crate::watch::Watch;
 /// How long to look.
 #[derive(Debug, Clone, Copy)]
 pub struct AuditOptions {
-    /// For about so much time. What is under way is ended at its next look at the watch.
+    /// Stop after about this time. A text that is being measured then is ended when it next polls the watch.
     pub time: Duration,
-    /// Texts have at most so many bytes.
+    /// The most bytes of a text.
     pub max_bytes: usize,
 }
 
@@ -151,8 +152,7 @@ impl Engine {
         Ok(tried)
     }
 
-    /// Measures the worst kind of a stage again, as long as its slope is one of time that nothing but
-    /// one measurement speaks for.
+    /// Measures the worst kind of text of a stage again, while its slope is a slope of time from a single measurement.
     fn make_sure(
         &self,
         stage: usize,

@@ -54,7 +54,7 @@ impl Series {
         self.recent().iter().map(|cost| cost.bytes).collect()
     }
 
-    /// Is its slope one of time that was measured once, by the way?
+    /// Is its slope a slope of time from a single measurement?
     pub(super) fn is_doubtful(&self) -> bool {
         !self.is_sure && self.slope().is_some_and(|(_, measure)| measure == Measure::Time)
     }
@@ -70,13 +70,13 @@ impl Series {
         self.error.as_ref().is_some_and(breaks)
     }
 
-    /// Was there anything to do?
+    /// Has it a result at all?
     pub(super) fn says_something(&self) -> bool {
         !self.costs.is_empty() || self.error.is_some()
     }
 
-    /// The worse one is greater: what broke first, then the slope to a quarter (some stages
-    /// count their work in slices), then time.
+    /// The worse one is greater. A text that broke the stage is the worst; then the slope decides, rounded to a quarter
+    /// because some stages count their work in slices; then time.
     pub(super) fn compare(&self, other: &Self) -> Ordering {
         let quarters = |series: &Self| series.slope().map(|(slope, _)| (slope * 4.0).round());
         let times = |series: &Self| series.nanoseconds();
@@ -99,7 +99,7 @@ impl Series {
     }
 }
 
-/// Is it more than that the vocabulary cannot spell a text, which costs nothing?
+/// Did the stage break? A text with an unknown token does not count: the error costs nothing.
 pub(super) fn breaks(error: &Error) -> bool {
     !matches!(error.kind, Kind::UnknownToken { .. })
 }

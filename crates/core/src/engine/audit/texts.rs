@@ -1,4 +1,6 @@
-//! Texts that slow programs down: what has hurt tokenizers before, and what this one is made of.
+//! Hostile texts: kinds that have slowed tokenizers down before, and kinds made from the engine's own tables.
+//!
+//! In: an engine. Out: recipes for texts of any length, the same in every run.
 use crate::description::{Pattern, PreTokenizer};
 use crate::model::Random;
 
@@ -7,22 +9,22 @@ use super::super::Engine;
 /// A kind of text, of any length.
 #[derive(Debug, Clone)]
 pub(super) struct Hostile {
-    /// What people call it.
+    /// Its name in the report.
     pub(super) kind: &'static str,
     recipe: Recipe,
 }
 
 #[derive(Debug, Clone)]
 enum Recipe {
-    /// Something again and again, between something at the start and at the end.
+    /// A unit again and again, between a start and an end.
     Repeated { before: &'static str, unit: String, after: &'static str },
-    /// Parts drawn at random, the same in every run; none is empty.
+    /// Parts drawn at random, with a fixed seed. None is empty.
     Drawn(Vec<String>),
     /// Parts in their order, and again from the first; none is empty.
     InTurn(Vec<String>),
 }
 
-/// A part of this many bytes is one of which few fit into a text; longer ones are left out.
+/// The most bytes of a part: few longer ones would fit into a text.
 const LONGEST_PART: usize = 4 << 10;
 
 impl Hostile {
@@ -141,7 +143,7 @@ fn of_added_tokens(engine: &Engine) -> Vec<Hostile> {
     let contents: Vec<&str> = added.iter().map(|token| token.content.as_str()).collect();
     let Some(longest) = contents.iter().copied().max_by_key(|content| content.len()) else { return vec![] };
     let first = longest.chars().next().map(String::from).unwrap_or_default();
-    // Each is only seen to be none when it has been read nearly to its end.
+    // The search reads nearly all of it before it knows that it is no token.
     let nested = format!("{}{}", shortened(longest), first);
     let all = || contents.iter().take(1000).map(|&content| content.to_owned());
     let blank = |content: String| format!("{content}  ");

@@ -23,7 +23,7 @@ pub(super) struct Admission {
 }
 
 impl Admission {
-    /// Adds lookups: for `miss_queue` of them the model was asked, for `saved` of them it would have been asked without
+    /// Adds lookups: for `misses` of them the model was asked, for `saved` of them it would have been asked without
     /// the cache.
     #[inline]
     pub(super) fn record(&mut self, lookups: usize, misses: usize, saved: usize) {

@@ -314,8 +314,8 @@ impl PretokenCache {
         }
     }
 
-    /// Counts lookups: for `miss_queue` of them the model was asked, for `saved` of them it would have been asked without
-    /// the cache.
+    /// Counts lookups: for `misses` of them the model was asked, for `saved` of them it would have been asked without the
+    /// cache.
     #[inline]
     pub(super) fn record(&mut self, lookups: usize, misses: usize, saved: usize) {
         self.lookups += lookups as u64;

@@ -1,7 +1,7 @@
 //! Keys under which pretokens, and segments of long ones, are cached.
 //!
 //! In: the bytes of a pretoken. Out: its key, which for a short one is its bytes, for a longer one a hash that a hit
-//! confirms. A pretoken that is not worth caching has no key.
+//! confirms. A pretoken that is not worth caching has the key [`UNCACHED`].
 use tokenmill_kernels::short_table::{self, Key, SHORT};
 
 /// The key of what is not cached.

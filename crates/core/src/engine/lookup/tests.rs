@@ -18,8 +18,6 @@ use crate::watch::{Unwatched, Watch, cancelled};
 struct OneByOne(Vec<TokenId>);
 
 impl PretokenSink for OneByOne {
-    const WANTS_ENDS: bool = false;
-
     fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, ids: &[TokenId], _ends: &[u32]) -> SinkResult {
         self.0.extend_from_slice(ids);
         Ok(())

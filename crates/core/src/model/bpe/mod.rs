@@ -34,7 +34,7 @@ use whole_only::WholeOnlyFilter;
 
 pub use canonical::table::MERGE_BATCH;
 pub use canonical::{CanonicalCuts, CanonicalMerges};
-pub use general::list::listed_merges;
+pub use general::pairs::listed_merges;
 pub use general::steps::{MAX_EXPLAINED_SYMBOLS, MergeStep, MergeSteps};
 pub use scratch::BpeScratch;
 
@@ -77,8 +77,8 @@ impl Bpe {
         if canonical.is_none() {
             general.pairs(description, vocabulary, ticker)?;
         }
-        let (canonical, is_built) =
-            canonical.map_or((None, None), |(merges, is_built)| (Some(Box::new(merges)), Some(is_built)));
+        let (canonical, is_built) = canonical.unzip();
+        let canonical = canonical.map(Box::new);
         let mut model =
             Self { canonical, general, is_built: Vec::new(), is_taken_whole: None, whole_only: None };
         model.is_built = match is_built {
@@ -116,7 +116,6 @@ impl Bpe {
     }
 
     /// May a pretoken with the bytes of the token at this index become it at once?
-    #[inline]
     pub fn may_become(&self, index: usize) -> bool {
         self.is_taken_whole.as_ref().unwrap_or(&self.is_built).get(index) == Some(&true)
     }
@@ -159,7 +158,6 @@ impl Bpe {
     ///
     /// # Errors
     /// As [`Self::encode`].
-    #[inline]
     pub fn encode_segment(
         &self,
         segment: &[u8],

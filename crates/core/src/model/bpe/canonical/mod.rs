@@ -9,11 +9,10 @@
 //! symbols are renumbered, bytes first and then products by rank: a number says which of two merges comes first
 //! and what it makes.
 //!
-//! `build` and `renumber` make the tables when a tokenizer is compiled; the other modules use them.
+//! `build` makes the tables when a tokenizer is compiled; the other modules use them.
 mod build;
 mod byte_runs;
 mod cuts;
-mod renumber;
 pub(super) mod table;
 pub(super) mod windows;
 
@@ -112,7 +111,6 @@ impl CanonicalMerges {
     /// says how many they are. `None` for other segments.
     ///
     /// Cost: linear, up to the first long run.
-    #[inline]
     pub fn encode_byte_runs(&self, text: &[u8], buffer: &mut [TokenId]) -> Option<usize> {
         self.byte_runs.encode(text, &self.table, buffer)
     }

@@ -4,12 +4,10 @@
 //! what the naive rule gives, so that `canonical` is only a faster way.
 //!
 //! `symbols` says what a pretoken consists of, or `sentencepiece` for the model of that library; `pairs` says what
-//! merges; `merge` and `dropout` merge it; `steps` and `list` are for
-//! people and files.
+//! merges; `merge` and `dropout` merge it; `steps` is for people.
 mod dropout;
-pub(super) mod list;
 mod merge;
-mod pairs;
+pub(super) mod pairs;
 mod sentencepiece;
 pub(super) mod steps;
 mod symbols;
