@@ -64,7 +64,7 @@ impl Tokenizer {
     ) -> PyResult<Bound<'py, PyList>> {
         let ids =
             self.encode_ids(text, add_special_tokens, &Options::new(special, surrogates, &num_threads)?)?;
-        self.list(py, &ids)
+        self.ready_ids.get().list(py, &ids)
     }
 
     /// As `encode`, into a numpy array.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyTuple};
 use tokenmill_core::compile::compile_with_special_tokens;
 use tokenmill_core::description::Description;
 use tokenmill_core::engine::Engine;
@@ -69,11 +69,6 @@ impl Tokenizer {
 
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.engine
-    }
-
-    /// A new list of ids.
-    fn list<'py>(&self, py: Python<'py>, ids: &[TokenId]) -> PyResult<Bound<'py, PyList>> {
-        self.ready_ids.get().list(py, ids)
     }
 
     fn identity(&self, py: Python<'_>) -> &[u8] {

@@ -32,7 +32,10 @@ impl Tokenizer {
         let options = Options::new(special, surrogates, &NOT_GIVEN)?;
         let (ways, _) =
             with_text(text, &options, |text, special, _, watch| self.engine.n_best(text, n, special, watch))?;
-        output::list(py, ways.into_iter().map(|(ids, score)| Ok((self.list(py, &ids)?, score))))
+        output::list(
+            py,
+            ways.into_iter().map(|(ids, score)| Ok((self.ready_ids.get().list(py, &ids)?, score))),
+        )
     }
 
     /// The logarithm of the probability of a text: over all ways to spell it, not only the best.
@@ -85,7 +88,7 @@ impl Tokenizer {
             let (ids, _) = with_text(text, &options, |text, special, _, watch| {
                 self.engine.encode_with_dropout(text, how, special, watch)
             })?;
-            return self.list(py, &ids);
+            return self.ready_ids.get().list(py, &ids);
         }
         let n_best = match nbest_size {
             Some(size) => convert::number(size, || "nbest_size".to_owned())?,
@@ -103,6 +106,6 @@ impl Tokenizer {
         let (ids, _) = with_text(text, &options, |text, special, _, watch| {
             self.engine.draw(text, Draw { alpha, n_best, seed }, special, watch)
         })?;
-        self.list(py, &ids)
+        self.ready_ids.get().list(py, &ids)
     }
 }
