@@ -1,6 +1,10 @@
 //! What the caches of all workers of one tokenizer share: a limit on their bytes, and their counters.
 use std::sync::atomic::Ordering::Relaxed;
+#[cfg(not(all(loom, test)))]
 use std::sync::atomic::{AtomicU64, AtomicUsize};
+
+#[cfg(all(loom, test))]
+use loom::sync::atomic::{AtomicU64, AtomicUsize};
 
 /// The bytes that the caches of one tokenizer may hold together, and how often they were asked.
 #[derive(Debug)]
@@ -37,7 +41,7 @@ impl CacheBudget {
     }
 
     /// Takes bytes, all of them or none.
-    pub(super) fn take(&self, bytes: usize) -> bool {
+    pub(in super::super) fn take(&self, bytes: usize) -> bool {
         let more = |taken: usize| taken.checked_add(bytes).filter(|&taken| taken <= self.limit);
         self.taken.fetch_update(Relaxed, Relaxed, more).is_ok()
     }
@@ -48,7 +52,7 @@ impl CacheBudget {
     }
 
     /// Gives back bytes that were taken.
-    pub(super) fn give_back(&self, bytes: usize) {
+    pub(in super::super) fn give_back(&self, bytes: usize) {
         self.taken.fetch_sub(bytes, Relaxed);
     }
 }
