@@ -120,7 +120,7 @@ impl<T: fmt::Debug> fmt::Debug for MadeOnce<T> {
 }
 
 #[allow(clippy::disallowed_methods)] // no interpreter is there that the threads could wait for
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicUsize;
     use std::sync::{Arc, Barrier};
