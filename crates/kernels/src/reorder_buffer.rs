@@ -253,7 +253,9 @@ mod every_order {
                         }
                     })
                 });
-                threads.into_iter().for_each(|thread| thread.join().unwrap());
+                for thread in threads {
+                    thread.join().unwrap();
+                }
                 let buffer = Arc::try_unwrap(buffer).expect("the threads have ended");
                 assert_eq!(buffer.finish().unwrap(), [0, 1, 2, 3, 4, 5, 6]);
             });

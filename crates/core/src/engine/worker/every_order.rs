@@ -84,7 +84,9 @@ fn at_once<const N: usize>(pool: &Shared<Watched>, calls: [fn(&Watched); N]) {
         let pool = Shared::clone(pool);
         begin(move || call(&pool))
     });
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
 }
 
 /// Every order in which a thread is stopped so many times at most before its end, where all orders are too many.
