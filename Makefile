@@ -18,7 +18,7 @@ PEERS := $(VENV)/.peers
 SOURCES := $(shell find crates -type f 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test test-slow check bench fuzz clean
+.PHONY: help venv build demo test test-slow check bench fuzz sanitize clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,12 @@ minutes ?= 15
 fuzz: $(BUILT)  ## look for inputs that break a law: minutes=15 (needs a nightly compiler and cargo-fuzz)
 	$(BIN)/python fuzz/seeds.py
 	$(BIN)/python fuzz/run.py --minutes $(minutes)
+
+# Steps, by name: all where none is named.
+only ?=
+
+sanitize: $(BUILT) $(TOOLS)  ## tests under sanitizers, loom and valgrind: only=kernels for one step (needs a nightly compiler)
+	$(BIN)/python tests/sanitize/run.py $(only)
 
 clean:  ## remove what was made
 	rm -rf target fuzz/target fuzz/corpus $(VENV) tokenmill-demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,4 @@
-"""What a tokenizer keeps to while it works: the bytes of its cache, and how soon it hears a signal.
+"""What a tokenizer keeps to while it works: the bytes of its cache, how soon it hears a signal, audits.
 
     python bench/limits.py                 some minutes
     python bench/limits.py --megabytes 50  less text
@@ -9,6 +9,9 @@ the cache may take and a megabyte for each thread.
 
 The signals: a timer sends one while a call is under way, some times over. Printed is how long the latest of
 them waited for its handler.
+
+The audits: printed is how long one took that was given a second, and the worst text of the split, with how
+its time grows. A pattern that reads too far takes the square of the text, and the slope is 2.
 """
 
 from __future__ import annotations
@@ -129,6 +132,8 @@ def waits() -> None:
     text = data.text(data.corpora()[0], 40 * data.MB).decode()
     documents = data.documents(text.encode(), 4096)
     hostile = data.hostile("letters", data.MB).decode()
+    hooked = tok.with_splitter(str.split)
+    tokens = [b"%d" % number for number in range(600_000)]
     calls: dict[str, Callable[[], Any]] = {
         "40 MB to a list": lambda: tok.encode(text),
         "40 MB to an array": lambda: tok.encode_to_numpy(text),
@@ -138,6 +143,11 @@ def waits() -> None:
         "1 MB of random letters to a list": lambda: tok.encode(hostile),
         "10 MB of random letters without a split": lambda: whole.encode(hostile * 10),
         "40 MB with offsets": lambda: tok.encode_with_offsets(text),
+        "documents through a function in Python": lambda: hooked.encode_batch(documents[:2000]),
+        "the same, two threads": lambda: hooked.encode_batch(documents[:2000], num_threads=2),
+        "a tokenizer of 600,000 tokens": lambda: tokenmill.Tokenizer.from_tokens(tokens),
+        "training on 10 MB": lambda: tokenmill.train(texts=documents[:2500], vocab_size=2000),
+        "an audit of a second": lambda: tok.audit(seconds=1),
     }
     for name, call in calls.items():
         print(
@@ -146,14 +156,30 @@ def waits() -> None:
         )
 
 
+def audits() -> None:
+    """Prints what audits find by the clock, and whether they keep to their time."""
+    tokens = [bytes([byte]) for byte in range(256)]
+    for split in ("gpt2", "a*b|a", r"(?:a|b)*+c"):
+        tok = tokenmill.Tokenizer.from_tokens(tokens, split=split)
+        start = time.perf_counter()
+        stage = tok.audit(seconds=1)["pre-tokenization"]
+        took = time.perf_counter() - start
+        worst = stage.worst
+        found = (
+            "nothing" if worst is None else f"slope {worst.slope} of {worst.measure}, {worst.text[:20]!r}..."
+        )
+        print(f"audit: {split}: {stage.guarantee}, {found}; {took:.1f} s of 1", flush=True)
+
+
 def main() -> None:
-    """Both, one after the other."""
+    """One after the other."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--megabytes", type=int, default=1_000, help="of words, for the cache (1000)")
     growth(parser.parse_args().megabytes)
     waits()
+    audits()
 
 
 if __name__ == "__main__":

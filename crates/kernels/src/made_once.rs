@@ -8,7 +8,11 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
+#[cfg(not(all(loom, test)))]
 use std::sync::atomic::{AtomicPtr, Ordering};
+
+#[cfg(all(loom, test))]
+use loom::sync::atomic::{AtomicPtr, Ordering};
 
 /// A cell that creates its value on demand and never waits.
 pub struct MadeOnce<T> {
@@ -37,7 +41,14 @@ impl<T: Clone> Clone for MadeOnce<T> {
 
 impl<T> MadeOnce<T> {
     /// A cell without a value.
+    #[cfg(not(all(loom, test)))]
     pub const fn new() -> Self {
+        Self { made: AtomicPtr::new(ptr::null_mut()), owned: PhantomData }
+    }
+
+    /// The same for loom, whose pointers are not made by a `const fn`.
+    #[cfg(all(loom, test))]
+    fn new() -> Self {
         Self { made: AtomicPtr::new(ptr::null_mut()), owned: PhantomData }
     }
 
@@ -52,14 +63,16 @@ impl<T> MadeOnce<T> {
     /// A mutable reference to the value, if it has been created.
     #[inline]
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        // SAFETY: the pointer is null or comes from a box, and this is the only reference to the cell.
-        unsafe { self.made.get_mut().as_mut() }
+        // SAFETY: the pointer is null or comes from a box, and this is the only reference to the cell. So a relaxed
+        // load is enough, too: whoever gave that reference has made the value visible.
+        unsafe { self.made.load(Ordering::Relaxed).as_mut() }
     }
 
     /// Removes the value. It is created again when it is needed again.
     #[inline]
     pub fn take(&mut self) -> Option<T> {
-        let made = std::mem::replace(self.made.get_mut(), ptr::null_mut());
+        let made = self.made.load(Ordering::Relaxed);
+        self.made.store(ptr::null_mut(), Ordering::Relaxed);
         // SAFETY: the pointer is not null, so it comes from a box, and this is the only reference to the cell. The
         // cell no longer has the pointer.
         (!made.is_null()).then(|| *unsafe { Box::from_raw(made) })
@@ -153,5 +166,67 @@ mod tests {
             drop(cell);
             assert_eq!(Arc::strong_count(&alive), 1);
         }
+    }
+}
+
+/// Every order in which the steps of some threads can happen, as `make sanitize only=loom` runs them.
+#[allow(clippy::disallowed_methods)] // no interpreter is there that the threads could wait for
+#[cfg(all(loom, test))]
+mod every_order {
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    /// A value that loom watches: reading one that its maker has not finished, or that is freed already, ends the model.
+    struct Watched(UnsafeCell<usize>, #[expect(dead_code)] std::sync::Arc<()>);
+
+    // SAFETY: it is only written before it is shared.
+    unsafe impl Sync for Watched {}
+
+    fn read(cell: &MadeOnce<Watched>, own: usize, alive: &std::sync::Arc<()>) -> usize {
+        let made = cell.get_or_make(|| {
+            let value = UnsafeCell::new(0);
+            // SAFETY: nobody else has it yet.
+            value.with_mut(|value| unsafe { *value = own });
+            Watched(value, std::sync::Arc::clone(alive))
+        });
+        // SAFETY: nobody writes to it any more.
+        made.0.with(|value| unsafe { *value })
+    }
+
+    #[test]
+    fn all_threads_see_one_finished_value_and_the_others_are_dropped() {
+        loom::model(|| {
+            let (cell, alive) = (Arc::new(MadeOnce::new()), std::sync::Arc::new(()));
+            let others: Vec<_> = [1, 2]
+                .map(|own| {
+                    let (cell, alive) = (Arc::clone(&cell), std::sync::Arc::clone(&alive));
+                    thread::spawn(move || read(&cell, own, &alive))
+                })
+                .into();
+            let own = read(&cell, 3, &alive);
+            let seen: Vec<_> = others.into_iter().map(|other| other.join().unwrap()).collect();
+            assert!((1..=3).contains(&own) && seen == [own, own], "{own} {seen:?}");
+            assert_eq!(std::sync::Arc::strong_count(&alive), 2);
+            drop(cell);
+            assert_eq!(std::sync::Arc::strong_count(&alive), 1);
+        });
+    }
+
+    #[test]
+    fn a_value_is_seen_finished_or_not_at_all() {
+        loom::model(|| {
+            let (cell, alive) = (Arc::new(MadeOnce::new()), std::sync::Arc::new(()));
+            let maker = {
+                let (cell, alive) = (Arc::clone(&cell), std::sync::Arc::clone(&alive));
+                thread::spawn(move || read(&cell, 7, &alive))
+            };
+            // SAFETY: nobody writes to a value that is in the cell.
+            let seen = cell.get().map(|made| made.0.with(|value| unsafe { *value }));
+            assert!(seen.is_none_or(|seen| seen == 7));
+            maker.join().unwrap();
+        });
     }
 }

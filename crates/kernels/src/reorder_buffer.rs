@@ -8,7 +8,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::{self, NonNull};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
+#[cfg(not(all(loom, test)))]
+use std::sync::{Mutex, MutexGuard};
+
+#[cfg(all(loom, test))]
+use loom::sync::{Mutex, MutexGuard};
 
 use crate::pages;
 use crate::try_alloc::{self, OutOfMemory};
@@ -217,5 +222,43 @@ mod tests {
         assert_eq!(format!("{all:?}"), "ReorderBuffer { length: 5, next: 2 }");
         assert_eq!(all.finish().unwrap(), [7, 5, 5, 5, 1]);
         drop(begin(10));
+    }
+}
+
+/// Every order in which the steps of some threads can happen, as `make sanitize only=loom` runs them.
+#[allow(clippy::disallowed_methods)] // no interpreter is there that the threads could wait for
+#[cfg(all(loom, test))]
+mod every_order {
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    #[test]
+    fn parts_come_in_order_whoever_puts_them_first() {
+        // Room for none, for some and for all of the parts behind the first item.
+        for capacity in [1, 3, 7] {
+            loom::model(move || {
+                let mut begun = Vec::with_capacity(capacity);
+                begun.push(0);
+                let buffer = Arc::new(ReorderBuffer::append_to(begun));
+                let parts: [&'static [(usize, &[u32])]; 2] = [&[(1, &[3])], &[(0, &[1, 2]), (2, &[4, 5, 6])]];
+                let threads = parts.map(|parts| {
+                    let buffer = Arc::clone(&buffer);
+                    thread::spawn(move || {
+                        for (index, items) in parts {
+                            let mut part = buffer.spare();
+                            part.extend_from_slice(items);
+                            buffer.put(*index, part);
+                        }
+                    })
+                });
+                for thread in threads {
+                    thread.join().unwrap();
+                }
+                let buffer = Arc::try_unwrap(buffer).expect("the threads have ended");
+                assert_eq!(buffer.finish().unwrap(), [0, 1, 2, 3, 4, 5, 6]);
+            });
+        }
     }
 }

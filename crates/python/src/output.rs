@@ -3,7 +3,7 @@ use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArra
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyModuleNotFoundError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::{PyList, PySlice, PyString};
 use tokenmill_core::engine::DecodedRows;
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::try_alloc;
@@ -228,7 +228,8 @@ pub(crate) fn fill<'py>(
         Dtype::I64 => fill_as(out, ids, i64::from)?,
         Dtype::U64 => fill_as(out, ids, u64::from)?,
     }
-    out.get_item(pyo3::types::PySlice::new(out.py(), 0, ids.len() as isize, 1))
+    // `PySlice::new` of pyo3 never frees the numbers that it makes.
+    out.get_item(out.py().get_type::<PySlice>().call1((ids.len(),))?)
 }
 
 fn fill_as<T: Element>(

@@ -3,7 +3,7 @@ use std::ops::Range;
 
 use tokenmill_kernels::{ReorderBuffer, try_alloc};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{TokenId, row_for};
 use crate::threads;
 use crate::watch::{Ticker, Watch};
@@ -84,7 +84,7 @@ impl Engine {
         let ahead = text.prefetcher_for(texts.get(row + 1).copied().flatten());
         let text = text.read(buffer, watch);
         let encoded = text.and_then(|text| self.encode_ids(text, recognizer, ahead, watch, sink));
-        encoded.map(|()| true).map_err(|error| in_row(error, row))
+        encoded.map(|()| true).map_err(|error| error.at_index(row).at("texts"))
     }
 
     /// The number of ids of every text; 0 where there is none.
@@ -160,10 +160,6 @@ impl DecodedRows {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
     }
-}
-
-fn in_row(error: Error, row: usize) -> Error {
-    error.at_index(row).at("texts")
 }
 
 /// Consecutive rows with about [`UNIT_BYTES`] of text in each range, and what all are worth in bytes.

@@ -155,15 +155,11 @@ impl<'a> Recognizer<'a> {
         let found = self.special.search(text).next(0, &mut Ticker::new(watch))?;
         let Some((index, span)) = found else { return Ok(()) };
         let token = self.vocabulary.added().iter().filter(|token| token.is_special).nth(index);
-        Err(Kind::SpecialToken {
-            token: token.map(|token| token.content.clone()).unwrap_or_default(),
-            position: Some(Place::Byte(span.start)),
-            reason:
-                "text may not hold special tokens here; pass special=\"text\" to read it as plain text, or \
-                     special=\"parse\" to recognise it"
-                    .to_owned(),
-        }
-        .into())
+        let token = token.map(|token| token.content.clone()).unwrap_or_default();
+        let reason = "text may not hold special tokens here; pass special=\"text\" to read it as plain text, or \
+                      special=\"parse\" to recognise it";
+        let position = Some(Place::Byte(span.start));
+        Err(Kind::SpecialToken { token, position, reason: reason.to_owned() }.into())
     }
 
     /// Calls `emit` for the tokens of a set that are recognised in `text`, by id, and for the text

@@ -2,8 +2,13 @@
 //!
 //! In: a call that wants to work. Out: a worker, the same one for the same thread where that is possible. Taking and returning
 //! one never waits, so a fork in the middle of a call leaves nothing locked; nothing that a worker holds changes a result.
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+#[cfg(not(all(loom, test)))]
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+#[cfg(all(loom, test))]
+use loom::sync::Mutex;
 
 use crate::aligned::Rewritten;
 use crate::model::Scratch;
@@ -63,8 +68,9 @@ impl Worker {
 const MAX_IDLE_SCRATCH: usize = 1 << 20;
 
 /// How many workers the pool holds. One that finds no slot is dropped with its cache: threads that share a tokenizer would make
-/// and drop workers with every call, and fragment the heap. Some machines run this many threads.
-const SLOTS: usize = 64;
+/// and drop workers with every call, and fragment the heap. Some machines run this many threads. Loom can go through every
+/// order of steps if there are two.
+const SLOTS: usize = if cfg!(all(loom, test)) { 2 } else { 64 };
 
 /// A worker that has been idle for so long may be evicted, so that another one gets its share of the cache budget. Threads
 /// that take turns on a tokenizer come back sooner.
@@ -161,6 +167,9 @@ impl Workers {
         worker.cache.stop_retrying();
     }
 }
+
+#[cfg(all(loom, test))]
+mod every_order;
 
 #[allow(clippy::disallowed_methods)] // no interpreter is there that the threads could wait for
 #[cfg(test)]

@@ -5,7 +5,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+#[cfg(not(all(loom, test)))]
 use std::sync::atomic::{AtomicU64, AtomicUsize};
+
+#[cfg(all(loom, test))]
+use loom::sync::atomic::{AtomicU64, AtomicUsize};
 
 use tokenmill_kernels::short_table::{INLINE, Key, SHORT, ShortTable, Value};
 use tokenmill_kernels::{OutOfMemory, try_alloc};
@@ -371,7 +375,7 @@ impl CacheBudget {
     }
 
     /// Takes bytes, all of them or none.
-    pub(super) fn take(&self, bytes: usize) -> bool {
+    pub(in super::super) fn take(&self, bytes: usize) -> bool {
         let more = |taken: usize| taken.checked_add(bytes).filter(|&taken| taken <= self.limit);
         self.taken.fetch_update(Relaxed, Relaxed, more).is_ok()
     }
@@ -382,7 +386,7 @@ impl CacheBudget {
     }
 
     /// Gives back bytes that were taken.
-    pub(super) fn give_back(&self, bytes: usize) {
+    pub(in super::super) fn give_back(&self, bytes: usize) {
         self.taken.fetch_sub(bytes, Relaxed);
     }
 }
