@@ -9,8 +9,8 @@ use crate::ids::{TokenId, to_u32};
 /// Bytes that are copied at once. So many zeros stand behind the last token in the arena.
 const COPIED: usize = 16;
 
-/// A token's shape in a byte: its length, or [`LONG`] where that has no room, and two flags. An id between others that is
-/// none has no bytes, and is long all the same.
+/// A token's shape in a byte: its length, or [`LONG`] where that has no room, and two flags. An id between others
+/// that is none has no bytes, and is long all the same.
 const LONG: u8 = 63;
 const NOT_ASCII: u8 = 64;
 const SPECIAL: u8 = 128;

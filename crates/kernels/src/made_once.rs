@@ -179,7 +179,8 @@ mod every_order {
 
     use super::*;
 
-    /// A value that loom watches: reading one that its maker has not finished, or that is freed already, ends the model.
+    /// A value that loom watches: reading one that its maker has not finished, or that is freed already, ends the
+    /// model.
     struct Watched(UnsafeCell<usize>, #[expect(dead_code)] std::sync::Arc<()>);
 
     // SAFETY: it is only written before it is shared.

@@ -40,8 +40,8 @@ enum Place {
 }
 
 impl Engine {
-    /// Puts special tokens around the ids of a text, `ids[start..]`, as the post-processor's template says. Without special
-    /// tokens the ids may still change: a template may hold the text twice.
+    /// Puts special tokens around the ids of a text, `ids[start..]`, as the post-processor's template says. Without
+    /// special tokens the ids may still change: a template may hold the text twice.
     ///
     /// # Errors
     /// Memory that cannot be had.
@@ -59,7 +59,8 @@ impl Engine {
             Slot::Special { id, .. } => Some(id),
             Slot::Sequence { .. } => None,
         };
-        // A template usually holds the text once. What comes before the text is inserted last, because that moves it.
+        // A template usually holds the text once. What comes before the text is inserted last, because that moves
+        // it.
         let first = slots.iter().position(is_sequence).unwrap_or(slots.len());
         let end = ids.len();
         for slot in slots.iter().skip(first + 1) {

@@ -69,8 +69,8 @@ impl Engine {
         Ok((all.finish()?, row_offsets))
     }
 
-    /// Gives the ids of a row's text to a sink, with nothing around them; false where there is no text. `buffer` is for
-    /// a text that must be decoded first.
+    /// Gives the ids of a row's text to a sink, with nothing around them; false where there is no text. `buffer` is
+    /// for a text that must be decoded first.
     fn encode_row<S: IdSink>(
         &self,
         texts: &[Option<Source<'_>>],

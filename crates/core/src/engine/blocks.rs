@@ -1,7 +1,7 @@
 //! A long text that is not UTF-8, such as a string of Python, in blocks.
 //!
-//! In: code units. Out: the ids of the text. A block is decoded and encoded while it is in the processor's cache, so the whole text
-//! is in memory as UTF-8 only where it has no place to be cut.
+//! In: code units. Out: the ids of the text. A block is decoded and encoded while it is in the processor's cache,
+//! so the whole text is in memory as UTF-8 only where it has no place to be cut.
 use std::ops::Range;
 
 use tokenmill_kernels::{Prefetcher, ReorderBuffer, try_alloc};
@@ -27,8 +27,8 @@ const PART: usize = 32 << 10;
 /// A cut is looked for this far before the end of a block, then farther.
 const BACK: [usize; 3] = [1 << 8, 1 << 12, 1 << 16];
 
-/// Where threads share a text, a cut is looked for in a window of this many code units, then in the next one. A text that has
-/// none in [`WINDOWS`] windows has hardly any.
+/// Where threads share a text, a cut is looked for in a window of this many code units, then in the next one. A
+/// text that has none in [`WINDOWS`] windows has hardly any.
 const WINDOW: usize = 1 << 10;
 const WINDOWS: usize = 1 << 10;
 
@@ -151,7 +151,8 @@ impl Engine {
             let first = window.chars().next().map_or(0, char::len_utf8);
             let cut = splitter.safe_cut(&window, first + 1).map(|cut| window[..cut].chars().count());
             match cut {
-                // Where a character has several units, the cut cannot be counted in units: the next window is tried.
+                // Where a character has several units, the cut cannot be counted in units: the next window is
+                // tried.
                 Some(cut) if window.chars().count() == end - at => {
                     try_alloc::push(&mut ranges, start..at + cut)?;
                     start = at + cut;
@@ -183,7 +184,8 @@ mod tests {
         compile(Description::of_bpe(split, model)).unwrap()
     }
 
-    /// As some strings of Python are: a character above 16 bits has two units, and half of one is another character.
+    /// As some strings of Python are: a character above 16 bits has two units, and half of one is another
+    /// character.
     struct Sixteen(Vec<u16>);
 
     impl CodeUnits for Sixteen {

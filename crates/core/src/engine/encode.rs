@@ -1,7 +1,7 @@
 //! Text to ids, and how many ids: the entries of a call, which choose between one thread and several.
 //!
-//! In: a text and a number of threads. Out: ids into a sink. On several threads a long text is cut only where the ids of
-//! its parts, joined, are certainly those of the whole.
+//! In: a text and a number of threads. Out: ids into a sink. On several threads a long text is cut only where the
+//! ids of its parts, joined, are certainly those of the whole.
 use tokenmill_kernels::{Prefetcher, ReorderBuffer};
 
 use super::Engine;
@@ -16,8 +16,8 @@ use crate::special::TextPart;
 use crate::threads;
 use crate::watch::{Ticker, Watch};
 
-/// The size of a unit of work in bytes: several units a thread, so that none waits long for another, and small enough that its
-/// ids are still in the processor's cache when they are joined to the others.
+/// The size of a unit of work in bytes: several units a thread, so that none waits long for another, and small
+/// enough that its ids are still in the processor's cache when they are joined to the others.
 pub(super) fn size_of_units(length: usize, threads: usize) -> usize {
     (length / (threads * 4)).clamp(threads::BYTES_PER_THREAD / 2, 2 * threads::BYTES_PER_THREAD)
 }

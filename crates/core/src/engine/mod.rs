@@ -1,10 +1,10 @@
 //! The compiled tokenizer: immutable tables, and the only module that knows the order of the stages.
 //!
-//! In: text, or ids. Out: ids, or text. An [`Engine`] may be shared between threads and forked. What changes while it
-//! runs is a worker (`worker`), which one call holds alone.
+//! In: text, or ids. Out: ids, or text. An [`Engine`] may be shared between threads and forked. What changes while
+//! it runs is a worker (`worker`), which one call holds alone.
 //!
-//! Where to look: `encode` is where a call begins, `pipeline` has the order of the stages, `lookup` the cache of pretokens,
-//! `sink` where ids go; `blocks` and `batch` share work, `worker` keeps scratch between calls.
+//! Where to look: `encode` is where a call begins, `pipeline` has the order of the stages, `lookup` the cache of
+//! pretokens, `sink` where ids go; `blocks` and `batch` share work, `worker` keeps scratch between calls.
 mod arranged;
 pub mod audit;
 mod batch;

@@ -22,13 +22,13 @@ use super::sink::{PretokenSink, SinkResult};
 pub struct Encoding {
     /// The ids.
     pub ids: Vec<TokenId>,
-    /// For each id, its span in the bytes of the caller's text. The spans tile the text if the model is over bytes and
-    /// nothing is normalized.
+    /// For each id, its span in the bytes of the caller's text. The spans tile the text if the model is over bytes
+    /// and nothing is normalized.
     pub byte_offsets: Vec<Span>,
     /// For each id, the number of its pretoken. Added tokens are counted, too.
     pub words: Vec<u32>,
-    /// The text of ids whose text differs from their token: an added token with the white space that it takes, and what a
-    /// Unigram model does not know. By the index of the id, ascending.
+    /// The text of ids whose text differs from their token: an added token with the white space that it takes, and
+    /// what a Unigram model does not know. By the index of the id, ascending.
     pub surfaces: Vec<(usize, String)>,
 }
 

@@ -205,8 +205,8 @@ impl NBest<'_> {
             next.iter().map(|(ids, score)| (ids.as_slice().into(), *score)).collect();
         let hypotheses = std::mem::take(&mut self.hypotheses);
         let pair = |i: usize, j: usize| Some(Pair { score: hypotheses.get(i)?.score + next.get(j)?.1, i, j });
-        // Both lists descend, so (i, j) is never better than (i, j - 1), nor (i, 0) than (i - 1, 0): only these successors
-        // of a pair that was taken are queued.
+        // Both lists descend, so (i, j) is never better than (i, j - 1), nor (i, 0) than (i - 1, 0): only these
+        // successors of a pair that was taken are queued.
         let mut queue: BinaryHeap<Pair> = pair(0, 0).into_iter().collect();
         while self.hypotheses.len() < self.n
             && let Some(Pair { score, i, j }) = queue.pop()

@@ -1,8 +1,9 @@
-//! The order of the stages: added tokens are cut out, what lies between is normalized and split, pretokens are spelled.
+//! The order of the stages: added tokens are cut out, what lies between is normalized and split, pretokens are
+//! spelled.
 //!
-//! In: a text, and what finds the added tokens in it. Out: ids into a sink. There is one pipeline, and two ways to spell
-//! pretokens at its end: [`ById`] for sinks of ids, through the cache; [`ByPretoken`] for sinks of pretokens, for which the cache
-//! holds too little: neither ends nor origins.
+//! In: a text, and what finds the added tokens in it. Out: ids into a sink. There is one pipeline, and two ways to
+//! spell pretokens at its end: [`ById`] for sinks of ids, through the cache; [`ByPretoken`] for sinks of pretokens,
+//! for which the cache holds too little: neither ends nor origins.
 use tokenmill_kernels::Prefetcher;
 
 use super::input::{Text, placed};
@@ -27,8 +28,8 @@ pub(super) struct Run<'a, 'w> {
     pub(super) ticker: &'a mut Ticker<'w>,
 }
 
-/// The end of the pipeline: how pretokens are spelled, and which sink their ids go to. The first four methods report the
-/// stages before.
+/// The end of the pipeline: how pretokens are spelled, and which sink their ids go to. The first four methods
+/// report the stages before.
 pub(super) trait SinkAdapter {
     /// See [`PretokenSink::WANTS_ENDS`].
     const WANTS_ENDS: bool;

@@ -30,8 +30,8 @@ struct AddedLiteral {
     surroundings: Surroundings,
 }
 
-/// Finds the added tokens that a call recognises. Those that are not special belong to the vocabulary and are always among
-/// them. Made once for a call, however many texts it has: for [`Special::Only`] a matcher is built.
+/// Finds the added tokens that a call recognises. Those that are not special belong to the vocabulary and are
+/// always among them. Made once for a call, however many texts it has: for [`Special::Only`] a matcher is built.
 pub struct Recognizer<'a> {
     /// The literals of all special tokens.
     special: &'a LiteralMatcher,
@@ -40,8 +40,8 @@ pub struct Recognizer<'a> {
     pub(super) in_raw: Cow<'a, AddedSet>,
     /// Tokens that are matched in normalized text.
     pub(super) in_normalized: Cow<'a, AddedSet>,
-    /// Special tokens are matched and then treated as text: as in the tokenizers library, no shorter token is matched in
-    /// their place.
+    /// Special tokens are matched and then treated as text: as in the tokenizers library, no shorter token is
+    /// matched in their place.
     skips_special: bool,
     /// A literal of a special token is an error.
     refuses_special: bool,

@@ -1,8 +1,8 @@
 //! Where ids go: two kinds of sinks.
 //!
-//! In: ids in the order of the text. Out: whatever a caller makes of them. An [`IdSink`] gets ids alone, so pretokens may be
-//! looked up in batches. A [`PretokenSink`] gets each pretoken with its ids and where it came from, and may spell it itself; the cache is
-//! not asked for it. No sink changes what is found in a text.
+//! In: ids in the order of the text. Out: whatever a caller makes of them. An [`IdSink`] gets ids alone, so
+//! pretokens may be looked up in batches. A [`PretokenSink`] gets each pretoken with its ids and where it came
+//! from, and may spell it itself; the cache is not asked for it. No sink changes what is found in a text.
 use tokenmill_kernels::{OutOfMemory, pages};
 
 use crate::aligned::{AlignedText, Origins};

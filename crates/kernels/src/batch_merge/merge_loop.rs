@@ -1,8 +1,8 @@
 //! The loop that merges several inputs side by side. Its source is shared by all levels and sizes.
 //!
-//! An input has a position for each byte. The first byte has position 1. Position 0 is before the first byte and the
-//! last position is after the last byte. Nothing merges at these two positions, and with them every byte has two
-//! neighbours.
+//! An input has a position for each byte. The first byte has position 1. Position 0 is before the first byte and
+//! the last position is after the last byte. Nothing merges at these two positions, and with them every byte has
+//! two neighbours.
 use crate::merge_table::NO_MERGE;
 
 /// The number of low bits of a candidate, which are its position. Its product is in the bits above.

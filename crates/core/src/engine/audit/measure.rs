@@ -1,7 +1,7 @@
 //! The cost of each stage for one text: the work that its own code counts, and the time of the thread.
 //!
-//! In: a text. Out: a cost for each stage that the text reaches. Each stage gets the output of the one before. The caches of
-//! the engine's workers are never used, so that costs do not depend on earlier calls.
+//! In: a text. Out: a cost for each stage that the text reaches. Each stage gets the output of the one before. The
+//! caches of the engine's workers are never used, so that costs do not depend on earlier calls.
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -283,8 +283,8 @@ impl<'a> Pass<'a> {
         })
     }
 
-    /// Runs a stage and returns what it made. If it is measured, it runs several times and its cost, or its error, is
-    /// kept. `None` if it failed.
+    /// Runs a stage and returns what it made. If it is measured, it runs several times and its cost, or its error,
+    /// is kept. `None` if it failed.
     fn run_stage<T: Default>(
         &mut self,
         stage: usize,

@@ -1,12 +1,12 @@
 //! An audit: how the cost of each stage may grow with the text, and the text for which it grows fastest.
 //!
-//! In: an engine and a time limit. Out: for each stage its guarantee and the worst text that was found. Texts that are
-//! known to slow tokenizers down (`texts`) go through the stages at doubling lengths, and the cost of each stage is
-//! measured (`measure`). The report has the text with the steepest growth (`series`) and what follows from the structure
-//! of the stage (`guarantee`). An audit never changes the engine.
+//! In: an engine and a time limit. Out: for each stage its guarantee and the worst text that was found. Texts that
+//! are known to slow tokenizers down (`texts`) go through the stages at doubling lengths, and the cost of each
+//! stage is measured (`measure`). The report has the text with the steepest growth (`series`) and what follows from
+//! the structure of the stage (`guarantee`). An audit never changes the engine.
 //!
-//! A slope is computed from counted work where a stage counts its work, so it is the same on every machine. If time grows
-//! clearly faster than the count in two measurements, the slope of time is reported instead.
+//! A slope is computed from counted work where a stage counts its work, so it is the same on every machine. If time
+//! grows clearly faster than the count in two measurements, the slope of time is reported instead.
 mod guarantee;
 mod measure;
 mod series;
@@ -152,7 +152,8 @@ impl Engine {
         Ok(tried)
     }
 
-    /// Measures the worst kind of text of a stage again, while its slope is a slope of time from a single measurement.
+    /// Measures the worst kind of text of a stage again, while its slope is a slope of time from a single
+    /// measurement.
     fn make_sure(
         &self,
         stage: usize,

@@ -75,8 +75,8 @@ impl Series {
         !self.costs.is_empty() || self.error.is_some()
     }
 
-    /// The worse one is greater. A text that broke the stage is the worst; then the slope decides, rounded to a quarter
-    /// because some stages count their work in slices; then time.
+    /// The worse one is greater. A text that broke the stage is the worst; then the slope decides, rounded to a
+    /// quarter because some stages count their work in slices; then time.
     pub(super) fn compare(&self, other: &Self) -> Ordering {
         let quarters = |series: &Self| series.slope().map(|(slope, _)| (slope * 4.0).round());
         let times = |series: &Self| series.nanoseconds();

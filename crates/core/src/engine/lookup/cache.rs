@@ -1,7 +1,7 @@
 //! The pretoken cache of one worker: it keeps the ids of pretokens, so that the model need not encode them again.
 //!
-//! In: the key of a pretoken, and after a miss its ids. Out: the ids of a hit. The caches of all workers of a tokenizer keep
-//! to the bytes of one [`CacheBudget`]. A cache never changes a result.
+//! In: the key of a pretoken, and after a miss its ids. Out: the ids of a hit. The caches of all workers of a
+//! tokenizer keep to the bytes of one [`CacheBudget`]. A cache never changes a result.
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -30,8 +30,8 @@ const DOORKEEPER_BITS: u32 = 13;
 /// The bytes that all caches of a tokenizer may hold, unless the caller says otherwise.
 pub(in super::super) const DEFAULT_CACHE_BYTES: usize = 32 << 20;
 
-/// Load limits in sixteenths of the slots (a bucket has two): a cache grows at [`ROOMY`]. Where it cannot, it is filled up to
-/// [`FULL`], with longer probes, and then cleared.
+/// Load limits in sixteenths of the slots (a bucket has two): a cache grows at [`ROOMY`]. Where it cannot, it is
+/// filled up to [`FULL`], with longer probes, and then cleared.
 const ROOMY: usize = 10;
 const FULL: usize = 14;
 
@@ -39,8 +39,8 @@ const FULL: usize = 14;
 const BYTES_PER_BUCKET: usize = 16;
 const IDS_PER_BUCKET: usize = 4;
 
-/// Where the bytes and the ids of a long pretoken are stored. Its [`Value`] has zero as both lengths, which tells it from
-/// those of short ones; a hit is confirmed by the bytes.
+/// Where the bytes and the ids of a long pretoken are stored. Its [`Value`] has zero as both lengths, which tells
+/// it from those of short ones; a hit is confirmed by the bytes.
 #[derive(Debug, Clone, Copy)]
 struct LongEntry {
     bytes: u32,
@@ -79,8 +79,8 @@ pub(in super::super) struct PretokenCache {
     budget: Arc<CacheBudget>,
     /// Bytes of the budget that this cache holds.
     held: usize,
-    /// Bytes that the budget denied because other workers hold them; 0 where none were, or this cache holds too much
-    /// itself.
+    /// Bytes that the budget denied because other workers hold them; 0 where none were, or this cache holds too
+    /// much itself.
     denied: usize,
     lookups: u64,
     misses: u64,
@@ -168,8 +168,8 @@ impl PretokenCache {
         self.denied > 0
     }
 
-    /// Could the denied bytes be had now? False where others still hold them. The table grows at the next insertion for
-    /// which it would have grown.
+    /// Could the denied bytes be had now? False where others still hold them. The table grows at the next insertion
+    /// for which it would have grown.
     pub(in super::super) fn retry_budget(&mut self) -> bool {
         if self.was_denied() && self.held == 0 {
             self.allocate();
@@ -281,9 +281,9 @@ impl PretokenCache {
         }
     }
 
-    /// By how many bits the table may grow, the most first. To grow moves all entries, and the pages of tables that are soon
-    /// outgrown took 2 to 10 % of a first pass over ten megabytes. So small tables become sixteen times as large, if half of
-    /// the budget stays free for other workers and the miss rate is low.
+    /// By how many bits the table may grow, the most first. To grow moves all entries, and the pages of tables that
+    /// are soon outgrown took 2 to 10 % of a first pass over ten megabytes. So small tables become sixteen times as
+    /// large, if half of the budget stays free for other workers and the miss rate is low.
     fn growth_steps(&self) -> &'static [u32] {
         let (bits, (limit, taken)) = (self.table.bits(), self.budget.bytes());
         let leap = || memory_of(bits + 4) - memory_of(bits);
@@ -296,8 +296,8 @@ impl PretokenCache {
         }
     }
 
-    /// Grows the table. Where budget or memory do not allow it, the table is filled further, and in the end cleared: what
-    /// is met often is soon back.
+    /// Grows the table. Where budget or memory do not allow it, the table is filled further, and in the end
+    /// cleared: what is met often is soon back.
     #[cold]
     fn grow_or_clear(&mut self) {
         let bits = self.table.bits();
@@ -318,8 +318,8 @@ impl PretokenCache {
         }
     }
 
-    /// Counts lookups: for `misses` of them the model was asked, for `saved` of them it would have been asked without the
-    /// cache.
+    /// Counts lookups: for `misses` of them the model was asked, for `saved` of them it would have been asked
+    /// without the cache.
     #[inline]
     pub(super) fn record(&mut self, lookups: usize, misses: usize, saved: usize) {
         self.lookups += lookups as u64;

@@ -1,21 +1,21 @@
 //! Keys under which pretokens, and segments of long ones, are cached.
 //!
-//! In: the bytes of a pretoken. Out: its key, which for a short one is its bytes, for a longer one a hash that a hit
-//! confirms. A pretoken that is not worth caching has the key [`UNCACHED`].
+//! In: the bytes of a pretoken. Out: its key, which for a short one is its bytes, for a longer one a hash that a
+//! hit confirms. A pretoken that is not worth caching has the key [`UNCACHED`].
 use tokenmill_kernels::short_table::{self, Key, SHORT};
 
 /// The key of what is not cached.
 pub(super) const UNCACHED: Key = 0;
 
-/// Set in the key of a segment whose bytes, as a pretoken, may have other ids. Alone it marks a segment that is too long to be
-/// cached.
+/// Set in the key of a segment whose bytes, as a pretoken, may have other ids. Alone it marks a segment that is too
+/// long to be cached.
 pub(super) const SEGMENT: Key = 0x40 << 120;
 
 /// Longer pretokens hardly repeat and are not cached.
 const MAX_CACHED_BYTES: usize = 128;
 
-/// Nor are those that begin with a character of three bytes or more: most scripts that have such characters write whole
-/// sentences without a space, or words with many endings.
+/// Nor are those that begin with a character of three bytes or more: most scripts that have such characters write
+/// whole sentences without a space, or words with many endings.
 const LEAD_OF_THREE: u8 = 0xE0;
 
 /// Is this the key of a segment that is not a pretoken?
@@ -29,8 +29,8 @@ pub(super) fn is_cached(key: Key) -> bool {
     key & !SEGMENT != UNCACHED
 }
 
-/// Does a pretoken that is longer than a key hardly ever repeat, as far as its bytes tell? Two bytes are looked at, since the
-/// first may be a space.
+/// Does a pretoken that is longer than a key hardly ever repeat, as far as its bytes tell? Two bytes are looked at,
+/// since the first may be a space.
 pub(super) fn hardly_repeats(pretoken: &[u8]) -> bool {
     pretoken.len() > MAX_CACHED_BYTES || pretoken.iter().take(2).any(|&byte| byte >= LEAD_OF_THREE)
 }

@@ -1,9 +1,10 @@
 //! The miss queue: pretokens that missed the cache, until they are spelled together.
 //!
-//! In: a miss, and after which of the other ids its own belong. Out: all ids in order. A miss is first looked up in the
-//! static table, once its slot had time to be prefetched; what is not found there waits to be merged with others of about
-//! the same length, which take about as many steps, a few side by side. Ids that come after a miss wait with it,
-//! perhaps over several batches. A pretoken that misses again while it waits mostly shares the ids of the first.
+//! In: a miss, and after which of the other ids its own belong. Out: all ids in order. A miss is first looked up in
+//! the static table, once its slot had time to be prefetched; what is not found there waits to be merged with
+//! others of about the same length, which take about as many steps, a few side by side. Ids that come after a miss
+//! wait with it, perhaps over several batches. A pretoken that misses again while it waits mostly shares the ids of
+//! the first.
 use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
 use tokenmill_kernels::short_table::{Key, SHORT};
 use tokenmill_kernels::try_alloc;
@@ -139,7 +140,8 @@ impl MissQueue {
         Some((index, pending))
     }
 
-    /// Does an earlier miss have the same bytes? Then this one takes its ids.
+    /// Does an earlier miss have the same bytes? Then this one takes its ids. Without this, text costs 2 %
+    /// (Chinese) to 11 % (code) more instructions.
     pub(super) fn dedup(&mut self, miss: usize, text: &[u8]) -> bool {
         let PendingPretoken { key, hash, span, .. } = self.pending[miss];
         let last = self.dedup.replace(hash, miss);
@@ -262,7 +264,8 @@ impl MissQueue {
         Ok(())
     }
 
-    /// Sorts misses by length, the shortest first.
+    /// Sorts misses by length, the shortest first. Without this, text costs 3 % more instructions, random letters 8
+    /// %.
     fn sort_by_length(&mut self, queue: &mut Vec<usize>) {
         // Where those of each length begin: after all that are shorter.
         let mut starts = [0; Widest::LONGEST + 2];

@@ -2,11 +2,16 @@
 //!
 //! In: text without added tokens, and the split that cuts it. Out: ids into a sink. The way of a pretoken:
 //!
-//! 1. `keys`: its key. 2. `batch`: the lookup of the key, with others, while entries are prefetched. 3. `cache`: a hit, whose
-//!    ids are copied; or a miss, which may be spelled at once. 4. `miss_queue`: the miss waits, is looked up in the `static_table`, and is merged together with
-//!    others. 5. `cache` again: the ids are inserted, if `admission` lets them in.
+//! 1. `keys` makes its key.
+//! 2. `batch` looks the key up together with others, while their entries are prefetched.
+//! 3. `cache` has its ids, which are copied; or it misses, and `speller` may spell the pretoken at once.
+//! 4. `miss_queue` holds other misses. Each is looked up in `static_table`, and what is not there is merged together.
+//! 5. `cache` gets the ids, if `admission` lets them in.
 //!
-//! Nothing here knows an engine, added tokens, or threads; a cache belongs to one worker, and never changes a result.
+//! `resolve` runs these steps for one text.
+//!
+//! Nothing here knows an engine, added tokens, or threads; a cache belongs to one worker, and never changes a
+//! result.
 mod admission;
 mod batch;
 mod cache;

@@ -1,8 +1,8 @@
 //! Pretokens to ids through the cache, in batches.
 //!
-//! In: a text, and the split that cuts it. Out: ids, in the order of the text, into a sink. First the split fills a batch with
-//! lookups, whose entries are prefetched; then the hits are copied, and what missed is spelled together. It knows
-//! nothing of added tokens or normalization, and no ids but those of pretokens.
+//! In: a text, and the split that cuts it. Out: ids, in the order of the text, into a sink. First the split fills a
+//! batch with lookups, whose entries are prefetched; then the hits are copied, and what missed is spelled together.
+//! It knows nothing of added tokens or normalization, and no ids but those of pretokens.
 use tokenmill_kernels::batch_merge::{Widest, Width};
 use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
 use tokenmill_kernels::try_alloc;
@@ -67,8 +67,8 @@ impl PretokenEncoder<'_, '_> {
         split
     }
 
-    /// Pushes a pretoken that is longer than a key. If it hardly repeats, or is the whole text, its segments are pushed
-    /// instead.
+    /// Pushes a pretoken that is longer than a key. If it hardly repeats, or is the whole text, its segments are
+    /// pushed instead.
     fn push_long<S: IdSink>(
         &mut self,
         text: &[u8],
@@ -93,8 +93,8 @@ impl PretokenEncoder<'_, '_> {
             if !has_long {
                 return Ok(());
             }
-            // A text of at most 128 bytes that is not split: it may repeat as a whole, and a long segment cannot be cached. The
-            // batch holds nothing but its segments.
+            // A text of at most 128 bytes that is not split: it may repeat as a whole, and a long segment cannot be
+            // cached. The batch holds nothing but its segments.
             self.batch.restart(start);
         }
         self.batch.work += splitter.work(pretoken.len());
@@ -102,8 +102,8 @@ impl PretokenEncoder<'_, '_> {
         Ok(())
     }
 
-    /// Resolves the lookups of the batch and restarts it. Ids are given to the sink while no miss is open; after the last batch,
-    /// and where no more can wait, all of them.
+    /// Resolves the lookups of the batch and restarts it. Ids are given to the sink while no miss is open; after
+    /// the last batch, and where no more can wait, all of them.
     fn resolve_batch<S: IdSink>(
         &mut self,
         text: &[u8],
@@ -164,15 +164,15 @@ impl PretokenEncoder<'_, '_> {
                 self.batch.misses.merge_queued(merges, text, self.cache)?;
             }
         }
-        // How many calls of the model the hits saved, for admission. A hit of several ids saved one: by estimate one for every
-        // two ids beyond the first. Where few lookups ask the model, the text does not count as new.
+        // How many calls of the model the hits saved, for admission. A hit of several ids saved one: by estimate
+        // one for every two ids beyond the first. Where few lookups ask the model, the text does not count as new.
         let saved = if asked > length / 8 { (self.batch.waiting - before - single) / 2 } else { asked };
         self.cache.record(length, asked, saved);
         Ok(())
     }
 
-    /// Looks up the misses in the static table. What is not there is spelled, or queued to be merged with others. Returns
-    /// for how many the model is asked.
+    /// Looks up the misses in the static table. What is not there is spelled, or queued to be merged with others.
+    /// Returns for how many the model is asked.
     #[cold]
     fn resolve_misses(&mut self, text: &[u8], origins: Origins<'_>) -> Result<usize> {
         let mut asked = 0;

@@ -1,5 +1,5 @@
-//! The pool and the budget in every order in which the steps of some threads can happen, as `make sanitize only=loom`
-//! runs them: loom takes the place of the locks and the atomics.
+//! The pool and the budget in every order in which the steps of some threads can happen, as `make sanitize
+//! only=loom` runs them: loom takes the place of the locks and the atomics.
 #![allow(clippy::disallowed_methods)] // no interpreter is there that the threads could wait for
 
 use std::collections::BTreeSet;
@@ -48,8 +48,8 @@ impl Watched {
         self.workers.give_back(worker);
     }
 
-    /// Two calls at once. Theirs are the workers of the first slot, whose cache was denied all bytes, and of the second,
-    /// which has them and may be evicted.
+    /// Two calls at once. Theirs are the workers of the first slot, whose cache was denied all bytes, and of the
+    /// second, which has them and may be evicted.
     fn two_calls(&self) {
         let (first, second) = (self.workers.take(), self.workers.take());
         assert!(second.cache.was_denied());

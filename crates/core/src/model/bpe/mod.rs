@@ -154,7 +154,8 @@ impl Bpe {
         self.merge(pretoken, scratch, output, ticker)
     }
 
-    /// As [`Self::encode`], for a segment of a pretoken between two [cuts](CanonicalCuts): without the rule for whole pretokens.
+    /// As [`Self::encode`], for a segment of a pretoken between two [cuts](CanonicalCuts): without the rule for
+    /// whole pretokens.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -174,8 +175,8 @@ impl Bpe {
         self.canonical.as_deref()
     }
 
-    /// The canonical merges, if this pretoken may be divided at its cuts: its ids are those of its segments, joined.
-    /// `None` where it is a token by the rule for whole pretokens.
+    /// The canonical merges, if this pretoken may be divided at its cuts: its ids are those of its segments,
+    /// joined. `None` where it is a token by the rule for whole pretokens.
     #[inline]
     pub fn divide(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> Option<&CanonicalMerges> {
         let may_be = || self.whole_only.as_ref().is_some_and(|filter| filter.may_hold(pretoken));

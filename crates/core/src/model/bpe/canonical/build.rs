@@ -1,8 +1,9 @@
 //! Finds the canonical merges of a vocabulary: the bytes of each token are merged by the merges of shorter tokens.
 //!
 //! Comes in: candidates in order of rank. Goes out: for each token that its own bytes merge to, the one candidate
-//! that makes it, numbered so that products increase from parts to products. A candidate that no text uses must never
-//! be kept, and merging by the numbers must never give other ids than merging by ranks. `docs/merging.md` has the proof.
+//! that makes it, numbered so that products increase from parts to products. A candidate that no text uses must
+//! never be kept, and merging by the numbers must never give other ids than merging by ranks. `docs/merging.md` has
+//! the proof.
 use std::collections::BTreeMap;
 
 use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
@@ -261,8 +262,8 @@ fn has_equal<T: Ord>(items: impl Iterator<Item = T> + Clone) -> bool {
     items.windows(2).any(|pair| pair[0] == pair[1])
 }
 
-/// A product that is merged from one of a higher rank. It can only be made after that one, and is made at once then: it
-/// follows it.
+/// A product that is merged from one of a higher rank. It can only be made after that one, and is made at once
+/// then: it follows it.
 struct Follower {
     /// The rank of the product that it follows in the end, and of the one that it follows directly.
     root: usize,
@@ -273,8 +274,8 @@ struct Follower {
     takes_right: bool,
 }
 
-/// These merges with new numbers, or `None` where no numbers say in which order they are made. `ranks` has every product
-/// that merging makes, each after its parts.
+/// These merges with new numbers, or `None` where no numbers say in which order they are made. `ranks` has every
+/// product that merging makes, each after its parts.
 fn renumbered(built: &Built, ranks: &[usize]) -> Option<Built> {
     let ranks = in_order(&built.parts, ranks)?;
     let mut numbers: Vec<u32> = (0..BYTES).chain(built.parts.iter().map(|_| NO_MERGE)).collect();

@@ -107,16 +107,16 @@ impl CanonicalMerges {
         Ok(())
     }
 
-    /// Writes the ids of a segment that falls into short [byte runs](byte_runs) to `buffer`, which is at least as long;
-    /// says how many they are. `None` for other segments.
+    /// Writes the ids of a segment that falls into short [byte runs](byte_runs) to `buffer`, which is at least as
+    /// long; says how many they are. `None` for other segments.
     ///
     /// Cost: linear, up to the first long run.
     pub fn encode_byte_runs(&self, text: &[u8], buffer: &mut [TokenId]) -> Option<usize> {
         self.byte_runs.encode(text, &self.table, buffer)
     }
 
-    /// Appends the ids of up to [`MERGE_BATCH`] segments that are rows of a width, one after the other; says how many
-    /// each has.
+    /// Appends the ids of up to [`MERGE_BATCH`] segments that are rows of a width, one after the other; says how
+    /// many each has.
     ///
     /// # Errors
     /// Memory that cannot be had.

@@ -1,8 +1,8 @@
 //! Merging the bytes of a long pretoken by windows, in time that is linear for all vocabularies but those made
 //! against it.
 //!
-//! Comes in: the bytes of a pretoken. Goes out: the symbols that merging leaves, in `scratch.symbols`. Two neighbours
-//! that would merge to something else must never be left.
+//! Comes in: the bytes of a pretoken. Goes out: the symbols that merging leaves, in `scratch.symbols`. Two
+//! neighbours that would merge to something else must never be left.
 //!
 //! The symbols that merging leaves are the only row in which every two neighbours stay apart when they are merged
 //! alone, and the symbols that are left of a window of the pretoken are such neighbours. So windows are merged

@@ -1,8 +1,8 @@
 //! The table of all pairs of tokens that merge, and the merges of an id-ordered vocabulary as a list.
 //!
 //! Comes in: a list of merges, or a vocabulary in which ids are ranks. Goes out: a table from pairs to their rank
-//! and product. A pair must never be left out because merging does not use it: dropout may. A list that gives other ids
-//! than the vocabulary must never be made.
+//! and product. A pair must never be left out because merging does not use it: dropout may. A list that gives other
+//! ids than the vocabulary must never be made.
 use tokenmill_kernels::{Automaton, Entry, NO_KEY, PairTable, State};
 
 use super::merge::merge;
