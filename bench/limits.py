@@ -164,10 +164,9 @@ def audits() -> None:
         start = time.perf_counter()
         stage = tok.audit(seconds=1)["pre-tokenization"]
         took = time.perf_counter() - start
-        worst = stage.worst
-        found = (
-            "nothing" if worst is None else f"slope {worst.slope} of {worst.measure}, {worst.text[:20]!r}..."
-        )
+        worst, found = stage.worst, "nothing"
+        if worst is not None and worst.slope is not None:
+            found = f"slope {worst.slope:.2f} of {worst.measure}, {worst.text[:20]!r}..."
         print(f"audit: {split}: {stage.guarantee}, {found}; {took:.1f} s of 1", flush=True)
 
 

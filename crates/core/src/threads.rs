@@ -8,10 +8,14 @@
 //! units before it still run, so that the error that comes back is the same for every number of
 //! threads.
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+#[cfg(not(all(loom, test)))]
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+#[cfg(all(loom, test))]
+use loom::sync::atomic::{AtomicBool, AtomicUsize};
 use tokenmill_kernels::try_alloc;
 
 use crate::error::{Error, Kind, Result};
@@ -388,5 +392,48 @@ mod tests {
             }
         });
         assert!(matches!(result.unwrap_err().kind, crate::error::Kind::Cancelled));
+    }
+}
+
+/// Every order in which the steps of some threads can happen, as `make sanitize only=loom` runs them.
+#[allow(clippy::disallowed_methods)] // no interpreter is there that the threads could wait for
+#[cfg(all(loom, test))]
+mod every_order {
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    /// The units that each of two threads takes until none is left.
+    fn taken(job: Job<()>) -> [Vec<usize>; 2] {
+        let job = Arc::new(job);
+        let threads = [0, 1].map(|number| {
+            let (job, mut turn) = (Arc::clone(&job), number);
+            thread::spawn(move || std::iter::from_fn(|| job.take(&mut turn)).collect::<Vec<_>>())
+        });
+        threads.map(|thread| thread.join().unwrap())
+    }
+
+    #[test]
+    fn every_unit_is_taken_once() {
+        let mut builder = loom::model::Builder::new();
+        // Orders in which a thread is stopped more often than that take half a minute, and are fine.
+        builder.preemption_bound = Some(4);
+        builder.check(|| {
+            let mut units = taken(Job::new(3, 2, ()).unwrap()).concat();
+            units.sort_unstable();
+            assert_eq!(units, [0, 1, 2]);
+        });
+    }
+
+    #[test]
+    fn every_unit_before_a_failure_is_taken() {
+        loom::model(|| {
+            let job = Job::new(3, 2, ()).unwrap();
+            job.stop_at.store(2, Relaxed);
+            let mut units = taken(job).concat();
+            units.sort_unstable();
+            assert_eq!(units, [0, 1]);
+        });
     }
 }
