@@ -1,4 +1,4 @@
-//! Prefixes of continuing tokens go, other tokens get a space in front; the first stays as it is.
+//! Removes the prefixes of continuing tokens and puts a space before other tokens, except the first.
 use std::sync::Arc;
 
 use super::cleanup::clean_up;
