@@ -1,4 +1,4 @@
-//! What exists at the path that a file is saved to.
+//! What exists at the path of a save.
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

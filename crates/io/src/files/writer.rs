@@ -16,7 +16,7 @@ use super::{PENDING, STAGING, itself};
 /// Without a lock, a save gives up after this many others were committed first.
 const MOST_SAVES: usize = 100;
 
-/// The name of a file, and what is to be in it.
+/// The name of a file and its new content.
 pub(crate) type SavedFile = (OsString, Vec<u8>);
 
 /// A folder that files are being saved into, locked against other saves.
@@ -188,8 +188,8 @@ impl Drop for Staging {
     }
 }
 
-/// Removes a folder and the files in it; a link to a folder is left alone. Best effort: errors are ignored, so as not to
-/// hide the original one.
+/// Removes a folder and its files; a link to a folder is kept. Best effort: errors are ignored, so
+/// as not to hide the original one.
 fn remove_files(folder: &Path) {
     if !fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
         return;
