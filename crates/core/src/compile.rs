@@ -38,7 +38,7 @@ pub fn compile_with(description: Description, hooks: &Hooks) -> Result<Engine> {
 /// the tables that are built from all tokens at once.
 ///
 /// # Errors
-/// As [`compile_with`]; those of the watch.
+/// As [`compile_with`]; errors of the watch.
 pub fn compile_watched(description: Description, hooks: &Hooks, watch: &dyn Watch) -> Result<Engine> {
     compile_with_special_tokens(description, &[], hooks, watch)
 }

@@ -9,7 +9,7 @@
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, to_u32};
 
-/// Bytes per copy. The arena ends with as many zeros, so that the last token can be copied this way.
+/// Bytes per copy. The arena ends with this many zeros, so that the last token can be copied this way.
 const COPIED: usize = 16;
 
 /// The shape of a token in one byte: its length, or [`LONG`] for any longer one, and two flags. An
@@ -116,7 +116,7 @@ impl DecodedTokens {
     /// returns the replacement for an id that does not exist, by its position.
     ///
     /// # Errors
-    /// Those of `undefined`.
+    /// Errors of `undefined`.
     pub(crate) fn measure(
         &self,
         ids: &[TokenId],
@@ -185,7 +185,7 @@ impl DecodedTokens {
     /// ones may be overwritten.
     ///
     /// # Errors
-    /// Those of `undefined`; an internal error if `bytes` is too short.
+    /// Errors of `undefined`; an internal error if `bytes` is too short.
     pub(crate) fn copy(
         &self,
         ids: &[TokenId],

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use sha2::{Digest, Sha256};
 use tokenmill_core::ids::TokenId;
 
-/// What a published file does not contain.
+/// The split and special tokens of a published file, which the file itself lacks.
 pub(crate) struct Known {
     /// The name of its split.
     pub(crate) split: &'static str,

@@ -20,7 +20,7 @@ use crate::{
     folder, gguf, known_files, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_merges, vocab_txt,
 };
 
-/// What the caller adds to the file.
+/// Options of loading, and information that the file may lack.
 #[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
     /// The split, for formats that do not store one.
@@ -38,7 +38,7 @@ pub struct LoadOptions {
 /// folder with one of these.
 ///
 /// # Errors
-/// A format error that names file and field; those of the operating system; a manifest error for a
+/// A format error that names file and field; errors of the operating system; a manifest error for a
 /// folder whose files do not match the manifest.
 pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(Engine, Report)> {
     let mut report = Report::new(options.strict);

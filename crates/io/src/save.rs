@@ -73,7 +73,7 @@ impl Format {
     }
 }
 
-/// How to save.
+/// Options of a save.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SaveOptions {
     /// The format; by default the path decides.
@@ -87,7 +87,7 @@ pub struct SaveOptions {
 /// name decides the format.
 ///
 /// # Errors
-/// A format error that names what the format cannot hold, unless `lossy`; those of the operating system.
+/// A format error that names what the format cannot hold, unless `lossy`; errors of the operating system.
 pub fn save(engine: &Engine, path: &Path, options: SaveOptions, watch: &dyn Watch) -> Result<()> {
     if path.as_os_str().is_empty() {
         return Err(Error::from(std::io::Error::from(std::io::ErrorKind::NotFound)).in_file(path));

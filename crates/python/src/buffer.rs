@@ -55,7 +55,7 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>, surrogates: Surrogates) ->
     let data = unsafe { text.data()? };
     match data {
         PyStringData::Ucs1(units) if is_ascii(text, units) => {
-            // SAFETY: ASCII is valid UTF-8, and `is_ascii` says why the string is ASCII.
+            // SAFETY: ASCII is valid UTF-8, and `is_ascii` describes how it is known.
             Ok(Utf8::Borrowed(unsafe { str::from_utf8_unchecked(units) }))
         }
         PyStringData::Ucs1(units) => transcode(text.py(), units, surrogates),

@@ -107,7 +107,7 @@ impl TryFrom<Fill> for Padding {
 /// Encodes texts, each with the text at the same index of `pairs` unless that is None.
 ///
 /// `truncation` and `padding` are dicts as in the tokenizers library. A truncation that cuts
-/// nothing is ignored, whatever its stride.
+/// nothing is ignored, for any stride.
 #[pyfunction]
 #[pyo3(signature = (tokenizer, texts, pairs = None, *, add_special_tokens, is_pretokenized, special, truncation = None, padding = None, num_threads))]
 #[allow(clippy::too_many_arguments)]

@@ -33,7 +33,7 @@ struct State {
 }
 
 impl PyWatch<'_> {
-    #[allow(clippy::disallowed_methods)] // one thread alone asks, and Python never runs while it is held
+    #[allow(clippy::disallowed_methods)] // only one thread locks it, and no Python code runs meanwhile
     fn with_state<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
         // A panic while the lock is held leaves the state consistent.
         f(&mut self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner))

@@ -16,7 +16,7 @@ const RULES: [(&str, &str); 11] = [
     (" 're", "'re"),
 ];
 
-/// The rules for whole texts: transformers has all of these but one.
+/// The rules that transformers applies to whole texts: all but one.
 pub(super) fn of_whole_texts() -> impl Iterator<Item = (&'static str, &'static str)> {
     RULES.into_iter().filter(|(from, _)| *from != " do not")
 }

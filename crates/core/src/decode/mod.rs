@@ -157,7 +157,7 @@ impl Row {
     /// Takes the next token and appends the text that is now certain to `out`, in whole characters.
     ///
     /// # Errors
-    /// A pattern that exceeds its limit; those of the watch.
+    /// A pattern that exceeds its limit; errors of the watch.
     #[inline]
     pub fn token(&mut self, written: &str, out: &mut Vec<u8>, ticker: &mut Ticker<'_>) -> Result<()> {
         let before = out.len();

@@ -1,7 +1,7 @@
 //! The name of a hook in a description.
 use std::fmt;
 
-/// Identifies a hook: the description holds the name, the caller brings the function when it is compiled.
+/// Identifies a hook: the description holds the name, the caller supplies the function at compilation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum HookName {
     /// A name that files and pickles can hold.

@@ -3,7 +3,7 @@
 //!
 //! Readers produce a [`Description`] and writers take one, so a new format costs one reader and one
 //! writer. `compile` turns it into an engine. Constructing a description checks nothing;
-//! [`Description::validate`] does, whatever produced it.
+//! [`Description::validate`] does, for every source.
 mod added;
 mod decoder;
 mod hook;

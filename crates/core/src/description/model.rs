@@ -193,7 +193,7 @@ pub struct Merge {
     pub left: TokenId,
     /// The right one.
     pub right: TokenId,
-    /// What they become.
+    /// The merged token.
     pub result: TokenId,
 }
 

@@ -62,10 +62,10 @@ pub enum Normalizer {
 /// The edition of Unicode data for a normal form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnicodeTables {
-    /// That of the tokenizers library (about Unicode 9).
+    /// The edition of the tokenizers library (about Unicode 9).
     #[default]
     Reference,
-    /// The current one of this library, for tokenizers trained by it.
+    /// The current edition of this library, for tokenizers that it trained.
     Current,
 }
 

@@ -8,6 +8,7 @@ pub enum PreTokenizer {
     Split {
         /// The pattern to search for.
         pattern: Pattern,
+        /// What happens to the matches.
         behavior: Behavior,
         /// Swaps matches and the text between them.
         invert: bool,

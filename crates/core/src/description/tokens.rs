@@ -219,7 +219,7 @@ impl TokenList {
     /// Builds the table of [`Self::find`] now, under a watch.
     ///
     /// # Errors
-    /// Those of the watch.
+    /// Errors of the watch.
     pub(crate) fn prepare_to_find(&self, ticker: &mut Ticker<'_>) -> Result<()> {
         if self.places.get().is_none() {
             let places = self.try_find_places(ticker)?;

@@ -10,7 +10,6 @@
 //! Unmatched characters: if their number is equal on both sides, they map one to one; else each
 //! stands for the whole unmatched part of the old text; inserted characters stand for the character
 //! before them. Neither starts nor ends decrease.
-//! starts nor ends go back.
 use std::collections::HashSet;
 
 use foldhash::fast::FixedState;
@@ -27,7 +26,7 @@ const DIFFERENCES: usize = 96;
 /// Returns, for each character of `new`, the bytes of `old` that it stands for.
 ///
 /// # Errors
-/// Those of the watch; out of memory. Cost: linear, with up to a hundred steps per character if
+/// Errors of the watch; out of memory. Cost: linear, with up to a hundred steps per character if
 /// nothing matches.
 pub(super) fn align(old: &str, new: &str, ticker: &mut Ticker<'_>) -> Result<Vec<Span>> {
     ticker.spend(old.len() + new.len())?;

@@ -173,7 +173,7 @@ impl Normalizers {
     /// Normalizes a piece; uses `buffers` if a step changes it.
     ///
     /// # Errors
-    /// Those of a step (the limit of a pattern, a hook); those of the watch; out of memory.
+    /// Errors of a step (the limit of a pattern, a hook); errors of the watch; out of memory.
     ///
     /// Cost: linear in the text, n log n in runs of combining marks. Text that a step does not
     /// change is only read.

@@ -1,3 +1,4 @@
+//! The result of a normalization step: unchanged, a part of the text, or a new text.
 use crate::span::Span;
 
 /// The result of a normalization step.

@@ -128,7 +128,7 @@ impl PreTokenizers {
     /// missing ones are created.
     ///
     /// # Errors
-    /// Those of `emit`, of a pattern that exceeds its limit, and of the watch.
+    /// Errors of `emit`, of a pattern that exceeds its limit, and of the watch.
     pub fn for_each(
         &self,
         piece: AlignedText<'_>,

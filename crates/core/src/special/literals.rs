@@ -139,7 +139,7 @@ impl LiteralMatcher {
     /// Calls `emit` for the parts of `text` in order; together they cover it.
     ///
     /// # Errors
-    /// Those of `emit` and of the watch.
+    /// Errors of `emit` and of the watch.
     pub fn for_each_part(
         &self,
         text: &[u8],
@@ -203,7 +203,7 @@ impl Search<'_> {
     /// not decrease from call to call.
     ///
     /// # Errors
-    /// Those of the watch.
+    /// Errors of the watch.
     #[inline]
     pub fn next(&mut self, from: usize, ticker: &mut Ticker<'_>) -> Result<Option<(usize, Span)>> {
         match &self.matcher.backwards {

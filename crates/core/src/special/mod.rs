@@ -60,7 +60,7 @@ impl AddedMatcher {
     /// conditions reject it, it is ordinary text, and no shorter literal is tried there.
     ///
     /// # Errors
-    /// Those of `emit` and of the watch.
+    /// Errors of `emit` and of the watch.
     pub fn for_each_part(
         &self,
         text: &str,

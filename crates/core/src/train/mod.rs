@@ -111,7 +111,7 @@ impl Trainer {
     /// pretokens; see [`TrainingReport::phases`].
     ///
     /// # Errors
-    /// Those of the watch; a training error if the vocabulary size is below that of the alphabet,
+    /// Errors of the watch; a training error if the vocabulary size is below that of the alphabet,
     /// if the end-of-word symbol is a character of the text, or if a count or size exceeds its
     /// limit.
     pub fn finish(self, watch: &dyn Watch) -> Result<(Description, TrainingReport)> {

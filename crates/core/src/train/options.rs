@@ -3,7 +3,7 @@ use crate::description::{EndOfWord, Normalizer, Split};
 use crate::error::{Error, Result};
 use crate::ids::NO_ID;
 
-/// What to learn and how. [`TrainOptions::new`] sets the defaults.
+/// Options of a training run. [`TrainOptions::new`] sets the defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrainOptions {
     /// When to stop.

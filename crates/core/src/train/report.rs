@@ -1,3 +1,4 @@
+//! The report of a training run.
 use std::time::Duration;
 
 /// The report of a training run. Counts are exact; durations are wall time.

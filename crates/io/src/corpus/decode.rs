@@ -2,11 +2,11 @@
 /// How documents with invalid UTF-8 are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Errors {
-    /// They are an error.
+    /// The first one is an error.
     Strict,
     /// U+FFFD replaces the invalid bytes.
     Replace,
-    /// They are left out.
+    /// The document is left out.
     Skip,
 }
 

@@ -56,7 +56,7 @@ const REPLACED: usize = char::REPLACEMENT_CHARACTER.len_utf8();
 /// [`Kind::Os`] with the path for a file that cannot be read; under [`Errors::Strict`]
 /// [`Kind::Training`] with the path and the first invalid byte of the file; [`Kind::Training`] with
 /// the path of a pipe that is listed twice; [`Kind::Memory`] with the path for a document that is
-/// larger than memory; those of `feed` and of the watch.
+/// larger than memory; errors of `feed` and of the watch.
 pub fn read_files(
     paths: &[PathBuf],
     documents: Documents,
@@ -215,9 +215,9 @@ impl<'a> Reader<'a> {
 #[derive(Debug, Default)]
 struct Document {
     decoder: Decoder,
-    /// Its first byte in the file.
+    /// Position of its first byte in the file.
     start: u64,
-    /// It contains invalid UTF-8 and will be left out.
+    /// Does it contain invalid UTF-8, so that it is left out?
     bad: bool,
 }
 

@@ -23,7 +23,7 @@ impl Lock {
     /// Waits for the lock of a folder.
     ///
     /// # Errors
-    /// A timeout if another process holds the lock for a minute; those of the watch.
+    /// A timeout if another process holds the lock for a minute; errors of the watch.
     pub(super) fn acquire(path: &Path, watch: &dyn Watch) -> Result<Self> {
         let (path, start) = (itself(path), Instant::now());
         loop {

@@ -18,7 +18,7 @@ pub(crate) fn start(source: &mut Source<'_>, size: u64) -> io::Result<Vec<u8>> {
 /// Reads the rest of a source and appends it to `bytes`, which were read before.
 ///
 /// # Errors
-/// Those of the operating system; a limit error above 1 GiB, before memory is allocated.
+/// Errors of the operating system; a limit error above 1 GiB, before memory is allocated.
 pub(crate) fn read_rest(source: Source<'_>, mut bytes: Vec<u8>) -> Result<Vec<u8>> {
     let too_large = || Error::limit("the file is larger than a tokenizer file can be (1 GiB)", FILE_LIMIT);
     let size = source.size();

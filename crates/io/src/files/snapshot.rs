@@ -143,7 +143,7 @@ impl<'w> Snapshot<'w> {
     /// Opens a file at its start; a file outside the snapshot is opened now.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors of the operating system.
     pub(crate) fn source(&self, name: &OsStr) -> io::Result<Source<'_>> {
         match self.files.get(name) {
             Some(Some(Opened { file: Ok(file), .. })) => {
@@ -162,7 +162,7 @@ impl<'w> Snapshot<'w> {
     /// The bytes of a file, checked against the manifest if it lists the file.
     ///
     /// # Errors
-    /// Those of the operating system, or a limit, with the path; those of the manifest.
+    /// Errors of the operating system, or a limit, with the path; errors of the manifest.
     pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>> {
         let bytes = self.bytes(name)?;
         self.check(name, &bytes)?;

@@ -31,7 +31,7 @@ impl<'a> Source<'a> {
     /// Opens a path, once. The watch is polled while a pipe has no writer.
     ///
     /// # Errors
-    /// Those of the operating system; `IsADirectory` for a folder; the watch's error inside an `io::Error`.
+    /// Errors of the operating system; `IsADirectory` for a folder; the watch's error inside an `io::Error`.
     pub(crate) fn open(path: &Path, watch: &'a dyn Watch) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         if metadata.is_dir() {
@@ -69,7 +69,7 @@ impl Read for Source<'_> {
 }
 
 /// Opens a pipe in a thread of its own: opening blocks until there is a writer, and is restarted after a signal.
-#[allow(clippy::disallowed_methods)] // without the interpreter lock, and the watch is asked meanwhile
+#[allow(clippy::disallowed_methods)] // without the interpreter lock, and the watch is polled meanwhile
 fn open_pipe(path: &Path, watch: &dyn Watch) -> io::Result<File> {
     let (sender, opened) = channel();
     let name = path.to_owned();

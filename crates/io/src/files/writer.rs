@@ -29,7 +29,7 @@ impl FolderWriter {
     /// Waits until no other save into this folder is running, then completes or clears what a killed save left.
     ///
     /// # Errors
-    /// The operating system's, with the path; the watch's.
+    /// Errors of the operating system, with the path; errors of the watch.
     pub(crate) fn new(folder: &Path, watch: &dyn Watch) -> Result<Self> {
         let writer = Self { folder: folder.to_owned(), lock: Lock::acquire(folder, watch)? };
         writer.complete()?;
@@ -45,7 +45,7 @@ impl FolderWriter {
     /// next save completes it.
     ///
     /// # Errors
-    /// The operating system's, with the path.
+    /// Errors of the operating system, with the path.
     pub(crate) fn replace(self, files: &[SavedFile]) -> Result<()> {
         let mut targets = Vec::with_capacity(files.len());
         for (name, _) in files {
@@ -156,8 +156,8 @@ impl Staging {
         Self { path }.readable(folder)
     }
 
-    /// Whoever may read the parent folder may read this one, whatever the umask: readers must see pending files. The files
-    /// keep their own permissions.
+    /// Makes the folder as readable as its parent, independent of the umask, since readers must see
+    /// pending files. The files keep their own permissions.
     #[cfg(unix)]
     fn readable(self, folder: &Path) -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt as _;

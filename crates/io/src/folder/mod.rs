@@ -42,7 +42,7 @@ pub(crate) use write::{LOSSY, write};
 /// Loads a folder; `None` for one without configuration, which needs no class.
 ///
 /// # Errors
-/// A format error that names file and field; those of the operating system.
+/// A format error that names file and field; errors of the operating system.
 pub(crate) fn load(files: &Snapshot<'_>, report: &mut Report) -> Result<Option<Description>> {
     // The manifest lists the last save; other files in the folder are ignored.
     let folder = files.folder();

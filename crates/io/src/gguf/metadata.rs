@@ -181,7 +181,7 @@ fn whole(kind: Type, bytes: &[u8]) -> Option<i128> {
     wide[..bytes.len()].copy_from_slice(bytes);
     let number = u64::from_le_bytes(wide);
     let shift = 64 - 8 * bytes.len() as u32;
-    #[allow(clippy::cast_possible_wrap)] // the sign is brought to its place, and back
+    #[allow(clippy::cast_possible_wrap)] // sign extension
     let signed = ((number << shift) as i64) >> shift;
     match kind {
         Type::U8 | Type::U16 | Type::U32 | Type::U64 => Some(number.into()),

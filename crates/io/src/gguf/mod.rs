@@ -27,7 +27,7 @@ const FIRST_PART: u64 = 32 << 20;
 /// read from it before.
 ///
 /// # Errors
-/// A format error that names the key; those of the operating system.
+/// A format error that names the key; errors of the operating system.
 pub(crate) fn load(
     mut file: Source<'_>,
     mut bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What llama.cpp knows about tokens by name.
+//! Properties of tokens that llama.cpp derives from their names.
 
 /// Tokens that end a turn or frame code infilling: always control tokens, even if the file says otherwise.
 const CONTROL: [&str; 34] = [

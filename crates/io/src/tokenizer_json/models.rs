@@ -40,7 +40,7 @@ fn missing(field: &str) -> Error {
 }
 
 impl Kind {
-    /// Its name in the file.
+    /// The name of the type in the file.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Bpe => "BPE",

@@ -179,7 +179,7 @@ impl Tokenizer {
         self.load_report.as_ref().map(|report| report.clone_ref(py))
     }
 
-    /// What `tokenmill.train` read and learned; None for a tokenizer that was not just trained.
+    /// The report of `tokenmill.train`; None for a tokenizer that was not just trained.
     #[getter]
     fn training_report(&self, py: Python<'_>) -> Option<Py<TrainingReport>> {
         self.report.as_ref().map(|report| report.clone_ref(py))

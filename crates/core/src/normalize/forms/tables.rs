@@ -10,11 +10,11 @@ use crate::description::UnicodeTables;
 /// The effect of a form on a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// It may compose or be reordered with the characters before it.
+    /// The character may compose or be reordered with those before it.
     ReachesBack = 1,
-    /// It changes, independent of the characters before it.
+    /// The character changes, independent of those before it.
     Changes = 2,
-    /// It does not change.
+    /// The character does not change.
     Stays = 3,
 }
 

@@ -461,7 +461,7 @@ fn pegasus_offset(settings: &Settings) -> Result<usize> {
     Ok(settings.count("offset")?.unwrap_or(103).min(1 << 16))
 }
 
-/// The sentinels, as many as the settings ask for.
+/// The sentinels; the settings have their number.
 fn t5_extra(parts: &Parts<'_>) -> Result<Vec<Token>> {
     let count = sentinels(parts.settings)?;
     let sentinels = (0..count).map(|i| Token::literal(sentinel(i)));

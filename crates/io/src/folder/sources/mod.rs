@@ -46,7 +46,7 @@ const MERGES: &str = "merges.txt";
 /// that the class reads.
 ///
 /// # Errors
-/// A format error that names file and field; those of the operating system.
+/// A format error that names file and field; errors of the operating system.
 pub(super) fn find(
     files: &Snapshot<'_>,
     recipe: &Recipe,
