@@ -35,7 +35,7 @@ pub enum Normalizer {
     },
     /// Prepends this to the text, unless the text is empty.
     Prepend(String),
-    /// Every byte becomes the character that stands for it in the byte alphabet.
+    /// Writes every byte as its character in the byte alphabet.
     ByteLevel,
     /// The clean-up of machine-translation corpora: removes controls, turns odd blanks into spaces.
     Nmt,
@@ -53,7 +53,7 @@ pub enum Normalizer {
     /// A precompiled SentencePiece map, applied as the tokenizers library does: by grapheme
     /// clusters, shortest prefix first. The blob is unchanged from the file.
     Precompiled(Arc<[u8]>),
-    /// Normalization as SentencePiece does it.
+    /// Normalization as in SentencePiece.
     SentencePiece(SentencePieceRules),
     /// A function of the caller.
     Hook(HookName),

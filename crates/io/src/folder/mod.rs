@@ -105,7 +105,7 @@ pub(crate) fn load(files: &Snapshot<'_>, report: &mut Report) -> Result<Option<D
         None => sources::find(files, recipe, &mut settings, is_listed, report)?,
     };
     let Some(source) = source else {
-        // A class without code has no vocabulary file of its own, so the plain files are complete.
+        // A class without code has no vocabulary file of its own, so the folder is loaded as plain files.
         return if recipe.has_code { Err(has_no_vocabulary(folder, recipe)) } else { Ok(None) };
     };
     let model_config = model_config.unwrap_or_default();

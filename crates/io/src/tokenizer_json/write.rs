@@ -129,8 +129,8 @@ fn write_model(engine: &Engine, description: &Description) -> Result<String> {
     }
 }
 
-/// The written form of the unknown token. For a model that requires one but has none, a name
-/// without an entry: as here, the reference fails only when it is needed.
+/// The written form of the unknown token. A model type that requires one, but has none, gets a name
+/// without an entry: as here, the reference then fails only when the token is needed.
 fn unk(engine: &Engine, id: Option<TokenId>) -> String {
     id.and_then(|id| engine.vocabulary().written(id)).unwrap_or_else(|| "<unk>".to_owned())
 }
