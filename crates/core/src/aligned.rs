@@ -1,13 +1,13 @@
-//! Text on its way through the stages, and where each byte of it came from.
+//! Text between two stages, and the caller's bytes that each of its bytes came from.
 //!
-//! A stage that only cuts hands on [`AlignedText`]s of what it was given. One that changes text writes
-//! into a [`Rewritten`], which remembers for every byte of the new text an interval of the
-//! caller's; so any interval of a pretoken projects back, however many stages lie between.
+//! In: an [`AlignedText`]. A stage that only cuts passes slices of it on. A stage that changes text
+//! writes into a [`Rewritten`], which records one interval of the caller's text for every new byte.
+//! So an interval of a pretoken projects back to the caller's text through any number of stages.
 use tokenmill_kernels::{OutOfMemory, try_alloc};
 
 use crate::span::Span;
 
-/// Bytes of the caller's text, counted from where the segment starts.
+/// An interval of the caller's text, in bytes from the start of the segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
     /// First byte.
@@ -16,29 +16,29 @@ pub struct Origin {
     pub end: u32,
 }
 
-/// Where the bytes of a text came from.
+/// The source bytes of a text.
 #[derive(Debug, Clone, Copy)]
 pub enum Origins<'a> {
-    /// The text stands in the caller's as it is, from this byte on.
+    /// The text is an unchanged slice of the caller's text that starts at this byte.
     Same(usize),
-    /// An interval for every byte, counted from byte `base` of the caller's text.
+    /// One interval for every byte, relative to byte `base` of the caller's text.
     Mapped {
-        /// Where the segment starts.
+        /// Byte at which the segment starts.
         base: usize,
-        /// One for each byte.
+        /// One interval per byte.
         each: &'a [Origin],
-        /// How many bytes the first character of the caller's text has; 0 where the segment starts
-        /// further behind.
+        /// Length in bytes of the first character of the caller's text; 0 if the segment does not
+        /// start at its beginning.
         first: usize,
-        /// Where the interval of the byte behind these begins, if there is one.
+        /// Start of the interval of the byte after these, if there is one.
         behind: Option<u32>,
     },
-    /// Nobody asked.
+    /// Offsets were not requested.
     Untracked,
 }
 
 impl Origins<'_> {
-    /// Those of `range` of the text.
+    /// The origins of `range` of the text.
     #[must_use]
     pub fn slice(self, range: Span) -> Self {
         match self {
@@ -54,9 +54,11 @@ impl Origins<'_> {
     }
 
     /// The bytes of the caller's text that `range` of this text stands for: from the start of its
-    /// first byte's interval to the end of its last byte's. An empty range is an empty interval
-    /// where its first byte would be: behind the last one, but never behind where the next one
-    /// begins, as both may stand for the same.
+    /// first byte's interval to the end of its last byte's.
+    ///
+    /// An empty range maps to an empty interval: at the start of the next byte's interval or, at
+    /// the end of the text, at the end of the last byte's. The latter never lies after `behind`,
+    /// because neighbouring bytes may stand for the same source bytes.
     #[inline]
     pub fn span(self, range: Span) -> Span {
         match self {
@@ -77,22 +79,22 @@ impl Origins<'_> {
     }
 }
 
-/// Text, and where it came from.
+/// A text with its origins.
 #[derive(Debug, Clone, Copy)]
 pub struct AlignedText<'a> {
-    /// The text as the stages before left it.
+    /// The text, as the previous stages left it.
     pub text: &'a str,
-    /// Where it came from.
+    /// The source bytes of `text`.
     pub origins: Origins<'a>,
 }
 
 impl<'a> AlignedText<'a> {
-    /// Text of the caller's, from its byte `at` on.
+    /// A slice of the caller's text that starts at its byte `at`.
     pub fn original(text: &'a str, at: usize) -> Self {
         Self { text, origins: Origins::Same(at) }
     }
 
-    /// A part of it.
+    /// The part `range` of this text.
     ///
     /// # Panics
     /// When the ends of `range` are not character boundaries.
@@ -101,13 +103,13 @@ impl<'a> AlignedText<'a> {
         Self { text: &self.text[range.start..range.end], origins: self.origins.slice(range) }
     }
 
-    /// The bytes of the caller's text that it stands for.
+    /// The bytes of the caller's text that this text stands for.
     pub fn span(self) -> Span {
         self.origins.span(Span::new(0, self.text.len()))
     }
 
-    /// Does it start within the first character of the caller's text? What stands for a single byte
-    /// of that character does, whichever byte it is.
+    /// Does the text start within the first character of the caller's text? Any byte of that
+    /// character counts, not only the first.
     pub fn is_at_start(self) -> bool {
         let start = self.span().start;
         match self.origins {
@@ -117,33 +119,34 @@ impl<'a> AlignedText<'a> {
     }
 }
 
-/// A text that a stage has made, kept for the next one. Where there is no memory for all of it the rest is left out, and
-/// [`Rewritten::check`] says so: stages write it a character at a time.
+/// The text that a stage writes, reused from call to call. If memory runs out, the rest of the text
+/// is dropped and [`Rewritten::check`] reports it, so that stages can write a character at a time
+/// without a check after each.
 #[derive(Debug, Default, Clone)]
 pub struct Rewritten {
     text: String,
     each: Vec<Origin>,
     base: usize,
-    /// As in [`Origins::Mapped`], both.
+    /// `first` and `after` become `first` and `behind` of [`Origins::Mapped`].
     first: usize,
-    behind: Option<u32>,
+    after: Option<u32>,
     tracks: bool,
     failed: Option<OutOfMemory>,
 }
 
 impl Rewritten {
-    /// Makes room for so many more bytes. False where there is none.
+    /// Reserves space for `more` bytes. Returns false if there is no memory.
     #[inline]
     fn reserve(&mut self, more: usize) -> bool {
-        let has_room = self.text.capacity() - self.text.len() >= more
+        let has_capacity = self.text.capacity() - self.text.len() >= more
             && (!self.tracks || self.each.capacity() - self.each.len() >= more);
-        has_room || self.grow(more)
+        has_capacity || self.grow(more)
     }
 
     #[cold]
     #[inline(never)]
     fn grow(&mut self, more: usize) -> bool {
-        // It is not asked for again and again.
+        // After a failure the allocation is not tried again.
         if self.failed.is_some() {
             return false;
         }
@@ -153,21 +156,21 @@ impl Rewritten {
         self.failed.is_none()
     }
 
-    /// Is all of the text there?
+    /// Is the text complete?
     ///
     /// # Errors
-    /// Memory that cannot be had.
+    /// Out of memory in an earlier write.
     pub fn check(&self) -> Result<(), OutOfMemory> {
         self.failed.map_or(Ok(()), Err)
     }
 
-    /// Starts a new text made from `from`. What was there is forgotten, its memory kept.
+    /// Starts a new text that is made from `from`. The previous text is cleared, its memory kept.
     pub fn start(&mut self, from: AlignedText<'_>) {
         self.text.clear();
         self.each.clear();
         self.failed = None;
-        (self.base, self.first, self.behind, self.tracks) = match from.origins {
-            // This is the caller's text itself.
+        (self.base, self.first, self.after, self.tracks) = match from.origins {
+            // The segment starts at the beginning of the caller's text.
             Origins::Same(0) => (0, from.text.chars().next().map_or(0, char::len_utf8), None, true),
             Origins::Same(at) => (at, 0, None, true),
             Origins::Mapped { base, first, behind, .. } => (base, first, behind, true),
@@ -176,7 +179,7 @@ impl Rewritten {
         self.reserve(from.text.len());
     }
 
-    /// Takes over `range` of the text that this one is made from, each byte with its origin.
+    /// Copies `range` of `from`, each byte with its origin.
     pub fn keep(&mut self, from: AlignedText<'_>, range: Span) {
         if !self.reserve(range.len()) {
             return;
@@ -187,7 +190,7 @@ impl Rewritten {
         }
         match from.origins {
             Origins::Same(at) => {
-                // `at` is the base while the text is the caller's own.
+                // `start` set `base` to the `at` of the text that it was given.
                 let shift = at - self.base;
                 let origin =
                     |byte: usize| Origin { start: (shift + byte) as u32, end: (shift + byte + 1) as u32 };
@@ -198,8 +201,7 @@ impl Rewritten {
         }
     }
 
-    /// Puts new text there that stands for `range` of the text that this one is made from: for all
-    /// of the bytes that the range stands for.
+    /// Appends `new`. Each of its bytes stands for all source bytes of `range` of `from`.
     pub fn put(&mut self, new: &str, from: AlignedText<'_>, range: Span) {
         if !self.reserve(new.len()) {
             return;
@@ -213,13 +215,13 @@ impl Rewritten {
         }
     }
 
-    /// As [`Self::put`], one character.
+    /// As [`Self::put`], for one character.
     pub fn put_char(&mut self, new: char, from: AlignedText<'_>, range: Span) {
         self.put(new.encode_utf8(&mut [0; 4]), from, range);
     }
 
-    /// Puts new text there of which the last byte stands for all of `range`, and the bytes before
-    /// it for nothing at its start: as SentencePiece tells where its pieces come from.
+    /// Appends `new`: its last byte stands for all of `range` of `from`, the bytes before it for
+    /// nothing at the start of `range`. SentencePiece reports offsets this way.
     pub fn put_at_end(&mut self, new: &str, from: AlignedText<'_>, range: Span) {
         let before = self.each.len();
         self.put(new, from, range);
@@ -230,27 +232,26 @@ impl Rewritten {
         }
     }
 
-    /// What `range` of the text that this one is made from stands for is added to what its last
-    /// byte stands for, if it has one.
+    /// Extends the origin of the last byte, if there is one, to the end of `range` of `from`.
     pub fn stretch(&mut self, from: AlignedText<'_>, range: Span) {
         if let Some(last) = self.each.last_mut() {
             last.end = last.end.max((from.origins.span(range).end - self.base) as u32);
         }
     }
 
-    /// Drops what is behind the first `length` bytes.
+    /// Drops everything after the first `length` bytes.
     ///
     /// # Panics
-    /// When it is no character boundary.
+    /// When `length` is not a character boundary.
     pub fn truncate(&mut self, length: usize) {
         self.text.truncate(length);
         self.each.truncate(length);
     }
 
-    /// What was made.
+    /// The text written so far.
     pub fn piece(&self) -> AlignedText<'_> {
         let origins = if self.tracks {
-            Origins::Mapped { base: self.base, each: &self.each, first: self.first, behind: self.behind }
+            Origins::Mapped { base: self.base, each: &self.each, first: self.first, behind: self.after }
         } else {
             Origins::Untracked
         };
@@ -280,9 +281,9 @@ mod tests {
         assert_eq!(piece.slice(Span::new(1, 2)).span(), Span::new(11, 13));
         assert_eq!(piece.slice(Span::new(2, 4)).span(), Span::new(11, 13));
         assert_eq!(piece.slice(Span::new(4, 5)).span(), Span::new(13, 14));
-        // What stands for nothing goes behind what is before it, and never behind what comes next.
-        let behind = |end: usize| piece.slice(Span::new(0, end)).origins.span(Span::new(end, end));
-        assert_eq!([1, 2, 4, 5].map(behind), [11, 11, 13, 14].map(|at| Span::new(at, at)));
+        // An empty range lies after what precedes it, and never after the start of what follows.
+        let empty_at = |end: usize| piece.slice(Span::new(0, end)).origins.span(Span::new(end, end));
+        assert_eq!([1, 2, 4, 5].map(empty_at), [11, 11, 13, 14].map(|at| Span::new(at, at)));
         let mut second = Rewritten::default();
         second.start(piece);
         second.put_char('X', piece, Span::new(0, 4));

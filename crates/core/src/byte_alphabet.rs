@@ -1,7 +1,7 @@
-//! The printable stand-ins for the 256 bytes in which byte-level vocabularies are written.
+//! The printable characters that stand for the 256 bytes in the files of byte-level vocabularies.
 //!
-//! Bytes that are printable in Latin-1 stand for themselves; the other 68 take U+0100.. in byte
-//! order (space is `Ġ`, newline `Ċ`). Only files and people see this form; the engine works on
+//! Bytes that are printable in Latin-1 stand for themselves; the other 68 map to U+0100 and up, in
+//! byte order (space is `Ġ`, newline `Ċ`). Only files and people see this form; the engine works on
 //! bytes. Source: GPT-2's vocabulary files.
 
 const fn stands_for_itself(byte: u8) -> bool {
@@ -29,7 +29,7 @@ pub const BYTE_TO_CHAR: [char; 256] = {
     table
 };
 
-/// The byte that a character stands for, 0xFFFF for none; indexed by code point below 0x144.
+/// The byte that a character stands for, or 0xFFFF; indexed by code point below 0x144.
 const CHAR_TO_BYTE: [u16; 0x144] = {
     let mut table = [0xffff; 0x144];
     let mut byte = 0;
@@ -45,13 +45,14 @@ pub fn write(bytes: &[u8]) -> String {
     bytes.iter().map(|&byte| BYTE_TO_CHAR[usize::from(byte)]).collect()
 }
 
-/// The bytes of a written form; `None` where a character stands for no byte.
+/// The bytes of a written form; `None` if a character stands for no byte.
 pub fn read(written: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(written.len());
     read_into(written, &mut bytes).then_some(bytes)
 }
 
-/// As [`read`], behind what `bytes` holds; false (and `bytes` in any state) on failure.
+/// Appends the bytes of `written` to `bytes`. On failure returns false and leaves `bytes` in an
+/// unspecified state.
 pub fn read_into(written: &str, bytes: &mut Vec<u8>) -> bool {
     written.chars().all(|char| match CHAR_TO_BYTE.get(char as usize) {
         Some(&byte) if byte < 256 => {

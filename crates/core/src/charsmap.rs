@@ -1,16 +1,18 @@
-//! The map of a SentencePiece normalizer: byte sequences to what replaces them.
+//! The character map of a SentencePiece normalizer: byte sequences to their replacements.
 //!
-//! The blob of a file is a trie (a double array of units of four bytes, as Darts-clone writes it)
-//! and behind it the replacements, each ended by a zero byte. It is walked as it stands, but only
-//! after every unit that a walk can reach was checked once: it points into the trie, never back to
-//! where the walk came from, and the replacement that it names is a text.
+//! In: the blob of a model file, a trie (a double array of four-byte units, as Darts-clone writes
+//! it) followed by the replacements, each ended by a zero byte. Out: lookups of keys.
+//!
+//! The trie is used in place. Before that, every reachable unit is checked once: it must point
+//! inside the trie and never back to one of its ancestors, and the replacement that it names must
+//! be valid text.
 use crate::error::{Defect, Error, Result};
 
-/// The longest key. Real ones have at most some tens of bytes; what a search may look at must not
-/// grow with the file.
+/// The longest key in bytes. Real keys have a few tens of bytes; the limit keeps the cost of a
+/// lookup independent of the file.
 const LONGEST_KEY: usize = 1 << 10;
 
-/// The compiler of SentencePiece writes a trie in blocks of so many bytes.
+/// Size in bytes of the blocks in which SentencePiece's compiler writes a trie.
 const BLOCK: usize = 1 << 10;
 
 /// A checked map.
@@ -18,16 +20,16 @@ const BLOCK: usize = 1 << 10;
 pub struct Charsmap {
     units: Box<[u32]>,
     replacements: Box<str>,
-    /// Where the units of the first bytes stand.
+    /// Base index of the units for the first byte of a key.
     root: usize,
 }
 
-/// The label of a unit; above 255 where it holds a value.
+/// The label of a unit; above 255 if the unit holds a value.
 fn label(unit: u32) -> u32 {
     unit & 0x8000_00ff
 }
 
-/// Where the units of the next bytes stand, relative to this one.
+/// The base of a unit's children is its index XOR this offset.
 fn offset(unit: u32) -> usize {
     ((unit >> 10) << ((unit & 0x200) >> 6)) as usize
 }
@@ -45,10 +47,10 @@ fn defect(reason: impl Into<String>) -> Error {
 }
 
 impl Charsmap {
-    /// Reads and checks a blob.
+    /// Reads and checks a blob. Cost: linear in its size.
     ///
     /// # Errors
-    /// A format error of kind `charsmap`. Cost: linear in the blob.
+    /// A format error of kind `charsmap`.
     pub fn parse(blob: &[u8]) -> Result<Self> {
         let Some((size, rest)) = blob.split_first_chunk::<4>() else {
             return Err(defect(format!("{} bytes are too few for the size of the trie", blob.len())));
@@ -70,8 +72,9 @@ impl Charsmap {
         Ok(map)
     }
 
-    /// What is wrong with a blob although it can be walked: a unit that no walk comes to leads nowhere, say. The
-    /// compiler of SentencePiece writes nothing of the kind, and since 0.2.3 its reader refuses it.
+    /// Returns what is wrong with a blob that can be walked all the same, such as an unreachable
+    /// unit that leads nowhere. SentencePiece's compiler writes no such units, and its reader
+    /// rejects them since 0.2.3.
     ///
     /// Cost: linear in the blob, a fraction of that of [`Self::parse`].
     pub fn doubt(blob: &[u8]) -> Option<String> {
@@ -95,7 +98,7 @@ impl Charsmap {
             let is_sound = if is_value(own) {
                 value(own) < replacements.len()
             } else {
-                // Most of those that are not used have no more than a label.
+                // Most unused units hold nothing but a label.
                 own <= 0xff || unit(at ^ offset(own)).is_some_and(|next| !has_leaf(own) || is_value(next))
             };
             if !is_sound {
@@ -120,7 +123,7 @@ impl Charsmap {
         self.keys(text).last()
     }
 
-    /// Could `text` become a longer key if more text followed?
+    /// Could `text` be the start of a longer key?
     pub fn goes_on(&self, text: &[u8]) -> bool {
         let mut base = self.root;
         for &byte in text {
@@ -132,7 +135,7 @@ impl Charsmap {
         (1..=u8::MAX).any(|byte| self.step(base, byte).is_some())
     }
 
-    /// The bytes of the longest replacement.
+    /// Length in bytes of the longest replacement.
     pub fn longest_replacement(&self) -> usize {
         self.replacements.split('\0').map(str::len).max().unwrap_or_default()
     }
@@ -142,10 +145,10 @@ impl Charsmap {
         self.units.len() * 4 + self.replacements.len()
     }
 
-    /// The keys that `text` starts with, the shortest first.
+    /// The keys that are prefixes of `text`, shortest first.
     fn keys(&self, text: &[u8]) -> impl Iterator<Item = (usize, &str)> {
         let mut base = self.root;
-        // A zero byte ends keys; it is in none.
+        // Keys are zero-terminated, so no key contains a zero byte.
         let bytes = text.iter().copied().take_while(|&byte| byte != 0).enumerate();
         bytes
             .map_while(move |(i, byte)| {
@@ -158,7 +161,7 @@ impl Charsmap {
             .filter_map(|(length, base)| Some((length, self.replacement(*self.units.get(base)?)?)))
     }
 
-    /// The unit of a byte, where the units of the byte before it are at `base`.
+    /// The unit for `byte` in the group of units at `base`.
     #[inline]
     fn step(&self, base: usize, byte: u8) -> Option<usize> {
         let at = base ^ usize::from(byte);
@@ -170,13 +173,13 @@ impl Charsmap {
         Some(rest.split_once('\0').map_or(rest, |(replacement, _)| replacement))
     }
 
-    /// Follows every path once, in depth, so that a path that comes back to itself is seen.
+    /// Visits every path once, depth first, so that a cycle is found.
     fn check(&self) -> Result<()> {
         let children = Children::new(&self.units);
-        // The length of the longest path from a unit on, where that is known.
+        // Length of the longest path from each unit, once it is known.
         let mut heights: Vec<u32> = vec![UNKNOWN; self.units.len()];
         self.check_target(self.root, 0)?;
-        // Units on the path, each with the children that are not done.
+        // Units on the current path, each with the children still to visit.
         let mut path = vec![(0, children.of(self.root), 1)];
         heights[0] = ON_PATH;
         while let Some((at, left, height)) = path.last_mut() {
@@ -209,7 +212,7 @@ impl Charsmap {
         Ok(())
     }
 
-    /// Where the children of a unit stand.
+    /// Checks a unit and returns the index of its children.
     fn check_unit(&self, at: usize) -> Result<usize> {
         let unit = self.units[at];
         let base = at ^ offset(unit);
@@ -232,7 +235,7 @@ impl Charsmap {
 const UNKNOWN: u32 = u32::MAX;
 const ON_PATH: u32 = u32::MAX - 1;
 
-/// The units that a byte leads to, by where their group stands.
+/// The children of a unit, by the index of their group.
 struct Children {
     starts: Vec<u32>,
     units: Vec<u32>,

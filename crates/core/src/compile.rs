@@ -1,4 +1,6 @@
-//! From a description to an engine: the only room that chooses between plans.
+//! Compiles a description into an engine. In: a [`Description`] and the caller's hooks. Out: an
+//! [`Engine`], or the error of an invalid description. This is the only module that chooses between
+//! the implementations of a stage.
 use crate::decode::Chain;
 use crate::description::{AddedToken, Description, Split};
 use crate::engine::{AddedSet, Engine, Stages};
@@ -15,37 +17,36 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched, Watch};
 use tokenmill_kernels::{Automaton, NO_KEY, State};
 
-/// Checks a description and makes it ready to run.
+/// Checks a description and compiles it. Cost: proportional to the vocabulary.
 ///
 /// # Errors
-/// A format error naming the field of the description that is wrong; a pattern error for a
-/// split that is invalid. Cost: proportional to the vocabulary.
+/// A format error that names the wrong field of the description; a pattern error for an invalid split.
 pub fn compile(description: Description) -> Result<Engine> {
     compile_with(description, &Hooks::default())
 }
 
-/// As [`compile`], for a description that names functions of the caller's: they are found in `hooks`.
+/// As [`compile`], for a description that names hooks; `hooks` holds the functions.
 ///
 /// # Errors
-/// As [`compile`]; a format error naming the hook that is not there; what a hook gives as an error
-/// when added tokens are normalized by it.
+/// As [`compile`]; a format error that names a missing hook; the error of a hook that is called to
+/// normalize an added token.
 pub fn compile_with(description: Description, hooks: &Hooks) -> Result<Engine> {
     compile_watched(description, hooks, &Unwatched)
 }
 
-/// As [`compile_with`], under a watch: it is asked while the tokens of a vocabulary are looked at one
-/// by one, and between the tables that are made of all of them at once.
+/// As [`compile_with`]. The watch is polled while the tokens are processed one by one, and between
+/// the tables that are built from all tokens at once.
 ///
 /// # Errors
-/// As [`compile_with`]; those of the watch.
+/// As [`compile_with`]; errors of the watch.
 pub fn compile_watched(description: Description, hooks: &Hooks, watch: &dyn Watch) -> Result<Engine> {
     compile_with_special_tokens(description, &[], hooks, watch)
 }
 
-/// As [`compile_watched`], with the special tokens that a caller brings: `(content, id)`, as
-/// [`Description::with_special_tokens`] has them. The tables are made once, of the description with these tokens; a
-/// model without them is made only where one of them is an ordinary token and no list of merges says whether text
-/// becomes it.
+/// As [`compile_watched`], with the caller's special tokens: `(content, id)`, as in
+/// [`Description::with_special_tokens`]. The tables are built once, for the description with these
+/// tokens. A model without them is built only if one of them is an ordinary token and no merge list
+/// says whether text becomes it.
 ///
 /// # Errors
 /// As [`compile_watched`], and [`Description::with_special_tokens`].
@@ -97,7 +98,7 @@ pub fn compile_with_special_tokens(
             literal => Ok(literal),
         })?;
     watch.poll()?;
-    // Most often the special tokens are all that is looked for in the text as it comes.
+    // Usually special tokens are all that is searched for in raw text.
     let is_special_alone = added_in_raw.is_special() && added_in_normalized.is_empty();
     let special = if is_special_alone {
         added_in_raw.literals().clone()
@@ -106,7 +107,7 @@ pub fn compile_with_special_tokens(
         LiteralMatcher::new(special.map(|token| token.content.as_str()))?
     };
     let split = Split::of_stages(&description.pre_tokenizer);
-    // The pattern of the only split says which one it is.
+    // An error of the only split needs no field name: its pattern identifies it.
     let splitter = split.as_ref().map(Splitter::compile).transpose()?;
     let pre_tokenizers = if splitter.is_some() {
         PreTokenizers::default()
@@ -149,23 +150,23 @@ fn tables(description: &Description, ticker: &mut Ticker<'_>) -> Result<(Vocabul
     Ok((vocabulary, model))
 }
 
-/// Tokens that are normalized are looked for in what the others leave. Where literals of the two
-/// kinds cannot share a character of any text, one search finds the same. Cost: near-linear in their
-/// bytes.
+/// Can one search find both kinds of added tokens? Normalized tokens are searched for in the text
+/// between the others. If no text can contain literals of the two kinds that share a character, a
+/// single search gives the same result. Cost: near-linear in the bytes of the literals.
 fn may_be_found_at_once(added: &[AddedToken]) -> bool {
     let (later, first): (Vec<_>, Vec<_>) = added.iter().partition(|token| token.normalized);
     if later.is_empty() || first.is_empty() {
         return true;
     }
-    // White space that a token takes into itself may be what another one looks at, and a token
-    // that was found in the first search is no neighbour to one of the second.
+    // White space that one token strips may be the context that another token checks, and a token
+    // found in the first search is not a neighbour in the second.
     added.iter().all(|token| !token.lstrip && !token.rstrip)
         && later.iter().all(|token| !token.single_word)
         && !may_overlap(&later, &first)
         && !may_overlap(&first, &later)
 }
 
-/// Does a text of `texts` hold one of `literals`, or end with the start of one?
+/// Does one of `texts` contain one of `literals`, or end with the start of one?
 fn may_overlap(texts: &[&AddedToken], literals: &[&AddedToken]) -> bool {
     let literals = (0..).zip(literals.iter().map(|token| token.content.as_bytes()));
     let automaton = Automaton::new(literals);
@@ -219,7 +220,7 @@ mod tests {
         Description::of_bpe(&Split::Whole, BpeDescription::plain(Alphabet::Bytes, tokens, Merges::ById))
     }
 
-    /// Stops the work when it is asked for the last time.
+    /// Cancels the work at its last permitted poll.
     struct Patience {
         left: AtomicUsize,
     }
@@ -246,7 +247,7 @@ mod tests {
             };
             let (error, polls) = compile(all);
             assert!(error.is_none());
-            // It is asked again and again, and not only between the tables.
+            // The watch is polled all the time, not only between the tables.
             assert!(polls > 100, "{polls}");
             for left in [0, 1, polls / 3, polls / 2, polls - 1] {
                 assert!(matches!(compile(left).0, Some(Kind::Cancelled)));
@@ -255,7 +256,7 @@ mod tests {
     }
 
     thread_local! {
-        /// How many models were made on this thread.
+        /// Number of models built on this thread.
         pub(super) static MADE: Cell<usize> = const { Cell::new(0) };
     }
 
@@ -273,7 +274,7 @@ mod tests {
             made
         };
         assert_eq!(made(numbers(1000, true), "<s>"), 1);
-        // An ordinary token that no merge makes: the model is asked, and made anew without the token.
+        // An ordinary token that no merge builds: the model is asked, and rebuilt without the token.
         let mut description = numbers(1000, true);
         let tokens = description.model.tokens();
         let entries = tokens.iter().map(|(id, bytes)| (id, bytes.to_vec())).chain([(5000, b"<s>".to_vec())]);
@@ -303,7 +304,7 @@ mod tests {
 
     #[test]
     fn literals_of_both_kinds_are_compared_in_linear_time() {
-        // The two kinds overlap nowhere but in their first characters.
+        // The two kinds overlap only in their first characters.
         let long = |letter: char, kind: bool| {
             let contents: Vec<String> =
                 (0..300).map(|i| format!("{}{i}", letter.to_string().repeat((64 << 10) - 300 - i))).collect();

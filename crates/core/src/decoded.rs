@@ -1,55 +1,58 @@
-//! What each id decodes to: all bytes in one arena, addressed by `u32` offsets.
+//! The bytes that each id decodes to, in one arena addressed by `u32` offsets.
 //!
-//! Ids may have holes; a vocabulary with a few huge ids costs a search instead of a huge table. Many
-//! ids are decoded in two passes: one over a byte for each token that says how much room they need
-//! and whether all is ASCII, and one that copies, sixteen bytes at once whatever the length.
+//! Ids may have gaps. A vocabulary with a few huge ids is stored sparsely and searched, so that the
+//! table does not grow with the largest id.
+//!
+//! Many ids are decoded in two passes. The first reads one byte per token, and returns the size of
+//! the output and whether it is ASCII. The second copies tokens, sixteen bytes at a time where
+//! possible.
 use crate::error::{Error, Result};
 use crate::ids::{TokenId, to_u32};
 
-/// Bytes that are copied at once. So many zeros stand behind the last token in the arena.
+/// Bytes per copy. The arena ends with this many zeros, so that the last token can be copied this way.
 const COPIED: usize = 16;
 
-/// A token's shape in a byte: its length, or [`LONG`] where that has no room, and two flags. An id between others
-/// that is none has no bytes, and is long all the same.
+/// The shape of a token in one byte: its length, or [`LONG`] for any longer one, and two flags. An
+/// unused id between others has no bytes, and counts as long so that it takes the slow path.
 const LONG: u8 = 63;
 const NOT_ASCII: u8 = 64;
 const SPECIAL: u8 = 128;
 
-/// Ids whose shapes are put together before any is looked at.
+/// Number of ids whose shapes are combined before they are tested.
 const GROUP: usize = 128;
 
-/// What each id decodes to.
+/// The bytes that each id decodes to.
 #[derive(Debug)]
 pub(crate) struct DecodedTokens {
-    /// Ids ascending, whose places are the slots; `None` where each id is its own slot.
+    /// Ascending ids, whose positions are the slots; `None` if each id is its own slot.
     sparse: Option<Vec<TokenId>>,
-    /// How many ids there are.
+    /// Number of ids that exist.
     count: usize,
-    /// The bytes of each slot: `arena[offsets[slot]..offsets[slot + 1]]`.
+    /// The bytes of a slot are `arena[offsets[slot]..offsets[slot + 1]]`.
     arena: Vec<u8>,
     offsets: Vec<u32>,
     shapes: Vec<u8>,
 }
 
-/// How much room the bytes of some ids take.
+/// Size of the output for some ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodedSize {
-    /// How many bytes.
+    /// Number of bytes.
     pub bytes: usize,
     /// Are all of them ASCII?
     pub is_ascii: bool,
 }
 
-/// Takes tokens in the order of their ids.
+/// Builds the table from tokens in ascending order of ids.
 #[derive(Debug)]
 pub(crate) struct DecodedTokensBuilder {
-    /// None as long as each id is its own slot.
+    /// `None` as long as each id is its own slot.
     ids: Option<Vec<TokenId>>,
     tokens: DecodedTokens,
 }
 
 impl DecodedTokens {
-    /// A table with room for so many tokens, which have so many bytes in all.
+    /// A builder with capacity for `tokens` tokens that have `bytes` bytes in all.
     pub(crate) fn with_capacity(tokens: usize, bytes: usize) -> DecodedTokensBuilder {
         let mut offsets = Vec::with_capacity(tokens + 1);
         offsets.push(0);
@@ -65,7 +68,7 @@ impl DecodedTokens {
         }
     }
 
-    /// How many ids there are.
+    /// Number of ids that exist.
     pub(crate) fn len(&self) -> usize {
         self.count
     }
@@ -76,20 +79,20 @@ impl DecodedTokens {
         ids + self.arena.capacity() + 4 * self.offsets.capacity() + self.shapes.capacity()
     }
 
-    /// Is this id one of them?
+    /// Does this id exist?
     #[inline]
     pub(crate) fn contains(&self, id: TokenId) -> bool {
         self.slot(id).is_some()
     }
 
-    /// The bytes of an id.
+    /// The bytes of an id; `None` if it does not exist.
     #[inline]
     pub(crate) fn get(&self, id: TokenId) -> Option<&[u8]> {
         let (start, end) = self.bounds(self.slot(id)?);
         Some(&self.arena[start..end])
     }
 
-    /// Where an id stands in the tables.
+    /// The slot of an id; `None` if it does not exist.
     #[inline]
     fn slot(&self, id: TokenId) -> Option<usize> {
         let slot = match &self.sparse {
@@ -109,11 +112,11 @@ impl DecodedTokens {
         (self.offsets[slot] as usize, self.offsets[slot + 1] as usize)
     }
 
-    /// The room for the bytes of `ids`, without those of special tokens where these are skipped.
-    /// `undefined` says what stands for the id at a position that does not exist.
+    /// The size of the output for `ids`; special tokens are left out if `skip_special`. `undefined`
+    /// returns the replacement for an id that does not exist, by its position.
     ///
     /// # Errors
-    /// Those of `undefined`.
+    /// Errors of `undefined`.
     pub(crate) fn measure(
         &self,
         ids: &[TokenId],
@@ -134,7 +137,7 @@ impl DecodedTokens {
         Ok(all)
     }
 
-    /// The room for ids that are all there and short; without a branch at each.
+    /// The size of the output if all ids exist and are short, without a branch per id; else `None`.
     #[inline]
     fn measure_plain(&self, ids: &[TokenId], skip_special: bool) -> Option<DecodedSize> {
         if self.sparse.is_some() {
@@ -143,7 +146,7 @@ impl DecodedTokens {
         let (mut bytes, mut all, mut longest) = (0, 0, 0);
         for &id in ids {
             let shape = self.shapes.get(id as usize).copied().unwrap_or(LONG);
-            // Nothing is left of what is skipped.
+            // A skipped token has no bytes.
             let shape = if skip_special && shape & SPECIAL != 0 { 0 } else { shape };
             bytes += usize::from(shape & LONG);
             longest = longest.max(shape & LONG);
@@ -177,11 +180,12 @@ impl DecodedTokens {
         Ok(all)
     }
 
-    /// Copies the bytes of `ids` to the front of `bytes`, which has room for what [`Self::measure`]
-    /// says of the same arguments; how many they are. What lies behind them may be overwritten.
+    /// Copies the bytes of `ids` to the front of `bytes` and returns their number. `bytes` must be
+    /// at least as long as [`Self::measure`] returns for the same arguments. Bytes after the copied
+    /// ones may be overwritten.
     ///
     /// # Errors
-    /// Those of `undefined`.
+    /// Errors of `undefined`; an internal error if `bytes` is too short.
     pub(crate) fn copy(
         &self,
         ids: &[TokenId],
@@ -191,7 +195,7 @@ impl DecodedTokens {
     ) -> Result<usize> {
         let mut at = 0;
         for (position, &id) in ids.iter().enumerate() {
-            // What has bytes, is its own slot and is not skipped, as nearly all are.
+            // The fast path, for nearly all ids: dense, short, not empty and not skipped.
             if let Some(&[start, end]) = self.dense_offsets(id)
                 && let length @ 1..=COPIED = (end - start) as usize
                 && !(skip_special && self.shapes[id as usize] & SPECIAL != 0)
@@ -216,7 +220,7 @@ impl DecodedTokens {
         Ok(at)
     }
 
-    /// Where the bytes of an id begin and end, if it is its own slot.
+    /// Start and end of an id's bytes; `None` for a sparse table.
     #[inline]
     fn dense_offsets(&self, id: TokenId) -> Option<&[u32; 2]> {
         if self.sparse.is_some() {
@@ -235,7 +239,7 @@ fn copy_exactly(from: &[u8], to: &mut [u8], at: usize) -> Result<()> {
 }
 
 impl DecodedTokensBuilder {
-    /// The next id, above all before it, and its bytes.
+    /// Adds a token; its id must be larger than all before it.
     #[inline]
     pub(crate) fn push(&mut self, id: TokenId, bytes: &[u8], is_special: bool) {
         let length = u8::try_from(bytes.len()).map_or(LONG, |length| length.min(LONG));
@@ -250,7 +254,7 @@ impl DecodedTokensBuilder {
         self.tokens.offsets.push(to_u32(self.tokens.arena.len()));
     }
 
-    /// All ids are in.
+    /// Builds the table.
     pub(crate) fn finish(self) -> DecodedTokens {
         let Self { ids, mut tokens } = self;
         tokens.arena.extend_from_slice(&[0; COPIED]);
@@ -267,7 +271,7 @@ impl DecodedTokensBuilder {
 }
 
 impl DecodedTokens {
-    /// Gives each id its own slot, and those between them one without bytes.
+    /// Gives each id its own slot, and unused ids an empty one.
     fn spread(&mut self, ids: &[TokenId], last: usize) {
         let mut offsets = Vec::with_capacity(last + 2);
         let mut shapes = Vec::with_capacity(last + 1);
@@ -340,7 +344,7 @@ mod tests {
             prop_assert_eq!(table.copy(&ids, skip_special, told, &mut bytes).err().map(|error| error.to_string()), wanted);
             prop_assert_eq!(table.copy(&ids, skip_special, |_| Ok(REPLACEMENT), &mut bytes).unwrap(), plain.len());
             prop_assert_eq!(&bytes, &plain);
-            // Less room is an error, never a panic.
+            // Too short a buffer is an error, never a panic.
             if let Some(less) = bytes.len().checked_sub(1) {
                 prop_assert!(table.copy(&ids, skip_special, |_| Ok(REPLACEMENT), &mut bytes[..less]).is_err());
             }

@@ -1,16 +1,16 @@
-//! Initialises what our dependencies initialise once in a process, on first use.
+//! Runs the one-time initialisation of our dependencies before threads start.
 //!
-//! They block while another thread does so, and a process forked in that moment would block for ever. A process that may
-//! fork calls this before it starts threads.
+//! A dependency blocks while another thread initialises it, so a child forked at that moment would
+//! block for ever. A process that may fork calls [`make`] before it starts threads.
 use foldhash::fast::RandomState;
 use regex_automata::meta::Regex;
 use regex_automata::util::pool::Pool;
 
-/// Initialises it. Further calls cost next to nothing.
+/// Initialises the dependencies. Further calls are cheap.
 pub fn make() {
-    // The seed of all hash tables.
+    // Seed of all hash tables.
     let _ = RandomState::default();
-    // The number of processors, which is cached in two places.
+    // Number of processors, cached in two places.
     drop(Pool::<(), _>::with_available_parallelism_capacity(|| ()));
     let _ = Regex::new("");
 }

@@ -1,9 +1,9 @@
-//! Functions of the caller's own that serve as normalizer or splitter: what they take and give, and
-//! the table in which a compiler finds them by the name that a description has for them.
+//! Functions of the caller that serve as normalizer or splitter, and the table in which `compile`
+//! finds them by name.
 //!
-//! A hook gets the text as the stages before left it, without added tokens. Places in what it gives
-//! back are characters of that text. What it gives is checked where it is used; whatever it gives,
-//! nothing panics.
+//! In: the text as the previous stages left it, without added tokens. Out: a new text or cuts;
+//! positions are in characters of the input text. Results are checked where they are used; no
+//! result of a hook may cause a panic.
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -13,32 +13,32 @@ use crate::description::{Description, HookName};
 use crate::error::{Defect, Error, Kind, Place, Result};
 use crate::span::Span;
 
-/// What a normalizer made of a text.
+/// The result of a normalizer hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Normalized {
-    /// A text; what its characters stand for is found by comparing it with the old one.
+    /// A new text; it is aligned with the old text by comparison.
     Text(String),
-    /// Pieces of the new text, each with the characters of the old one that it stands for. Neither
-    /// starts nor ends go back; a piece may be empty, and so may what it stands for.
+    /// Pieces of the new text, each with the range of characters of the old text that it stands
+    /// for. Neither starts nor ends decrease; a piece and its range may be empty.
     Pieces(Vec<(String, usize, usize)>),
 }
 
-/// Where a splitter cuts a text. What lies between pieces is left out; empty ones are passed over.
+/// The result of a splitter hook. Text between pieces is dropped; empty pieces are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cuts {
-    /// Half-open intervals of characters, ascending, without overlap.
+    /// Half-open ranges of characters, ascending and disjoint.
     Spans(Vec<(usize, usize)>),
-    /// Pieces that stand in the text in this order.
+    /// Pieces that occur in the text in this order.
     Pieces(Vec<String>),
 }
 
-/// A function that serves as normalizer. Called from any thread.
+/// A normalizer function. Called from any thread.
 pub type NormalizeHook = Hook<dyn Fn(&str) -> Result<Normalized> + Send + Sync>;
 
-/// A function that serves as splitter. Called from any thread.
+/// A splitter function. Called from any thread.
 pub type SplitHook = Hook<dyn Fn(&str) -> Result<Cuts> + Send + Sync>;
 
-/// A function and what it goes by.
+/// A function and its name.
 pub struct Hook<F: ?Sized> {
     name: HookName,
     function: Arc<F>,
@@ -57,11 +57,10 @@ impl<F: ?Sized> fmt::Debug for Hook<F> {
 }
 
 impl<T> Hook<dyn Fn(&str) -> Result<T> + Send + Sync> {
-    /// What it makes of a piece.
+    /// Calls the function for a piece.
     ///
     /// # Errors
-    /// What the function gives as an error; what it says is wrong without saying where is wrong at
-    /// the start of the piece.
+    /// The function's error. A hook error without a position gets the start of the piece.
     pub(crate) fn call(&self, piece: AlignedText<'_>) -> Result<T> {
         (self.function)(piece.text).map_err(|mut error| {
             if let Kind::Hook { position: position @ None, .. } = &mut error.kind {
@@ -73,24 +72,23 @@ impl<T> Hook<dyn Fn(&str) -> Result<T> + Send + Sync> {
 }
 
 impl<F: ?Sized> Hook<F> {
-    /// What it goes by.
+    /// The name of the hook.
     pub(crate) fn name(&self) -> &HookName {
         &self.name
     }
 
-    /// The error of a wrong result at a byte of the piece that it was given.
+    /// The error for an invalid result, at a byte of the input piece.
     pub(crate) fn fault(&self, piece: AlignedText<'_>, at: usize, reason: impl Into<String>) -> Error {
         fault(&self.name, place(piece, at), reason)
     }
 }
 
-/// The error of a hook that gave something wrong; the place is known where a piece of the caller's
-/// text is.
+/// The error for an invalid result of a hook. `position` is known if the piece has origins.
 pub fn fault(name: &HookName, position: Option<Place>, reason: impl Into<String>) -> Error {
     Kind::Hook { name: name.name().map(str::to_owned), position, reason: reason.into() }.into()
 }
 
-/// Where a byte of a piece stands in the caller's text.
+/// The position of a byte of a piece in the caller's text; `None` if origins are not tracked.
 fn place(piece: AlignedText<'_>, at: usize) -> Option<Place> {
     match piece.origins {
         Origins::Untracked => None,
@@ -98,7 +96,7 @@ fn place(piece: AlignedText<'_>, at: usize) -> Option<Place> {
     }
 }
 
-/// Functions by name.
+/// Hooks by name.
 #[derive(Debug, Clone, Default)]
 pub struct Hooks {
     normalizers: HashMap<HookName, NormalizeHook>,
@@ -106,7 +104,7 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// Adds a normalizer, in place of one of the same name.
+    /// Adds a normalizer; replaces one of the same name.
     pub fn add_normalizer(
         &mut self,
         name: HookName,
@@ -115,7 +113,7 @@ impl Hooks {
         self.normalizers.insert(name.clone(), Hook { name, function: Arc::new(function) });
     }
 
-    /// Adds a splitter, in place of one of the same name.
+    /// Adds a splitter; replaces one of the same name.
     pub fn add_splitter(
         &mut self,
         name: HookName,
@@ -124,15 +122,15 @@ impl Hooks {
         self.splitters.insert(name.clone(), Hook { name, function: Arc::new(function) });
     }
 
-    /// The normalizer of this name.
+    /// The normalizer with this name.
     ///
     /// # Errors
-    /// A format error that says what to bring.
+    /// A format error that says how to supply a missing hook.
     pub fn normalizer(&self, name: &HookName) -> Result<NormalizeHook> {
         self.normalizers.get(name).cloned().ok_or_else(|| missing(name))
     }
 
-    /// The splitter of this name.
+    /// The splitter with this name.
     ///
     /// # Errors
     /// As [`Self::normalizer`].
@@ -140,7 +138,7 @@ impl Hooks {
         self.splitters.get(name).cloned().ok_or_else(|| missing(name))
     }
 
-    /// Those that a description names.
+    /// The hooks that a description names.
     #[must_use]
     pub fn named_by(&self, description: &Description) -> Self {
         let mut kept = Self::default();
@@ -166,7 +164,7 @@ fn missing(name: &HookName) -> Error {
     Error::format(Defect::Missing, reason).at("name")
 }
 
-/// Characters of a text to bytes, for places that ascend: all of them together cost one walk.
+/// Converts ascending character positions of a text to bytes, in one pass over the text in all.
 pub(crate) struct Places<'t> {
     text: &'t str,
     character: usize,
@@ -178,8 +176,8 @@ impl<'t> Places<'t> {
         Self { text, character: 0, byte: 0 }
     }
 
-    /// The byte at which a character starts, that is not before the last one asked for; or the
-    /// number of characters, where the text has not so many.
+    /// The byte at which a character starts; the error is the number of characters in the text, if
+    /// that is smaller. Positions must not decrease from call to call.
     pub(crate) fn byte(&mut self, character: usize) -> std::result::Result<usize, usize> {
         let rest = &self.text[self.byte..];
         let wanted = character.saturating_sub(self.character);

@@ -1,14 +1,14 @@
-//! The tokenizer itself: what a tokenizer *is* (a [`description`]), how it is made ready
+//! The tokenizer itself: what a tokenizer *is* (a [`description`]), how it is compiled
 //! ([`compile`]), how it runs ([`engine`]) and how one is learned from text ([`train`]).
 //!
-//! Floors, each importing only what stands below it; `tests/unit/test_floors.py` holds them:
+//! Layers; each imports only what is below it, which `tests/unit/test_floors.py` checks:
 //!
 //! ```text
 //! train -> engine -> compile -> model -> vocabulary, special, pattern, hooks
 //!       -> description -> error, ids, span, watch
 //! ```
 //!
-//! This crate opens no files and holds no unsafe code.
+//! This crate opens no files and contains no unsafe code.
 #![forbid(unsafe_code)]
 
 pub mod aligned;

@@ -17,19 +17,19 @@ impl Span {
         Self { start, end }
     }
 
-    /// How many bytes.
+    /// Length in bytes.
     #[inline]
     pub fn len(self) -> usize {
         self.end - self.start
     }
 
-    /// No bytes at all?
+    /// Is the span empty?
     #[inline]
     pub fn is_empty(self) -> bool {
         self.start == self.end
     }
 
-    /// The bytes it stands for.
+    /// The bytes of `text` in this span.
     #[inline]
     pub fn of(self, text: &[u8]) -> &[u8] {
         &text[self.start..self.end]

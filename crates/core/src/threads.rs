@@ -1,12 +1,12 @@
-//! Threads for one call: units of work in turns, results in their order.
+//! The threads of one call: units of work in, results in the order of the units out.
 //!
-//! Each thread has its turns: when the same text comes again it does the same units, with the worker that has met their words.
-//! One that falls behind loses units to the others, which are never far ahead of the first that nobody has begun.
+//! Each thread prefers the same units in every call: so that a worker finds the pretokens of a
+//! repeated text in its cache. If a thread falls behind, the others take its units, and no thread
+//! runs far ahead of the first free unit.
 //!
-//! There is no pool, so a fork has nothing to inherit. The calling thread works too and keeps the
-//! watch; while it waits for the others it asks every few milliseconds. When a unit fails, the
-//! units before it still run, so that the error that comes back is the same for every number of
-//! threads.
+//! There is no pool, so a fork has nothing to inherit. The calling thread works too, and polls the
+//! watch every few milliseconds while it waits for the others. When a unit fails, the units before
+//! it still run, so the error is the same for every number of threads.
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 #[cfg(not(all(loom, test)))]
@@ -21,31 +21,31 @@ use tokenmill_kernels::try_alloc;
 use crate::error::{Error, Kind, Result};
 use crate::watch::{Watch, cancelled};
 
-/// A thread is started only when each gets at least this much text, in bytes.
+/// Minimum text per thread in bytes; fewer threads are started for less.
 pub const BYTES_PER_THREAD: usize = 256 << 10;
 
-/// How often a thread that waits for others asks its watch.
+/// Time between two polls while the calling thread waits.
 const WAIT: Duration = Duration::from_millis(4);
 
-/// Turns that a thread may be ahead of the first unit that nobody has begun.
+/// Turns that a thread may be ahead of the first free unit.
 const AHEAD: usize = 4;
 
 thread_local! {
     static NUMBER: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The number of this thread among those of the call that it works for; 0 for the one that called.
+/// The number of this thread within its call; 0 for the calling thread.
 #[inline]
 pub fn number() -> usize {
     NUMBER.get()
 }
 
-/// How many threads `bytes` of text deserve when the caller allows `allowed`.
+/// The number of threads for `bytes` of text; at most `allowed`, at least 1.
 pub fn threads_for(bytes: usize, allowed: usize) -> usize {
     (bytes / BYTES_PER_THREAD).clamp(1, allowed.max(1))
 }
 
-/// Runs `work(unit, watch)` for every unit on up to `threads` threads; results come back in the
+/// Runs `work(unit, watch)` for every unit on up to `threads` threads. Returns the results in the
 /// order of the units.
 ///
 /// # Errors
@@ -56,13 +56,13 @@ pub fn run<T: Send>(
     watch: &dyn Watch,
     work: impl Fn(usize, &dyn Watch) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    // They take no memory.
+    // The states are zero-sized.
     let mut states = vec![(); threads.min(units).max(1)];
     run_with(units, &mut states, watch, |unit, (), watch| work(unit, watch))
 }
 
-/// As [`run`], with a thread for each of `states`, which it alone uses. With more than one the caller must not hold the
-/// interpreter lock: the others may need it.
+/// As [`run`], with one thread for each of `states`, which it alone uses. With more than one state
+/// the caller must not hold the interpreter lock: the other threads may need it.
 ///
 /// # Errors
 /// As [`run`].
@@ -87,10 +87,10 @@ pub fn run_with<S: Send, T: Send>(
             let (tell, job) = (tell.clone(), &job);
             let started = std::thread::Builder::new().spawn_scoped(scope, move || {
                 let member = Member { job, watch: None, unit: AtomicUsize::new(0) };
-                // The caller takes every message before the scope ends.
+                // The caller receives every message before the scope ends.
                 drop(tell.send(job.work(number, state, &member)));
             });
-            // Where the system has no more threads, those there are do the work.
+            // If the system has no more threads, the running ones do the work.
             if started.is_err() {
                 break;
             }
@@ -109,7 +109,7 @@ pub fn run_with<S: Send, T: Send>(
                         interrupted = Some(error);
                     }
                 }
-                // A thread ended without a word: it panicked, and the scope passes that on.
+                // A thread ended without a message: it panicked, and the scope propagates that.
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -140,18 +140,17 @@ pub fn run_with<S: Send, T: Send>(
 /// The units of one call.
 struct Job<F> {
     threads: usize,
-    /// Of each unit: has some thread begun it?
+    /// For each unit: has a thread started it?
     is_taken: Vec<AtomicBool>,
-    /// All before this one are taken.
+    /// All units before this one are taken.
     first: AtomicUsize,
-    /// The number of the first unit that failed, counted from 1: those behind it need not be done
-    /// any more. 0 when the caller wants to stop.
+    /// The first unit that failed, counted from 1; later units need not run. 0 if the caller cancelled.
     stop_at: AtomicUsize,
     work: F,
 }
 
-/// What one thread did: results by unit, and the unit (counted from 1) that failed, with its
-/// error; 0 where the caller wants to stop.
+/// The output of one thread: its results by unit, and the first failed unit (counted from 1) with
+/// its error; 0 if the caller cancelled.
 struct Outcome<T> {
     done: Vec<(usize, T)>,
     failed: Option<(usize, Error)>,
@@ -165,11 +164,12 @@ impl<F> Job<F> {
         Ok(Self { threads, is_taken, first: AtomicUsize::new(0), stop_at, work })
     }
 
-    /// A unit for this thread: that of its turn, unless it is far ahead or done with these; then the first that is left.
+    /// Takes a unit for this thread: the one of its turn; or the first free unit, if its turns are
+    /// over or too far ahead.
     fn take(&self, turn: &mut usize) -> Option<usize> {
         let take = |unit: &usize| !self.is_taken[*unit].swap(true, Relaxed);
         loop {
-            // Those behind a unit that failed are not done.
+            // Units after a failed one are skipped.
             let end = self.is_taken.len().min(self.stop_at.load(Relaxed));
             let first = (self.first.load(Relaxed)..end).find(|&unit| !self.is_taken[unit].load(Relaxed))?;
             if first > self.first.load(Relaxed) {
@@ -184,13 +184,13 @@ impl<F> Job<F> {
         }
     }
 
-    /// Does units until none is left, as the thread of this number. Where one fails those before it are still done, by this
-    /// thread as well: the others may never have started.
+    /// Runs units until none is left, as thread `number`. After a failure this thread still runs
+    /// the units before the failed one, since the other threads may never have started.
     fn work<S, T>(&self, number: usize, state: &mut S, member: &Member<'_, F>) -> Outcome<T>
     where
         F: Fn(usize, &mut S, &dyn Watch) -> Result<T> + Sync,
     {
-        // A hook may have called from a thread of another call.
+        // A hook may call from a worker thread of another call.
         let _outer = Outer(NUMBER.replace(number));
         let mut outcome = Outcome { done: Vec::new(), failed: None };
         let mut turn = number;
@@ -201,7 +201,7 @@ impl<F> Job<F> {
             match done {
                 Ok(()) => {}
                 Err(error) => {
-                    // The caller's wish to stop has left a 0 there and comes before all else.
+                    // A cancellation stored 0 there, which precedes every unit.
                     let is_interrupt = matches!(error.kind, Kind::Raised { is_interrupt: true, .. });
                     let own = if is_interrupt { 0 } else { unit + 1 };
                     let first = self.stop_at.fetch_min(own, Relaxed);
@@ -216,7 +216,7 @@ impl<F> Job<F> {
     }
 }
 
-/// The number that a thread had before a call, and has behind it.
+/// Restores a thread's number when a nested call ends.
 struct Outer(usize);
 
 impl Drop for Outer {
@@ -225,7 +225,8 @@ impl Drop for Outer {
     }
 }
 
-/// The watch of one thread: the caller's own, if it is the caller's thread, and faults of others.
+/// The watch of one thread: polls the caller's watch on the calling thread, and stops after a
+/// failure of another thread.
 struct Member<'a, F> {
     job: &'a Job<F>,
     watch: Option<&'a dyn Watch>,
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_failure_nothing_is_begun_and_before_it_everything() {
+    fn after_a_failure_nothing_is_begun_and_before_it_everything() {
         let job = Job::new(100, 2, ()).unwrap();
         let (mut one, mut other) = (0, 1);
         assert_eq!([job.take(&mut one), job.take(&mut one), job.take(&mut one)], [Some(0), Some(2), Some(4)]);
@@ -353,7 +354,7 @@ mod tests {
                 if unit == 0 {
                     return Ok(());
                 }
-                // The others go on until they are told.
+                // Other threads run until they are cancelled.
                 loop {
                     watch.poll()?;
                 }

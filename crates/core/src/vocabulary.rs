@@ -1,6 +1,6 @@
-//! The table between ids and bytes, both ways, for ordinary and added tokens.
+//! The mapping between ids and bytes, both ways, for ordinary and added tokens.
 //!
-//! What an id decodes to lies in [`DecodedTokens`].
+//! [`DecodedTokens`] holds the bytes that each id decodes to.
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::description::{
 };
 use crate::ids::{NO_ID, TokenId};
 
-/// Ids and bytes of one tokenizer.
+/// The ids and bytes of one tokenizer.
 #[derive(Debug)]
 pub struct Vocabulary {
     tokens: Arc<TokenList>,
@@ -21,7 +21,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// The table of a valid description.
+    /// Builds the vocabulary of a valid description.
     pub fn new(description: &Description) -> Self {
         let tokens = Arc::clone(description.model.tokens());
         let added = description.added_tokens.clone();
@@ -30,8 +30,8 @@ impl Vocabulary {
         let size = tokens.size() + added.iter().map(|token| token.content.len()).sum::<usize>();
         let mut decoded = DecodedTokens::with_capacity(tokens.len() + added.len(), size);
         let (mut next_token, mut next_added) = (0, 0);
-        // Both lists ascend: merge them by id. An id decodes to the added token that has it, unless the
-        // model gives it too, else to the first ordinary one.
+        // Both lists ascend and are merged by id. An id decodes to its added token, unless the
+        // model produces the id too; else to its first ordinary token.
         while next_token < tokens.len() || next_added < added.len() {
             let token_id = tokens.ids().get(next_token).copied().unwrap_or(NO_ID);
             let added_id = added.get(next_added).map_or(NO_ID, |token| token.id);
@@ -52,7 +52,7 @@ impl Vocabulary {
         Self { written_in_byte_alphabet: is_byte_level, tokens, added, decoded: decoded.finish() }
     }
 
-    /// How many ids exist.
+    /// Number of ids that exist.
     pub fn len(&self) -> usize {
         self.decoded.len()
     }
@@ -62,7 +62,7 @@ impl Vocabulary {
         self.tokens.memory() + self.decoded.memory()
     }
 
-    /// No ids at all?
+    /// Are there no ids?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -79,31 +79,31 @@ impl Vocabulary {
         self.decoded.contains(id)
     }
 
-    /// The bytes that an id decodes to.
+    /// The bytes that an id decodes to; `None` if it does not exist.
     #[inline]
     pub fn decoded(&self, id: TokenId) -> Option<&[u8]> {
         self.decoded.get(id)
     }
 
-    /// What all ids decode to.
+    /// The bytes of all ids.
     #[inline]
     pub(crate) fn decoded_tokens(&self) -> &DecodedTokens {
         &self.decoded
     }
 
-    /// The ordinary token with exactly these bytes; of several the last.
+    /// The id of the ordinary token with exactly these bytes; of several the last.
     #[inline]
     pub fn find(&self, bytes: &[u8]) -> Option<TokenId> {
         self.find_index(bytes).map(|index| self.tokens.id(index))
     }
 
-    /// As [`Self::find`], but for special tokens: what a text may become.
+    /// As [`Self::find`], without special tokens: only ids that text may produce.
     #[inline]
     pub fn find_in_text(&self, bytes: &[u8]) -> Option<TokenId> {
         self.find(bytes).filter(|&id| !self.is_special(id))
     }
 
-    /// As [`Self::find`], the index in [`Self::tokens`].
+    /// As [`Self::find`], but returns the index in [`Self::tokens`].
     #[inline]
     pub fn find_index(&self, bytes: &[u8]) -> Option<usize> {
         self.tokens.find(bytes)
@@ -121,7 +121,7 @@ impl Vocabulary {
 
     /// The added token with this id.
     pub fn added_by_id(&self, id: TokenId) -> Option<&AddedToken> {
-        // Most ids are smaller than those of all added tokens.
+        // Most ids are smaller than those of added tokens.
         let (first, last) = (self.added.first()?, self.added.last()?);
         if !(first.id..=last.id).contains(&id) {
             return None;
@@ -129,20 +129,20 @@ impl Vocabulary {
         self.added.binary_search_by_key(&id, |token| token.id).ok().map(|index| &self.added[index])
     }
 
-    /// Is this the id of a special token? No text becomes one by a model's rules.
+    /// Is this the id of a special token? The model never produces one from text.
     #[inline]
     pub fn is_special(&self, id: TokenId) -> bool {
         self.added_by_id(id).is_some_and(|token| token.is_special)
     }
 
-    /// Is this added token an ordinary one as well?
+    /// Is this added token also an ordinary token, with the same id?
     pub fn holds_as_ordinary(&self, token: &AddedToken) -> bool {
         let index = self.find_written_index(&token.content);
         index.is_some_and(|index| self.tokens.id(index) == token.id)
     }
 
-    /// Every token in its written form with its id: ids ascending, those of an id as they stand,
-    /// added tokens behind the ordinary ones that they are not.
+    /// Every token in written form with its id: ids ascending, tokens of one id in list order,
+    /// added tokens after ordinary ones and without those that are ordinary as well.
     pub fn entries(&self) -> impl Iterator<Item = (TokenId, Cow<'_, str>)> + '_ {
         let ordinary = self.tokens.iter().map(|(id, bytes)| (id, Cow::Owned(self.write(bytes))));
         let mut added = self.added.iter().filter(|token| !self.holds_as_ordinary(token)).peekable();
@@ -159,7 +159,7 @@ impl Vocabulary {
         })
     }
 
-    /// An id in the written form of its format: `Ġworld` for byte-level vocabularies.
+    /// The written form of an id: `Ġworld` for byte-level vocabularies.
     pub fn written(&self, id: TokenId) -> Option<String> {
         if let Some(token) = self.added_by_id(id) {
             return Some(token.content.clone());
@@ -168,8 +168,8 @@ impl Vocabulary {
         Some(self.write(bytes))
     }
 
-    /// As [`Self::written`], without a copy where the vocabulary holds that form. Not for
-    /// vocabularies whose ids decode to their own bytes: these hold what they decode to.
+    /// As [`Self::written`], without a copy if the vocabulary stores that form. Not for
+    /// vocabularies whose ids decode to their own bytes: these store the decoded form.
     #[inline]
     pub fn as_written(&self, id: TokenId) -> Option<Cow<'_, str>> {
         if self.written_in_byte_alphabet {
@@ -178,7 +178,7 @@ impl Vocabulary {
         self.decoded(id).map(String::from_utf8_lossy)
     }
 
-    /// Token bytes in written form.
+    /// The written form of a token's bytes.
     pub fn write(&self, bytes: &[u8]) -> String {
         if self.written_in_byte_alphabet {
             byte_alphabet::write(bytes)
@@ -187,7 +187,7 @@ impl Vocabulary {
         }
     }
 
-    /// The id of a written form; added tokens come first.
+    /// The id of a written form; added tokens first.
     pub fn id_of_written(&self, written: &str) -> Option<TokenId> {
         if let Some(token) = self.added.iter().find(|token| token.content == written) {
             return Some(token.id);
@@ -195,7 +195,7 @@ impl Vocabulary {
         self.find_written_index(written).map(|index| self.tokens.id(index))
     }
 
-    /// The index in [`Self::tokens`] of an ordinary token in its written form.
+    /// The index in [`Self::tokens`] of the ordinary token with this written form.
     fn find_written_index(&self, written: &str) -> Option<usize> {
         if self.written_in_byte_alphabet {
             self.find_index(&byte_alphabet::read(written)?)
@@ -214,9 +214,9 @@ impl Vocabulary {
     }
 }
 
-/// What an added token decodes to where it is one of the `ordinary` tokens of its id as well, written in
-/// the byte alphabet, and not special: the model gives the id for these bytes, which may be no more
-/// than a part of a character, and most texts with the id have it from the model.
+/// The bytes that an added token decodes to if it is also one of the `ordinary` tokens of its id,
+/// in the byte alphabet, and not special. The model produces the id for these bytes, which may be
+/// only a part of a character, and most texts with the id have it from the model.
 fn bytes_of_model<'a>(
     token: &AddedToken,
     mut ordinary: impl Iterator<Item = &'a [u8]>,
@@ -229,10 +229,10 @@ fn bytes_of_model<'a>(
     ordinary.find(|&bytes| bytes == read)
 }
 
-/// How many bytes at the end of each ordinary token are an end-of-word mark, by index.
+/// The length of the end-of-word mark at the end of each ordinary token, by index.
 ///
-/// The mark is known by how a token came to be, not by how it is spelled: text may hold the
-/// characters `</w>` too.
+/// Marked tokens are found by their merges, not by their spelling: text may contain the characters
+/// `</w>` too.
 struct Endings {
     mark: usize,
     marked: Vec<bool>,
@@ -255,7 +255,7 @@ impl Endings {
             .iter()
             .map(|(id, bytes)| !merged.contains(&id) && is_marked_symbol(bytes, end_of_word))
             .collect();
-        // A merge's parts stand before it in the list, so one pass settles all results.
+        // The parts of a merge precede it in the list, so one pass is enough.
         if let Merges::Listed(merges) = &model.merges {
             for merge in merges {
                 let index = |id| model.tokens.index_of(id);
@@ -272,7 +272,7 @@ impl Endings {
     }
 }
 
-/// Is this symbol of the alphabet the mark itself, or a character with the mark glued on?
+/// Is this symbol the end-of-word mark, or a character with the mark as suffix?
 fn is_marked_symbol(bytes: &[u8], end_of_word: &EndOfWord) -> bool {
     match end_of_word.form {
         EndOfWordForm::Separate => bytes == end_of_word.symbol.as_bytes(),
@@ -309,7 +309,7 @@ mod tests {
         };
         assert_eq!(added("¢", false), b"\xa2");
         assert_eq!(added("¢", true), "¢".as_bytes());
-        // The byte of this one is no token.
+        // The single byte of this character is not a token.
         assert_eq!(added("é", false), "é".as_bytes());
         assert_eq!(added("漢", false), "漢".as_bytes());
     }

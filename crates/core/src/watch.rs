@@ -1,19 +1,19 @@
-//! The watch that long work takes: progress goes out, a wish to stop comes in.
+//! The watch of long work. Out: progress. In: a request to cancel.
 use crate::error::{Error, Kind, Result};
 
-/// Who follows a piece of long work. Called from any thread that takes part in it.
+/// Follows long work. Called from every thread that takes part in it.
 pub trait Watch: Sync {
-    /// Asked at least every 10 ms of work.
+    /// Polled at least every 10 ms of work.
     ///
     /// # Errors
-    /// [`Kind::Cancelled`] when the work should stop.
+    /// [`Kind::Cancelled`] to stop the work.
     fn poll(&self) -> Result<()>;
 
-    /// `done` of `total` units of `phase` are finished; `total` is 0 where it is not known.
+    /// Reports that `done` of `total` units of `phase` are finished; `total` is 0 if unknown.
     fn progress(&self, phase: &'static str, done: u64, total: u64);
 }
 
-/// Nobody watches.
+/// A watch that never cancels and ignores progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unwatched;
 
@@ -25,18 +25,18 @@ impl Watch for Unwatched {
     fn progress(&self, _phase: &'static str, _done: u64, _total: u64) {}
 }
 
-/// The error of work that was asked to stop.
+/// The error of cancelled work.
 pub fn cancelled() -> Error {
     Kind::Cancelled.into()
 }
 
-/// Spends work and polls the watch whenever a slice of it is used up.
+/// Counts work, and polls the watch after each slice of it.
 ///
-/// One unit is about one byte looked at; a slice of 2^15 is well under a millisecond.
+/// One unit is about one byte read; a slice of 2^15 takes well under a millisecond.
 pub struct Ticker<'a> {
     watch: &'a dyn Watch,
     left: usize,
-    /// What was spent before this slice.
+    /// Units spent before the current slice.
     before: usize,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Ticker<'a> {
         Self { watch, left: SLICE, before: 0 }
     }
 
-    /// `work` units were done.
+    /// Counts `work` units; polls the watch at the end of a slice.
     #[inline]
     pub fn spend(&mut self, work: usize) -> Result<()> {
         if work < self.left {
@@ -60,12 +60,12 @@ impl<'a> Ticker<'a> {
         self.watch.poll()
     }
 
-    /// All work that was done.
+    /// Total units of work.
     pub fn spent(&self) -> usize {
         self.before + (SLICE - self.left)
     }
 
-    /// The watch behind it.
+    /// The underlying watch.
     pub fn watch(&self) -> &'a dyn Watch {
         self.watch
     }

@@ -1,9 +1,9 @@
-//! Tokens that stand for one byte: `<0x00>` to `<0xFF>`, in capitals as their libraries write them.
+//! Tokens for a single byte: `<0x00>` to `<0xFF>`, in capitals as their libraries write them.
 
-/// The byte that a token stands for.
+/// The byte that a token stands for; `None` for another token.
 pub(crate) fn byte_of(token: &str) -> Option<u8> {
     let digits = token.strip_prefix("<0x")?.strip_suffix('>')?;
-    // A sign would be read as a number, too.
+    // Number parsing would also accept a sign.
     let is_hex = digits.len() == 2 && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'A'..=b'F'));
     is_hex.then(|| u8::from_str_radix(digits, 16).ok()).flatten()
 }

@@ -1,11 +1,11 @@
-//! The text of a file, and what the file is when it is not what it should be.
+//! The text of a file; for a file of another kind, an error that names the kind.
 use tokenmill_core::error::{Defect, Error, Result};
 
-/// The text of a file's bytes, without a byte-order mark.
+/// The bytes of a file as UTF-8, without a byte-order mark.
 ///
 /// # Errors
 /// A format error that says what the file is instead: empty, compressed, UTF-16, a web page, a
-/// pointer to a file elsewhere, not UTF-8 on some line, or cut within a character.
+/// pointer to a file elsewhere, invalid UTF-8 at some line, or truncated within a character.
 pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(Error::format(Defect::Empty, "the file is empty"));

@@ -1,4 +1,4 @@
-//! What a file is, by what is in it.
+//! Detects the format of a file from its content.
 use std::path::Path;
 
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
@@ -7,7 +7,7 @@ use tokenmill_core::error::{Defect, Error, Result};
 
 use crate::{contents, sentencepiece, tiktoken, vocab_merges, vocab_txt};
 
-/// A format that is read. GGUF files are told apart before they are read whole.
+/// A format that this crate reads. GGUF is detected earlier, before the file is read whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `tokenizer.json`.
@@ -16,17 +16,17 @@ pub(crate) enum Kind {
     Tekken,
     /// A SentencePiece model.
     SentencePiece,
-    /// Ranks in base64.
+    /// Ranks with tokens in base64.
     Tiktoken,
-    /// The `vocab.json` of a pair.
+    /// The `vocab.json` of a vocab/merges pair.
     Vocab,
-    /// The `merges.txt` of a pair.
+    /// The `merges.txt` of a vocab/merges pair.
     Merges,
     /// `vocab.txt` of BERT.
     VocabTxt,
 }
 
-/// What these bytes are. The name decides only where the content says nothing.
+/// Returns the format of these bytes. The name decides only if the content is ambiguous.
 ///
 /// # Errors
 /// A format error that says what the file is instead.
@@ -38,7 +38,7 @@ pub(crate) fn kind(path: &Path, bytes: &[u8]) -> Result<Kind> {
     }
     let text = match contents::text(bytes) {
         Ok(text) => text,
-        // Its reader says at which byte or line.
+        // The reader of the format reports the byte or line.
         Err(error) => return unreadable(path, bytes, error),
     };
     if text.trim_start().starts_with('{') {
@@ -87,8 +87,8 @@ fn unreadable(path: &Path, bytes: &[u8], error: Error) -> Result<Kind> {
     Err(error)
 }
 
-/// Which format the keys of an object speak for: the first that only one of them has. In a `vocab.json` the
-/// same words may be tokens, but then their values are numbers.
+/// The format that the keys of an object indicate: the first key that only one format has. A
+/// `vocab.json` may have such keys as tokens, but with numbers as values.
 fn first_telling_key(text: &str) -> Option<Kind> {
     struct Keys(Option<Kind>);
     impl<'de> Visitor<'de> for &mut Keys {
@@ -109,7 +109,7 @@ fn first_telling_key(text: &str) -> Option<Kind> {
                 if kind.is_none() {
                     map.next_value::<IgnoredAny>()?;
                 } else if !matches!(map.next_value::<&RawValue>(), Ok(value) if is_number(value.get())) {
-                    // Where the file is cut within the value, the key alone speaks.
+                    // If the file is truncated within the value, the key alone decides.
                     self.0 = kind;
                     return Ok(());
                 }
@@ -118,7 +118,7 @@ fn first_telling_key(text: &str) -> Option<Kind> {
         }
     }
     let mut keys = Keys(None);
-    // It ends in an error wherever it stops early.
+    // The parse always ends in an error where it stops early.
     let _ = serde_json::Deserializer::from_str(text).deserialize_map(&mut keys);
     keys.0
 }

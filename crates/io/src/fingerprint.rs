@@ -1,8 +1,8 @@
-//! What a tokenizer means, as a hash: the same for every file that says the same.
+//! A hash of a tokenizer's behaviour, independent of the layout of its file.
 //!
-//! Three digests are taken of the canonical description, of what decides ids, text and the frame
-//! around them; the fingerprint is the hash of the three. Layout, key order, the notation of merges
-//! and steps that do nothing leave no trace in them.
+//! In: an engine. Out: three digests of the canonical description, for everything that determines
+//! ids, text and the frame around them; the fingerprint is the hash of the three. Layout, key
+//! order, the notation of merges and steps without effect must not change them.
 use tokenmill_core::description::{Decoder, Decoding, Description, Normalizer, PostProcessor};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::Result;
@@ -10,22 +10,22 @@ use tokenmill_core::error::Result;
 use crate::known_files::sha256;
 use crate::state::shape::{State, Writer};
 
-/// Of this library's rules for what is hashed. A change of them makes another one.
+/// Version of the rules for hashing. A change of the rules needs a new version.
 const VERSION: u8 = 1;
 
 /// The digests of a tokenizer, in lower-case hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digests {
-    /// Of what decides the ids of a text.
+    /// Digest of everything that determines the ids of a text.
     pub encode: String,
-    /// Of what decides the text of ids.
+    /// Digest of everything that determines the text of ids.
     pub decode: String,
-    /// Of what is put around ids: templates, truncation, padding, and the parts that ids play.
+    /// Digest of everything around the ids: templates, truncation, padding and roles.
     pub template: String,
 }
 
 impl Digests {
-    /// Of a tokenizer, in which hooks count by their names. Cost: proportional to the vocabulary.
+    /// The digests of a tokenizer; hooks are identified by name. Cost: proportional to the vocabulary.
     ///
     /// # Errors
     /// A format error for a hook without a name.
@@ -44,7 +44,7 @@ impl Digests {
             defaults,
         } = plain(engine.canonical());
         let vocabulary = engine.vocabulary();
-        // Where no step says what a token is as text, its bytes do: `Ġ` may be a space or itself.
+        // Without steps, a token decodes to its bytes: `Ġ` may be a space or itself.
         let text = |id: u32| match &decoding {
             Decoding::Bytes => vocabulary.decoded(id).map(<[u8]>::to_vec),
             _ => vocabulary.written(id).map(String::into_bytes),
@@ -63,7 +63,7 @@ impl Digests {
         })
     }
 
-    /// The three as one: `tm1-` and 64 hexadecimal digits.
+    /// The fingerprint: `tm1-` and 64 hexadecimal digits.
     pub fn fingerprint(&self) -> String {
         let Self { encode, decode, template } = self;
         format!("tm{VERSION}-{}", digest("tokenizer", &[encode, decode, template]))
@@ -79,7 +79,7 @@ fn digest(name: &str, parts: &[&dyn Written]) -> String {
     sha256(&out.0)
 }
 
-/// [`State`] without its reading half, so that values of several types may stand in one list.
+/// The writing half of [`State`], so that values of several types fit in one list.
 trait Written {
     fn write_to(&self, out: &mut Writer);
 }
@@ -90,7 +90,7 @@ impl<T: State> Written for T {
     }
 }
 
-/// The description without what says nothing.
+/// The description without parts that have no effect.
 fn plain(mut description: Description) -> Description {
     for step in &mut description.normalizer {
         if let Normalizer::Bert { strip_accents, lowercase, .. } = step {

@@ -1,12 +1,12 @@
-//! Ids that no token has, in a format whose ids usually have none.
+//! Finds unused ids, in formats whose ids usually have no gaps.
 use tokenmill_core::error::{Defect, Result};
 use tokenmill_core::ids::TokenId;
 
 use crate::report::Report;
 
-/// Reports the first id that is not there, and how many more there are, up to the largest of the file. Ids of
-/// special tokens that stand beside the file fill gaps. The ids may be in any order; `what` is the format's word
-/// for them.
+/// Reports the first unused id and the number of others, up to the largest id of the file. Ids of
+/// `special` tokens outside the file fill gaps. The ids may be in any order; `what` is the format's
+/// word for an id.
 ///
 /// # Errors
 /// The finding, in strict loading.
@@ -16,7 +16,7 @@ pub(crate) fn find(
     what: &str,
     report: &mut Report,
 ) -> Result<()> {
-    // As they are in nearly all files.
+    // The usual case.
     if ids.clone().zip(0..).all(|(id, place)| id == place) {
         return Ok(());
     }

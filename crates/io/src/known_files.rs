@@ -1,5 +1,4 @@
-//! Published files that hold ranks alone: the split and the special tokens that belong to them,
-//! by the sha256 of the file.
+//! The splits and special tokens of published files that contain only ranks, by the sha256 of the file.
 //!
 //! Sources: tiktoken 0.14.0, `tiktoken_ext/openai_public.py`; Llama 3, `llama3/tokenizer.py`; Qwen,
 //! `tokenization_qwen.py`; Whisper, `whisper/tokenizer.py`.
@@ -9,14 +8,13 @@ use std::ops::RangeInclusive;
 use sha2::{Digest, Sha256};
 use tokenmill_core::ids::TokenId;
 
-/// What belongs to a file besides what is in it.
+/// The split and special tokens of a published file, which the file itself lacks.
 pub(crate) struct Known {
     /// The name of its split.
     pub(crate) split: &'static str,
-    /// Its special tokens that have names.
+    /// Its named special tokens.
     named: &'static [(&'static str, TokenId)],
-    /// Rows of those that have numbers: what stands before and behind the number, the first number,
-    /// and the ids.
+    /// Its numbered special tokens: the text before and after the number, the first number, and the ids.
     numbered: &'static [(&'static str, &'static str, u32, RangeInclusive<TokenId>)],
 }
 
@@ -24,8 +22,8 @@ impl Known {
     /// Its special tokens.
     pub(crate) fn special_tokens(&self) -> impl Iterator<Item = (String, TokenId)> {
         let named = self.named.iter().map(|&(name, id)| (name.to_owned(), id));
-        let numbered = self.numbered.iter().flat_map(|(before, behind, first, ids)| {
-            (*first..).zip(ids.clone()).map(move |(number, id)| (format!("{before}{number}{behind}"), id))
+        let numbered = self.numbered.iter().flat_map(|(before, after, first, ids)| {
+            (*first..).zip(ids.clone()).map(move |(number, id)| (format!("{before}{number}{after}"), id))
         });
         named.chain(numbered)
     }
@@ -51,7 +49,7 @@ const O200K: Known = Known {
     numbered: &[],
 };
 
-/// Of Llama 3. Later releases keep the file and give names to some of the reserved ones.
+/// Llama 3. Later releases keep the file and name some of the reserved tokens.
 const LLAMA3: Known = Known {
     split: "llama3",
     named: &[
@@ -74,7 +72,7 @@ const QWEN: Known = Known {
     numbered: &[("<|extra_", "|>", 0, 151_646..=151_850)],
 };
 
-/// Of Whisper. The ids behind these depend on how many languages a release knows.
+/// Whisper. The ids after these depend on the number of languages of a release.
 const WHISPER: Known = Known {
     split: "gpt2",
     named: &[("<|endoftext|>", 50_257), ("<|startoftranscript|>", 50_258)],
@@ -96,7 +94,7 @@ const FILES: [(&str, &Known); 8] = [
     ("b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186", &QWEN),
     // multilingual.tiktoken of Whisper
     ("b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126", &WHISPER),
-    // vocab.json of GPT-2, whose merges.txt goes with it
+    // vocab.json of GPT-2, which comes with a merges.txt
     ("196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783", &GPT2),
 ];
 
@@ -109,7 +107,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
     digest
 }
 
-/// What belongs to these bytes, if they are one of the published files.
+/// Looks up a published file by its bytes.
 pub(crate) fn find(bytes: &[u8]) -> Option<&'static Known> {
     let digest = sha256(bytes);
     FILES.iter().find(|(known, _)| *known == digest).map(|(_, known)| *known)

@@ -1,7 +1,7 @@
-//! Tokenizer files to descriptions and back. The only Rust room that opens files.
+//! Reads tokenizer files into descriptions, and writes them. The only Rust crate that opens files.
 //!
 //! A format is one file or folder: `parse` turns bytes into a [`Description`], `write` turns one
-//! into bytes. `load` tells formats apart by what is in the file, `save` by what is asked for.
+//! into bytes. `load` detects the format from the content, `save` takes it from the caller.
 //!
 //! [`Description`]: tokenmill_core::description::Description
 #![forbid(unsafe_code)]

@@ -1,7 +1,7 @@
-//! How much a vocabulary file may hold. Memory is asked for by what a file says, so that it says no more than this.
+//! Limits of vocabulary files. Memory is allocated by the sizes in a file, so these are bounded.
 
-/// Tokens of one file.
+/// Maximum number of tokens in a file.
 pub(crate) const ENTRY_LIMIT: usize = 16 << 20;
 
-/// Bytes of one token.
+/// Maximum length of a token in bytes.
 pub(crate) const TOKEN_LIMIT: usize = 64 << 10;

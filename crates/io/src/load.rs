@@ -1,4 +1,5 @@
-//! From a path to a compiled tokenizer; formats are told apart by content.
+//! Loads a tokenizer. In: a path and the caller's options. Out: an engine and a report. Formats are
+//! detected by content.
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -19,26 +20,26 @@ use crate::{
     folder, gguf, known_files, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_merges, vocab_txt,
 };
 
-/// What the caller knows and the file does not say.
+/// Options of loading, and information that the file may lack.
 #[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
-    /// The split, for formats that hold none.
+    /// The split, for formats that do not store one.
     pub split: Option<Split>,
-    /// Special tokens with the ids they have, or none for those in the file (or the next free).
+    /// Special tokens with their ids; `None` for the id in the file (or the next free one).
     pub special_tokens: Vec<(String, Option<TokenId>)>,
-    /// Refuse what is else tolerated and reported.
+    /// Turns everything that would be tolerated and reported into an error.
     pub strict: bool,
-    /// The functions that files may name.
+    /// The hooks that files may name.
     pub hooks: Hooks,
 }
 
 /// Loads a tokenizer: a tokenizer.json, a tekken.json, a SentencePiece model, a GGUF file, a
-/// `.tiktoken` file, a vocab.json (or merges.txt) with the other beside it, a vocab.txt, or a folder
-/// that holds one of these.
+/// `.tiktoken` file, a vocab.json or merges.txt (with the other file next to it), a vocab.txt, or a
+/// folder with one of these.
 ///
 /// # Errors
-/// A format error naming file and field; the operating system's for what cannot be read; a
-/// manifest error for a folder whose manifest does not fit.
+/// A format error that names file and field; errors of the operating system; a manifest error for a
+/// folder whose files do not match the manifest.
 pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(Engine, Report)> {
     let mut report = Report::new(options.strict);
     let report = &mut report;
@@ -53,7 +54,7 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
             load_file(&path, &files, options, report, watch).map_err(|error| error.in_file(&path))?
         }
     } else {
-        // What belongs to the file is beside it.
+        // Files that complete this one are in the same folder.
         let names = path.file_name().into_iter().chain(BESIDE.map(OsStr::new));
         let files = Snapshot::take(path.parent().unwrap_or(Path::new("")), names, watch)?;
         load_file(path, &files, options, report, watch).map_err(|error| error.in_file(path))?
@@ -61,7 +62,7 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
     Ok((engine, std::mem::take(report)))
 }
 
-/// Compiles with the special tokens and the hooks that the caller brings.
+/// Compiles a description with the caller's special tokens and hooks.
 fn compile_extended(
     description: Description,
     options: &LoadOptions,
@@ -72,7 +73,7 @@ fn compile_extended(
     compile_with_special_tokens(description, &options.special_tokens, &options.hooks, watch)
 }
 
-/// The tokenizer of a file, which is opened once and read once: it may be a pipe. `files` are those of its folder.
+/// Loads a single file. It is opened and read once, since it may be a pipe. `files` are those of its folder.
 fn load_file(
     path: &Path,
     files: &Snapshot<'_>,
@@ -96,12 +97,11 @@ fn load_file(
     compile_extended(description, options, report, watch)
 }
 
-/// The tokenizer of a tokenizer.json that is in memory. `scores` are those of a Unigram vocabulary, by
-/// id, to the last bit: the tokenizers library, and so this reader, may be off by one bit where it
-/// reads them.
+/// Loads a tokenizer.json from memory. `scores` are exact scores of a Unigram vocabulary, by id:
+/// the tokenizers library, and so this reader, may read a score with an error of one bit.
 ///
 /// # Errors
-/// A format error naming the field.
+/// A format error that names the field.
 pub fn load_tokenizer_json(json: &[u8], scores: Option<&[f64]>) -> Result<(Engine, Report)> {
     let mut report = Report::new(false);
     let mut description = tokenizer_json::parse(json, &mut report)?;
@@ -118,12 +118,12 @@ pub fn load_tokenizer_json(json: &[u8], scores: Option<&[f64]>) -> Result<(Engin
     Ok((compile(description)?, report))
 }
 
-/// The description in the bytes of a file that is in memory; the format is told as [`load`] tells it.
-/// `beside` are the files that lie in the same folder, by name: only vocab.json and merges.txt need
-/// one another. Special tokens that the caller brings are not added.
+/// Parses a file in memory; the format is detected as in [`load`]. `beside` are the files of the
+/// same folder by name, needed only for vocab.json and merges.txt. The caller's special tokens are
+/// not added.
 ///
 /// # Errors
-/// A format error naming file and field.
+/// A format error that names file and field.
 pub fn parse_bytes(
     name: &str,
     bytes: &[u8],
@@ -145,7 +145,8 @@ pub fn parse_bytes(
     Ok((description.map_err(|error| error.in_file(path))?, report))
 }
 
-/// Special tokens whose literals are ordinary tokens too: what a text becomes depends on how it is read.
+/// Reports special tokens whose literals are ordinary tokens too: the ids of a text then depend on
+/// the reader.
 fn find_shadowed(description: &Description, options: &LoadOptions, report: &mut Report) -> Result<()> {
     let tokens = description.model.tokens();
     for (content, id) in &options.special_tokens {
@@ -160,21 +161,21 @@ fn find_shadowed(description: &Description, options: &LoadOptions, report: &mut 
     Ok(())
 }
 
-/// What is looked for in a folder, the fullest first.
+/// The files that are searched for in a folder, most complete first.
 const IN_FOLDERS: [&str; 5] = ["tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "vocab.txt"];
 
-/// What may belong to a file of any name.
+/// Files that may complete a file of any name.
 const BESIDE: [&str; 2] = ["vocab.json", "merges.txt"];
 
-/// What is taken by its ending, if it is alone.
+/// Extensions that are accepted if the folder has one such file.
 const ENDINGS: [&str; 3] = ["tiktoken", "model", "gguf"];
 
 fn file_in(files: &Snapshot<'_>) -> Result<PathBuf> {
     let folder = files.folder();
-    // What was saved there last comes first, whatever else the folder holds.
+    // The files of the last save come first.
     let listed = files.listed()?.unwrap_or_default();
     for name in listed.iter().map(String::as_str).chain(IN_FOLDERS) {
-        // Names come from a file: only those that stay in the folder.
+        // Names in a manifest are untrusted: only files in the folder are opened.
         let is_plain = Path::new(name).file_name() == Some(name.as_ref());
         if is_plain && name != "merges.txt" && files.has(name) {
             return Ok(folder.join(name));
@@ -206,7 +207,7 @@ fn file_in(files: &Snapshot<'_>) -> Result<PathBuf> {
     }
 }
 
-/// Reads the bytes of a file; `beside` gives those of another one in its folder.
+/// Parses the bytes of a file; `beside` reads another file of its folder.
 fn parse(
     path: &Path,
     bytes: &[u8],
@@ -248,12 +249,12 @@ fn with_own_split(description: Description, options: &LoadOptions, what: &str) -
     Ok(description)
 }
 
-/// The last part of a path.
+/// The last component of a path.
 fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The other file of a pair, checked like the first.
+/// Reads the other file of a pair, checked like the first.
 fn read_beside(path: &Path, other: &Path, files: &Snapshot<'_>) -> Result<Vec<u8>> {
     let name = name_of(other);
     if !files.has(&name) {
@@ -267,7 +268,7 @@ fn not_beside(path: &Path, other: &Path) -> Error {
     Error::format(Defect::Missing, reason).at(name_of(other))
 }
 
-/// Reads the two files, each given with its path.
+/// Parses a vocab/merges pair, each with its path.
 fn parse_pair(
     (vocab_path, vocab): (&Path, &[u8]),
     (merges_path, merges): (&Path, &[u8]),
@@ -301,15 +302,15 @@ fn split_of(known: Option<&known_files::Known>, options: &LoadOptions, format: &
     })
 }
 
-/// Special tokens of a published file. What the caller brings is added to them: a literal that is
-/// among them keeps its id.
+/// Adds the special tokens of a published file. The caller's tokens are added later; a literal
+/// among these keeps its id.
 fn add_known(description: &mut Description, known: Option<&known_files::Known>) {
     let Some(known) = known else { return };
     for (content, id) in known.special_tokens() {
         if description.added_tokens.iter().any(|token| token.content == content) {
             continue;
         }
-        // GPT-2's vocab.json lists its special token among the others.
+        // GPT-2's vocab.json lists its special token among the ordinary ones.
         let tokens = description.model.tokens();
         if tokens.index_of(id).is_some() {
             let is_it = |other, bytes: &[u8]| other == id && bytes == content.as_bytes();

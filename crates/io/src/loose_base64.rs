@@ -1,7 +1,7 @@
-//! Base64 as Python's decoder reads it, and so the libraries of some formats: what is not of the
-//! alphabet is passed over, and so are bits that are left over; the padding must be whole.
+//! Base64 as lenient as Python's decoder, which some formats' libraries use: characters outside the
+//! alphabet and left-over bits are ignored; the padding must be complete.
 
-/// The bytes; nothing if Python refuses the text.
+/// The decoded bytes; `None` if Python rejects the text.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     if !text.is_ascii() {
         return None;
@@ -12,7 +12,7 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
         if byte == b'=' {
             padding += 1;
             if in_group >= 2 && in_group + padding >= 4 {
-                // Whatever follows is not read.
+                // Text after the padding is not read.
                 return Some(bytes);
             }
         } else if let Some(value) = value_of(byte) {

@@ -1,4 +1,4 @@
-//! `tokenmill.json` beside a saved tokenizer: what the folder holds, by sha256.
+//! `tokenmill.json` next to a saved tokenizer: the files of the folder by sha256.
 use serde::{Deserialize, Serialize};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Kind, Result};
@@ -8,7 +8,7 @@ use crate::files::SavedFile;
 use crate::known_files::sha256;
 use crate::tokenizer_json::json_error;
 
-/// Its name in the folder.
+/// The file name of the manifest.
 pub(crate) const NAME: &str = "tokenmill.json";
 
 /// The manifest of a folder.
@@ -27,7 +27,7 @@ struct FileEntry {
     sha256: String,
 }
 
-/// The manifest of a folder that holds these files of this tokenizer.
+/// The manifest for these files of a tokenizer.
 pub(crate) fn write(files: &[SavedFile], engine: &Engine) -> Result<Vec<u8>> {
     let entry = |bytes: &[u8]| FileEntry { bytes: bytes.len(), sha256: sha256(bytes) };
     let special = engine.vocabulary().added().iter().filter(|token| token.is_special);
@@ -47,10 +47,10 @@ pub(crate) fn write(files: &[SavedFile], engine: &Engine) -> Result<Vec<u8>> {
 }
 
 impl Manifest {
-    /// Reads a manifest.
+    /// Parses a manifest.
     ///
     /// # Errors
-    /// A format error naming the field.
+    /// A format error that names the field.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self> {
         let mut deserializer = serde_json::Deserializer::from_str(contents::text(bytes)?);
         let manifest: Self = serde_path_to_error::deserialize(&mut deserializer).map_err(json_error)?;
@@ -62,12 +62,12 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The files that it lists: what was saved last.
+    /// The names of the listed files: those of the last save.
     pub(crate) fn names(&self) -> Vec<String> {
         self.files.keys().cloned().collect()
     }
 
-    /// Checks the bytes of a file that it may list.
+    /// Checks the bytes of a file, if it is listed.
     ///
     /// # Errors
     /// A manifest error with both hashes.

@@ -1,4 +1,4 @@
-//! The rule of the reference for merges that a file lists more than once.
+//! Handles merges that a file lists more than once, as the reference does.
 
 use std::hash::BuildHasher;
 
@@ -7,11 +7,10 @@ use tokenmill_core::description::Merge;
 
 use crate::tables::{Map, Set, map_for};
 
-/// Places of merges that are listed before, each with the place before it.
+/// Indices of merges that were listed before, each with the index of the previous occurrence.
 pub(crate) type Repeated = Vec<(usize, usize)>;
 
-/// Of a pair that is listed several times the last place counts. The places of the repeated ones are those in what
-/// was given.
+/// Removes all but the last occurrence of each pair. The returned indices refer to the input.
 pub(crate) fn keep_last(mut merges: Vec<Merge>) -> (Vec<Merge>, Repeated) {
     let pair = |merge: &Merge| u64::from(merge.left) << 32 | u64::from(merge.right);
     if are_different(merges.iter().map(pair)) {
@@ -29,10 +28,10 @@ pub(crate) fn keep_last(mut merges: Vec<Merge>) -> (Vec<Merge>, Repeated) {
     (merges, repeated)
 }
 
-/// Bits for each pair: nearly all pairs have one that no other has.
+/// Bits of the filter per pair: nearly all pairs have a bit of their own.
 const BITS: usize = 16;
 
-/// Is each of these there once? Only those are looked at that share a bit with another one.
+/// Are all pairs distinct? Only pairs that share a bit with another one are compared.
 fn are_different(pairs: impl ExactSizeIterator<Item = u64> + Clone) -> bool {
     let hasher = RandomState::default();
     let words = (pairs.len() * BITS).next_power_of_two().max(64) / 64;

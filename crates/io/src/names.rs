@@ -1,4 +1,4 @@
-//! Tokens as a file writes them, each with its id.
+//! The tokens of a file in written form, with their ids.
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
@@ -9,18 +9,19 @@ use tokenmill_core::ids::TokenId;
 use crate::tables::Set;
 use crate::texts::Texts;
 
-/// Tokens in the order in which the file has them first.
+/// Tokens in the order of their first occurrence in the file.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     texts: Texts,
     ids: Vec<TokenId>,
-    /// Their places, by their text.
+    /// Index of each token by its text.
     places: HashTable<u32>,
     hasher: RandomState,
 }
 
 impl Names {
-    /// The entries of a file, which are fewer than 2^32. Of equal tokens the last id counts, at the first place.
+    /// The entries of a file, of which there are less than 2^32. Of equal tokens the last id
+    /// counts, at the first index.
     pub(crate) fn new<T: AsRef<str>>(entries: &[(T, TokenId)]) -> Self {
         let bytes = entries.iter().map(|(token, _)| token.as_ref().len()).sum();
         let mut names = Self::with_capacity(entries.len(), bytes);
@@ -30,7 +31,7 @@ impl Names {
         names
     }
 
-    /// None yet, with room for so many of so many bytes in all.
+    /// An empty list with capacity for `count` tokens of `bytes` bytes in all.
     pub(crate) fn with_capacity(count: usize, bytes: usize) -> Self {
         Self {
             texts: Texts::with_capacity(count, bytes),
@@ -40,7 +41,7 @@ impl Names {
         }
     }
 
-    /// Puts a token. Where it is there already this id counts; the place and the id that it had are returned.
+    /// Adds a token. For a known token replaces the id, and returns its index and the old id.
     pub(crate) fn insert(&mut self, token: &str, id: TokenId) -> Option<(usize, TokenId)> {
         let Self { texts, ids, places, hasher } = self;
         let hash = |&place: &u32| hasher.hash_one(&texts[place as usize]);
@@ -58,25 +59,25 @@ impl Names {
         }
     }
 
-    /// How many tokens.
+    /// Number of tokens.
     pub(crate) fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Where a token stands among all.
+    /// The index of a token.
     #[inline]
     pub(crate) fn place(&self, token: &str) -> Option<usize> {
         let is_same = |&other: &u32| self.texts[other as usize] == *token;
         self.places.find(self.hasher.hash_one(token), is_same).map(|&place| place as usize)
     }
 
-    /// The token at a place.
+    /// The token at an index.
     #[inline]
     pub(crate) fn token(&self, place: usize) -> &str {
         &self.texts[place]
     }
 
-    /// The id of the token at a place.
+    /// The id of the token at an index.
     #[inline]
     pub(crate) fn id(&self, place: usize) -> TokenId {
         self.ids[place]
@@ -91,26 +92,26 @@ impl Names {
         self.place(token).is_some()
     }
 
-    /// Of each token: is it one of these?
+    /// For each token, whether it is in `tokens`.
     pub(crate) fn marked(&self, tokens: &Set<&str>) -> Vec<bool> {
         let mut marked = vec![false; self.len()];
         tokens.iter().filter_map(|token| self.place(token)).for_each(|place| marked[place] = true);
         marked
     }
 
-    /// The bytes of all texts.
+    /// Total length in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.texts.bytes()
     }
 
-    /// All of them, in order.
+    /// All tokens with their ids, in order.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&str, TokenId)> + Clone {
         self.ids.iter().enumerate().map(|(place, &id)| (self.token(place), id))
     }
 }
 
-/// Where what two tokens join to stands. Files list merges by what they make, so that it is mostly found beside the last
-/// one.
+/// Finds the concatenation of two tokens. Files list merges in the order of their results, so a
+/// result is usually next to the last one.
 #[derive(Debug, Default)]
 pub(crate) struct Joining {
     last: usize,
@@ -118,7 +119,7 @@ pub(crate) struct Joining {
 }
 
 impl Joining {
-    /// The place of the token that these join to.
+    /// The index of the concatenation.
     pub(crate) fn place(&mut self, names: &Names, left: &str, right: &str) -> Option<usize> {
         let is_joined = |&place: &usize| {
             let token = names.token(place);

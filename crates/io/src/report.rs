@@ -1,12 +1,11 @@
-//! What loading found out: which file gave what, and what was tolerated.
+//! The report of loading: which file supplied which part, and what was tolerated.
 //!
-//! Readers write into a [`Report`] while they read. What the format's own library lets pass and a
-//! careful reader would rather know of is told with [`Report::tolerate`], which is an error for
-//! those who asked for strictness.
+//! Readers write into a [`Report`] while they read. A defect that the format's own library ignores
+//! is reported with [`Report::tolerate`], which returns an error in strict loading.
 use tokenmill_core::charsmap::Charsmap;
 use tokenmill_core::error::{Defect, Error, Result};
 
-/// What loading found out.
+/// The findings of loading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     files: Vec<(String, Vec<String>)>,
@@ -17,44 +16,44 @@ pub struct Report {
     file: String,
 }
 
-/// Something that was tolerated.
+/// A defect that was tolerated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The sort of defect; the same as that of the error in strict loading.
+    /// The kind of defect; the same as that of the error in strict loading.
     pub defect: Defect,
     /// The file it is in.
     pub file: String,
-    /// The place in it.
+    /// The field or line in the file.
     pub field: String,
-    /// What was found, and what was made of it.
+    /// What was found, and how it was read.
     pub reason: String,
 }
 
-/// Findings of one sort in one place beyond this many are counted, not listed.
+/// Maximum number of listed findings of one kind at one place; further ones are counted.
 const LISTED: usize = 100;
 
 impl Report {
-    /// An empty one; a strict one turns everything tolerated into an error.
+    /// An empty report; a strict one turns everything tolerated into an error.
     pub fn new(is_strict: bool) -> Self {
         Self { is_strict, ..Self::default() }
     }
 
-    /// Each file that was read, by name, with what came from it.
+    /// Each file that was read, by name, with the parts that it supplied.
     pub fn files(&self) -> &[(String, Vec<String>)] {
         &self.files
     }
 
-    /// What was tolerated, in the order in which it was found.
+    /// The tolerated defects, in order.
     pub fn tolerated(&self) -> &[Finding] {
         &self.tolerated
     }
 
-    /// What was decided, and why.
+    /// The decisions made, with reasons.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Names the file that is read from here on.
+    /// Sets the file that is being read.
     pub(crate) fn reads(&mut self, file: &str) {
         file.clone_into(&mut self.file);
         if !self.files.iter().any(|(name, _)| name == file) {
@@ -62,13 +61,13 @@ impl Report {
         }
     }
 
-    /// The file that is being read gave this.
+    /// Records that the current file supplied `what`.
     pub(crate) fn gave(&mut self, what: &str) {
         let file = self.file.clone();
         self.gave_from(&file, what);
     }
 
-    /// A file gave this.
+    /// Records that a file supplied `what`.
     pub(crate) fn gave_from(&mut self, file: &str, what: &str) {
         let index = self.files.iter().position(|(name, _)| name == file).unwrap_or_else(|| {
             self.files.push((file.to_owned(), Vec::new()));
@@ -80,12 +79,12 @@ impl Report {
         }
     }
 
-    /// Something was decided.
+    /// Records a decision.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
 
-    /// Tolerates a map of characters that can be walked although something is wrong with it.
+    /// Tolerates a character map that has a defect but can be walked.
     ///
     /// # Errors
     /// As [`Self::tolerate`].
@@ -96,7 +95,7 @@ impl Report {
         }
     }
 
-    /// Something is tolerated.
+    /// Tolerates a defect.
     ///
     /// # Errors
     /// The defect as a format error, in strict loading.
@@ -110,7 +109,7 @@ impl Report {
         if self.is_strict {
             return Err(Error::format(defect, reason).at(field));
         }
-        // `list[3]` and `line 3` are one of many.
+        // `list[3]` and `line 3` count as one place.
         let place = |field: &str| field.find(|c: char| c == '[' || c.is_ascii_digit()).unwrap_or(field.len());
         let alike = |finding: &&Finding| {
             finding.defect == defect

@@ -1,4 +1,4 @@
-//! From a compiled tokenizer to files: all of them or none, and the same bytes every time.
+//! Saves a tokenizer. In: an engine and a path. Out: files, all or none, with the same bytes every time.
 use std::path::Path;
 
 use tokenmill_core::description::{Normalizer, Split};
@@ -10,7 +10,7 @@ use crate::files::{self, FolderWriter, SavedFile, Snapshot, Target};
 use crate::folder::LOSSY;
 use crate::{folder, manifest, sentencepiece, tiktoken, tokenizer_json, vocab_merges};
 
-/// The files that a save may put into a folder, besides the manifest. They are always read together.
+/// The files that a save may write into a folder, besides the manifest. They are always read together.
 pub(crate) const SAVED: [&str; 6] = [TOKENIZER_JSON, folder::CONFIG_NAME, TIKTOKEN, MODEL, VOCAB, MERGES];
 
 const TOKENIZER_JSON: &str = "tokenizer.json";
@@ -22,9 +22,9 @@ const MERGES: &str = "merges.txt";
 /// A format to save in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// `tokenizer.json`, which holds everything that part of the house can express.
+    /// `tokenizer.json`, the usual format of a folder.
     TokenizerJson,
-    /// Ranks alone.
+    /// Ranks only.
     Tiktoken,
     /// `vocab.json` and `merges.txt`.
     VocabMerges,
@@ -33,7 +33,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// By its name, as `save(format=)` has it.
+    /// The format with this name in `save(format=)`.
     pub fn by_name(name: &str) -> Option<Self> {
         match name {
             "tokenizer.json" => Some(Self::TokenizerJson),
@@ -57,7 +57,7 @@ impl Format {
         }
     }
 
-    /// What a folder is given: a tokenizer.json, but for what only a SentencePiece model says.
+    /// The format of a folder: tokenizer.json, unless only a SentencePiece model can hold the tokenizer.
     fn of_folder(engine: &Engine) -> Self {
         let is_sentencepiece = |step: &Normalizer| matches!(step, Normalizer::SentencePiece(_));
         if engine.description().normalizer.iter().any(is_sentencepiece) {
@@ -67,32 +67,32 @@ impl Format {
         }
     }
 
-    /// Is it one that holds ids alone, neither the split nor the special tokens?
+    /// Does the format hold ids only, without split and special tokens?
     fn is_bare(self) -> bool {
         matches!(self, Self::Tiktoken | Self::VocabMerges)
     }
 }
 
-/// How to save.
+/// Options of a save.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SaveOptions {
     /// The format; by default the path decides.
     pub format: Option<Format>,
-    /// Save although the format cannot hold all of it.
+    /// Saves even if the format cannot hold everything.
     pub lossy: bool,
 }
 
-/// Saves a tokenizer. A path that is a folder, or that names no file format, becomes a folder
-/// with a `tokenizer.json` (a `tokenizer.model` for a tokenizer that is a SentencePiece model) and a
-/// manifest; else the name decides the format.
+/// Saves a tokenizer. A folder, or a path without a known file name, becomes a folder with a
+/// `tokenizer.json` (`tokenizer.model` for a SentencePiece tokenizer) and a manifest; otherwise the
+/// name decides the format.
 ///
 /// # Errors
-/// A format error naming what the format cannot hold, unless `lossy`; the operating system's.
+/// A format error that names what the format cannot hold, unless `lossy`; errors of the operating system.
 pub fn save(engine: &Engine, path: &Path, options: SaveOptions, watch: &dyn Watch) -> Result<()> {
     if path.as_os_str().is_empty() {
         return Err(Error::from(std::io::Error::from(std::io::ErrorKind::NotFound)).in_file(path));
     }
-    // A folder by what is there, or by a slash at the end of its name.
+    // A folder exists at the path, or the path ends with a slash.
     let is_known_folder =
         path.is_dir() || path.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
     let by_path = if is_known_folder { None } else { Format::of_path(path) };
@@ -112,7 +112,7 @@ pub fn save(engine: &Engine, path: &Path, options: SaveOptions, watch: &dyn Watc
     write(engine, path, is_folder, format, files, watch).map_err(|error| error.in_file(path))
 }
 
-/// The files of a tokenizer: all are made before anything is written.
+/// The files of a tokenizer; all are produced before any is written.
 fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Result<Vec<SavedFile>> {
     if format.is_bare() && !lossy {
         refuse_loss(engine, format)?;
@@ -161,7 +161,8 @@ fn write(
     match Target::of(path)? {
         Target::Stream(path) => files::write_to_stream(&path, &bytes, watch),
         Target::File(target) => {
-            // A link is saved by its own name if the manifest beside it lists that name, else where it leads to.
+            // A link is saved under its own name if the manifest next to it lists that name, else
+            // at its target.
             let is_listed = |path: &Path| -> Result<bool> {
                 let listed = Snapshot::take(parent(path), [], watch)?.listed()?.unwrap_or_default();
                 Ok(path.file_name().is_some_and(|name| listed.iter().any(|known| name == known.as_str())))
@@ -177,13 +178,13 @@ fn write(
     }
 }
 
-/// Saves files with a manifest of their own.
+/// Saves files with a new manifest.
 fn write_folder(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch: &dyn Watch) -> Result<()> {
     files.push((manifest::NAME.into(), manifest::write(&files, engine)?));
     FolderWriter::new(folder, watch)?.replace(&files)
 }
 
-/// Saves files without a manifest, unless one in the folder lists them: then it is renewed.
+/// Saves files; renews a manifest in the folder that lists them.
 fn write_files(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch: &dyn Watch) -> Result<()> {
     let writer = FolderWriter::new(folder, watch)?;
     let listed = Snapshot::take(folder, [], watch)?.listed()?.unwrap_or_default();
@@ -197,7 +198,7 @@ fn parent(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
 }
 
-/// A tokenizer.json alone does not say which tokens play which part.
+/// A lone tokenizer.json does not store roles.
 fn refuse_roles(engine: &Engine) -> Error {
     let roles = engine.description().roles.named().into_iter();
     let names: Vec<&str> = roles.filter_map(|(name, id)| id.map(|_| name)).collect();
@@ -210,7 +211,7 @@ fn refuse_roles(engine: &Engine) -> Error {
     Error::format(Defect::CannotHold, reason).at(field)
 }
 
-/// Formats of ids alone hold neither the split nor the special tokens.
+/// Formats with ids only store neither the split nor the special tokens.
 fn refuse_loss(engine: &Engine, format: Format) -> Result<()> {
     let name = if format == Format::Tiktoken { "a .tiktoken file" } else { "vocab.json with merges.txt" };
     let description = engine.description();

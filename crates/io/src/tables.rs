@@ -1,4 +1,5 @@
-//! Maps and sets of what a file holds: fast, and with another seed in each process, so that no file is made to be slow.
+//! Hash maps and sets for the contents of files. The seed differs in each process, so no file can
+//! be built to collide.
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
@@ -6,7 +7,7 @@ use foldhash::fast::RandomState;
 pub(crate) type Map<K, V> = HashMap<K, V, RandomState>;
 pub(crate) type Set<T> = HashSet<T, RandomState>;
 
-/// An empty map with room for so many entries.
+/// An empty map with capacity for `entries` entries.
 pub(crate) fn map_for<K, V>(entries: usize) -> Map<K, V> {
     Map::with_capacity_and_hasher(entries, RandomState::default())
 }

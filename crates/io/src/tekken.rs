@@ -1,7 +1,7 @@
-//! `tekken.json` of Mistral: ranks in base64, the pattern, and how many special tokens there are.
+//! `tekken.json` of Mistral: ranks in base64, the pattern, and the number of special tokens.
 //!
-//! Special tokens have the first ids, so that the id of a rank is the rank and their number. The
-//! file may list more ranks than are used.
+//! Special tokens have the first ids, so the id of a rank is the rank plus their number. The file
+//! may list more ranks than are used.
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
@@ -22,10 +22,10 @@ use crate::report::Report;
 use crate::tokenizer_json::json_error;
 use crate::{contents, loose_base64, templates};
 
-/// Special tokens that a file may have.
+/// Maximum number of special tokens.
 const SPECIAL_LIMIT: u64 = 1 << 20;
 
-/// Versions of mistral-common 1.13.1, and up to which of them the special tokens may be left out.
+/// Versions of mistral-common 1.13.1; up to one of these the special tokens may be left out.
 const VERSIONS: [&str; 7] = ["v1", "v2", "v3", "v7", "v11", "v13", "v15"];
 const VERSIONS_WITH_DEFAULTS: [&str; 4] = ["v1", "v2", "v3", "v7"];
 
@@ -64,7 +64,7 @@ struct File<'a> {
     audio: Option<Value>,
 }
 
-/// Sections that say nothing about text, and what the library wants in them.
+/// Sections without effect on text, and the keys that the library requires in them.
 const IMAGE_PARTS: &[&str] = &["image_patch_size", "max_image_size"];
 const AUDIO_PARTS: &[&str] = &["audio_encoding_config"];
 
@@ -76,7 +76,7 @@ struct Config {
     version: String,
 }
 
-/// The library takes these three keys and no others, whatever the text is.
+/// The library accepts exactly these keys; the value of `token_str` is ignored.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry<'a> {
@@ -97,7 +97,7 @@ struct SpecialEntry {
 /// Reads a file.
 ///
 /// # Errors
-/// A format error naming the field.
+/// A format error that names the field.
 pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
     let mut deserializer = serde_json::Deserializer::from_str(contents::text(bytes)?);
     let file: File<'_> = serde_path_to_error::deserialize(&mut deserializer).map_err(json_error)?;
@@ -223,9 +223,9 @@ fn ranks(vocab: &[Entry<'_>], first: TokenId, report: &mut Report) -> Result<Tok
     Ok(tokens)
 }
 
-/// The special tokens by id, those without a name called by their number.
+/// The special tokens by id; those without a name are named by their number.
 ///
-/// Ids are the ranks, if each is there once; else the places in the list, by which the library decodes.
+/// Ids are the ranks if each occurs once; else the indices in the list, by which the library decodes.
 fn special(named: Vec<SpecialEntry>, count: TokenId, report: &mut Report) -> Result<Vec<AddedToken>> {
     let list = |error: Error| error.at("special_tokens");
     let from = named.len();
@@ -253,7 +253,7 @@ fn special(named: Vec<SpecialEntry>, count: TokenId, report: &mut Report) -> Res
     Ok(tokens)
 }
 
-/// The ids of all special tokens, by place.
+/// The ids of all special tokens, by index.
 fn special_ids(named: &[SpecialEntry], count: TokenId, report: &mut Report) -> Result<Vec<TokenId>> {
     if let Some(i) = named.iter().position(|entry| entry.rank.is_array() || entry.rank.is_object()) {
         let error = Error::format(Defect::Type, "expected a number");
@@ -278,7 +278,7 @@ fn special_ids(named: &[SpecialEntry], count: TokenId, report: &mut Report) -> R
     Ok(places().collect())
 }
 
-/// Special tokens whose names are ordinary tokens too.
+/// Reports special tokens whose names are ordinary tokens too.
 fn find_shadowed(tokens: &TokenList, special: &[AddedToken], report: &mut Report) -> Result<()> {
     let ids: HashMap<&[u8], TokenId> =
         special.iter().map(|token| (token.content.as_bytes(), token.id)).collect();
@@ -292,7 +292,7 @@ fn find_shadowed(tokens: &TokenList, special: &[AddedToken], report: &mut Report
     Ok(())
 }
 
-/// What the library refuses in a section that says nothing about text.
+/// The checks of the library in a section without effect on text.
 fn check_section(name: &str, section: Option<&Value>, parts: &[&str], report: &mut Report) -> Result<()> {
     let Some(section) = section.filter(|section| !is_nothing(section)) else { return Ok(()) };
     let Some(section) = section.as_object() else {
@@ -305,7 +305,7 @@ fn check_section(name: &str, section: Option<&Value>, parts: &[&str], report: &m
     Ok(())
 }
 
-/// What Python takes for nothing.
+/// Is the value falsy in Python?
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,

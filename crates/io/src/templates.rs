@@ -1,19 +1,19 @@
-//! Templates of formats that only say which tokens stand before and behind a sequence.
+//! Templates for formats that only name the tokens before and after a sequence.
 use tokenmill_core::description::{PostProcessor, Template, TemplatePiece, TemplateToken};
 use tokenmill_core::ids::TokenId;
 
-/// A special token: how it is written, and its id.
+/// A special token: its written form and its id.
 pub(crate) type Token<'a> = (&'a str, TokenId);
 
-/// `before A behind`, and for two sequences the same around each.
-pub(crate) fn around(before: Option<Token<'_>>, behind: Option<Token<'_>>) -> Vec<PostProcessor> {
+/// `before A after`, and the same around each of two sequences.
+pub(crate) fn around(before: Option<Token<'_>>, after: Option<Token<'_>>) -> Vec<PostProcessor> {
     let sequence =
-        |second, type_id| piece_row(before, TemplatePiece::Sequence { second, type_id }, behind, type_id);
+        |second, type_id| piece_row(before, TemplatePiece::Sequence { second, type_id }, after, type_id);
     let pair = [sequence(false, 0), sequence(true, 1)].concat();
-    template(sequence(false, 0), pair, [before, behind])
+    template(sequence(false, 0), pair, [before, after])
 }
 
-/// `open A close`, and `open A close B close` for two sequences, as BERT has it.
+/// `open A close`, and `open A close B close` for two sequences, as in BERT.
 pub(crate) fn bert(open: Option<Token<'_>>, close: Option<Token<'_>>) -> Vec<PostProcessor> {
     let single = piece_row(open, TemplatePiece::Sequence { second: false, type_id: 0 }, close, 0);
     let second = piece_row(None, TemplatePiece::Sequence { second: true, type_id: 1 }, close, 1);
@@ -23,11 +23,11 @@ pub(crate) fn bert(open: Option<Token<'_>>, close: Option<Token<'_>>) -> Vec<Pos
 fn piece_row(
     before: Option<Token<'_>>,
     sequence: TemplatePiece,
-    behind: Option<Token<'_>>,
+    after: Option<Token<'_>>,
     type_id: u32,
 ) -> Vec<TemplatePiece> {
     let special = |token: Token<'_>| TemplatePiece::Special { name: token.0.to_owned(), type_id };
-    before.map(special).into_iter().chain([sequence]).chain(behind.map(special)).collect()
+    before.map(special).into_iter().chain([sequence]).chain(after.map(special)).collect()
 }
 
 fn template(

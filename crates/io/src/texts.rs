@@ -1,22 +1,22 @@
-//! Many short texts in a row.
+//! Many short strings, stored in one.
 use std::ops::Index;
 
-/// Texts one behind the other in one string.
+/// Concatenated strings, with the end of each.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     text: String,
-    /// Where each ends.
+    /// The end of each string.
     ends: Vec<u32>,
 }
 
 impl Texts {
-    /// None yet, with room for so many of so many bytes in all.
+    /// An empty list with capacity for `count` strings of `bytes` bytes in all.
     pub(crate) fn with_capacity(count: usize, bytes: usize) -> Self {
         Self { text: String::with_capacity(bytes), ends: Vec::with_capacity(count) }
     }
 
     /// # Panics
-    /// Where all are longer than 4 GiB; files are much shorter.
+    /// If the total length exceeds 4 GiB; files are much shorter.
     #[inline]
     pub(crate) fn push(&mut self, text: &str) {
         self.text.push_str(text);
@@ -27,7 +27,7 @@ impl Texts {
         self.ends.len()
     }
 
-    /// The bytes of all.
+    /// Total length in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.text.len()
     }

@@ -1,6 +1,6 @@
-//! `.tiktoken`: one `base64(bytes) rank` per line. The rank is the id; any two tokens whose
-//! joined bytes are a token merge, lowest rank first, and a pretoken that is a token is taken
-//! whole. The file holds neither the split nor the special tokens.
+//! `.tiktoken`: one `base64(bytes) rank` per line. The rank is the id; two tokens whose joined
+//! bytes are a token merge, lowest rank first; a pretoken that is a token is taken whole. The file
+//! contains neither the split nor the special tokens.
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ use crate::limits::{ENTRY_LIMIT, TOKEN_LIMIT};
 use crate::report::Report;
 use crate::{contents, gaps};
 
-/// Does this text look like ranks: base64, blank, digits?
+/// Does this text look like ranks: base64, a blank, digits?
 pub(crate) fn is_like(text: &str) -> bool {
     let Some(line) = text.lines().find(|line| !line.trim().is_empty()) else { return false };
     let mut fields = line.split_ascii_whitespace();
@@ -27,18 +27,17 @@ pub(crate) fn is_like(text: &str) -> bool {
         && fields.next().is_none()
 }
 
-/// Tokens in the order in which the file has them first, which is that of their ranks in all files that anybody
-/// publishes.
+/// Tokens in the order of their first occurrence, which in all published files is the order of ranks.
 struct Listed {
-    /// With their places as ids.
+    /// The ids are the indices.
     tokens: TokenList,
-    /// Of each token, as the line is that says it.
+    /// The rank and line of each token.
     ranks: Vec<TokenId>,
     lines: Vec<usize>,
 }
 
 impl Listed {
-    /// None yet, with room for those of a file, whose lines have seven bytes at least.
+    /// An empty list with capacity for a file, whose lines have at least seven bytes.
     fn of_file(text: &str) -> Self {
         let lines = text.bytes().filter(|&byte| byte == b'\n').count() + 1;
         let count = lines.min(text.len() / 7 + 1).min(ENTRY_LIMIT);
@@ -49,7 +48,7 @@ impl Listed {
         }
     }
 
-    /// Puts a token; where it is there already, this rank counts, and the line of the other one is returned.
+    /// Adds a token. For a known token replaces the rank, and returns the line of the earlier one.
     fn insert(&mut self, token: &[u8], rank: TokenId, line: usize) -> Option<usize> {
         if let Err(place) = self.tokens.push_new(self.ranks.len() as TokenId, token) {
             self.ranks[place] = rank;
@@ -60,10 +59,11 @@ impl Listed {
         None
     }
 
-    /// By rank. Two tokens with one rank are refused: it is the id of only one of them.
+    /// The tokens by rank. Two tokens with one rank are an error, since the rank is the id of only
+    /// one of them.
     fn in_order(self) -> Result<TokenList> {
         let Self { mut tokens, ranks, lines } = self;
-        // As they are in files.
+        // The usual order.
         if ranks.is_sorted_by(|a, b| a < b) {
             tokens.shrink_to_fit();
             return Ok(tokens.with_ids(ranks));
@@ -78,10 +78,10 @@ impl Listed {
     }
 }
 
-/// Reads a file of ranks. `special` are the ids that special tokens beside it have.
+/// Reads a file of ranks. `special` are the ids of special tokens outside the file.
 ///
 /// # Errors
-/// A format error naming the line.
+/// A format error that names the line.
 pub(crate) fn parse(
     bytes: &[u8],
     split: &Split,
@@ -131,7 +131,7 @@ pub(crate) fn parse(
     Ok(Description::of_bpe(split, model))
 }
 
-/// Lines are counted before anything is kept of them.
+/// Checks the number of lines before anything is stored.
 fn check_count(text: &str) -> Result<()> {
     let is_entry = |line: &&str| !line.trim_ascii().is_empty();
     if text.bytes().filter(|&byte| byte == b'\n').count() >= ENTRY_LIMIT
@@ -142,8 +142,8 @@ fn check_count(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Are the tokens not bytes but characters that stand for bytes? Then all 256 of those are tokens,
-/// and none holds a byte that would be written in another way.
+/// Are the tokens written in the byte alphabet? If so, all 256 of its characters are tokens, and no
+/// token has a byte outside of it.
 fn is_in_byte_alphabet(tokens: &TokenList) -> bool {
     let is_written =
         |token: &[u8]| std::str::from_utf8(token).is_ok_and(|text| byte_alphabet::read(text).is_some());
@@ -151,7 +151,7 @@ fn is_in_byte_alphabet(tokens: &TokenList) -> bool {
         && tokens.iter().all(|(_, token)| is_written(token))
 }
 
-/// The parts between line ends. They are short, so each byte is looked at.
+/// Splits at line ends. Lines are short, so a plain loop over bytes is enough.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -162,12 +162,12 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Bytes of a token that is decoded where it is.
+/// Maximum size in bytes of a token that is decoded into a fixed buffer.
 const SHORT: usize = 96;
 
-/// Token and rank of a line as published files have it: base64 with its padding, a blank, digits. What is
-/// anything else is [parsed](parse_line).
-fn plain_line<'a>(line: &str, room: &'a mut [u8; SHORT]) -> Option<(&'a [u8], TokenId)> {
+/// The token and rank of a line in the usual form: padded base64, a blank, digits. Other lines go
+/// to [`parse_line`].
+fn plain_line<'a>(line: &str, buffer: &'a mut [u8; SHORT]) -> Option<(&'a [u8], TokenId)> {
     let line = line.as_bytes();
     let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let (token, digits) = line.split_at(line.len() - digits);
@@ -175,18 +175,18 @@ fn plain_line<'a>(line: &str, room: &'a mut [u8; SHORT]) -> Option<(&'a [u8], To
         return None;
     }
     let rank = digits.iter().fold(0, |rank, digit| 10 * rank + TokenId::from(digit - b'0'));
-    let length = STANDARD.decode_slice(token.strip_suffix(b" ")?, room).ok()?;
-    (length > 0).then_some((&room[..length], rank))
+    let length = STANDARD.decode_slice(token.strip_suffix(b" ")?, buffer).ok()?;
+    (length > 0).then_some((&buffer[..length], rank))
 }
 
-/// What a line says.
+/// The contents of a line.
 struct Line {
     rank: TokenId,
-    /// What is wrong with the padding of the token.
+    /// A defect in the padding of the token.
     padding: Option<&'static str>,
 }
 
-/// Puts the token of a line into `bytes`, which are none.
+/// Parses a line; appends its token to `bytes`, which must be empty.
 fn parse_line(line: &str, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
     if line.len() > TOKEN_LIMIT * 2 {
         let reason = format!("the line is longer than a token of {TOKEN_LIMIT} bytes can be");
@@ -214,7 +214,7 @@ fn parse_line(line: &str, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
     Ok(Some(Line { rank, padding: decode(token, bytes)? }))
 }
 
-/// Puts its bytes there; says what is wrong with the padding, without which they are clear as well.
+/// Decodes a token into `bytes`; returns a defect of the padding, which is not needed to decode.
 fn decode(token: &str, bytes: &mut Vec<u8>) -> Result<Option<&'static str>> {
     let digits = token.trim_end_matches('=');
     STANDARD_NO_PAD.decode_vec(digits, bytes).map_err(|error| {
@@ -230,11 +230,11 @@ fn decode(token: &str, bytes: &mut Vec<u8>) -> Result<Option<&'static str>> {
     Ok(padding)
 }
 
-/// Writes the ranks of a tokenizer. The split and the added tokens are not in the file; the
-/// caller has made sure that they may be lost.
+/// Writes the ranks of a tokenizer, without the split and the added tokens. The caller must have
+/// checked that these may be lost.
 ///
 /// # Errors
-/// A format error when the ids do not say what the merges say.
+/// A format error if the ids do not determine the merges.
 pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
     let description = engine.description();
     let model = engine.bpe()?;
@@ -250,7 +250,7 @@ pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
     if model.tokens.is_empty() {
         return cannot("an empty file says nothing; this tokenizer has no ordinary tokens".to_owned());
     }
-    // Reading the file gives this; it must mean what this tokenizer means.
+    // The reader would produce this model; it must be equivalent.
     let read = BpeDescription { merges: Merges::ById, whole_pretokens: true, ..model.clone() };
     let split = description.split().unwrap_or(Split::Whole);
     if compile(Description::of_bpe(&split, read))?.canonical().model != engine.canonical().model {
@@ -282,8 +282,8 @@ mod tests {
             end in "[ \r]?",
         ) {
             let line = format!("{token}{blanks}{rank}{end}");
-            let (mut room, mut any) = ([0; SHORT], Vec::new());
-            if let Some((token, rank)) = plain_line(&line, &mut room) {
+            let (mut buffer, mut any) = ([0; SHORT], Vec::new());
+            if let Some((token, rank)) = plain_line(&line, &mut buffer) {
                 let entry = parse_line(&line, &mut any).unwrap().unwrap();
                 prop_assert_eq!((token, rank, None), (&any[..], entry.rank, entry.padding));
             }

@@ -1,5 +1,5 @@
-//! `vocab.json` and `merges.txt`, GPT-2's pair of files: ids by written token, and one merge a
-//! line. They hold neither the split nor which tokens are special.
+//! `vocab.json` and `merges.txt`, GPT-2's pair of files: ids by token in written form, and one
+//! merge per line. They contain neither the split nor which tokens are special.
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ use crate::names::{Joining, Names};
 use crate::report::Report;
 use crate::tables::Set;
 use crate::tokenizer_json::{
-    VocabEntries, behind_the_end, check_written_forms, json_error, json_string, report_shared_ids,
+    VocabEntries, check_written_forms, json_error, json_string, report_shared_ids, trailing_text,
 };
 use crate::{contents, gaps};
 
@@ -33,15 +33,15 @@ pub(crate) fn is_like_vocab(text: &str) -> bool {
         .is_some_and(|value| value.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '-'))
 }
 
-/// The entries of `vocab.json`, in the order of the file.
+/// Reads the entries of `vocab.json`, in the order of the file.
 ///
 /// # Errors
-/// A format error naming the entry.
+/// A format error that names the entry.
 pub(crate) fn read_vocab(bytes: &[u8]) -> Result<Vec<(Cow<'_, str>, TokenId)>> {
     let text = contents::text(bytes)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let entries: VocabEntries = serde_path_to_error::deserialize(&mut deserializer).map_err(json_error)?;
-    deserializer.end().map_err(|error| behind_the_end(&error))?;
+    deserializer.end().map_err(|error| trailing_text(&error))?;
     match entries {
         VocabEntries::Object(entries) => Ok(entries),
         VocabEntries::List(_) => {
@@ -50,19 +50,19 @@ pub(crate) fn read_vocab(bytes: &[u8]) -> Result<Vec<(Cow<'_, str>, TokenId)>> {
     }
 }
 
-/// A merge, and the number of its line from 1 on.
+/// A merge with the number of its line, from 1 on.
 pub(crate) struct MergeLine<'a> {
     pub(crate) number: usize,
     pub(crate) left: &'a str,
     pub(crate) right: &'a str,
 }
 
-/// The merges of `merges.txt`.
+/// Reads the merges of `merges.txt`.
 ///
 /// # Errors
-/// A format error naming the line.
+/// A format error that names the line.
 pub(crate) fn read_merges(bytes: &[u8]) -> Result<Vec<MergeLine<'_>>> {
-    // No merges at all is a vocabulary of its alphabet.
+    // Without merges the vocabulary is its alphabet.
     let text = if bytes.iter().all(u8::is_ascii_whitespace) { "" } else { contents::text(bytes)? };
     let mut merges = Vec::new();
     for (i, line) in text.split('\n').enumerate() {
@@ -80,10 +80,10 @@ pub(crate) fn read_merges(bytes: &[u8]) -> Result<Vec<MergeLine<'_>>> {
     Ok(merges)
 }
 
-/// The ids of `vocab.json` by token.
+/// Reads the ids of `vocab.json` by token.
 ///
 /// # Errors
-/// A format error naming the entry.
+/// A format error that names the entry.
 pub(crate) fn parse_vocab(vocab: &[u8], report: &mut Report) -> Result<Names> {
     let entries = read_vocab(vocab)?;
     // As in the reference, the last of repeated keys counts.
@@ -98,10 +98,11 @@ pub(crate) fn parse_vocab(vocab: &[u8], report: &mut Report) -> Result<Names> {
     Ok(written)
 }
 
-/// Byte-level BPE of the two files. Entries named in `special` are special tokens and stand for themselves.
+/// Byte-level BPE from the two files. Entries named in `special` are special tokens, matched by
+/// their literal.
 ///
 /// # Errors
-/// A format error naming an entry of the first.
+/// A format error that names an entry of `vocab.json`.
 pub(crate) fn describe(
     written: &Names,
     merges: Vec<Merge>,
@@ -129,13 +130,14 @@ pub(crate) fn describe(
     Ok(Description { added_tokens, ..Description::of_bpe(split, model) })
 }
 
-/// Of as many merges or more one may be of unknown tokens by mistake; else the files do not belong together.
+/// At most one merge in this many may have an unknown token by mistake; with more, the files do not
+/// belong together.
 const MERGES_FOR_EACH_MISTAKE: usize = 10;
 
-/// The merges of `merges.txt` by their ids.
+/// Reads the merges of `merges.txt` by their ids.
 ///
 /// # Errors
-/// A format error naming the line.
+/// A format error that names the line.
 pub(crate) fn parse_merges(bytes: &[u8], names: &Names, report: &mut Report) -> Result<Vec<Merge>> {
     let entries = read_merges(bytes)?;
     let mut merges = Vec::with_capacity(entries.len());
@@ -184,9 +186,8 @@ fn resolve(line: &MergeLine<'_>, names: &Names, joining: &mut Joining) -> Result
     Ok(Merge { left: left_id, right: right_id, result: names.id(result) })
 }
 
-/// Writes the two files: (`vocab.json`, `merges.txt`). Added tokens are among the ids of the
-/// first; that they are special, and the split, the caller has made sure may be lost.
-///
+/// Writes the two files: (`vocab.json`, `merges.txt`). Added tokens are among the ids of the first.
+/// The caller must have checked that the split, and which tokens are special, may be lost.
 /// # Errors
 /// A format error for what the files cannot hold.
 pub(crate) fn write(engine: &Engine) -> Result<(Vec<u8>, Vec<u8>)> {

@@ -1,9 +1,9 @@
-//! `vocab.txt` of BERT: one WordPiece a line, the id is the number of the line from 0 on.
+//! `vocab.txt` of BERT: one WordPiece token per line; the id is the number of the line, from 0 on.
 //!
-//! Only line feeds end lines; U+2028 and its like may be tokens. White space at the end of a line is
-//! no part of the token, and of a token that is there twice the later line counts, as in the
-//! tokenizers library. What surrounds the pieces is BERT's; whether that makes text lower-case the
-//! file does not say, its tokens do.
+//! Only line feeds end lines; U+2028 and similar characters may be tokens. As in the tokenizers
+//! library, white space at the end of a line is not part of the token, and the later of two equal
+//! lines counts. The stages around the model are BERT's; whether they lower-case text is inferred
+//! from the tokens, as the file does not say.
 use std::collections::HashMap;
 
 use tokenmill_core::description::{
@@ -18,24 +18,24 @@ use crate::limits::{ENTRY_LIMIT, TOKEN_LIMIT};
 use crate::report::Report;
 use crate::templates;
 
-/// A pretoken of more characters is unknown: the default of the tokenizers library.
+/// A pretoken with more characters is unknown: the default of the tokenizers library.
 pub(crate) const MAX_CHARS: usize = 100;
 
-/// Put before every piece of a word but the first.
+/// Prefix of every piece of a word except the first.
 pub(crate) const PREFIX: &str = "##";
 
 const UNK: &str = "[UNK]";
 const SPECIAL: [&str; 5] = ["[PAD]", UNK, "[CLS]", "[SEP]", "[MASK]"];
 
-/// Does this text look like a `vocab.txt`: is one of its lines the unknown token?
+/// Does this text look like a `vocab.txt`, that is, is one of its lines the unknown token?
 pub(crate) fn is_like(text: &str) -> bool {
     text.split('\n').any(|line| line.trim_end() == UNK)
 }
 
-/// The tokens with their ids.
+/// Reads the tokens with their ids.
 ///
 /// # Errors
-/// A format error naming the line.
+/// A format error that names the line.
 pub(crate) fn read(bytes: &[u8], report: &mut Report) -> Result<Vec<(String, TokenId)>> {
     let lines = lines(bytes)?;
     let ids = ids(&lines, report)?;
@@ -48,7 +48,7 @@ pub(crate) fn read(bytes: &[u8], report: &mut Report) -> Result<Vec<(String, Tok
 
 fn lines(bytes: &[u8]) -> Result<Vec<&str>> {
     let mut lines: Vec<&str> = contents::text(bytes)?.split('\n').collect();
-    // A line feed at the end ends the last line and begins none.
+    // A line feed at the end starts no further line.
     if lines.last() == Some(&"") {
         lines.pop();
     }
@@ -58,7 +58,7 @@ fn lines(bytes: &[u8]) -> Result<Vec<&str>> {
     Ok(lines)
 }
 
-/// The id of each token: of one that is there twice, the later.
+/// The id of each token; of two equal lines the later.
 fn ids<'a>(lines: &[&'a str], report: &mut Report) -> Result<HashMap<&'a str, TokenId>> {
     let mut ids: HashMap<&str, TokenId> = HashMap::with_capacity(lines.len());
     for (i, line) in (0..).zip(lines) {
@@ -81,14 +81,14 @@ fn ids<'a>(lines: &[&'a str], report: &mut Report) -> Result<HashMap<&'a str, To
 /// Reads a file.
 ///
 /// # Errors
-/// A format error naming the line.
+/// A format error that names the line.
 pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
     let lines = lines(bytes)?;
     let ids = ids(&lines, report)?;
     let mut tokens = TokenList::with_capacity(lines.len(), bytes.len());
     for (id, line) in (0..).zip(&lines) {
         let token = line.trim_end();
-        // Special tokens are not for the model to produce: text would become them.
+        // The model must not contain special tokens, since text would become one.
         if ids.get(token) == Some(&id) && !SPECIAL.contains(&token) {
             tokens.push(id, token.as_bytes());
         }
@@ -121,7 +121,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
     Ok(around(model, added_tokens, lowercase, None, token("[CLS]"), token("[SEP]"), roles))
 }
 
-/// The pipeline of BERT around a model.
+/// The stages of BERT around a model.
 pub(crate) fn around(
     model: WordPieceDescription,
     added_tokens: Vec<AddedToken>,
@@ -151,8 +151,8 @@ pub(crate) fn around(
     }
 }
 
-/// Would lower-cased text never become this token? Those in brackets, as `[UNK]` and `<S>`, say nothing
-/// about text, nor do letters such as ℝ, which have no lower case.
+/// Can lower-cased text never become this token? Tokens in brackets, such as `[UNK]` and `<S>`, do
+/// not count, nor do letters without a lower case, such as ℝ.
 fn has_upper_case(line: &str) -> bool {
     let token = line.trim_end();
     let is_in = |open, close| token.starts_with(open) && token.ends_with(close);

@@ -1,6 +1,8 @@
-//! The only unsafe code of the binding: the code units of Python strings read and written where
-//! they lie, [lists of ids](lists) filled and read item by item, columns of strings taken over;
-//! [objects] and [copies](numbers) made where there may be no memory for them.
+//! The only unsafe code of the binding. In: Python objects. Out: their memory, read or written in place.
+//!
+//! Strings are read and written as code units, [lists of ids](lists) item by item, and columns of
+//! strings are taken over. [objects] and [copies](numbers) are made so that a lack of memory is an
+//! error.
 mod lists;
 mod numbers;
 pub(crate) mod objects;
@@ -27,33 +29,33 @@ pub(crate) use self::lists::{ids_in_list, list_of_ids, lists_of_ids};
 pub(crate) use self::numbers::numbers;
 use self::units::units;
 
-/// What to do with surrogates, which have no UTF-8.
+/// How surrogates are handled, which have no UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Surrogates {
-    /// A pair becomes the character it means, a lone one U+FFFD.
+    /// A pair becomes the character that it encodes, a lone surrogate U+FFFD.
     Replace,
-    /// Report the first.
+    /// The first surrogate is reported.
     Refuse,
 }
 
 /// A Python string as UTF-8.
 pub(crate) enum Utf8<'a> {
-    /// All ASCII: the string's own bytes.
+    /// An ASCII string: its own bytes.
     Borrowed(&'a str),
     /// A copy; `pairs` has the character positions (in the copy) of joined surrogate pairs.
     Copied { text: String, pairs: Vec<usize> },
-    /// There is a surrogate at this character, and they are refused.
+    /// The first surrogate, under [`Surrogates::Refuse`], as a character position.
     Refused(usize),
 }
 
-/// Reads a string without leaving a UTF-8 copy behind in it. Ctrl-C is heard while a long one is copied.
+/// Reads a string without caching a UTF-8 copy in it. Signals are checked while a long string is copied.
 pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>, surrogates: Surrogates) -> PyResult<Utf8<'a>> {
-    // SAFETY: the string is kept alive by the borrow, strings are immutable, and the slices are
-    // only read while the borrow lasts; that is what `data` asks for.
+    // SAFETY: the borrow keeps the string alive, strings are immutable, and the slices are only
+    // read while the borrow lasts, as `data` requires.
     let data = unsafe { text.data()? };
     match data {
         PyStringData::Ucs1(units) if is_ascii(text, units) => {
-            // SAFETY: what is all ASCII is UTF-8, and `is_ascii` says why it is.
+            // SAFETY: ASCII is valid UTF-8, and `is_ascii` describes how it is known.
             Ok(Utf8::Borrowed(unsafe { str::from_utf8_unchecked(units) }))
         }
         PyStringData::Ucs1(units) => transcode(text.py(), units, surrogates),
@@ -62,9 +64,10 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>, surrogates: Surrogates) ->
     }
 }
 
-/// Is a string with these code units all ASCII? CPython knows, and where they stand tells: those of an ASCII string right
-/// behind its `PyASCIIObject`, those of other strings behind the larger `PyCompactUnicodeObject`, or, of subclasses and of
-/// strings made in the old way, in memory of their own, which is not inside the object.
+/// Is a string with these code units ASCII? The position of the units tells, as CPython stores
+/// ASCII strings in a smaller object: the units of an ASCII string directly follow its
+/// `PyASCIIObject`, those of other strings the larger `PyCompactUnicodeObject`. Subclasses and
+/// legacy strings keep their units outside the object.
 #[inline]
 fn is_ascii(text: &Bound<'_, PyString>, units: &[u8]) -> bool {
     let head = units.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
@@ -73,24 +76,24 @@ fn is_ascii(text: &Bound<'_, PyString>, units: &[u8]) -> bool {
     is_known || units.is_ascii()
 }
 
-/// A string of fewer code units is taken to have as many bytes as it can have: a closer look takes longer than the room
-/// costs.
+/// For a string with fewer code units the upper bound of its UTF-8 length is used: a closer
+/// estimate takes longer than the extra memory costs.
 const GUESSED_FROM: usize = 1 << 16;
 
-/// The code units of a string that is not all ASCII, and what surrogates among them become.
+/// The code units of a string that is not ASCII, and how surrogates are handled.
 pub(crate) struct WideUnits<'a> {
     units: Units<'a>,
     surrogates: Surrogates,
 }
 
-/// Code units in their own width.
+/// Code units by width.
 enum Units<'a> {
     One(&'a [u8]),
     Two(&'a [u16]),
     Four(&'a [u32]),
 }
 
-/// Those of a string; `None` where it is all ASCII.
+/// The code units of a string; `None` if it is ASCII.
 pub(crate) fn wide_units<'a>(
     text: &'a Bound<'_, PyString>,
     surrogates: Surrogates,
@@ -106,7 +109,7 @@ pub(crate) fn wide_units<'a>(
 }
 
 impl WideUnits<'_> {
-    /// All of them, and which of the characters are joined surrogate pairs.
+    /// The whole text, and the positions of joined surrogate pairs.
     pub(crate) fn text(&self) -> Result<(String, Vec<usize>)> {
         let (mut text, mut pairs) = (String::new(), Vec::new());
         self.append_telling(0..self.len(), &mut text, &mut pairs)?;
@@ -162,7 +165,7 @@ impl CodeUnits for WideUnits<'_> {
     }
 }
 
-/// Signals are looked for after so many code units: some milliseconds of copying.
+/// Code units between two checks for signals: some milliseconds of copying.
 const SLICE: usize = 1 << 22;
 
 fn transcode<U: CodeUnit>(py: Python<'_>, units: &[U], surrogates: Surrogates) -> PyResult<Utf8<'static>> {
@@ -181,8 +184,9 @@ fn transcode<U: CodeUnit>(py: Python<'_>, units: &[U], surrogates: Surrogates) -
     Ok(Utf8::Copied { text, pairs })
 }
 
-/// Appends code units from `at` up to `end`, and the second of a pair behind it; `false` where the one at
-/// `at` is a surrogate and refused. `pairs` gets the character positions of joined pairs.
+/// Appends the code units from `at` to `end`; if the last one is half of a pair, also the other
+/// half. Returns false at a surrogate that is refused, with `at` on it. `pairs` gets the character
+/// positions of joined pairs.
 fn append<U: CodeUnit>(
     units: &[U],
     at: &mut usize,
@@ -197,11 +201,11 @@ fn append<U: CodeUnit>(
         if surrogates == Surrogates::Refuse {
             return Ok(false);
         }
-        // For a character.
+        // For one character.
         try_alloc::reserve_text(text, char::MAX.len_utf8())?;
         let low = units.get(*at + 1).map(|&low| low.into()).filter(|low| (0xdc00..0xe000).contains(low));
         if let (high @ 0xd800..0xdc00, Some(low)) = (surrogate.into(), low) {
-            // Each pair before this one was two units and is one character.
+            // Each earlier pair was two units and is one character.
             let before = *at - pairs.len();
             try_alloc::push(pairs, before)?;
             let joined = 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00);
@@ -215,9 +219,9 @@ fn append<U: CodeUnit>(
     Ok(true)
 }
 
-/// A new string, of text that is known to be UTF-8.
+/// A new string from UTF-8 text.
 pub(crate) fn string<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
-    // Python shares the strings of one character.
+    // Python shares strings of one character.
     if text.len() <= 2 {
         return Ok(PyString::new(py, text));
     }
@@ -231,8 +235,8 @@ pub(crate) fn string<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, Py
     let length = characters as ffi::Py_ssize_t;
     // SAFETY: a new reference, or null with an error set.
     let string = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(length, largest))? };
-    // SAFETY: a new string of more than one character, which nobody else has seen, with room for so
-    // many units of the width that `largest` asks for; all of them are written.
+    // SAFETY: the string is new, has more than one character and is not shared. It has memory for
+    // this many units of the width of `largest`, and all of them are written.
     let written = unsafe {
         let data = ffi::PyUnicode_DATA(string.as_ptr());
         match width {
@@ -245,24 +249,24 @@ pub(crate) fn string<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, Py
     Ok(string.cast_into()?)
 }
 
-/// Writes a text in code units, and brings their pages meanwhile; says how many units these are.
+/// Writes a text as code units, and prefaults their pages. Returns the number of units.
 fn fill<U: CodeUnit>(text: &str, units: &mut [MaybeUninit<U>]) -> usize {
     let (mut rest, mut written) = (text, 0);
     while !rest.is_empty() {
-        // A byte has one unit at most.
+        // A byte of UTF-8 gives at most one unit.
         let mut length = rest.len().min(pages::PREFAULT_BYTES / size_of::<U>());
         while !rest.is_char_boundary(length) {
             length -= 1;
         }
-        let (part, behind) = rest.split_at(length);
+        let (part, after) = rest.split_at(length);
         pages::prefault(&mut units[written..]);
         written += fill_code_units(part, &mut units[written..]);
-        rest = behind;
+        rest = after;
     }
     written
 }
 
-/// A new string of so many ASCII bytes, which `fill` writes; they are zero before.
+/// A new string of `length` ASCII bytes, which are zero until `fill` writes them.
 pub(crate) fn ascii_string(
     py: Python<'_>,
     length: usize,
@@ -275,8 +279,8 @@ pub(crate) fn ascii_string(
     // SAFETY: a new reference, or null with an error set.
     let string =
         unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(length as ffi::Py_ssize_t, 0x7f))? };
-    // SAFETY: a new string, which nobody else has seen, has room for so many bytes; zeros make them
-    // initialised.
+    // SAFETY: the string is new and not shared, and has memory for this many bytes; writing zeros
+    // initialises them.
     let bytes = unsafe {
         let data = ffi::PyUnicode_DATA(string.as_ptr());
         pages::zeros(units::<u8>(data, length))
@@ -288,7 +292,7 @@ pub(crate) fn ascii_string(
     Ok(string.cast_into()?)
 }
 
-/// The column of strings that an object hands over by Arrow's C data interface, if it has one.
+/// The column of strings that an object exports by Arrow's C data interface; `None` for other objects.
 pub(crate) fn string_column(object: &Bound<'_, PyAny>) -> PyResult<Option<StringColumn>> {
     let Some(export) = object.getattr_opt("__arrow_c_array__")? else { return Ok(None) };
     let pair = export.call0()?;
@@ -298,15 +302,15 @@ pub(crate) fn string_column(object: &Bound<'_, PyAny>) -> PyResult<Option<String
     };
     let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<ArrowSchema>();
     let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<ArrowArray>();
-    // SAFETY: capsules of these names hold these structures, as the interface asks for, and both live to
-    // the end of this function. Only the caller had them.
+    // SAFETY: by the interface, capsules of these names hold these structures. Both live to the end
+    // of this function, and no one else has them.
     match unsafe { StringColumn::take(schema.as_ptr(), array.as_ptr()) } {
         Ok(column) => Ok(Some(column)),
         Err(error) => Err(column_error("texts", error)),
     }
 }
 
-/// What is wrong with a column, or with a row of it.
+/// The Python error for a column, or for a row of it.
 pub(crate) fn column_error(name: &str, error: ColumnError) -> PyErr {
     match error {
         ColumnError::Type(found) => PyTypeError::new_err(format!(

@@ -1,4 +1,5 @@
-//! The frame of every call that takes text: arguments read, work run, errors placed.
+//! The common frame of calls that take text: reads the arguments, runs the work, and gives errors
+//! their position.
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -14,7 +15,7 @@ use crate::errors::{gather, out_of_memory};
 use crate::text::PyText;
 use crate::watch::run;
 
-/// The arguments that all such calls share.
+/// The arguments that all of these calls share.
 pub(crate) struct Options {
     special: Special,
     surrogates: Surrogates,
@@ -22,7 +23,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// As they come from Python. They are read once: literals of special tokens may come from an iterator.
+    /// Reads the arguments from Python, once: literals of special tokens may come from an iterator.
     pub(crate) fn new(
         special: Option<&Bound<'_, PyAny>>,
         surrogates: &str,
@@ -50,11 +51,11 @@ pub(crate) fn with_text<'a, T: Send>(
     Ok((result, py_text))
 }
 
-/// Strings with fewer characters are copied whole.
+/// Strings with fewer characters are copied as a whole.
 const LONG: usize = 1 << 17;
 
-/// Runs `work(units, threads, watch)` on a long string that is not ASCII, which is read where it is needed, so that the
-/// whole of it is never copied. `None` where the text is taken as a whole.
+/// Runs `work(units, threads, watch)` on a long string that is not ASCII. Its parts are converted
+/// on demand, so the whole is never copied. `None` if the text must be converted as a whole.
 pub(crate) fn in_blocks<T: Send>(
     text: &Bound<'_, PyAny>,
     options: &Options,
@@ -69,28 +70,28 @@ pub(crate) fn in_blocks<T: Send>(
     let Some(units) = wide_units(string, options.surrogates)? else { return Ok(None) };
     match run(py, units.len(), |watch| work(&units, options.threads, watch)) {
         Ok(result) => Ok(Some(result)),
-        // The whole text gives the same error, and its place.
+        // The conversion of the whole text produces the same error, with its position.
         Err(error) if error.is_instance_of::<PyValueError>(py) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// The texts of a batch: of Python objects, or a column that needs none.
+/// The texts of a batch: Python objects, or a column.
 enum Texts<'a> {
     Objects(Vec<Row<'a>>),
     Column(&'a StringColumn),
 }
 
-/// A text of a Python object.
+/// The text of a Python object.
 enum Row<'a> {
     Read(PyText<'a>),
-    /// A string that is read when its turn comes.
+    /// A string that is converted on demand.
     Unread(WideUnits<'a>),
 }
 
 impl<'a> Row<'a> {
     fn new(object: &'a Bound<'_, PyAny>, surrogates: Surrogates, row: usize) -> PyResult<Self> {
-        // Where there may be surrogates that are refused, it is read at once, so that the error has its place.
+        // If surrogates are refused, the string is converted at once, so that the error has its position.
         if surrogates == Surrogates::Replace
             && let Ok(string) = object.cast::<PyString>()
             && let Some(units) = wide_units(string, surrogates)?
@@ -111,7 +112,7 @@ impl<'a> Row<'a> {
         match self {
             Self::Read(text) => text.locate(error),
             Self::Unread(units) => {
-                // Where it cannot be read the place stays one in its UTF-8.
+                // If the string cannot be converted, the position stays one in its UTF-8.
                 match units.text() {
                     Ok((text, pairs)) => PyText::Str { text: text.into(), pairs }.locate(error),
                     Err(_) => error,
@@ -122,7 +123,7 @@ impl<'a> Row<'a> {
 }
 
 impl Texts<'_> {
-    /// A text for each row; none for a null.
+    /// The text of each row; `None` for a null.
     fn rows(&self, py: Python<'_>) -> PyResult<Vec<Option<Source<'_>>>> {
         match self {
             Self::Objects(texts) => gather(texts.iter().map(|text| Ok(Some(text.source())))),
@@ -147,14 +148,14 @@ impl Texts<'_> {
     }
 }
 
-/// What came of the texts of a batch.
+/// The result for a batch.
 pub(crate) struct OfTexts<T> {
     pub(crate) result: T,
-    /// Which rows are null, where the batch may have such.
+    /// For each row, whether it is null; `None` if the batch cannot have nulls.
     pub(crate) nulls: Option<Vec<bool>>,
 }
 
-/// Runs `work(texts, special, threads, watch)` on the texts of a batch; a null is none.
+/// Runs `work(texts, special, threads, watch)` on the texts of a batch; a null is `None`.
 pub(crate) fn with_texts<T: Send>(
     texts: &Bound<'_, PyAny>,
     options: &Options,
@@ -168,7 +169,7 @@ pub(crate) fn with_texts<T: Send>(
     }
     if let Some(column) = string_column(texts)? {
         let result = with_read(py, &Texts::Column(&column), options, work);
-        // The function that takes it back is foreign: it may wait for a thread that needs the interpreter lock.
+        // The release callback is foreign code: it may wait for a thread that needs the interpreter lock.
         py.detach(|| drop(column));
         return result;
     }
@@ -189,7 +190,7 @@ fn with_read<T: Send>(
 ) -> PyResult<OfTexts<T>> {
     let Options { special, threads, .. } = options;
     let rows = texts.rows(py)?;
-    // A row counts for something even when it is empty.
+    // An empty row counts as work, too.
     let size = rows.iter().flatten().map(Source::size).sum::<usize>() + rows.len();
     let result =
         run(py, size, |watch| work(&rows, special, *threads, watch).map_err(|error| texts.locate(error)))?;

@@ -1,4 +1,4 @@
-//! Tokenizers from tables that people bring: an ordered list, ranks, merges, pairs of ids.
+//! Tokenizers from a caller's tables: an ordered list, ranks, merges, pairs of ids.
 use std::collections::HashMap;
 
 use pyo3::exceptions::PyValueError;
@@ -15,16 +15,16 @@ use tokenmill_core::try_alloc;
 use crate::convert::{self, look};
 use crate::errors::{gather, out_of_memory, raise, wrong_type};
 
-/// Bytes of all tokens that are made from pairs.
+/// Maximum total length in bytes of the tokens made from pairs.
 const LENGTH_LIMIT: u64 = 1 << 30;
 
 fn describe(py: Python<'_>, tokens: TokenList, merges: Merges, split: &Split) -> PyResult<Description> {
-    // Files may hold an empty token, which stands for nothing; a table of one's own should not.
+    // Files may contain an empty token, which has no effect; a caller's table must not.
     if let Some((id, _)) = tokens.iter().find(|(_, bytes)| bytes.is_empty()) {
         let reason = format!("token {id} is empty; every token stands for some text");
         return Err(raise(py, Error::format(Defect::Empty, reason).at("vocab")));
     }
-    // Files give one id to several tokens; a table of one's own should not.
+    // Files may give one id to several tokens; a caller's table must not.
     if let Some((index, id)) = tokens.first_shared_id() {
         let reason = format!("two tokens have the id {id}");
         return Err(raise(
@@ -134,7 +134,7 @@ pub(crate) fn from_merges(
     describe(py, TokenList::from_entries(entries), Merges::Listed(listed), &split)
 }
 
-/// A sequence of tuples of two.
+/// Reads a sequence of pairs.
 fn pairs<'py>(
     argument: &Bound<'py, PyAny>,
     name: &str,
@@ -153,7 +153,7 @@ fn pairs<'py>(
     gather(convert::sequence(argument, name, &format!("tuples {what}"))?.into_iter().enumerate().map(pair))
 }
 
-/// A token as bytes, or as `str` in the byte alphabet.
+/// A token given as bytes, or as `str` in the byte alphabet.
 fn token_bytes(token: &Bound<'_, PyAny>, name: impl FnOnce() -> String) -> PyResult<Vec<u8>> {
     if let Ok(bytes) = token.cast::<PyBytes>() {
         return Ok(bytes.as_bytes().to_vec());
@@ -177,7 +177,8 @@ pub(crate) fn from_pairs(py: Python<'_>, argument: &Bound<'_, PyAny>, split: Spl
         tokens.push(byte.into(), &[byte]);
     }
     let mut merges = try_alloc::vec(pairs.len()).map_err(out_of_memory)?;
-    // Lengths first: pairs of pairs double, and no memory is taken for what will not fit.
+    // Lengths are checked first: pairs of pairs double, and no memory is allocated for tokens that
+    // exceed the limit.
     let mut lengths: Vec<u64> = vec![1; 256];
     let mut total = 0;
     for (i, (left, right)) in pairs.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Arguments from Python.
+//! Converts arguments from Python, with our own error messages.
 use std::convert::Infallible;
 
 use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
@@ -17,11 +17,11 @@ use tokenmill_kernels::MadeOnce;
 use crate::buffer::{Surrogates, ids_in_list, numbers};
 use crate::errors::{gather, out_of_memory, raise, wrong_type};
 
-/// An argument as it was given, or nothing where its default holds. What is wrong with it is said
-/// here, once and in our words, and not by the conversion of arguments.
+/// An argument, or `None` for its default. Errors are raised here, in our own words, not by the
+/// argument conversion of pyo3.
 pub(crate) struct Given<'py>(pub(crate) Option<Bound<'py, PyAny>>);
 
-/// The default holds.
+/// The default.
 pub(crate) const NOT_GIVEN: Given<'static> = Given(None);
 
 impl<'py> FromPyObject<'_, 'py> for Given<'py> {
@@ -32,15 +32,15 @@ impl<'py> FromPyObject<'_, 'py> for Given<'py> {
     }
 }
 
-/// Signals are looked for after so many items were read.
+/// Items between two checks for signals.
 const ITEMS_PER_LOOK: usize = 1 << 16;
 
-/// Ctrl-C is heard every so many items.
+/// Checks for signals every [`ITEMS_PER_LOOK`] items.
 pub(crate) fn look(py: Python<'_>, item: usize) -> PyResult<()> {
     if item % ITEMS_PER_LOOK == ITEMS_PER_LOOK - 1 { py.check_signals() } else { Ok(()) }
 }
 
-/// The items of an argument that is a list, a tuple or another sequence; one text is none.
+/// The items of a list, a tuple or another sequence; a single text is rejected.
 pub(crate) fn sequence<'py>(
     argument: &Bound<'py, PyAny>,
     name: &str,
@@ -85,7 +85,7 @@ pub(crate) fn special(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Special> 
     Ok(Special::Only(gather(literals)?))
 }
 
-/// Signals are looked for after so many ids were read: some milliseconds of work.
+/// Ids between two checks for signals: some milliseconds of work.
 const IDS_PER_LOOK: usize = 1 << 18;
 
 pub(crate) fn surrogates(policy: &str) -> PyResult<Surrogates> {
@@ -98,15 +98,15 @@ pub(crate) fn surrogates(policy: &str) -> PyResult<Surrogates> {
     }
 }
 
-/// A whole number of any size that Rust can look at; what is larger is cut to its bounds.
+/// A whole number of any size; values outside of `i128` are clamped.
 pub(crate) fn number(object: &Bound<'_, PyAny>, name: impl FnOnce() -> String) -> PyResult<i128> {
     whole(object).unwrap_or_else(|| Err(wrong_type(&name(), "an integer", object)))
 }
 
-/// What an object is as a whole number, as [`number`] gives it; `None` where it is none.
+/// The value of an integer object, as in [`number`]; `None` for another object.
 fn whole(object: &Bound<'_, PyAny>) -> Option<PyResult<i128>> {
     static INDEX: MadeOnce<Py<PyString>> = MadeOnce::new();
-    // Nearly all are plain, and the way of all others takes ten times as long.
+    // Nearly all are plain `int`s; the general way takes ten times as long.
     if let Ok(plain) = object.cast_exact::<PyInt>()
         && let Ok(number) = plain.extract::<i64>()
     {
@@ -119,7 +119,7 @@ fn whole(object: &Bound<'_, PyAny>) -> Option<PyResult<i128>> {
     Some(number.extract::<i128>().or_else(bound))
 }
 
-/// A length: a whole number that is not negative.
+/// A length: a non-negative whole number.
 pub(crate) fn length(argument: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Option<usize>> {
     let Some(argument) = argument else { return Ok(None) };
     let number = number(argument, || name.to_owned())?;
@@ -127,13 +127,13 @@ pub(crate) fn length(argument: Option<&Bound<'_, PyAny>>, name: &str) -> PyResul
     usize::try_from(number).map(Some).map_err(refused)
 }
 
-/// A place in a list; `None` for a number that is none.
+/// An index in a list; `None` for a negative or too large number.
 pub(crate) fn place(argument: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<usize>> {
     Ok(usize::try_from(number(argument, || name.to_owned())?).ok())
 }
 
-/// `num_threads=`: one where it is not given; `None` is all cores that this process may use. `refuse`
-/// makes the error of a number that is none of threads.
+/// `num_threads=`: 1 by default; `None` means all cores that this process may use. `refuse` makes
+/// the error for an invalid number.
 pub(crate) fn threads(argument: &Given<'_>, refuse: impl FnOnce(String) -> Error) -> PyResult<usize> {
     let Some(count) = &argument.0 else { return Ok(1) };
     if count.is_none() {
@@ -173,7 +173,7 @@ pub(crate) fn decode_options(skip_special: bool, undefined: &str) -> PyResult<De
     Ok(DecodeOptions { skip_special, undefined })
 }
 
-/// `split=` of a constructor, which cuts nothing by default.
+/// `split=` of a constructor; by default nothing is split.
 pub(crate) fn given_split(py: Python<'_>, argument: &Given<'_>) -> PyResult<Split> {
     match &argument.0 {
         None => Ok(Split::Whole),
@@ -181,8 +181,7 @@ pub(crate) fn given_split(py: Python<'_>, argument: &Given<'_>) -> PyResult<Spli
     }
 }
 
-/// `split=`: a known name, or a regular expression. What looks like a name and is none is a
-/// mistake, not a pattern.
+/// `split=`: a known name or a regular expression. An unknown name is an error, not a pattern.
 pub(crate) fn split(py: Python<'_>, text: &str) -> PyResult<Split> {
     let like_a_name =
         text.len() > 1 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
@@ -227,7 +226,7 @@ pub(crate) fn special_tokens(
     gather(argument.try_iter()?.enumerate().map(literal))
 }
 
-/// One id; what is a number but no id is a vocabulary error.
+/// One id; a number that is not an id is a vocabulary error.
 pub(crate) fn token_id(object: &Bound<'_, PyAny>, name: impl FnOnce() -> String) -> PyResult<TokenId> {
     let number = number(object, name)?;
     TokenId::try_from(number).map_err(|_| no_id(object.py(), number, None, None))
@@ -251,7 +250,7 @@ fn no_id(py: Python<'_>, id: i128, position: Option<usize>, row: Option<usize>) 
     )
 }
 
-/// The name of the ids of a call, or of a row of its batch.
+/// The name of the `ids` argument, or of a row of a batch.
 fn name_of_ids(row: Option<usize>) -> String {
     row.map_or("ids".to_owned(), |row| format!("batch[{row}]"))
 }
@@ -264,14 +263,14 @@ fn id_at(object: &Bound<'_, PyAny>, position: usize, row: Option<usize>) -> PyRe
     odd_id_at(object, position, row)
 }
 
-/// What is no plain id.
+/// The error for an item that is not a plain id.
 #[cold]
 fn odd_id_at(object: &Bound<'_, PyAny>, position: usize, row: Option<usize>) -> PyResult<TokenId> {
     let number = number(object, || format!("{}[{position}]", name_of_ids(row)))?;
     TokenId::try_from(number).map_err(|_| no_id(object.py(), number, Some(position), row))
 }
 
-/// A sequence of ids: a list, an array, anything that yields integers; one of a batch has a row.
+/// A sequence of ids: a list, an array or any iterable of integers; `row` is its index in a batch.
 pub(crate) fn ids(object: &Bound<'_, PyAny>, row: Option<usize>) -> PyResult<Vec<TokenId>> {
     let py = object.py();
     let id = |(i, item): (usize, PyResult<Bound<'_, PyAny>>)| {
@@ -306,10 +305,10 @@ pub(crate) fn ids(object: &Bound<'_, PyAny>, row: Option<usize>) -> PyResult<Vec
     gather(items(object, &name, "a sequence of integers")?.enumerate().map(id))
 }
 
-/// Rows of ids, one behind the other.
+/// Rows of ids, concatenated.
 pub(crate) struct Rows {
     ids: Vec<TokenId>,
-    /// Where each row ends.
+    /// The end of each row.
     ends: Vec<usize>,
 }
 
@@ -325,7 +324,7 @@ pub(crate) fn rows_of_ids(batch: &Bound<'_, PyAny>) -> PyResult<Rows> {
     match rows_of_ragged(batch) {
         Ok(Some(rows)) => return Ok(rows),
         Ok(None) => {}
-        // What is wrong with an id is said below, with its row.
+        // The loop below reports an invalid id, with its row.
         Err(error) if error.is_instance_of::<PyValueError>(batch.py()) => {}
         Err(error) => return Err(error),
     }
@@ -338,13 +337,13 @@ pub(crate) fn rows_of_ids(batch: &Bound<'_, PyAny>) -> PyResult<Rows> {
     Ok(rows)
 }
 
-/// The rows of a `Ragged`, whose arrays are read at once; `None` for what is none.
+/// The rows of a `Ragged`, whose arrays are read directly; `None` for another object.
 fn rows_of_ragged(batch: &Bound<'_, PyAny>) -> PyResult<Option<Rows>> {
     let py = batch.py();
     if batch.cast::<PyList>().is_ok() {
         return Ok(None);
     }
-    // Where nobody asked for the module there is none of its rows.
+    // If the module was never imported, no object of it exists.
     let modules = py.import("sys")?.getattr("modules")?;
     let module = modules.call_method1("get", ("tokenmill.ragged",))?;
     if module.is_none() || !batch.is_instance(&module.getattr("Ragged")?)? {
@@ -356,7 +355,7 @@ fn rows_of_ragged(batch: &Bound<'_, PyAny>) -> PyResult<Option<Rows>> {
     Ok(Some(Rows { ids, ends: gather(ends)? }))
 }
 
-/// The items of anything that yields them.
+/// Iterates over any iterable.
 pub(crate) fn items<'py>(
     object: &Bound<'py, PyAny>,
     name: &str,
@@ -373,20 +372,20 @@ pub(crate) fn items<'py>(
     })
 }
 
-/// The ids in an array of one dimension; `None` for one that is to be read item by item.
+/// The ids in a one-dimensional array; `None` for one that must be read item by item.
 fn ids_in_buffer(
     py: Python<'_>,
     buffer: &PyUntypedBuffer,
     row: Option<usize>,
 ) -> Option<PyResult<Vec<TokenId>>> {
-    // The types below do not tell byte orders apart.
+    // The types below do not distinguish byte orders.
     let foreign = if cfg!(target_endian = "little") { [b'>', b'!'] } else { [b'<', b'<'] };
     if buffer.dimensions() != 1
         || buffer.format().to_bytes().first().is_some_and(|first| foreign.contains(first))
     {
         return None;
     }
-    // Bytes are text, unless an array holds them.
+    // A bytes object is text, but an array of bytes is not.
     let is_array = || buffer.obj(py).is_some_and(|object| object.hasattr("dtype").unwrap_or(false));
     ids_of_type::<u32>(py, buffer, row)
         .or_else(|| ids_of_type::<i64>(py, buffer, row))
@@ -410,7 +409,7 @@ where
     let buffer = buffer.as_typed::<T>().ok()?;
     Some(numbers(py, buffer).and_then(|values| {
         let id = |value| TokenId::try_from(value).ok();
-        // Without a way out of the loop many are converted at once; of `u32` nothing is left to do.
+        // A loop without an exit is vectorised; for `u32` it vanishes.
         let all_fit = values.iter().fold(true, |all_fit, &value| all_fit & id(value).is_some());
         let unfit = if all_fit { None } else { values.iter().position(|&value| id(value).is_none()) };
         match unfit {
@@ -420,7 +419,7 @@ where
     }))
 }
 
-/// The ids of numbers, in their memory where they are as wide.
+/// Converts numbers to ids, in place if they have the same width.
 fn converted<T: Copy>(values: Vec<T>, id: impl Fn(T) -> TokenId) -> PyResult<Vec<TokenId>> {
     if size_of::<T>() == size_of::<TokenId>() && align_of::<T>() == align_of::<TokenId>() {
         return Ok(values.into_iter().map(id).collect());

@@ -5,11 +5,11 @@ use tokenmill_core::cpu::{self, Level};
 
 use crate::convert::string;
 
-/// Makes encoding use these instructions from now on, in all threads, and returns the name of what is
-/// in use: `"portable"`, `"neon"`, `"avx2"`, `"avx512"`, or `None` for the widest that the machine has,
-/// which is what it starts with. Meant for tests: the ids are the same at every level.
+/// Makes encoding use these instructions from now on, in all threads, and returns the name of the
+/// level in use: `"portable"`, `"neon"`, `"avx2"`, `"avx512"`. `None` selects the widest level of
+/// the machine, which is the default. Meant for tests: the ids are the same at every level.
 ///
-/// Raises `ValueError` for a level that this machine does not have; nothing is changed then.
+/// Raises `ValueError` for a level that this machine does not have, without a change.
 #[pyfunction]
 #[pyo3(signature = (level, /))]
 pub(crate) fn force_cpu(level: Option<&Bound<'_, PyAny>>) -> PyResult<&'static str> {

@@ -12,19 +12,19 @@ use tokenmill_core::postprocess::{OutputPart, Pad, Windows};
 use crate::convert;
 use crate::output::{self, Item};
 
-/// Ids with the part of the text that each stands for.
+/// Ids, each with the part of the text that it stands for.
 ///
-/// All lists have one entry per id. `offsets` count characters of the text that was given,
-/// `byte_offsets` bytes of its UTF-8; both are half-open, and non-decreasing in each sequence. A
-/// token that splits a character has the whole of it as its `offsets`. Special tokens and padding
-/// that were added have `(0, 0)`, and no word and no sequence.
+/// All lists have one entry per id. `offsets` count characters of the given text, `byte_offsets`
+/// bytes of its UTF-8; both are half-open, and non-decreasing in each sequence. A token that splits
+/// a character has the whole character as its `offsets`. Special tokens and padding that were added
+/// have `(0, 0)`, and no word and no sequence.
 #[pyclass(frozen, eq, module = "tokenmill")]
 pub(crate) struct Encoding {
     engine: Arc<Engine>,
     arranged: Arranged,
-    /// The windows behind this one, where a text was truncated.
+    /// The windows after this one, if the text was truncated.
     overflowing: Vec<Vec<OutputPart>>,
-    /// How padding is written.
+    /// The written form of padding.
     pad_token: Option<Arc<str>>,
 }
 
@@ -39,7 +39,7 @@ impl PartialEq for Encoding {
 }
 
 impl Encoding {
-    /// The encoding of sequences, with what stands around them in each window.
+    /// The encoding of sequences, with the layout of each window.
     pub(crate) fn new(engine: Arc<Engine>, sequences: Vec<Sequence>, windows: Windows) -> Self {
         let mut windows = windows.into_iter();
         let arranged = Arranged { sequences: sequences.into(), parts: windows.next().unwrap_or_default() };
@@ -50,10 +50,10 @@ impl Encoding {
         self.arranged.len()
     }
 
-    /// Pads encodings, and the windows behind them, to the same length.
+    /// Pads encodings and their overflowing windows to the same length.
     ///
     /// # Errors
-    /// A length out of reason.
+    /// An argument error for a length above the limit.
     pub(crate) fn pad(encodings: &mut [Self], padding: &Padding) -> Result<()> {
         let longest = encodings.iter().map(Self::length).max().unwrap_or(0);
         let pad = Pad::new(padding, longest)?;
@@ -66,13 +66,14 @@ impl Encoding {
         Ok(())
     }
 
-    /// Every token; where `surfaces`, what is not spelled as its token is as the text has it.
+    /// Every token. With `surfaces`, a token that is not spelled like the text is the text that it
+    /// stands for.
     fn tokens_of(&self, surfaces: bool) -> impl Iterator<Item = String> {
         let token = move |part, place| self.token(part, place, surfaces);
         self.arranged.parts.iter().flat_map(move |part| (0..part.len()).map(move |place| token(part, place)))
     }
 
-    /// The token at a place of a part.
+    /// The token at an index of a part.
     fn token(&self, part: &OutputPart, place: usize, surfaces: bool) -> String {
         let ordinary = |id| self.engine.vocabulary().written(id).unwrap_or_default();
         match *part {
@@ -96,7 +97,7 @@ impl Encoding {
         }
     }
 
-    /// A list with an item for each id.
+    /// A list with one item per id.
     fn list<'py, T: Item<'py>>(
         &self,
         py: Python<'py>,
@@ -106,7 +107,7 @@ impl Encoding {
     }
 }
 
-/// The number of a sequence: the first where none is given.
+/// The index of a sequence, by default 0.
 fn number_of(sequence: Option<&Bound<'_, PyAny>>) -> PyResult<Option<usize>> {
     sequence.map_or(Ok(Some(0)), |sequence| convert::place(sequence, "sequence"))
 }
@@ -125,8 +126,8 @@ impl Encoding {
         self.list(py, self.tokens_of(false))
     }
 
-    /// The tokens, but with added tokens and what is unknown to a Unigram model as the normalized text
-    /// has them: what the tokenizers library calls tokens.
+    /// The tokens as the tokenizers library has them: added tokens, and text unknown to a Unigram
+    /// model, appear as in the normalized text.
     #[getter]
     fn surface_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.list(py, self.tokens_of(true))
@@ -144,7 +145,7 @@ impl Encoding {
         self.list(py, self.arranged.byte_offsets().map(|span| (span.start, span.end)))
     }
 
-    /// The type of each id, as the file's post-processor has it; without one, 1 for those of the
+    /// The type of each id, as set by the file's post-processor; without one, 1 for ids of the
     /// second sequence.
     #[getter]
     fn type_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -157,32 +158,32 @@ impl Encoding {
         self.list(py, self.arranged.attention_mask())
     }
 
-    /// 1 for what was added to the text, padding too, 0 for everything else.
+    /// 1 for everything that was added to the text, including padding, 0 for everything else.
     #[getter]
     fn special_tokens_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.list(py, self.arranged.special_tokens_mask())
     }
 
-    /// The number of the pretoken in its sequence (an added token in the text is one), or of the
-    /// word that was given; None for what was added.
+    /// The index of the pretoken in its sequence (an added token in the text counts as one), or of
+    /// the given word; None for ids that were added.
     #[getter]
     fn word_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.list(py, self.arranged.word_ids())
     }
 
-    /// 0 for ids of the text, 1 for those of its pair, None for what was added.
+    /// 0 for ids of the text, 1 for those of its pair, None for ids that were added.
     #[getter]
     fn sequence_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.list(py, self.arranged.sequence_ids())
     }
 
-    /// How many texts: two with a pair.
+    /// Number of texts: 2 with a pair.
     #[getter]
     fn n_sequences(&self) -> usize {
         self.arranged.sequences.len()
     }
 
-    /// The windows behind this one, where the text was truncated; they have none of their own.
+    /// The windows after this one, if the text was truncated; they have none of their own.
     #[getter]
     fn overflowing(&self) -> Vec<Self> {
         let window = |parts: &Vec<OutputPart>| Self {
@@ -205,13 +206,13 @@ impl Encoding {
         Ok(char.zip(sequence).and_then(|(char, sequence)| self.arranged.char_to_token(char, sequence)))
     }
 
-    /// The characters that the id at an index stands for, or None for what was added.
+    /// The characters that the id at an index stands for, or None for an id that was added.
     #[pyo3(signature = (token))]
     fn token_to_chars(&self, token: &Bound<'_, PyAny>) -> PyResult<Option<(usize, usize)>> {
         Ok(convert::place(token, "token")?.and_then(|token| self.arranged.token_to_chars(token)))
     }
 
-    /// The word of the id at an index, or None for what was added.
+    /// The word of the id at an index, or None for an id that was added.
     #[pyo3(signature = (token))]
     fn token_to_word(&self, token: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
         Ok(convert::place(token, "token")?.and_then(|token| self.arranged.token_to_word(token)))

@@ -1,5 +1,5 @@
-//! Errors of the core as the Python classes of `tokenmill.errors`, found by name when they are
-//! raised.
+//! Converts errors of the core to the Python classes of `tokenmill.errors`, which are looked up by
+//! name when they are raised.
 use std::fmt;
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyTypeError, PyValueError};
@@ -64,7 +64,7 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
             facts.set_item("position", position.map(Place::number))?;
             "HookError"
         }
-        // An exception of the caller's own function goes on as it was raised.
+        // An exception of the caller's own function is raised unchanged.
         Kind::Raised { error, .. } => {
             match error.downcast().ok().and_then(|raised| Raised::into_inner(*raised)) {
                 Some(error) => return Ok(error),
@@ -78,7 +78,7 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
             return Ok(PyMemoryError::new_err(message));
         }
         Kind::Os(error) => {
-            // With errno and file name Python picks the subclass: FileNotFoundError and so on.
+            // From errno and file name Python chooses the subclass, such as FileNotFoundError.
             return Ok(match (error.raw_os_error(), path) {
                 (Some(code), Some(path)) => {
                     let text = py.import("os")?.getattr("strerror")?.call1((code,))?.unbind();
@@ -87,7 +87,7 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
                 (_, Some(path)) if error.kind() == std::io::ErrorKind::IsADirectory => {
                     pyo3::exceptions::PyIsADirectoryError::new_err((21, "Is a directory", path))
                 }
-                // The message has the path.
+                // The path is in the message.
                 _ => PyErr::from(std::io::Error::new(error.kind(), message)),
             });
         }
@@ -97,23 +97,24 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
     Ok(PyErr::from_value(class.call((message,), Some(&facts))?))
 }
 
-/// The exception of memory that cannot be had.
+/// The exception for a lack of memory.
 #[cold]
 pub(crate) fn out_of_memory(error: OutOfMemory) -> PyErr {
     PyMemoryError::new_err(Error::from(error).to_string())
 }
 
-/// The error of a Unicode codec with the row of a batch behind its reason.
+/// Adds the row of a batch to the reason of a Unicode error.
 pub(crate) fn in_row(py: Python<'_>, error: PyErr, name: &str, row: usize) -> PyErr {
     let value = error.value(py);
     if let Ok(reason) = value.getattr("reason") {
-        // The reason is words for people: an error that cannot take more is good as it is.
+        // The reason is for people only: an error that cannot be changed is raised as it is.
         let _ = value.setattr("reason", format!("{reason} ({name}[{row}])"));
     }
     error
 }
 
-/// Something of a wrong type: its name (`merges[3]`), what it must be, and what it is.
+/// The error for a wrong type, with the name of the value (`merges[3]`), the expected type and the
+/// actual one.
 pub(crate) fn wrong_type(name: &str, expected: &str, found: &Bound<'_, PyAny>) -> PyErr {
     match found.get_type().name() {
         Ok(found) => PyTypeError::new_err(format!("{name} must be {expected}, not {found}")),
@@ -121,9 +122,9 @@ pub(crate) fn wrong_type(name: &str, expected: &str, found: &Bound<'_, PyAny>) -
     }
 }
 
-/// All items, up to the first error.
+/// Collects all items, up to the first error.
 pub(crate) fn gather<T>(items: impl IntoIterator<Item = PyResult<T>>) -> PyResult<Vec<T>> {
-    // What an object says of its length may be anything.
+    // The length that an object reports cannot be trusted.
     let mut gathered = Vec::new();
     for item in items {
         try_alloc::push(&mut gathered, item?).map_err(out_of_memory)?;
@@ -131,10 +132,11 @@ pub(crate) fn gather<T>(items: impl IntoIterator<Item = PyResult<T>>) -> PyResul
     Ok(gathered)
 }
 
-/// An exception on its way through the core.
+/// An exception that passes through the core.
 ///
-/// Of several errors one reaches the caller; the others are dropped by threads without the interpreter lock. pyo3 would
-/// put them into a list of the whole process, behind a lock that stays locked in a child that is forked meanwhile.
+/// Only one of several errors reaches the caller; threads without the interpreter lock drop the
+/// others. pyo3 would put these into a global list, whose lock stays locked in a child that is
+/// forked meanwhile.
 #[derive(Debug)]
 pub(crate) struct Raised(pub(crate) Option<PyErr>);
 

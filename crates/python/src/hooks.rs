@@ -1,8 +1,8 @@
 //! Python functions as normalizers and splitters.
 //!
-//! An engine is shared by objects that Python's garbage collector cannot see through, so it holds
-//! weak references: the functions belong to the tokenizers, which tell the collector of them. So an
-//! object whose own method is a hook of its own tokenizer goes when nobody uses it any more.
+//! An engine is shared by objects that Python's garbage collector cannot traverse, so it holds weak
+//! references. The tokenizers own the functions and report them to the collector; so a cycle of an
+//! object and a tokenizer that uses its method as a hook can be collected.
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::buffer::{self, Surrogates, Utf8, utf8};
 use crate::convert::string;
 use crate::errors::{Raised, gather, wrong_type};
 
-/// A function that the tokenizers hold which use it.
+/// A function, owned by the tokenizers that use it.
 #[pyclass(frozen, weakref, module = "tokenmill._core")]
 pub(crate) struct Hook {
     function: Py<PyAny>,
@@ -39,7 +39,7 @@ impl Hook {
 pub(crate) struct PyHooks(Vec<(HookName, Py<Hook>)>);
 
 impl PyHooks {
-    /// Adds a function, in place of one of the same name.
+    /// Adds a function; replaces one of the same name.
     pub(crate) fn add(&mut self, name: HookName, function: &Bound<'_, PyAny>) -> PyResult<()> {
         let hook = Py::new(function.py(), Hook { function: function.clone().unbind() })?;
         self.0.retain(|(other, _)| *other != name);
@@ -47,7 +47,7 @@ impl PyHooks {
         Ok(())
     }
 
-    /// Adds the function of a call, which goes by its name, or by which object it is; `None` is none.
+    /// Adds the function of a call, identified by its name or else by its address; `None` for no function.
     pub(crate) fn add_given(
         &mut self,
         function: &Bound<'_, PyAny>,
@@ -68,7 +68,7 @@ impl PyHooks {
         Ok(Some(name))
     }
 
-    /// Adds functions by name, in place of those of the same names.
+    /// Adds functions by name; replaces those of the same names.
     pub(crate) fn add_all(&mut self, argument: &Bound<'_, PyAny>) -> PyResult<()> {
         let Ok(mapping) = argument.cast::<PyMapping>() else {
             return Err(wrong_type("hooks", "a mapping of names to functions", argument));
@@ -82,21 +82,21 @@ impl PyHooks {
         Ok(())
     }
 
-    /// Those that are registered.
+    /// The registered hooks.
     pub(crate) fn registered(py: Python<'_>) -> PyResult<Self> {
         let mut hooks = Self::default();
         hooks.add_all(registry(py))?;
         Ok(hooks)
     }
 
-    /// Those that a description names.
+    /// The hooks that a description names.
     pub(crate) fn named_by(&self, py: Python<'_>, description: &Description) -> Self {
         let names: HashSet<&HookName> = description.hooks().collect();
         let kept = self.0.iter().filter(|(name, _)| names.contains(name));
         Self(kept.map(|(name, hook)| (name.clone(), hook.clone_ref(py))).collect())
     }
 
-    /// They as the core calls them, as long as this lives.
+    /// The hooks in the form of the core, valid as long as `self` lives.
     pub(crate) fn table(&self, py: Python<'_>) -> PyResult<Hooks> {
         let mut table = Hooks::default();
         for (name, hook) in &self.0 {
@@ -111,7 +111,7 @@ impl PyHooks {
         Ok(table)
     }
 
-    /// Tells the garbage collector of them.
+    /// Reports the functions to the garbage collector.
     pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
         self.0.iter().try_for_each(|(_, hook)| visit.call(hook))
     }
@@ -121,15 +121,15 @@ fn check_callable(function: &Bound<'_, PyAny>, name: &str, expected: &str) -> Py
     if function.is_callable() { Ok(()) } else { Err(wrong_type(name, expected, function)) }
 }
 
-/// Functions by name, for this process.
+/// The functions registered in this process, by name.
 fn registry(py: Python<'_>) -> &Bound<'_, PyAny> {
     static REGISTRY: MadeOnce<Py<PyDict>> = MadeOnce::new();
     REGISTRY.get_or_make(|| PyDict::new(py).unbind()).bind(py).as_any()
 }
 
-/// Makes a function known by a name in this process: `tokenmill.load` and unpickling find it there
-/// for a tokenizer that names it. A function that had the name before is replaced, for tokenizers that
-/// are loaded from then on.
+/// Registers a function under a name in this process: `tokenmill.load` and unpickling find it there
+/// for a tokenizer that names it. A later function replaces an earlier one of the same name, for
+/// tokenizers loaded from then on.
 ///
 /// A file never causes an import, so each process registers what it needs. Raises `ValueError` for
 /// an empty name.
@@ -144,21 +144,21 @@ pub(crate) fn register_hook(name: &Bound<'_, PyAny>, function: &Bound<'_, PyAny>
     registry(function.py()).set_item(name, function)
 }
 
-/// Calls a function for the core, from any thread.
+/// Calls a function on behalf of the core, from any thread.
 struct Caller {
     name: HookName,
     hook: Py<PyWeakrefReference>,
 }
 
-/// Hooks that run within one another on a thread. More are a function that calls its own tokenizer,
-/// which has no end and would break the stack before Python's own limit is reached.
+/// Maximum depth of nested hooks on a thread. Deeper nesting means that a function calls its own
+/// tokenizer, which would overflow the stack before Python's own limit.
 const DEEPEST: usize = 16;
 
 thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// One more hook runs on this thread, as long as this lives.
+/// Counts a running hook on this thread until it is dropped.
 struct Deeper;
 
 impl Deeper {
@@ -177,7 +177,7 @@ impl Drop for Deeper {
     }
 }
 
-/// An exception, to reach the caller as it is.
+/// Wraps an exception, which reaches the caller unchanged.
 fn raised(py: Python<'_>, error: PyErr) -> Error {
     let is_interrupt = error.is_instance_of::<PyKeyboardInterrupt>(py);
     Kind::Raised { error: Box::new(Raised(Some(error))), is_interrupt }.into()
@@ -203,7 +203,7 @@ impl Caller {
         fault(&self.name, None, reason)
     }
 
-    /// A result, or a part of it, of a wrong type.
+    /// The error for a result, or a part of it, of a wrong type.
     fn wrong(&self, what: &str, expected: &str, found: &Bound<'_, PyAny>) -> Error {
         let of = found.get_type().name().map_or("something else".to_owned(), |name| name.to_string());
         self.fault(format!("{what} must be {expected}, not {of}"))
@@ -232,7 +232,7 @@ impl Caller {
         }
     }
 
-    /// The parts of a tuple (or list) of so many.
+    /// The items of a tuple (or list) of length `N`.
     fn parts<'py, const N: usize>(
         &self,
         item: &Bound<'py, PyAny>,

@@ -1,4 +1,4 @@
-//! A batch as the tokenizers library takes it, with its settings for cutting and padding.
+//! Encodes a batch with the truncation and padding settings of the tokenizers library.
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -32,7 +32,7 @@ pub(crate) struct Fill {
     direction: String,
 }
 
-// By hand: what pyo3 derives keeps the names of the items in places that wait for each other.
+// Written by hand: the code that pyo3 derives initialises static names, for which threads wait on each other.
 impl<'py> FromPyObject<'_, 'py> for Cut {
     type Error = PyErr;
 
@@ -104,10 +104,10 @@ impl TryFrom<Fill> for Padding {
     }
 }
 
-/// Encodes texts, each with the text at its place in `pairs` unless that is None.
+/// Encodes texts, each with the text at the same index of `pairs` unless that is None.
 ///
-/// `truncation` and `padding` are dicts as the tokenizers library has them. A truncation that cuts
-/// nothing is none, whatever its stride.
+/// `truncation` and `padding` are dicts as in the tokenizers library. A truncation that cuts
+/// nothing is ignored, for any stride.
 #[pyfunction]
 #[pyo3(signature = (tokenizer, texts, pairs = None, *, add_special_tokens, is_pretokenized, special, truncation = None, padding = None, num_threads))]
 #[allow(clippy::too_many_arguments)]

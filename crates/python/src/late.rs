@@ -1,8 +1,9 @@
-//! Values that are initialised once in a process: modules that are imported when needed, and caches of our dependencies.
+//! Values that are initialised once per process: modules that are imported on demand, and caches of
+//! our dependencies.
 //!
-//! If a process forks while another thread initialises such a value, the child waits for it for ever. So as much as
-//! possible is initialised at import ([`make_early`]). The rest is initialised under the lock of `tokenmill._forks`, for
-//! which a fork waits.
+//! If a process forks while another thread initialises such a value, the child waits for it for
+//! ever. So as much as possible is initialised at import ([`make_early`]), and the rest under the
+//! lock of `tokenmill._forks`, for which a fork waits.
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::type_object::PyTypeInfo;
@@ -28,7 +29,7 @@ impl Late {
         Self { name, prepare, module: MadeOnce::new() }
     }
 
-    /// The module.
+    /// Imports the module, if needed.
     pub(crate) fn get<'a, 'py>(&'a self, py: Python<'py>) -> PyResult<&'a Bound<'py, PyModule>> {
         if let Some(module) = self.module.get() {
             return Ok(module.bind(py));
@@ -40,13 +41,13 @@ impl Late {
     }
 }
 
-/// Guard of the lock that forks wait for.
+/// Guard of the lock that a fork waits for.
 struct Held<'py>(Bound<'py, PyAny>);
 
 impl<'py> Held<'py> {
     fn new(py: Python<'py>) -> PyResult<Self> {
         let lock = py.import("tokenmill._forks")?.getattr("waited_for")?;
-        // The interpreter lock is free while Python waits.
+        // The interpreter lock is released while Python waits.
         lock.call_method0("acquire")?;
         Ok(Self(lock))
     }
@@ -60,7 +61,7 @@ impl Drop for Held<'_> {
     }
 }
 
-/// The bindings of numpy look for its functions when they are used first, and wait for each other then.
+/// Initialises numpy's function table. Its bindings do so at first use, and threads then wait for each other.
 fn use_arrays(py: Python<'_>) -> PyResult<()> {
     let array = PyArray1::from_vec(py, vec![0_u32]).into_any();
     let array = array.cast::<PyArray1<u32>>()?;
@@ -68,13 +69,14 @@ fn use_arrays(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Initialises the caches of pyo3 and of the core's dependencies while the module is imported, before there can be threads.
+/// Initialises the caches of pyo3 and of the core's dependencies at import, before there can be threads.
 pub(crate) fn make_early(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    // Whoever comes to Python from outside looks whether it is initialised.
+    // A thread that attaches from outside checks whether the interpreter is initialised.
     py.detach(|| Python::attach(|_| ()));
     PyMapping::type_object(py);
-    // Names of attributes: those of a class for errors, and the one that takes a note about an argument of a wrong type.
+    // Attribute names: one of the error classes, and the one that adds a note about an argument of
+    // a wrong type.
     let _ = module.get_type().module();
     let _ = module.getattr("force_cpu")?.call1((0,));
     early::make();

@@ -1,5 +1,5 @@
-//! `tokenmill._core`: types and errors converted between the two languages, no logic.
-// Arguments come from Python by value.
+//! `tokenmill._core`: converts types and errors between Rust and Python, without logic.
+// Arguments are passed from Python by value.
 #![allow(clippy::needless_pass_by_value)]
 
 mod buffer;

@@ -1,4 +1,4 @@
-//! How a call cuts and pads: its own arguments over what the file says.
+//! Truncation and padding of a call: its arguments override the settings of the file.
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
@@ -52,11 +52,11 @@ const STRATEGIES: &str = "\"longest_first\", \"only_first\" or \"only_second\"";
 const PADDINGS: &str = "\"longest\" or \"max_length\"";
 
 impl Limits<'_, '_> {
-    /// How the encodings are cut, if they are.
+    /// The truncation of the call, or `None`.
     pub(crate) fn truncation(&self, engine: &Engine) -> PyResult<Option<Truncation>> {
         let filed = engine.description().truncation;
         let strategy = match choice(self.truncation, "truncation", STRATEGIES)? {
-            // A length alone says what it is for, unless it is that of padding.
+            // A `max_length` without `truncation` means truncation, unless it is the length of padding.
             Choice::Unsaid if self.max_length.is_none() || self.padding()? != Choice::Flag(false) => {
                 return Ok(None);
             }
@@ -92,7 +92,7 @@ impl Limits<'_, '_> {
         })
     }
 
-    /// How the encodings are padded, if they are.
+    /// The padding of the call, or `None`.
     pub(crate) fn pad(&self, engine: &Engine) -> PyResult<Option<Padding>> {
         let filed = engine.description().padding.as_ref();
         let length = match self.padding()? {

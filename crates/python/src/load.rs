@@ -1,4 +1,4 @@
-//! Tokenizers from files and from pickles.
+//! Loads tokenizers from files and from pickles.
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
@@ -42,8 +42,7 @@ pub(crate) fn load_file(
     Ok(tokenizer.with_load_report(Py::new(py, LoadReport::new(report))?))
 }
 
-/// The tokenizer of a tokenizer.json that is in memory. `scores` are those of a Unigram vocabulary, by id,
-/// where they must be exact to the last bit.
+/// Loads a tokenizer.json from memory. `scores` are exact scores of a Unigram vocabulary, by id.
 #[pyfunction]
 #[pyo3(signature = (json, /, scores = None))]
 pub(crate) fn from_tokenizer_json(
@@ -56,7 +55,7 @@ pub(crate) fn from_tokenizer_json(
     Ok(Tokenizer::new(py, engine, None)?.with_load_report(Py::new(py, LoadReport::new(report))?))
 }
 
-/// The tokenizer of a pickle's bytes.
+/// Restores a tokenizer from the bytes of a pickle.
 #[pyfunction]
 #[pyo3(signature = (state, /))]
 pub(crate) fn from_state(py: Python<'_>, state: &[u8]) -> PyResult<Tokenizer> {

@@ -1,24 +1,24 @@
-//! `Tokenizer.load_report`: what loading found out.
+//! `Tokenizer.load_report`: the findings of loading.
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use tokenmill_io::Report;
 
-/// What `tokenmill.load` found out: which file gave what, what was tolerated, what was decided.
+/// The findings of `tokenmill.load`: the files that were read, tolerated defects, and decisions.
 #[pyclass(frozen, module = "tokenmill")]
 pub(crate) struct LoadReport(Report);
 
-/// Something that `tokenmill.load` tolerated. With `strict=True` it is a `FormatError` of the same
+/// A defect that `tokenmill.load` tolerated. With `strict=True` it is a `FormatError` with the same
 /// kind, file, field and reason.
 #[pyclass(frozen, eq, hash, module = "tokenmill", get_all)]
 #[derive(PartialEq, Hash)]
 pub(crate) struct LoadFinding {
-    /// The sort of defect, a stable word.
+    /// The kind of defect, a stable word.
     kind: String,
-    /// The name of the file it is in.
+    /// The name of the file.
     file: String,
-    /// The place in that file.
+    /// The field or line in the file.
     field: String,
-    /// What was found, and what was made of it.
+    /// What was found, and how it was read.
     reason: String,
 }
 
@@ -30,7 +30,7 @@ impl LoadReport {
 
 #[pymethods]
 impl LoadReport {
-    /// What each file gave, by the name of the file; a new dict at every access.
+    /// The parts that each file supplied, by the name of the file; a new dict at every access.
     #[getter]
     fn files<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let files = PyDict::new(py);
@@ -40,8 +40,8 @@ impl LoadReport {
         Ok(files)
     }
 
-    /// What was tolerated, in the order in which it was found; a new list at every access. Of very
-    /// many of one kind in one place the first hundred are listed.
+    /// The tolerated defects, in order; a new list at every access. Of many defects of one kind in
+    /// one place the first hundred are listed.
     #[getter]
     fn tolerated<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let findings = self.0.tolerated().iter().map(|finding| LoadFinding {
@@ -53,7 +53,7 @@ impl LoadReport {
         PyList::new(py, findings.map(|finding| Bound::new(py, finding)).collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// What was decided, and why; a new list at every access.
+    /// The decisions made, with reasons; a new list at every access.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.0.notes().to_vec()

@@ -1,4 +1,4 @@
-//! Ids and text for Python: lists, arrays, strings.
+//! Converts ids and text to Python: lists, arrays, strings.
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyModuleNotFoundError, PyTypeError, PyValueError};
@@ -12,9 +12,9 @@ use crate::buffer::{objects, string};
 use crate::errors::{in_row, out_of_memory, wrong_type};
 use crate::late;
 
-/// What lists of any length are made of.
+/// An item of a list.
 pub(crate) trait Item<'py> {
-    /// A new object of it. Memory that cannot be had is an error.
+    /// Makes a Python object; running out of memory is an error.
     fn object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
 }
 
@@ -54,7 +54,7 @@ impl<'py> Item<'py> for String {
     }
 }
 
-/// A new list of so many items.
+/// A new list of `count` items.
 pub(crate) fn list_of<'py, T: Item<'py>>(
     py: Python<'py>,
     count: usize,
@@ -63,7 +63,7 @@ pub(crate) fn list_of<'py, T: Item<'py>>(
     objects::list(py, count, items.map(|item| item.object(py)))
 }
 
-/// A new list of objects that may fail to be made.
+/// A new list of objects whose creation may fail.
 pub(crate) fn list<'py, T: IntoPyObject<'py>>(
     py: Python<'py>,
     items: impl IntoIterator<Item = PyResult<T>, IntoIter: ExactSizeIterator>,
@@ -73,10 +73,10 @@ pub(crate) fn list<'py, T: IntoPyObject<'py>>(
     objects::list(py, items.len(), items.map(object))
 }
 
-/// Names that need no look at numpy.
+/// Names that are resolved without numpy.
 const PLAIN: [&str; 5] = ["uint16", "uint32", "int32", "int64", "uint64"];
 
-/// Integer types of id arrays.
+/// The integer types of id arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dtype {
     U16,
@@ -87,7 +87,7 @@ pub(crate) enum Dtype {
 }
 
 impl Dtype {
-    /// `dtype=` as numpy takes it. `max_id` is the largest id that may have to fit.
+    /// Reads `dtype=` as numpy does. The type must be able to hold `max_id`.
     pub(crate) fn new(argument: Option<&Bound<'_, PyAny>>, max_id: Option<TokenId>) -> PyResult<Self> {
         let Some(argument) = argument else { return Ok(Self::U32) };
         let plain = argument.cast::<PyString>().ok().and_then(|name| name.to_str().ok());
@@ -95,7 +95,7 @@ impl Dtype {
             name.to_owned()
         } else {
             let dtype = late::NUMPY.get(argument.py())?.getattr("dtype")?.call1((argument,))?;
-            // A foreign byte order is part of `str`, not of `name`.
+            // A foreign byte order is part of the dtype's `str`, not of its `name`.
             let native: bool = dtype.getattr("isnative")?.extract()?;
             dtype.getattr(if native { "name" } else { "str" })?.extract()?
         };
@@ -130,15 +130,15 @@ impl Dtype {
     }
 }
 
-/// An import that fails must be an error, not a panic at first use.
+/// Imports numpy; a failure is an error, not a panic at first use.
 fn import_numpy(py: Python<'_>) -> PyResult<()> {
     match late::NUMPY.get(py) {
         Ok(_) => Ok(()),
-        // One that is there and cannot be loaded (for want of memory, it may be) says so itself.
+        // Only a missing numpy is reported this way; one that fails to load raises its own error.
         Err(error) if error.is_instance_of::<PyModuleNotFoundError>(py) => {
             Err(PyTypeError::new_err("arrays need numpy: pip install numpy"))
         }
-        // It may be Ctrl-C, which is heard at the first line of Python that runs.
+        // May be Ctrl-C, which is raised at the first line of Python code.
         Err(error) => Err(error),
     }
 }
@@ -157,7 +157,7 @@ pub(crate) fn array(py: Python<'_>, mut ids: Vec<TokenId>, dtype: Dtype) -> PyRe
     import_numpy(py)?;
     match dtype {
         Dtype::U32 => {
-            // The array keeps the whole of the room, and there may be a lot that was never used.
+            // The array keeps the whole capacity, much of which may be unused.
             ids.shrink_to_fit();
             Ok(PyArray1::from_vec(py, ids).into_any())
         }
@@ -168,26 +168,26 @@ pub(crate) fn array(py: Python<'_>, mut ids: Vec<TokenId>, dtype: Dtype) -> PyRe
     }
 }
 
-/// Ids of 32 bits in an array that can be read as a slice; `None` for others.
+/// Ids in a 32-bit array that can be read as a slice; `None` for another object.
 pub(crate) fn flat_ids<'py>(ids: &Bound<'py, PyAny>) -> PyResult<Option<PyReadonlyArray1<'py, TokenId>>> {
     import_numpy(ids.py())?;
     let array = ids.cast::<PyArray1<TokenId>>().ok().and_then(|array| array.try_readonly().ok());
     Ok(array.filter(|array| array.as_slice().is_ok()))
 }
 
-/// A new array of 64-bit numbers.
+/// A new array of 64-bit integers.
 pub(crate) fn int64_array(py: Python<'_>, values: Vec<i64>) -> PyResult<Bound<'_, PyAny>> {
     import_numpy(py)?;
     Ok(PyArray1::from_vec(py, values).into_any())
 }
 
-/// A new array of truth values.
+/// A new array of booleans.
 pub(crate) fn bool_array(py: Python<'_>, values: Vec<bool>) -> PyResult<Bound<'_, PyAny>> {
     import_numpy(py)?;
     Ok(PyArray1::from_vec(py, values).into_any())
 }
 
-/// The type of the array given as `out=`; a `dtype` that was given too must be the same.
+/// The type of the array `out=`; a given `dtype` must be the same.
 pub(crate) fn check_out(
     out: &Bound<'_, PyAny>,
     dtype: Option<Dtype>,
@@ -207,7 +207,7 @@ pub(crate) fn check_out(
     }
 }
 
-/// Fills `out` from the front; the filled part of it.
+/// Fills `out` from the front; returns the filled part of it.
 pub(crate) fn fill<'py>(
     out: &Bound<'py, PyAny>,
     ids: &[TokenId],
@@ -248,16 +248,16 @@ fn fill_as<T: Element>(
     Ok(())
 }
 
-/// Decoded bytes as text, under Python's own error policies.
+/// Decoded bytes as a string, under Python's error policies.
 pub(crate) fn text<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult<Bound<'py, PyString>> {
     match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => string(py, text),
-        // Rare: Python's decoder has the policies.
+        // Rare; Python's decoder implements the policies.
         Err(_) => Ok(objects::bytes(py, bytes)?.call_method1("decode", ("utf-8", errors))?.cast_into()?),
     }
 }
 
-/// Decoded rows as a list of texts.
+/// Decoded rows as a list of strings.
 pub(crate) fn texts<'py>(
     py: Python<'py>,
     count: usize,

@@ -1,4 +1,4 @@
-//! Ids as Python has them: one `int` object for each, made once and shared by every list.
+//! The `int` objects of ids, made once and shared by all lists.
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,16 +11,16 @@ use crate::buffer::{list_of_ids, lists_of_ids, numbers, objects};
 use crate::errors::out_of_memory;
 use crate::{convert, output};
 
-/// What an `int` below 2^30 takes, rounded up as Python's allocator does.
+/// Size of an `int` below 2^30 in bytes, as rounded up by Python's allocator.
 const INT: usize = 32;
 
-/// The `int` objects of the ids 0, 1, 2, ... of a tokenizer, which lists of its ids are made of: a
-/// fifth of the time that new objects take.
+/// The `int` objects of the ids 0, 1, 2, ... of a tokenizer. Lists of ids reuse them, which takes a
+/// fifth of the time of making new objects.
 #[pyclass(frozen, module = "tokenmill._core")]
 pub(crate) struct ReadyIds(Vec<Py<PyInt>>);
 
 impl ReadyIds {
-    /// Those of a vocabulary. Where a few ids are far above how many there are, these are left out.
+    /// The objects for a vocabulary. If a few ids are far above the number of ids, these are left out.
     pub(crate) fn new(py: Python<'_>, vocabulary: &Vocabulary) -> PyResult<Py<Self>> {
         let count = vocabulary.max_id().map_or(0, |id| id as usize + 1).min(4 * vocabulary.len() + 1024);
         let mut ints = try_alloc::vec(count).map_err(out_of_memory)?;
@@ -30,7 +30,7 @@ impl ReadyIds {
         Py::new(py, Self(ints))
     }
 
-    /// Bytes held: a pointer and an object for each.
+    /// Memory in bytes: a pointer and an object per id.
     pub(crate) fn memory(&self) -> usize {
         self.0.capacity() * size_of::<Py<PyInt>>() + self.0.len() * INT
     }
@@ -43,8 +43,8 @@ impl ReadyIds {
 
 #[pymethods]
 impl ReadyIds {
-    /// A list for each row of ids: `row_offsets` says where rows begin in `ids`, and where the last
-    /// one ends.
+    /// A list for each row of ids: `row_offsets` has the start of each row in `ids`, and the end of
+    /// the last one.
     #[pyo3(signature = (ids, row_offsets, /))]
     fn rows<'py>(
         &self,
@@ -53,7 +53,7 @@ impl ReadyIds {
     ) -> PyResult<Bound<'py, PyList>> {
         let py = ids.py();
         let bounds = numbers(py, &PyBuffer::<i64>::get(row_offsets)?)?;
-        // They are read where they stand: a copy of many takes a fifth as long as their lists.
+        // The ids are read in place: a copy would take a fifth of the time of making the lists.
         match output::flat_ids(ids)? {
             Some(array) => lists_of_ids(py, rows(array.as_slice()?, &bounds), &self.0),
             None => lists_of_ids(py, rows(&convert::ids(ids, None)?, &bounds), &self.0),
@@ -61,7 +61,7 @@ impl ReadyIds {
     }
 }
 
-/// The rows that begin and end at the bounds.
+/// The rows between consecutive bounds.
 fn rows<'a>(ids: &'a [TokenId], bounds: &'a [i64]) -> impl Iterator<Item = PyResult<&'a [TokenId]>> {
     bounds.windows(2).enumerate().map(|(row, bounds)| {
         let (start, end) = (usize::try_from(bounds[0])?, usize::try_from(bounds[1])?);

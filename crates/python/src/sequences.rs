@@ -1,4 +1,4 @@
-//! Samples that come from Python, encoded with offsets: a text, the words of one, or a pair.
+//! Encodes samples from Python with offsets: a text, a list of words, or a pair.
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -18,24 +18,24 @@ use crate::errors::{gather, raise, wrong_type};
 use crate::text::{PyText, locate_in_rows};
 use crate::watch::run;
 
-/// How samples are encoded.
+/// The options of encoding samples.
 pub(crate) struct How<'a> {
     pub(crate) engine: &'a Arc<Engine>,
     pub(crate) special: Special,
     pub(crate) surrogates: Surrogates,
     pub(crate) adds_special: bool,
     pub(crate) truncation: Option<Truncation>,
-    /// A truncation that cuts nothing is none, whatever else is wrong with it.
+    /// If set, a truncation that cuts nothing is ignored, even if it is invalid.
     pub(crate) only_if_cut: bool,
 }
 
-/// A sequence as it came from Python.
+/// A sequence as a Python object.
 enum Source<'py> {
     Text(Bound<'py, PyAny>),
     Words(Vec<Bound<'py, PyAny>>),
 }
 
-/// One sequence, or two.
+/// A sample: one sequence, or two.
 pub(crate) struct Sample<'py>(Vec<Source<'py>>);
 
 /// A sequence that can be read without the interpreter.
@@ -102,7 +102,7 @@ impl Read<'_> {
                     try_alloc::collect(words.iter().map(|word| Result::Ok(word.as_text())))?;
                 let encoding = engine.encode_words(&texts, recognizer, watch);
                 let encoding = encoding.map_err(|error| locate_in_rows(words, error))?;
-                // Character offsets are those in each word.
+                // Character offsets count within each word.
                 let mut offsets = try_alloc::vec(encoding.ids.len())?;
                 for of_word in encoding.words.chunk_by(|a, b| a == b) {
                     let (from, to) = (offsets.len(), offsets.len() + of_word.len());
@@ -116,14 +116,14 @@ impl Read<'_> {
 }
 
 impl How<'_> {
-    /// The encoding of one sample.
+    /// Encodes one sample.
     pub(crate) fn encode_one(&self, py: Python<'_>, sample: &Sample<'_>) -> PyResult<Encoding> {
         let encodings = self.encode(py, std::slice::from_ref(sample), 1)?;
         let one = encodings.into_iter().next();
         one.ok_or_else(|| raise(py, Error::internal("a sample without an encoding")))
     }
 
-    /// Encodings of samples, cut but not padded.
+    /// Encodes samples; truncated, but not padded.
     pub(crate) fn encode<'a>(
         &self,
         py: Python<'_>,
@@ -141,7 +141,7 @@ impl How<'_> {
             let parts = threads::run(units.len(), threads, watch, |i, watch| {
                 let mut ticker = Ticker::new(watch);
                 let one = |row: &Vec<Read<'_>>| {
-                    // Short rows alone would never make up a slice.
+                    // Adds a constant, so that very short rows use up a slice as well.
                     ticker.spend(row.iter().map(Read::size).sum::<usize>() + 16)?;
                     self.sample(row, recognizer, watch)
                 };

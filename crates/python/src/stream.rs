@@ -9,11 +9,11 @@ use crate::convert;
 use crate::output;
 use crate::watch::{run, run_long};
 
-/// Decodes ids that come one at a time; made by `Tokenizer.decode_stream`.
+/// Decodes ids one at a time; made by `Tokenizer.decode_stream`.
 ///
-/// `step` gives the text that is certain after an id, which may be empty; `finish` gives the rest.
-/// All pieces joined are what `decode` gives for all ids, and none ends inside a character. For one
-/// thread at a time. Cost: constant for an id, on average.
+/// `step` returns the text that is certain after an id, which may be empty; `finish` returns the
+/// rest. The joined pieces are the result of `decode` for all ids, and no piece ends inside a
+/// character. For one thread at a time. Cost: constant per id, on average.
 #[pyclass(module = "tokenmill")]
 pub(crate) struct DecodeStream {
     stream: engine::DecodeStream,
@@ -28,9 +28,9 @@ impl DecodeStream {
 
 #[pymethods]
 impl DecodeStream {
-    /// Takes the next id; the text that is certain now.
+    /// Takes the next id and returns the text that is certain now.
     ///
-    /// Raises `VocabularyError` for an id that does not exist, which then counts as not taken.
+    /// Raises `VocabularyError` for an id that does not exist, which is then not taken.
     #[pyo3(signature = (id, /))]
     fn step<'py>(&mut self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let py = id.py();
@@ -40,9 +40,9 @@ impl DecodeStream {
         output::text(py, &bytes, &self.errors)
     }
 
-    /// Takes many ids, as `decode` does; the text that is certain then.
+    /// Takes many ids, as `decode` does, and returns the text that is certain then.
     ///
-    /// Raises `VocabularyError` for an id that does not exist; then none of them is taken.
+    /// Raises `VocabularyError` for an id that does not exist; then none of the ids is taken.
     #[pyo3(signature = (ids, /))]
     fn extend<'py>(&mut self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let py = ids.py();
@@ -52,14 +52,14 @@ impl DecodeStream {
         output::text(py, &bytes, &self.errors)
     }
 
-    /// The ids are over: the rest of the text. The stream is at its start again.
+    /// Ends the ids and returns the rest of the text. The stream starts anew.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         let mut bytes = Vec::new();
         run_long(py, None, |watch| self.stream.finish(&mut bytes, watch))?;
         output::text(py, &bytes, &self.errors)
     }
 
-    /// Forgets what came: the stream is at its start again.
+    /// Drops the ids so far. The stream starts anew.
     fn reset(&mut self) {
         self.stream.reset();
     }

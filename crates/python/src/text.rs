@@ -1,4 +1,4 @@
-//! Texts that come from Python: `str` and everything with bytes in it.
+//! Texts from Python: `str`, and any object with bytes.
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
@@ -11,15 +11,15 @@ use tokenmill_core::watch::{Unwatched, Watch};
 use crate::buffer::{Surrogates, Utf8, numbers, utf8};
 use crate::errors::wrong_type;
 
-/// A text that lives as long as its Python object does.
+/// A text that lives as long as its Python object.
 pub(crate) enum PyText<'a> {
     Str { text: std::borrow::Cow<'a, str>, pairs: Vec<usize> },
     Bytes(std::borrow::Cow<'a, [u8]>),
 }
 
 impl<'a> PyText<'a> {
-    /// Reads a text; one of a batch has a row. Mutable buffers are copied, so that nothing changes
-    /// while it is encoded.
+    /// Reads a text; `row` is its index in a batch. Mutable buffers are copied, so that they cannot
+    /// change while they are encoded.
     pub(crate) fn new(
         object: &'a Bound<'_, PyAny>,
         surrogates: Surrogates,
@@ -53,8 +53,8 @@ impl<'a> PyText<'a> {
         }
     }
 
-    /// Character offsets in the caller's string; byte offsets of bytes, which have no characters,
-    /// count as [`char_offsets`] has them.
+    /// Character offsets in the caller's string. Bytes have no characters; their offsets count as
+    /// in [`char_offsets`].
     pub(crate) fn offsets(&self, spans: &[Span], watch: &dyn Watch) -> Result<Vec<(usize, usize)>> {
         let mut offsets = char_offsets(self.as_text().as_bytes(), spans, watch)?;
         if let Self::Str { pairs, .. } = self
@@ -69,7 +69,7 @@ impl<'a> PyText<'a> {
         Ok(offsets)
     }
 
-    /// An error with its place in the caller's text: a character of a string, a byte of bytes.
+    /// Moves the position of an error to the caller's text: a character of a string, a byte of bytes.
     pub(crate) fn locate(&self, error: Error) -> Error {
         error.placed(|place| match (self, place) {
             (Self::Str { .. }, Place::Byte(byte)) => {

@@ -1,4 +1,4 @@
-//! Training from Python: options converted, texts handed over in batches.
+//! Training from Python: converts options, and passes texts on in batches.
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ use crate::tokenizer::Tokenizer;
 use crate::training_report::TrainingReport;
 use crate::watch::run_long;
 
-/// Texts are handed to the counter when this many bytes have come together.
+/// Bytes of text per batch.
 const BATCH_BYTES: usize = 16 << 20;
 
 /// Trains on files; see `tokenmill.train`.
@@ -53,7 +53,7 @@ pub(crate) fn train_texts(
     options: &Bound<'_, PyDict>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Tokenizer> {
-    // Each text is a document; what the option may say is the same.
+    // Each text is a document; the option is checked, and has no other effect.
     documents_option(options)?;
     let errors = errors_option(options)?;
     let mut trainer = trainer(options)?;
@@ -112,7 +112,7 @@ pub(crate) fn train_texts(
     finish(py, trained)
 }
 
-/// Counts documents. A place in one of them is no place in what the caller gave.
+/// Counts documents. Errors lose their position: it would be one in a document, not in the caller's input.
 fn feed_to(trainer: &mut Trainer, documents: &[&str], watch: &dyn Watch) -> Result<()> {
     trainer.feed(documents, watch).map_err(Error::without_place)
 }
@@ -194,11 +194,11 @@ fn optional(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<String>>
     }
 }
 
-/// A count: not negative.
+/// A non-negative count.
 fn number(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<usize>> {
     let Some(value) = options.get_item(name)?.filter(|value| !value.is_none()) else { return Ok(None) };
     let number = convert::number(&value, || name.to_owned())?;
-    // 2^48 of anything is more than memory holds; sums of two such numbers still fit.
+    // 2^48 of anything exceeds memory; the sum of two such numbers still fits.
     usize::try_from(number).ok().filter(|&number| number < 1 << 48).map(Some).ok_or_else(|| {
         let what = if number < 0 { "negative" } else { "too large" };
         raise(options.py(), Error::training(format!("{name}={value} is {what}")))
@@ -206,7 +206,7 @@ fn number(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<usize>> {
 }
 
 fn text_option(options: &Bound<'_, PyDict>, name: &str) -> PyResult<String> {
-    // An option that is not there is one that is None.
+    // A missing option counts as None.
     let value = options.get_item(name)?.unwrap_or_else(|| options.py().None().into_bound(options.py()));
     convert::string(&value, || name.to_owned())
 }

@@ -1,4 +1,4 @@
-//! `Tokenizer.training_report`: what a training run read and learned.
+//! `Tokenizer.training_report`: the report of a training run.
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use tokenmill_core::description::{Description, Merges};
@@ -6,7 +6,7 @@ use tokenmill_core::train::{self, StopReason};
 
 use crate::buffer::objects;
 
-/// What a training run read and learned.
+/// The report of a training run.
 #[pyclass(frozen, module = "tokenmill")]
 pub(crate) struct TrainingReport {
     report: train::TrainingReport,
@@ -27,7 +27,7 @@ impl TrainingReport {
         self.report.skipped_documents
     }
 
-    /// Documents in which U+FFFD stands for what is not UTF-8 (`errors="replace"`).
+    /// Documents in which U+FFFD replaces invalid UTF-8 (`errors="replace"`).
     #[getter]
     fn replaced(&self) -> u64 {
         self.report.replaced_documents
@@ -45,7 +45,7 @@ impl TrainingReport {
         self.report.pretokens
     }
 
-    /// Different ones among them.
+    /// Distinct pretokens.
     #[getter]
     fn distinct_pretokens(&self) -> u64 {
         self.report.distinct_pretokens
@@ -63,7 +63,7 @@ impl TrainingReport {
         objects::list(py, merges.len(), merges.map(merge))
     }
 
-    /// Why there are fewer merges than asked for (`"no-pair-left"`, `"min-frequency"`,
+    /// Why there are fewer merges than requested (`"no-pair-left"`, `"min-frequency"`,
     /// `"max-token-length"`), or None.
     #[getter]
     fn stopped_early(&self) -> Option<&'static str> {

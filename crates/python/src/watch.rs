@@ -1,4 +1,5 @@
-//! Long work seen from Python: Ctrl-C is heard, progress is told, the interpreter lock is free.
+//! Long work called from Python: signals are checked, progress is reported, and the interpreter
+//! lock is released.
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::thread::ThreadId;
@@ -10,11 +11,11 @@ use tokenmill_core::watch::{Unwatched, Watch, cancelled};
 
 use crate::errors::raise;
 
-/// How often signals are looked for, and progress told.
+/// Time between two checks for signals, and between two progress reports.
 const SIGNALS_EVERY: Duration = Duration::from_millis(20);
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
-/// Work on less text than this keeps the interpreter lock: releasing it costs about as much.
+/// Work on less text than this keeps the interpreter lock: releasing it costs about as much as the work.
 const RELEASE_ABOVE: usize = 4 << 10;
 
 struct PyWatch<'a> {
@@ -27,14 +28,14 @@ struct State {
     signals_at: Instant,
     progress_at: Option<Instant>,
     phase: &'static str,
-    /// What Python raised; it replaces the error that stopped the work.
+    /// An exception from Python; it replaces the error that stopped the work.
     raised: Option<PyErr>,
 }
 
 impl PyWatch<'_> {
-    #[allow(clippy::disallowed_methods)] // one thread alone asks, and Python never runs while it is held
+    #[allow(clippy::disallowed_methods)] // only one thread locks it, and no Python code runs meanwhile
     fn with_state<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
-        // A panic while the lock is held leaves nothing inconsistent in it.
+        // A panic while the lock is held leaves the state consistent.
         f(&mut self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }
@@ -52,7 +53,7 @@ impl Watch for PyWatch<'_> {
             }
             due
         });
-        // The lock on the state is free while Python runs: its handlers may do anything.
+        // The lock on the state is not held while Python runs: its handlers may do anything.
         #[allow(clippy::redundant_closure_for_method_calls)] // the method's lifetime is too narrow
         if due && let Err(raised) = Python::attach(|py| py.check_signals()) {
             self.with_state(|state| state.raised = Some(raised));
@@ -78,8 +79,8 @@ impl Watch for PyWatch<'_> {
     }
 }
 
-/// Runs work that looks at `size` bytes: above a few kilobytes without the interpreter lock and
-/// under a watch. Nothing panics across the language border.
+/// Runs work on `size` bytes; above a few kilobytes it runs without the interpreter lock and under
+/// a watch. Panics become errors at the boundary to Python.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     size: usize,
@@ -91,7 +92,7 @@ pub(crate) fn run<T: Send>(
     run_long(py, None, work)
 }
 
-/// As [`run`], always watched, with a callable that is told the progress.
+/// As [`run`], always under a watch; `progress` is called with the progress.
 pub(crate) fn run_long<T: Send>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
@@ -102,7 +103,7 @@ pub(crate) fn run_long<T: Send>(
     let result = py.detach(|| catch(|| work(&watch)));
     let raised = watch.with_state(|state| state.raised.take());
     match (result, raised) {
-        // A callback that failed at the very end still failed.
+        // An exception of the last callback counts even if the work succeeded.
         (_, Some(raised)) => Err(raised),
         (Ok(value), None) => Ok(value),
         (Err(error), None) => Err(raise(py, error)),

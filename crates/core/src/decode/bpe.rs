@@ -1,18 +1,19 @@
-//! End-of-word suffixes become spaces, in the last string nothing.
+//! End-of-word suffixes become spaces; in the last string they are removed.
 use super::literal::{Found, Literal};
 use super::{Rest, Step};
 use crate::error::Result;
 
 #[derive(Debug, Clone)]
 pub(super) struct Bpe {
-    /// `None` is the empty suffix, which stands before, between and behind characters.
+    /// `None` for an empty suffix, which matches before, between and after characters.
     suffix: Option<Literal>,
-    /// From the first suffix of the element on: as it is if the element is the last, and if not.
+    /// The element from its first suffix on, in the two forms that it may take: as the last
+    /// element, and as any other.
     if_last: String,
     if_not: String,
-    /// Is an element closed that may be the last?
+    /// Is there a closed element that may be the last?
     waits: bool,
-    /// Has the element a suffix?
+    /// Does the current element contain the suffix?
     holds: bool,
 }
 
@@ -27,7 +28,7 @@ impl Bpe {
         }
     }
 
-    /// The element that waited is not the last.
+    /// Emits the pending element, which is not the last.
     fn go_on(&mut self, to: &mut Rest<'_, '_>) -> Result<()> {
         if !std::mem::take(&mut self.waits) {
             return Ok(());
@@ -80,7 +81,7 @@ impl Step for Bpe {
     }
 
     fn end(&mut self, to: &mut Rest<'_, '_>) -> Result<()> {
-        // An element without text is one, too.
+        // An element without text counts as an element.
         self.go_on(to)?;
         match self.suffix.take() {
             Some(mut suffix) => {

@@ -1,26 +1,26 @@
 //! Runs of `<0xNN>` become the text of their bytes.
 //!
-//! A run that is valid UTF-8 is one string; any other is a U+FFFD for each of its bytes, valid
-//! parts and all, so that a run is held back until it ends or is known to be invalid.
+//! A run that is valid UTF-8 becomes one string. Any other run becomes one U+FFFD for each byte,
+//! its valid parts included, so a run is held back until it ends or is known to be invalid.
 use super::{Rest, Step, incomplete_tail};
 use crate::error::Result;
 
-/// How a byte is written.
+/// Length of an element that stands for a byte.
 const WIDTH: usize = "<0xNN>".len();
 
 const REPLACEMENT: &str = "\u{fffd}";
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct ByteFallback {
-    /// The element so far, while it may be a byte.
+    /// Text of the current element, while it may still be a byte.
     element: String,
-    /// Is it known that the element is none?
+    /// Is the current element known to be text?
     is_text: bool,
-    /// The bytes of a run that may be valid.
+    /// Bytes of the current run, while they may still be valid UTF-8.
     run: Vec<u8>,
-    /// How many bytes at its end begin a character.
+    /// Number of bytes at the end of `run` that start an incomplete character.
     open: usize,
-    /// Is the run known to be invalid?
+    /// Is the current run known to be invalid?
     is_invalid: bool,
 }
 
@@ -64,7 +64,7 @@ impl ByteFallback {
     }
 }
 
-/// The byte that an element stands for. As in the tokenizers library, `<0x+1>` is one, too.
+/// The byte that an element stands for. `<0x+1>` counts, as in the tokenizers library.
 pub(super) fn byte_of(element: &str) -> Option<u8> {
     let digits = element.strip_prefix("<0x")?.strip_suffix('>')?;
     if digits.len() == 2 { u8::from_str_radix(digits, 16).ok() } else { None }

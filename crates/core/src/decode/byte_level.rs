@@ -1,7 +1,7 @@
-//! Strings in the byte alphabet become the text of their bytes, all of them one string.
+//! Strings in the byte alphabet become the text of their bytes, joined into one string.
 //!
-//! A string with any other character in it stands for its own UTF-8. What is not UTF-8 in the end
-//! becomes U+FFFD, one for each maximal part of a character.
+//! A string with any other character stands for its own UTF-8. Invalid UTF-8 becomes U+FFFD, one
+//! for each maximal part of a character.
 use super::{Rest, Step, incomplete_tail};
 use crate::byte_alphabet;
 use crate::error::Result;
@@ -9,12 +9,12 @@ use crate::error::Result;
 #[derive(Debug, Clone, Default)]
 pub(super) struct ByteLevel {
     element: String,
-    /// Bytes whose character may go on, and those of the element that was last.
+    /// Bytes of an incomplete character, followed by those of the last element.
     bytes: Vec<u8>,
 }
 
 impl ByteLevel {
-    /// Hands on `self.bytes[..end]`.
+    /// Emits `self.bytes[..end]`.
     fn hand_on(&mut self, end: usize, to: &mut Rest<'_, '_>) -> Result<()> {
         for chunk in self.bytes[..end].utf8_chunks() {
             to.part(chunk.valid())?;

@@ -1,7 +1,7 @@
-//! Spaces before punctuation and English contractions go, as the decoders for WordPiece and speech
-//! do it: in each string alone, rule after rule.
+//! Removes spaces before punctuation and English contractions, as the WordPiece and CTC decoders
+//! do: in each string on its own, rule after rule.
 
-/// What is replaced by what, in this order.
+/// Pairs of a text and its replacement, applied in this order.
 const RULES: [(&str, &str); 11] = [
     (" .", "."),
     (" ?", "?"),
@@ -16,14 +16,14 @@ const RULES: [(&str, &str); 11] = [
     (" 're", "'re"),
 ];
 
-/// The rules for texts as a whole: transformers has all but one of them.
+/// The rules that transformers applies to whole texts: all but one.
 pub(super) fn of_whole_texts() -> impl Iterator<Item = (&'static str, &'static str)> {
     RULES.into_iter().filter(|(from, _)| *from != " do not")
 }
 
-/// Cleans a string up in place.
+/// Applies all rules to a string in place.
 pub(super) fn clean_up(text: &mut String) {
-    // Every rule begins with a space and one of these.
+    // Every rule starts with a space and one of these characters.
     let may_apply =
         |pair: &[u8]| pair[0] == b' ' && matches!(pair[1], b'.' | b'?' | b'!' | b',' | b'\'' | b'n' | b'd');
     if !text.as_bytes().windows(2).any(may_apply) {

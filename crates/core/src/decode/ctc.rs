@@ -1,4 +1,4 @@
-//! Repeats and padding of speech recognisers go; strings that become empty do, too.
+//! Removes the repeats and the padding of speech recognition (CTC), and strings that become empty.
 use super::cleanup::clean_up;
 use super::{Rest, Step};
 use crate::error::Result;
@@ -9,7 +9,7 @@ pub(super) struct Ctc {
     delimiter: String,
     cleanup: bool,
     element: String,
-    /// The element before, as it came.
+    /// The previous element, unchanged.
     previous: Option<String>,
 }
 

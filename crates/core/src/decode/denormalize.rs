@@ -1,7 +1,7 @@
-//! The map that a SentencePiece model applies to decoded text.
+//! The character map that a SentencePiece model applies to decoded text.
 //!
-//! At each place of the text the longest key is replaced, else the character stays. Text is held
-//! back only while a longer key may still come.
+//! At each position the longest key is replaced; without a key the character stays. Text is held
+//! back only while it may still become a longer key.
 use std::sync::Arc;
 
 use super::{Rest, Step};
@@ -24,10 +24,10 @@ impl Denormalize {
         self.map.longest_replacement().max(1)
     }
 
-    /// Hands on what no text behind it can change; all of it where nothing follows.
+    /// Emits the text that no later text can change, or all of it if `is_all`.
     fn hand_on(&mut self, is_all: bool, to: &mut Rest<'_, '_>) -> Result<()> {
         let text = &*self.held;
-        // What lies between stays as it is and is handed on with the next replacement.
+        // Unchanged text is emitted together with the next replacement.
         let (mut kept, mut at) = (0, 0);
         while let Some(char) = text[at..].chars().next() {
             let rest = &text.as_bytes()[at..];
@@ -40,7 +40,7 @@ impl Denormalize {
             if !is_all && self.map.goes_on(rest) {
                 break;
             }
-            // A key may end inside a character, if the file is odd; then it is none of the text.
+            // In an unusual file a key may end inside a character; such a key is ignored.
             let key = self.map.longest(rest).filter(|(length, _)| text.is_char_boundary(at + length));
             if let Some((length, replacement)) = key {
                 to.part(&text[kept..at])?;

@@ -1,18 +1,18 @@
-//! All strings become one, or one with spaces between them.
+//! Joins all strings into one, optionally with spaces between them.
 use super::{Rest, Step};
 use crate::error::Result;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Fuse {
     is_spaced: bool,
-    /// Has the row had an element that is closed?
+    /// Has an element been closed in this row?
     has_one: bool,
-    /// Does the next text begin an element?
+    /// Does the next text start an element?
     at_start: bool,
 }
 
 impl Fuse {
-    /// With spaces between elements.
+    /// Puts a space between elements.
     pub(super) fn spaced() -> Self {
         Self { is_spaced: true, has_one: false, at_start: true }
     }

@@ -1,13 +1,13 @@
-//! Occurrences of a literal in an element that comes in parts.
+//! Finds a literal in an element that arrives in parts.
 //!
-//! Leftmost, not overlapping: what `str::replace` finds in the whole. The search is that of Knuth,
-//! Morris and Pratt, so that what is held back between parts is a prefix of the literal and time is
-//! linear whatever the literal is.
+//! Matches are leftmost and do not overlap, as those of `str::replace` in the whole element. The
+//! search is Knuth-Morris-Pratt: the text held back between parts is a prefix of the literal, and
+//! time is linear for every literal.
 use std::sync::Arc;
 
 use crate::error::Result;
 
-/// A literal and how much of it the text so far ends with.
+/// A literal, and the length of its longest prefix that the text so far ends with.
 #[derive(Debug, Clone)]
 pub(super) struct Literal {
     table: Arc<Table>,
@@ -17,19 +17,19 @@ pub(super) struct Literal {
 #[derive(Debug)]
 struct Table {
     literal: Box<str>,
-    /// For every prefix, by its length less one: the length of its longest proper suffix that is a
-    /// prefix, too.
+    /// The failure function: for each prefix (by its length minus one), the length of its longest
+    /// proper suffix that is also a prefix.
     borders: Vec<u32>,
 }
 
-/// What was found: text that belongs to no occurrence, or an occurrence.
+/// Text outside any match, or a match.
 pub(super) enum Found<'a> {
     Text(&'a str),
     Match,
 }
 
 impl Literal {
-    /// A literal that is not empty.
+    /// `literal` must not be empty.
     pub(super) fn new(literal: &str) -> Self {
         let bytes = literal.as_bytes();
         let mut borders = vec![0_u32; bytes.len()];
@@ -48,15 +48,15 @@ impl Literal {
         self.table.literal.len()
     }
 
-    /// Takes the next part of the text.
+    /// Searches the next part of the text.
     ///
-    /// All boundaries are those of characters: a match starts where the first byte of the literal
-    /// stands, which is the first of a character, and so does what is held back.
+    /// Cuts are at character boundaries: a match, and the text held back, start with the first byte
+    /// of the literal, which is the first byte of a character.
     #[inline]
     pub(super) fn part(&mut self, text: &str, mut emit: impl FnMut(Found<'_>) -> Result<()>) -> Result<()> {
         let Self { table, matched } = self;
         let (literal, bytes) = (&*table.literal, text.as_bytes());
-        // Places are counted from the start of `literal[..held]` followed by `text`.
+        // Positions count from the start of `literal[..held]` followed by `text`.
         let held = *matched;
         let mut done = 0;
         let emit_text = |from: usize, to: usize, emit: &mut dyn FnMut(Found<'_>) -> Result<()>| {
@@ -72,7 +72,7 @@ impl Literal {
         let mut at = 0;
         while at < bytes.len() {
             if now == 0 {
-                // Nothing is under way: on to the next first byte.
+                // No partial match: skip to the next occurrence of the first byte.
                 let first = literal.as_bytes()[0];
                 match bytes[at..].iter().position(|&byte| byte == first) {
                     Some(skip) => at += skip,
@@ -95,7 +95,7 @@ impl Literal {
         emit_text(done, held + bytes.len() - now, &mut emit)
     }
 
-    /// The element ends: what is held back is no occurrence.
+    /// Ends the element and returns the text held back, which is not a match.
     pub(super) fn end(&mut self) -> &str {
         &self.table.literal[..std::mem::take(&mut self.matched)]
     }

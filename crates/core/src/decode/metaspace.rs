@@ -1,4 +1,4 @@
-//! Marks become spaces; those of the first string go, unless none was ever put in front.
+//! Marks become spaces; those of the first string are removed, unless marks are never prepended.
 use super::{Rest, Step};
 use crate::description::PrependScheme;
 use crate::error::Result;
@@ -6,7 +6,7 @@ use crate::error::Result;
 #[derive(Debug, Clone)]
 pub(super) struct Metaspace {
     mark: char,
-    /// Is this the first element, of which marks go?
+    /// Is this the first element, whose marks are removed?
     drops: bool,
 }
 

@@ -1,13 +1,14 @@
 //! Decoding: tokens in written form to text.
 //!
-//! In comes a row of tokens, one after the other; out goes text. A [`Chain`] is the steps of a
-//! description made ready. Every step is a machine that takes the elements of its row in parts and
-//! hands on what is certain, so that a whole row and a stream of tokens are the same code: what a
-//! step cannot know yet (is this token the last one?, does the run of bytes go on?) it holds back.
+//! In: a row of tokens, one after another. Out: text. A [`Chain`] is the compiled form of a
+//! description's decoder. Each step is a state machine: it takes the elements of a row in parts,
+//! emits text as soon as it is certain, and holds the rest back (until it knows whether a token is
+//! the last, or whether a run of bytes continues). So a whole row and a stream of tokens share one
+//! implementation.
 //!
-//! What surprises: most steps look at elements, and `Fuse` makes one element of all of them. A
-//! step behind it sees one long element in many parts; those that must see all of it at once
-//! (a regular expression) then give nothing before the end.
+//! Most steps work on elements, and `Fuse` joins all elements into one. A step after `Fuse` gets
+//! one long element in many parts; a step that needs the whole element (a regular expression) then
+//! emits nothing before the end.
 //!
 //! The plain form, rows of strings to rows of strings, is in the tests, which compare the two.
 mod bpe;
@@ -35,25 +36,25 @@ use crate::watch::Ticker;
 
 pub use utf8::incomplete_tail;
 
-/// Steps in a chain; each takes some stack.
+/// Maximum number of steps in a chain; each uses some stack.
 const STEPS_LIMIT: usize = 256;
 
-/// How many times longer than its tokens a text may become by replacing.
+/// Maximum factor by which replacing may lengthen a text.
 const GROWTH_LIMIT: usize = 1 << 20;
 
-/// The steps of a description, ready to run. Immutable.
+/// The compiled steps of a decoder. Immutable.
 #[derive(Debug, Clone)]
 pub struct Chain {
     machines: Vec<Machine>,
 }
 
-/// One row on its way through a chain.
+/// The state of one row in a chain.
 #[derive(Debug, Clone)]
 pub struct Row {
     machines: Vec<Machine>,
 }
 
-/// One step, and what it holds back.
+/// A step with the text that it holds back.
 #[derive(Debug, Clone)]
 enum Machine {
     Bpe(bpe::Bpe),
@@ -70,7 +71,7 @@ enum Machine {
     WordPiece(word_piece::WordPiece),
 }
 
-/// What all of them do. The text of an element comes in parts, which are never empty; `end`
+/// The interface of a step. The text of an element arrives in parts, which are never empty; `end`
 /// closes the element; `finish` closes the row.
 trait Step {
     fn part(&mut self, text: &str, to: &mut Rest<'_, '_>) -> Result<()>;
@@ -80,7 +81,7 @@ trait Step {
     }
 }
 
-/// The steps behind one, and the text that leaves the last of them.
+/// The steps after the current one, and the output of the last.
 struct Rest<'a, 'w> {
     machines: &'a mut [Machine],
     out: &'a mut Vec<u8>,
@@ -88,10 +89,10 @@ struct Rest<'a, 'w> {
 }
 
 impl Chain {
-    /// Makes the steps ready; `None` where each id stands for its own bytes and there are none.
+    /// Compiles the steps; `None` if each id decodes to its own bytes, without steps.
     ///
     /// # Errors
-    /// A format or pattern error naming the step, its number first.
+    /// A format or pattern error that names the step by its index.
     pub fn compile(decoding: &Decoding, model: &ModelDescription) -> Result<Option<Self>> {
         let steps = match decoding {
             Decoding::Bytes => return Ok(None),
@@ -118,8 +119,8 @@ impl Chain {
         Ok(Some(Self { machines }))
     }
 
-    /// The steps (`None`: each id stands for its own bytes) with those behind them that clean up the
-    /// text as a whole.
+    /// The steps of `chain` followed by those that clean up the whole text. For `None` each id
+    /// decodes to its own bytes.
     ///
     /// # Errors
     /// None in practice: the patterns are literals.
@@ -146,18 +147,17 @@ impl Chain {
         Ok(Self { machines })
     }
 
-    /// A row at its start.
+    /// The state of a new row.
     pub fn start(&self) -> Row {
         Row { machines: self.machines.clone() }
     }
 }
 
 impl Row {
-    /// Takes the next token; what text is certain goes behind what `out` holds. It is whole
-    /// characters.
+    /// Takes the next token and appends the text that is now certain to `out`, in whole characters.
     ///
     /// # Errors
-    /// That of a pattern that exceeds its limit, and of the watch.
+    /// A pattern that exceeds its limit; errors of the watch.
     #[inline]
     pub fn token(&mut self, written: &str, out: &mut Vec<u8>, ticker: &mut Ticker<'_>) -> Result<()> {
         let before = out.len();
@@ -168,7 +168,7 @@ impl Row {
         ticker.spend(written.len() + made + 1)
     }
 
-    /// The row is over: the rest of its text goes behind what `out` holds.
+    /// Ends the row and appends the rest of its text to `out`.
     ///
     /// # Errors
     /// As [`Self::token`].
@@ -231,13 +231,13 @@ impl Machine {
         }
     }
 
-    /// How many bytes it may make of one.
+    /// Maximum number of output bytes per input byte.
     fn growth(&self) -> usize {
         match self {
             Self::Denormalize(step) => step.growth(),
             Self::Replace(step) => step.growth(),
             Self::Regex(step) => step.growth(),
-            // A space in front of a token, U+FFFD for a byte: once in a chain, not a power of it.
+            // A prepended space or a U+FFFD lengthens text once per chain; the factors do not multiply.
             _ => 1,
         }
     }
@@ -254,7 +254,7 @@ impl Rest<'_, '_> {
             Some((first, machines)) => {
                 let to = &mut Rest { machines, out: self.out, ticker: self.ticker };
                 match first {
-                    // The steps of nearly all files, without a call through a table.
+                    // Static dispatch for the steps of nearly all files.
                     Machine::Replace(step) => step.part(text, to),
                     Machine::ByteFallback(step) => step.part(text, to),
                     Machine::Fuse(step) => step.part(text, to),
@@ -278,7 +278,7 @@ impl Rest<'_, '_> {
         }
     }
 
-    /// An element at once.
+    /// Emits a whole element.
     fn element(&mut self, text: &str) -> Result<()> {
         self.part(text)?;
         self.end()

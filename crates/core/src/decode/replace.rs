@@ -1,7 +1,7 @@
-//! Every match becomes other text.
+//! Replaces every match of a pattern.
 //!
-//! A literal is replaced while its element comes in; an empty one matches before, between and
-//! behind characters, but not in an empty string. A regular expression sees whole elements.
+//! A literal is replaced while its element arrives. An empty literal matches before, between and
+//! after characters, but not in an empty string. A regular expression needs the whole element.
 use std::sync::Arc;
 
 use super::literal::{Found, Literal};
@@ -10,7 +10,7 @@ use crate::description::{Pattern, Split};
 use crate::error::{Error, Result};
 use crate::pattern::Splitter;
 
-/// The machine for a pattern.
+/// The step for a pattern.
 pub(super) fn machine(pattern: &Pattern, content: &str) -> Result<Machine> {
     Ok(match pattern {
         Pattern::Literal(literal) => Machine::Replace(Replace {
@@ -26,13 +26,13 @@ pub(super) fn machine(pattern: &Pattern, content: &str) -> Result<Machine> {
     })
 }
 
-/// A literal.
+/// Replaces a literal.
 #[derive(Debug, Clone)]
 pub(super) struct Replace {
-    /// `None` is the empty one.
+    /// `None` for an empty literal.
     literal: Option<Literal>,
     content: Arc<str>,
-    /// Has the element no text so far?
+    /// Is the element empty so far?
     is_empty: bool,
 }
 
@@ -73,7 +73,7 @@ impl Step for Replace {
     }
 }
 
-/// A regular expression.
+/// Replaces the matches of a regular expression.
 #[derive(Debug, Clone)]
 pub(super) struct Regex {
     splitter: Arc<Splitter>,
@@ -95,7 +95,7 @@ impl Step for Regex {
 
     fn end(&mut self, to: &mut Rest<'_, '_>) -> Result<()> {
         let Self { splitter, content, element } = self;
-        // No pattern matches in an empty string, as in the tokenizers library.
+        // As in the tokenizers library, no pattern matches in an empty string.
         if !element.is_empty() {
             let replaced = splitter.for_each_match(element, |span, is_match| {
                 to.ticker.spend(splitter.work(span.len()))?;

@@ -1,8 +1,8 @@
-//! As SentencePiece decodes: its pieces know what they are.
+//! Decodes as SentencePiece does, by the kinds of the pieces.
 //!
-//! Control pieces are nothing, the unknown piece is its surface, runs of bytes are text (with one
-//! U+FFFD for each byte that is none), marks are spaces. At the start of the text, while there
-//! is none, a mark is taken away: one, or of every piece where extra white space is removed.
+//! Control pieces become nothing, the unknown piece becomes its surface, runs of byte pieces become
+//! text (one U+FFFD for each invalid byte), and marks become spaces. Until the text has begun, a
+//! leading mark is removed: once, or from every piece if extra white space is removed.
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -17,15 +17,15 @@ const MARK: char = '▁';
 pub(super) struct SentencePiece {
     pieces: Arc<Pieces>,
     element: String,
-    /// Bytes of a run whose character may go on.
+    /// Bytes of an incomplete character.
     run: Vec<u8>,
-    /// Has any text come out, or a mark been taken away?
+    /// Has text been emitted, or the one leading mark been removed?
     has_begun: bool,
 }
 
 #[derive(Debug)]
 struct Pieces {
-    /// Those that are not plain text.
+    /// Control, unknown and byte pieces.
     kinds: HashMap<String, PieceKind>,
     unk_surface: String,
     takes_mark: bool,
@@ -66,7 +66,7 @@ impl SentencePiece {
         }
     }
 
-    /// Hands on `self.run[..end]`.
+    /// Emits `self.run[..end]`.
     fn hand_on(&mut self, end: usize, to: &mut Rest<'_, '_>) -> Result<()> {
         self.has_begun |= end > 0;
         for chunk in self.run[..end].utf8_chunks() {

@@ -1,7 +1,7 @@
-//! A character goes from the ends of every string.
+//! Removes a character from the ends of every string.
 //!
-//! Up to `start` of it go at the start, then up to `stop` of what is left at the end. (The
-//! tokenizers library panics where the two would meet, and on an empty string.)
+//! Up to `start` occurrences are removed at the start, then up to `stop` of the remaining ones at
+//! the end. (The tokenizers library panics where the two would meet, and on an empty string.)
 use super::{Rest, Step};
 use crate::error::Result;
 
@@ -10,9 +10,9 @@ pub(super) struct Strip {
     content: char,
     start: usize,
     stop: usize,
-    /// How many may still go at the start of this element.
+    /// Number of occurrences that may still be removed at the start of this element.
     leading: usize,
-    /// How many came last and go if the element ends here; at most `stop`.
+    /// Number of trailing occurrences held back, at most `stop`; removed if the element ends here.
     held: usize,
 }
 
@@ -51,7 +51,7 @@ impl Step for Strip {
             self.release(to)?;
             to.part(body)?;
         }
-        // Of a run of it only the last few may go: the others are certain.
+        // Only the last `stop` occurrences of a run may be removed; the others are certain.
         let tail = &text[body.len()..];
         let width = self.content.len_utf8();
         let all = self.held + tail.len() / width;

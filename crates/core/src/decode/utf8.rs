@@ -1,9 +1,9 @@
-//! The end of bytes that may go on.
+//! Incomplete characters at the end of a byte string.
 
-/// How many bytes at the end begin a character that more bytes could complete; at most three.
+/// The number of bytes at the end that start a character which more bytes could complete; at most three.
 ///
-/// The bytes before them mean the same whatever follows: a first byte of a character is never the
-/// later part of another one, valid or not.
+/// Later bytes cannot change the meaning of the bytes before these: the first byte of a character
+/// is never a later byte of another one, valid or not.
 pub fn incomplete_tail(bytes: &[u8]) -> usize {
     for back in 1..=bytes.len().min(3) {
         let tail = &bytes[bytes.len() - back..];

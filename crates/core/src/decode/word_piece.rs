@@ -1,4 +1,4 @@
-//! Prefixes of continuing tokens go, other tokens get a space in front; the first stays as it is.
+//! Removes the prefixes of continuing tokens and puts a space before other tokens, except the first.
 use std::sync::Arc;
 
 use super::cleanup::clean_up;
@@ -22,7 +22,7 @@ impl WordPiece {
 impl Step for WordPiece {
     fn part(&mut self, text: &str, _to: &mut Rest<'_, '_>) -> Result<()> {
         if self.element.is_empty() && self.is_later {
-            // The space that is there unless it is taken out again.
+            // `end` removes this space together with the prefix of a continuing token.
             self.element.push(' ');
         }
         self.element.push_str(text);

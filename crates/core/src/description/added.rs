@@ -1,28 +1,28 @@
-//! Added tokens: entries of the vocabulary that are matched whole, before anything else.
+//! Added tokens: vocabulary entries that are matched whole, before pre-tokenization.
 use crate::ids::TokenId;
 
 /// A token that is matched whole in the text, before pre-tokenization.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[allow(clippy::struct_excessive_bools)] // the flags of the field's formats
 pub struct AddedToken {
-    /// Its id.
+    /// The token's id.
     pub id: TokenId,
-    /// Its literal.
+    /// The literal that is searched for.
     pub content: String,
-    /// Control entry: text produces it only where the caller says so.
+    /// A control entry: text produces it only if the caller allows that.
     pub is_special: bool,
-    /// Matches only where neither neighbour is a word character.
+    /// Matches only if no word character precedes or follows.
     pub single_word: bool,
-    /// Takes the white space before it into itself.
+    /// The match includes the white space before it.
     pub lstrip: bool,
-    /// Takes the white space after it into itself.
+    /// The match includes the white space after it.
     pub rstrip: bool,
-    /// Is normalized like the text and looked for in normalized text, after all tokens that are not.
+    /// The literal is normalized and searched for in normalized text, after all tokens that are not.
     pub normalized: bool,
 }
 
 impl AddedToken {
-    /// A special token that is matched as it stands.
+    /// A special token without flags, matched in raw text.
     pub fn special(id: TokenId, content: impl Into<String>) -> Self {
         Self { id, content: content.into(), is_special: true, ..Self::default() }
     }

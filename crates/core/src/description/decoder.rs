@@ -3,36 +3,36 @@ use std::sync::Arc;
 
 use super::{Pattern, PrependScheme};
 
-/// How ids become text.
+/// The decoder of a description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decoding {
-    /// Each id stands for its own bytes, whatever is beside it; they are joined.
+    /// Each id decodes to its own bytes, independent of its neighbours; the bytes are joined.
     Bytes,
-    /// The tokens as they are written go through these steps and are joined.
+    /// The written forms of the tokens go through these steps and are joined.
     Steps(Vec<Decoder>),
-    /// The tokens as they are written, joined by spaces.
+    /// The written forms of the tokens, joined by spaces.
     Spaced,
 }
 
-/// A step of decoding: rows of strings to rows of strings.
+/// A decoder step: maps rows of strings to rows of strings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decoder {
     /// Strings in the byte alphabet become the text of their bytes.
     ByteLevel,
-    /// Prefixes of continuing tokens go, other tokens get a space in front.
+    /// Prefixes of continuing tokens are removed; other tokens get a space before them.
     WordPiece {
         /// The prefix.
         prefix: String,
-        /// Spaces before punctuation go.
+        /// Removes spaces before punctuation.
         cleanup: bool,
     },
     /// Marks become spaces.
     Metaspace {
         /// The mark.
         replacement: char,
-        /// Unless never, those of the first token go.
+        /// Unless `Never`, the marks of the first token are removed.
         prepend: PrependScheme,
-        /// Kept for the file; says nothing in decoding.
+        /// Kept for saving; has no effect on decoding.
         split: bool,
     },
     /// End-of-word suffixes become spaces.
@@ -40,49 +40,49 @@ pub enum Decoder {
         /// The suffix.
         suffix: String,
     },
-    /// Repeats and padding of speech recognisers go.
+    /// Repeats and padding of speech recognition (CTC) are removed.
     Ctc {
-        /// The padding.
+        /// The padding token.
         pad: String,
-        /// What stands between words.
+        /// The delimiter between words.
         delimiter: String,
-        /// Spaces before punctuation go.
+        /// Removes spaces before punctuation.
         cleanup: bool,
     },
     /// Runs of `<0xNN>` become the text of their bytes.
     ByteFallback,
     /// All strings become one.
     Fuse,
-    /// A character goes from the ends of every string.
+    /// A character is removed from the ends of every string.
     Strip {
         /// The character.
         content: char,
-        /// How many at the start.
+        /// Maximum number removed at the start.
         start: usize,
-        /// How many at the end.
+        /// Maximum number removed at the end.
         stop: usize,
     },
     /// Every match becomes `content`.
     Replace {
-        /// What is replaced.
+        /// The pattern to search for.
         pattern: Pattern,
-        /// What stands there instead.
+        /// The replacement.
         content: String,
     },
-    /// As SentencePiece decodes.
+    /// Decodes as SentencePiece does.
     SentencePiece {
-        /// What the unknown token becomes.
+        /// The text of the unknown token.
         unk_surface: String,
-        /// A space was put before the text.
+        /// Encoding puts a space before the text.
         add_dummy_prefix: bool,
-        /// Spaces at the start of the text go.
+        /// Spaces at the start of the text are removed.
         remove_extra_whitespaces: bool,
-        /// The mark of a word stands behind it.
+        /// The mark of a word comes after it.
         treat_whitespace_as_suffix: bool,
     },
-    /// What a map has a key for becomes what it says, the longest key first.
+    /// Replaces the keys of a character map, longest key first.
     Denormalize {
-        /// The map, as a SentencePiece model holds it.
+        /// The map, as stored in a SentencePiece model.
         map: Arc<[u8]>,
     },
 }

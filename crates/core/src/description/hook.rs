@@ -1,10 +1,10 @@
-//! Which hooks a description names, and where.
+//! The hooks that a description names, and their positions.
 use super::hook_name::HookName;
 use super::{Description, Normalizer, PreTokenizer};
 use crate::error::{Defect, Error, Result};
 
 impl Description {
-    /// The hooks of the normalizer, each with its place there.
+    /// The hooks of the normalizer, each with the index of its step.
     pub fn normalizer_hooks(&self) -> impl Iterator<Item = (usize, &HookName)> {
         self.normalizer.iter().enumerate().filter_map(|(i, step)| match step {
             Normalizer::Hook(name) => Some((i, name)),
@@ -12,7 +12,7 @@ impl Description {
         })
     }
 
-    /// The hooks of the pre-tokenizer, each with its place there.
+    /// The hooks of the pre-tokenizer, each with the index of its step.
     pub fn splitter_hooks(&self) -> impl Iterator<Item = (usize, &HookName)> {
         self.pre_tokenizer.iter().enumerate().filter_map(|(i, step)| match step {
             PreTokenizer::Hook(name) => Some((i, name)),
@@ -25,10 +25,10 @@ impl Description {
         self.normalizer_hooks().chain(self.splitter_hooks()).map(|(_, name)| name)
     }
 
-    /// Has every hook a name, so that it can be found by what is kept?
+    /// Checks that every hook has a name. A saved or pickled tokenizer finds its hooks by name.
     ///
     /// # Errors
-    /// A format error that names the hook which has none.
+    /// A format error at the first hook without a name.
     pub fn check_hooks_have_names(&self) -> Result<()> {
         let nameless = |(_, name): &(usize, &HookName)| name.name().is_none();
         let refuse = |method: &str, stage: &str, at: usize| {
@@ -47,7 +47,7 @@ impl Description {
         }
     }
 
-    /// A name is not empty and stands for one function, which is a normalizer or a splitter.
+    /// Checks that no name is empty, and that no name is both a normalizer and a splitter.
     pub(super) fn validate_hooks(&self) -> Result<()> {
         let empty = |(_, name): &(usize, &HookName)| name.name() == Some("");
         let defect = |at: usize, stage: &str, defect, reason: String| {

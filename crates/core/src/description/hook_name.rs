@@ -1,17 +1,17 @@
-//! What a function of the caller's own goes by in a description.
+//! The name of a hook in a description.
 use std::fmt;
 
-/// What a hook goes by: a description names it, and whoever compiles it brings the function.
+/// Identifies a hook: the description holds the name, the caller supplies the function at compilation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum HookName {
-    /// A name, which files and pickles can hold.
+    /// A name that files and pickles can hold.
     Named(String),
-    /// A number, which means something in this process alone.
+    /// A number that is valid in this process only.
     Unnamed(u64),
 }
 
 impl HookName {
-    /// The name, if it has one.
+    /// The name; `None` for a number.
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Named(name) => Some(name),

@@ -1,7 +1,7 @@
-//! How encodings are cut and padded, for callers who ask for it.
+//! Truncation and padding, as stored in a description. Applied only on request.
 use crate::ids::TokenId;
 
-/// A side of a text.
+/// The side of a text on which it is cut or padded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Side {
     /// The start.
@@ -11,53 +11,53 @@ pub enum Side {
     Right,
 }
 
-/// How an encoding is cut to a length.
+/// How an encoding is truncated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Truncation {
-    /// Where it is cut.
+    /// The side that is cut.
     pub direction: Side,
-    /// To how many ids.
+    /// Maximum number of ids.
     pub max_length: usize,
-    /// Which of two sequences.
+    /// Which of two sequences is cut.
     pub strategy: TruncationStrategy,
-    /// How many ids windows share.
+    /// Number of ids that neighbouring windows share.
     pub stride: usize,
 }
 
 /// Which of two sequences is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TruncationStrategy {
-    /// The longer first.
+    /// The longer one first.
     #[default]
     LongestFirst,
-    /// The first.
+    /// Only the first.
     OnlyFirst,
-    /// The second.
+    /// Only the second.
     OnlySecond,
 }
 
-/// How encodings are made equally long.
+/// How the encodings of a batch are padded to one length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Padding {
-    /// To which length.
+    /// The target length.
     pub length: PaddingLength,
-    /// Where.
+    /// The side that is padded.
     pub direction: Side,
-    /// Lengths are multiples of this.
+    /// Lengths are rounded up to a multiple of this.
     pub multiple_of: Option<usize>,
-    /// With which id.
+    /// The padding id.
     pub id: TokenId,
-    /// Of which type.
+    /// The type id of padding.
     pub type_id: u32,
-    /// How it is written.
+    /// The written form of the padding token.
     pub token: String,
 }
 
 /// The length that encodings are padded to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PaddingLength {
-    /// That of the longest of the batch.
+    /// The length of the longest encoding in the batch.
     Longest,
-    /// This one.
+    /// A fixed length.
     Fixed(usize),
 }

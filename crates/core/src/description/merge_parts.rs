@@ -1,7 +1,7 @@
 //! The bytes that a merge joins.
 //!
-//! A merge is three ids. Where each has one token the parts are theirs; where several tokens share
-//! an id only some of them join to the result, and these are looked for.
+//! A merge is three ids. If each id has one token, the parts are these tokens. If several tokens
+//! share an id, only some pairs join to the result, and these are searched for.
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
@@ -10,18 +10,18 @@ use super::{AddedToken, BpeDescription, Merge, TokenList};
 use crate::error::{Defect, Error, Result};
 use crate::ids::TokenId;
 
-/// The left and the right part of a merge.
+/// The left and right part of a merge.
 pub type MergeParts<'a> = (&'a [u8], &'a [u8]);
 
-/// The parts of the merges that are not plain, by their ids.
+/// The parts of the merges whose ids are shared.
 type Found<'a> = HashMap<Merge, MergeParts<'a>, FixedState>;
 
 impl BpeDescription {
-    /// The bytes of the two parts of each merge, as they are written: the right one with the prefix
-    /// of what continues. A part may be an added token, as the unknown one often is.
+    /// The bytes of the two parts of each merge, in written form: the right part includes the
+    /// prefix of continuing tokens. A part may be an added token, as the unknown token often is.
     ///
     /// # Errors
-    /// For a merge whose parts do not join to its result: a format error at its index.
+    /// A format error at the index of a merge whose parts do not join to its result.
     pub fn parts_of<'a>(
         &'a self,
         merges: &'a [Merge],
@@ -41,7 +41,7 @@ impl BpeDescription {
         self.continuing_prefix.as_deref().unwrap_or_default()
     }
 
-    /// The parts where each id has one token; `None` where that is not so.
+    /// The parts if each id has one token, else `None`.
     fn plain_parts<'a>(&'a self, merge: &Merge, added: &'a [AddedToken]) -> Option<Result<MergeParts<'a>>> {
         let part = |id, others: &'a [AddedToken]| {
             let tokens = self.tokens.indices_of(id);
@@ -53,14 +53,14 @@ impl BpeDescription {
         };
         let (left, right) = (part(merge.left, added)?, part(merge.right, added)?);
         let result = part(merge.result, &[])?;
-        // As the reference has it: so many bytes are left out, whatever they are.
+        // As in the reference, the prefix is cut off by its length, without a comparison.
         let rest = right.get(self.prefix().len()..).unwrap_or(right);
         let joins =
             result.len() == left.len() + rest.len() && result.starts_with(left) && result.ends_with(rest);
         Some(if joins { Ok((left, right)) } else { Err(not_joined(merge)) })
     }
 
-    /// Every way to cut the results of merges that are not plain.
+    /// All ways to cut the results of merges whose ids are shared.
     fn find_parts<'a>(&'a self, merges: &[Merge], added: &'a [AddedToken]) -> Found<'a> {
         let contents = added.iter().map(|token| (token.id, token.content.as_bytes()));
         let mut by_bytes: HashMap<&[u8], Vec<TokenId>, FixedState> = HashMap::default();
@@ -123,8 +123,8 @@ fn not_joined(merge: &Merge) -> Error {
     Error::format(Defect::Merge, format!("token {} is not its two parts joined", merge.result))
 }
 
-/// Which lengths tokens have. Few do, so that most splits of a long token need no look-up: a file
-/// with a token of a megabyte costs its length times the number of lengths, not its square.
+/// The set of token lengths. There are few, so most cuts of a long token need no lookup: a token of
+/// a megabyte costs its length times the number of lengths, not its square.
 pub(crate) struct Lengths(Vec<bool>);
 
 impl Lengths {
@@ -139,7 +139,7 @@ impl Lengths {
         Self(known)
     }
 
-    /// Those of the tokens of a list.
+    /// The lengths of the tokens in a list.
     pub(crate) fn of_tokens(tokens: &TokenList) -> Self {
         Self::of(tokens.iter().map(|(_, bytes)| bytes.len()))
     }

@@ -1,9 +1,9 @@
-//! What a tokenizer is, as plain data: everything that gives it its meaning and nothing that
+//! What a tokenizer is, as plain data: everything that determines its results, and nothing that
 //! makes it fast.
 //!
-//! Formats read into a [`Description`] and write from one, so that a new format costs one
-//! reader and one writer. `compile` turns it into an engine. Construction does not check
-//! anything; [`Description::validate`] does, once, whoever made it.
+//! Readers produce a [`Description`] and writers take one, so a new format costs one reader and one
+//! writer. `compile` turns it into an engine. Constructing a description checks nothing;
+//! [`Description::validate`] does, for every source.
 mod added;
 mod decoder;
 mod hook;
@@ -35,34 +35,34 @@ pub use tokens::TokenList;
 
 use crate::ids::TokenId;
 
-/// A tokenizer, described.
+/// The plain-data form of a tokenizer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Description {
-    /// Tokens matched in the text before anything else happens to it, ascending by id.
+    /// Tokens that are matched before anything else, ascending by id.
     pub added_tokens: Vec<AddedToken>,
-    /// What is done to ordinary text first, in order.
+    /// The steps that rewrite ordinary text, in order.
     pub normalizer: Vec<Normalizer>,
-    /// How normalized text is cut into pretokens, in order: each refines what the one before left.
+    /// The steps that cut normalized text into pretokens, in order; each refines the output of the
+    /// one before.
     pub pre_tokenizer: Vec<PreTokenizer>,
-    /// How a pretoken becomes ids.
+    /// The model that turns a pretoken into ids.
     pub model: ModelDescription,
-    /// What is put around the ids, and what is done to their offsets, in order.
+    /// The steps that add tokens around the ids and adjust offsets, in order.
     pub post_processor: Vec<PostProcessor>,
     /// How ids become text.
     pub decoding: Decoding,
-    /// How a caller who asks for it has encodings cut.
+    /// Truncation, for callers who ask for it.
     pub truncation: Option<Truncation>,
-    /// How a caller who asks for it has encodings padded.
+    /// Padding, for callers who ask for it.
     pub padding: Option<Padding>,
-    /// Which ids play which part.
+    /// The ids with a role, such as padding.
     pub roles: Roles,
-    /// What holds for callers who do not say otherwise.
+    /// Defaults for options that a call does not set.
     pub defaults: CallDefaults,
 }
 
 impl Description {
-    /// Byte-pair encoding and nothing around it: text is split, pretokens are merged, and ids
-    /// decode to their bytes.
+    /// Byte-pair encoding alone: text is split, pretokens are merged, and ids decode to their bytes.
     pub fn of_bpe(split: &Split, model: BpeDescription) -> Self {
         Self {
             added_tokens: Vec::new(),
@@ -78,49 +78,49 @@ impl Description {
         }
     }
 
-    /// The split, where splitting is all that happens to text before the model.
+    /// The split, if splitting is the only step before the model.
     pub fn split(&self) -> Option<Split> {
         if self.normalizer.is_empty() { Split::of_stages(&self.pre_tokenizer) } else { None }
     }
 
-    /// Does the model read the bytes of the text, so that it can spell what is no text at all?
+    /// Does the model work on the bytes of the text, so that it can spell text that is not UTF-8?
     pub fn is_byte_level(&self) -> bool {
         self.model.alphabet() == Some(&Alphabet::Bytes)
     }
 }
 
-/// Which ids play which part; `None` where there is none.
+/// The ids with a role; `None` if no token has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Roles {
     /// Begin of sequence.
     pub bos: Option<TokenId>,
     /// End of sequence.
     pub eos: Option<TokenId>,
-    /// What stands for what the vocabulary cannot spell, where more than the model names it.
+    /// The unknown token, which may differ from the model's.
     pub unk: Option<TokenId>,
-    /// Between two sequences, and behind the last.
+    /// Separator between two sequences, and after the last.
     pub sep: Option<TokenId>,
     /// Padding.
     pub pad: Option<TokenId>,
-    /// What stands for a whole text.
+    /// Represents a whole text.
     pub cls: Option<TokenId>,
-    /// What stands for a token to be guessed.
+    /// Represents a token to be predicted.
     pub mask: Option<TokenId>,
 }
 
 impl Roles {
-    /// Every part with its name.
+    /// Every role with its name.
     pub fn named(&self) -> [(&'static str, Option<TokenId>); 7] {
         let Self { bos, eos, unk, sep, pad, cls, mask } = *self;
         [("bos", bos), ("eos", eos), ("unk", unk), ("sep", sep), ("pad", pad), ("cls", cls), ("mask", mask)]
     }
 }
 
-/// What holds for callers who do not say otherwise.
+/// Defaults for options that a call does not set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CallDefaults {
-    /// Literals of special tokens are plain text even in calls that else recognise them.
+    /// Literals of special tokens are plain text, even in calls that recognise them by default.
     pub special_as_text: bool,
-    /// Decoded text loses its spaces before punctuation and English contractions.
+    /// Decoding removes spaces before punctuation and English contractions.
     pub clean_up_spaces: bool,
 }

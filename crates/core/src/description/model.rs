@@ -1,19 +1,19 @@
-//! How a pretoken becomes ids.
+//! The models: how a pretoken becomes ids.
 use std::sync::Arc;
 
 use super::TokenList;
 use crate::ids::TokenId;
 
-/// A model: its tokens, and the rule by which they spell a pretoken.
+/// A model: its tokens, and the rule that spells a pretoken with them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelDescription {
-    /// Neighbours merge by rank.
+    /// Neighbours are merged by rank.
     Bpe(BpeDescription),
-    /// The longest token first, from left to right.
+    /// The longest matching token, from left to right.
     WordPiece(WordPieceDescription),
-    /// A pretoken is a token or unknown.
+    /// A pretoken is one token, or unknown.
     WordLevel(WordLevelDescription),
-    /// The most probable row of tokens.
+    /// The most probable sequence of tokens.
     Unigram(UnigramDescription),
 }
 
@@ -28,7 +28,7 @@ impl ModelDescription {
         }
     }
 
-    /// The ordinary tokens, to be replaced.
+    /// The ordinary tokens, for replacement.
     pub fn tokens_mut(&mut self) -> &mut Arc<TokenList> {
         match self {
             Self::Bpe(model) => &mut model.tokens,
@@ -38,7 +38,7 @@ impl ModelDescription {
         }
     }
 
-    /// Leaves tokens out, with what stands beside them in their order.
+    /// Removes tokens, together with their scores and kinds.
     pub(crate) fn drop_tokens(&mut self, dropped: impl Fn(TokenId, &[u8]) -> bool) {
         let tokens = Arc::clone(self.tokens());
         let kept: Vec<bool> = tokens.iter().map(|(id, bytes)| !dropped(id, bytes)).collect();
@@ -56,7 +56,7 @@ impl ModelDescription {
         *self.tokens_mut() = tokens.without(dropped).into();
     }
 
-    /// What stands for what the vocabulary cannot spell.
+    /// The id for text that the vocabulary cannot spell.
     pub fn unk(&self) -> Option<TokenId> {
         match self {
             Self::Bpe(model) => model.unk,
@@ -74,7 +74,7 @@ impl ModelDescription {
         }
     }
 
-    /// The model, if it is byte-pair encoding.
+    /// The byte-pair model; `None` for another.
     pub fn as_bpe(&self) -> Option<&BpeDescription> {
         match self {
             Self::Bpe(model) => Some(model),
@@ -82,7 +82,7 @@ impl ModelDescription {
         }
     }
 
-    /// The model to change, if it is byte-pair encoding.
+    /// The byte-pair model, mutable; `None` for another.
     pub fn as_bpe_mut(&mut self) -> Option<&mut BpeDescription> {
         match self {
             Self::Bpe(model) => Some(model),
@@ -91,7 +91,7 @@ impl ModelDescription {
     }
 }
 
-/// Leaves out what is not kept; a list that is empty has nothing beside the tokens.
+/// Keeps the items of a list that runs parallel to the tokens; an empty list stays empty.
 fn keep<T>(list: &mut Vec<T>, kept: &[bool]) {
     let mut places = kept.iter();
     list.retain(|_| places.next() != Some(&false));
@@ -100,29 +100,29 @@ fn keep<T>(list: &mut Vec<T>, kept: &[bool]) {
 /// Byte-pair encoding.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BpeDescription {
-    /// What a pretoken is broken into before merging.
+    /// The symbols that a pretoken is broken into before merging.
     pub alphabet: Alphabet,
-    /// Ordinary tokens: bytes per id, shared with the engine.
+    /// The ordinary tokens by id, shared with the engine.
     pub tokens: Arc<TokenList>,
     /// Which neighbours merge, and in which order.
     pub merges: Merges,
-    /// A pretoken that is a token as it stands becomes that token, whatever merging would give.
+    /// A pretoken that is a token becomes that token, even if merging gives another result.
     pub whole_pretokens: bool,
-    /// What stands for a symbol that is not in the alphabet; without one that is an error.
+    /// The id for a symbol that is not in the alphabet; without one, such a symbol is an error.
     pub unk: Option<TokenId>,
-    /// Unknown symbols beside each other become one unknown token.
+    /// Adjacent unknown symbols become one unknown token.
     pub fuse_unk: bool,
-    /// A character that is no symbol becomes the tokens `<0xNN>` of its bytes, if all are there.
+    /// A character that is not a symbol becomes the tokens `<0xNN>` of its bytes, if all of them exist.
     pub byte_fallback: bool,
-    /// Put before every symbol of a pretoken but the first, and left out where two merge; `None`
-    /// is none. Only over characters.
+    /// Prefix of every symbol of a pretoken except the first; dropped where two symbols merge. Only
+    /// for characters.
     pub continuing_prefix: Option<String>,
-    /// How probably a merge is passed over, for those who ask for another segmentation each time.
+    /// Probability of skipping a merge, for callers who sample segmentations.
     pub dropout: Option<f32>,
 }
 
 impl BpeDescription {
-    /// Merges over `alphabet` and nothing special about them.
+    /// Merges over `alphabet`, with all options off.
     pub fn plain(alphabet: Alphabet, tokens: impl Into<Arc<TokenList>>, merges: Merges) -> Self {
         Self {
             alphabet,
@@ -143,41 +143,41 @@ impl BpeDescription {
 pub enum Alphabet {
     /// The bytes of the UTF-8 text.
     Bytes,
-    /// Its characters, with a mark for the end of each pretoken where the vocabulary has one.
+    /// The characters of the text, with an optional mark for the end of each pretoken.
     Chars {
         /// The mark.
         end_of_word: Option<EndOfWord>,
     },
 }
 
-/// The mark for the end of a pretoken in classical BPE. It decodes to nothing.
+/// The end-of-word mark of classical BPE. It decodes to nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndOfWord {
-    /// How it is written, `</w>` by custom.
+    /// The written form, usually `</w>`.
     pub symbol: String,
-    /// Where it stands.
+    /// Whether the mark is a symbol of its own.
     pub form: EndOfWordForm,
 }
 
-/// Where an end-of-word mark stands.
+/// The form of an end-of-word mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndOfWordForm {
-    /// It is a symbol of its own after the last character.
+    /// A symbol of its own after the last character.
     Separate,
-    /// It is glued to the last character: `t</w>` is one symbol.
+    /// Part of the last character: `t</w>` is one symbol.
     Suffix,
 }
 
 /// Which neighbours merge, and in which order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Merges {
-    /// These, lowest index first; equal ones leftmost first.
+    /// The listed merges, lowest index first; equal merges leftmost first.
     Listed(Vec<Merge>),
-    /// Any two tokens whose joined bytes are a token, lowest id of the result first (the rule
-    /// of tiktoken, and of an ordered token list).
+    /// Any two tokens whose joined bytes are a token, lowest id of the result first (as in
+    /// tiktoken, and for an ordered token list).
     ById,
-    /// Any two whose joined characters are a token, highest score of the result first (the rule of
-    /// SentencePiece). One score and kind for each token, in their order.
+    /// Any two tokens whose joined characters are a token, highest score of the result first (as in
+    /// SentencePiece). One score and one kind per token, in their order.
     ByScore {
         /// The scores.
         scores: Vec<f32>,
@@ -193,73 +193,73 @@ pub struct Merge {
     pub left: TokenId,
     /// The right one.
     pub right: TokenId,
-    /// What they become.
+    /// The merged token.
     pub result: TokenId,
 }
 
-/// What a piece of a SentencePiece model is.
+/// The kind of a piece in a SentencePiece model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PieceKind {
-    /// An ordinary one.
+    /// An ordinary piece.
     #[default]
     Normal,
-    /// The unknown one.
+    /// The unknown piece.
     Unknown,
     /// Never produced from text.
     Control,
     /// Always kept whole.
     UserDefined,
-    /// In the vocabulary but split again where it comes out.
+    /// In the vocabulary, but split again when merging produces it.
     Unused,
-    /// A byte.
+    /// A byte piece.
     Byte,
 }
 
-/// The longest token first.
+/// WordPiece: the longest matching token first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WordPieceDescription {
-    /// The tokens as they are written, prefix included.
+    /// The tokens in written form, prefix included.
     pub tokens: Arc<TokenList>,
-    /// What a pretoken becomes that cannot be spelled.
+    /// The id for a pretoken that cannot be spelled.
     pub unk: Option<TokenId>,
-    /// Put before every token of a pretoken but the first, `##` by custom.
+    /// Prefix of every token of a pretoken except the first, usually `##`.
     pub continuing_prefix: String,
-    /// A pretoken of more characters is unknown.
+    /// A pretoken with more characters is unknown.
     pub max_chars: usize,
 }
 
-/// Whole pretokens.
+/// WordLevel: whole pretokens.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WordLevelDescription {
     /// The tokens.
     pub tokens: Arc<TokenList>,
-    /// What any other pretoken becomes.
+    /// The id for any other pretoken.
     pub unk: Option<TokenId>,
 }
 
-/// The most probable row of tokens.
+/// Unigram: the most probable sequence of tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnigramDescription {
     /// The tokens, ids ascending.
     pub tokens: Arc<TokenList>,
-    /// The log probability of each, in their order.
+    /// The log probability of each token, in their order.
     pub scores: Vec<f64>,
-    /// What each is, in their order; empty where all are ordinary.
+    /// The kind of each token, in their order; empty if all are ordinary.
     pub kinds: Vec<PieceKind>,
-    /// What stands for a character that no token covers.
+    /// The id for a character that no token covers.
     pub unk: Option<TokenId>,
     /// The score of an unknown character.
     pub unk_score: f64,
-    /// An unknown run becomes the tokens `<0xNN>` of its bytes, if all are there.
+    /// A run of unknown characters becomes the tokens `<0xNN>` of its bytes, if all of them exist.
     pub byte_fallback: bool,
-    /// Sums as SentencePiece makes them, rounded to single precision after each step and started
-    /// over where they are far from 0, unknown characters one by one; else as the tokenizers
-    /// library does.
+    /// Sums are computed as in SentencePiece: rounded to single precision after each step,
+    /// restarted far from 0, with unknown characters one by one. Otherwise as in the tokenizers
+    /// library.
     pub single_precision: bool,
 }
 
 impl UnigramDescription {
-    /// How far the score of an unknown character is below the lowest of the pieces, in every format that has none of
-    /// its own.
+    /// Difference between the lowest score of the pieces and the score of an unknown character, in
+    /// formats that do not store the latter.
     pub const UNK_PENALTY: f32 = 10.0;
 }

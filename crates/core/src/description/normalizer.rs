@@ -1,10 +1,10 @@
-//! What is done to text before it is split.
+//! The steps that rewrite text before it is split.
 use std::sync::Arc;
 
 use super::{HookName, Pattern};
 
-/// A step of normalization. Each maps a text to a text and knows, for every byte of the result,
-/// which bytes of the caller's text it came from.
+/// A normalization step. It maps a text to a text and records, for every byte of the result, the
+/// bytes of the caller's text that it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Normalizer {
     /// Canonical composition.
@@ -15,74 +15,74 @@ pub enum Normalizer {
     Nfkc(UnicodeTables),
     /// Compatibility decomposition.
     Nfkd(UnicodeTables),
-    /// Every character in its full lower-case mapping, without context.
+    /// Full lower-case mapping of every character, independent of context.
     Lowercase,
-    /// White space at the ends is dropped.
+    /// Removes white space at the ends.
     Strip {
         /// At the start.
         left: bool,
         /// At the end.
         right: bool,
     },
-    /// Combining marks are dropped; nothing is decomposed.
+    /// Removes combining marks, without decomposing.
     StripAccents,
     /// Every match becomes `content`.
     Replace {
-        /// What is replaced.
+        /// The pattern to search for.
         pattern: Pattern,
-        /// What stands there instead.
+        /// The replacement.
         content: String,
     },
-    /// Put before the text, unless that is empty.
+    /// Prepends this to the text, unless the text is empty.
     Prepend(String),
-    /// Every byte becomes the character that stands for it in the byte alphabet.
+    /// Writes every byte as its character in the byte alphabet.
     ByteLevel,
-    /// The clean-up of machine-translation corpora: controls dropped, odd blanks made spaces.
+    /// The clean-up of machine-translation corpora: removes controls, turns odd blanks into spaces.
     Nmt,
     /// The clean-up of BERT.
     Bert {
-        /// Controls dropped, white space made spaces.
+        /// Removes controls, turns white space into spaces.
         clean_text: bool,
-        /// Spaces put around ideographs.
+        /// Puts spaces around ideographs.
         handle_chinese_chars: bool,
-        /// Decompose and drop non-spacing marks; `None`: as `lowercase`.
+        /// Decomposes and removes non-spacing marks; `None`: the value of `lowercase`.
         strip_accents: Option<bool>,
-        /// Lower-case at the end.
+        /// Lower-cases the result.
         lowercase: bool,
     },
-    /// A precompiled map of SentencePiece as the tokenizers library reads it: by grapheme clusters,
-    /// shortest prefix first. The blob as it stands in the file.
+    /// A precompiled SentencePiece map, applied as the tokenizers library does: by grapheme
+    /// clusters, shortest prefix first. The blob is unchanged from the file.
     Precompiled(Arc<[u8]>),
-    /// Normalization as SentencePiece does it.
+    /// Normalization as in SentencePiece.
     SentencePiece(SentencePieceRules),
-    /// A function of the caller's own.
+    /// A function of the caller.
     Hook(HookName),
 }
 
-/// Which edition of the Unicode data a normal form goes by.
+/// The edition of Unicode data for a normal form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnicodeTables {
-    /// That of the tokenizers library (about Unicode 9).
+    /// The edition of the tokenizers library (about Unicode 9).
     #[default]
     Reference,
-    /// The current one of this library, for tokenizers trained by it.
+    /// The current edition of this library, for tokenizers that it trained.
     Current,
 }
 
-/// Normalization as SentencePiece does it, in one pass.
+/// Normalization as in SentencePiece, in one pass.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[allow(clippy::struct_excessive_bools)] // the flags of the format
 pub struct SentencePieceRules {
-    /// The map, as it stands in the file; empty: none.
+    /// The character map, unchanged from the file; empty for none.
     pub charsmap: Arc<[u8]>,
-    /// Literals that are kept as they are.
+    /// Literals that are not rewritten.
     pub user_defined: Vec<String>,
-    /// A space is put before the text (after it, where white space is a suffix).
+    /// Puts a space before the text (after it, if white space is a suffix).
     pub add_dummy_prefix: bool,
-    /// Spaces at the ends go, runs of spaces become one.
+    /// Removes spaces at the ends and collapses runs of spaces.
     pub remove_extra_whitespaces: bool,
-    /// Spaces are written `▁`.
+    /// Writes spaces as `▁`.
     pub escape_whitespaces: bool,
-    /// The mark of a word stands behind it.
+    /// The mark of a word comes after it.
     pub treat_whitespace_as_suffix: bool,
 }

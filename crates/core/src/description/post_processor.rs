@@ -1,75 +1,75 @@
-//! What is put around ids, and what is done to their offsets.
+//! The steps that add tokens around the ids and adjust offsets.
 use crate::ids::TokenId;
 
 /// A step after the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PostProcessor {
-    /// Special tokens and sequences by a template.
+    /// Adds special tokens by a template.
     Template(Template),
-    /// `[CLS] A [SEP] B [SEP]`, type 1 for B and what follows it.
+    /// `[CLS] A [SEP] B [SEP]`, type 1 for B and its `[SEP]`.
     Bert {
-        /// What closes a sequence, with its id.
+        /// The separator token and its id.
         sep: (String, TokenId),
-        /// What opens the text, with its id.
+        /// The first token and its id.
         cls: (String, TokenId),
     },
     /// `<s> A </s> </s> B </s>`, type 0 throughout.
     Roberta {
-        /// What closes a sequence, with its id.
+        /// The separator token and its id.
         sep: (String, TokenId),
-        /// What opens the text, with its id.
+        /// The first token and its id.
         cls: (String, TokenId),
-        /// Offsets leave out white space at the ends of tokens.
+        /// Offsets exclude white space at the ends of tokens.
         trim_offsets: bool,
-        /// A single leading space was put there, and is no part of the text.
+        /// A single leading space was added by the pre-tokenizer and is not part of the text.
         add_prefix_space: bool,
     },
-    /// Byte-level offsets.
+    /// Adjusts the offsets of byte-level tokens.
     ByteLevel {
-        /// Offsets leave out white space at the ends of tokens.
+        /// Offsets exclude white space at the ends of tokens.
         trim_offsets: bool,
-        /// A single leading space was put there, and is no part of the text.
+        /// A single leading space was added by the pre-tokenizer and is not part of the text.
         add_prefix_space: bool,
     },
 }
 
-/// Sequences and special tokens in order.
+/// A template: sequences and special tokens in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Template {
-    /// For one sequence.
+    /// The template for one sequence.
     pub single: Vec<TemplatePiece>,
-    /// For two.
+    /// The template for two sequences.
     pub pair: Vec<TemplatePiece>,
-    /// What the names of special tokens stand for.
+    /// The ids of the special tokens that the templates name.
     pub special_tokens: Vec<TemplateToken>,
 }
 
 /// A piece of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplatePiece {
-    /// A sequence: the first, or the second where `second`.
+    /// A sequence of ids.
     Sequence {
-        /// The second one.
+        /// The second sequence, not the first.
         second: bool,
-        /// The type of its ids.
+        /// The type id of its ids.
         type_id: u32,
     },
     /// A special token by its name.
     Special {
         /// The name.
         name: String,
-        /// The type of its ids.
+        /// The type id of its ids.
         type_id: u32,
     },
 }
 
-/// What a name in a template stands for.
+/// The ids of a special token in a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateToken {
     /// The name.
     pub name: String,
     /// The ids.
     pub ids: Vec<TokenId>,
-    /// How each is written.
+    /// The written form of each id.
     pub tokens: Vec<String>,
 }

@@ -1,103 +1,103 @@
 //! How normalized text is cut into pretokens.
 use super::HookName;
 
-/// A step of pre-tokenization: cuts every piece that it is given, and may rewrite it.
+/// A pre-tokenization step: cuts every piece of its input, and may rewrite it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PreTokenizer {
     /// Cuts at the matches of a pattern.
     Split {
-        /// What is looked for.
+        /// The pattern to search for.
         pattern: Pattern,
-        /// What becomes of the matches.
+        /// What happens to the matches.
         behavior: Behavior,
-        /// The text between matches is taken for the matches.
+        /// Swaps matches and the text between them.
         invert: bool,
     },
-    /// A space is put before every piece that does not start with one.
+    /// Puts a space before every piece that does not start with one.
     PrefixSpace,
-    /// Every byte becomes the character that stands for it in the byte alphabet. Where the model
-    /// reads bytes this step is not needed.
+    /// Writes every byte as its character in the byte alphabet. Not needed if the model works on bytes.
     ByteAlphabet,
-    /// White space is dropped, punctuation stands alone.
+    /// Removes white space and isolates punctuation.
     Bert,
-    /// Punctuation of ASCII and Unicode 8.
+    /// Cuts at punctuation, as of ASCII and Unicode 8.
     Punctuation(Behavior),
-    /// Keeps runs of word characters and runs of what is neither word nor white space.
+    /// Keeps runs of word characters, and runs of characters that are neither word characters nor
+    /// white space.
     Whitespace,
     /// Cuts at white space and drops it.
     WhitespaceSplit,
     /// Cuts at numeric characters.
     Digits {
-        /// Each alone, not runs of them.
+        /// Cuts at each character, not at runs.
         individual: bool,
     },
     /// Cuts at one character and drops it.
     CharDelimiter(char),
-    /// Cuts every so many characters.
+    /// Cuts after every `n` characters.
     FixedLength(usize),
     /// Cuts where the script changes.
     UnicodeScripts,
-    /// Spaces become a visible mark, one is put in front, and each starts a piece.
+    /// Writes spaces as a visible mark, prepends one, and starts a piece at each.
     Metaspace {
-        /// The mark, `▁` by custom.
+        /// The mark, usually `▁`.
         replacement: char,
-        /// Where one is put in front.
+        /// Where a mark is prepended.
         prepend: PrependScheme,
         /// Does each mark start a piece?
         split: bool,
     },
-    /// A function of the caller's own says where to cut.
+    /// A function of the caller returns the cuts.
     Hook(HookName),
 }
 
-/// Where a mark is put in front of a piece.
+/// The pieces that a mark is prepended to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PrependScheme {
-    /// Of the piece that starts the caller's text.
+    /// The piece at the start of the caller's text.
     First,
-    /// Nowhere.
+    /// No piece.
     Never,
-    /// Of every piece.
+    /// Every piece.
     #[default]
     Always,
 }
 
-/// What is looked for.
+/// A pattern to search for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pattern {
-    /// This text.
+    /// A literal text.
     Literal(String),
     /// A regular expression, in the dialect of `pattern`.
     Regex(String),
 }
 
-/// What becomes of the matches of a split.
+/// What happens to the matches of a split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behavior {
-    /// They are dropped.
+    /// They are removed.
     Removed,
-    /// Each is a piece.
+    /// Each is a piece of its own.
     Isolated,
-    /// Each is the end of the piece before it.
+    /// Each is appended to the piece before it.
     MergedWithPrevious,
-    /// Each is the start of the piece after it.
+    /// Each is prepended to the piece after it.
     MergedWithNext,
-    /// Each run of them is a piece.
+    /// Each run of matches is one piece.
     Contiguous,
 }
 
-/// A split as callers give it: matches are pretokens and so is the text between them, so that
-/// nothing is ever dropped.
+/// A split as callers specify it. Matches and the text between them are both pretokens, so nothing
+/// is dropped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Split {
-    /// Not at all: the whole text is one pretoken.
+    /// No split: the whole text is one pretoken.
     Whole,
-    /// At the matches of this regular expression (the dialect is described in `pattern`).
+    /// Splits at the matches of a regular expression (its dialect is described in `pattern`).
     Pattern(String),
 }
 
 impl Split {
-    /// The steps that do this.
+    /// The equivalent pre-tokenization steps.
     pub fn stages(&self) -> Vec<PreTokenizer> {
         match self {
             Self::Whole => Vec::new(),
@@ -109,7 +109,7 @@ impl Split {
         }
     }
 
-    /// The split that these steps are, if they are one.
+    /// The split that is equivalent to these steps, if there is one.
     pub fn of_stages(stages: &[PreTokenizer]) -> Option<Self> {
         match stages {
             [] => Some(Self::Whole),

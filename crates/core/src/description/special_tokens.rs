@@ -1,8 +1,9 @@
-//! More special tokens for a description: which ids they get, and which ordinary tokens become special.
+//! Adds a caller's special tokens to a description: which ids they get, and which ordinary tokens
+//! become special.
 //!
-//! In: a valid description, and the tokens that a caller brings. Out: the description with them, or the token that is
-//! wrong. Nothing is compiled here: whether text becomes an ordinary token is asked of the caller, where no list of
-//! merges says it.
+//! In: a valid description and the caller's tokens. Out: the description with them, or an error
+//! that names a token. Nothing is compiled here: if no merge list says whether text becomes an
+//! ordinary token, a callback of the caller does.
 use std::collections::{HashMap, HashSet};
 
 use crate::error::{Error, Result};
@@ -10,16 +11,18 @@ use crate::ids::{NO_ID, TokenId};
 
 use super::{AddedToken, Description, Merge, Merges};
 
-/// The id of a pretoken that the model makes one token of.
+/// Returns the id if the model encodes a pretoken as a single token.
 type SpellsAsOne<'a> = dyn FnMut(&[u8]) -> Result<Option<TokenId>> + 'a;
 
 impl Description {
-    /// The same with more special tokens: `(content, id)`, the id `None` for the next free one. A content that is an
-    /// added token already becomes special and keeps its id; one that is an ordinary token in its written form
-    /// becomes special under that id, unless merges build it. Cost: linear in the vocabulary and the tokens.
+    /// Returns the description with more special tokens: `(content, id)`, with `None` for the next
+    /// free id. An added token with this content becomes special and keeps its id. An ordinary
+    /// token with this content becomes special under its id, unless merges build it. Cost: linear
+    /// in the vocabulary and the tokens.
     ///
     /// # Errors
-    /// A special-token error for an empty or repeated content, or an id that is taken; those of `spells_as_one`.
+    /// A special-token error for an empty or repeated content, or for an id that is taken; those of
+    /// `spells_as_one`.
     pub fn with_special_tokens(
         self,
         tokens: &[(String, Option<TokenId>)],
@@ -40,19 +43,19 @@ impl Description {
     }
 }
 
-/// A description that gets more special tokens, and what is looked up for each of them.
+/// The description under construction, with lookup tables.
 struct Growing<'a, 's> {
     description: Description,
     spells_as_one: &'a mut SpellsAsOne<'s>,
-    /// Indices of added tokens by content.
+    /// Index of each added token by its content.
     by_content: HashMap<String, usize>,
     /// Ids of added tokens.
     added_ids: HashSet<TokenId>,
-    /// The largest id, of ordinary and added tokens.
+    /// The largest id of all ordinary and added tokens.
     last: Option<TokenId>,
-    /// Contents that ordinary tokens had and are to lose.
+    /// Contents of ordinary tokens that are to be removed.
     dropped: HashSet<Vec<u8>>,
-    /// Ids that the listed merges name, made when first needed.
+    /// Ids that the listed merges name; computed on first use.
     merged: Option<HashSet<TokenId>>,
 }
 
@@ -81,8 +84,8 @@ impl<'a, 's> Growing<'a, 's> {
         let ordinary = tokens.find(content.as_bytes()).map(|index| tokens.id(index));
         let id = match (id, ordinary) {
             (Some(id), Some(found)) if id == found => id,
-            // A file may list a control token among the ordinary ones: it is that entry which
-            // is meant, if text cannot produce it.
+            // A file may list a control token among the ordinary tokens. If text cannot produce it,
+            // that entry is meant.
             (None, Some(found)) if !self.is_built(content, found)? => found,
             (Some(id), _) => {
                 let is_ordinary = !self.description.model.tokens().indices_of(id).is_empty();
@@ -116,7 +119,7 @@ impl<'a, 's> Growing<'a, 's> {
         Ok(())
     }
 
-    /// Does an ordinary token take part in merging, or is it a symbol of the alphabet?
+    /// Can text produce this ordinary token, by merging or as a symbol of the alphabet?
     fn is_built(&mut self, content: &str, id: TokenId) -> Result<bool> {
         let bytes = content.as_bytes();
         if let Some(Merges::Listed(merges)) = self.description.model.as_bpe().map(|model| &model.merges) {

@@ -1,4 +1,4 @@
-//! A list of tokens in one arena: all bytes in a row, an offset per token, ascending ids.
+//! A list of tokens in one arena: contiguous bytes, an offset per token, ascending ids.
 use std::hash::BuildHasher;
 use std::ops::Range;
 
@@ -13,20 +13,20 @@ use crate::watch::{Ticker, Unwatched};
 
 /// Tokens by ascending id. The bytes of the `i`-th are `arena[offsets[i]..offsets[i + 1]]`.
 ///
-/// Published files give one id to several tokens, each of which becomes it. They stand beside each
-/// other in the order of their bytes, and the id decodes to the first: an order that no layout of a
-/// file changes.
+/// Some published files give one id to several tokens. These are adjacent, in the order of their
+/// bytes, and the id decodes to the first of them; so the result does not depend on the layout of
+/// the file.
 #[derive(Debug, Clone)]
 pub struct TokenList {
     arena: Vec<u8>,
-    /// One more than there are tokens; the first is 0.
+    /// One more entry than there are tokens; the first is 0.
     offsets: Vec<u32>,
     ids: Vec<TokenId>,
-    /// Made when a token is first looked for.
+    /// Built at the first lookup by bytes.
     places: MadeOnce<Places>,
 }
 
-/// What is made of the others is not compared.
+/// `places` is derived, so it is not compared.
 impl PartialEq for TokenList {
     fn eq(&self, other: &Self) -> bool {
         self.arena == other.arena && self.offsets == other.offsets && self.ids == other.ids
@@ -41,20 +41,20 @@ impl Default for TokenList {
     }
 }
 
-/// The index of each token by its bytes; of tokens with the same ones the last.
+/// Index of each token by its bytes; of equal tokens the last.
 #[derive(Debug, Clone, Default)]
 struct Places {
     table: HashTable<u32>,
     hasher: RandomState,
-    /// The first token whose bytes one before it has.
+    /// The first token with the same bytes as an earlier one.
     first_repeated: Option<usize>,
 }
 
-/// The arena is addressed by `u32`.
+/// Limit of the arena in bytes: offsets are `u32`.
 pub(crate) const ARENA_LIMIT: usize = u32::MAX as usize;
 
 impl TokenList {
-    /// An empty list with room for `tokens` tokens of `bytes` bytes in all.
+    /// An empty list with capacity for `tokens` tokens of `bytes` bytes in all.
     pub fn with_capacity(tokens: usize, bytes: usize) -> Self {
         let mut offsets = Vec::with_capacity(tokens + 1);
         offsets.push(0);
@@ -62,7 +62,7 @@ impl TokenList {
         Self { arena, offsets, ids, places: MadeOnce::new() }
     }
 
-    /// A list from entries in any order.
+    /// Builds a list from entries in any order.
     pub fn from_entries<B: AsRef<[u8]> + Ord>(mut entries: Vec<(TokenId, B)>) -> Self {
         entries.sort_unstable();
         let bytes = entries.iter().map(|(_, bytes)| bytes.as_ref().len()).sum();
@@ -73,17 +73,17 @@ impl TokenList {
         list
     }
 
-    /// Adds a token behind the others; its id must not be smaller than those before it, nor its
-    /// bytes where the ids are equal (validation checks that).
+    /// Appends a token. Its id must not be smaller than the one before; for equal ids the bytes
+    /// must ascend (validation checks this).
     ///
     /// # Panics
-    /// When the arena would pass 4 GiB; readers bound their sizes before that.
+    /// When the arena would exceed 4 GiB; readers limit their sizes before that.
     pub fn push(&mut self, id: TokenId, bytes: &[u8]) {
         append(&mut self.arena, bytes);
         self.put(id);
     }
 
-    /// Adds a token as [`Self::push`] does, unless its bytes are there already; then says where.
+    /// As [`Self::push`], unless the list already contains a token with these bytes.
     ///
     /// # Errors
     /// The index of the token with these bytes.
@@ -107,23 +107,23 @@ impl TokenList {
         }
     }
 
-    /// Ends a token at the end of all bytes. Where tokens stand is found anew.
+    /// Ends a token at the end of the arena, and discards `places`.
     fn put(&mut self, id: TokenId) {
         self.end(id);
         self.places.take();
     }
 
-    /// As [`Self::put`], of a token whose place is known.
+    /// As [`Self::put`], but keeps `places`, which already has the token.
     #[inline]
     fn end(&mut self, id: TokenId) {
         self.offsets.push(to_u32(self.arena.len()));
         self.ids.push(id);
     }
 
-    /// Adds the token made of two tokens already here, given by their index.
+    /// Appends the concatenation of two tokens, given by their indices.
     ///
     /// # Errors
-    /// A limit error when the arena would pass 4 GiB: joined tokens double at every step.
+    /// A limit error when the arena would exceed 4 GiB: the length of joined tokens can double at every step.
     pub fn try_push_joined(&mut self, id: TokenId, left: usize, right: usize) -> Result<()> {
         let (left, right) = (self.range(left), self.range(right));
         if self.arena.len() + left.len() + right.len() > ARENA_LIMIT {
@@ -136,17 +136,17 @@ impl TokenList {
         Ok(())
     }
 
-    /// Gives back memory that was reserved for more.
+    /// Releases unused capacity.
     pub fn shrink_to_fit(&mut self) {
         self.arena.shrink_to_fit();
         self.offsets.shrink_to_fit();
         self.ids.shrink_to_fit();
     }
 
-    /// The same tokens with other ids, which ascend as well.
+    /// The same tokens with other ids, which must ascend as well.
     ///
     /// # Panics
-    /// Where they are not as many.
+    /// When the number of ids differs from the number of tokens.
     #[must_use]
     pub fn with_ids(self, ids: Vec<TokenId>) -> Self {
         assert_eq!(ids.len(), self.len(), "an id for each token");
@@ -158,17 +158,17 @@ impl TokenList {
         range(&self.offsets, index)
     }
 
-    /// How many tokens.
+    /// Number of tokens.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// How many bytes, all tokens together.
+    /// Total number of bytes.
     pub fn size(&self) -> usize {
         self.arena.len()
     }
 
-    /// None at all?
+    /// Is the list empty?
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
@@ -193,7 +193,7 @@ impl TokenList {
     /// The index of an id, by binary search; of several tokens with that id the first.
     #[inline]
     pub fn index_of(&self, id: TokenId) -> Option<usize> {
-        // Nearly all vocabularies are dense from some first id on: try that place first.
+        // Nearly all vocabularies are dense from their first id on, so that position is tried first.
         let guess = id.wrapping_sub(*self.ids.first()?) as usize;
         if self.ids.get(guess) == Some(&id) && (guess == 0 || self.ids[guess - 1] != id) {
             return Some(guess);
@@ -202,8 +202,8 @@ impl TokenList {
         (self.ids.get(first) == Some(&id)).then_some(first)
     }
 
-    /// The index of the token with exactly these bytes; of several the last. The first call costs as much as the list is
-    /// long.
+    /// The index of the token with exactly these bytes; of several the last. The first call takes
+    /// time linear in the list.
     #[inline]
     pub fn find(&self, bytes: &[u8]) -> Option<usize> {
         let Places { table, hasher, .. } = self.places();
@@ -211,15 +211,15 @@ impl TokenList {
         table.find(hasher.hash_one(bytes), is_same).map(|&index| index as usize)
     }
 
-    /// The first token whose bytes one before it has.
+    /// The index of the first token with the same bytes as an earlier one.
     pub fn first_repeated(&self) -> Option<usize> {
         self.places().first_repeated
     }
 
-    /// Makes what [`Self::find`] needs now, under a watch.
+    /// Builds the table of [`Self::find`] now, under a watch.
     ///
     /// # Errors
-    /// Those of the watch.
+    /// Errors of the watch.
     pub(crate) fn prepare_to_find(&self, ticker: &mut Ticker<'_>) -> Result<()> {
         if self.places.get().is_none() {
             let places = self.try_find_places(ticker)?;
@@ -234,7 +234,7 @@ impl TokenList {
     }
 
     fn find_places(&self) -> Places {
-        // Nobody watches, so that nothing cancels.
+        // Without a watch nothing can cancel.
         self.try_find_places(&mut Ticker::new(&Unwatched)).unwrap_or_default()
     }
 
@@ -254,26 +254,26 @@ impl TokenList {
         Ok(places)
     }
 
-    /// The indices of all tokens with an id.
+    /// The indices of all tokens with this id.
     #[inline]
     pub fn indices_of(&self, id: TokenId) -> Range<usize> {
         let Some(first) = self.index_of(id) else { return 0..0 };
-        let behind = self.ids[first + 1..].iter().take_while(|&&other| other == id).count();
-        first..first + 1 + behind
+        let more = self.ids[first + 1..].iter().take_while(|&&other| other == id).count();
+        first..first + 1 + more
     }
 
-    /// The first id that several tokens have, with the index of the second of them.
+    /// The first id with several tokens, and the index of the second of them.
     pub fn first_shared_id(&self) -> Option<(usize, TokenId)> {
         let second = self.ids.windows(2).position(|pair| pair[0] == pair[1])? + 1;
         Some((second, self.ids[second]))
     }
 
-    /// Id and bytes of every token.
+    /// The id and bytes of every token.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (TokenId, &[u8])> + '_ {
         (0..self.len()).map(|i| (self.ids[i], self.bytes(i)))
     }
 
-    /// The same list without some of its tokens.
+    /// A copy without some of the tokens.
     #[must_use]
     pub fn without(&self, dropped: impl Fn(TokenId, &[u8]) -> bool) -> Self {
         let mut kept = Self::with_capacity(self.len(), self.arena.len());
@@ -292,7 +292,7 @@ impl TokenList {
 }
 
 impl Places {
-    /// The place for a token of these bytes, which may be taken by one of a list with this arena and these offsets.
+    /// The table entry for these bytes, for a list with this arena and these offsets.
     #[inline]
     fn entry(&mut self, (arena, offsets): (&[u8], &[u32]), bytes: &[u8]) -> Entry<'_, u32> {
         let Self { table, hasher, .. } = self;

@@ -1,4 +1,4 @@
-//! All checks of a description that need no compiling, in one place for every way in.
+//! All checks of a description that need no compilation, shared by all readers and constructors.
 use std::collections::HashSet;
 
 use super::{
@@ -8,10 +8,10 @@ use crate::error::{Defect, Error, Result};
 use crate::ids::{NO_ID, TokenId};
 
 impl Description {
-    /// Is this a tokenizer?
+    /// Checks that the description is consistent.
     ///
     /// # Errors
-    /// A format error that names the field at fault.
+    /// A format error that names the wrong field.
     pub fn validate(&self) -> Result<()> {
         self.validate_tokens().map_err(|e| e.at("vocab").at("model"))?;
         self.validate_added().map_err(|e| e.at("added_tokens"))?;
@@ -39,7 +39,7 @@ impl Description {
     fn validate_tokens(&self) -> Result<()> {
         let tokens = self.model.tokens();
         let ids = tokens.ids();
-        // Several tokens may have one id; they stand in the order of their bytes.
+        // Several tokens may share an id; they are ordered by their bytes.
         let follows =
             |i: usize| ids[i] < ids[i + 1] || (ids[i] == ids[i + 1] && tokens.bytes(i) < tokens.bytes(i + 1));
         if let Some(i) = (1..ids.len()).find(|&i| !follows(i - 1)) {
@@ -52,7 +52,7 @@ impl Description {
                 format!("id {NO_ID} is too large; ids end at {}", NO_ID - 1),
             ));
         }
-        // A Unigram file is a list, whose places are the ids: of equal pieces the last counts.
+        // A Unigram file is a list whose positions are the ids; of equal pieces the last counts.
         if matches!(self.model, ModelDescription::Unigram(_)) {
             return Ok(());
         }
@@ -113,7 +113,7 @@ impl BpeDescription {
 
     fn validate_alphabet(&self) -> Result<()> {
         let Alphabet::Chars { end_of_word } = &self.alphabet else { return Ok(()) };
-        // A piece with a score may be no text: then no text becomes it.
+        // A piece with a score may be invalid UTF-8; no text produces it.
         let is_by_score = matches!(self.merges, Merges::ByScore { .. });
         if !is_by_score
             && let Some((id, _)) = self.tokens.iter().find(|(_, bytes)| std::str::from_utf8(bytes).is_err())

@@ -1,14 +1,15 @@
-//! What the characters of a text come from, where only the text before is known.
+//! Alignment of a rewritten text with the text before: which characters of the old text each new
+//! character stands for, if only the two texts are known.
 //!
-//! Both texts are compared in folded form (decomposed, compatible characters plain, upper case as
-//! lower case), so that a character that has changed its case, its width or its composition is
-//! known again. The comparison is that of Myers ("An O(ND) difference algorithm and its
-//! variations", 1986), in rounds: each ends after so many differences and goes on from the furthest
-//! place reached, so that the cost is linear whatever the texts.
+//! Both texts are compared in folded form (compatibility decomposition, lower case), so that a
+//! character is recognised after a change of case, width or composition. The comparison is Myers'
+//! ("An O(ND) difference algorithm and its variations", 1986), in rounds: a round ends after a
+//! fixed number of differences, and the next one starts at the furthest position reached. So the
+//! cost is linear for all texts.
 //!
-//! Of what is not known again: as many characters as there were stand for one each; others stand
-//! for all that was there; what was put between characters stands for the one before it. Neither
-//! starts nor ends go back.
+//! Unmatched characters: if their number is equal on both sides, they map one to one; else each
+//! stands for the whole unmatched part of the old text; inserted characters stand for the character
+//! before them. Neither starts nor ends decrease.
 use std::collections::HashSet;
 
 use foldhash::fast::FixedState;
@@ -19,20 +20,21 @@ use crate::error::Result;
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// Differences of a round: more that are inserted or removed at one place may be aligned coarsely.
+/// Differences per round; a place with more insertions and deletions may be aligned coarsely.
 const DIFFERENCES: usize = 96;
 
-/// For each character of `new` the bytes of `old` that it stands for.
+/// Returns, for each character of `new`, the bytes of `old` that it stands for.
 ///
 /// # Errors
-/// Those of the watch, and memory that cannot be had. Cost: linear; a hundred steps a character where nothing is known again.
+/// Errors of the watch; out of memory. Cost: linear, with up to a hundred steps per character if
+/// nothing matches.
 pub(super) fn align(old: &str, new: &str, ticker: &mut Ticker<'_>) -> Result<Vec<Span>> {
     ticker.spend(old.len() + new.len())?;
     let old_chars = characters(old)?;
     let new_chars = characters(new)?;
     let mut starts = try_alloc::vec(old_chars.len() + 1)?;
     starts.extend(old.char_indices().map(|(at, _)| at).chain([old.len()]));
-    // What is the same at both ends is the same place.
+    // Common prefix and suffix are aligned directly.
     let shorter = old_chars.len().min(new_chars.len());
     let alike = |(a, b): &(&char, &char)| a == b;
     let head = old_chars.iter().zip(&new_chars).take_while(alike).count();
@@ -46,8 +48,8 @@ pub(super) fn align(old: &str, new: &str, ticker: &mut Ticker<'_>) -> Result<Vec
     sources.extend((old_end..old_chars.len()).map(|i| Some((i, i))));
     let mut a = Folded::new(&old_chars[head..old_end], head)?;
     let mut b = Folded::new(&new_chars[head..new_end], head)?;
-    // What only one of them has is never the same: a text in another script is compared by its
-    // spaces and digits alone.
+    // Characters that occur in only one text never match and are dropped: a text in another script
+    // is compared by its spaces and digits alone.
     let (in_a, in_b) = (a.set(), b.set());
     a.keep(&in_b);
     b.keep(&in_a);
@@ -62,14 +64,13 @@ pub(super) fn align(old: &str, new: &str, ticker: &mut Ticker<'_>) -> Result<Vec
     Ok(spans)
 }
 
-/// The characters of a text.
 fn characters(text: &str) -> std::result::Result<Vec<char>, OutOfMemory> {
     let mut characters = try_alloc::vec(text.chars().count())?;
     characters.extend(text.chars());
     Ok(characters)
 }
 
-/// Characters in folded form, and which of the text's each belongs to.
+/// Characters in folded form, and the index of the source character of each.
 #[derive(Default)]
 struct Folded {
     chars: Vec<char>,
@@ -77,14 +78,14 @@ struct Folded {
 }
 
 impl Folded {
-    /// Those of `chars`, of which the first is number `first`.
+    /// Folds `chars`; `first` is the index of the first of them.
     fn new(chars: &[char], first: usize) -> std::result::Result<Self, OutOfMemory> {
         let mut folded = Self::default();
         for (owner, &c) in (first..).zip(chars) {
             if c.is_ascii() {
                 try_alloc::push(&mut folded.chars, c.to_ascii_lowercase())?;
             } else {
-                // By way of upper case, so that `ß` is `ss` and both small sigmas are one.
+                // Upper case first, so that `ß` folds to `ss` and both small sigmas to one character.
                 let mut upper = |part: char| {
                     let mut lower = part.to_uppercase().flat_map(char::to_lowercase);
                     lower.try_for_each(|part| try_alloc::push(&mut folded.chars, part))
@@ -98,12 +99,11 @@ impl Folded {
         Ok(folded)
     }
 
-    /// The characters that occur.
     fn set(&self) -> HashSet<char, FixedState> {
         self.chars.iter().copied().collect()
     }
 
-    /// Drops characters that are not among these.
+    /// Drops characters that are not in `set`.
     fn keep(&mut self, set: &HashSet<char, FixedState>) {
         let mut kept = 0;
         for at in 0..self.chars.len() {
@@ -117,7 +117,7 @@ impl Folded {
     }
 }
 
-/// Calls `matched` for the characters that are the same, in order: number in `a`, number in `b`.
+/// Calls `matched` for the matching characters in order, with their indices in `a` and `b`.
 fn for_each_match(
     a: &[char],
     b: &[char],
@@ -137,19 +137,19 @@ fn for_each_match(
     Ok(())
 }
 
-/// One round of comparison. Diagonal `k` holds the places with `k` characters more behind them in
-/// `a` than in `b`.
+/// One round of the comparison. Diagonal `k` holds the positions `x` in `a` and `y` in `b` with `x - y = k`.
 #[derive(Default)]
 struct Round {
-    /// After each number `d` of differences: how far the diagonals from `-d` to `d` reach in `a`. The
+    /// For each number `d` of differences, how far the diagonals from `-d` to `d` reach in `a`. The
     /// row of `d` starts at `d * d`.
     reached: Vec<Option<usize>>,
-    /// What is the same on the way, the last first: start in `a`, start in `b`, length.
+    /// The matching runs on the path, last first: start in `a`, start in `b`, length.
     runs: Vec<(usize, usize, usize)>,
 }
 
 impl Round {
-    /// How far it came in `a` and `b`: to the ends, or to the furthest place within its differences.
+    /// Compares until both ends, or until the differences are used up; returns the positions
+    /// reached in `a` and `b`.
     fn run(&mut self, a: &[char], b: &[char], ticker: &mut Ticker<'_>) -> Result<(usize, usize)> {
         self.reached.clear();
         let mut work = 0;
@@ -165,7 +165,7 @@ impl Round {
                 let place = differences.saturating_add_signed(k);
                 self.reached[differences * differences + place] = Some(start + length);
             }
-            // The last diagonal, at its end.
+            // Both ends are reached.
             if self.at(differences, a.len() as isize - b.len() as isize) == Some(a.len()) {
                 break;
             }
@@ -174,15 +174,15 @@ impl Round {
         Ok(self.follow(a.len(), b.len()))
     }
 
-    /// How far a diagonal reaches after so many differences.
+    /// How far diagonal `k` reaches with this number of differences.
     fn at(&self, differences: usize, k: isize) -> Option<usize> {
         let place =
             usize::try_from(k + differences as isize).ok().filter(|&place| place <= 2 * differences)?;
         self.reached.get(differences * differences + place).copied().flatten()
     }
 
-    /// Where a diagonal is entered with so many differences, and the diagonal that it is entered
-    /// from; `None` where that is beyond the ends.
+    /// The start on diagonal `k` with this number of differences, and the diagonal that it is
+    /// entered from; `None` beyond the ends.
     fn entry(&self, k: isize, differences: usize, a: usize, b: usize) -> Option<(usize, Option<isize>)> {
         let Some(before) = differences.checked_sub(1) else { return Some((0, None)) };
         let removed = self.at(before, k - 1).map(|x| x + 1).filter(|&x| x <= a);
@@ -195,12 +195,12 @@ impl Round {
         }
     }
 
-    /// The place reached, and what is the same on the way there.
+    /// Traces the path back, collects its runs, and returns the position reached.
     fn follow(&mut self, a: usize, b: usize) -> (usize, usize) {
         self.runs.clear();
         let last = self.reached.len().isqrt().saturating_sub(1);
         let places = (-(last as isize)..=last as isize).filter_map(|k| Some((self.at(last, k)?, k)));
-        // The most of both; of these the one that has left the least of them out of step.
+        // The furthest position; among equal ones the diagonal closest to the middle.
         let (mut x, mut k) =
             places.max_by_key(|&(x, k)| (2 * x as isize - k, -k.abs(), -k)).unwrap_or_default();
         let end = (x, x.wrapping_add_signed(-k));
@@ -217,15 +217,15 @@ impl Round {
     }
 }
 
-/// Half-open intervals of characters for all of them: `sources` has the first and last character
-/// that each is known to come from, if it is; the old text has `count`.
+/// A half-open range of characters for every new character: `sources` has the first and last
+/// matching character of the old text, if known; the old text has `count` characters.
 fn filled(
     sources: &[Option<(usize, usize)>],
     count: usize,
 ) -> std::result::Result<Vec<(usize, usize)>, OutOfMemory> {
     let mut spans = try_alloc::vec(sources.len())?;
     let mut at = 0;
-    // One past the last character that something before is known to come from.
+    // One past the last matched character of the old text.
     let mut done = 0;
     while at < sources.len() {
         if let Some((first, last)) = sources[at] {

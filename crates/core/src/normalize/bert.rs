@@ -1,7 +1,7 @@
-//! The clean-up of BERT, in the steps in which the tokenizers library does it.
+//! The clean-up of BERT, in the steps of the tokenizers library.
 //!
-//! What surprises: the tables are of Unicode 8, and a typing error in the ranges of ideographs
-//! (U+2B920 for U+2B820) is part of what published models were trained with.
+//! The tables are of Unicode 8, and a typing error in the ranges of ideographs (U+2B920 for
+//! U+2B820) is reproduced, because published models were trained with it.
 use unicode_categories::UnicodeCategories;
 
 use super::edit::each_char;
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// Controls go, white space becomes spaces.
+/// Removes controls and turns white space into spaces.
 pub(super) fn clean(from: AlignedText<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
     let is_of_interest = |byte: u8| !(0x20..0x7f).contains(&byte);
     each_char(from, to, ticker, is_of_interest, |edit, c, range| {
@@ -25,13 +25,13 @@ pub(super) fn clean(from: AlignedText<'_>, to: &mut Rewritten, ticker: &mut Tick
     })
 }
 
-/// Spaces are put around ideographs.
+/// Puts spaces around ideographs.
 pub(super) fn space_ideographs(
     from: AlignedText<'_>,
     to: &mut Rewritten,
     ticker: &mut Ticker<'_>,
 ) -> Result<Outcome> {
-    // The first is U+3400.
+    // The first ideograph is U+3400.
     each_char(
         from,
         to,
@@ -39,8 +39,8 @@ pub(super) fn space_ideographs(
         |byte| byte >= 0xe3,
         |edit, c, range| {
             if is_ideograph(c) {
-                // For its first and its last byte, so that offsets do not go back where it is spelled byte
-                // by byte.
+                // The two spaces stand for the first and the last byte of the character, so that
+                // offsets do not decrease even if the character is spelled byte by byte.
                 edit.insert(range.start, " ", Span::new(range.start, range.start + 1));
                 edit.keep_until(range.end);
                 edit.insert(range.end, " ", Span::new(range.end - 1, range.end));
@@ -49,7 +49,7 @@ pub(super) fn space_ideographs(
     )
 }
 
-/// Marks without a width of their own go.
+/// Removes non-spacing marks.
 pub(super) fn strip_marks(
     from: AlignedText<'_>,
     to: &mut Rewritten,

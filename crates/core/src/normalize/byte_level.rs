@@ -1,4 +1,4 @@
-//! Every byte becomes the character that stands for it in the byte alphabet.
+//! Writes every byte as its character in the byte alphabet.
 use super::outcome::Outcome;
 use crate::aligned::{AlignedText, Rewritten};
 use crate::byte_alphabet::BYTE_TO_CHAR;

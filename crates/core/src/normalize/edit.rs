@@ -1,27 +1,26 @@
-//! How a step writes: only what it changes, and nothing where it changes nothing.
+//! The output of a normalization step. Nothing is written until the first change.
 use super::outcome::Outcome;
 use crate::aligned::{AlignedText, Rewritten};
 use crate::error::Result;
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// A walk through a text that replaces parts of it, from left to right. The new text is begun at
-/// the first change.
+/// Edits a text from left to right. The new text is started at the first change.
 pub(super) struct Edit<'p, 't> {
     from: AlignedText<'p>,
     to: &'t mut Rewritten,
-    /// Everything before is in the new text.
+    /// Everything before this byte is in the new text.
     done: usize,
     changed: bool,
 }
 
 impl<'p, 't> Edit<'p, 't> {
-    /// Nothing changed yet.
+    /// Starts without changes.
     pub(super) fn new(from: AlignedText<'p>, to: &'t mut Rewritten) -> Self {
         Self { from, to, done: 0, changed: false }
     }
 
-    /// What is before `at` and not in the new text yet stays as it is.
+    /// Copies the text up to `at` that is not in the new text yet.
     pub(super) fn keep_until(&mut self, at: usize) {
         if !self.changed {
             self.to.start(self.from);
@@ -33,7 +32,7 @@ impl<'p, 't> Edit<'p, 't> {
         self.done = at;
     }
 
-    /// `range` becomes `new`, which stands for all of it.
+    /// Replaces `range` by `new`, which stands for all of it.
     pub(super) fn replace(&mut self, range: Span, new: &str) {
         self.insert(range.start, new, range);
         self.done = range.end;
@@ -44,19 +43,19 @@ impl<'p, 't> Edit<'p, 't> {
         self.replace(range, new.encode_utf8(&mut [0; 4]));
     }
 
-    /// `new` stands before `at` and stands for `range`.
+    /// Inserts `new` before `at`; it stands for `range`.
     pub(super) fn insert(&mut self, at: usize, new: &str, range: Span) {
         self.keep_until(at);
         self.to.put(new, self.from, range);
     }
 
-    /// `range` goes, and nothing stands for it.
+    /// Removes `range`; no byte of the new text stands for it.
     pub(super) fn remove(&mut self, range: Span) {
         self.keep_until(range.start);
         self.done = range.end;
     }
 
-    /// The rest stays as it is.
+    /// Copies the rest of the text.
     pub(super) fn finish(mut self) -> Outcome {
         if !self.changed {
             return Outcome::Same;
@@ -66,14 +65,14 @@ impl<'p, 't> Edit<'p, 't> {
     }
 }
 
-/// The first byte from `at` on that `is_of_interest`, or the end. The watch is asked on the way.
+/// The first byte at or after `at` that `is_of_interest`, or the end. The watch is polled.
 pub(super) fn skip(
     bytes: &[u8],
     mut at: usize,
     ticker: &mut Ticker<'_>,
     is_of_interest: impl Fn(u8) -> bool,
 ) -> Result<usize> {
-    /// Between two questions to the watch.
+    /// Bytes between two calls of the ticker.
     const STRETCH: usize = 1 << 14;
     while at < bytes.len() {
         let stretch = &bytes[at..bytes.len().min(at + STRETCH)];
@@ -87,8 +86,7 @@ pub(super) fn skip(
     Ok(bytes.len())
 }
 
-/// Rewrites character by character: `change` is asked about every character that starts with a
-/// byte `of_interest`.
+/// Rewrites character by character: `change` is called for every character whose first byte `is_of_interest`.
 pub(super) fn each_char(
     from: AlignedText<'_>,
     to: &mut Rewritten,

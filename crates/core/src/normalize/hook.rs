@@ -1,4 +1,4 @@
-//! A function of the caller's own.
+//! Normalization by a function of the caller.
 use super::align::align;
 use super::outcome::Outcome;
 use crate::aligned::{AlignedText, Rewritten};
@@ -7,7 +7,7 @@ use crate::hooks::{NormalizeHook, Normalized, Places};
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// A hook, and its name as people are told it.
+/// A hook with its display name.
 #[derive(Debug)]
 pub(super) struct Hook {
     function: NormalizeHook,
@@ -29,7 +29,7 @@ impl Hook {
             return Ok(Outcome::Same);
         }
         let made = self.function.call(from)?;
-        // Functions of the caller's may take any time.
+        // The function may have taken any time.
         ticker.watch().poll()?;
         match made {
             Normalized::Text(new) if new == from.text => Ok(Outcome::Same),
@@ -83,8 +83,7 @@ impl Hook {
     }
 }
 
-/// Writes a text of which only the whole is known: each character stands for those that it is
-/// found to come from.
+/// Writes a new text without known ranges: it is aligned with the old text.
 fn write_aligned(
     new: &str,
     from: AlignedText<'_>,
@@ -92,7 +91,7 @@ fn write_aligned(
     ticker: &mut Ticker<'_>,
 ) -> Result<()> {
     let spans = align(from.text, new, ticker)?;
-    // What is kept in a row is written at once.
+    // Consecutive unchanged characters are copied together.
     let mut kept = Span::new(0, 0);
     for ((at, c), span) in new.char_indices().zip(spans) {
         let written = &new[at..at + c.len_utf8()];

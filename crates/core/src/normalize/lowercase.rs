@@ -1,5 +1,5 @@
-//! Every character in its full lower-case mapping, without a look at its neighbours: a final
-//! sigma is one like any other, and `İ` is two characters.
+//! Full lower-case mapping of every character, independent of its neighbours: a final sigma is not
+//! special, and `İ` becomes two characters.
 use super::edit::each_char;
 use super::outcome::Outcome;
 use crate::aligned::{AlignedText, Rewritten};

@@ -1,5 +1,4 @@
-//! Combining marks go. Which characters are marks is what the reference's table says, which is of
-//! Unicode 9.
+//! Removes combining marks, by the table of the reference, which is of Unicode 9.
 use unicode_normalization_alignments::char::is_combining_mark;
 
 use super::edit::each_char;
@@ -8,7 +7,7 @@ use crate::aligned::{AlignedText, Rewritten};
 use crate::error::Result;
 use crate::watch::Ticker;
 
-/// The first mark is U+0300, whose first byte this is.
+/// The first byte of U+0300, the first mark.
 const FIRST: u8 = 0xcc;
 
 pub(super) fn apply(from: AlignedText<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {

@@ -1,12 +1,11 @@
-//! Normalization: text to text, before it is split.
+//! Normalization: rewrites text before it is split.
 //!
-//! Comes in: a segment of the caller's text. Goes out: the same piece, or a part of it, where no
-//! step changed more; else a new text that knows where each byte came from.
+//! In: a segment of the caller's text. Out: the same text or a part of it if no step changed more,
+//! else a new text with the origin of each byte.
 //!
-//! Which bytes a rewritten character stands for: the whole of what it replaces. The tokenizers
-//! library often names the first or the last character of it only; the cases are listed in
-//! docs/differences.md. A character that is inserted beside others stands for its neighbour, as
-//! there.
+//! A rewritten character stands for all of the text that it replaces. The tokenizers library often
+//! names only its first or last character; docs/differences.md lists the cases. An inserted
+//! character stands for its neighbour, as in that library.
 mod align;
 mod bert;
 mod byte_level;
@@ -38,13 +37,13 @@ use crate::hooks::Hooks;
 use crate::span::Span;
 use crate::watch::{Ticker, Unwatched};
 
-/// Steps of normalization, ready to run. Immutable.
+/// The compiled steps of a normalizer. Immutable.
 #[derive(Debug, Default)]
 pub struct Normalizers {
     steps: Vec<Step>,
 }
 
-/// One step.
+/// A compiled step.
 #[derive(Debug)]
 enum Step {
     Form(Form, UnicodeTables),
@@ -64,7 +63,7 @@ enum Step {
 }
 
 impl Step {
-    /// The steps of a normalizer.
+    /// Appends the compiled steps of a normalizer.
     fn push(normalizer: &Normalizer, hooks: &Hooks, steps: &mut Vec<Self>) -> Result<()> {
         let form = |form, tables: &UnicodeTables| Self::Form(form, *tables);
         steps.push(match normalizer {
@@ -102,7 +101,7 @@ impl Step {
         Ok(())
     }
 
-    /// What people call it.
+    /// The display name of the step.
     fn name(&self) -> &str {
         match self {
             Self::Form(form, _) => form.name(),
@@ -122,7 +121,7 @@ impl Step {
         }
     }
 
-    /// Writes the normalized text into `to`, or says that there is no need.
+    /// Writes the normalized text into `to`, unless the outcome needs no new text.
     fn apply(&self, from: AlignedText<'_>, to: &mut Rewritten, ticker: &mut Ticker<'_>) -> Result<Outcome> {
         match self {
             Self::Form(form, tables) => forms::apply(*form, *tables, from, to, ticker),
@@ -144,10 +143,10 @@ impl Step {
 }
 
 impl Normalizers {
-    /// Makes the steps of a description ready; functions of the caller's are found in `hooks`.
+    /// Compiles the steps of a description; `hooks` holds the caller's functions.
     ///
     /// # Errors
-    /// A format or pattern error naming the step, its number first.
+    /// A format or pattern error that names the step by its index.
     pub fn compile(normalizers: &[Normalizer], hooks: &Hooks) -> Result<Self> {
         let mut steps = Vec::with_capacity(normalizers.len());
         for (i, normalizer) in normalizers.iter().enumerate() {
@@ -156,28 +155,28 @@ impl Normalizers {
         Ok(Self { steps })
     }
 
-    /// What people call the steps.
+    /// The display names of the steps.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.steps.iter().map(Step::name)
     }
 
-    /// Can no text be an error? A pattern has limits, and a function of the caller's may do anything.
+    /// Is every text normalized without an error? Patterns have limits, and hooks may return errors.
     pub fn never_fails(&self) -> bool {
         !self.steps.iter().any(|step| matches!(step, Step::Hook(_) | Step::Replace(_)))
     }
 
-    /// Is there nothing to do?
+    /// Are there no steps?
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Normalizes a piece, into `buffers` where anything changes.
+    /// Normalizes a piece; uses `buffers` if a step changes it.
     ///
     /// # Errors
-    /// Those of a step (a pattern's limit), and of the watch.
+    /// Errors of a step (the limit of a pattern, a hook); errors of the watch; out of memory.
     ///
-    /// Cost: linear in the text, n log n in runs of combining marks; text that a step leaves as it
-    /// is is only read.
+    /// Cost: linear in the text, n log n in runs of combining marks. Text that a step does not
+    /// change is only read.
     pub fn apply<'a>(
         &self,
         piece: AlignedText<'a>,
@@ -187,7 +186,8 @@ impl Normalizers {
         self.apply_telling(piece, buffers, ticker, &mut |_, _| Ok(()))
     }
 
-    /// As [`Self::apply`], and tells each step that changes the text, by name, with what it left.
+    /// As [`Self::apply`], and calls `tell` after each step that changed the text, with the name of
+    /// the step and its output.
     ///
     /// # Errors
     /// As [`Self::apply`].
@@ -225,7 +225,7 @@ impl Normalizers {
         Ok(if changed { buffers[0].piece() } else { piece }.slice(part))
     }
 
-    /// What a literal becomes when it is normalized.
+    /// The normalized form of a literal.
     ///
     /// # Errors
     /// As [`Self::apply`].

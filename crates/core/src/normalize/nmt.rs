@@ -1,5 +1,5 @@
-//! The clean-up of machine-translation corpora. Which characters it is about: the list of the
-//! tokenizers library, which is that of SentencePiece's `nmt` rules.
+//! The clean-up of machine-translation corpora. The characters are those of the tokenizers library,
+//! which are those of SentencePiece's `nmt` rules.
 use super::edit::each_char;
 use super::outcome::Outcome;
 use crate::aligned::{AlignedText, Rewritten};

@@ -1,13 +1,13 @@
-//! What a step of normalization did with a text.
+//! The result of a normalization step: unchanged, a part of the text, or a new text.
 use crate::span::Span;
 
-/// What a step did.
+/// The result of a normalization step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Nothing.
+    /// The text is unchanged.
     Same,
-    /// This part is left.
+    /// The result is this part of the text.
     Part(Span),
-    /// There is a new text.
+    /// The result is a new text.
     New,
 }

@@ -1,9 +1,9 @@
-//! A map of SentencePiece as the tokenizers library reads it.
+//! A SentencePiece character map, applied as the tokenizers library does.
 //!
-//! What surprises: the map is asked about whole grapheme clusters, and when the shortest key that
-//! a cluster of less than six bytes starts with is found, its replacement stands for the cluster,
-//! whatever else is in it: `①` with an accent becomes `1`. SentencePiece itself takes the longest
-//! key and goes on behind it (see `sentencepiece`).
+//! The map is applied to grapheme clusters: if a key is a prefix of a cluster of less than six
+//! bytes, the replacement of the shortest such key replaces the whole cluster, so `①` with an
+//! accent becomes `1`. SentencePiece itself takes the longest key and continues after it (see
+//! `sentencepiece`).
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::edit::{Edit, skip};
@@ -14,15 +14,15 @@ use crate::error::Result;
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// Clusters from so many bytes on are mapped character by character.
+/// Clusters of this many bytes or more are mapped character by character.
 const LONG_CLUSTER: usize = 6;
 
-/// The map, ready to run.
+/// A compiled map.
 #[derive(Debug)]
 pub(super) struct Precompiled {
     map: Charsmap,
-    /// The bytes at which a cluster is looked at: those that are not ASCII or are keys themselves,
-    /// and the carriage return, which makes a cluster with the line feed behind it.
+    /// The bytes at which a cluster is mapped: those that are not ASCII, those that are keys, and
+    /// the carriage return, which forms a cluster with a line feed after it.
     is_of_interest: [bool; 256],
 }
 
@@ -49,7 +49,7 @@ impl Precompiled {
         loop {
             let at = skip(bytes, done, ticker, |byte| self.is_of_interest[usize::from(byte)])?;
             let Some(&byte) = bytes.get(at) else { return Ok(edit.finish()) };
-            // What is not ASCII may be part of a cluster with the character before it.
+            // A character that is not ASCII may belong to the cluster of the character before it.
             let start = if byte < 0x80 { at } else { at - usize::from(at > done) };
             for (i, cluster) in text[start..].grapheme_indices(true) {
                 self.map_cluster(&mut edit, cluster, start + i, ticker)?;
@@ -78,7 +78,7 @@ impl Precompiled {
         Ok(())
     }
 
-    /// Replaces a part of the text; false where the map does not know it.
+    /// Replaces a part of the text; returns false if the map has no key for it.
     fn map_part(&self, edit: &mut Edit<'_, '_>, part: &str, at: usize) -> bool {
         let Some(new) = self.map.shortest(part.as_bytes()) else { return false };
         if new != part {

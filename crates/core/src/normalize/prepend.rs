@@ -1,5 +1,5 @@
-//! Something is put before the text, unless that is empty. It stands for the first character, as
-//! in the tokenizers library.
+//! Prepends a literal, unless the text is empty. It stands for the first character, as in the
+//! tokenizers library.
 use super::edit::Edit;
 use super::outcome::Outcome;
 use crate::aligned::{AlignedText, Rewritten};

@@ -1,4 +1,4 @@
-//! Every match becomes a text, which stands for the whole match.
+//! Replaces every match by a text, which stands for the whole match.
 use super::edit::Edit;
 use super::outcome::Outcome;
 use crate::aligned::{AlignedText, Rewritten};
@@ -8,7 +8,7 @@ use crate::pattern::Splitter;
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// A replacement, ready to run.
+/// A compiled replacement.
 #[derive(Debug)]
 pub(super) struct Replace {
     sought: Sought,
@@ -36,7 +36,7 @@ impl Replace {
         to: &mut Rewritten,
         ticker: &mut Ticker<'_>,
     ) -> Result<Outcome> {
-        // Even what matches the empty text is not put into one.
+        // Even a pattern that matches the empty string does not match in an empty text.
         if from.text.is_empty() {
             return Ok(Outcome::Same);
         }
@@ -65,8 +65,8 @@ impl Replace {
         if !found.is_empty() {
             return edit.replace(found, &self.content);
         }
-        // What is inserted stands for the character before it, at the start for nothing; for its last
-        // byte, so that offsets do not go back where the character is spelled byte by byte.
+        // An insertion stands for the last byte of the character before it (for nothing at the
+        // start), so that offsets do not decrease if that character is spelled byte by byte.
         let before = usize::from(found.start > 0);
         edit.insert(found.start, &self.content, Span::new(found.start - before, found.start));
     }

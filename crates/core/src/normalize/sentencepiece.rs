@@ -1,12 +1,11 @@
-//! Normalization as SentencePiece does it, in one pass.
+//! Normalization as in SentencePiece, in one pass.
 //!
-//! At each place of the text stands a user-defined symbol, which is kept, else the longest key of
-//! the map, which is replaced, else a character. What comes of it has its spaces collapsed and
-//! written as `▁`.
+//! At each position, a user-defined symbol is kept, else the longest key of the map is replaced,
+//! else one character is kept. Spaces in the result are collapsed and written as `▁`.
 //!
-//! What surprises is which bytes the new text stands for, as SentencePiece tells it: the last byte
-//! that comes of a place stands for all of it and for what vanished behind it, the bytes before
-//! for nothing. Where `ﬁ` becomes `fi`, the `f` is empty and the `i` has the whole letter.
+//! Offsets follow SentencePiece: the last byte of a replacement stands for all of the replaced text
+//! and for the removed text after it, the bytes before it for nothing. If `ﬁ` becomes `fi`, the `f`
+//! is empty and the `i` stands for the whole letter.
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
 
 use super::outcome::Outcome;
@@ -20,14 +19,14 @@ use crate::watch::Ticker;
 const SPACE: &str = " ";
 const MARK: &str = "\u{2581}";
 
-/// The rules, ready to run.
+/// The compiled rules.
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools)] // the flags of the format
 pub(super) struct SentencePiece {
     map: Option<Charsmap>,
     user_defined: Option<AhoCorasick>,
-    /// The bytes at which a place must be looked at: keys or symbols start there, or it is a space
-    /// or no ASCII.
+    /// The bytes at which the text may change: the first bytes of keys and symbols, the space, and
+    /// all that are not ASCII.
     is_of_interest: [bool; 256],
     add_dummy_prefix: bool,
     remove_extra_whitespaces: bool,
@@ -91,13 +90,13 @@ impl SentencePiece {
         }
         let space = if self.escape_whitespaces { MARK } else { SPACE };
         to.start(from);
-        // Where the spaces at the end of the new text came from, if it ends with some.
+        // The source position of the spaces at the end of the new text, if there are any.
         let mut trailing = None;
         if self.add_dummy_prefix && !self.treat_whitespace_as_suffix {
             to.put(space, from, Span::new(at, at));
             trailing = Some(at);
         }
-        let mut is_behind_space = self.remove_extra_whitespaces;
+        let mut follows_space = self.remove_extra_whitespaces;
         let mut escaped = String::new();
         while at < text.len() {
             ticker.spend(16)?;
@@ -109,17 +108,17 @@ impl SentencePiece {
                     .count();
                 ticker.spend(length)?;
                 to.keep(from, Span::new(at, at + length));
-                (is_behind_space, trailing) = (false, None);
+                (follows_space, trailing) = (false, None);
                 at += length;
                 continue;
             }
             let (new, length) = self.place(text, at);
             let range = Span::new(at, at + length);
-            let new = if is_behind_space { new.trim_start_matches(' ') } else { new };
+            let new = if follows_space { new.trim_start_matches(' ') } else { new };
             if new.is_empty() {
                 to.stretch(from, range);
             } else {
-                is_behind_space = new.ends_with(' ');
+                follows_space = new.ends_with(' ');
                 let new = if self.escape_whitespaces && new.contains(' ') {
                     escaped.clear();
                     new.split(' ').enumerate().for_each(|(i, part)| {
@@ -138,7 +137,7 @@ impl SentencePiece {
                 to.put_at_end(new, from, range);
             }
             at += length;
-            is_behind_space &= self.remove_extra_whitespaces;
+            follows_space &= self.remove_extra_whitespaces;
         }
         if self.remove_extra_whitespaces {
             let length = to.piece().text.trim_end_matches(space).len();
@@ -151,7 +150,7 @@ impl SentencePiece {
         Ok(Outcome::New)
     }
 
-    /// What stands at a place of the text becomes, and how many bytes that was.
+    /// The replacement of the text at `at`, and the number of bytes that it replaces.
     fn place<'a>(&'a self, text: &'a str, at: usize) -> (&'a str, usize) {
         let rest = &text[at..];
         if let Some(automaton) = &self.user_defined
@@ -162,7 +161,7 @@ impl SentencePiece {
         if let Some(map) = &self.map
             && let Some((length, replacement)) = map.longest(rest.as_bytes())
         {
-            // A key may end inside a character, if the file is odd; then it is none of the text.
+            // In an unusual file a key may end inside a character; such a key is ignored.
             if rest.is_char_boundary(length) {
                 return (replacement, length);
             }

@@ -1,4 +1,4 @@
-//! White space at the ends goes; what is left is a part of the text.
+//! Removes white space at the ends; the result is a part of the text.
 use super::outcome::Outcome;
 use crate::aligned::AlignedText;
 use crate::span::Span;

@@ -1,20 +1,20 @@
-//! Offsets without the white space at the ends of tokens.
+//! Removes the white space at the ends of tokens from their offsets.
 //!
-//! The tokenizers library counts the `Ġ` and white space at the ends of a token's written form and
-//! moves its offsets by so many characters; whether a leading `Ġ` stands for a space of the text
-//! or was put there, it guesses. Here the bytes of the token that are no white space are projected
-//! back to the text, so that nothing need be guessed.
+//! The tokenizers library counts `Ġ` and white space at the ends of a token's written form and
+//! moves its offsets by that number of characters; it guesses whether a leading `Ġ` stands for a
+//! space of the text or for a prepended one. Here the bytes of the token that are not white space
+//! are projected back to the text, so no guess is needed.
 
-/// The mark of a space in the byte alphabet.
+/// A space in the byte alphabet.
 const SPACE: char = 'Ġ';
 
 fn is_blank(c: char) -> bool {
     c == SPACE || c.is_whitespace()
 }
 
-/// Bytes of white space at the start and at the end of the part of a pretoken that a token stands
-/// for, as far as the token's written form has white space there, too: an unknown token has none.
-/// What is all white space is that at the start.
+/// The number of white space bytes at the start and at the end of `part`, the part of a pretoken
+/// that a token stands for. Counts only what is white space in the token's written form as well: an
+/// unknown token has none. A part of white space alone counts as leading.
 pub fn white_space_at_ends(part: &[u8], in_bytes: bool, written: impl FnOnce() -> String) -> (usize, usize) {
     if in_bytes {
         // In written form a space is `Ġ`, and no other byte is white space.

@@ -1,11 +1,11 @@
-//! Post-processing: what stands around the ids of a text, and which of them are kept.
+//! Post-processing: the tokens around the ids of a text, truncation and padding.
 //!
-//! In come the lengths of one or two encoded sequences; out go [`OutputPart`]s in order: pieces of the
-//! sequences, special tokens, padding. Nothing here looks at an id of the text or moves one, so
-//! that a window of a long text costs a few parts and not a copy.
+//! In: the lengths of one or two encoded sequences. Out: [`OutputPart`]s in order: ranges of the
+//! sequences, special tokens, padding. No id of the text is read or moved, so a window of a long
+//! text costs a few parts, not a copy.
 //!
-//! All that post-processors do to ids is known before any text is there: it is a row of slots for
-//! one sequence and one for two ([`PostProcessors::slots`]).
+//! The layout does not depend on the text: it is a row of slots for one sequence and one for two
+//! ([`PostProcessors::slots`]).
 mod bert;
 mod byte_level;
 mod pad;
@@ -26,57 +26,57 @@ use crate::error::{Error, Result};
 use crate::ids::TokenId;
 use crate::span::Span;
 
-/// A place in what is made of one or two sequences.
+/// A slot in the layout of one or two sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slot {
-    /// The ids of the first sequence, or the second.
+    /// The ids of a sequence.
     Sequence {
-        /// The second one.
+        /// The second sequence, not the first.
         second: bool,
-        /// The type of its ids.
+        /// The type id of its ids.
         type_id: u32,
     },
     /// A special token.
     Special {
         /// Its id.
         id: TokenId,
-        /// Its type.
+        /// Its type id.
         type_id: u32,
     },
 }
 
-/// A piece of what comes out.
+/// A part of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputPart {
-    /// Ids of a sequence.
+    /// A range of a sequence.
     Tokens {
-        /// Of the second one.
+        /// The second sequence, not the first.
         second: bool,
-        /// Which, by their number in it.
+        /// The range, in ids of the sequence.
         range: Span,
-        /// Their type.
+        /// Their type id.
         type_id: u32,
     },
     /// A special token.
     Special {
         /// Its id.
         id: TokenId,
-        /// Its type.
+        /// Its type id.
         type_id: u32,
     },
     /// Padding.
     Padding {
-        /// How often.
+        /// Number of ids.
         count: usize,
-        /// The id.
+        /// The padding id.
         id: TokenId,
-        /// Its type.
+        /// Its type id.
         type_id: u32,
     },
 }
 
 impl OutputPart {
-    /// How many ids.
+    /// Number of ids.
     pub fn len(&self) -> usize {
         match self {
             Self::Tokens { range, .. } => range.len(),
@@ -85,31 +85,31 @@ impl OutputPart {
         }
     }
 
-    /// None at all?
+    /// Is the part empty?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Post-processors, ready to run. Immutable.
+/// The compiled post-processors. Immutable.
 #[derive(Debug, Default)]
 pub struct PostProcessors {
-    /// By: are there two sequences?, are special tokens added?
+    /// Indexed by whether there are two sequences, then by whether special tokens are added.
     slots: [[Vec<Slot>; 2]; 2],
     trims_offsets: bool,
-    /// How special tokens are written.
+    /// The written forms of special tokens.
     written: HashMap<TokenId, String>,
 }
 
-/// Encodings on their way through the processors: each is a row of slots.
+/// Encodings in the middle of post-processing, each as a row of slots.
 type Rows = Vec<Vec<Slot>>;
 
 impl PostProcessors {
-    /// Makes the processors of a description ready.
+    /// Compiles the post-processors of a description.
     ///
     /// # Errors
-    /// A format error naming the processor, its number first: a template names a special token
-    /// or a sequence that is not there, or comes when there are more than two encodings.
+    /// A format error that names the processor by its index: a template names a missing special
+    /// token or sequence, or there are more than two encodings before it.
     pub fn compile(processors: &[PostProcessor]) -> Result<Self> {
         let mut compiled = Self::default();
         for is_pair in [false, true] {
@@ -147,22 +147,22 @@ impl PostProcessors {
         self.written.extend(tokens.iter().map(|(token, id)| (*id, token.clone())));
     }
 
-    /// What is made of one sequence, or of two.
+    /// The layout of one sequence, or of two.
     pub fn slots(&self, is_pair: bool, adds_special: bool) -> &[Slot] {
         &self.slots[usize::from(is_pair)][usize::from(adds_special)]
     }
 
-    /// How many special tokens are added.
+    /// Number of special tokens added.
     pub fn added(&self, is_pair: bool) -> usize {
         self.slots(is_pair, true).iter().filter(|slot| matches!(slot, Slot::Special { .. })).count()
     }
 
-    /// Do offsets leave out white space at the ends of tokens?
+    /// Do offsets exclude white space at the ends of tokens?
     pub fn trims_offsets(&self) -> bool {
         self.trims_offsets
     }
 
-    /// How an added special token is written.
+    /// The written form of an added special token.
     pub fn written(&self, id: TokenId) -> Option<&str> {
         self.written.get(&id).map(String::as_str)
     }
@@ -177,7 +177,7 @@ fn apply(processor: &PostProcessor, rows: Rows, adds_special: bool) -> Result<Ro
     }
 }
 
-/// The same slots, all of one type.
+/// The same slots with one type id.
 fn of_type(row: &[Slot], of: u32) -> Vec<Slot> {
     let typed = |slot: &Slot| match *slot {
         Slot::Sequence { second, .. } => Slot::Sequence { second, type_id: of },
@@ -186,7 +186,7 @@ fn of_type(row: &[Slot], of: u32) -> Vec<Slot> {
     row.iter().map(typed).collect()
 }
 
-/// A length or stride that cannot be.
+/// The error for an impossible length or stride.
 fn refused(reason: String) -> Error {
     Error::argument(reason)
 }

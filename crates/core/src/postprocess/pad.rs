@@ -1,13 +1,13 @@
-//! Encodings made equally long.
+//! Padding: encodings of equal length.
 use super::OutputPart;
 use crate::description::{Padding, PaddingLength, Side};
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
 
-/// Ids of padding in one encoding.
+/// Maximum number of ids in a padded encoding.
 const LENGTH_LIMIT: usize = 1 << 30;
 
-/// The padding of a call: to which length, where and with what.
+/// The padding of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pad {
     length: usize,
@@ -16,10 +16,10 @@ pub struct Pad {
     type_id: u32,
 }
 
-/// The length that encodings are padded to, the longest of which has `longest` ids.
+/// The length to which encodings are padded; `longest` is the number of ids of the longest one.
 ///
 /// # Errors
-/// A wrong argument: the length is out of reason.
+/// An argument error for a length above the limit.
 pub fn padded_length(padding: &Padding, longest: usize) -> Result<usize> {
     let length = match padding.length {
         PaddingLength::Longest => longest,
@@ -34,7 +34,7 @@ pub fn padded_length(padding: &Padding, longest: usize) -> Result<usize> {
 }
 
 impl Pad {
-    /// Padding of encodings, the longest of which has `longest` ids.
+    /// The padding of a batch; `longest` is the number of ids of the longest encoding.
     ///
     /// # Errors
     /// As [`padded_length`].
@@ -47,7 +47,7 @@ impl Pad {
         })
     }
 
-    /// Pads one; a longer one stays as it is.
+    /// Pads one encoding; a longer one is unchanged.
     pub fn apply(&self, parts: &mut Vec<OutputPart>) {
         let now: usize = parts.iter().map(OutputPart::len).sum();
         if now >= self.length {

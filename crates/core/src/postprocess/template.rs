@@ -1,4 +1,4 @@
-//! Special tokens and sequences by a template.
+//! Adds special tokens by a template.
 use super::{Rows, Slot, of_type};
 use crate::description::{Template, TemplatePiece};
 use crate::error::{Defect, Error, Result};

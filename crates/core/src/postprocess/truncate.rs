@@ -1,27 +1,29 @@
-//! Which ids of one or two sequences are kept, and in which windows the rest comes.
+//! Truncation: the ids of one or two sequences that are kept, and the windows of the rest.
 //!
-//! The lengths are those of the tokenizers library, in every strategy; `longest_first` is computed,
-//! not taken away id by id: the shorter sequence keeps what it has while there is room.
+//! In: the lengths of the sequences. Out: windows as parts; no id is read. The lengths are those of
+//! the tokenizers library in every strategy. `longest_first` is computed, not removed id by id: the
+//! shorter sequence stays whole while it fits.
 use super::{OutputPart, Slot, refused};
 use crate::description::{Side, Truncation, TruncationStrategy};
 use crate::error::{Error, Result};
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// What a call makes: the first window, and those that overflow.
+/// The windows of a call: the kept one, then the overflowing ones.
 pub type Windows = Vec<Vec<OutputPart>>;
 
-/// Parts of all windows together: two sequences make as many windows as the product of theirs.
+/// Maximum number of parts of all windows together: for two sequences the numbers of windows multiply.
 const PARTS_LIMIT: usize = 1 << 22;
 
-/// The windows of sequences with these lengths, the first of which is what fits.
+/// The windows of sequences with these lengths; the first one is the truncated text.
 ///
-/// Windows of two sequences are each of the first one's with each of the second one's: those that
-/// overflow come first, each with every one of the second, then the first with the rest.
+/// For two sequences, each window of the first is combined with each of the second. The overflowing
+/// windows of the first come first, each with all of the second, then the first window with the
+/// rest of the second.
 ///
 /// # Errors
-/// A wrong argument: no room for the special tokens, a stride that is not below the length of a
-/// window, a sequence that cannot be shortened so far, too many windows.
+/// An argument error: too short for the special tokens, a stride that is not below the length of a
+/// window, a sequence that cannot be shortened enough, or too many windows.
 pub fn windows(
     slots: &[Slot],
     lengths: &[usize],
@@ -40,22 +42,22 @@ pub fn windows(
     merge(slots, &spans, ticker)
 }
 
-/// How many ids of each sequence a window has.
+/// Number of ids of each sequence in a window.
 fn kept_lengths(lengths: &[usize], added: usize, truncation: &Truncation) -> Result<Vec<usize>> {
-    let Some(room) = truncation.max_length.checked_sub(added) else {
+    let Some(capacity) = truncation.max_length.checked_sub(added) else {
         return Err(refused(format!(
             "max_length={} has no room for the {added} special tokens; raise it, or pass add_special_tokens=False",
             truncation.max_length
         )));
     };
-    if room > 0 && truncation.stride >= room {
-        return Err(stride_error(truncation.stride, room));
+    if capacity > 0 && truncation.stride >= capacity {
+        return Err(stride_error(truncation.stride, capacity));
     }
-    if room == 0 {
+    if capacity == 0 {
         return Ok(vec![0; lengths.len()]);
     }
     let total: usize = lengths.iter().sum();
-    if total <= room {
+    if total <= capacity {
         return Ok(lengths.to_vec());
     }
     let mut kept = lengths.to_vec();
@@ -64,20 +66,20 @@ fn kept_lengths(lengths: &[usize], added: usize, truncation: &Truncation) -> Res
             match kept.as_mut_slice() {
                 [first, second] => {
                     let (short, long) = if first <= second { (first, second) } else { (second, first) };
-                    *long = if *short > room { *short } else { (*short).max(room - *short) };
-                    if *short + *long > room {
-                        *short = room / 2;
-                        *long = *short + room % 2;
+                    *long = if *short > capacity { *short } else { (*short).max(capacity - *short) };
+                    if *short + *long > capacity {
+                        *short = capacity / 2;
+                        *long = *short + capacity % 2;
                     }
                 }
-                _ => kept[0] = room,
+                _ => kept[0] = capacity,
             }
             return Ok(kept);
         }
         TruncationStrategy::OnlyFirst => 0,
         TruncationStrategy::OnlySecond => 1,
     };
-    let over = total - room;
+    let over = total - capacity;
     match kept.get_mut(chosen) {
         None => Err(refused("truncation=\"only_second\" needs a pair".to_owned())),
         Some(length) if *length <= over => {
@@ -94,8 +96,8 @@ fn kept_lengths(lengths: &[usize], added: usize, truncation: &Truncation) -> Res
     }
 }
 
-fn stride_error(stride: usize, room: usize) -> Error {
-    refused(format!("stride={stride} is not below {room}, the ids of the text that a window has"))
+fn stride_error(stride: usize, capacity: usize) -> Error {
+    refused(format!("stride={stride} is not below {capacity}, the ids of the text that a window has"))
 }
 
 /// The windows of one sequence.
@@ -104,7 +106,7 @@ fn cut(length: usize, kept: usize, truncation: &Truncation) -> Result<Vec<Span>>
         return Ok(vec![Span::new(0, length)]);
     }
     if kept == 0 {
-        // Nothing fits: all of it is in the overflow.
+        // Nothing fits, so the overflow has the whole sequence.
         return Ok(vec![Span::new(0, 0), Span::new(0, length)]);
     }
     if truncation.stride >= kept {
@@ -126,7 +128,7 @@ fn too_many(count: usize) -> Error {
     refused(format!("{count} windows are too many; raise max_length or lower stride"))
 }
 
-/// Windows of the slots in order: all windows so far with all those of the next slot.
+/// Combines the windows of all slots in order: all windows so far with those of the next slot.
 fn merge(slots: &[Slot], spans: &[Vec<Span>], ticker: &mut Ticker<'_>) -> Result<Windows> {
     let mut windows: Windows = vec![Vec::with_capacity(slots.len())];
     for slot in slots {

@@ -1,26 +1,26 @@
-//! What becomes of the matches of a split.
+//! Joins the matches of a split and the text between them into pieces.
 use crate::description::Behavior;
 use crate::error::Result;
 use crate::span::Span;
 
-/// Takes the matches and the gaps of a text in order, and gives out its pieces. None is empty; an
-/// empty match ends the piece before it.
+/// Takes matches and gaps in the order of the text and emits pieces. No piece is empty; an empty
+/// match ends the piece before it.
 pub(super) struct Joiner {
     behavior: Behavior,
     invert: bool,
-    /// What is not given out yet, because the next span may join it.
+    /// A span that the next one may join.
     pending: Option<Span>,
     /// Was the last span a match?
     was_match: bool,
 }
 
 impl Joiner {
-    /// With `invert` gaps are taken for matches and the other way round.
+    /// `invert` swaps matches and gaps.
     pub(super) fn new(behavior: Behavior, invert: bool) -> Self {
         Self { behavior, invert, pending: None, was_match: false }
     }
 
-    /// The next span of the text.
+    /// Takes the next span of the text.
     #[inline]
     pub(super) fn push(
         &mut self,
@@ -32,7 +32,7 @@ impl Joiner {
         let was_match = std::mem::replace(&mut self.was_match, is_match);
         let joins = match self.behavior {
             Behavior::Removed if is_match => return Ok(()),
-            Behavior::Removed | Behavior::Isolated => return give(span, emit),
+            Behavior::Removed | Behavior::Isolated => return emit_nonempty(span, emit),
             Behavior::Contiguous => is_match == was_match,
             Behavior::MergedWithPrevious => is_match && !was_match,
             Behavior::MergedWithNext => was_match && !is_match,
@@ -42,17 +42,17 @@ impl Joiner {
                 pending.end = span.end;
                 Ok(())
             }
-            pending => pending.replace(span).map_or(Ok(()), |done| give(done, emit)),
+            pending => pending.replace(span).map_or(Ok(()), |done| emit_nonempty(done, emit)),
         }
     }
 
-    /// The text ends.
+    /// Ends the text.
     pub(super) fn finish(self, emit: &mut impl FnMut(Span) -> Result<()>) -> Result<()> {
-        self.pending.map_or(Ok(()), |span| give(span, emit))
+        self.pending.map_or(Ok(()), |span| emit_nonempty(span, emit))
     }
 }
 
 #[inline]
-fn give(span: Span, emit: &mut impl FnMut(Span) -> Result<()>) -> Result<()> {
+fn emit_nonempty(span: Span, emit: &mut impl FnMut(Span) -> Result<()>) -> Result<()> {
     if span.is_empty() { Ok(()) } else { emit(span) }
 }

@@ -1,5 +1,5 @@
-//! The two halves of byte-level pre-tokenization that change text: a space in front, and bytes
-//! written as the characters of the byte alphabet.
+//! The two parts of byte-level pre-tokenization that rewrite text: a prepended space, and bytes as
+//! characters of the byte alphabet.
 use crate::aligned::{AlignedText, Rewritten};
 use crate::byte_alphabet::BYTE_TO_CHAR;
 use crate::error::Result;
@@ -25,14 +25,14 @@ pub(super) fn prefix_space(
     emit(buffer.piece(), ticker)
 }
 
-/// Writes every byte as the character that stands for it, which stands for what the byte does.
+/// Writes every byte as its character in the byte alphabet, which has the origin of the byte.
 pub(super) fn byte_alphabet(
     piece: AlignedText<'_>,
     buffer: &mut Rewritten,
     ticker: &mut Ticker<'_>,
     emit: &mut super::Emit<'_>,
 ) -> Result<()> {
-    // Printable ASCII stands for itself.
+    // Printable ASCII is unchanged.
     if piece.text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return emit(piece, ticker);
     }

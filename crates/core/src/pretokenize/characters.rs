@@ -1,8 +1,7 @@
-//! Cuts that look at one character at a time: one pass over the text, one look into a table for
-//! each character.
+//! Cuts that depend on one character at a time: one pass over the text, with one table lookup per character.
 //!
-//! The tables are those of the libraries that tokenizers 0.23.3 is built with, whose Unicode
-//! versions differ; each says which it is.
+//! The tables are those of the libraries that tokenizers 0.23.3 is built with. Their Unicode
+//! versions differ; each table names its own.
 use std::sync::Arc;
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
@@ -15,11 +14,11 @@ use crate::pattern::classes::{Classes, class};
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// What a character is to the steps below.
+/// Classes of characters.
 const WHITE: u8 = 1;
 const MARKED: u8 = 2;
 
-/// A cut by the kinds of characters.
+/// A cut by classes of characters.
 #[derive(Debug)]
 pub(super) struct Characters {
     classes: Arc<Classes>,
@@ -28,29 +27,30 @@ pub(super) struct Characters {
 
 #[derive(Debug, Clone, Copy)]
 enum Rule {
-    /// White space is dropped, marked characters stand alone, runs of others stay.
+    /// Removes white space, isolates marked characters, keeps runs of others.
     Alone,
-    /// White space is dropped, and so is what is in no run of one kind.
+    /// Removes white space and characters outside any run of one class.
     Runs,
-    /// Marked characters are matches, each one.
+    /// Each marked character is a match.
     Matches(Behavior),
 }
 
 impl Characters {
-    /// The 25 characters of White_Space are dropped.
+    /// Removes the 25 characters of White_Space.
     pub(super) fn white_space() -> Self {
         static CLASSES: MadeOnce<Arc<Classes>> = MadeOnce::new();
         Self::new(&CLASSES, || vec![(WHITE, class(r"\s"))], Rule::Alone)
     }
 
-    /// White space is dropped, punctuation stands alone.
+    /// Removes white space and isolates punctuation.
     pub(super) fn bert() -> Self {
         static CLASSES: MadeOnce<Arc<Classes>> = MadeOnce::new();
         let numbered = || vec![(MARKED, punctuation()), (WHITE, class(r"\s"))];
         Self::new(&CLASSES, numbered, Rule::Alone)
     }
 
-    /// Runs of word characters of the regex crate, and of what is neither that nor white space.
+    /// Runs of word characters of the regex crate, and runs of characters that are neither word
+    /// characters nor white space.
     pub(super) fn words() -> Self {
         static CLASSES: MadeOnce<Arc<Classes>> = MadeOnce::new();
         Self::new(&CLASSES, || vec![(MARKED, class(r"\w")), (WHITE, class(r"\s"))], Rule::Runs)
@@ -66,12 +66,12 @@ impl Characters {
     pub(super) fn digits(individual: bool) -> Self {
         static CLASSES: MadeOnce<Arc<Classes>> = MadeOnce::new();
         let behavior = if individual { Behavior::Isolated } else { Behavior::Contiguous };
-        // N* of Unicode 17 by way of that of 16.
+        // N* of Unicode 17: that of 16 with the characters added since.
         let numbered = || vec![(MARKED, class(r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]"))];
         Self::new(&CLASSES, numbered, Rule::Matches(behavior))
     }
 
-    /// Cuts at one character and drops it.
+    /// Cuts at one character and removes it.
     pub(super) fn delimiter(delimiter: char) -> Self {
         let class = ClassUnicode::new([ClassUnicodeRange::new(delimiter, delimiter)]);
         let classes = Arc::new(Classes::new([(WHITE, &class)]));
@@ -165,8 +165,8 @@ impl Characters {
     }
 }
 
-/// That of ASCII, `$+<=>^|~` and the backtick among it, and P* of Unicode 8, of which two
-/// characters have become others since.
+/// ASCII punctuation, `$+<=>^|~` and the backtick included, and P* of Unicode 8, without the two
+/// characters whose category has changed since.
 fn punctuation() -> ClassUnicode {
     class(r"[!-/:-@\[-`{-~[\p{P}&&\p{Age=8.0}]\x{166D}\x{111C9}]")
 }

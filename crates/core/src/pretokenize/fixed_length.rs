@@ -1,9 +1,9 @@
-//! Cuts every so many characters.
+//! Cuts after every `length` characters.
 use crate::error::Result;
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// `length` is not 0.
+/// Emits the pieces; `length` must not be 0.
 pub(super) fn for_each(
     text: &str,
     length: usize,

@@ -1,4 +1,4 @@
-//! A function of the caller's own says where a text is cut.
+//! Pre-tokenization by a function of the caller.
 use tokenmill_kernels::try_alloc;
 
 use crate::aligned::AlignedText;
@@ -14,7 +14,7 @@ pub(super) fn apply(
     emit: &mut super::Emit<'_>,
 ) -> Result<()> {
     let cuts = hook.call(piece)?;
-    // Functions of the caller's may take any time.
+    // The function may have taken any time.
     ticker.watch().poll()?;
     let spans = match cuts {
         Cuts::Spans(spans) => of_characters(hook, piece, &spans)?,

@@ -1,7 +1,6 @@
-//! Spaces become a visible mark, one is put in front, and each starts a piece.
+//! Spaces become a visible mark, one is prepended, and each starts a piece.
 //!
-//! One pass: a piece that holds a space or gets a mark in front is written anew, others are given
-//! on as they are.
+//! One pass: a piece with a space, or with a prepended mark, is rewritten; others are passed on unchanged.
 use crate::aligned::{AlignedText, Rewritten};
 use crate::description::PrependScheme;
 use crate::error::Result;
@@ -17,7 +16,7 @@ pub(super) struct Metaspace {
 }
 
 impl Metaspace {
-    /// Does it ask where the text came from?
+    /// Does the step depend on the position in the caller's text?
     pub(super) fn needs_origins(self) -> bool {
         self.prepend == PrependScheme::First
     }
@@ -30,30 +29,30 @@ impl Metaspace {
         emit: &mut super::Emit<'_>,
     ) -> Result<()> {
         let is_mark = |c: char| c == ' ' || c == self.replacement;
-        // A piece starts at its own mark already.
+        // A piece that starts with a space or mark gets no other.
         let prefixed = !piece.text.starts_with(is_mark)
             && match self.prepend {
                 PrependScheme::Always => true,
-                // Of the caller's text: what a normalizer has cut off counts.
+                // At the start of the caller's text: text that a normalizer removed counts.
                 PrependScheme::First => piece.is_at_start(),
                 PrependScheme::Never => false,
             };
         if !self.split {
-            return self.give(piece, prefixed, buffer, ticker, emit);
+            return self.emit_part(piece, prefixed, buffer, ticker, emit);
         }
         let mut start = 0;
         let mut prefixed = prefixed;
         for (at, _) in piece.text.match_indices(is_mark) {
             if start < at {
                 let part = piece.slice(Span::new(start, at));
-                self.give(part, std::mem::take(&mut prefixed), buffer, ticker, emit)?;
+                self.emit_part(part, std::mem::take(&mut prefixed), buffer, ticker, emit)?;
             }
             start = at;
         }
-        self.give(piece.slice(Span::new(start, piece.text.len())), prefixed, buffer, ticker, emit)
+        self.emit_part(piece.slice(Span::new(start, piece.text.len())), prefixed, buffer, ticker, emit)
     }
 
-    fn give(
+    fn emit_part(
         self,
         piece: AlignedText<'_>,
         prefixed: bool,

@@ -1,10 +1,10 @@
-//! Pre-tokenization: a normalized text to pretokens.
+//! Pre-tokenization: normalized text to pretokens.
 //!
-//! Comes in: a piece of text without added tokens in it. Goes out: pretokens, in order; none is
-//! empty. Every step refines the pieces that the one before left, and may rewrite them. What is
-//! rewritten goes into a buffer of the step, so that nothing is allocated for a piece.
+//! In: a piece of text without added tokens. Out: non-empty pretokens in order. Each step refines
+//! the pieces of the step before, and may rewrite them into a buffer of its own, so that no piece
+//! allocates.
 //!
-//! Every step gives the pieces and offsets of tokenizers 0.23.3.
+//! Every step produces the pieces and offsets of tokenizers 0.23.3.
 mod behavior;
 mod byte_level;
 mod characters;
@@ -27,13 +27,13 @@ use crate::hooks::{Hooks, SplitHook};
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// Steps of pre-tokenization, ready to run. Immutable.
+/// The compiled steps of a pre-tokenizer. Immutable.
 #[derive(Debug, Default)]
 pub struct PreTokenizers {
     steps: Vec<Step>,
 }
 
-/// One step.
+/// A compiled step.
 #[derive(Debug)]
 enum Step {
     Split(Split),
@@ -46,7 +46,7 @@ enum Step {
     Hook(SplitHook),
 }
 
-/// What takes the pretokens.
+/// Receives the pretokens.
 pub type Emit<'a> = dyn FnMut(AlignedText<'_>, &mut Ticker<'_>) -> Result<()> + 'a;
 
 impl Step {
@@ -75,7 +75,7 @@ impl Step {
         })
     }
 
-    /// Cuts a piece and gives every part of it to `emit`.
+    /// Cuts a piece and passes every part to `emit`.
     fn apply(
         &self,
         piece: AlignedText<'_>,
@@ -85,7 +85,7 @@ impl Step {
     ) -> Result<()> {
         match self {
             Self::Split(step) => {
-                // An error of a later step has its place already.
+                // An error of a later step already has its position.
                 let mut is_ours = true;
                 let split = step.for_each(piece.text, ticker, |span, t| {
                     emit(piece.slice(span), t).inspect_err(|_| is_ours = false)
@@ -106,10 +106,10 @@ impl Step {
 }
 
 impl PreTokenizers {
-    /// Makes the steps of a description ready; functions of the caller's are found in `hooks`.
+    /// Compiles the steps of a description; `hooks` holds the caller's functions.
     ///
     /// # Errors
-    /// A format or pattern error naming the step, its number first.
+    /// A format or pattern error that names the step by its index.
     pub fn compile(steps: &[PreTokenizer], hooks: &Hooks) -> Result<Self> {
         let steps = steps.iter().enumerate();
         let steps = steps
@@ -118,17 +118,17 @@ impl PreTokenizers {
         Ok(Self { steps })
     }
 
-    /// Does a step ask where in the caller's text a piece came from? Then origins are to be tracked
-    /// even where nobody wants offsets.
+    /// Does a step need the origin of a piece in the caller's text? If so, origins are tracked even
+    /// without offsets in the output.
     pub fn needs_origins(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Metaspace(step) if step.needs_origins()))
     }
 
-    /// Gives every pretoken of a piece to `emit`, in order. `buffers` holds what steps rewrite: one
-    /// for each, made where it is missing.
+    /// Passes every pretoken of a piece to `emit`, in order. `buffers` has one buffer per step;
+    /// missing ones are created.
     ///
     /// # Errors
-    /// Those of `emit`, of a pattern that exceeds its limit, and of the watch.
+    /// Errors of `emit`, of a pattern that exceeds its limit, and of the watch.
     pub fn for_each(
         &self,
         piece: AlignedText<'_>,
@@ -141,8 +141,7 @@ impl PreTokenizers {
     }
 }
 
-/// An error of a split, which counts from the start of the piece, with its place in the text that
-/// the piece came from.
+/// Moves the position of a pattern error from the piece to the text that the piece came from.
 pub(crate) fn of_split(error: Error, piece: AlignedText<'_>) -> Error {
     let is_split = matches!(error.kind, Kind::Pattern { .. });
     error.placed(|place| match place {

@@ -1,8 +1,8 @@
 //! Cuts where the script changes.
 //!
-//! Scripts are those of Unicode 9, with kana taken for Han. The space and what has no script
-//! (private use and unassigned) stand with what is before them. What surprises: such characters
-//! are lost where nothing is before them.
+//! The scripts are those of Unicode 9, with kana as Han. A space, or a character without a script
+//! (private use, unassigned), joins the piece before it; at the start of the text such characters
+//! are dropped, as in the reference.
 use std::sync::Arc;
 
 use tokenmill_kernels::MadeOnce;
@@ -12,10 +12,10 @@ use crate::pattern::classes::{Classes, class};
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// The number of what has no script.
+/// The number for characters without a script.
 const ANY: u8 = 0;
 
-/// Scripts by their names in regex-syntax; those in one text are one.
+/// Scripts by their names in regex-syntax; scripts in one string count as one.
 #[rustfmt::skip]
 const SCRIPTS: [&str; 135] = [
     "Adlam", "Ahom", "Anatolian_Hieroglyphs", "Arabic", "Armenian", "Avestan", "Balinese", "Bamum",
@@ -37,11 +37,11 @@ const SCRIPTS: [&str; 135] = [
     "Tifinagh", "Tirhuta", "Ugaritic", "Vai", "Warang_Citi", "Yi",
 ];
 
-/// Characters whose script has changed since Unicode 9, or that the reference puts elsewhere.
+/// Characters whose script has changed since Unicode 9, or that the reference assigns to another script.
 const MOVED: [(&str, &str); 3] =
     [("Common", r"[\x{589}\x{61C}]"), ("Devanagari", r"[\x{953}\x{954}]"), ("Han", r"[\x{30FC}]")];
 
-/// The table, made once.
+/// The table of scripts, built once.
 #[derive(Debug)]
 pub(super) struct Scripts {
     classes: Arc<Classes>,
@@ -80,7 +80,7 @@ impl Scripts {
 fn table() -> Classes {
     let mut numbered = Vec::new();
     for (i, names) in SCRIPTS.iter().enumerate() {
-        // There are fewer than 255.
+        // There are fewer than 255 scripts.
         let number = i as u8 + 1;
         for name in names.split(' ') {
             numbered.push((number, class(&format!(r"[\p{{Script={name}}}&&\p{{Age=9.0}}]"))));

@@ -1,6 +1,6 @@
 //! Cuts at the matches of a pattern.
 //!
-//! An empty match cuts without making a piece, and text that is not matched stays.
+//! An empty match cuts without making a piece, and unmatched text is kept.
 use super::behavior::Joiner;
 use crate::description::{Behavior, Pattern, Split as Whole};
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::pattern::Splitter;
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// A pattern and what becomes of its matches.
+/// A compiled pattern, and the behavior of its matches.
 #[derive(Debug)]
 pub(super) struct Split {
     pattern: Compiled,
@@ -19,7 +19,7 @@ pub(super) struct Split {
 #[derive(Debug)]
 enum Compiled {
     Regex(Splitter),
-    /// One character, which is found faster than a text.
+    /// A single character, which is searched for faster than a string.
     Char(char),
     Literal(String),
 }
@@ -39,7 +39,7 @@ impl Split {
         Ok(Self { pattern, behavior, invert })
     }
 
-    /// Gives the pieces to `emit`. An error of the pattern counts from the start of the text.
+    /// Passes the pieces to `emit`. The position of a pattern error counts from the start of the text.
     #[inline]
     pub(super) fn for_each(
         &self,

@@ -1,13 +1,13 @@
-//! The search for literals: leftmost first, longest at each place. Linear in the text, and to build
-//! linear in the literals, whatever they are.
+//! Multi-literal search: leftmost first, longest at each position. Linear in the text; construction
+//! is linear in the literals, for any set of literals.
 //!
-//! An automaton of the `aho-corasick` crate finds them. Alone it is not linear for long ones: it may
-//! take a table of all its states that is quadratic to make for a literal such as `xxx...`, its
-//! vectors compare long literals at every place, and behind a literal that is the start of a longer
-//! one it reads on as far as that goes, again and again. So it is given no more than the first bytes
-//! of each, which bounds all three. Where some are longer, it says where the first of them may be,
-//! and from there on blocks of the text are read backwards, with an automaton of the reversed
-//! literals: at every place it knows the longest one that starts there.
+//! The `aho-corasick` crate alone is not linear for long literals: it may build a DFA that is
+//! quadratic for a literal such as `xxx...`, its vectorised search compares long literals at every
+//! position, and after a match that is a prefix of a longer literal it reads on, again and again.
+//! So it gets only the first [`SHORT`] bytes of each literal, which bounds all three. If some
+//! literals are longer, it finds a position at which one may start; from there, blocks of text are
+//! scanned backwards with an automaton of the reversed literals, which finds the longest literal
+//! that starts at each position.
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
@@ -17,52 +17,53 @@ use crate::error::{Error, Result};
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// Bytes of each literal that aho-corasick gets. The literals of published tokenizers are shorter.
+/// Bytes of each literal that the `aho-corasick` crate gets. The literals of published tokenizers
+/// are shorter.
 const SHORT: usize = 256;
 
-/// The crate may choose a DFA up to this product of all literals' bytes and the longest one's. It bounds the
-/// work of building for each byte value.
+/// Limit for a DFA: the total length of all literals times the longest one's, in bytes. It bounds
+/// the work of construction for each byte value.
 const TABLE_WORK: usize = 1 << 18;
 
-/// Block size of the backward scan in bytes, unless the longest literal is longer.
+/// Block size of the backward scan in bytes; at least the length of the longest literal.
 const BLOCK: usize = 64 << 10;
 
-/// A set of literals, ready to be found. The empty set finds nothing and costs nothing.
+/// A compiled set of literals. An empty set finds nothing and costs nothing.
 #[derive(Debug, Clone)]
 pub struct LiteralMatcher {
     /// Finds the literals, or the first [`SHORT`] bytes of each.
     forwards: Option<AhoCorasick>,
-    /// Finds reversed literals, where some are longer than [`SHORT`].
+    /// Finds reversed literals, if some are longer than [`SHORT`].
     backwards: Option<Arc<Backwards>>,
-    /// Length of the longest of those that `forwards` finds, in bytes.
+    /// Length in bytes of the longest literal of `forwards`.
     longest: usize,
-    /// How much text is searched at once, in bytes.
+    /// Bytes of text per search.
     window: usize,
 }
 
 #[derive(Debug)]
 struct Backwards {
     automaton: Automaton,
-    /// In bytes, by number.
+    /// Length in bytes of each literal.
     lengths: Vec<usize>,
     block: usize,
 }
 
-/// A piece of a text.
+/// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextPart<L = usize> {
     /// Ordinary text, never empty.
     Ordinary(Span),
-    /// The literal with this index in the matcher's list (or what the caller knows it by).
+    /// A literal, by its index in the matcher's list (or by the caller's own key).
     Literal(L, Span),
 }
 
 impl LiteralMatcher {
-    /// A matcher for these literals, told apart by their position in the list. Of equal ones the
-    /// first is found. Cost: near-linear in their bytes.
+    /// Builds a matcher; a literal is identified by its index. Of equal literals the first is
+    /// found. Cost: near-linear in their bytes.
     ///
     /// # Errors
-    /// A special-token error for an empty literal, or when there are too many to build.
+    /// A special-token error for an empty literal, or if there are too many to build.
     pub fn new<'a>(literals: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         Self::with_limits(literals, SHORT, BLOCK)
     }
@@ -84,7 +85,7 @@ impl LiteralMatcher {
         let may_be_table = bytes.saturating_mul(longest.min(short)) <= TABLE_WORK;
         let forwards = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
-            // For more literals the crate takes no table anyway.
+            // For more literals the crate never builds a DFA.
             .kind((!may_be_table && literals.len() <= 100).then_some(AhoCorasickKind::ContiguousNFA))
             .build(starts)
             .map_err(|error| {
@@ -96,18 +97,18 @@ impl LiteralMatcher {
         Ok(Self { forwards: Some(forwards), backwards, longest, window: longest.max(1 << 20) * 2 })
     }
 
-    /// Is there nothing to find?
+    /// Does the matcher have no literals?
     pub fn is_empty(&self) -> bool {
         self.forwards.is_none()
     }
 
-    /// A search of this text.
+    /// Starts a search of `text`.
     pub fn search<'a>(&'a self, text: &'a [u8]) -> Search<'a> {
         Search { matcher: self, text, ahead: Vec::new(), known_to: 0 }
     }
 
-    /// The first one that `forwards` finds in `text[from..]`. It is searched a window at a time: one
-    /// search of a document of a gigabyte would take too long for somebody who wants to stop.
+    /// The first match of `forwards` in `text[from..]`. The text is searched in windows, so that
+    /// the watch is polled in a document of gigabytes.
     fn find_forwards(
         &self,
         text: &[u8],
@@ -117,8 +118,8 @@ impl LiteralMatcher {
         let Some(automaton) = &self.forwards else { return Ok(None) };
         loop {
             let end = text.len().min(from + self.window);
-            // A literal that starts here ends inside the window, so it is the longest at its place
-            // and none before it was missed. What is found behind is looked at again.
+            // A literal that starts up to here ends inside the window, so it is the longest at its
+            // position and no earlier one was missed. Later matches are searched for again.
             let sure = if end == text.len() { end } else { end - self.longest };
             if let Some(found) = automaton.find(aho_corasick::Input::new(&text[..end]).range(from..))
                 && found.start() <= sure
@@ -135,10 +136,10 @@ impl LiteralMatcher {
         }
     }
 
-    /// Calls `emit` for the segments of `text`, in order; they tile it.
+    /// Calls `emit` for the parts of `text` in order; together they cover it.
     ///
     /// # Errors
-    /// Those of `emit` and of the watch.
+    /// Errors of `emit` and of the watch.
     pub fn for_each_part(
         &self,
         text: &[u8],
@@ -166,14 +167,14 @@ impl Backwards {
     fn new(literals: &[&[u8]], block: usize) -> Self {
         let reversed: Vec<Vec<u8>> =
             literals.iter().map(|literal| literal.iter().rev().copied().collect()).collect();
-        // Of equal ones the automaton knows the last.
+        // The automaton keeps the last of equal literals, so the order is reversed.
         let numbered = (0u32..).zip(&reversed).map(|(number, literal)| (number, literal.as_slice()));
         let automaton = Automaton::new(numbered.collect::<Vec<_>>().into_iter().rev());
         Self { automaton, lengths: literals.iter().map(|literal| literal.len()).collect(), block }
     }
 
-    /// Pushes each position in `from..to` at which a literal starts, with the longest literal there; last
-    /// position first.
+    /// Appends each position in `from..to` at which a literal starts, with the longest literal
+    /// there; last position first.
     fn read(&self, text: &[u8], from: usize, to: usize, found: &mut Vec<(usize, u32)>) {
         let mut state = State::START;
         for at in (from..text.len().min(to + self.automaton.longest_key())).rev() {
@@ -186,23 +187,23 @@ impl Backwards {
     }
 }
 
-/// A search of one text, from its start to its end.
+/// The state of a search of one text, from start to end.
 #[derive(Debug)]
 pub struct Search<'a> {
     matcher: &'a LiteralMatcher,
     text: &'a [u8],
-    /// Literals found in the current block: position and number, the next one last.
+    /// Matches in the current block: position and literal, the next one last.
     ahead: Vec<(usize, u32)>,
     /// End of the current block in the text.
     known_to: usize,
 }
 
 impl Search<'_> {
-    /// The first literal that starts at `from` or behind it, as (index in the list, span in the text).
-    /// `from` is never smaller than in the call before.
+    /// The next match at or after `from`, as (index of the literal, span in the text). `from` must
+    /// not decrease from call to call.
     ///
     /// # Errors
-    /// Those of the watch.
+    /// Errors of the watch.
     #[inline]
     pub fn next(&mut self, from: usize, ticker: &mut Ticker<'_>) -> Result<Option<(usize, Span)>> {
         match &self.matcher.backwards {
@@ -296,7 +297,7 @@ mod tests {
         assert!(LiteralMatcher::new([""]).is_err());
     }
 
-    /// What is found by looking at every place for every literal.
+    /// The matches by naive search.
     fn found_naively(literals: &[String], text: &str) -> Vec<(usize, Span)> {
         let (mut found, mut from) = (Vec::new(), 0);
         while from < text.len() {
@@ -304,7 +305,7 @@ mod tests {
                 .iter()
                 .enumerate()
                 .filter(|(_, literal)| text.as_bytes()[from..].starts_with(literal.as_bytes()));
-            // Of equal ones the first.
+            // Of equal literals the first.
             match here.max_by_key(|(index, literal)| (literal.len(), std::cmp::Reverse(*index))) {
                 Some((index, literal)) => {
                     found.push((index, Span::new(from, from + literal.len())));
@@ -326,8 +327,8 @@ mod tests {
         found
     }
 
-    /// Literals that repeat themselves and one another: what is random, periods of it, starts of one
-    /// with another end, and equal ones.
+    /// Literals that repeat themselves and each other: random ones, their repetitions, prefixes
+    /// with another end, and duplicates.
     fn literals() -> impl Strategy<Value = Vec<String>> {
         let period = ("[abé]{1,3}", 1usize..8, "[abcé]{0,2}");
         let periodic = period.prop_map(|(period, times, end)| period.repeat(times) + &end);
@@ -358,7 +359,7 @@ mod tests {
             short in 1usize..9,
             block in 1usize..20,
         ) {
-            // Literals, starts of literals, and what is between them.
+            // Literals, prefixes of literals, and text between them.
             let text: String = picks
                 .iter()
                 .map(|(index, between, length)| {
@@ -383,7 +384,7 @@ mod tests {
         let (almost, ab) = (format!("{x}y"), "ab".repeat(LIMIT / 2));
         let names: Vec<String> = (0..100).map(|number| format!("<{number}>")).collect();
         let text = "x".repeat(1 << 20);
-        // Literals, and how often each is found.
+        // Literals, and the number of matches of each.
         let sets: [&[(&str, usize)]; 5] = [
             &[(&almost, 0)],
             &[(&x, 16), (&ab, 0)],
@@ -392,7 +393,7 @@ mod tests {
             &[("ab", 0), ("cd", 0), (&almost, 0)],
         ];
         for set in sets {
-            // The crate chooses by how many there are.
+            // The crate chooses its automaton by the number of literals.
             for others in [0, 100 - set.len(), 100] {
                 let names = names[..others].iter().map(String::as_str);
                 let matcher =

@@ -1,8 +1,7 @@
-//! Finding added tokens in a text: leftmost first, longest at each place, never overlapping.
+//! Search for added tokens in a text: leftmost first, longest at each position, never overlapping.
 //!
-//! Comes in: a text. Goes out: segments, each a literal or ordinary text. Recognising a
-//! literal says nothing about who wrote it; the policy on what a literal may mean is the
-//! caller's, in `engine`.
+//! In: a text. Out: its parts, each a literal or ordinary text. A match says nothing about who
+//! wrote the literal: `engine` decides whether it counts as a token.
 mod literals;
 
 use crate::error::Result;
@@ -11,18 +10,18 @@ use crate::watch::Ticker;
 
 pub use literals::{LiteralMatcher, TextPart};
 
-/// Which neighbours a literal minds.
+/// Conditions on the text around a literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Surroundings {
-    /// It is found only where no word character is beside it.
+    /// Matches only if no word character precedes or follows.
     pub single_word: bool,
-    /// It takes the white space before it into itself.
+    /// The match includes the white space before it.
     pub lstrip: bool,
-    /// It takes the white space after it into itself.
+    /// The match includes the white space after it.
     pub rstrip: bool,
 }
 
-/// Literals that mind their neighbours.
+/// Literals with conditions on the text around them.
 #[derive(Debug, Clone)]
 pub struct AddedMatcher {
     literals: LiteralMatcher,
@@ -30,7 +29,7 @@ pub struct AddedMatcher {
 }
 
 impl AddedMatcher {
-    /// A matcher for these, told apart by their position in the list.
+    /// Builds a matcher; a literal is identified by its index.
     ///
     /// # Errors
     /// As [`LiteralMatcher::new`].
@@ -39,29 +38,29 @@ impl AddedMatcher {
         Ok(Self { literals: LiteralMatcher::new(contents)?, surroundings })
     }
 
-    /// What finds the literals, whatever is beside them.
+    /// The matcher without the conditions.
     pub fn literals(&self) -> &LiteralMatcher {
         &self.literals
     }
 
-    /// Is there nothing to find?
+    /// Does the matcher have no literals?
     pub fn is_empty(&self) -> bool {
         self.literals.is_empty()
     }
 
-    /// Does none of them mind its neighbours?
+    /// Do all literals match without conditions?
     pub fn is_plain(&self) -> bool {
         self.surroundings.iter().all(|surroundings| *surroundings == Surroundings::default())
     }
 
-    /// Calls `emit` for the segments of `text`, in order. They tile it, but for a literal that took
-    /// the white space behind it when another one starts in that.
+    /// Calls `emit` for the parts of `text` in order. They cover the text, except that a literal
+    /// may be cut short if it starts in the white space that the literal before it took.
     ///
-    /// The leftmost longest literal at each place is found first and asked about afterwards: one
-    /// that `accept` or its surroundings refuse is ordinary text, and no shorter one is tried there.
+    /// At each position the longest literal is found first and tested then: if `accept` or its
+    /// conditions reject it, it is ordinary text, and no shorter literal is tried there.
     ///
     /// # Errors
-    /// Those of `emit` and of the watch.
+    /// Errors of `emit` and of the watch.
     pub fn for_each_part(
         &self,
         text: &str,
@@ -79,15 +78,15 @@ impl AddedMatcher {
                 continue;
             }
             let mut literal = found;
-            // White space is looked at once, however many literals are in it: what was taken ends at
-            // `start`, and white space that a literal there takes ends at the same place.
+            // White space is scanned once, even if it contains many literals: the part already
+            // taken ends at `start`, where the white space after a literal inside it ends as well.
             if minds.lstrip {
                 literal.start = start + text.get(start..found.start).map_or(0, |free| free.trim_end().len());
             }
             if minds.rstrip {
                 literal.end = if found.end <= start { start } else { text.len() - after.trim_start().len() };
             }
-            // White space that the literal before took into itself is gone.
+            // The literal before took all of its white space.
             if literal.start >= literal.end {
                 continue;
             }
@@ -113,7 +112,7 @@ fn starts_with_word(text: &str) -> bool {
     text.chars().next().is_some_and(is_word)
 }
 
-/// `\w` of the Rust regex crate, which the tokenizers library asks.
+/// `\w` of the Rust regex crate, as in the tokenizers library.
 fn is_word(char: char) -> bool {
     regex_syntax::try_is_word_character(char).unwrap_or(false)
 }
@@ -156,20 +155,20 @@ mod tests {
         let both = Surroundings { lstrip: true, rstrip: true, ..Surroundings::default() };
         let text = "a \t<m>\n\u{a0}b";
         assert_eq!(added(&[("<m>", both)], text), [(None, (0, 1)), (Some(0), (1, 9)), (None, (9, 10))]);
-        // What is stripped on the left stops at the literal before.
+        // Stripping on the left stops at the previous literal.
         assert_eq!(added(&[("<m>", both)], "<m> <m>"), [(Some(0), (0, 4)), (Some(0), (4, 7))]);
-        // The search goes on behind the literal itself, so that the next one may overlap.
+        // The search continues after the literal itself, so that the next match may overlap.
         let right = Surroundings { rstrip: true, ..Surroundings::default() };
         let literals = [("<m>", right), (" b", Surroundings::default())];
         assert_eq!(added(&literals, "<m> b"), [(Some(0), (0, 4)), (Some(1), (3, 5))]);
-        // Nothing is left of a literal of white space alone that has gone into another one.
+        // A literal of white space alone vanishes if another one took it.
         let left = Surroundings { lstrip: true, ..Surroundings::default() };
         for mark in [left, both] {
             assert_eq!(added(&[("<m>", right), (" ", mark)], "<m>   b"), [(Some(0), (0, 6)), (None, (6, 7))]);
         }
     }
 
-    /// The segments, with all white space beside each literal looked at anew.
+    /// The parts, with the white space around each literal scanned anew.
     fn added_plainly(literals: &[(&str, Surroundings)], text: &str) -> Vec<(Option<usize>, (usize, usize))> {
         let matcher = LiteralMatcher::new(literals.iter().map(|literal| literal.0)).unwrap();
         let (mut found, mut start, mut from) = (vec![], 0, 0);

@@ -1,16 +1,16 @@
-//! What merging starts from: the base symbols, and every pretoken written in them.
+//! The alphabet of training: the base symbols, and pretokens spelled in them.
 use super::options::{TrainAlphabet, TrainOptions};
 use super::types::Types;
 use crate::description::{EndOfWord, EndOfWordForm};
 use crate::error::{Error, Result};
 use crate::watch::Ticker;
 
-/// The base symbols, numbered in the order of their ids.
+/// The base symbols, in the order of their ids.
 #[derive(Debug)]
 pub(super) struct Alphabet {
-    /// The bytes of each, as the vocabulary writes them.
+    /// The bytes of each symbol in the vocabulary.
     pub(super) symbols: Vec<Vec<u8>>,
-    /// The length of each, as `max_token_length` counts it.
+    /// The length of each symbol as counted by `max_token_length`.
     pub(super) sizes: Vec<u32>,
     coding: Coding,
 }
@@ -19,19 +19,19 @@ pub(super) struct Alphabet {
 enum Coding {
     Bytes,
     Chars {
-        /// Symbol of each character, by code point.
+        /// The symbol of each character, by code point.
         plain: Vec<u32>,
         last: Last,
     },
 }
 
-/// What the end of a pretoken looks like.
+/// The form of the end of a pretoken.
 #[derive(Debug)]
 enum Last {
     Plain,
     /// This symbol follows the last character.
     Mark(u32),
-    /// The last character becomes the symbol under its code point.
+    /// The last character becomes the symbol at its code point.
     Glued(Vec<u32>),
 }
 
@@ -41,7 +41,7 @@ impl Alphabet {
     /// The alphabet of these pretokens.
     ///
     /// # Errors
-    /// A training error when a character of the text is the end-of-word symbol itself.
+    /// A training error if a character of the text is the end-of-word symbol.
     pub(super) fn new(options: &TrainOptions, types: &Types, ticker: &mut Ticker<'_>) -> Result<Self> {
         match options.alphabet {
             TrainAlphabet::Bytes => Ok(Self {
@@ -136,7 +136,7 @@ fn see(seen: &mut Vec<u32>, char: char) {
     seen[at] = 0;
 }
 
-/// Numbers the characters that were seen by code point, behind the symbols there are.
+/// Numbers the characters that occur, by code point, after the existing symbols.
 fn number(seen: &mut [u32], suffix: &str, symbols: &mut Vec<Vec<u8>>) {
     for (at, symbol) in seen.iter_mut().enumerate().filter(|(_, symbol)| **symbol != UNSEEN) {
         *symbol = symbols.len() as u32;

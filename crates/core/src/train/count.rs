@@ -1,7 +1,7 @@
-//! Counting the pretokens of a batch of documents, on one thread or several.
+//! Counts the pretokens of a batch of documents, on one or more threads.
 //!
-//! Each thread has a table of its own and keeps it from batch to batch, so nothing is shared
-//! while counting and nothing is merged before the end.
+//! In: documents. Out: a [`Table`] of distinct pretokens. Each thread keeps a table of its own from
+//! batch to batch, so nothing is shared while counting, and tables are merged only at the end.
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -17,7 +17,7 @@ use crate::special::{LiteralMatcher, TextPart};
 use crate::threads;
 use crate::watch::{Ticker, Watch};
 
-/// Work is handed out in pieces of about this many bytes.
+/// Bytes of text per unit of work, approximately.
 const UNIT: usize = threads::BYTES_PER_THREAD;
 
 /// Counts documents.
@@ -27,25 +27,25 @@ pub(super) struct Counter {
     splitter: Splitter,
     literals: LiteralMatcher,
     track_first: bool,
-    /// One per thread that ever took part; at least one.
+    /// One per thread that has ever taken part; at least one.
     tables: Vec<Table>,
-    /// Bytes of the documents counted before.
+    /// Bytes of the documents counted so far.
     bytes: u64,
-    /// The position of the next document: bytes of normalized text before it.
+    /// The position of the next document: the bytes of normalized text before it.
     position: u64,
     pretokens: u64,
 }
 
-/// A document, or a part of one between special tokens and cut where cutting changes nothing.
+/// A document, or a part of one between special tokens, cut where a cut does not change the pretokens.
 struct TextUnit<'a> {
     text: &'a str,
     position: u64,
-    /// May it hold special tokens?
+    /// May it contain special tokens?
     whole: bool,
 }
 
 impl TextUnit<'_> {
-    /// Counts the pretokens of this piece into a table; how many there were.
+    /// Counts the pretokens of this unit into `table`; returns their number.
     fn count(
         &self,
         splitter: &Splitter,
@@ -95,7 +95,7 @@ impl Counter {
         self.pretokens
     }
 
-    /// Counts a pretoken, as often as no text has it.
+    /// Adds a pretoken with any count, for tests.
     #[cfg(test)]
     pub(super) fn add(&mut self, pretoken: &str, count: u64) -> Result<()> {
         self.tables[0].add(pretoken.as_bytes(), count, self.position)?;
@@ -135,8 +135,8 @@ impl Counter {
         Ok(())
     }
 
-    /// What is between special tokens in each document, normalized; `None` where that is nothing
-    /// to do. A literal that normalizing makes is text.
+    /// The normalized text between the special tokens of each document; `None` if there is no
+    /// normalizer. A literal that only normalization produces is ordinary text.
     fn normalize<'a>(
         &self,
         documents: &[&'a str],
@@ -172,10 +172,10 @@ impl Counter {
         segments.map(Some)
     }
 
-    /// All tables in one.
+    /// Merges all tables into one.
     pub(super) fn into_table(self, ticker: &mut Ticker<'_>) -> Result<Table> {
         let mut tables = self.tables;
-        // The largest takes the others in.
+        // The largest table absorbs the others.
         tables.sort_by_key(Table::len);
         let mut all = tables.pop().unwrap_or_else(|| Table::new(self.track_first));
         for table in tables {
@@ -184,7 +184,7 @@ impl Counter {
         Ok(all)
     }
 
-    /// What there is to do, long documents in parts: for the threads, and for progress.
+    /// The text units of documents; long documents are cut.
     fn pieces<'a>(&self, documents: &[&'a str], ticker: &mut Ticker<'_>) -> Result<Vec<TextUnit<'a>>> {
         let mut pieces = try_alloc::vec(documents.len())?;
         let mut position = self.position;
@@ -204,7 +204,7 @@ impl Counter {
         Ok(pieces)
     }
 
-    /// As [`Self::pieces`], of normalized segments; and the position behind them.
+    /// As [`Self::pieces`], for normalized segments; also returns the position after them.
     fn pieces_of_segments<'a>(
         &self,
         segments: &'a [Vec<Cow<'_, str>>],
@@ -220,7 +220,7 @@ impl Counter {
         Ok((pieces, position))
     }
 
-    /// Cuts a stretch of ordinary text into pieces of about a unit.
+    /// Cuts ordinary text into pieces of about one unit.
     fn cut<'a>(
         &self,
         mut text: &'a str,
@@ -242,7 +242,7 @@ impl Counter {
     }
 }
 
-/// Runs of pieces that make about a unit together.
+/// Ranges of pieces of about one unit each.
 fn units(pieces: &[TextUnit<'_>]) -> Vec<Range<usize>> {
     let mut units = Vec::new();
     let (mut start, mut bytes) = (0, 0);

@@ -1,11 +1,10 @@
-//! Exact greedy BPE with counts that follow each merge; the naive twin in
-//! `tokenmill-reference` is its definition.
+//! Exact greedy BPE with incrementally updated counts; the naive twin in `tokenmill-reference`
+//! defines the result.
 //!
-//! All distinct pretokens lie one behind the other in a row of [`Cell`]s, one per base symbol,
-//! with a fence between them. A token covers as many cells as base symbols; its first and its
-//! last cell hold its number, so both neighbours are found by length alone and there are no
-//! links. A merge touches the places where it happens and nothing else: time grows with the
-//! number of replacements, whatever the length of the pretokens.
+//! All distinct pretokens are stored in one array of [`Cell`]s, one cell per base symbol, separated
+//! by fences. A token covers as many cells as it has base symbols. Its first and last cell hold its
+//! number, so both neighbours are found by length, without links. A merge touches only its
+//! occurrences: time grows with the number of replacements, not with the length of the pretokens.
 mod neighbour;
 mod neighbours;
 
@@ -22,34 +21,34 @@ use crate::error::{Error, Result};
 use crate::ids::{NO_ID, TokenId};
 use crate::watch::Ticker;
 
-/// One place in the row: symbol and weight share a cache line, because a visit needs both.
+/// One base symbol of a pretoken. Symbol and weight share a cache line, because a visit needs both.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
-    /// In the first and in the last cell of a token its number. In between whatever was there,
-    /// but never something that looks like the start of a token: see [`GONE`].
+    /// The token's number, in its first and last cell. Cells in between keep old values, but never
+    /// one that looks like the start of a token: see [`GONE`].
     symbol: u32,
-    /// How often this pretoken was counted, or [`HEAVY`].
+    /// The count of the pretoken, or [`HEAVY`].
     weight: u32,
 }
 
-/// Between pretokens, before the first and behind the last.
+/// Separates pretokens, and precedes the first and follows the last.
 const FENCE: u32 = u32::MAX;
-/// Where a token started that is now the right part of a longer one. Without it a list of
-/// positions could take the place for alive.
+/// The former start of a token that is now the right part of a longer one. Without it a stale
+/// position would look valid.
 const GONE: u32 = u32::MAX - 1;
-/// A weight that does not fit a cell.
+/// Marks a weight that does not fit a cell.
 const HEAVY: u32 = u32::MAX;
 
-/// The arena of the vocabulary is addressed by `u32`.
+/// Limit of the vocabulary's arena in bytes: offsets are `u32`.
 const ARENA_LIMIT: u64 = u32::MAX as u64;
 
-/// Why a token may not be made.
+/// The conditions for a merge.
 #[derive(Debug)]
 struct Limits {
     min_frequency: u64,
     max_size: u64,
-    /// Tokens that spell this mark without being an end of word do not exist: they would be
-    /// read as one.
+    /// The end-of-word mark. A token must not contain it except at its end, because it would be
+    /// read as an end of word.
     mark: Option<Vec<u8>>,
 }
 
@@ -57,7 +56,7 @@ struct Limits {
 #[derive(Debug)]
 pub(super) struct Learner {
     cells: Vec<Cell>,
-    /// First cell and weight of each pretoken that is [`HEAVY`], ascending.
+    /// First cell and weight of each [`HEAVY`] pretoken, ascending.
     heavy: Vec<(u32, u64)>,
     /// Alphabet and merges; the index of a token is its symbol.
     tokens: TokenList,
@@ -65,7 +64,7 @@ pub(super) struct Learner {
     arena: u64,
     /// Cells per token.
     lens: Vec<u32>,
-    /// Size of each token as `max_token_length` counts it.
+    /// Size of each token as counted by `max_token_length`.
     sizes: Vec<u32>,
     pairs: Pairs,
     queue: Queue,
@@ -74,11 +73,11 @@ pub(super) struct Learner {
     neighbours: Vec<Neighbour>,
     touched: Vec<u32>,
     newborn: Vec<Newborn>,
-    /// Positions of the new pairs, beside `newborn`; kept from step to step for their memory.
+    /// Positions of the new pairs, parallel to `newborn`; reused from step to step.
     births: Vec<Vec<u32>>,
 }
 
-/// A merge that was learned: symbols of its parts, and its count when it was chosen.
+/// A learned merge: the symbols of its parts, and its count when it was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Learned {
     pub(super) left: u32,
@@ -86,20 +85,20 @@ pub(super) struct Learned {
     pub(super) count: u64,
 }
 
-/// What is left when nothing can merge any more.
+/// Why no pair can merge any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Left {
     /// Every pretoken is one token.
     Nothing,
-    /// Only pairs rarer than the minimum.
+    /// All remaining pairs are rarer than the minimum.
     Rare,
-    /// Only pairs whose token would be too long (or would spell the end-of-word mark).
+    /// All remaining pairs would make a token that is too long (or contains the end-of-word mark).
     Refused,
 }
 
 impl Learner {
     /// Lays out the pretokens and counts their pairs. Cost: linear in the symbols of the distinct
-    /// pretokens; 8 bytes each and 4 more per position of a pair.
+    /// pretokens. Memory: 8 bytes per symbol, and 4 more per position of a pair.
     pub(super) fn new(
         options: &TrainOptions,
         types: &Types,
@@ -113,7 +112,7 @@ impl Learner {
         }
         let max_size = options.max_token_length.map_or(u64::MAX, |limit| limit as u64);
         let mut learner = Self {
-            // A pretoken has no more symbols than bytes, an end-of-word symbol and a fence.
+            // At most one symbol per byte, an end-of-word symbol and a fence per pretoken.
             cells: try_alloc::vec(types.bytes() + 2 * types.len() + 1)?,
             heavy: Vec::new(),
             first_id,
@@ -167,7 +166,8 @@ impl Learner {
     }
 
     fn count_pairs(&mut self, ticker: &mut Ticker<'_>) -> Result<()> {
-        // Numbers in the order of appearance; counts first, so that lists get their exact size.
+        // Pairs are numbered in order of appearance. They are counted first, so that position lists
+        // are allocated with their exact size.
         let mut seen = Pairs::default();
         let mut occurrences: Vec<u32> = Vec::new();
         let mut numbers: Vec<u32> = try_alloc::vec(self.cells.len())?;
@@ -188,10 +188,10 @@ impl Learner {
             occurrences[number as usize] += 1;
             numbers.push(number);
         }
-        let room_for = |(pair, &n): (&Pair, &u32)| -> Result<Vec<u32>> {
+        let list_for = |(pair, &n): (&Pair, &u32)| -> Result<Vec<u32>> {
             Ok(try_alloc::vec(if self.follows(pair.count) { n as usize } else { 0 })?)
         };
-        let mut positions = try_alloc::collect(seen.iter().zip(&occurrences).map(room_for))?;
+        let mut positions = try_alloc::collect(seen.iter().zip(&occurrences).map(list_for))?;
         for (at, &number) in (0u32..).zip(&numbers) {
             ticker.spend(1)?;
             if number != IGNORED && self.follows(seen.get(number).count) {
@@ -211,18 +211,18 @@ impl Learner {
         count >= self.limits.min_frequency
     }
 
-    /// May these two be one token, by its length?
+    /// Is the joined token within the length limit?
     fn fits(&self, left: u32, right: u32) -> bool {
         let size = |symbol: u32| u64::from(self.sizes[symbol as usize]);
         size(left) + size(right) <= self.limits.max_size
     }
 
-    /// Would the token spell the end-of-word mark without being an end of word?
+    /// Would the joined token contain the end-of-word mark other than at its end?
     fn spells_mark(&self, left: u32, right: u32) -> bool {
         let Some(mark) = &self.limits.mark else { return false };
         let (left, right) = (self.tokens.bytes(left as usize), self.tokens.bytes(right as usize));
-        // No token contains it but at its end, so only the seam and the end are new. A right part
-        // that ends with it is an end of word already.
+        // No token contains the mark except at its end, so only the seam and the end of `left` are
+        // new. If `right` ends with the mark, that occurrence is a valid end of word.
         let joined = [left, right].concat();
         let inner = if right.ends_with(mark) { joined.len() - mark.len() } else { joined.len() };
         joined[..inner].windows(mark.len()).any(|window| window == mark)
@@ -231,20 +231,20 @@ impl Learner {
     fn weight(&self, at: usize) -> u64 {
         match self.cells[at].weight {
             HEAVY => {
-                let behind = self.heavy.partition_point(|&(start, _)| start as usize <= at);
-                self.heavy[behind - 1].1
+                let next = self.heavy.partition_point(|&(start, _)| start as usize <= at);
+                self.heavy[next - 1].1
             }
             weight => u64::from(weight),
         }
     }
 
-    /// Is the pair (left, right) at this place now?
+    /// Is the pair (left, right) at this position now?
     fn is_at(&self, at: u32, left: u32, right: u32) -> bool {
         let at = at as usize;
         self.cells[at].symbol == left && self.cells[at + self.lens[left as usize] as usize].symbol == right
     }
 
-    /// Follows a pair from now on, if it is frequent enough.
+    /// Starts to track a pair, if it is frequent enough.
     fn follow(&mut self, newborn: Newborn, positions: Box<[u32]>) -> Result<()> {
         let Newborn { left, right, count } = newborn;
         if !self.follows(count) {
@@ -260,7 +260,7 @@ impl Learner {
         self.queue.push(Waiting { count, key, left, right, pair }, &self.order, &self.tokens)
     }
 
-    /// Makes the next merge; `None` when there is none.
+    /// Makes the next merge; `None` if there is none.
     pub(super) fn step(&mut self, ticker: &mut Ticker<'_>) -> Result<Option<Learned>> {
         let Some(best) = self.choose(ticker)? else { return Ok(None) };
         let result = self.join(best.left, best.right)?;
@@ -269,7 +269,7 @@ impl Learner {
         Ok(Some(Learned { left: best.left, right: best.right, count: best.count }))
     }
 
-    /// Takes the best pair off the queue, refreshing entries that have fallen behind.
+    /// Pops the best pair, after refreshing outdated entries.
     fn choose(&mut self, ticker: &mut Ticker<'_>) -> Result<Option<Waiting>> {
         loop {
             ticker.spend(32)?;
@@ -282,7 +282,8 @@ impl Learner {
             let mut current = count == top.count;
             top.count = count;
             if self.order.by_position() {
-                // Ascending, and what is stale stays stale: go on from where the key stood.
+                // Positions ascend, and a stale one never becomes valid again, so the scan
+                // continues from the key.
                 let positions = &self.pairs.get(top.pair).positions;
                 let from = positions.partition_point(|&at| u64::from(at) < top.key);
                 for &at in &positions[from..] {
@@ -301,7 +302,7 @@ impl Learner {
         }
     }
 
-    /// Adds the token made of two; its symbol.
+    /// Adds the concatenation of two tokens; returns its symbol.
     fn join(&mut self, left: u32, right: u32) -> Result<u32> {
         let (l, r) = (left as usize, right as usize);
         self.arena += (self.tokens.bytes(l).len() + self.tokens.bytes(r).len()) as u64;
@@ -338,7 +339,7 @@ impl Learner {
             if before != FENCE {
                 let previous = start - self.lens[before as usize];
                 if before == result {
-                    // The place before was merged in this step and counted (result, left).
+                    // The previous occurrence was merged in this step, and counted (result, left).
                     let newborn = self.new_right(result, left);
                     self.unborn(newborn, weight);
                 } else {
@@ -359,13 +360,13 @@ impl Learner {
             self.cells[at].symbol = result;
             self.cells[end - 1].symbol = result;
         }
-        // By definition. With equal parts the overlapping count falls by more than one for each
-        // replacement, so the differences do not lead there.
+        // Set by definition. For a pair of equal parts one replacement may remove several
+        // overlapping occurrences, so the updates do not sum to 0.
         self.pairs.get_mut(merged).count = 0;
         Ok(())
     }
 
-    /// Why there is no next merge.
+    /// The reason why there is no next merge.
     pub(super) fn left_over(&self) -> Left {
         let mut left_over = Left::Nothing;
         let mut at = 1;

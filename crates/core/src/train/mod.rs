@@ -1,15 +1,14 @@
 //! Learning a vocabulary from text: byte-pair encoding.
 //!
-//! Comes in: documents, in batches. Goes out: a [`Description`] and a [`TrainingReport`].
+//! In: documents, in batches. Out: a [`Description`] and a [`TrainingReport`].
 //!
 //! ```text
 //! documents -> segments (special tokens cut out) -> pretokens -> table per thread
 //!           -> types (distinct pretokens, sorted) -> learn (merges) -> Description
 //! ```
 //!
-//! One thing that surprises: nothing but the multiset of pretokens matters (the first-seen
-//! tie-break apart), so the order of documents, their grouping into batches and the number of
-//! threads never change the result.
+//! Only the multiset of pretokens matters (except for the first-seen tie-break), so the order of
+//! documents, their grouping into batches and the number of threads never change the result.
 //!
 //! ```
 //! use tokenmill_core::description::Split;
@@ -52,23 +51,23 @@ use count::Counter;
 use learn::{Learned, Learner, Left};
 use types::Types;
 
-/// Counts documents as they come, then learns.
+/// Counts documents as they arrive, then learns merges.
 #[derive(Debug)]
 pub struct Trainer {
     options: TrainOptions,
     counter: Counter,
     documents: u64,
     counting: Duration,
-    /// A batch was counted in part only.
+    /// Was a batch counted only in part?
     broken: bool,
 }
 
 impl Trainer {
-    /// A trainer that has seen nothing yet.
+    /// A trainer without documents.
     ///
     /// # Errors
-    /// A training error that names the option for options that contradict each other, a pattern
-    /// error for a split that does not compile, a format error for such a normalizer.
+    /// A training error that names an option if options contradict each other; a pattern error for
+    /// an invalid split; a format error for an invalid normalizer.
     pub fn new(options: TrainOptions) -> Result<Self> {
         options.check()?;
         let normalizers =
@@ -80,7 +79,7 @@ impl Trainer {
         Ok(Self { options, counter, documents: 0, counting: Duration::ZERO, broken: false })
     }
 
-    /// The options it was made with.
+    /// The options of this trainer.
     pub fn options(&self) -> &TrainOptions {
         &self.options
     }
@@ -88,9 +87,8 @@ impl Trainer {
     /// Counts a batch of documents. Pretokens never cross documents. Cost: linear in the text;
     /// memory grows with the distinct pretokens. Batches of some megabytes keep all threads busy.
     ///
-    /// # Errors
-    /// What the split or the watch says; a training error when a count passes 64 bits. The
-    /// trainer is of no use after one.
+    /// Those of the split and of the watch; a training error for a count above 64 bits. After an
+    /// error the trainer cannot be used.
     pub fn feed(&mut self, documents: &[&str], watch: &dyn Watch) -> Result<()> {
         self.check_whole()?;
         let start = Instant::now();
@@ -109,13 +107,13 @@ impl Trainer {
         Ok(())
     }
 
-    /// Learns the merges and builds the tokenizer. Cost: near-linear in the distinct pretokens'
-    /// symbols; see [`TrainingReport::phases`].
+    /// Learns the merges and builds the tokenizer. Cost: near-linear in the symbols of the distinct
+    /// pretokens; see [`TrainingReport::phases`].
     ///
     /// # Errors
-    /// What the watch says; a training error when the vocabulary size is below the alphabet,
-    /// when the end-of-word symbol is a character of the text, or when a count or size passes
-    /// its bounds.
+    /// Errors of the watch; a training error if the vocabulary size is below that of the alphabet,
+    /// if the end-of-word symbol is a character of the text, or if a count or size exceeds its
+    /// limit.
     pub fn finish(self, watch: &dyn Watch) -> Result<(Description, TrainingReport)> {
         self.check_whole()?;
         let options = self.options;
@@ -163,9 +161,9 @@ impl Trainer {
     }
 }
 
-/// Merges until there are enough or nothing is left.
+/// Merges until the target is reached or nothing can merge.
 fn learn(learner: &mut Learner, target: usize, ticker: &mut Ticker<'_>) -> Result<Vec<Learned>> {
-    /// Merges between two messages on progress.
+    /// Merges between two progress reports.
     const EVERY: usize = 256;
     let mut merges = Vec::new();
     while merges.len() < target {
@@ -179,7 +177,7 @@ fn learn(learner: &mut Learner, target: usize, ticker: &mut Ticker<'_>) -> Resul
     Ok(merges)
 }
 
-/// Where ids stand.
+/// The order of the ids.
 struct Layout {
     literals: Vec<String>,
     /// The id of the first symbol of the alphabet.

@@ -1,81 +1,82 @@
-//! What a training run is asked to do, and the checks that need no text.
+//! The options of training, and the checks that need no text.
 use crate::description::{EndOfWord, Normalizer, Split};
 use crate::error::{Error, Result};
 use crate::ids::NO_ID;
 
-/// What to learn and how. [`TrainOptions::new`] has the defaults.
+/// Options of a training run. [`TrainOptions::new`] sets the defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrainOptions {
     /// When to stop.
     pub target: Target,
-    /// What is done to ordinary text first: to what stands between special tokens, each on its own.
+    /// The steps that rewrite ordinary text first; each segment between special tokens is rewritten
+    /// on its own.
     pub normalizer: Vec<Normalizer>,
-    /// How ordinary text is cut into pretokens; merges never cross them.
+    /// The split of ordinary text into pretokens; merges never cross them.
     pub split: Split,
-    /// Literals with an id of their own, in the order of their ids. Where the text holds one it
-    /// is cut out: neither counted nor merged across.
+    /// Literals with an id of their own, in the order of their ids. Their occurrences are cut out
+    /// of the text: neither counted nor merged across.
     pub special_tokens: Vec<String>,
-    /// Where their ids stand.
+    /// Whether special tokens get the first or the last ids.
     pub special_ids: SpecialIds,
-    /// Which of several equally frequent pairs merges first.
+    /// The order of equally frequent pairs.
     pub tie_break: TieBreak,
-    /// The smallest count that still merges; at least 1.
+    /// The smallest count of a merge; at least 1.
     pub min_frequency: u64,
-    /// The longest token that a merge may make, inclusive: in bytes, or in characters for a
-    /// character alphabet (the end-of-word symbol is not counted).
+    /// Maximum length of a merged token, inclusive: in bytes, or in characters for a character
+    /// alphabet (without the end-of-word symbol).
     pub max_token_length: Option<usize>,
-    /// What merging starts from.
+    /// The base symbols.
     pub alphabet: TrainAlphabet,
-    /// The mark behind every pretoken; for a character alphabet only.
+    /// The mark at the end of every pretoken; only for a character alphabet.
     pub end_of_word: Option<EndOfWord>,
-    /// What stands for characters that the alphabet does not hold; for a character alphabet
-    /// only. It takes the id behind the special tokens unless it is one of them.
+    /// The token for characters outside the alphabet; only for a character alphabet. Unless it is a
+    /// special token, it gets the first id after them.
     pub unk_token: Option<String>,
-    /// Threads for counting, at least 1. A thread is started only when each gets 256 kB, and
-    /// the number never changes the result.
+    /// Threads for counting, at least 1. A thread is started only if each gets 256 kB. The number
+    /// never changes the result.
     pub num_threads: usize,
 }
 
-/// When to stop.
+/// When training stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// With this many ids: special tokens, alphabet and merges together.
+    /// At this many ids: special tokens, alphabet and merges together.
     VocabSize(usize),
     /// After this many merges.
     NumMerges(usize),
 }
 
-/// Where the ids of special tokens stand.
+/// The position of the special tokens among the ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpecialIds {
     /// From 0 on, before the alphabet.
     First,
-    /// Behind the last merge.
+    /// After the last merge.
     Last,
 }
 
-/// Which of several equally frequent pairs merges first.
+/// The order of equally frequent pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TieBreak {
-    /// The smallest pair of byte strings, the left one first. Free of any order of the text.
+    /// The smallest pair of byte strings, the left one first; independent of the order of the text.
     Lexicographic,
     /// The largest pair of byte strings.
     LexicographicLargest,
-    /// The pair whose first occurrence in the corpus as it now stands comes first.
+    /// The pair whose first occurrence in the current corpus comes first.
     FirstSeen,
     /// The smallest pair of ids.
     TokenId,
-    /// The smallest pair of ids as the `tokenizers` library (0.23) assigns them: bytes by the
-    /// code point of the character that byte-level files write for them.
+    /// The smallest pair of ids as the `tokenizers` library (0.23) assigns them: bytes are ordered
+    /// by the code point of their character in byte-level files.
     HuggingFace,
 }
 
-/// What merging starts from.
+/// The base symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrainAlphabet {
-    /// All 256 bytes, seen or not.
+    /// All 256 bytes, whether or not they occur.
     Bytes,
-    /// The characters of the text.
+    /// The characters that occur in the text.
     Chars,
 }
 
@@ -98,7 +99,7 @@ impl TrainOptions {
         }
     }
 
-    /// The special tokens in the order of their ids, the unknown token among them.
+    /// The special tokens in the order of their ids, including the unknown token.
     pub(super) fn literals(&self) -> Vec<&str> {
         let mut literals: Vec<&str> = self.special_tokens.iter().map(String::as_str).collect();
         if let Some(unk) = self.unk_token.as_deref()
@@ -109,7 +110,7 @@ impl TrainOptions {
         literals
     }
 
-    /// How many merges fit behind `alphabet` symbols.
+    /// The number of merges that fit after `alphabet` symbols.
     pub(super) fn merges_for(&self, alphabet: usize) -> Result<usize> {
         let size = match self.target {
             Target::NumMerges(merges) => return Ok(merges),
@@ -184,8 +185,7 @@ impl TrainOptions {
         if mark.symbol.is_empty() {
             return Err(Error::training("the end-of-word symbol must not be empty").at("end_of_word"));
         }
-        // A learned token may be any pretoken with the mark behind it, so such a literal would
-        // be spelled twice.
+        // A learned token may be any pretoken followed by the mark, so such a literal would be ambiguous.
         match self.literals().into_iter().find(|literal| literal.ends_with(&mark.symbol)) {
             Some(literal) => Err(Error::training(format!(
                 "special token {literal:?} ends with the end-of-word symbol {:?}",

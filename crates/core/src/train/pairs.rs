@@ -1,4 +1,4 @@
-//! Pairs of neighbours: a dense number for each, its count and where it occurs.
+//! Pairs of neighbours: a dense index for each, its count and its positions.
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
@@ -6,24 +6,23 @@ use tokenmill_kernels::{OutOfMemory, try_alloc};
 
 use crate::error::Result;
 
-/// A pair that is frequent enough to be followed.
+/// A tracked pair.
 #[derive(Debug)]
 pub(super) struct Pair {
-    /// Weighted adjacent occurrences, overlapping ones too. After the step in which the pair
-    /// came to be it only falls.
+    /// The weighted number of adjacent occurrences, overlapping ones included. Only falls after the
+    /// step that created the pair.
     pub(super) count: u64,
     pub(super) left: u32,
     pub(super) right: u32,
-    /// Positions of the left symbol, ascending: every occurrence, and places where one was.
+    /// Positions of the left symbol, ascending: every occurrence, and stale positions.
     pub(super) positions: Box<[u32]>,
 }
 
-/// All pairs that are followed.
+/// All tracked pairs.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     all: Vec<Pair>,
-    /// Numbers by (left, right); the key lies beside the number so that a look-up touches
-    /// nothing else.
+    /// Index by (left, right); the key is stored with the index, so that a lookup touches nothing else.
     numbers: HashTable<(u32, u32, u32)>,
 }
 
@@ -32,22 +31,22 @@ fn hash(left: u32, right: u32) -> u64 {
 }
 
 impl Pairs {
-    /// The number of a pair.
+    /// The index of a pair.
     pub(super) fn find(&self, left: u32, right: u32) -> Option<u32> {
         let found = self.numbers.find(hash(left, right), |&(l, r, _)| l == left && r == right)?;
         Some(found.2)
     }
 
-    /// Adds a pair that is not there; its number.
+    /// Adds a new pair; returns its index.
     ///
     /// # Errors
-    /// Memory that cannot be had.
+    /// Out of memory.
     pub(super) fn add(&mut self, pair: Pair) -> Result<u32> {
         let number = self.all.len() as u32;
         let entry = (pair.left, pair.right, number);
         let without = OutOfMemory::items::<(u32, u32, u32)>;
-        let room = self.numbers.try_reserve(1, |&(l, r, _)| hash(l, r));
-        room.map_err(|_| without(self.numbers.len() + 1))?;
+        let reserved = self.numbers.try_reserve(1, |&(l, r, _)| hash(l, r));
+        reserved.map_err(|_| without(self.numbers.len() + 1))?;
         self.numbers.insert_unique(hash(pair.left, pair.right), entry, |&(l, r, _)| hash(l, r));
         try_alloc::push(&mut self.all, pair)?;
         Ok(number)
@@ -63,7 +62,7 @@ impl Pairs {
         &mut self.all[number as usize]
     }
 
-    /// All of them, in the order they were added.
+    /// All pairs, in the order in which they were added.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Pair> {
         self.all.iter()
     }

@@ -1,9 +1,9 @@
-//! The pairs that wait to be merged, the best on top.
+//! The queue of pairs to be merged, best first.
 //!
-//! All tie-breaks go through one comparison: higher count, then smaller key, and where the key
-//! does not tell two pairs apart (it holds eight bytes of the left token), the full bytes. Keys
-//! never change but for first-seen, where they only grow; counts only fall. So an entry is an
-//! upper bound of its pair and may be refreshed when it comes to the top.
+//! All tie-breaks use one comparison: higher count, then smaller key, then, if the keys are equal
+//! (a key holds eight bytes of the left token), the full bytes. Keys are constant, except for
+//! first-seen, where they only grow; counts only fall. So an entry is an upper bound for its pair,
+//! and is refreshed when it reaches the top.
 use std::cmp::Ordering;
 
 use tokenmill_kernels::try_alloc;
@@ -12,33 +12,33 @@ use super::options::{TieBreak, TrainAlphabet};
 use crate::description::TokenList;
 use crate::error::Result;
 
-/// A pair that waits, as it was when it was pushed.
+/// A queued pair, as it was when it was pushed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiting {
     pub(super) count: u64,
     pub(super) key: u64,
     pub(super) left: u32,
     pub(super) right: u32,
-    /// Its number in the table of pairs.
+    /// Its index in the table of pairs.
     pub(super) pair: u32,
 }
 
-/// The order among equally frequent pairs.
+/// The order of equally frequent pairs.
 #[derive(Debug)]
 pub(super) struct Order {
     tie: TieBreak,
-    /// Place of each byte in the order of the `tokenizers` library.
+    /// The rank of each byte in the order of the `tokenizers` library.
     byte_ranks: Option<[u32; 256]>,
 }
 
 impl Order {
     pub(super) fn new(tie: TieBreak, alphabet: TrainAlphabet) -> Self {
-        // For characters that library's order is the order of our symbols.
+        // For characters the order of that library is the order of our symbols.
         let remap = tie == TieBreak::HuggingFace && alphabet == TrainAlphabet::Bytes;
         Self { tie, byte_ranks: remap.then(byte_ranks) }
     }
 
-    /// Do keys change as occurrences go?
+    /// Do keys change when occurrences are replaced?
     pub(super) fn by_position(&self) -> bool {
         self.tie == TieBreak::FirstSeen
     }
@@ -75,7 +75,7 @@ impl Order {
     }
 }
 
-/// The first eight bytes as a number that compares as they do; shorter ones are filled with 0.
+/// The first eight bytes as a big-endian number, padded with 0, which compares as the bytes do.
 fn leading(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];
     let n = bytes.len().min(8);
@@ -83,8 +83,8 @@ fn leading(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(word)
 }
 
-/// Bytes by the code point that byte-level files write for them: the printable ones of Latin-1
-/// stand for themselves, all others follow from U+0100 on (`bytes_to_unicode` of GPT-2).
+/// The rank of each byte by the code point that byte-level files write for it: printable Latin-1
+/// bytes stand for themselves, all others follow from U+0100 on (`bytes_to_unicode` of GPT-2).
 fn byte_ranks() -> [u32; 256] {
     let printable = |byte: &u8| matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
     let in_order = (0..=u8::MAX).filter(printable).chain((0..=u8::MAX).filter(|byte| !printable(byte)));
@@ -95,7 +95,7 @@ fn byte_ranks() -> [u32; 256] {
     ranks
 }
 
-/// A binary heap whose order is asked of an [`Order`].
+/// A binary heap ordered by an [`Order`].
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     heap: Vec<Waiting>,
@@ -105,7 +105,7 @@ impl Queue {
     /// Adds an entry.
     ///
     /// # Errors
-    /// Memory that cannot be had.
+    /// Out of memory.
     pub(super) fn push(&mut self, entry: Waiting, order: &Order, tokens: &TokenList) -> Result<()> {
         let mut at = self.heap.len();
         try_alloc::push(&mut self.heap, entry)?;
@@ -121,7 +121,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Takes the best entry.
+    /// Removes the best entry.
     pub(super) fn pop(&mut self, order: &Order, tokens: &TokenList) -> Option<Waiting> {
         let last = self.heap.pop()?;
         let Some(&best) = self.heap.first() else { return Some(last) };

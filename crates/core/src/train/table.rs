@@ -1,9 +1,9 @@
-//! Distinct pretokens and how often each was seen.
+//! Distinct pretokens and their counts.
 //!
-//! One row of slots, probed linearly. A pretoken of up to 16 bytes (nearly all of natural text)
-//! lives in its slot as two words, so a hit costs one cache line and no comparison of slices;
-//! longer ones live in an arena. Nothing about the table depends on the order of insertion
-//! except where things lie, and nobody looks at that: types are sorted before use.
+//! An open-addressing hash table with linear probing. A pretoken of up to 16 bytes (nearly all of
+//! natural text) is stored in its slot as two words, so a hit costs one cache line and no slice
+//! comparison; longer ones are stored in an arena. The order of insertion affects only the layout,
+//! which never shows: types are sorted before use.
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::FixedState;
@@ -12,12 +12,12 @@ use tokenmill_kernels::try_alloc;
 use crate::error::{Error, Result};
 use crate::watch::Ticker;
 
-/// The longest pretoken that fits a slot.
+/// Maximum length of a pretoken in a slot.
 const INLINE: usize = 16;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
-    /// Up to [`INLINE`] bytes: see [`pack`]. Longer: offset in the arena and the hash.
+    /// Up to [`INLINE`] bytes: see [`pack`]. Longer ones: offset in the arena, and the hash.
     lo: u64,
     hi: u64,
     count: u64,
@@ -28,28 +28,28 @@ struct Slot {
 /// Counts of pretokens.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// A power of two, at most five eighths full.
+    /// The length is a power of two; at most five eighths are used.
     slots: Vec<Slot>,
-    /// Position of the first occurrence, beside `slots`; empty unless asked for.
+    /// Position of the first occurrence, parallel to `slots`; empty unless requested.
     first: Vec<u64>,
     arena: Vec<u8>,
     len: usize,
 }
 
 impl Table {
-    /// An empty table; `track_first` keeps the smallest position of each pretoken.
+    /// An empty table; with `track_first` it records the smallest position of each pretoken.
     pub(super) fn new(track_first: bool) -> Self {
         let slots = vec![Slot::default(); 1 << 10];
         let first = if track_first { vec![u64::MAX; slots.len()] } else { Vec::new() };
         Self { slots, first, arena: Vec::new(), len: 0 }
     }
 
-    /// How many distinct pretokens.
+    /// Number of distinct pretokens.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// How many bytes they have together, at most.
+    /// An upper bound of their total length in bytes.
     pub(super) fn bytes_bound(&self) -> usize {
         self.arena.len() + INLINE * self.len
     }
@@ -157,7 +157,7 @@ impl Table {
         Ok(())
     }
 
-    /// Takes over everything that `other` counted.
+    /// Adds all counts of `other`.
     pub(super) fn absorb(&mut self, other: &Self, ticker: &mut Ticker<'_>) -> Result<()> {
         other.for_each(|pretoken, count, first| {
             ticker.spend(pretoken.len() + 64)?;
@@ -170,8 +170,8 @@ pub(super) fn too_many() -> Error {
     Error::training("a count passes 2^64 - 1; train on less text")
 }
 
-/// 1 to 16 bytes as two words; together with the length they tell the bytes exactly. The parts
-/// overlap where the length is not a power of two, which spares a copy of variable length.
+/// Packs 1 to 16 bytes into two words; with the length they determine the bytes. The parts overlap
+/// unless the length is a power of two, which avoids a copy of variable length.
 #[inline]
 fn pack(bytes: &[u8]) -> (u64, u64) {
     if let (Some(head), Some(tail)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
@@ -206,7 +206,7 @@ fn unpack(lo: u64, hi: u64, len: usize) -> [u8; INLINE] {
     bytes
 }
 
-/// A multiplication whose halves are folded: every input bit reaches the low bits.
+/// A multiplication with folded halves: every input bit affects the low bits.
 #[inline]
 fn mix(lo: u64, hi: u64, len: u32) -> u64 {
     const A: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,4 +1,4 @@
-//! The distinct pretokens in a fixed order, whatever order they were counted in.
+//! The distinct pretokens in an order that does not depend on counting.
 use std::cmp::Ordering;
 
 use tokenmill_kernels::try_alloc;
@@ -16,18 +16,18 @@ pub(super) struct Types {
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// What decides first: the leading eight bytes, or the position of the first occurrence.
+    /// The primary sort key: the first eight bytes, or the position of the first occurrence.
     order: u64,
     offset: usize,
     count: u64,
     len: u32,
 }
 
-/// Runs of this length are sorted in one go, about a millisecond; then they are merged.
+/// Length of the runs that are sorted at once (about a millisecond) and then merged.
 const RUN: usize = 1 << 13;
 
 impl Types {
-    /// The pretokens of a table, by first occurrence or else by their bytes.
+    /// The pretokens of a table, sorted by first occurrence or by their bytes.
     pub(super) fn from_table(table: &Table, by_first: bool, ticker: &mut Ticker<'_>) -> Result<Self> {
         let mut arena = try_alloc::vec(table.bytes_bound())?;
         let mut entries = try_alloc::vec(table.len())?;
@@ -51,25 +51,25 @@ impl Types {
         Ok(Self { arena, entries })
     }
 
-    /// How many.
+    /// Number of pretokens.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// How many bytes they have together.
+    /// Total length in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.arena.len()
     }
 
-    /// Each with its count.
+    /// Each pretoken with its count.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
         self.entries
             .iter()
             .map(|entry| (&self.arena[entry.offset..entry.offset + entry.len as usize], entry.count))
     }
 
-    /// No pair can be counted more often than all symbols together, one end mark each included;
-    /// when that fits 64 bits, no count has to be checked later.
+    /// Checks that all symbols together, with one end mark per pretoken, fit 64 bits. No pair can
+    /// be counted more often, so later counts need no check.
     pub(super) fn check_total(&self) -> Result<()> {
         let mut total = 0u64;
         for entry in &self.entries {
@@ -88,7 +88,7 @@ fn leading(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(word)
 }
 
-/// A merge sort that asks the watch as it goes; the one of the standard library cannot.
+/// A merge sort that polls the watch, which the one of the standard library cannot do.
 fn sort<T: Copy>(
     mut items: Vec<T>,
     order: impl Fn(&T, &T) -> Ordering,

@@ -1,39 +1,39 @@
-//! UTF-8 that arrives in blocks.
-/// What becomes of a document that is not UTF-8.
+//! UTF-8 decoding of documents that arrive in blocks.
+/// How documents with invalid UTF-8 are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Errors {
-    /// An error.
+    /// The first one is an error.
     Strict,
-    /// U+FFFD stands for what is wrong in it.
+    /// U+FFFD replaces the invalid bytes.
     Replace,
-    /// It is left out.
+    /// The document is left out.
     Skip,
 }
 
-/// Checks a document as its blocks arrive; a character may be cut by the end of a block.
+/// Decodes a document block by block; the end of a block may cut a character.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
-    /// The beginning of a character at the end of the last block: at most three bytes.
+    /// The start of a character at the end of the last block; at most three bytes.
     cut: Vec<u8>,
-    /// Bytes taken before `cut`.
+    /// Bytes decoded before `cut`.
     taken: u64,
-    /// U+FFFD was written.
+    /// Was U+FFFD written?
     pub(super) replaced: bool,
 }
 
-/// Where a document stops being UTF-8, in bytes from its start.
+/// Position of the first invalid byte, from the start of the document.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Invalid(pub(super) u64);
 
 impl Decoder {
-    /// Appends a block to `text`. What is not UTF-8 becomes U+FFFD under [`Errors::Replace`],
-    /// one for each maximal part of a character, as `String::from_utf8_lossy` does it.
+    /// Appends a block to `text`. Under [`Errors::Replace`] invalid UTF-8 becomes U+FFFD, one for
+    /// each maximal part of a character, as in `String::from_utf8_lossy`.
     ///
     /// # Errors
-    /// The first byte that is not UTF-8, under the other policies.
+    /// The first invalid byte, under the other policies.
     pub(super) fn push(&mut self, block: &[u8], errors: Errors, text: &mut String) -> Result<(), Invalid> {
         let mut rest = block;
-        // Byte by byte until the cut character is whole or known to be broken.
+        // Byte by byte until the cut character is complete or known to be invalid.
         while !self.cut.is_empty() {
             let [byte, tail @ ..] = rest else { return Ok(()) };
             self.cut.push(*byte);
@@ -44,7 +44,7 @@ impl Decoder {
         self.run(rest, errors, text)
     }
 
-    /// The document ends here.
+    /// Ends the document.
     pub(super) fn finish(&mut self, errors: Errors, text: &mut String) -> Result<(), Invalid> {
         if self.cut.is_empty() { Ok(()) } else { self.replace(self.cut.len(), errors, text) }
     }

@@ -1,4 +1,4 @@
-//! Corpora: files in, documents out, in batches and within bounded memory.
+//! Corpora. In: files. Out: documents, in batches and in bounded memory.
 mod decode;
 mod pipes;
 mod text;

@@ -1,4 +1,4 @@
-//! Pipes among the files of a corpus.
+//! Checks of the pipes in a corpus.
 use std::path::PathBuf;
 
 use tokenmill_core::error::{Error, Result};
@@ -6,11 +6,11 @@ use tokenmill_core::error::{Error, Result};
 #[cfg(unix)]
 use crate::files::is_pipe;
 
-/// Refuses a pipe that is named twice: what it holds can be read once, and the second reading would
-/// find nothing or wait for ever.
+/// Rejects a pipe that is listed twice: it can be read only once, and a second read would find
+/// nothing or block for ever.
 ///
 /// # Errors
-/// [`Kind::Training`](tokenmill_core::error::Kind::Training) with the path of the second one.
+/// [`Kind::Training`](tokenmill_core::error::Kind::Training) with the path of the second occurrence.
 #[cfg(unix)]
 pub(super) fn refuse_pipes_given_twice(paths: &[PathBuf]) -> Result<()> {
     use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! Text files: a file is a document, or each of its lines is.
+//! Text files: each file or each line is a document.
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -10,53 +10,53 @@ use super::decode::{Decoder, Errors, Invalid};
 use super::pipes::refuse_pipes_given_twice;
 use crate::files::Source;
 
-/// What a document is.
+/// The unit of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Documents {
-    /// A file, as it is.
+    /// A whole file, unchanged.
     File,
-    /// A line, without its end (`\n` or `\r\n`). Empty lines are documents too; what follows
-    /// the last line end is one only if there is something.
+    /// A line without its end (`\n` or `\r\n`). Empty lines are documents; text after the last line
+    /// end is one if it is not empty.
     Lines,
 }
 
-/// What was read.
+/// The counts of a read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CorpusReport {
-    /// Documents handed over.
+    /// Documents passed to `feed`.
     pub documents: u64,
     /// Bytes read from the files.
     pub bytes: u64,
-    /// Documents left out.
+    /// Documents left out because they are not UTF-8.
     pub skipped: u64,
-    /// Documents with U+FFFD put in.
+    /// Documents in which U+FFFD replaces invalid UTF-8.
     pub replaced: u64,
 }
 
-/// Bytes read between two questions to the watch.
+/// Bytes read between two polls of the watch.
 const BLOCK: usize = 1 << 20;
 
-/// Text handed over at a time, a longer document apart.
+/// Bytes of text per batch; a longer document makes a larger batch.
 const BATCH: usize = 16 << 20;
 
-/// What a document costs a batch beside its text.
+/// Overhead of a document in a batch, in bytes.
 const ENTRY: usize = 24;
 
-/// Bytes of a character that the end of a block may cut off.
+/// Maximum number of bytes of a character that the end of a block cuts off.
 const CUT: usize = 3;
 
-/// What a byte that is no UTF-8 becomes has so many bytes.
+/// Length in bytes of the replacement for invalid UTF-8.
 const REPLACED: usize = char::REPLACEMENT_CHARACTER.len_utf8();
 
-/// Reads files in the order given, each once, and hands their documents to `feed`, some 16 MB at a time
-/// (and never less than one document). A byte order mark stays as text. Memory: a batch, or
-/// the longest document if that is more.
+/// Reads files in order, each once, and passes their documents to `feed`, about 16 MB at a time (at
+/// least one document). A byte order mark is text. Memory: one batch, or the longest document if it
+/// is larger.
 ///
 /// # Errors
 /// [`Kind::Os`] with the path for a file that cannot be read; under [`Errors::Strict`]
-/// [`Kind::Training`] with the path and the first byte of the file that is not UTF-8, or with the
-/// path of a pipe that is given twice; [`Kind::Memory`] with the path for a document that is larger
-/// than memory; and what `feed` and the watch say.
+/// [`Kind::Training`] with the path and the first invalid byte of the file; [`Kind::Training`] with
+/// the path of a pipe that is listed twice; [`Kind::Memory`] with the path for a document that is
+/// larger than memory; errors of `feed` and of the watch.
 pub fn read_files(
     paths: &[PathBuf],
     documents: Documents,
@@ -89,9 +89,9 @@ struct Reader<'a> {
     feed: &'a mut dyn FnMut(&[&str]) -> Result<()>,
     watch: &'a dyn Watch,
     report: CorpusReport,
-    /// The documents of the batch, one behind the other, and the one that is being read.
+    /// The complete documents of the batch, concatenated, followed by the current one.
     text: String,
-    /// Where each complete one ends.
+    /// The end of each complete document.
     ends: Vec<usize>,
     block: Vec<u8>,
 }
@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
         Ok(n)
     }
 
-    /// Adds a part of the block to the document that is being read.
+    /// Appends a part of the block to the current document.
     fn push(&mut self, document: &mut Document, part: Part, path: &Path) -> Result<()> {
         if document.bad {
             return Ok(());
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Is the document to be left out?
+    /// Returns whether the document is to be left out.
     fn judge(&self, pushed: &std::result::Result<(), Invalid>, start: u64, path: &Path) -> Result<bool> {
         match pushed {
             Ok(()) => Ok(false),
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The document is complete: at the end of a line (`line_end`) or of the file.
+    /// Completes the document at the end of a line (`line_end`) or of the file.
     fn end(&mut self, mut document: Document, line_end: bool, path: &Path) -> Result<()> {
         let from = self.ends.last().copied().unwrap_or(0);
         if !document.bad {
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
         if self.text.len() + ENTRY * self.ends.len() >= BATCH { self.flush() } else { Ok(()) }
     }
 
-    /// Hands the batch over.
+    /// Passes the batch to `feed`.
     fn flush(&mut self) -> Result<()> {
         let mut start = 0;
         let mut documents: Vec<&str> = try_alloc::vec(self.ends.len())?;
@@ -211,13 +211,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A document that is being read.
+/// The current document.
 #[derive(Debug, Default)]
 struct Document {
     decoder: Decoder,
-    /// Its first byte in the file.
+    /// Position of its first byte in the file.
     start: u64,
-    /// It is not UTF-8 and will be left out.
+    /// Does it contain invalid UTF-8, so that it is left out?
     bad: bool,
 }
 
@@ -228,7 +228,7 @@ enum Part {
     Slice(usize, usize),
 }
 
-/// The first line feed.
+/// The position of the first line feed.
 fn line_feed(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|&byte| byte == b'\n')
 }

@@ -1,4 +1,4 @@
-//! Does a path still lead to the file that was opened by it?
+//! Checks that a path still leads to the file that was opened by it.
 use std::fs::{self, File, Metadata};
 use std::path::Path;
 
@@ -14,13 +14,13 @@ fn of(metadata: &Metadata) -> Identity {
     (metadata.dev(), metadata.ino())
 }
 
-// Other systems: size and time have to do.
+// Other systems: size and time must do.
 #[cfg(not(unix))]
 fn of(metadata: &Metadata) -> Identity {
     (metadata.len(), metadata.modified().ok())
 }
 
-/// Does `path` lead to this open file? The inode of an open file is not used again.
+/// Does `path` lead to this open file? The system does not reuse the inode of an open file.
 pub(super) fn is_same(path: &Path, file: &File) -> bool {
     match (fs::metadata(path), file.metadata()) {
         (Ok(now), Ok(then)) => of(&now) == of(&then),

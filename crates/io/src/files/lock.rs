@@ -1,4 +1,4 @@
-//! One save into a folder at a time.
+//! A lock that admits one save into a folder at a time.
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
@@ -9,13 +9,13 @@ use tokenmill_core::watch::Watch;
 
 use super::{identity, itself};
 
-/// A save of the largest tokenizer takes less than a second.
+/// Timeout. A save of the largest tokenizer takes less than a second.
 const WAIT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(2);
 
 /// A lock on a folder (`flock`), held for one save. The system releases it when the process ends.
 pub(super) struct Lock {
-    /// `None` where the file system has no locks, or the folder cannot be opened.
+    /// `None` if the file system has no locks, or the folder cannot be opened.
     folder: Option<File>,
 }
 
@@ -23,14 +23,14 @@ impl Lock {
     /// Waits for the lock of a folder.
     ///
     /// # Errors
-    /// A time-out if another process holds it for a minute; those of the watch.
+    /// A timeout if another process holds the lock for a minute; errors of the watch.
     pub(super) fn acquire(path: &Path, watch: &dyn Watch) -> Result<Self> {
         let (path, start) = (itself(path), Instant::now());
         loop {
-            // Where folders cannot be opened, saves go on without a lock.
+            // On systems that cannot open folders, saves proceed without a lock.
             let Ok(folder) = File::open(path) else { return Ok(Self { folder: None }) };
             match folder.try_lock() {
-                // Somebody may have removed the folder and made a new one of this name.
+                // Another process may have replaced the folder in the meantime.
                 Ok(()) if identity::is_same(path, &folder) => return Ok(Self { folder: Some(folder) }),
                 Ok(()) => {}
                 Err(TryLockError::Error(_)) => return Ok(Self { folder: None }),

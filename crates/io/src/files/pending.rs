@@ -10,7 +10,7 @@ use super::{PENDING, identity, itself};
 pub(super) struct Pending {
     folder: PathBuf,
     path: PathBuf,
-    /// Keeps its inode from being used again.
+    /// Keeps the inode of the folder from being reused.
     open: Option<File>,
 }
 
@@ -41,7 +41,7 @@ impl Pending {
         })
     }
 
-    /// Is it still the one that was opened?
+    /// Does the path still lead to the folder that was opened?
     pub(super) fn is_there(&self) -> bool {
         match &self.open {
             Some(open) => identity::is_same(&self.path, open),

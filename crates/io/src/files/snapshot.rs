@@ -1,4 +1,4 @@
-//! The files of a folder as they all were at one moment, even while another process saves into it.
+//! The files of a folder as of one moment, even while another process saves into it.
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -15,17 +15,17 @@ use super::pending::Pending;
 use super::read::read_rest;
 use crate::manifest::{self, Manifest};
 
-/// A try rarely meets a save; this many in a row mean that files are replaced all the time.
+/// An attempt rarely meets a save; this many in a row mean that files are replaced all the time.
 const TRIES: u32 = 1000;
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// Some files of a folder, opened together, and the folder's manifest.
 ///
-/// Only regular files are opened in advance. Other files of the folder are opened when they are asked for.
+/// Only regular files are opened in advance; other files are opened on demand.
 pub(crate) struct Snapshot<'w> {
     folder: PathBuf,
     watch: &'w dyn Watch,
-    /// By name; `None` for what was not there.
+    /// By name; `None` for a file that did not exist.
     files: BTreeMap<OsString, Option<Opened>>,
     manifest_bytes: Option<Vec<u8>>,
     manifest: OnceCell<Manifest>,
@@ -38,10 +38,10 @@ struct Opened {
 }
 
 impl<'w> Snapshot<'w> {
-    /// Opens the files of these names, where they are there, and those that the manifest lists.
+    /// Opens the existing files among `names`, and those that the manifest lists.
     ///
     /// # Errors
-    /// A manifest that cannot be read; a folder whose files change without end.
+    /// A manifest that cannot be read; a folder whose files never stop changing.
     pub(crate) fn take<'a>(
         folder: &Path,
         names: impl IntoIterator<Item = &'a OsStr>,
@@ -86,7 +86,7 @@ impl<'w> Snapshot<'w> {
         for name in names {
             snapshot.add(name, pending);
         }
-        // A manifest that cannot be understood is an error where it is asked for.
+        // An invalid manifest is reported when it is used.
         let listed = snapshot.manifest().ok().flatten().map(Manifest::names).unwrap_or_default();
         for name in listed {
             snapshot.add(OsStr::new(&name), pending);
@@ -108,7 +108,7 @@ impl<'w> Snapshot<'w> {
         self.files.insert(name.to_owned(), opened);
     }
 
-    /// Is every file that was found still there, and every one that was not still absent?
+    /// Are all files that were found still in place, and all others still absent?
     fn is_current(&self) -> bool {
         self.files.iter().all(|(name, opened)| {
             let path = self.folder.join(name);
@@ -122,17 +122,17 @@ impl<'w> Snapshot<'w> {
         })
     }
 
-    /// The folder.
+    /// The path of the folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Where a file of the folder is, for messages.
+    /// The path of a file in the folder, for messages.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// Is there a regular file of this name?
+    /// Is there a regular file with this name?
     pub(crate) fn has(&self, name: &str) -> bool {
         match self.files.get(OsStr::new(name)) {
             Some(opened) => opened.is_some(),
@@ -140,10 +140,10 @@ impl<'w> Snapshot<'w> {
         }
     }
 
-    /// A file, to be read from its start. It is opened now if it is not one of the snapshot.
+    /// Opens a file at its start; a file outside the snapshot is opened now.
     ///
     /// # Errors
-    /// The operating system's.
+    /// Errors of the operating system.
     pub(crate) fn source(&self, name: &OsStr) -> io::Result<Source<'_>> {
         match self.files.get(name) {
             Some(Some(Opened { file: Ok(file), .. })) => {
@@ -151,7 +151,7 @@ impl<'w> Snapshot<'w> {
                 from_start.rewind()?;
                 Source::of(file, self.watch)
             }
-            // The file that it stands for is one of another save.
+            // The file under the final name belongs to another save.
             Some(Some(Opened { file: Err(error), is_pending: true })) => {
                 Err(error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error))
             }
@@ -159,10 +159,10 @@ impl<'w> Snapshot<'w> {
         }
     }
 
-    /// The bytes of a file, checked against the manifest if that lists the file.
+    /// The bytes of a file, checked against the manifest if it lists the file.
     ///
     /// # Errors
-    /// The operating system's, or a limit, with the path; the manifest's.
+    /// Errors of the operating system, or a limit, with the path; errors of the manifest.
     pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>> {
         let bytes = self.bytes(name)?;
         self.check(name, &bytes)?;
@@ -176,7 +176,7 @@ impl<'w> Snapshot<'w> {
             .map_err(|error| error.in_file(&self.path(name)))
     }
 
-    /// The names that the folder's manifest lists: what was saved there last.
+    /// The names in the folder's manifest: the files of the last save.
     ///
     /// # Errors
     /// A format error for a manifest that cannot be read.
@@ -184,7 +184,7 @@ impl<'w> Snapshot<'w> {
         Ok(self.manifest()?.map(Manifest::names))
     }
 
-    /// Checks the bytes of a file against the manifest, where there is one that lists it.
+    /// Checks the bytes of a file against the manifest, if it lists the file.
     ///
     /// # Errors
     /// A manifest error with both hashes; a format error for a manifest that cannot be read.

@@ -23,7 +23,7 @@ enum Handle<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// A file that is open already, from its current position.
+    /// Wraps an open file, from its current position.
     pub(crate) fn of(file: &'a File, watch: &'a dyn Watch) -> io::Result<Self> {
         Ok(Self { size: file.metadata()?.len(), file: Handle::Borrowed(file), watch })
     }
@@ -31,7 +31,7 @@ impl<'a> Source<'a> {
     /// Opens a path, once. The watch is polled while a pipe has no writer.
     ///
     /// # Errors
-    /// The operating system's; `IsADirectory` for a folder; the watch's error, inside an `io::Error`.
+    /// Errors of the operating system; `IsADirectory` for a folder; the watch's error inside an `io::Error`.
     pub(crate) fn open(path: &Path, watch: &'a dyn Watch) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         if metadata.is_dir() {
@@ -56,8 +56,9 @@ impl Read for Source<'_> {
             };
             match read {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                    // A signal: ask the watch now, since the next read of a silent pipe may never return. The sleep is
-                    // there because the watch checks for signals at most this often.
+                    // A signal interrupted the read. The watch is polled now, since the next read
+                    // of a silent pipe may never return. The sleep is needed because the watch
+                    // checks for signals at most this often.
                     std::thread::sleep(POLL);
                     self.watch.poll().map_err(io::Error::other)?;
                 }
@@ -68,7 +69,7 @@ impl Read for Source<'_> {
 }
 
 /// Opens a pipe in a thread of its own: opening blocks until there is a writer, and is restarted after a signal.
-#[allow(clippy::disallowed_methods)] // without the interpreter lock, and the watch is asked meanwhile
+#[allow(clippy::disallowed_methods)] // without the interpreter lock, and the watch is polled meanwhile
 fn open_pipe(path: &Path, watch: &dyn Watch) -> io::Result<File> {
     let (sender, opened) = channel();
     let name = path.to_owned();

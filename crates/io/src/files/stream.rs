@@ -13,7 +13,7 @@ const POLL: Duration = Duration::from_millis(2);
 /// Writes all of `bytes`. A pipe without a reader is an error. While a slow reader leaves the pipe full, the watch is polled.
 ///
 /// # Errors
-/// The operating system's; the watch's.
+/// Errors of the operating system; errors of the watch.
 pub(crate) fn write(path: &Path, bytes: &[u8], watch: &dyn Watch) -> Result<()> {
     let mut file = open(path).map_err(|error| Error::from(error).in_file(path))?;
     let mut left = bytes;

@@ -1,4 +1,4 @@
-//! What exists at the path that a file is saved to.
+//! The target path of a save, by what exists there.
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Longest chain of links that is followed, as in Linux.
 const MOST_LINKS: usize = 40;
 
-/// Where the bytes of a file go.
+/// The target of a saved file.
 pub(crate) enum Target {
     /// A regular file, or nothing yet; replaced by a rename. Links have been followed, so that they stay.
     File(PathBuf),
@@ -15,10 +15,11 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Where saving to `path` writes.
+    /// The target of a save to `path`.
     ///
     /// # Errors
-    /// A folder, a socket or a disk, which no file is saved to; a cycle of links; the operating system's.
+    /// A folder, a socket or a disk, which cannot be a target; a cycle of links; errors of the
+    /// operating system.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => follow(path).map(Self::File),

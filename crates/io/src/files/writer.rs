@@ -16,7 +16,7 @@ use super::{PENDING, STAGING, itself};
 /// Without a lock, a save gives up after this many others were committed first.
 const MOST_SAVES: usize = 100;
 
-/// The name of a file, and what is to be in it.
+/// The name of a file and its new content.
 pub(crate) type SavedFile = (OsString, Vec<u8>);
 
 /// A folder that files are being saved into, locked against other saves.
@@ -29,7 +29,7 @@ impl FolderWriter {
     /// Waits until no other save into this folder is running, then completes or clears what a killed save left.
     ///
     /// # Errors
-    /// The operating system's, with the path; the watch's.
+    /// Errors of the operating system, with the path; errors of the watch.
     pub(crate) fn new(folder: &Path, watch: &dyn Watch) -> Result<Self> {
         let writer = Self { folder: folder.to_owned(), lock: Lock::acquire(folder, watch)? };
         writer.complete()?;
@@ -45,7 +45,7 @@ impl FolderWriter {
     /// next save completes it.
     ///
     /// # Errors
-    /// The operating system's, with the path.
+    /// Errors of the operating system, with the path.
     pub(crate) fn replace(self, files: &[SavedFile]) -> Result<()> {
         let mut targets = Vec::with_capacity(files.len());
         for (name, _) in files {
@@ -156,8 +156,8 @@ impl Staging {
         Self { path }.readable(folder)
     }
 
-    /// Whoever may read the parent folder may read this one, whatever the umask: readers must see pending files. The files
-    /// keep their own permissions.
+    /// Makes the folder as readable as its parent, independent of the umask, since readers must see
+    /// pending files. The files keep their own permissions.
     #[cfg(unix)]
     fn readable(self, folder: &Path) -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt as _;
@@ -188,8 +188,8 @@ impl Drop for Staging {
     }
 }
 
-/// Removes a folder and the files in it; a link to a folder is left alone. Best effort: errors are ignored, so as not to
-/// hide the original one.
+/// Removes a folder and its files; a link to a folder is kept. Best effort: errors are ignored, so
+/// as not to hide the original one.
 fn remove_files(folder: &Path) {
     if !fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
         return;

@@ -1,7 +1,7 @@
-//! Which class a folder is loaded as: the rules of transformers' AutoTokenizer, on data alone.
+//! Chooses the class that a folder is loaded as, by the rules of transformers' AutoTokenizer.
 //!
-//! Nothing that a folder names is ever executed. Where AutoTokenizer would ask whether to run code
-//! of the folder, this is an error.
+//! In: configuration. Out: a [`Choice`]. Nothing that a folder names is ever executed; where
+//! AutoTokenizer would ask to run code from the folder, loading fails.
 use serde_json::{Map, Value};
 use tokenmill_core::error::{Defect, Error, Result};
 
@@ -9,28 +9,28 @@ use super::classes::{self, Class, Recipe};
 use super::model_types::{is_misnamed, registered};
 use super::settings::{CONFIG, MODEL_CONFIG};
 
-/// What the choice looks at.
+/// The input of the choice.
 pub(super) struct Signs<'a> {
     /// tokenizer_config.json.
     pub(super) config: &'a Map<String, Value>,
     /// config.json.
     pub(super) model_config: &'a Map<String, Value>,
-    /// Does tokenizer.json speak of bytes?
+    /// Does tokenizer.json mention `ByteLevel`?
     pub(super) is_byte_level: bool,
-    /// Is there a tekken.json?
+    /// Does the folder have a tekken.json?
     pub(super) has_tekken: bool,
 }
 
-/// The class, and why it was taken.
+/// The class, and the reason for the choice.
 pub(super) struct Choice {
-    /// `None` is Mistral's own library, which reads tekken.json and nothing else.
+    /// `None` is Mistral's own library, which reads tekken.json only.
     pub(super) recipe: Option<&'static Recipe>,
     pub(super) why: String,
-    /// The class that the folder names and that nobody knows.
+    /// A class that the folder names, but that is unknown.
     pub(super) unknown: Option<String>,
 }
 
-/// A class of Mistral's own library, for folders that have a file of its kind.
+/// The class of Mistral's own library, for folders with a tekken.json.
 const MISTRAL: &str = "MistralCommonBackend";
 
 fn plain(why: String) -> Choice {
@@ -41,10 +41,10 @@ fn base(name: &str) -> &str {
     name.strip_suffix("Fast").unwrap_or(name)
 }
 
-/// Chooses.
+/// Chooses the class.
 ///
 /// # Errors
-/// A format error for a class that is not reproduced, and for a folder that needs its own code.
+/// A format error for a class that is not supported, and for a folder that needs its own code.
 pub(super) fn choose(signs: &Signs<'_>) -> Result<Choice> {
     let text = |map: &Map<String, Value>, key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
     let declared = text(signs.config, "tokenizer_class");
@@ -94,7 +94,7 @@ pub(super) fn choose(signs: &Signs<'_>) -> Result<Choice> {
     }
 }
 
-/// The folder names a class that is not the one of its model type.
+/// The choice if the folder names a class other than that of its model type.
 fn between(
     name: &str,
     named_in: &str,

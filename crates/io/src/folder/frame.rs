@@ -1,4 +1,4 @@
-//! What a class puts around ids, with the ids that its tokens have.
+//! Turns the frame of a class into post-processors, with the ids of its tokens.
 use tokenmill_core::description::{PostProcessor, Template, TemplatePiece, TemplateToken};
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
@@ -6,16 +6,16 @@ use tokenmill_core::ids::TokenId;
 use super::classes::Frame;
 use super::tokens::Tokens;
 
-/// What a frame is made with.
+/// The input of a frame.
 pub(super) struct Place<'a> {
     pub(super) tokens: &'a Tokens,
     /// The id of a literal.
     pub(super) id_of: &'a dyn Fn(&str) -> Option<TokenId>,
-    /// The token of an id, as it is written.
+    /// The written form of an id.
     pub(super) token_of: &'a dyn Fn(TokenId) -> Option<String>,
-    /// Begin and end of sequences, where the folder asks for them.
+    /// Whether the folder asks for bos and for eos.
     pub(super) adds: (bool, bool),
-    /// Does the folder say whether it asks?
+    /// Do the settings say whether it asks?
     pub(super) says_adds: bool,
 }
 
@@ -36,8 +36,8 @@ impl Place<'_> {
         Ok((literal.to_owned(), id))
     }
 
-    /// The token whose id is `further` (`+2`) more than that of a literal.
-    fn behind(&self, literal: &str, further: &str) -> Result<(String, TokenId)> {
+    /// The token whose id is larger than that of a literal by `further` (`+2`).
+    fn at_offset(&self, literal: &str, further: &str) -> Result<(String, TokenId)> {
         let first = self.literal(literal)?.1;
         let further: TokenId = further.parse().unwrap_or_default();
         let id = first.saturating_add(further);
@@ -50,7 +50,7 @@ impl Place<'_> {
         Ok((token, id))
     }
 
-    /// The post-processors of a frame; those of the file for one that keeps them.
+    /// The post-processors of a frame; `kept` are those of the file.
     pub(super) fn steps(&self, frame: Frame, kept: Vec<PostProcessor>) -> Result<Vec<PostProcessor>> {
         Ok(match frame {
             Frame::Kept | Frame::UnlessKept(..) if self.says_adds => self.bos_eos()?,
@@ -73,7 +73,7 @@ impl Place<'_> {
         })
     }
 
-    /// Begin and end, where there are such tokens.
+    /// A template with bos and eos, if such tokens exist.
     pub(super) fn bos_eos(&self) -> Result<Vec<PostProcessor>> {
         let (bos, eos) = self.adds;
         let is_there = |role: &str| self.tokens.literal_of(role).is_some();
@@ -91,7 +91,7 @@ impl Place<'_> {
         Ok(vec![PostProcessor::Template(self.template(&single, &pair)?)])
     }
 
-    /// A template from words, as [`Frame`] has them.
+    /// A template from words; [`Frame`] describes their syntax.
     fn template(&self, single: &str, pair: &str) -> Result<Template> {
         let mut special_tokens: Vec<TemplateToken> = Vec::new();
         let mut pieces = |words: &str| {
@@ -115,7 +115,7 @@ impl Place<'_> {
         }
         let (name, id) = match word.strip_prefix('\'').and_then(|word| word.rsplit_once('\'')) {
             Some((literal, "")) => self.literal(literal)?,
-            Some((literal, further)) => self.behind(literal, further)?,
+            Some((literal, further)) => self.at_offset(literal, further)?,
             None => self.named(&format!("{word}_token"))?,
         };
         if !special_tokens.iter().any(|token| token.name == name) {

@@ -1,11 +1,11 @@
-//! A folder as transformers keeps one: a tokenizer.json, or an older file of the vocabulary, with
-//! configuration beside it.
+//! A folder of transformers: a tokenizer.json, or an older vocabulary file, with configuration files.
 //!
-//! In comes a folder, out goes the description of what `AutoTokenizer.from_pretrained` of
-//! transformers 5.23 makes of it. `settings` reads and merges the configuration, `choice` finds the
-//! class, `sources` reads the vocabulary, `classes` has what each class builds, `tokens` the order in which added tokens come,
-//! `frame` what stands around ids. What surprises: for most classes the stages of tokenizer.json
-//! count for nothing, because the class builds its own.
+//! In: a folder. Out: the description of what `AutoTokenizer.from_pretrained` of transformers 5.23
+//! builds from it; nothing in the folder is executed. `settings` reads and merges the
+//! configuration, `choice` chooses the class, `sources` reads the vocabulary, `classes` describes
+//! the classes, `tokens` orders the added tokens, `frame` builds the tokens around ids.
+//!
+//! For most classes the stages of tokenizer.json are ignored, because the class builds its own.
 mod choice;
 mod classes;
 mod frame;
@@ -39,12 +39,12 @@ use sources::{Source, TEKKEN};
 pub(crate) use settings::CONFIG as CONFIG_NAME;
 pub(crate) use write::{LOSSY, write};
 
-/// Loads a folder; `None` for one without configuration, whose files say all.
+/// Loads a folder; `None` for one without configuration, which needs no class.
 ///
 /// # Errors
-/// A format error naming file and field; the operating system's.
+/// A format error that names file and field; errors of the operating system.
 pub(crate) fn load(files: &Snapshot<'_>, report: &mut Report) -> Result<Option<Description>> {
-    // What was saved there last counts, whatever else the folder holds.
+    // The manifest lists the last save; other files in the folder are ignored.
     let folder = files.folder();
     let listed = files.listed()?;
     let is_listed =
@@ -91,7 +91,7 @@ pub(crate) fn load(files: &Snapshot<'_>, report: &mut Report) -> Result<Option<D
         && recipe.has_code
         && let Some(scores) = bytes.as_deref().and_then(tokenizer_json::nearest_scores)
     {
-        // The class takes them from Python's reader.
+        // The class takes its scores from Python's parser.
         pieces.iter_mut().zip(scores).for_each(|((_, score), nearest)| *score = nearest);
     }
     let entries = file.as_ref().map(|file| file.added_tokens.as_slice());
@@ -105,7 +105,7 @@ pub(crate) fn load(files: &Snapshot<'_>, report: &mut Report) -> Result<Option<D
         None => sources::find(files, recipe, &mut settings, is_listed, report)?,
     };
     let Some(source) = source else {
-        // A class that changes nothing has no vocabulary of its own: what is there says all.
+        // A class without code has no vocabulary file of its own, so the folder is loaded as plain files.
         return if recipe.has_code { Err(has_no_vocabulary(folder, recipe)) } else { Ok(None) };
     };
     let model_config = model_config.unwrap_or_default();
@@ -120,7 +120,7 @@ fn has_no_vocabulary(folder: &Path, recipe: &Recipe) -> Error {
     Error::format(Defect::Missing, reason).in_file(folder)
 }
 
-/// A tokenizer.json with its pieces as the class has them.
+/// A tokenizer.json with its pieces rearranged for the class.
 fn arranged<'a>(mut file: File<'a>, recipe: &Recipe, settings: &Settings) -> Result<File<'a>> {
     if recipe.arranges_file
         && let Some(arrange) = recipe.arrange
@@ -131,9 +131,9 @@ fn arranged<'a>(mut file: File<'a>, recipe: &Recipe, settings: &Settings) -> Res
     Ok(file)
 }
 
-/// The name of tokenizer.json, which may have a version of transformers in it.
+/// The name of tokenizer.json, which may contain a version of transformers.
 fn tokenizer_file(folder: &Path, config: Option<&Map<String, Value>>) -> Result<String> {
-    /// The version that is followed here.
+    /// The supported version.
     const FOLLOWED: [u64; 3] = [5, 23, 0];
     let Some(Value::Array(names)) = config.and_then(|config| config.get("fast_tokenizer_files")) else {
         return Ok(TOKENIZER.to_owned());
@@ -157,12 +157,12 @@ fn tokenizer_file(folder: &Path, config: Option<&Map<String, Value>>) -> Result<
     Ok(best.map_or(TOKENIZER, |(_, name)| name).to_owned())
 }
 
-/// A folder on its way to a description.
+/// The state of the conversion of a folder.
 struct Builder<'a> {
     folder: &'a Path,
-    /// Of the file that the vocabulary is from.
+    /// The name of the vocabulary file.
     name: String,
-    /// Is that another than a tokenizer.json?
+    /// Is the vocabulary file not a tokenizer.json?
     is_older: bool,
     recipe: &'static Recipe,
     choice: Choice,
@@ -249,7 +249,7 @@ impl Builder<'_> {
         Ok(description)
     }
 
-    /// What is said of the whole: frame, roles and defaults.
+    /// Adds frame, roles and defaults.
     fn finish(
         &self,
         description: &mut Description,
@@ -259,7 +259,7 @@ impl Builder<'_> {
         let tokens = &self.settings.tokens;
         let id_of = |content: &str| id_of(description, content);
         let token_of = |id| token_of(description, id);
-        // Beside a tokenizer.json these two settings count for nothing.
+        // These two settings have no effect together with a tokenizer.json.
         let asks = |name: &str, default: bool| -> Result<bool> {
             Ok(if self.is_older { self.settings.flag(name)?.unwrap_or(default) } else { default })
         };
@@ -289,9 +289,10 @@ impl Builder<'_> {
                 report.tolerate(Defect::Ignored, format!("added_tokens_decoder.{filed}"), reason)
             })?;
         }
-        for (name, id, behind) in [("add_bos_token", roles.bos, false), ("add_eos_token", roles.eos, true)] {
+        for (name, id, is_after) in [("add_bos_token", roles.bos, false), ("add_eos_token", roles.eos, true)]
+        {
             if let Some(says) = self.settings.flag(name)?
-                && says != puts(&post_processor, id, behind)
+                && says != puts(&post_processor, id, is_after)
             {
                 let beside = if self.is_older { self.recipe.name } else { "a tokenizer.json" };
                 let reason = format!("is {says}, which counts for nothing beside {beside}");
@@ -329,8 +330,7 @@ impl Builder<'_> {
         Ok(CallDefaults { special_as_text, clean_up_spaces })
     }
 
-    /// Some models of Mistral were published with a split that was not theirs; a folder may ask for
-    /// the right one.
+    /// Some models of Mistral were published with a wrong split; a folder may ask for the correct one.
     fn fix_split(&self, file: &mut File<'_>) {
         const RIGHT: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
         const LARGE: usize = 100_000;
@@ -375,10 +375,10 @@ impl Builder<'_> {
     }
 }
 
-/// The reference's limit for words, where a class makes the model.
+/// The reference's limit for words, for classes that build the model.
 const MAX_CHARS: usize = 100;
 
-/// Puts the stages of a class in the place of the file's.
+/// Replaces the stages of the file by those of a class.
 fn rebuild(file: &mut File<'_>, recipe: &Recipe, stages: classes::Stages) -> Result<()> {
     let found = Kind::of(&file.model).map_err(|error| error.at("model"))?;
     let model = recipe.model.unwrap_or(found);
@@ -415,7 +415,7 @@ fn charsmap(normalizer: Option<&Value>) -> Option<String> {
     first.get("precompiled_charsmap")?.as_str().map(str::to_owned)
 }
 
-/// Where a piece stands in a vocabulary that is a list, and its score.
+/// The index and score of a piece in a vocabulary list.
 fn place_of(file: &File<'_>, content: &str) -> Option<(usize, f64)> {
     let Some(VocabEntries::List(entries)) = &file.model.vocab else { return None };
     let place = entries.iter().position(|(piece, _)| piece == content)?;
@@ -433,7 +433,7 @@ fn id_of(description: &Description, content: &str) -> Option<TokenId> {
     })
 }
 
-/// The token of an id, in written form.
+/// The written form of an id.
 fn token_of(description: &Description, id: TokenId) -> Option<String> {
     let added = description.added_tokens.iter().find(|token| token.id == id);
     added.map(|token| token.content.clone()).or_else(|| {
@@ -444,22 +444,22 @@ fn token_of(description: &Description, id: TokenId) -> Option<String> {
     })
 }
 
-/// Does a post-processor put this id before one sequence, or behind it?
-fn puts(steps: &[PostProcessor], id: Option<TokenId>, behind: bool) -> bool {
+/// Does a post-processor put this id before a single sequence, or after it (`is_after`)?
+fn puts(steps: &[PostProcessor], id: Option<TokenId>, is_after: bool) -> bool {
     let Some(id) = id else { return false };
     steps.iter().any(|step| match step {
         PostProcessor::Template(template) => {
             let is_sequence = |piece: &TemplatePiece| matches!(piece, TemplatePiece::Sequence { .. });
             let pieces = template.single.as_slice();
             let at = pieces.iter().position(is_sequence).unwrap_or(pieces.len());
-            let side = if behind { pieces.get(at..) } else { pieces.get(..at) };
+            let side = if is_after { pieces.get(at..) } else { pieces.get(..at) };
             side.unwrap_or_default().iter().any(|piece| {
                 matches!(piece, TemplatePiece::Special { name, .. }
                     if template.special_tokens.iter().any(|token| token.name == *name && token.ids.contains(&id)))
             })
         }
         PostProcessor::Bert { sep, cls } | PostProcessor::Roberta { sep, cls, .. } => {
-            id == if behind { sep.1 } else { cls.1 }
+            id == if is_after { sep.1 } else { cls.1 }
         }
         PostProcessor::ByteLevel { .. } => false,
     })

@@ -1,6 +1,6 @@
-//! Which class belongs to a model type, as data: transformers 5.23, `models/auto/tokenization_auto.py`.
+//! The class of each model type, as data: transformers 5.23, `models/auto/tokenization_auto.py`.
 
-/// Classes with the model types they are registered for.
+/// Classes, and the model types that they are registered for.
 const REGISTERED: &[(&str, &[&str])] = &[
     ("AlbertTokenizer", &["albert", "yoso"]),
     ("BartTokenizer", &["florence2"]),
@@ -335,7 +335,7 @@ const REGISTERED: &[(&str, &[&str])] = &[
     ("XLNetTokenizer", &["xlnet"]),
 ];
 
-/// Model types whose published configurations name a class that is not theirs.
+/// Model types whose published configurations name a wrong class.
 const MISNAMED: &[&str] = &[
     "arctic",
     "camembertv2-base",
@@ -385,7 +385,7 @@ pub(super) fn registered(model_type: &str) -> Option<&'static str> {
     REGISTERED.iter().find(|(_, types)| types.contains(&model_type)).map(|(class, _)| *class)
 }
 
-/// Is the class that the configurations of this model type name known to be wrong?
+/// Do published configurations of this model type name a wrong class?
 pub(super) fn is_misnamed(model_type: &str) -> bool {
     MISNAMED.contains(&model_type)
 }

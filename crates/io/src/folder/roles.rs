@@ -1,4 +1,4 @@
-//! The tokens of roles that a folder does not name: from its vocabulary, else from its class.
+//! Default tokens of roles: from the vocabulary, else from the class.
 use serde_json::Value;
 
 use super::classes::Recipe;
@@ -7,8 +7,8 @@ use super::sources::Source;
 use super::tokens::{ROLES, Token};
 
 impl Settings {
-    /// Gives the parts that the folder does not name to the tokens that its vocabulary has for them,
-    /// else to those of the class.
+    /// Sets the roles that the folder does not name to the tokens of its vocabulary, else to those
+    /// of the class.
     pub(super) fn apply_roles(&mut self, recipe: &Recipe, source: &Source) {
         self.named = self.tokens.named.iter().map(|(name, _)| name.clone()).collect();
         let named = &mut self.tokens.named;

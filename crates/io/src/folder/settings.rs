@@ -1,4 +1,4 @@
-//! What the configuration files of a folder say, merged as transformers merges them.
+//! The configuration files of a folder, merged as transformers merges them.
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -16,10 +16,10 @@ pub(super) const MODEL_CONFIG: &str = "config.json";
 pub(super) const SPECIAL: &str = "special_tokens_map.json";
 pub(super) const ADDED: &str = "added_tokens.json";
 
-/// The files that make a tokenizer.json a folder of transformers.
+/// The files that mark a tokenizer.json as a folder of transformers.
 pub(super) const CONFIGS: [&str; 4] = [CONFIG, MODEL_CONFIG, SPECIAL, ADDED];
 
-/// A JSON object of a folder; `None` where there is no such file.
+/// Reads a JSON object from a folder; `None` if the file does not exist.
 pub(super) fn read(files: &Snapshot<'_>, name: &str) -> Result<Option<Map<String, Value>>> {
     if !files.has(name) {
         return Ok(None);
@@ -32,26 +32,26 @@ pub(super) fn read(files: &Snapshot<'_>, name: &str) -> Result<Option<Map<String
     read().map(Some).map_err(|error: Error| error.in_file(&files.path(name)))
 }
 
-/// What a class is made with.
+/// The input of a class.
 #[derive(Debug, Default)]
 pub(super) struct Settings {
-    /// What tokenizer_config.json says, and special_tokens_map.json where that is read.
+    /// The values of tokenizer_config.json, and of special_tokens_map.json if it is read.
     values: Map<String, Value>,
-    /// The tokens; those of roles that the files do not name are not among them.
+    /// The tokens of the files, without defaults of roles.
     pub(super) tokens: Tokens,
-    /// Are further special tokens named, if only none?
+    /// Do the files name additional special tokens, even an empty list?
     pub(super) names_extra: bool,
-    /// Further special tokens under their former name, where both names are there, or those of a
-    /// SentencePiece model; `None` where nothing says any.
+    /// Additional special tokens under their legacy name, if both names occur, or those of a
+    /// SentencePiece model; `None` if there are none.
     pub(super) formerly_extra: Option<Vec<Token>>,
-    /// Were the ids of `tokens.by_id` in tokenizer_config.json?
+    /// Did the ids of `tokens.by_id` come from tokenizer_config.json?
     pub(super) has_decoder: bool,
-    /// The parts that the folder names.
+    /// The roles that the folder names.
     pub(super) named: Vec<String>,
 }
 
 impl Settings {
-    /// Reads what is beside a tokenizer.json, whose added tokens are `entries`.
+    /// Reads the configuration next to a tokenizer.json, whose added tokens are `entries`.
     pub(super) fn read(
         files: &Snapshot<'_>,
         config: Option<Map<String, Value>>,
@@ -114,7 +114,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// added_tokens.json: ids by literal.
+    /// Reads added_tokens.json: ids by literal.
     fn read_added(&mut self, values: &Map<String, Value>, added: &Map<String, Value>) -> Result<()> {
         let literal = |value: &Value| match value {
             Value::String(content) => Some(content.clone()),
@@ -135,9 +135,9 @@ impl Settings {
         Ok(())
     }
 
-    /// The tokens that play a part, and the further special ones.
+    /// Reads the tokens of roles and the additional special tokens.
     fn read_tokens(&mut self, values: &mut Map<String, Value>, own: Map<String, Value>) -> Result<()> {
-        // What is said of a literal elsewhere holds for it here too.
+        // The flags of a literal elsewhere in the files hold here too.
         let flagged = |token: Token| {
             let known = self.tokens.by_id.values().rev().find(|known| known.content == token.content);
             known.cloned().unwrap_or(token)
@@ -175,12 +175,12 @@ impl Settings {
         Ok(())
     }
 
-    /// Does the folder itself name the token of a part?
+    /// Does the folder itself name the token of a role?
     pub(super) fn has_named(&self, role: &str) -> bool {
         self.named.iter().any(|name| name == role)
     }
 
-    /// The literal of a part: that of the folder, `None` where it says null, or else this.
+    /// The literal of a role: that of the folder, `None` if it is null, else `default`.
     pub(super) fn literal_or(&self, role: &str, default: &str) -> Option<String> {
         match self.tokens.named.iter().find(|(name, _)| name == role) {
             Some((_, token)) => token.as_ref().map(|token| token.content.clone()),
@@ -188,12 +188,12 @@ impl Settings {
         }
     }
 
-    /// Sets what the vocabulary says, whatever the folder says.
+    /// Sets a value from the vocabulary, which overrides the folder.
     pub(super) fn set(&mut self, name: &str, value: Value) {
         self.values.insert(name.to_owned(), value);
     }
 
-    /// A setting that is true or false; `None` where it is absent or null.
+    /// A boolean setting; `None` if it is absent or null.
     pub(super) fn flag(&self, name: &str) -> Result<Option<bool>> {
         match self.values.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -202,7 +202,7 @@ impl Settings {
         }
     }
 
-    /// A setting that is a string; `None` where it is absent or null.
+    /// A string setting; `None` if it is absent or null.
     pub(super) fn text(&self, name: &str) -> Result<Option<&str>> {
         match self.values.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -211,7 +211,7 @@ impl Settings {
         }
     }
 
-    /// A setting that is a count; `None` where it is absent or null.
+    /// A non-negative integer setting; `None` if it is absent or null.
     pub(super) fn count(&self, name: &str) -> Result<Option<usize>> {
         match self.values.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -223,7 +223,7 @@ impl Settings {
         }
     }
 
-    /// Is the setting there, if only as null?
+    /// Is the setting present, even as null?
     pub(super) fn has(&self, name: &str) -> bool {
         self.values.contains_key(name)
     }
@@ -241,7 +241,7 @@ fn of_entry(entry: &AddedTokenEntry) -> Token {
     }
 }
 
-/// Further special tokens have had another name.
+/// Renames the legacy key of additional special tokens.
 fn rename_extra(values: &mut Map<String, Value>) {
     let is_nothing = |value: &Value| match value {
         Value::Null => true,
@@ -257,7 +257,7 @@ fn rename_extra(values: &mut Map<String, Value>) {
     }
 }
 
-/// Takes out what a model names for itself: literals under keys like `image_token`.
+/// Extracts model-specific tokens: literals under keys such as `image_token`.
 fn take_own(values: &mut Map<String, Value>, own: &mut Map<String, Value>) {
     let is_own = |(key, value): &(&String, &Value)| {
         key.ends_with("_token") && !ROLES.contains(&key.as_str()) && value.is_string()
@@ -275,7 +275,7 @@ fn take_own(values: &mut Map<String, Value>, own: &mut Map<String, Value>) {
     }
 }
 
-/// A key of special_tokens_map.json, which overrules that of tokenizer_config.json.
+/// Merges a key of special_tokens_map.json, which overrides tokenizer_config.json.
 fn merge_special(values: &mut Map<String, Value>, key: String, value: Value) {
     let as_special = |value: Value| match value {
         Value::Object(mut fields) => {
@@ -303,8 +303,8 @@ fn merge_special(values: &mut Map<String, Value>, key: String, value: Value) {
     values.insert(key, value);
 }
 
-/// Paths that a configuration names are not followed: what belongs to a folder is in it, under the
-/// name that it has there. One that leads elsewhere is worth knowing of.
+/// Reports paths outside the folder. They are not followed: all files of a folder are in it, under
+/// their usual names.
 fn note_paths(values: &Map<String, Value>, report: &mut Report) -> Result<()> {
     for (key, value) in values {
         let Some(path) = value.as_str().filter(|_| key.ends_with("_file")) else { continue };
@@ -316,7 +316,7 @@ fn note_paths(values: &Map<String, Value>, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Is this the name of a file in a folder, and nothing else?
+/// Is this a plain file name, without a path?
 pub(super) fn is_base_name(name: &str) -> bool {
     let is_plain = !name.contains(['/', '\\', ':', '\0']) && !matches!(name, "" | "." | "..");
     is_plain && Path::new(name).file_name() == Some(name.as_ref())

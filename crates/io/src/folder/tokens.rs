@@ -1,5 +1,5 @@
-//! Added and special tokens as configuration files name them, and the order in which they come to
-//! those that the tokenizer has.
+//! The added and special tokens of configuration files, and the order in which they are added to
+//! those of the tokenizer.
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -8,27 +8,27 @@ use tokenmill_core::ids::TokenId;
 
 use crate::tokenizer_json::AddedTokenEntry;
 
-/// The parts that tokens play, in the order in which their tokens are added.
+/// The roles of tokens, in the order in which their tokens are added.
 pub(super) const ROLES: [&str; 7] =
     ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
 
-/// A token of a configuration file: a literal alone, or one with flags.
+/// A token of a configuration file: a literal, or an object with flags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // the files' own flags
 pub(super) struct Token {
     pub(super) content: String,
-    /// Does the file say more than the literal?
+    /// Does the file have flags for the token?
     pub(super) has_flags: bool,
     pub(super) single_word: bool,
     pub(super) lstrip: bool,
     pub(super) rstrip: bool,
-    /// Unless the file says so, what is special is not normalized.
+    /// By default a special token is not normalized.
     pub(super) normalized: Option<bool>,
     pub(super) special: bool,
 }
 
 impl Token {
-    /// A literal.
+    /// A token without flags.
     pub(super) fn literal(content: impl Into<String>) -> Self {
         Self {
             content: content.into(),
@@ -41,12 +41,12 @@ impl Token {
         }
     }
 
-    /// A literal that takes the white space before it.
+    /// A token that includes the white space before it.
     pub(super) fn stripping(content: impl Into<String>) -> Self {
         Self { has_flags: true, lstrip: true, ..Self::literal(content) }
     }
 
-    /// An object with a content and flags.
+    /// Reads an object with a content and flags.
     pub(super) fn object(fields: &Map<String, Value>) -> Result<Self> {
         let flag = |name: &str| match fields.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -69,7 +69,7 @@ impl Token {
         })
     }
 
-    /// A string, an object, or nothing.
+    /// Reads a string, an object or null.
     pub(super) fn read(value: &Value) -> Result<Option<Self>> {
         match value {
             Value::Null => Ok(None),
@@ -100,21 +100,21 @@ impl Token {
 /// The tokens that configuration files name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tokens {
-    /// What plays a part, by the part's name, in the order of adding.
+    /// The tokens of roles by name, in the order of adding.
     pub(super) named: Vec<(String, Option<Token>)>,
-    /// Further special ones.
+    /// Additional special tokens.
     pub(super) extra: Vec<Token>,
-    /// Added ones by the ids that the files give them; `None` is no number.
+    /// Added tokens by the ids in the files.
     pub(super) by_id: BTreeMap<u64, Token>,
 }
 
 impl Tokens {
-    /// The token of a part.
+    /// The token of a role.
     pub(super) fn of(&self, role: &str) -> Option<&Token> {
         self.named.iter().find(|(name, _)| name == role)?.1.as_ref()
     }
 
-    /// The literal of a part.
+    /// The literal of a role.
     pub(super) fn literal_of(&self, role: &str) -> Option<&str> {
         self.of(role).map(|token| token.content.as_str())
     }
@@ -124,8 +124,8 @@ impl Tokens {
         self.named.iter().filter_map(|(_, token)| token.as_ref()).chain(&self.extra)
     }
 
-    /// Adds the tokens to those that are there: first those with ids, in that order, then what
-    /// plays a part or is named special and is not there yet.
+    /// Adds the tokens to `entries`: first those with ids, by id, then missing tokens of roles and
+    /// additional special tokens.
     pub(super) fn add_to(&self, entries: &mut Vec<AddedTokenEntry>) {
         let mut new: Vec<Token> = Vec::new();
         for token in self.by_id.values() {
@@ -154,7 +154,7 @@ impl Tokens {
         }
     }
 
-    /// Adds all special tokens again, as literals that are special.
+    /// Adds all special tokens again, as special literals without flags.
     pub(super) fn add_plainly(&self, entries: &mut Vec<AddedTokenEntry>) {
         for token in self.special() {
             add(entries, Token { special: true, ..Token::literal(&token.content) }.entry());
@@ -169,7 +169,7 @@ impl Tokens {
     }
 }
 
-/// Adds a token. Of one that is there the flags are replaced, but special stays special.
+/// Adds a token. The flags of an existing one are replaced, but it stays special.
 fn add(entries: &mut Vec<AddedTokenEntry>, entry: AddedTokenEntry) {
     match entries.iter_mut().rev().find(|known| known.content == entry.content) {
         Some(known) => {
@@ -179,7 +179,7 @@ fn add(entries: &mut Vec<AddedTokenEntry>, entry: AddedTokenEntry) {
     }
 }
 
-/// The tokens of `added_tokens_decoder`: objects by id.
+/// Reads `added_tokens_decoder`: objects by id.
 pub(super) fn read_by_id(value: &Value) -> Result<BTreeMap<u64, Token>> {
     let wrong = || Error::format(Defect::Type, "expected an object of tokens by id");
     let read = |(id, token): (&String, &Value)| {
@@ -190,7 +190,7 @@ pub(super) fn read_by_id(value: &Value) -> Result<BTreeMap<u64, Token>> {
     value.as_object().ok_or_else(wrong)?.iter().map(read).collect()
 }
 
-/// Are the ids of a file those that the tokens have?
+/// Compares the ids in a file with the ids of the tokens.
 pub(super) fn check_ids(
     by_id: &BTreeMap<u64, Token>,
     id_of: impl Fn(&str) -> Option<TokenId>,

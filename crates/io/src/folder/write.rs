@@ -1,15 +1,15 @@
-//! The configuration that a folder needs beside its tokenizer.json.
+//! Writes the configuration that a folder needs next to its tokenizer.json.
 use serde_json::{Map, Value, json};
 use tokenmill_core::description::{CallDefaults, Description, ModelDescription, Roles};
 use tokenmill_core::error::{Defect, Error, Result};
 
-/// What to do where a format cannot hold all of a tokenizer.
+/// Hint for formats that cannot hold all of a tokenizer.
 pub(crate) const LOSSY: &str = "pass lossy=True to save without it";
 
-/// `tokenizer_config.json` for what tokenizer.json cannot say; `None` where it says all.
+/// `tokenizer_config.json` for what tokenizer.json cannot hold; `None` if it holds everything.
 ///
 /// # Errors
-/// A format error for the part of a token that is none of the added ones: the file would make it one.
+/// A format error for a role whose token is not an added token: the file would make it one.
 pub(crate) fn write(description: &Description) -> Result<Option<Vec<u8>>> {
     let Description { roles, defaults, padding, added_tokens, .. } = description;
     let pad = padding.as_ref().map(|padding| padding.id);

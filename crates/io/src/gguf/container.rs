@@ -1,15 +1,16 @@
-//! The key/value part of a GGUF file. Tensors lie behind it and are never looked at.
+//! The key/value section of a GGUF file. In: bytes. Out: values as slices of them. Tensors follow
+//! it and are never read.
 //!
-//! Every length is checked against what is left of the file before anything is done with it, and
-//! values are slices of the file, so that a false promise costs nothing.
+//! Every length is checked against the rest of the file before it is used, so a wrong length cannot
+//! allocate memory.
 use std::collections::HashMap;
 
 use tokenmill_core::error::{Defect, Error, Result};
 
-/// The first bytes of every file.
+/// The first bytes of every GGUF file.
 pub(crate) const MAGIC: &[u8] = b"GGUF";
 
-/// Keys that a file may have, bytes of one key, and lists within lists.
+/// Maximum number of keys, bytes of a key, and nesting of lists.
 const KEY_LIMIT: u64 = 1 << 20;
 const NAME_LIMIT: usize = 64 << 10;
 const DEPTH_LIMIT: u32 = 4;
@@ -49,7 +50,7 @@ impl Type {
         Self::F64,
     ];
 
-    /// Its size in bytes, where all its values have the same.
+    /// The size of a value in bytes, if it is fixed.
     fn size(self) -> Option<usize> {
         match self {
             Self::U8 | Self::I8 | Self::Bool => Some(1),
@@ -61,16 +62,16 @@ impl Type {
     }
 }
 
-/// A value as it stands in the file.
+/// A value, as stored in the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Value<'a> {
-    /// One number or truth value.
+    /// A number or boolean.
     Plain(Type, &'a [u8]),
     Text(&'a [u8]),
     List(List<'a>),
 }
 
-/// A list: the type of its items, how many, and their bytes.
+/// A list: the type, number and bytes of its items.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct List<'a> {
     pub(super) of: Type,
@@ -79,21 +80,21 @@ pub(super) struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    /// The items of a list of texts.
+    /// The items of a list of strings.
     pub(super) fn texts(self) -> impl Iterator<Item = &'a [u8]> {
         let mut reader = Reader { bytes: self.bytes, at: 0 };
-        // They were all walked over when the file was read.
+        // All items were checked when the file was read.
         (0..self.count).map_while(move |_| reader.text().ok())
     }
 }
 
-/// The values by key.
+/// Values by key.
 pub(super) type Keys<'a> = HashMap<&'a str, Value<'a>>;
 
 /// Reads the keys of a file.
 ///
 /// # Errors
-/// A format error naming the key, or the byte; `Defect::Truncated` where the bytes end too early.
+/// A format error that names the key or the byte; `Defect::Truncated` if the bytes end too early.
 pub(super) fn read(bytes: &[u8]) -> Result<Keys<'_>> {
     let mut reader = Reader { bytes, at: 0 };
     if reader.take(MAGIC.len() as u64, "the file")? != MAGIC {
@@ -196,10 +197,10 @@ impl<'a> Reader<'a> {
         let count = self.u64()?;
         let start = self.at;
         if let Some(size) = of.size() {
-            // What does not fit into 64 bits does not fit into the file.
+            // A size above 64 bits does not fit into the file.
             self.take(count.saturating_mul(size as u64), "a list")?;
         } else {
-            // Every item begins with its length.
+            // Every item starts with its length.
             if count > (self.bytes.len() - self.at) as u64 / 8 {
                 self.take(count.saturating_mul(8), "a list")?;
             }

@@ -1,4 +1,4 @@
-//! What the keys of a file say about its tokenizer, with their types checked.
+//! Typed access to the tokenizer's keys of a GGUF file.
 use tokenmill_core::description::PieceKind;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
@@ -6,7 +6,7 @@ use tokenmill_core::ids::TokenId;
 use super::container::{Keys, List, Type, Value};
 use crate::limits::{ENTRY_LIMIT, TOKEN_LIMIT};
 
-/// How the keys of the tokenizer begin.
+/// The prefix of the tokenizer's keys.
 const PREFIX: &str = "tokenizer.ggml.";
 
 /// The keys of a file.
@@ -24,7 +24,7 @@ fn wrong(expected: &str, field: &str) -> Error {
     Error::format(Defect::Type, format!("expected {expected}")).at(field)
 }
 
-/// The whole name of a key.
+/// The full name of a key.
 pub(super) fn key(name: &str) -> String {
     format!("{PREFIX}{name}")
 }
@@ -34,10 +34,10 @@ impl<'a> Metadata<'a> {
         self.0.get(key(name).as_str()).copied()
     }
 
-    /// A text.
+    /// The value as a string; `None` if the key is absent.
     ///
     /// # Errors
-    /// A format error where it is none.
+    /// A format error for a value that is not a string.
     pub(super) fn text(&self, name: &str) -> Result<Option<&'a str>> {
         match self.get(name) {
             None => Ok(None),
@@ -48,7 +48,7 @@ impl<'a> Metadata<'a> {
         }
     }
 
-    /// The model's name in lower case, which decides about some tokens; empty if there is none.
+    /// The model's name in lower case, or an empty string; some tokens depend on it.
     pub(super) fn model_name(&self) -> String {
         match self.0.get("general.name") {
             Some(Value::Text(bytes)) => String::from_utf8_lossy(bytes).to_lowercase(),
@@ -56,10 +56,10 @@ impl<'a> Metadata<'a> {
         }
     }
 
-    /// A truth value.
+    /// The value as a boolean, or `default`.
     ///
     /// # Errors
-    /// A format error where it is none.
+    /// A format error for a value that is not a boolean.
     pub(super) fn flag(&self, name: &str, default: bool) -> Result<bool> {
         match self.get(name) {
             None => Ok(default),
@@ -68,11 +68,10 @@ impl<'a> Metadata<'a> {
         }
     }
 
-    /// The id of a token that plays a part. The largest number of 32 bits, and negative ones, stand
-    /// for none.
+    /// The id of a role's token. The largest 32-bit number and negative numbers mean `None`.
     ///
     /// # Errors
-    /// A format error where it is no whole number, or the id does not exist.
+    /// A format error for a value that is not an integer, or an id that does not exist.
     pub(super) fn id(&self, name: &str, count: usize) -> Result<Option<TokenId>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let number = match value {
@@ -101,16 +100,16 @@ impl<'a> Metadata<'a> {
     /// The bytes of a list of bytes.
     ///
     /// # Errors
-    /// A format error where it is none.
+    /// A format error for a value that is not a list of bytes.
     pub(super) fn bytes(&self, name: &str) -> Result<&'a [u8]> {
         let list = self.list(name, "bytes", |of| matches!(of, Type::U8 | Type::I8))?;
         Ok(list.map_or(&[], |list| list.bytes))
     }
 
-    /// The texts of a list, with their places as error.
+    /// The strings of a list.
     ///
     /// # Errors
-    /// A format error where the list is none, is not there, or one of them is no text.
+    /// A format error if the list is absent or not a list, or at the index of an item that is not a string.
     pub(super) fn texts(&self, name: &str) -> Result<Vec<&'a str>> {
         let list = self.list(name, "strings", |of| of == Type::Text)?;
         let list = list.ok_or_else(|| Error::format(Defect::Missing, "is missing").at(key(name)))?;
@@ -129,10 +128,10 @@ impl<'a> Metadata<'a> {
         list.texts().enumerate().map(read).collect()
     }
 
-    /// All tokens.
+    /// Reads all tokens.
     ///
     /// # Errors
-    /// A format error naming the key and the token.
+    /// A format error that names the key and the token.
     pub(super) fn tokens(&self) -> Result<Vec<Token>> {
         let texts = self.texts("tokens")?;
         if texts.is_empty() {
@@ -167,7 +166,7 @@ impl<'a> Metadata<'a> {
                 Some(4) => PieceKind::UserDefined,
                 Some(5) => PieceKind::Unused,
                 Some(6) => PieceKind::Byte,
-                // Others are ordinary to all that tokenizing does.
+                // Other kinds behave as ordinary tokens in tokenization.
                 _ => PieceKind::Normal,
             };
             let text = if text.is_empty() { format!("[EMPTY_{i}]") } else { text.to_owned() };
@@ -182,7 +181,7 @@ fn whole(kind: Type, bytes: &[u8]) -> Option<i128> {
     wide[..bytes.len()].copy_from_slice(bytes);
     let number = u64::from_le_bytes(wide);
     let shift = 64 - 8 * bytes.len() as u32;
-    #[allow(clippy::cast_possible_wrap)] // the sign is brought to its place, and back
+    #[allow(clippy::cast_possible_wrap)] // sign extension
     let signed = ((number << shift) as i64) >> shift;
     match kind {
         Type::U8 | Type::U16 | Type::U32 | Type::U64 => Some(number.into()),

@@ -1,4 +1,4 @@
-//! GGUF files: the vocabulary in their keys, never their tensors.
+//! GGUF files. In: a file. Out: the description in its keys; tensors are never read.
 mod container;
 mod metadata;
 mod names;
@@ -17,17 +17,17 @@ use crate::report::Report;
 pub(crate) use container::MAGIC;
 pub(crate) use read::parse;
 
-/// Keys are within this many bytes.
+/// Limit of the key section in bytes.
 const HEAD_LIMIT: u64 = 1 << 30;
 
-/// What is read at first; most vocabularies are smaller.
+/// Bytes read at first; most vocabularies are smaller.
 const FIRST_PART: u64 = 32 << 20;
 
-/// Reads the head of a file, as much of it as holds the keys: the whole may be larger than memory. `bytes` are
-/// those that were read of it before.
+/// Reads the file as far as its keys reach, since the whole may be larger than memory. `bytes` were
+/// read from it before.
 ///
 /// # Errors
-/// A format error naming the key; the operating system's.
+/// A format error that names the key; errors of the operating system.
 pub(crate) fn load(
     mut file: Source<'_>,
     mut bytes: Vec<u8>,

@@ -1,6 +1,6 @@
-//! What llama.cpp knows about tokens by their names.
+//! Properties of tokens that llama.cpp derives from their names.
 
-/// Tokens that end a turn or frame code to be filled in: control tokens, whatever the file says.
+/// Tokens that end a turn or frame code infilling: always control tokens, even if the file says otherwise.
 const CONTROL: [&str; 34] = [
     "<|eot_id|>",
     "<|im_end|>",
@@ -38,22 +38,22 @@ const CONTROL: [&str; 34] = [
     "<|file_sep|>",
 ];
 
-/// Is a token a control token by its name?
+/// Is this a control token by its name?
 pub(super) fn is_control(token: &str) -> bool {
     CONTROL.contains(&token)
 }
 
-/// Which tokens take the white space behind them into themselves.
+/// Which tokens include the white space after them.
 pub(super) struct TakesSpace(bool);
 
 impl TakesSpace {
-    /// In a model of this name, in lower case: only Phi-3 has such tokens.
+    /// The tokens of a model with this lower-case name: only Phi-3 has such tokens.
     pub(super) fn of(model_name: &str) -> Self {
         Self(model_name.contains("phi-3") || model_name.contains("phi3"))
     }
 
-    /// Does this one?
-    pub(super) fn behind(&self, token: &str) -> bool {
+    /// Does this token include the white space after it?
+    pub(super) fn after(&self, token: &str) -> bool {
         self.0 && !["<unk>", "<s>", "<|endoftext|>"].contains(&token)
     }
 }

@@ -1,22 +1,22 @@
-//! How text is split, by the names that `tokenizer.ggml.pre` has in llama.cpp.
+//! Splits by the names that `tokenizer.ggml.pre` has in llama.cpp.
 //!
-//! The patterns are those of the models' own tokenizers, of which llama.cpp has rewrites; several
-//! are applied one after the other, each to what those before it left. A name that is not here is
-//! an error: another split gives other ids.
+//! The patterns are those of the models' own tokenizers, which llama.cpp rewrites; several patterns
+//! are applied in order, each to the pieces of the one before. An unknown name is an error, because
+//! another split would change the ids.
 use tokenmill_core::description::{Behavior, Pattern, PreTokenizer};
 
-/// What a name stands for.
+/// The split of a name.
 pub(super) struct Pre {
-    /// The patterns in order.
+    /// The patterns, in order.
     patterns: &'static [&'static str],
-    /// A pretoken that is a token as it stands becomes that token.
+    /// A pretoken that is a token becomes that token, without merging.
     pub(super) whole_pretokens: bool,
-    /// The begin of sequence is put before a text, if the file does not say.
+    /// Default for adding the begin-of-sequence token.
     pub(super) add_bos: bool,
 }
 
 impl Pre {
-    /// The steps that split.
+    /// The pre-tokenization steps.
     pub(super) fn stages(&self) -> Vec<PreTokenizer> {
         let stage = |pattern: &&str| PreTokenizer::Split {
             pattern: Pattern::Regex((*pattern).to_owned()),
@@ -41,7 +41,7 @@ const TEKKEN: &str = concat!(
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*",
     r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 );
-/// Letters that have a case, by their numbers: some of them change when a text is normalized.
+/// Letters with case, as code points, because normalization would change some of them.
 const DEEPSEEK_LETTERS: &str = concat!(
     r"\s?[A-Za-z",
     r"\x{B5}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1BA}\x{1BC}-\x{1BF}\x{1C4}-\x{293}\x{295}-\x{2AF}",
@@ -67,7 +67,7 @@ const BLOOM: &str = r" ?[^(\s|.,!?…。，、।۔،)]+";
 const BAILING: &str = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+";
 const SEED: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// Names, patterns, whole pretokens first, begin of sequence.
+/// Names, patterns, `whole_pretokens`, `add_bos`.
 type Family = (&'static [&'static str], &'static [&'static str], bool, bool);
 
 const FAMILIES: &[Family] = &[
@@ -160,11 +160,11 @@ const FAMILIES: &[Family] = &[
         false,
         true,
     ),
-    // What files have from the time before names.
+    // For files from before the key existed.
     (&["default"], &[r"[\p{P}\$\+<=>\^~\|]+", GPT2, r"\p{N}+", "[0-9][0-9][0-9]"], false, false),
 ];
 
-/// What a name stands for.
+/// Looks up a name.
 pub(super) fn find(name: &str) -> Option<Pre> {
     let (_, patterns, whole_pretokens, add_bos) =
         FAMILIES.iter().find(|(names, ..)| names.contains(&name))?;

@@ -1,4 +1,4 @@
-//! What the keys mean: a description for each kind of tokenizer.
+//! Builds a description from the keys, for each kind of tokenizer.
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
@@ -20,13 +20,13 @@ use crate::report::Report;
 use crate::templates;
 use crate::vocab_txt;
 
-/// The mark of a word's start.
+/// The mark at the start of a word.
 const MARK: char = '▁';
 
-/// Reads a file, or as much of it as holds the keys. `split` is for files without the name of one.
+/// Reads a file, or a prefix of it that has the keys. `split` is used if the file names no split.
 ///
 /// # Errors
-/// A format error naming the key; of kind `truncated` where the bytes end before the keys do.
+/// A format error that names the key; of kind `truncated` if the bytes end before the keys do.
 pub(crate) fn parse(bytes: &[u8], split: Option<&Split>, report: &mut Report) -> Result<Description> {
     let metadata = Metadata(container::read(bytes)?);
     let Some(name) = metadata.text("model")? else {
@@ -59,7 +59,7 @@ pub(crate) fn parse(bytes: &[u8], split: Option<&Split>, report: &mut Report) ->
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Byte-pair encoding by score, as SentencePiece has it.
+    /// Byte-pair encoding by score, as in SentencePiece.
     Llama,
     /// Byte-level byte-pair encoding.
     Gpt2,
@@ -69,7 +69,7 @@ enum Kind {
     T5,
 }
 
-/// What all kinds are read from.
+/// The input of all kinds.
 struct Source<'a> {
     metadata: &'a Metadata<'a>,
     tokens: Vec<Token>,
@@ -87,7 +87,7 @@ impl<'a> Source<'a> {
         let mut tokens = metadata.tokens()?;
         check(&tokens)?;
         for token in &mut tokens {
-            // Marked as ordinary by many files that mean the end of a turn.
+            // Many files mark end-of-turn tokens as ordinary.
             if names::is_control(&token.text) {
                 token.kind = PieceKind::Control;
             }
@@ -139,7 +139,7 @@ impl<'a> Source<'a> {
         ))
     }
 
-    /// Control tokens are special; those that are defined by users are always matched.
+    /// The added tokens: control tokens are special; user-defined tokens are always matched.
     fn added(&self) -> Vec<AddedToken> {
         let takes_space = names::TakesSpace::of(&self.metadata.model_name());
         let mut added = Vec::new();
@@ -151,7 +151,7 @@ impl<'a> Source<'a> {
                 _ => continue,
             };
             if is_special || token.kind == PieceKind::UserDefined {
-                let rstrip = takes_space.behind(&token.text);
+                let rstrip = takes_space.after(&token.text);
                 added.push(AddedToken { is_special, rstrip, ..AddedToken::special(id, token.text.clone()) });
             }
         }
@@ -166,7 +166,7 @@ impl<'a> Source<'a> {
         list
     }
 
-    /// What pieces are, to the model: all that is cut out of the text before is ordinary there.
+    /// The kinds of pieces for the model: tokens that are matched before the model are ordinary for it.
     fn kinds(&self, user_defined: PieceKind) -> Result<Vec<PieceKind>> {
         let has_kinds = self.tokens.iter().any(|token| token.kind != PieceKind::Normal);
         let kind = |(i, token): (usize, &Token)| match token.kind {
@@ -322,7 +322,7 @@ impl<'a> Source<'a> {
         let is_user_defined = |id: &TokenId| self.tokens[*id as usize].kind == PieceKind::UserDefined;
         let of_merges = merges.iter().flat_map(|merge| [merge.left, merge.right, merge.result]);
         let merged: HashSet<TokenId> = of_merges.filter(is_user_defined).collect();
-        // Can the model come to a user-defined token where its literal is not found?
+        // Can the model produce a user-defined token even where its literal does not match?
         let is_reached = |id, text: &str, bytes: &[u8]| {
             merged.contains(&id) || (bytes != text.as_bytes() && is_pretoken(bytes, whole_pretokens))
         };
@@ -331,9 +331,10 @@ impl<'a> Source<'a> {
             added_tokens.binary_search_by_key(id, |token| token.id).is_ok()
                 && !(is_user_defined(id) && bytes().is_some_and(|bytes| is_reached(*id, &token.text, &bytes)))
         };
-        // Behind the model stand added tokens alone, as in other files; before its end each has a place in it.
+        // Added tokens after the last token of the model stay outside it, as in other formats;
+        // earlier ones have an entry in it.
         let end = self.tokens.len() - self.numbered().rev().take_while(ends_in).count();
-        // What is not written in the byte alphabet can be decoded, but no merge has it.
+        // A token outside the byte alphabet can be decoded, but not merged.
         let mut not_in_alphabet = HashSet::new();
         let (list, mut left_out) = self.tokens_of_model(&added_tokens, |id, token, bytes| {
             if byte_alphabet::read_into(&token.text, bytes) {
@@ -364,11 +365,12 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The tokens of the model by their bytes, and the ids of those that the model does not have.
+    /// The tokens of the model by their bytes, and the ids that the model does not have.
     ///
-    /// A user-defined token is searched for in the text, and is a token of the model as well, as in llama.cpp: merging
-    /// builds it from the bytes that it is written for, and where it has a `Ġ` these are not its literal. Special
-    /// tokens are for no text to become; nor are those whose bytes `bytes_of` refuses.
+    /// As in llama.cpp, a user-defined token is matched in the text and is a token of the model as
+    /// well: merging builds it from the bytes that its text stands for, which differ from its
+    /// literal if that contains a `Ġ`. Special tokens are left out, because text must not become
+    /// one; so are tokens that `bytes_of` rejects.
     fn tokens_of_model(
         &self,
         added: &[AddedToken],
@@ -390,7 +392,7 @@ impl<'a> Source<'a> {
                     left_out.insert(id);
                     continue;
                 }
-                // The bytes that an ordinary token has as well are that one's.
+                // If an ordinary token has the same bytes, these bytes belong to it.
                 match list.push_new(id, &bytes).map_err(|earlier| list.id(earlier)) {
                     Ok(()) => {}
                     Err(_) if is_added(id) => drop(left_out.insert(id)),
@@ -403,14 +405,14 @@ impl<'a> Source<'a> {
                     }
                 }
             }
-            // Once more without those that had to give way to one further behind.
+            // Repeats without the tokens that lost their bytes to a later one.
             if left_out.len() == count || left_out.iter().all(|&id| list.index_of(id).is_none()) {
                 return Ok((list, left_out));
             }
         }
     }
 
-    /// The merges by id. Of one that is listed twice llama.cpp takes the first place.
+    /// The merges by id. Of a merge that is listed twice llama.cpp uses the first.
     fn merges(&self, report: &mut Report) -> Result<Vec<Merge>> {
         let ids: HashMap<&str, TokenId> =
             (0..).zip(&self.tokens).map(|(id, token)| (token.text.as_str(), id)).collect();
@@ -418,7 +420,7 @@ impl<'a> Source<'a> {
         let mut places: HashMap<(TokenId, TokenId), usize> = HashMap::new();
         for (i, merge) in self.metadata.texts("merges")?.into_iter().enumerate() {
             let fault = |reason: String| Error::format(Defect::Merge, reason).at_index(i).at(key("merges"));
-            // A token may begin with the blank itself.
+            // A token may start with a blank.
             let first = merge.chars().next().map_or(0, char::len_utf8);
             let Some(blank) = merge[first..].find(' ') else {
                 return Err(fault(format!("expected two tokens with a blank between them, found {merge:?}")));
@@ -441,8 +443,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Can a pretoken be these bytes, so that they become a token without any merge? A byte can where it is one of a
-/// character.
+/// Can a pretoken consist of these bytes, so that they become a token without a merge? A single
+/// byte can, if it occurs in UTF-8.
 fn is_pretoken(bytes: &[u8], whole_pretokens: bool) -> bool {
     match bytes {
         [byte] => !matches!(byte, 0xc0 | 0xc1 | 0xf5..),
@@ -450,7 +452,7 @@ fn is_pretoken(bytes: &[u8], whole_pretokens: bool) -> bool {
     }
 }
 
-/// Tokens must differ; that is what llama.cpp asks for, too.
+/// Checks that all tokens differ, as llama.cpp does.
 fn check(tokens: &[Token]) -> Result<()> {
     let mut places: HashMap<&str, usize> = HashMap::with_capacity(tokens.len());
     for (i, token) in tokens.iter().enumerate() {
@@ -462,7 +464,7 @@ fn check(tokens: &[Token]) -> Result<()> {
     Ok(())
 }
 
-/// A token as BERT writes it: the file marks the starts of words, not the pieces that continue them.
+/// A token in BERT's written form: the file marks starts of words, BERT marks continuations.
 fn word_piece(token: &Token) -> Cow<'_, str> {
     let text = token.text.as_str();
     let is_special = !matches!(token.kind, PieceKind::Normal | PieceKind::UserDefined)

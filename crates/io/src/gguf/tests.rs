@@ -5,12 +5,12 @@ use tokenmill_core::error::{Kind, Result};
 
 use crate::report::Report;
 
-/// Read strictly.
+/// Parses strictly.
 fn parse(bytes: &[u8], split: Option<&Split>) -> Result<Description> {
     super::parse(bytes, split, &mut Report::new(true))
 }
 
-/// A file while it is made.
+/// A file under construction.
 struct File(Vec<(String, Vec<u8>)>);
 
 fn text(value: &str) -> Vec<u8> {

@@ -1,32 +1,32 @@
-//! What is written in a model, for those who make something else of it than its own library does.
+//! The contents of a model, for readers other than that of SentencePiece itself.
 use tokenmill_core::description::PieceKind;
 use tokenmill_core::error::{Defect, Error, Result};
 
 use super::message::{self, ModelType};
 use crate::report::Report;
 
-/// The pieces and what decides about them.
+/// The pieces and the settings that apply to them.
 pub(crate) struct Contents<'a> {
     /// Text, score and kind, in the order of ids.
     pub(crate) pieces: Vec<(String, f32, PieceKind)>,
-    /// Pieces with scores, or else merges?
+    /// Is it a Unigram model, not BPE?
     pub(crate) is_unigram: bool,
     pub(crate) byte_fallback: bool,
-    /// Ids, negative for none.
+    /// Ids; negative for none.
     pub(crate) unk_id: i64,
     pub(crate) bos_id: i64,
     pub(crate) eos_id: i64,
     pub(crate) unk_piece: String,
     pub(crate) bos_piece: String,
     pub(crate) eos_piece: String,
-    /// The character map, where there is one.
+    /// The character map, if there is one.
     pub(crate) charsmap: Option<&'a [u8]>,
 }
 
-/// Reads what is written.
+/// Reads the contents of a model.
 ///
 /// # Errors
-/// A format error naming the piece or the field.
+/// A format error that names the piece or the field.
 pub(crate) fn read_contents<'a>(bytes: &'a [u8], report: &mut Report) -> Result<Contents<'a>> {
     let file = message::read(bytes, report)?;
     if file.pieces.is_empty() {

@@ -1,16 +1,16 @@
-//! The messages of a SentencePiece model, as far as they decide what it does.
+//! The messages of a SentencePiece model, as far as they affect tokenization.
 //!
-//! Field numbers are those of `sentencepiece_model.proto`. As in that library a field that is not
-//! known is passed over, one that is written in another way than expected is not known, and of one
-//! that is there several times the last counts. A number that names nothing (a type of piece, a type
-//! of model) leaves what was there before, and is reported.
+//! Field numbers are those of `sentencepiece_model.proto`. As in that library, an unknown field is
+//! skipped, a field with another wire type counts as unknown, and the last of a repeated field
+//! counts. An unknown enum value (type of piece, type of model) keeps the previous value, and is
+//! reported.
 use tokenmill_core::description::PieceKind;
 use tokenmill_core::error::{Defect, Error, Result};
 
 use super::wire::{Message, Value};
 use crate::report::Report;
 
-/// Pieces, and bytes of one piece, that a file may have.
+/// Maximum number of pieces, and bytes of a piece.
 const PIECE_LIMIT: usize = 16 << 20;
 const TEXT_LIMIT: usize = 64 << 10;
 
@@ -26,13 +26,13 @@ pub(super) struct Model<'a> {
 /// A piece.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece<'a> {
-    /// Not always UTF-8.
+    /// Not always valid UTF-8.
     pub(super) text: &'a [u8],
     pub(super) score: f32,
     pub(super) kind: PieceKind,
 }
 
-/// What segments the text.
+/// The algorithm of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ModelType {
     Unigram,
@@ -47,13 +47,13 @@ impl ModelType {
     }
 }
 
-/// How it was trained, as far as it decides how it runs.
+/// The training settings that affect tokenization.
 #[derive(Debug)]
 pub(super) struct Trainer<'a> {
     pub(super) model_type: ModelType,
     pub(super) treat_whitespace_as_suffix: bool,
     pub(super) byte_fallback: bool,
-    /// Ids of the unknown piece, and of begin and end; negative is none.
+    /// Ids of the unknown, begin and end pieces; negative for none.
     pub(super) unk_id: i64,
     pub(super) bos_id: i64,
     pub(super) eos_id: i64,
@@ -82,7 +82,7 @@ impl Default for Trainer<'_> {
     }
 }
 
-/// How text is normalized.
+/// The normalization settings.
 #[derive(Debug)]
 pub(super) struct Normalizer<'a> {
     pub(super) charsmap: &'a [u8],
@@ -102,13 +102,13 @@ impl Default for Normalizer<'_> {
     }
 }
 
-/// Something tolerated in a part of the file: the sort, the field there, what was found.
+/// A tolerated defect: its kind, the field and what was found.
 type Finding = (Defect, &'static str, String);
 
 /// Reads a file.
 ///
 /// # Errors
-/// A format error naming the field, or the byte where it is no protobuf message.
+/// A format error that names the field, or the byte if the file is not a protobuf message.
 pub(super) fn read<'a>(bytes: &'a [u8], report: &mut Report) -> Result<Model<'a>> {
     let mut found: Vec<Finding> = Vec::new();
     let mut model = Model::default();
@@ -136,7 +136,7 @@ pub(super) fn read<'a>(bytes: &'a [u8], report: &mut Report) -> Result<Model<'a>
             }
             3 => normalizer(message, &mut model.normalizer).map_err(|e| e.at("normalizer_spec"))?,
             5 => normalizer(message, &mut model.denormalizer).map_err(|e| e.at("denormalizer_spec"))?,
-            // 4 is texts with what they become, for tests of that library.
+            // Field 4 holds self-test samples of that library.
             _ => {}
         }
     }
@@ -185,7 +185,7 @@ pub(super) const KINDS: [PieceKind; 6] = [
     PieceKind::Byte,
 ];
 
-/// What a number names; the first is named by 1. Only its last 32 bits count.
+/// The value with this number; the first has number 1. Only the low 32 bits count.
 fn enumerated<T: Copy>(values: &[T], number: u64) -> Option<T> {
     let index = usize::try_from(number & u64::from(u32::MAX)).ok()?.checked_sub(1)?;
     values.get(index).copied()
@@ -236,7 +236,7 @@ fn normalizer<'a>(message: Message<'a>, normalizer: &mut Normalizer<'a>) -> Resu
     Ok(())
 }
 
-/// A number of 32 bits with its sign: of what is written, the lower bits count.
+/// A signed 32-bit number: the low bits of the varint.
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // that is the encoding
 fn int32(written: u64) -> i64 {
     i64::from(written as u32 as i32)
@@ -248,7 +248,7 @@ fn set<T>(field: &mut T, value: Option<T>) {
     }
 }
 
-/// An empty name is that of the default.
+/// An empty name means the default.
 fn set_name<'a>(field: &mut &'a str, value: Option<&'a str>) {
     set(field, value.filter(|name| !name.is_empty()));
 }

@@ -1,5 +1,5 @@
-//! SentencePiece models (`.model`): a protobuf message of pieces with scores, and the rules of
-//! normalization. The file says all that its tokenizer does.
+//! SentencePiece models (`.model`): a protobuf message with pieces, scores and normalization rules.
+//! The file completely determines the tokenizer.
 mod contents;
 mod message;
 mod read;
@@ -12,12 +12,12 @@ pub(crate) use contents::{Contents, read_contents};
 pub(crate) use read::parse;
 pub(crate) use write::write;
 
-/// Do these bytes look like a model: a message whose first field is one of the model's?
+/// Do these bytes look like a model, that is a message whose first field is one of a model's fields?
 ///
-/// A text can begin with the same bytes; what the field holds must fit, too.
+/// Text may start with the same bytes, so the content of the field is checked too.
 pub(crate) fn is_like(bytes: &[u8]) -> bool {
     let Some(Ok(first)) = wire::Message::of_file(bytes).fields().next() else {
-        // The file may be cut inside its first field.
+        // The file may be truncated inside its first field.
         return matches!(bytes, [0x0a, piece, 0x0a, text, ..] if text.checked_add(2).is_some_and(|end| end <= *piece));
     };
     let Some(inner) = first.value.bytes() else { return false };

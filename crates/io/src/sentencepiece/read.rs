@@ -1,4 +1,4 @@
-//! What a model means.
+//! Builds a description from a model.
 use std::collections::HashMap;
 
 use tokenmill_core::charsmap::Charsmap;
@@ -16,7 +16,7 @@ use crate::report::Report;
 /// Reads a model.
 ///
 /// # Errors
-/// A format error naming the piece or the field.
+/// A format error that names the piece or the field.
 pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
     if bytes.is_empty() {
         return Err(Error::format(Defect::Empty, "the file is empty"));
@@ -33,7 +33,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
     let model = match file.trainer.model_type {
         ModelType::Unigram => ModelDescription::Unigram(UnigramDescription {
             tokens: tokens.into(),
-            // To a sum the sign of a zero means nothing.
+            // Adding 0 removes the sign of a zero, which has no effect on sums.
             scores: file.pieces.iter().map(|piece| f64::from(piece.score) + 0.0).collect(),
             kinds,
             unk,
@@ -60,7 +60,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
         }
     };
     let of_kind = |kind| numbered().filter(move |(_, piece)| piece.kind == kind);
-    // Those that text is searched for were found to be text.
+    // Pieces that are matched in text were checked to be UTF-8.
     let texts =
         |kind| of_kind(kind).filter_map(|(id, piece)| Some((id, std::str::from_utf8(piece.text).ok()?)));
     let control = |name: &str| texts(PieceKind::Control).find(|(_, text)| *text == name).map(|(id, _)| id);
@@ -92,7 +92,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
     })
 }
 
-/// How its pieces become text, and what that becomes.
+/// The decoder steps of a model.
 fn decoders(file: &message::Model<'_>, report: &mut Report) -> Result<Vec<Decoder>> {
     let (rules, trainer, after) = (&file.normalizer, &file.trainer, &file.denormalizer);
     let mut steps = vec![Decoder::SentencePiece {
@@ -101,7 +101,7 @@ fn decoders(file: &message::Model<'_>, report: &mut Report) -> Result<Vec<Decode
         remove_extra_whitespaces: rules.remove_extra_whitespaces,
         treat_whitespace_as_suffix: trainer.treat_whitespace_as_suffix,
     }];
-    // Without a map that library looks at nothing else of it either.
+    // Without a map SentencePiece ignores the other settings.
     if !after.charsmap.is_empty() {
         let flags = [
             ("add_dummy_prefix", after.add_dummy_prefix),
@@ -118,7 +118,7 @@ fn decoders(file: &message::Model<'_>, report: &mut Report) -> Result<Vec<Decode
     Ok(steps)
 }
 
-/// Is this a map of characters, if there is one?
+/// Checks a character map, unless it is empty.
 fn check_map(map: &[u8], spec: &str, report: &mut Report) -> Result<()> {
     if map.is_empty() {
         return Ok(());
@@ -127,8 +127,7 @@ fn check_map(map: &[u8], spec: &str, report: &mut Report) -> Result<()> {
     report.doubt_map(map, || format!("{spec}.precompiled_charsmap"))
 }
 
-/// A model of characters is one of pairs of which none merges: there must be no piece that one could
-/// become.
+/// A character model is a BPE model without merges, so no piece may be the result of one.
 fn check_characters(pieces: &[Piece<'_>]) -> Result<()> {
     let is_longer = |piece: &Piece<'_>| {
         matches!(piece.kind, PieceKind::Normal | PieceKind::Unused)
@@ -143,13 +142,14 @@ fn check_characters(pieces: &[Piece<'_>]) -> Result<()> {
     })
 }
 
-/// The lowest score of what text may become; of none at all, the largest number there is.
+/// The lowest score of the pieces that text may become; without such pieces the largest number.
 fn lowest_score(pieces: &[Piece<'_>]) -> f32 {
     let normal = pieces.iter().filter(|piece| piece.kind == PieceKind::Normal);
     normal.map(|piece| piece.score).fold(f32::MAX, f32::min)
 }
 
-/// What the library itself asks of the pieces, and what it lets pass; the id of the unknown one.
+/// The checks of SentencePiece itself, and the defects that it tolerates. Returns the id of the
+/// unknown piece.
 fn check_pieces(pieces: &[Piece<'_>], trainer: &Trainer<'_>, report: &mut Report) -> Result<Option<TokenId>> {
     let missing = |reason: String| Err(Error::format(Defect::Missing, reason).at("pieces"));
     if pieces.is_empty() {
@@ -218,8 +218,8 @@ fn check_pieces(pieces: &[Piece<'_>], trainer: &Trainer<'_>, report: &mut Report
     }
 }
 
-/// A piece that is not UTF-8 is in no text and can only be decoded, and one with a zero byte was
-/// taken until sentencepiece 0.2.3.
+/// A piece that is not UTF-8 never occurs in text and can only be decoded. A piece with a zero byte
+/// was accepted until sentencepiece 0.2.3.
 fn check_text(piece: &Piece<'_>, i: usize, report: &mut Report) -> Result<()> {
     let field = || format!("pieces[{i}].piece");
     if std::str::from_utf8(piece.text).is_err() {
@@ -236,7 +236,7 @@ fn check_text(piece: &Piece<'_>, i: usize, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Scores are added up by a unigram model, and only compared by the other.
+/// Unigram models add scores; BPE models only compare them.
 fn check_score(piece: &Piece<'_>, model_type: ModelType, i: usize, report: &mut Report) -> Result<()> {
     if piece.score.is_finite() {
         return Ok(());

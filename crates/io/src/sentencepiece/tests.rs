@@ -5,7 +5,7 @@ use super::wire::Writer;
 use super::{is_like, write};
 use crate::report::Report;
 
-/// Read strictly.
+/// Parses strictly.
 fn parse(bytes: &[u8]) -> Result<Description> {
     super::parse(bytes, &mut Report::new(true))
 }
@@ -141,7 +141,7 @@ fn odd_but_real_files_are_read() {
         (0..=255).map(|byte| piece(format!("<0x{byte:02X}>").as_bytes(), 0.0, 6)).collect();
     let found = |kinds: [&'static str; 2]| kinds.map(|kind| ("pieces".to_owned(), kind));
     assert_eq!(tolerated(&file(&bytes, &[(35, 1)])), found(["empty", "missing"]));
-    // Merges need no ordinary piece; nor does a byte need the unknown one.
+    // Merges need no ordinary piece, and a byte piece needs no unknown piece.
     case(&file(&bytes, &[(35, 1), (3, 2)]), "pieces", "missing");
     case(&file(&[bytes, vec![piece(b"x", 0.0, 1)]].concat(), &[(35, 1)]), "pieces", "missing");
     let infinite = [small(), vec![piece(b"x", f32::INFINITY, 1)]].concat();

@@ -1,35 +1,34 @@
-//! The wire format of protobuf: bytes to fields, and back. Knows no message.
+//! The wire format of protobuf: bytes to fields, and back. Independent of message types.
 //!
-//! Fields borrow from the file, so that nothing is copied on a false promise; errors name the byte
-//! of the file they were found at.
+//! Fields borrow from the file, so a wrong length allocates nothing. Errors name the byte of the file.
 use tokenmill_core::error::{Defect, Error, Result};
 
-/// One field as it stands in a message.
+/// A field of a message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Field<'a> {
     pub(super) number: u64,
     pub(super) value: Value<'a>,
 }
 
-/// The value of a field, by the way it is written.
+/// The value of a field, by its wire type.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Value<'a> {
     Varint(u64),
     Fixed64,
     Fixed32(u32),
     Bytes(Message<'a>),
-    /// Fields between two marks, as they were written long ago. No model has any that counts.
+    /// A group, the deprecated nesting of fields. No field of a model is one.
     Group,
 }
 
-/// The ways that the ends of a group are written in.
+/// The wire types of the start and end of a group.
 const GROUP: u64 = 3;
 const END_OF_GROUP: u64 = 4;
 
-/// Groups within groups; protobuf itself reads no more.
+/// Maximum nesting of groups, as in protobuf.
 const DEPTH_LIMIT: usize = 100;
 
-/// A message (or text, or bytes) and where it starts in the file.
+/// A message (or string, or bytes) and its position in the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Message<'a> {
     pub(super) bytes: &'a [u8],
@@ -42,15 +41,15 @@ impl<'a> Message<'a> {
         Self { bytes, start: 0 }
     }
 
-    /// Its fields in order. After an error there are no more.
+    /// The fields in order. After an error there are no more.
     pub(super) fn fields(self) -> Fields<'a> {
         Fields { message: self, at: 0 }
     }
 
-    /// The value as text.
+    /// The value as a string.
     ///
     /// # Errors
-    /// A format error with the byte where it is none.
+    /// A format error at the byte where it is not UTF-8.
     pub(super) fn text(self) -> Result<&'a str> {
         std::str::from_utf8(self.bytes).map_err(|error| {
             let at = self.start + error.valid_up_to();
@@ -60,30 +59,30 @@ impl<'a> Message<'a> {
 }
 
 impl Value<'_> {
-    /// The number, if it is written as one.
+    /// The number; `None` for another wire type.
     pub(super) fn varint(self) -> Option<u64> {
         if let Self::Varint(number) = self { Some(number) } else { None }
     }
 
-    /// The truth value, if it is written as one.
+    /// The boolean; `None` for another wire type.
     pub(super) fn flag(self) -> Option<bool> {
         self.varint().map(|number| number != 0)
     }
 
-    /// The single-precision number, if it is written as one.
+    /// The single-precision number; `None` for another wire type.
     pub(super) fn float(self) -> Option<f32> {
         if let Self::Fixed32(bits) = self { Some(f32::from_bits(bits)) } else { None }
     }
 }
 
 impl<'a> Value<'a> {
-    /// The bytes, if it is written as such.
+    /// The bytes; `None` for another wire type.
     pub(super) fn bytes(self) -> Option<Message<'a>> {
         if let Self::Bytes(message) = self { Some(message) } else { None }
     }
 }
 
-/// The fields of a message, one after the other.
+/// Iterates over the fields of a message.
 pub(super) struct Fields<'a> {
     message: Message<'a>,
     at: usize,
@@ -135,7 +134,7 @@ impl<'a> Fields<'a> {
         Ok(Field { number, value })
     }
 
-    /// A field's number, and the way it is written.
+    /// Reads the field number and the wire type.
     fn tag(&mut self) -> Result<(u64, u64)> {
         let start = self.at;
         let tag = self.varint()?;
@@ -146,7 +145,7 @@ impl<'a> Fields<'a> {
         Ok((number, tag & 7))
     }
 
-    /// Goes behind the end of a group whose start was read.
+    /// Skips to the end of a group whose start was read.
     fn pass_group(&mut self, number: u64) -> Result<()> {
         let mut open = vec![number];
         while let Some(&inner) = open.last() {
@@ -163,7 +162,7 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// The value of a field that starts at `start` and is no group.
+    /// Reads the value of a field that starts at `start` and is not a group.
     fn value(&mut self, way: u64, start: usize) -> Result<Value<'a>> {
         Ok(match way {
             0 => Value::Varint(self.varint()?),
@@ -199,7 +198,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// A message while it is written.
+/// A message under construction.
 #[derive(Debug, Default)]
 pub(super) struct Writer(pub(super) Vec<u8>);
 
@@ -283,7 +282,7 @@ mod tests {
 
     #[test]
     fn groups_are_passed_over() {
-        // A group with a number, and a group within it.
+        // A group with a number, and a nested group.
         let group = [0x0b, 0x08, 1, 0x13, 0x14, 0x0c, 0x10, 7];
         let fields: Vec<Field<'_>> = Message::of_file(&group).fields().map(Result::unwrap).collect();
         assert_eq!(fields.iter().map(|field| field.number).collect::<Vec<_>>(), [1, 2]);

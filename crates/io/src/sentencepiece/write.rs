@@ -1,7 +1,7 @@
-//! A tokenizer that is a SentencePiece model, as the bytes of one.
+//! Writes a SentencePiece model.
 //!
-//! What is written is read again and must be the same tokenizer; so there is one rule for what a
-//! model can hold, that of the reader.
+//! The output is read again and must be the same tokenizer, so the reader alone defines what a
+//! model can hold.
 use tokenmill_core::description::{
     Decoder, Decoding, Description, Merges, ModelDescription, Normalizer, PieceKind, SentencePieceRules,
 };
@@ -13,10 +13,10 @@ use super::read::parse;
 use super::wire::Writer;
 use crate::report::Report;
 
-/// Writes a model: the same bytes every time.
+/// Writes a model; the same bytes every time.
 ///
 /// # Errors
-/// A format error naming what a model cannot hold.
+/// A format error that names what a model cannot hold.
 pub(crate) fn write(description: &Description) -> Result<Vec<u8>> {
     let (model_type, scores, kinds, byte_fallback) = model(&description.model)?;
     let [Normalizer::SentencePiece(rules)] = description.normalizer.as_slice() else {
@@ -65,7 +65,7 @@ fn cannot<T>(field: &str, what: &str) -> Result<T> {
     Err(Error::format(Defect::CannotHold, reason).at(field))
 }
 
-/// What the reader does not take cannot be held.
+/// An error of the reader means that a model cannot hold the tokenizer.
 fn refused(mut error: Error) -> Error {
     if let Kind::Format { defect, reason, .. } = &mut error.kind {
         *defect = Defect::CannotHold;
@@ -74,7 +74,7 @@ fn refused(mut error: Error) -> Error {
     error
 }
 
-/// Number of the type, scores, kinds, byte fallback.
+/// Number of the model type, scores, kinds, byte fallback.
 fn model(model: &ModelDescription) -> Result<(u64, Vec<f32>, &[PieceKind], bool)> {
     match model {
         ModelDescription::Unigram(model) if model.single_precision => {

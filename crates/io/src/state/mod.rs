@@ -1,4 +1,4 @@
-//! A description as bytes and back, complete and constant: what pickling carries.
+//! A complete and stable binary form of a description, for pickling.
 //!
 //! ```text
 //! magic, version u8, sha256 of the rest (32), then the fields in order;
@@ -17,7 +17,7 @@ const MAGIC: &[u8] = b"tokenmill";
 const VERSION: u8 = 2;
 const HEADER: usize = MAGIC.len() + 1 + 32;
 
-/// The bytes of a description.
+/// The binary form of a description.
 pub fn write(description: &Description) -> Vec<u8> {
     let mut out = Writer(vec![0; HEADER]);
     description.write(&mut out);
@@ -29,10 +29,10 @@ pub fn write(description: &Description) -> Vec<u8> {
     bytes
 }
 
-/// The description of such bytes.
+/// Parses the binary form.
 ///
 /// # Errors
-/// A format error when they are not whole, of another version, or not such bytes at all.
+/// A format error for truncated or damaged bytes, another version, or other data.
 pub fn parse(bytes: &[u8]) -> Result<Description> {
     let Some(header) = bytes.get(..HEADER).filter(|header| header.starts_with(MAGIC)) else {
         return Err(Error::format(Defect::WrongKind, "these bytes are not a tokenmill tokenizer"));

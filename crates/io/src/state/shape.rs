@@ -1,14 +1,14 @@
-//! How values become bytes: numbers, strings, lists, and the records and choices made of them.
+//! Encoding of values as bytes: numbers, strings, lists, and the records and choices made of them.
 use std::sync::Arc;
 
 use tokenmill_core::error::{Defect, Error, Result};
 
-/// A value that is written as bytes and read back.
+/// A value with a binary form.
 pub(crate) trait State: Sized {
-    /// Writes it behind what is there.
+    /// Appends the value to `out`.
     fn write(&self, out: &mut Writer);
 
-    /// Reads it from the front.
+    /// Reads the value at the current position.
     fn read(from: &mut Reader<'_>) -> Result<Self>;
 }
 
@@ -35,7 +35,7 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// A length that the rest can hold, so that no memory is taken on a false promise.
+    /// Reads a length; it must fit into the rest, so that a wrong length allocates nothing.
     pub(super) fn length(&mut self) -> Result<usize> {
         let length = u64::read(self)?;
         usize::try_from(length)
@@ -156,7 +156,7 @@ impl<A: State, B: State> State for (A, B) {
     }
 }
 
-/// A record is its fields in order; none can be forgotten.
+/// A record is its fields in order; the compiler checks that none is missing.
 macro_rules! record {
     ($name:ident { $($field:ident),* $(,)? }) => {
         impl State for $name {
@@ -172,7 +172,7 @@ macro_rules! record {
     };
 }
 
-/// A choice is a number and the fields of the variant; numbers never change their meaning.
+/// A choice is a number and the fields of the variant. Numbers must never change their meaning.
 macro_rules! choice {
     ($name:ident { $($number:literal: $variant:ident $(($($item:ident),*))? $({ $($field:ident),* })?),* $(,)? }) => {
         impl State for $name {

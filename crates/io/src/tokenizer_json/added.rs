@@ -1,4 +1,4 @@
-//! Added tokens of the file: their ids, and their place beside the model's vocabulary.
+//! The added tokens of the file: their ids, and whether they have an entry in the model's vocabulary.
 
 use tokenmill_core::description::AddedToken;
 use tokenmill_core::error::{Defect, Result};
@@ -9,10 +9,10 @@ use super::models::Vocabulary;
 use crate::report::Report;
 use crate::tables::{Map, map_for};
 
-/// Added tokens with the ids that the reference gives them, in the order of the file: the file's
-/// own are not used. A content in the vocabulary keeps that id; the others are numbered from the
-/// size of the vocabulary on. Of a content that is listed twice the later flags count, but once
-/// special it stays special. Of those that get one id only the last is looked for in texts.
+/// The added tokens with the ids that the reference assigns, in the order of the file; the ids in
+/// the file are ignored. A content in the vocabulary keeps its id; others are numbered from the
+/// size of the vocabulary on. For a content that is listed twice the later flags count, but it
+/// stays special. Of several tokens with one id only the last is matched in text.
 pub(super) fn assign(
     entries: &[AddedTokenEntry],
     vocabulary: &Vocabulary,
@@ -76,12 +76,12 @@ pub(super) fn assign(
     Ok(counting)
 }
 
-/// Where each content stands in the list, for the last time.
+/// The last index of each content in the list.
 fn places_of(entries: &[AddedTokenEntry]) -> Map<&str, usize> {
     entries.iter().map(|entry| entry.content.as_str()).zip(0..).collect()
 }
 
-/// Reports added tokens whose number was taken: ordinary tokens have it too.
+/// Reports added tokens whose number is also the id of an ordinary token.
 ///
 /// # Errors
 /// In strict loading.
@@ -91,7 +91,7 @@ pub(super) fn report_taken_ids(
     vocabulary: &Vocabulary,
     report: &mut Report,
 ) -> Result<()> {
-    // They are numbered from the size on, which nearly always lies behind all ids.
+    // Numbers start at the size of the vocabulary, which is nearly always above all ids.
     if vocabulary.names.iter().all(|(_, id)| (id as usize) < vocabulary.size) {
         return Ok(());
     }
@@ -113,23 +113,23 @@ pub(super) fn report_taken_ids(
     Ok(())
 }
 
-/// How added tokens stand in a file so that the reference gives them their ids.
+/// The layout of added tokens in a file for which the reference assigns their ids.
 pub(super) struct Numbering {
     /// Which of them, ascending by id, may be left out of the model's vocabulary.
     pub(super) is_numbered: Vec<bool>,
-    /// Which of them need an entry in front that takes their number and does nothing else.
+    /// Which of them need an entry before them that takes their number and has no other effect.
     pub(super) has_gap: Vec<bool>,
 }
 
-/// The numbering of added tokens, ascending by id, beside a model with `tokens` ordinary ones. The one at
-/// `needed` must stand in the model's vocabulary, and so must those before it.
+/// The numbering of added tokens, ascending by id, next to a model with `tokens` ordinary ones. The
+/// token at `needed`, and those before it, must be in the model's vocabulary.
 pub(super) fn numbering(
     added: &[AddedToken],
     is_ordinary: impl Fn(&AddedToken) -> bool,
     tokens: usize,
     needed: Option<usize>,
 ) -> Numbering {
-    // Those that are ordinary tokens as well are there in any case.
+    // Added tokens that are ordinary as well are in the vocabulary anyway.
     let own: Vec<bool> = added.iter().map(|token| !is_ordinary(token)).collect();
     let first = needed.map_or(0, |needed| needed + 1);
     numbered_in_a_row(added, &own, tokens, first).unwrap_or_else(|| Numbering {
@@ -138,10 +138,11 @@ pub(super) fn numbering(
     })
 }
 
-/// All from the first one on whose id is no number of the model's vocabulary, if they are numbered so.
+/// A numbering from the first token whose id is above those of the model's vocabulary, if all ids
+/// from there on are consecutive.
 ///
-/// A number that an ordinary token has already, which is an added one as well, is given twice by the
-/// reference, and the added token that came to it first is none any more; what follows counts on.
+/// If a number is already the id of an ordinary token that is added too, the reference assigns it
+/// twice and drops the first of the two added tokens; the following numbers continue.
 fn numbered_in_a_row(added: &[AddedToken], own: &[bool], tokens: usize, first: usize) -> Option<Numbering> {
     let last = own.iter().rposition(|&own| own)?;
     let mut numbering =
@@ -168,7 +169,7 @@ fn numbered_in_a_row(added: &[AddedToken], own: &[bool], tokens: usize, first: u
     Some(numbering)
 }
 
-/// The last ones, if the reference numbers them alike without the vocabulary.
+/// The last tokens, if the reference assigns the same ids without an entry in the vocabulary.
 fn numbered_at_the_end(added: &[AddedToken], own: &[bool], tokens: usize, first: usize) -> Vec<bool> {
     let mut size = tokens + own.iter().filter(|&&own| own).count();
     let mut numbered = vec![false; added.len()];

@@ -1,4 +1,4 @@
-//! Decoders of the file.
+//! Reads and writes the decoders of the file.
 use serde_json::{Value, json};
 use tokenmill_core::description::{Decoder, Decoding};
 use tokenmill_core::error::Result;
@@ -7,8 +7,7 @@ use super::fields::{Fields, cannot, unsupported};
 use super::kinds::Component;
 use super::patterns;
 
-/// Steps in order, sequences within sequences made flat; tokens joined by spaces where there is no
-/// decoder at all.
+/// Reads the steps in order and flattens nested sequences; without a decoder tokens are joined by spaces.
 pub(super) fn read(value: Option<&Value>) -> Result<Decoding> {
     let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(Decoding::Spaced) };
     let mut steps = Vec::new();
@@ -60,7 +59,7 @@ fn read_into(value: &Value, steps: &mut Vec<Decoder>) -> Result<()> {
 pub(super) fn write(decoding: &Decoding) -> Result<Value> {
     let steps = match decoding {
         Decoding::Spaced => return Ok(Value::Null),
-        // What this is depends on the model; the writer of the whole file has seen to it.
+        // The meaning depends on the model; the writer of the whole file has handled that.
         Decoding::Bytes => return Ok(json!({ "type": "Fuse" })),
         Decoding::Steps(steps) => steps,
     };

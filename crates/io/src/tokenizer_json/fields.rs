@@ -1,9 +1,8 @@
-//! The fields of one component of the file: each is asked for by name and type, and an error says
-//! which one was not there or was something else.
+//! Typed access to the fields of a component; an error names the missing or wrong field.
 use serde_json::{Map, Value};
 use tokenmill_core::error::{Defect, Error, Result};
 
-/// The object that a component is.
+/// The object of a component.
 pub(super) struct Fields<'a>(&'a Map<String, Value>);
 
 impl<'a> Fields<'a> {
@@ -77,13 +76,13 @@ impl<'a> Fields<'a> {
         required(name, self.read(name, "an object", Value::as_object)?)
     }
 
-    /// Every item of a list, read by the same rule.
+    /// Reads every item of a list with `read`.
     pub(super) fn each<T>(&self, name: &str, read: impl Fn(&'a Value) -> Result<T>) -> Result<Vec<T>> {
         let items = self.list(name)?.iter().enumerate();
         items.map(|(i, item)| read(item).map_err(|e| e.at_index(i).at(name))).collect()
     }
 
-    /// The name of the only field: serde's way of writing a choice.
+    /// The name and value of the only field: serde's notation for an enum.
     pub(super) fn choice(&self) -> Result<(&'a str, &'a Value)> {
         match self.0.iter().next() {
             Some((name, value)) if self.0.len() == 1 => Ok((name, value)),
@@ -96,7 +95,7 @@ fn required<T>(name: &str, value: Option<T>) -> Result<T> {
     value.ok_or_else(|| Error::format(Defect::Missing, "is missing").at(name))
 }
 
-/// A value of another type than expected.
+/// The error for a value of an unexpected type.
 pub(super) fn wrong(expected: &str, found: &Value) -> Error {
     let text = found.to_string();
     let shown: String = text.chars().take(60).collect();
@@ -104,7 +103,7 @@ pub(super) fn wrong(expected: &str, found: &Value) -> Error {
     Error::format(Defect::Type, format!("expected {expected}, found {shown}{more}"))
 }
 
-/// A setting that is not reproduced.
+/// The error for a setting that is not supported.
 pub(super) fn unsupported(what: impl Into<String>) -> Error {
     Error::format(
         Defect::Unsupported,
@@ -112,7 +111,7 @@ pub(super) fn unsupported(what: impl Into<String>) -> Error {
     )
 }
 
-/// What the format cannot say.
+/// The error for what the format cannot express.
 pub(super) fn cannot(reason: impl Into<String>) -> Error {
     Error::format(Defect::CannotHold, reason)
 }

@@ -1,5 +1,5 @@
-//! The shape of the file, as serde reads it. The tokens of an object are the text of the file itself wherever they stand
-//! there unescaped.
+//! The structure of the file, as serde reads it. Unescaped tokens of an object are borrowed from
+//! the text of the file.
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,9 +14,9 @@ use tokenmill_core::ids::TokenId;
 use super::numbers::Score;
 use crate::texts::Texts;
 
-/// Declares an object with these fields, each absent until it is met. Of a key that is there twice
-/// the last counts, as in the reference, and its name is kept, as is that of one that is null; `$other` reads what has another key,
-/// and the fields in `$needed` must be there.
+/// Declares an object with these fields; a field that is not read stays absent. As in the
+/// reference, the last of a repeated key counts. The names of repeated keys and of null ones are
+/// recorded. `$other` reads unknown keys, and the fields in `$needed` are required.
 macro_rules! object {
     ($name:ident as $expected:literal { $($key:literal => $field:ident),* $(,)? } needs $needed:expr, |$self:ident, $map:ident, $unknown:ident| $other:expr) => {
         impl<'de> Deserialize<'de> for $name<'de> {
@@ -59,7 +59,7 @@ macro_rules! object {
     };
 }
 
-/// Is a value null?
+/// Tells whether a value is null.
 trait IsNull {
     fn is_null(&self) -> bool;
 }
@@ -70,7 +70,7 @@ impl<T> IsNull for Option<T> {
     }
 }
 
-/// What is no option cannot be null.
+/// Types that cannot be null.
 macro_rules! never_null {
     ($($name:ty),*) => {$(
         impl IsNull for $name {
@@ -83,8 +83,8 @@ macro_rules! never_null {
 
 never_null!(Vec<AddedTokenEntry>, Model<'_>);
 
-/// The whole file. Unknown keys at this level are refused, as the reference refuses them. What is
-/// small is read as it stands; the model may be large and goes straight into its shape.
+/// The whole file. Unknown keys at this level are an error, as in the reference. Small parts are
+/// read as JSON values; the model may be large and is read directly into its structure.
 #[derive(Default)]
 pub(crate) struct File<'a> {
     pub(crate) version: Option<String>,
@@ -96,11 +96,11 @@ pub(crate) struct File<'a> {
     pub(crate) post_processor: Option<Value>,
     pub(crate) decoder: Option<Value>,
     pub(crate) model: Model<'a>,
-    /// Keys that are there twice.
+    /// Repeated keys.
     pub(crate) repeated: Vec<&'static str>,
     /// Keys whose value is null.
     pub(crate) nulls: Vec<&'static str>,
-    /// The places of added tokens without an id.
+    /// Indices of added tokens without an id.
     pub(crate) without_id: Vec<usize>,
 }
 
@@ -131,7 +131,7 @@ object!(File as "a tokenizer.json, which is an object" {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[allow(clippy::struct_excessive_bools)] // the file's own flags
 pub(crate) struct AddedTokenEntry {
-    /// The reference reads it and gives another where that does not fit.
+    /// The reference reads the id, and assigns another if it does not fit.
     pub(crate) id: Option<TokenId>,
     pub(crate) content: String,
     pub(crate) single_word: bool,
@@ -141,7 +141,7 @@ pub(crate) struct AddedTokenEntry {
     pub(crate) special: bool,
 }
 
-/// The fields of all models; which of them must be there depends on the type.
+/// The fields of all models; the type determines which are required.
 #[derive(Default)]
 #[allow(clippy::zero_sized_map_values)] // the values of keys that no model has are not kept
 pub(crate) struct Model<'a> {
@@ -157,9 +157,9 @@ pub(crate) struct Model<'a> {
     pub(crate) unk_id: Option<usize>,
     pub(crate) vocab: Option<VocabEntries<'a>>,
     pub(crate) merges: Option<MergeEntries>,
-    /// Keys that no model has.
+    /// Unknown keys.
     pub(crate) others: BTreeSet<String>,
-    /// Keys that are there twice.
+    /// Repeated keys.
     pub(crate) repeated: Vec<&'static str>,
     /// Keys whose value is null.
     pub(crate) nulls: Vec<&'static str>,
@@ -179,12 +179,12 @@ object!(Model as "a model, which is an object" {
     "vocab" => vocab,
     "merges" => merges,
 } needs [], |model, map, unknown| {
-    // As a value, not passed over: what is nested too deeply is refused, as in the reference.
+    // Read as a value, not skipped: too deep nesting is an error, as in the reference.
     map.next_value::<Value>()?;
     model.others.insert(unknown.to_owned());
 });
 
-/// A `vocab`: the entries of an object in the order of the file, repeated keys included, or a list
+/// A `vocab`: the entries of an object in the order of the file, including repeated keys, or a list
 /// of pieces and scores.
 pub(crate) enum VocabEntries<'a> {
     Object(Vec<(Cow<'a, str>, TokenId)>),
@@ -224,9 +224,9 @@ impl<'de> Deserialize<'de> for VocabEntries<'de> {
 /// The list of merges.
 #[derive(Default)]
 pub(crate) struct MergeEntries {
-    /// Two parts of each.
+    /// Two parts per merge.
     parts: Texts,
-    /// The places of entries that are the first line of a merges.txt, which old files have in their list.
+    /// Indices of entries that are the header of a merges.txt, which old files have in their list.
     versions: Vec<usize>,
 }
 
@@ -236,12 +236,12 @@ impl MergeEntries {
         self.parts.push(right);
     }
 
-    /// How many merges.
+    /// Number of merges.
     pub(crate) fn len(&self) -> usize {
         self.parts.len() / 2
     }
 
-    /// The merges, each with its place in the list.
+    /// The merges with their indices in the list.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &str, &str)> {
         let mut versions = self.versions.iter().copied().peekable();
         let mut next = 0;
@@ -322,7 +322,7 @@ impl<'de> Deserialize<'de> for MergeEntry<'de> {
     }
 }
 
-/// The parts of a merge in one string; `None` for a version.
+/// The two parts of a merge in one string; `None` for a header.
 fn parts<E: serde::de::Error>(merge: &str) -> Result<Option<(&str, &str)>, E> {
     match merge.split_once(' ') {
         _ if merge.starts_with("#version") => Ok(None),
@@ -331,7 +331,7 @@ fn parts<E: serde::de::Error>(merge: &str) -> Result<Option<(&str, &str)>, E> {
     }
 }
 
-/// A string, borrowed where it can be.
+/// A string, borrowed if possible.
 struct Text<'a>(Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Text<'de> {
@@ -356,15 +356,15 @@ impl<'de> Deserialize<'de> for Text<'de> {
     }
 }
 
-/// An error of serde with its path as the field.
+/// Converts an error of serde; its path becomes the field.
 pub(crate) fn json_error(error: serde_path_to_error::Error<serde_json::Error>) -> Error {
     let path = error.path().to_string();
     let inner = error.into_inner();
     let text = inner.to_string();
-    // A question mark stands for what was not read to its end.
+    // A question mark in the path means an incomplete value.
     let path = if path == "." || path == "?" { "" } else { path.strip_suffix(".?").unwrap_or(&path) };
     let at = |error: Error, path: &str| if path.is_empty() { error } else { error.at(path) };
-    // serde_json stops at this depth and has no other sign of it.
+    // serde_json stops at this depth, and only its message says so.
     if text.starts_with("recursion limit exceeded") {
         let outermost = path.split('[').next().unwrap_or_default();
         return at(Error::limit(format!("nested too deeply: {inner}"), 128), outermost);
@@ -381,7 +381,7 @@ pub(crate) fn json_error(error: serde_path_to_error::Error<serde_json::Error>) -
             if let Some(field) = named("missing field `") {
                 at(Error::format(Defect::Missing, &text).at(field), path)
             } else if let Some(field) = named("unknown field `") {
-                // A derived reader has the key in its path, a visitor has not.
+                // The path includes the key for a derived reader, but not for a visitor.
                 let outside = path.strip_suffix(field).unwrap_or(path).trim_end_matches('.');
                 at(Error::format(Defect::Unsupported, &text).at(field), outside)
             } else {
@@ -391,8 +391,8 @@ pub(crate) fn json_error(error: serde_path_to_error::Error<serde_json::Error>) -
     }
 }
 
-/// An error of serde for what stands behind the end of the document.
-pub(crate) fn behind_the_end(error: &serde_json::Error) -> Error {
+/// Converts an error of serde about text after the end of the document.
+pub(crate) fn trailing_text(error: &serde_json::Error) -> Error {
     Error::format(Defect::Json, format!("more text behind the end: {error}")).at(place_of(error))
 }
 
@@ -400,7 +400,7 @@ fn place_of(error: &serde_json::Error) -> String {
     format!("line {} column {}", error.line(), error.column())
 }
 
-/// What is wrong with a value that is JSON but not what the format has there.
+/// The defect of a value that is valid JSON but not valid in the format.
 fn defect_of_data(text: &str, path: &str) -> Defect {
     if path.contains("merges") {
         Defect::Merge

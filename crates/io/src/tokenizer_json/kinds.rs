@@ -1,14 +1,14 @@
-//! Which kind a component is: the one that it names, or in some rooms the one that its fields fit.
+//! The kind of a component: its type name or, in some stages, the kind whose fields it has.
 //!
-//! The reference reads a component that names no kind, or one that it does not know, as the first
-//! whose fields are there; and it asks the fields of a post-processor first, whatever that is named.
+//! The reference reads a component without a known type name as the first kind whose fields are all
+//! present. For a post-processor it checks the fields before the name.
 use serde_json::Value;
 use tokenmill_core::error::Result;
 
 use super::fields::Fields;
 use super::known_keys::known;
 
-/// A room of the file.
+/// The stage that a component belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Component {
     Normalizer,
@@ -17,7 +17,7 @@ pub(super) enum Component {
     Decoder,
 }
 
-/// A kind, and the fields that make a component one.
+/// A kind, and the fields that identify it.
 type Fit = (&'static str, &'static [&'static str]);
 
 const NORMALIZERS: [Fit; 5] = [
@@ -36,7 +36,7 @@ const DECODERS: [Fit; 5] = [
     ("Strip", &["content", "start", "stop"]),
 ];
 
-/// These come before what a post-processor is named.
+/// Checked before the type name of a post-processor.
 const PROCESSORS_BY_FIELDS: [Fit; 2] = [
     ("RobertaProcessing", &["sep", "cls", "trim_offsets", "add_prefix_space"]),
     ("BertProcessing", &["sep", "cls"]),
@@ -45,10 +45,10 @@ const PROCESSORS_BY_FIELDS: [Fit; 2] = [
 const PROCESSORS: [Fit; 1] = [("TemplateProcessing", &["single", "pair", "special_tokens"])];
 
 impl Component {
-    /// The kind of a component of this room.
+    /// The kind of a component of this stage.
     ///
     /// # Errors
-    /// A format error at `type` where it names none, and its fields fit none.
+    /// A format error at `type` if neither the name nor the fields identify a kind.
     pub(super) fn kind_of<'a>(self, fields: &Fields<'a>) -> Result<&'a str> {
         let fitting = |fits: &'static [Fit]| {
             let has_all = |names: &[&str]| names.iter().all(|name| fields.value(name).is_ok());

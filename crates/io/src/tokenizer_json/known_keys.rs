@@ -1,7 +1,6 @@
 //! The keys of each kind of component.
 
-/// What the reference reads of a component, by its type; keys that it writes but that say nothing
-/// are among them.
+/// The keys that the reference reads in a component of this type, and keys that it writes without effect.
 pub(super) fn known(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
         "NFC" | "NFD" | "NFKC" | "NFKD" => &["unicode_tables"],
@@ -25,7 +24,7 @@ pub(super) fn known(kind: &str) -> Option<&'static [&'static str]> {
         "WordPiece" => &["prefix", "cleanup"],
         "BPEDecoder" => &["suffix"],
         "CTC" => &["pad_token", "word_delimiter_token", "cleanup"],
-        // A normalizer and a decoder of the same name.
+        // Both a normalizer and a decoder have this name.
         "Strip" => &["strip_left", "strip_right", "content", "start", "stop"],
         "Sequence" => &["normalizers", "pretokenizers", "processors", "decoders"],
         _ => return None,

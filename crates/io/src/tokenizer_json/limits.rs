@@ -1,4 +1,4 @@
-//! Truncation and padding of the file: kept and given back, applied only where a caller asks.
+//! Truncation and padding of the file: kept for saving, applied only on request.
 use serde_json::{Value, json};
 use tokenmill_core::description::{Padding, PaddingLength, Side, Truncation, TruncationStrategy};
 use tokenmill_core::error::{Defect, Error, Result};

@@ -1,5 +1,5 @@
-//! Fields that say nothing here, so that whatever stands in them does no harm, and fields that may be null or left out
-//! here. The reference refuses a file for them; we say so.
+//! Fields without effect here, whose values are not checked, and fields that may be null or absent
+//! here. The reference rejects such a file; here they are reported.
 use serde_json::Value;
 use tokenmill_core::description::Normalizer;
 use tokenmill_core::error::{Defect, Result};
@@ -9,16 +9,16 @@ use super::kinds::Component;
 use super::models::Kind;
 use crate::report::Report;
 
-/// What the reference wants of a field.
+/// What the reference requires of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wants {
-    /// True or false.
+    /// A boolean.
     Flag,
-    /// True or false, or no such field.
+    /// A boolean, or absent.
     FlagOrNone,
-    /// A string, null, or no such field.
+    /// A string, null, or absent.
     TextOrNone,
-    /// Anything but null, which is read here as if the field were not there; another type is an error here too.
+    /// Not null. Null is read here as absent; another type is an error here too.
     NoNull,
 }
 
@@ -41,7 +41,7 @@ impl Wants {
 
 type Fault = (Defect, String);
 
-/// The fields of components that are not read, or not read as strictly as there.
+/// The fields that are not read, or read less strictly than by the reference.
 const FIELDS: [(Component, &str, &str, Wants); 11] = [
     (Component::PreTokenizer, "ByteLevel", "use_regex", Wants::NoNull),
     (Component::PreTokenizer, "Metaspace", "prepend_scheme", Wants::NoNull),
@@ -56,19 +56,19 @@ const FIELDS: [(Component, &str, &str, Wants); 11] = [
     (Component::Decoder, "Metaspace", "str_rep", Wants::TextOrNone),
 ];
 
-/// Reports those of a component.
+/// Reports the loose fields of a component.
 ///
 /// # Errors
 /// In strict loading.
 pub(super) fn of_component(
-    room: Component,
+    stage: Component,
     kind: &str,
     component: &Value,
     field: &str,
     report: &mut Report,
 ) -> Result<()> {
     for (_, _, name, wants) in
-        FIELDS.iter().filter(|(its_room, its_kind, ..)| *its_room == room && *its_kind == kind)
+        FIELDS.iter().filter(|(its_stage, its_kind, ..)| *its_stage == stage && *its_kind == kind)
     {
         if let Some((defect, reason)) = wants.fault(component.get(*name)) {
             report.tolerate(defect, format!("{field}.{name}"), reason)?;
@@ -78,7 +78,7 @@ pub(super) fn of_component(
         return Ok(());
     }
     for (name, token) in component.get("special_tokens").and_then(Value::as_object).into_iter().flatten() {
-        // Its key is what the token goes by.
+        // The reference identifies the token by its key.
         let (defect, reason) = match token.get("id") {
             Some(Value::String(_)) => continue,
             Some(other) => (Defect::Type, format!("is {}, not a string", shown(other))),
@@ -89,7 +89,7 @@ pub(super) fn of_component(
     Ok(())
 }
 
-/// Reports those of the file and of its model.
+/// Reports the loose fields of the file and of its model.
 ///
 /// # Errors
 /// In strict loading.
@@ -121,7 +121,7 @@ pub(super) fn of_file(file: &File<'_>, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Reports maps of characters that can be walked although something is wrong with them.
+/// Reports character maps that have a defect but can be walked.
 ///
 /// # Errors
 /// In strict loading.
@@ -140,7 +140,7 @@ pub(super) fn of_maps(steps: &[Normalizer], normalizer: Option<&Value>, report: 
     Ok(())
 }
 
-/// Where the maps are, in order.
+/// Collects the paths of the character maps, in order.
 fn find_maps(component: Option<&Value>, field: &str, fields: &mut Vec<String>) {
     let Some(component) = component else { return };
     if let Some(steps) = component.get("normalizers").and_then(Value::as_array) {
@@ -152,7 +152,7 @@ fn find_maps(component: Option<&Value>, field: &str, fields: &mut Vec<String>) {
     }
 }
 
-/// A value, not more of it than fits into a line.
+/// A value, shortened to one line.
 fn shown(value: &Value) -> String {
     let text = value.to_string();
     let start: String = text.chars().take(40).collect();

@@ -1,8 +1,9 @@
-//! `tokenizer.json`, the format of the tokenizers library. A setting that is not reproduced exactly
-//! is a format error naming the field; it is never skipped.
+//! `tokenizer.json`, the format of the tokenizers library. In: bytes. Out: a description, and back.
+//! A setting that is not supported exactly is a format error that names the field; it is never
+//! ignored.
 //!
-//! `file` has the shape of the whole; a room for each stage reads and writes its components, with
-//! `fields` and `patterns` for what they share; `read` and `write` put the whole together.
+//! `file` has the structure of the file; a module for each stage reads and writes its components,
+//! with `fields` and `patterns` for common parts; `read` and `write` combine them.
 mod added;
 mod decoders;
 mod fields;
@@ -21,7 +22,7 @@ mod read;
 mod unknown_keys;
 mod write;
 
-pub(crate) use file::{AddedTokenEntry, File, MergeEntries, Model, VocabEntries, behind_the_end, json_error};
+pub(crate) use file::{AddedTokenEntry, File, MergeEntries, Model, VocabEntries, json_error, trailing_text};
 pub(crate) use models::{Kind, report_shared_ids, set_scores};
 pub(crate) use numbers::nearest_scores;
 pub(crate) use read::{describe, parse, read};

@@ -1,4 +1,4 @@
-//! The model of the file: tokens, merges and what else it needs.
+//! The model of the file: tokens, merges and settings.
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::description::{
     AddedToken, Alphabet, BpeDescription, EndOfWord, EndOfWordForm, Merge, Merges, ModelDescription,
@@ -14,7 +14,7 @@ use crate::names::{Joining, Names};
 use crate::report::Report;
 use crate::tables::{Map, Set};
 
-/// Which model an entry is.
+/// The type of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Bpe,
@@ -25,13 +25,13 @@ pub(crate) enum Kind {
 
 /// The vocabulary of an entry.
 pub(super) struct Vocabulary {
-    /// Its tokens, with their ids.
+    /// The tokens with their ids.
     pub(super) names: Names,
-    /// How many tokens it has, as the reference counts them.
+    /// The number of tokens, as the reference counts them.
     pub(super) size: usize,
-    /// The scores by id, where the vocabulary is a list.
+    /// The scores by id, if the vocabulary is a list.
     scores: Vec<f64>,
-    /// Pieces that stand further behind once more, with their places.
+    /// Earlier occurrences of repeated pieces, with their ids.
     repeated: Vec<(TokenId, String)>,
 }
 
@@ -40,7 +40,7 @@ fn missing(field: &str) -> Error {
 }
 
 impl Kind {
-    /// Its name in the file.
+    /// The name of the type in the file.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Bpe => "BPE",
@@ -50,7 +50,7 @@ impl Kind {
         }
     }
 
-    /// By its name, or by its fields in files that are older than names.
+    /// The type by its name, or by the fields in files without one.
     pub(crate) fn of(entry: &ModelEntry<'_>) -> Result<Self> {
         Ok(match entry.name.as_deref() {
             Some("BPE") => Self::Bpe,
@@ -63,7 +63,7 @@ impl Kind {
                 _ if entry.merges.is_some() => Self::Bpe,
                 _ if entry.max_input_chars_per_word.is_some() => Self::WordPiece,
                 _ if entry.unk_token.is_some() => Self::WordLevel,
-                // Missing fields are named as those of the most common model.
+                // An error about missing fields refers to the most common model.
                 _ => Self::Bpe,
             },
         })
@@ -115,7 +115,7 @@ impl Kind {
     }
 }
 
-/// Reports the ids that several tokens have.
+/// Reports ids that several tokens share.
 ///
 /// # Errors
 /// In strict loading.
@@ -125,7 +125,7 @@ pub(crate) fn report_shared_ids(
     field: &str,
     report: &mut Report,
 ) -> Result<()> {
-    // As they are in most files.
+    // The usual order.
     if names.iter().is_sorted_by(|(_, a), (_, b)| a < b) {
         return Ok(());
     }
@@ -146,19 +146,19 @@ pub(crate) fn report_shared_ids(
     Ok(())
 }
 
-/// What the model is read from.
+/// The input of a model.
 pub(super) struct Source<'a> {
     pub(super) kind: Kind,
     pub(super) entry: ModelEntry<'a>,
     pub(super) vocabulary: &'a Vocabulary,
     /// Ascending by id.
     pub(super) added: &'a [AddedToken],
-    /// Does the text come in the byte alphabet, from the last step before the model alone?
+    /// Is the text in the byte alphabet, and only by the last step before the model?
     pub(super) comes_in_bytes: bool,
 }
 
 impl Source<'_> {
-    /// The model; whether it reads bytes is in its alphabet.
+    /// Reads the model; its alphabet tells whether it works on bytes.
     pub(super) fn read(self, report: &mut Report) -> Result<ModelDescription> {
         let (model, repeated) = self.read_with_repeated().map_err(|e| e.at("model"))?;
         for (place, earlier) in repeated {
@@ -168,7 +168,7 @@ impl Source<'_> {
         Ok(model)
     }
 
-    /// The model, and the merges that the file lists more than once.
+    /// Reads the model, and the merges that the file lists more than once.
     fn read_with_repeated(self) -> Result<(ModelDescription, Repeated)> {
         let unk = self.entry.unk_token.as_ref().and_then(|unk| self.id_of(unk));
         let model: Result<ModelDescription> = match self.kind {
@@ -205,18 +205,18 @@ impl Source<'_> {
         Ok((model?, Vec::new()))
     }
 
-    /// The id of a token as it is written.
+    /// The id of a token in written form.
     fn id_of(&self, written: &str) -> Option<TokenId> {
         let added = || self.added.iter().find(|token| token.content == written).map(|token| token.id);
         self.vocabulary.names.get(written).or_else(added)
     }
 
-    /// Special tokens are not for the model to produce: text would become them (law 9).
+    /// The special tokens. The model must not contain them, since text would become one (law 9).
     fn special(&self) -> Set<&str> {
         self.added.iter().filter(|token| token.is_special).map(|token| token.content.as_str()).collect()
     }
 
-    /// The tokens as they are written, without special ones.
+    /// The tokens in written form, without special ones.
     fn plain_tokens(&self) -> TokenList {
         let special = self.special();
         let repeated = self.vocabulary.repeated.iter().map(|(id, token)| (token.as_str(), *id));
@@ -280,14 +280,14 @@ impl Source<'_> {
         Ok((model, repeated))
     }
 
-    /// The tokens as bytes, and what is left out of them, where all of them are written in the byte
-    /// alphabet.
+    /// The tokens as bytes, and the tokens left out, if all tokens are in the byte alphabet; else `None`.
     ///
-    /// A special token with a character that stands for another byte, as `Ġlow`, is found where the
-    /// text holds that very literal; the model's entry means ` low`, and must not become it.
+    /// A special token such as `Ġlow`, whose literal differs from the bytes that it stands for, is
+    /// matched by its literal. The entry of the model means ` low`, and must not become the special
+    /// token.
     fn raw_tokens(&self, merges: &MergeEntries) -> Option<(TokenList, Set<&str>)> {
         let mut left_out = self.special();
-        // No text becomes what cannot be read as bytes.
+        // Text never becomes a token that is not in the byte alphabet.
         let is_two_faced = |token: &&AddedToken| {
             byte_alphabet::read(&token.content)
                 .is_none_or(|bytes| token.is_special && bytes != token.content.as_bytes())
@@ -322,9 +322,9 @@ impl Source<'_> {
             }
             tokens.push(id, &bytes);
         }
-        // As they are in most files.
+        // The usual order.
         if tokens.ids().is_sorted_by(|a, b| a < b) {
-            // In the byte alphabet a byte has one byte or two.
+            // In the byte alphabet a byte takes one or two bytes, so the capacity was too large.
             tokens.shrink_to_fit();
         } else {
             tokens = TokenList::from_entries(tokens.iter().collect());
@@ -332,8 +332,8 @@ impl Source<'_> {
         Some((tokens, left_out))
     }
 
-    /// Merges by id. One that needs a token that is left out can never happen; it is left out too.
-    /// The unknown token does come up, and may be merged with what is beside it.
+    /// The merges by id, without those that need a left-out token, which can never happen. The
+    /// unknown token can occur, and may be merged with its neighbours.
     fn resolve_merges(
         &self,
         entries: &MergeEntries,
@@ -343,7 +343,7 @@ impl Source<'_> {
         let names = &self.vocabulary.names;
         let never_made = names.marked(left_out);
         let unk = self.entry.unk_token.as_deref().and_then(|unk| names.place(unk));
-        let comes_up = |place: usize| !never_made[place] || unk == Some(place);
+        let can_occur = |place: usize| !never_made[place] || unk == Some(place);
         let mut joining = Joining::default();
         let mut places = Vec::with_capacity(entries.len());
         let mut merges = Vec::with_capacity(entries.len());
@@ -353,14 +353,14 @@ impl Source<'_> {
                 |what: &str, token: &str| fault(format!("{what} {token:?} is not in the vocabulary"));
             let left = names.place(left_part).ok_or_else(|| no_token("the left part", left_part))?;
             let right = names.place(right_part).ok_or_else(|| no_token("the right part", right_part))?;
-            // As the reference has it: so many bytes are cut off, whatever they are.
+            // As in the reference, the prefix is cut off by its length, without a comparison.
             let rest = right_part.get(prefix.len()..).ok_or_else(|| {
                 fault(format!("the right part {right_part:?} does not start with {prefix:?}"))
             })?;
             let result = joining
                 .place(names, left_part, rest)
                 .ok_or_else(|| no_token("the result", &format!("{left_part}{rest}")))?;
-            if comes_up(left) && comes_up(right) && !never_made[result] {
+            if can_occur(left) && can_occur(right) && !never_made[result] {
                 merges.push(Merge { left: names.id(left), right: names.id(right), result: names.id(result) });
                 places.push(i);
             }
@@ -373,7 +373,7 @@ impl Source<'_> {
     }
 }
 
-/// Gives the tokens of a model their scores, which are by id, those of special tokens among them.
+/// Sets the scores of a model. `scores` are by id, including those of special tokens.
 pub(crate) fn set_scores(model: &mut UnigramDescription, scores: &[f64]) -> Result<()> {
     if let Some(i) = scores.iter().position(|score| !score.is_finite()) {
         return Err(Error::format(Defect::Range, "the score is no number").at_index(i).at("vocab"));

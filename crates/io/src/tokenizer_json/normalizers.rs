@@ -1,4 +1,4 @@
-//! Normalizers of the file.
+//! Reads and writes the normalizers of the file.
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::fields::{Fields, cannot, unsupported};
 use super::kinds::Component;
 use super::patterns;
 
-/// Steps in order, sequences within sequences made flat.
+/// Reads the steps in order and flattens nested sequences.
 pub(super) fn read(value: Option<&Value>) -> Result<Vec<Normalizer>> {
     let mut steps = Vec::new();
     if let Some(value) = value.filter(|value| !value.is_null()) {
@@ -61,7 +61,7 @@ fn read_into(value: &Value, steps: &mut Vec<Normalizer>) -> Result<()> {
     Ok(())
 }
 
-/// The edition of the Unicode data: a key of ours, which the reference passes over.
+/// The edition of the Unicode data: a key of our own, which the reference ignores.
 const TABLES: &str = "unicode_tables";
 
 fn tables(fields: &Fields<'_>) -> Result<UnicodeTables> {

@@ -1,16 +1,16 @@
-//! Scores as decimals, read as the reference reads them, and written so that they come back.
+//! Scores as decimals, read as the reference reads them, and written so that they round-trip.
 //!
-//! The tokenizers library reads a decimal of 16 digits and more in two roundings, and so does this
-//! reader, so that both have the same number. It may be a neighbour of the nearest one: what is
-//! written must therefore not be the shortest decimal but one that comes back. About one number in a
-//! thousand has none. Such a number is written with a capital `E`, which this reader takes as a
-//! sign to find the nearest; for the reference it is one that no file can give it.
+//! The tokenizers library rounds a decimal of 16 or more digits twice, and so does this reader, so
+//! that both get the same number, possibly a neighbour of the nearest one. The writer therefore
+//! needs a decimal that round-trips, which is not always the shortest. About one number in a
+//! thousand has none: it is written with a capital `E`, for which this reader takes the nearest
+//! number. The reference cannot read such a number from any file.
 use serde::Deserialize;
 use serde::de::{Error as _, IgnoredAny};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-/// How far from the nearest decimal of so many digits one is looked for that comes back.
+/// For each number of digits, how far from the nearest decimal to search for one that round-trips.
 const TRIED: [(usize, u64); 3] = [(17, 8), (18, 64), (19, 512)];
 
 /// A number in a file.
@@ -35,8 +35,7 @@ fn nearest(written: &str) -> Option<f64> {
     written.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// The numbers nearest to the scores in a tokenizer.json, as Python reads them; `None` where it has no
-/// list of pieces.
+/// The scores in a tokenizer.json, each the nearest number as in Python; `None` if it has no list of pieces.
 pub(crate) fn nearest_scores(json: &[u8]) -> Option<Vec<f64>> {
     #[derive(Deserialize)]
     struct File<'a> {
@@ -52,7 +51,7 @@ pub(crate) fn nearest_scores(json: &[u8]) -> Option<Vec<f64>> {
     file.model.vocab.iter().map(|(_, score)| nearest(score.get())).collect()
 }
 
-/// A number as JSON.
+/// A number as a JSON decimal that round-trips.
 pub(super) fn written(number: f64) -> String {
     let shortest = json!(number).to_string();
     if comes_back(&shortest, number) {
@@ -66,7 +65,7 @@ fn comes_back(text: &str, number: f64) -> bool {
     read(text).is_ok_and(|read| read.to_bits() == number.to_bits())
 }
 
-/// Decimals of so many digits around a number, the nearest first.
+/// Decimals with `digits` digits around a number, nearest first.
 fn near(number: f64, digits: usize, distance: u64) -> Vec<String> {
     let sign = if number.is_sign_negative() { "-" } else { "" };
     let nearest = format!("{:.*e}", digits - 1, number.abs());

@@ -1,4 +1,4 @@
-//! Patterns and behaviors, which several components have.
+//! Patterns and behaviors, shared by several components.
 use serde_json::{Value, json};
 use tokenmill_core::description::{Behavior, Pattern, PrependScheme, Split};
 use tokenmill_core::error::{Defect, Error, Kind, Result};
@@ -21,14 +21,14 @@ pub(super) fn read(value: &Value) -> Result<Pattern> {
     }
 }
 
-/// A regular expression of the file in our own dialect.
+/// Translates a regular expression of the file into our own dialect.
 fn read_regex(regex: &str) -> Result<String> {
     let compiled = from_portable(regex).and_then(|regex| {
         let split = Split::Pattern(regex.clone());
         Splitter::compile(&split).map(|_| regex)
     });
     compiled.map_err(|error| match error.kind {
-        // It is the file that is at fault, not a pattern of the caller's.
+        // The file is at fault, not a pattern of the caller.
         Kind::Pattern { reason, .. } => Error::format(Defect::Pattern, format!("{regex:?}: {reason}")),
         _ => error,
     })
@@ -70,7 +70,7 @@ pub(super) fn write_behavior(behavior: Behavior) -> &'static str {
 const SCHEMES: [(&str, PrependScheme); 3] =
     [("first", PrependScheme::First), ("never", PrependScheme::Never), ("always", PrependScheme::Always)];
 
-/// What a Metaspace says, in its newer form or its older one: (mark, scheme, split).
+/// Reads a Metaspace in its newer or older form: (mark, scheme, split).
 pub(super) fn read_metaspace(fields: &Fields<'_>) -> Result<(char, PrependScheme, bool)> {
     let scheme = match fields.optional_string("prepend_scheme")? {
         None => PrependScheme::Always,

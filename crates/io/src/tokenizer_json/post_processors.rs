@@ -1,4 +1,4 @@
-//! Post-processors of the file.
+//! Reads and writes the post-processors of the file.
 use serde_json::{Map, Value, json};
 use tokenmill_core::description::{PostProcessor, Template, TemplatePiece, TemplateToken};
 use tokenmill_core::error::{Defect, Error, Result};
@@ -7,7 +7,7 @@ use tokenmill_core::ids::TokenId;
 use super::fields::{Fields, unsupported, wrong};
 use super::kinds::Component;
 
-/// Steps in order, sequences within sequences made flat; those that do nothing are left out.
+/// Reads the steps in order, flattens nested sequences, and drops steps without effect.
 pub(super) fn read(value: Option<&Value>) -> Result<Vec<PostProcessor>> {
     let mut steps = Vec::new();
     if let Some(value) = value.filter(|value| !value.is_null()) {
@@ -48,7 +48,7 @@ fn read_into(value: &Value, steps: &mut Vec<PostProcessor>) -> Result<()> {
     Ok(())
 }
 
-/// `["[SEP]", 102]`.
+/// Reads a token with its id, such as `["[SEP]", 102]`.
 fn named_id(fields: &Fields<'_>, name: &str) -> Result<(String, TokenId)> {
     let value = fields.value(name)?;
     let pair = value.as_array().filter(|pair| pair.len() == 2);

@@ -1,7 +1,7 @@
-//! Pre-tokenizers of the file.
+//! Reads and writes the pre-tokenizers of the file.
 //!
-//! The file's ByteLevel is three steps here: a space put in front, GPT-2's split, and the byte
-//! alphabet. Where the model reads bytes, the last one is taken back (`read` of the model does so).
+//! A ByteLevel of the file is three steps here: a prepended space, GPT-2's split, and the byte
+//! alphabet. If the model works on bytes, the reader of the model removes the last step again.
 use serde_json::{Value, json};
 use tokenmill_core::description::{Behavior, HookName, PreTokenizer};
 use tokenmill_core::error::Result;
@@ -11,7 +11,7 @@ use super::fields::{Fields, cannot, unsupported};
 use super::kinds::Component;
 use super::patterns;
 
-/// Steps in order, sequences within sequences made flat.
+/// Reads the steps in order and flattens nested sequences.
 pub(super) fn read(value: Option<&Value>) -> Result<Vec<PreTokenizer>> {
     let mut steps = Vec::new();
     if let Some(value) = value.filter(|value| !value.is_null()) {
@@ -66,7 +66,7 @@ fn read_into(value: &Value, steps: &mut Vec<PreTokenizer>) -> Result<()> {
     Ok(())
 }
 
-/// Writes the steps; what the byte alphabet ends is one ByteLevel.
+/// Writes the steps; a group that ends with the byte alphabet becomes one ByteLevel.
 pub(super) fn write(steps: &[PreTokenizer]) -> Result<Value> {
     let gpt2 = known::split_from("gpt2").stages();
     let mut written = Vec::new();
@@ -80,16 +80,16 @@ pub(super) fn write(steps: &[PreTokenizer]) -> Result<Value> {
                 "use_regex": use_regex,
             })
         };
-        // The longest group of steps that one ByteLevel is.
+        // The longest group of steps that is one ByteLevel.
         let has_prefix = *step == PreTokenizer::PrefixSpace;
-        let behind_prefix = if has_prefix { after } else { rest };
-        let behind_split = behind_prefix.strip_prefix(gpt2.as_slice());
-        let behind = [(behind_split, true), (Some(behind_prefix), false)]
+        let after_prefix = if has_prefix { after } else { rest };
+        let after_split = after_prefix.strip_prefix(gpt2.as_slice());
+        let byte_level_end = [(after_split, true), (Some(after_prefix), false)]
             .into_iter()
             .find_map(|(steps, regex)| Some((steps?.strip_prefix(&[PreTokenizer::ByteAlphabet])?, regex)));
-        if let Some((behind, use_regex)) = behind {
+        if let Some((after, use_regex)) = byte_level_end {
             written.push(byte_level(has_prefix, use_regex));
-            rest = behind;
+            rest = after;
             continue;
         }
         written.push(write_step(step).map_err(|e| e.at_index(steps.len() - rest.len()))?);
@@ -132,12 +132,12 @@ fn write_step(step: &PreTokenizer) -> Result<Value> {
     })
 }
 
-/// Steps as the file has them for a model that reads bytes.
+/// The steps of the file, for a model that works on bytes.
 pub(super) fn with_byte_alphabet(steps: &[PreTokenizer]) -> Vec<PreTokenizer> {
     steps.iter().cloned().chain([PreTokenizer::ByteAlphabet]).collect()
 }
 
-/// The steps before the byte alphabet, where that is the last and only one.
+/// The steps before the byte alphabet, if it is the last step and occurs once; else `None`.
 pub(super) fn without_byte_alphabet(steps: &[PreTokenizer]) -> Option<&[PreTokenizer]> {
     let before = steps.strip_suffix(&[PreTokenizer::ByteAlphabet])?;
     (!before.contains(&PreTokenizer::ByteAlphabet)).then_some(before)

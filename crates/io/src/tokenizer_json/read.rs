@@ -1,4 +1,4 @@
-//! What the file means.
+//! Builds a description from the file.
 use std::collections::hash_map::Entry;
 
 use tokenmill_core::description::{
@@ -9,7 +9,7 @@ use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::hooks::Hooks;
 use tokenmill_core::normalize::Normalizers;
 
-use super::file::{File, behind_the_end, json_error};
+use super::file::{File, json_error, trailing_text};
 use super::kinds::Component;
 use super::models::{Kind, Source, report_shared_ids};
 use super::{
@@ -22,22 +22,22 @@ use crate::tables::Map;
 /// Reads a file.
 ///
 /// # Errors
-/// A format error naming the field.
+/// A format error that names the field.
 pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
     describe(read(bytes)?, report)
 }
 
-/// The file as it stands.
+/// Reads the file into its structure.
 ///
 /// # Errors
-/// A format error naming the field.
+/// A format error that names the field.
 pub(crate) fn read(bytes: &[u8]) -> Result<File<'_>> {
     let text = contents::text(bytes)?;
-    // Only what does not fit is read once more for where that is: to keep the path takes as long as to read.
+    // Only an invalid file is read again with its path tracked, which takes as long as reading.
     let file: Result<File<'_>> = serde_json::from_str(text).or_else(|_| {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let file = serde_path_to_error::deserialize(&mut deserializer).map_err(json_error)?;
-        deserializer.end().map_err(|error| behind_the_end(&error))?;
+        deserializer.end().map_err(|error| trailing_text(&error))?;
         Ok(file)
     });
     let mut file = file?;
@@ -45,7 +45,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<File<'_>> {
     Ok(file)
 }
 
-/// What a file means.
+/// Builds the description of a file.
 ///
 /// # Errors
 /// As [`parse`].
@@ -72,8 +72,8 @@ pub(crate) fn describe(file: File<'_>, report: &mut Report) -> Result<Descriptio
         (Component::Decoder, &file.decoder, "decoder"),
     ];
     loose_fields::of_maps(&normalizer, file.normalizer.as_ref(), report)?;
-    for (room, component, name) in components {
-        unknown_keys::find(room, component.as_ref(), name, report)?;
+    for (stage, component, name) in components {
+        unknown_keys::find(stage, component.as_ref(), name, report)?;
     }
     loose_fields::of_file(&file, report)?;
     let in_file = file.repeated.iter().map(|key| (*key).to_owned());
@@ -134,7 +134,7 @@ pub(crate) fn describe(file: File<'_>, report: &mut Report) -> Result<Descriptio
     })
 }
 
-/// Decoders that only undo what the alphabet does leave each id its own bytes.
+/// If the decoder steps only undo the byte alphabet, each id decodes to its own bytes.
 fn simplify(decoding: Decoding, model: &ModelDescription) -> Decoding {
     let Decoding::Steps(steps) = &decoding else { return decoding };
     let suffix = match model.alphabet() {
@@ -157,10 +157,10 @@ fn simplify(decoding: Decoding, model: &ModelDescription) -> Decoding {
     if is_own_bytes { Decoding::Bytes } else { decoding }
 }
 
-/// Added tokens that are one string when they are normalized: the text cannot say which is meant.
+/// Reports added tokens with the same normalized form: text cannot tell them apart.
 fn find_alike(tokens: &[AddedToken], normalizer: &[Normalizer], report: &mut Report) -> Result<()> {
     let normalized = tokens.iter().filter(|token| token.normalized);
-    // What a function of the caller's makes of them is not known before it is there.
+    // The result of a hook is unknown while the file is read.
     let has_hook = normalizer.iter().any(|step| matches!(step, Normalizer::Hook(_)));
     if normalizer.is_empty() || has_hook || normalized.clone().count() < 2 {
         return Ok(());

@@ -1,5 +1,5 @@
-//! What components say in vain, keys that no such component has and names that are not theirs: the
-//! reference passes over them, and so do we, but say so.
+//! Reports keys and type names without effect: keys that a component does not have, and names that
+//! are not its own. The reference ignores them silently.
 use serde_json::Value;
 use tokenmill_core::error::{Defect, Result};
 
@@ -9,10 +9,10 @@ use super::known_keys::known;
 use super::loose_fields;
 use crate::report::Report;
 
-/// Reports the unknown keys of a component, and of those within it.
-pub(super) fn find(room: Component, value: Option<&Value>, field: &str, report: &mut Report) -> Result<()> {
+/// Reports the unknown keys of a component and of its nested components.
+pub(super) fn find(stage: Component, value: Option<&Value>, field: &str, report: &mut Report) -> Result<()> {
     let Some(value) = value.filter(|value| value.is_object()) else { return Ok(()) };
-    let Ok(kind) = Component::kind_of(room, &Fields::new(value)?) else { return Ok(()) };
+    let Ok(kind) = Component::kind_of(stage, &Fields::new(value)?) else { return Ok(()) };
     let Some(known) = known(kind) else { return Ok(()) };
     let named = value.get("type");
     if named.is_none_or(|named| *named != kind) {
@@ -20,14 +20,14 @@ pub(super) fn find(room: Component, value: Option<&Value>, field: &str, report: 
         let defect = if named.is_none() { Defect::Missing } else { Defect::Ignored };
         report.tolerate(defect, format!("{field}.type"), reason)?;
     }
-    loose_fields::of_component(room, kind, value, field, report)?;
+    loose_fields::of_component(stage, kind, value, field, report)?;
     for (key, value) in value.as_object().into_iter().flatten() {
         let field = format!("{field}.{key}");
         if kind == "Sequence"
             && let Some(steps) = value.as_array()
         {
             for (i, step) in steps.iter().enumerate() {
-                find(room, Some(step), &format!("{field}[{i}]"), report)?;
+                find(stage, Some(step), &format!("{field}[{i}]"), report)?;
             }
         }
         if key != "type" && !known.contains(&key.as_str()) {

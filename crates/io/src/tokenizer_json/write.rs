@@ -1,4 +1,4 @@
-//! Writing the file: one entry a line, so that two versions can be compared by eye, and the same
+//! Writes the file: one entry per line, so that versions can be compared with a diff, and the same
 //! bytes every time.
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ use super::fields::cannot;
 use super::numbers;
 use super::{decoders, limits, normalizers, post_processors, pre_tokenizers};
 
-/// A string as JSON has it.
+/// A string as JSON.
 pub(crate) fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -28,13 +28,13 @@ pub(crate) fn json_string(text: &str) -> String {
 /// Writes a tokenizer.
 ///
 /// # Errors
-/// A format error naming what the file cannot hold.
+/// A format error that names what the file cannot hold.
 pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
     let description = engine.canonical();
     description.check_hooks_have_names()?;
     check_written_forms(engine)?;
     if description.model.as_bpe().is_some() {
-        // Where no list says what the merges say, this has the reason.
+        // If no merge list determines the merges, the error gives the reason.
         engine.merges()?;
     }
     check_added_tokens(engine, &description)?;
@@ -74,8 +74,8 @@ pub(crate) fn write(engine: &Engine) -> Result<Vec<u8>> {
     Ok(text.into_bytes())
 }
 
-/// The added tokens as the file lists them: what takes a number and does nothing else stands in front of
-/// the token that has the id.
+/// The added tokens as the file lists them. An entry that only takes a number precedes the token
+/// that has the id.
 fn added_entries<'a>(engine: &Engine, description: &'a Description) -> Vec<Cow<'a, AddedToken>> {
     let vocabulary = engine.vocabulary();
     let has_gap = numbering(engine, description).has_gap;
@@ -94,7 +94,7 @@ fn added_entries<'a>(engine: &Engine, description: &'a Description) -> Vec<Cow<'
     entries
 }
 
-/// Decoding in the steps of the file.
+/// The decoding as steps of the file.
 fn spelled_out(description: &Description) -> Decoding {
     if description.decoding != Decoding::Bytes {
         return description.decoding.clone();
@@ -129,13 +129,13 @@ fn write_model(engine: &Engine, description: &Description) -> Result<String> {
     }
 }
 
-/// How the unknown token is written. Models that must name one name one that is not there where
-/// there is none: it is missed only when it is needed, as here.
+/// The written form of the unknown token. A model type that requires one, but has none, gets a name
+/// without an entry: as here, the reference then fails only when the token is needed.
 fn unk(engine: &Engine, id: Option<TokenId>) -> String {
     id.and_then(|id| engine.vocabulary().written(id)).unwrap_or_else(|| "<unk>".to_owned())
 }
 
-/// How the reference comes to the ids of added tokens.
+/// The numbering of added tokens by the reference.
 fn numbering(engine: &Engine, description: &Description) -> Numbering {
     let vocabulary = engine.vocabulary();
     let added = vocabulary.added();
@@ -146,8 +146,8 @@ fn numbering(engine: &Engine, description: &Description) -> Numbering {
     added::numbering(added, is_ordinary, vocabulary.tokens().len(), unk)
 }
 
-/// The tokens that stand in the model's vocabulary, as they are written: the ordinary ones, those
-/// added ones that must, and the unknown one.
+/// The tokens of the model's vocabulary in written form: ordinary tokens, and added tokens that
+/// need an entry, such as the unknown one.
 fn listed<'a>(engine: &'a Engine, description: &Description) -> Vec<(TokenId, Cow<'a, str>)> {
     let vocabulary = engine.vocabulary();
     let later = vocabulary.added().iter().zip(numbering(engine, description).is_numbered);
@@ -157,15 +157,15 @@ fn listed<'a>(engine: &'a Engine, description: &Description) -> Vec<(TokenId, Co
     vocabulary.entries().filter(is_listed).collect()
 }
 
-/// Reading makes a token of the model of every added token in its vocabulary that is not special.
+/// Checks the added tokens that are not special: the reader adds each of them in the vocabulary to the model.
 ///
 /// # Errors
-/// A format error for one that the model does not have, and whose id needs its place in the vocabulary.
+/// A format error for a token that the model does not have, and whose id requires an entry in the vocabulary.
 fn check_added_tokens(engine: &Engine, description: &Description) -> Result<()> {
     let vocabulary = engine.vocabulary();
     let added = vocabulary.added().iter().zip(numbering(engine, description).is_numbered);
     let mut listed = added.filter(|(_, is_numbered)| !is_numbered).map(|(token, _)| token);
-    // What cannot be read in the byte alphabet the reader leaves out of a model of bytes.
+    // For a model of bytes, the reader leaves out tokens that are not in the byte alphabet.
     let is_read = |token: &AddedToken| {
         description.model.alphabet() != Some(&Alphabet::Bytes)
             || byte_alphabet::read(&token.content).is_some()
@@ -248,7 +248,7 @@ fn write_unigram(engine: &Engine, description: &Description, model: &UnigramDesc
     let mut text = String::from("{\n\"type\": \"Unigram\",\n");
     let _ = writeln!(text, "\"unk_id\": {},", json!(model.unk));
     let _ = writeln!(text, "\"byte_fallback\": {},\n\"vocab\": [", model.byte_fallback);
-    // A special token is never chosen by its score, but it may be the lowest.
+    // A special token is never chosen by its score, but its score may be the lowest.
     let penalty = f64::from(UnigramDescription::UNK_PENALTY);
     let needed = model.unk_score + penalty;
     let is_needed = model.scores.iter().all(|&score| score > needed);
@@ -270,13 +270,13 @@ fn write_unigram(engine: &Engine, description: &Description, model: &UnigramDesc
     Ok(text)
 }
 
-/// Files tell tokens apart by their written form alone.
+/// Checks that written forms are unique, since files identify tokens by them.
 ///
 /// # Errors
-/// A format error for two tokens that are written alike.
+/// A format error for two tokens with the same written form.
 pub(crate) fn check_written_forms(engine: &Engine) -> Result<()> {
     let vocabulary = engine.vocabulary();
-    // Pieces of a list may be there twice: their places tell them apart.
+    // Pieces of a list may repeat: their indices identify them.
     let is_list = matches!(engine.description().model, ModelDescription::Unigram(_));
     let mut seen = Map::default();
     for (id, bytes) in vocabulary.tokens().iter() {

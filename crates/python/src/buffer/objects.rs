@@ -1,5 +1,5 @@
-//! New Python objects, made so that memory which cannot be had is Python's own `MemoryError`: the constructors of pyo3 panic
-//! then.
+//! New Python objects. If memory runs out they are Python's `MemoryError`, where the constructors
+//! of pyo3 panic.
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
@@ -16,7 +16,7 @@ pub(crate) fn int(py: Python<'_>, number: usize) -> PyResult<Bound<'_, PyAny>> {
 /// A new `bytes`.
 pub(crate) fn bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     let (start, length) = (bytes.as_ptr().cast(), bytes.len() as ffi::Py_ssize_t);
-    // SAFETY: so many bytes are read from there; a new reference, or null with an error set.
+    // SAFETY: `length` bytes are read from `start`; a new reference, or null with an error set.
     let object = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(start, length))? };
     Ok(object.cast_into()?)
 }
@@ -29,7 +29,7 @@ pub(crate) fn tuple<'py, const N: usize>(
     // SAFETY: a new reference, or null with an error set.
     let tuple = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyTuple_New(N as ffi::Py_ssize_t))? };
     for (at, item) in (0..).zip(items) {
-        // SAFETY: nobody else has seen the tuple; the reference is taken over, whatever is wrong.
+        // SAFETY: the tuple is not shared; the reference is taken over, even on failure.
         if unsafe { ffi::PyTuple_SetItem(tuple.as_ptr(), at, item.into_ptr()) } != 0 {
             return Err(PyErr::fetch(py));
         }
@@ -37,10 +37,10 @@ pub(crate) fn tuple<'py, const N: usize>(
     Ok(tuple.cast_into()?)
 }
 
-/// Signals are looked for after so many objects were made: some milliseconds of work.
+/// Objects between two checks for signals: some milliseconds of work.
 const SLICE: usize = 1 << 16;
 
-/// A new list of so many items.
+/// A new list of `count` items.
 pub(crate) fn list<'py>(
     py: Python<'py>,
     count: usize,
@@ -48,8 +48,8 @@ pub(crate) fn list<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     // SAFETY: a new reference, or null with an error set.
     let list = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(count as ffi::Py_ssize_t))? };
-    // SAFETY: the list is new and tracked. While it has empty places nobody may find it, which the garbage collector's own
-    // functions would allow.
+    // SAFETY: the list is new and tracked. While it has unset items, no code may find it, which the
+    // functions of the garbage collector would allow.
     unsafe { ffi::PyObject_GC_UnTrack(list.as_ptr().cast()) };
     let mut filled = 0;
     for item in items {
@@ -57,7 +57,7 @@ pub(crate) fn list<'py>(
             py.check_signals()?;
         }
         let at = filled as ffi::Py_ssize_t;
-        // SAFETY: a list; the reference is taken over, whatever is wrong.
+        // SAFETY: the object is a list; the reference is taken over, even on failure.
         if unsafe { ffi::PyList_SetItem(list.as_ptr(), at, item?.into_ptr()) } != 0 {
             return Err(PyErr::fetch(py));
         }
@@ -66,7 +66,7 @@ pub(crate) fn list<'py>(
     if filled < count {
         return Err(raise(py, Error::internal(format!("{filled} items for a list of {count}"))));
     }
-    // SAFETY: the list is not tracked, and no place of it is empty.
+    // SAFETY: the list is not tracked, and all of its items are set.
     unsafe { ffi::PyObject_GC_Track(list.as_ptr().cast()) };
     Ok(list.cast_into()?)
 }

@@ -1,4 +1,4 @@
-//! `tok(...)`: texts as a model takes them.
+//! `tok(...)`: encodes texts as input of a model.
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
@@ -18,7 +18,7 @@ fn is_one_text(object: &Bound<'_, PyAny>) -> bool {
         || object.cast::<PyMemoryView>().is_ok()
 }
 
-/// The rows of a batch; `None` for one sample.
+/// The rows of a batch; `None` for a single sample.
 fn rows<'py>(
     object: &Bound<'py, PyAny>,
     name: &str,
@@ -29,20 +29,21 @@ fn rows<'py>(
     }
     let expected = if is_pretokenized { "words, or a list of these" } else { "a text, or a list of texts" };
     let items = gather(convert::items(object, name, expected)?)?;
-    // A list of words is one sample.
+    // A list of words is a single sample.
     Ok(if is_pretokenized && items.iter().all(is_one_text) { None } else { Some(items) })
 }
 
 #[pymethods]
 impl Tokenizer {
-    /// Encodes a text as a model takes it, with special tokens: an `Encoding`; for a list of texts a
-    /// list of them.
+    /// Encodes a text as input of a model, with special tokens: an `Encoding`; for a list of texts
+    /// a list of them.
     ///
     /// `pair` is a second text (or list of texts). `truncation` cuts to `max_length`: True as the
-    /// file says, or `"longest_first"`, `"only_first"`, `"only_second"`; the windows behind the first
-    /// one share `stride` ids and are its `overflowing`. None cuts where `max_length` is given and
-    /// not that of padding. `padding` is True (as the file says, else to the longest of the list),
-    /// `"longest"` or `"max_length"`. With `is_pretokenized`, a text is a list of words.
+    /// file says, or `"longest_first"`, `"only_first"`, `"only_second"`; the windows after the
+    /// first one share `stride` ids and are its `overflowing`. None truncates if `max_length` is
+    /// given and is not the length of padding. `padding` is True (as the file says, else to the
+    /// longest of the list), `"longest"` or `"max_length"`. With `is_pretokenized`, a text is a
+    /// list of words.
     #[pyo3(signature = (text, pair = None, *, add_special_tokens = true, truncation = None, padding = None, max_length = None, stride = None, pad_to_multiple_of = None, truncation_side = None, padding_side = None, is_pretokenized = false, special = None, surrogates = "replace"))]
     #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)]
     fn __call__<'py>(

@@ -1,4 +1,4 @@
-//! Ids to text.
+//! Decoding: ids to text.
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::output;
 use crate::stream::DecodeStream;
 use crate::watch::run;
 
-/// Ids as they were given, and how to decode them.
+/// The given ids, and the options of decoding.
 struct Ids {
     ids: Vec<TokenId>,
     options: DecodeOptions,
@@ -26,7 +26,7 @@ impl Ids {
         Ok(Self { ids: convert::ids(ids, None)?, options })
     }
 
-    /// What the work on them amounts to, in bytes of text.
+    /// The cost of decoding, in bytes of text.
     fn work(&self) -> usize {
         self.ids.len() * 4
     }
@@ -46,13 +46,12 @@ impl Ids {
 
 #[pymethods]
 impl Tokenizer {
-    /// The text that ids stand for.
+    /// The text of ids.
     ///
-    /// `ids` is a list, an integer array or any sequence. `errors` is Python's policy for bytes that
-    /// are not UTF-8: `"replace"`, `"strict"` or `"ignore"`. `undefined` says what an id that does
-    /// not exist does: `"error"` (a `VocabularyError` with id and position), `"skip"`, or `"replace"`
-    /// (U+FFFD). Where the file has a decoder, the text is what its steps make of the tokens. Cost:
-    /// linear.
+    /// `ids` is a list, an integer array or any sequence. `errors` is Python's policy for invalid
+    /// UTF-8: `"replace"`, `"strict"` or `"ignore"`. `undefined` is the policy for an id that does
+    /// not exist: `"error"` (a `VocabularyError` with id and position), `"skip"`, or `"replace"`
+    /// (U+FFFD). If the file has a decoder, its steps turn the tokens into text. Cost: linear.
     #[pyo3(signature = (ids, *, errors = "replace", skip_special_tokens = false, undefined = "error"))]
     fn decode<'py>(
         &self,
@@ -72,7 +71,7 @@ impl Tokenizer {
         }
     }
 
-    /// The bytes that ids stand for, which need not be UTF-8.
+    /// The bytes of ids, which need not be valid UTF-8.
     #[pyo3(signature = (ids, *, skip_special_tokens = false, undefined = "error"))]
     fn decode_bytes<'py>(
         &self,
@@ -110,10 +109,10 @@ impl Tokenizer {
         output::texts(py, views.len(), &decoded, errors)
     }
 
-    /// A `DecodeStream`, which takes ids one at a time and gives text as soon as it is certain.
+    /// A `DecodeStream`, which takes ids one at a time and returns text as soon as it is certain.
     ///
-    /// Its pieces joined are what `decode` gives for all ids; no piece ends inside a character. The
-    /// arguments are those of `decode`.
+    /// Its joined pieces are the result of `decode` for all ids; no piece ends inside a character.
+    /// The arguments are those of `decode`.
     #[pyo3(signature = (*, skip_special_tokens = false, errors = "replace", undefined = "error"))]
     fn decode_stream(
         &self,

@@ -1,4 +1,4 @@
-//! Text to ids.
+//! Encoding: text to ids.
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use tokenmill_core::ids::{TokenId, row_for};
@@ -45,13 +45,13 @@ impl Tokenizer {
 impl Tokenizer {
     /// The ids of a text.
     ///
-    /// `special` says what the literal of a special token in the text means: `"text"` plain text,
+    /// `special` is the meaning of a special token's literal in the text: `"text"` plain text,
     /// `"parse"` the token, `"raise"` a `SpecialTokenError`, or a set of the literals to recognise.
-    /// `add_special_tokens` puts those around the ids that the file puts around a text.
-    /// `surrogates` is `"replace"` (lone ones become U+FFFD, pairs are joined) or `"error"`. A long
-    /// text is cut for several threads where that cannot change the ids (`num_threads=None`: all
-    /// cores). Raises `UnknownTokenError` for what the vocabulary cannot spell. Cost: n log n at
-    /// worst, whatever the text.
+    /// `add_special_tokens` adds the special tokens that the file puts around a text. `surrogates`
+    /// is `"replace"` (lone ones become U+FFFD, pairs are joined) or `"error"`. A long text is cut
+    /// for several threads where that cannot change the ids (`num_threads=None`: all cores). Raises
+    /// `UnknownTokenError` for text that the vocabulary cannot spell. Cost: at most n log n, for
+    /// any text.
     #[pyo3(signature = (text, *, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     fn encode<'py>(
         &self,
@@ -70,9 +70,9 @@ impl Tokenizer {
     /// As `encode`, into a numpy array.
     ///
     /// `dtype` is uint16, uint32, int32, int64 or uint64; one that cannot hold the largest id is a
-    /// `ValueError`. With `out=`, an array of one of these, the ids fill it from the front and the
-    /// filled view is returned; if it is too small, a `ValueError` names the size needed. A `dtype`
-    /// given beside it must be that of the array.
+    /// `ValueError`. With `out=`, an array of one of these types, the ids fill it from the front
+    /// and the filled view is returned; if it is too small, a `ValueError` names the required size.
+    /// A `dtype` given with `out` must be that of the array.
     #[pyo3(signature = (text, *, dtype = None, out = None, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, dtype='uint32', out=None, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     #[allow(clippy::too_many_arguments)]
     fn encode_to_numpy<'py>(
@@ -102,9 +102,10 @@ impl Tokenizer {
 
     /// The ids of many texts, as a `Ragged`: flat ids and the offset of each row.
     ///
-    /// Rows are the same as from `encode`, whatever `num_threads` is. `texts` is an iterable of texts, or
-    /// an Arrow array of strings (string, large_string or string_view), of which no Python strings are
-    /// made: a null gives an empty row, and stays null in `Ragged.to_arrow()`.
+    /// Rows are the same as from `encode`, for every `num_threads`. `texts` is an iterable of
+    /// texts, or an Arrow array of strings (string, large_string or string_view), which is read
+    /// without making Python strings: a null gives an empty row, and stays null in
+    /// `Ragged.to_arrow()`.
     #[pyo3(signature = (texts, *, dtype = None, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, dtype='uint32', add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     #[allow(clippy::too_many_arguments)]
     fn encode_batch<'py>(
@@ -132,10 +133,11 @@ impl Tokenizer {
             .call_method1("_of", (ids, row_offsets, &self.ready_ids, nulls))
     }
 
-    /// The ids of a text with the part of it that each stands for, as an `Encoding`.
+    /// The ids of a text, each with the part of the text that it stands for, as an `Encoding`.
     ///
-    /// With `pair`, of two texts. With `is_pretokenized`, a text is a sequence of words: each is
-    /// encoded as a text of its own, offsets count in the word, and `word_ids` are the words.
+    /// With `pair`, of two texts. With `is_pretokenized`, a text is a sequence of words: each word
+    /// is encoded as a text of its own, offsets count within the word, and `word_ids` are the
+    /// indices of the words.
     #[pyo3(signature = (text, pair = None, *, add_special_tokens = false, is_pretokenized = false, special = None, surrogates = "replace"), text_signature = "($self, text, pair=None, *, add_special_tokens=False, is_pretokenized=False, special='text', surrogates='replace')")]
     #[allow(clippy::too_many_arguments)]
     fn encode_with_offsets(
@@ -159,7 +161,7 @@ impl Tokenizer {
         how.encode_one(py, &Sample::new(text, pair, is_pretokenized)?)
     }
 
-    /// How many ids `encode` gives; none are stored.
+    /// The number of ids that `encode` returns; none are stored.
     #[pyo3(signature = (text, *, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     fn count<'py>(
         &self,
@@ -184,7 +186,7 @@ impl Tokenizer {
         Ok(self.engine.count_with_special_tokens(count, add_special_tokens))
     }
 
-    /// The number of ids of each of many texts, as an int64 array. A null of an Arrow array has none.
+    /// The number of ids of each text, as an int64 array. For a null of an Arrow array it is 0.
     #[pyo3(signature = (texts, *, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     fn count_batch<'py>(
         &self,

@@ -1,4 +1,4 @@
-//! What every stage made of a text, as plain tuples that `tokenmill.explain` makes classes of.
+//! The output of every stage for a text, as plain tuples from which `tokenmill.explain` makes classes.
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use tokenmill_core::engine::explain::{ExplainedSegment, Ordinary, Pretoken, Spelled, Token};
@@ -16,10 +16,10 @@ use crate::late;
 use crate::output::{self, Item};
 use crate::watch::run;
 
-/// A span as it is given out: first characters, then bytes.
+/// A span in characters, then in bytes.
 type Place = ((usize, usize), (usize, usize));
 
-/// Spans of one kind in the order of the text, and their characters.
+/// Spans of one kind in the order of the text, in characters and bytes.
 struct Places(std::vec::IntoIter<Place>);
 
 impl Places {
@@ -28,8 +28,8 @@ impl Places {
     }
 }
 
-/// The spans of all segments, pretokens and tokens. Each kind is in the order of the text, so that
-/// their characters are counted in one go.
+/// The spans of all segments, pretokens and tokens. Each list is in the order of the text, so that
+/// characters are counted in one pass.
 fn spans(segments: &[ExplainedSegment]) -> Result<[Vec<Span>; 3], OutOfMemory> {
     let [mut texts, mut pretokens, mut tokens] = [vec![], vec![], vec![]];
     for segment in segments {
@@ -51,7 +51,7 @@ fn spans(segments: &[ExplainedSegment]) -> Result<[Vec<Span>; 3], OutOfMemory> {
     Ok([texts, pretokens, tokens])
 }
 
-/// Bytes as text; those that are no text as escapes.
+/// Bytes as a string, with escapes for invalid UTF-8.
 fn shown<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return string(py, text);
@@ -93,7 +93,7 @@ impl<'py> Rendering<'_, 'py> {
 
     fn pretoken(&mut self, pretoken: &Pretoken) -> PyResult<Bound<'py, PyTuple>> {
         let py = self.py;
-        // There may be very many of them.
+        // There may be very many pretokens.
         py.check_signals()?;
         let (offsets, bytes) = self.pretokens.next();
         let tokens = output::list(py, pretoken.tokens.iter().map(|token| self.token(token)))?;
@@ -123,12 +123,12 @@ impl<'py> Rendering<'_, 'py> {
 
 #[pymethods]
 impl Tokenizer {
-    /// What every stage makes of a text, as an `Explanation`: print it, or walk through its segments.
+    /// The output of every stage for a text, as an `Explanation`: print it, or walk through its segments.
     ///
-    /// It shows added tokens and the text between them, what each normalizer step made of that, the
-    /// pretokens it was cut into, and the tokens of each; for byte-pair encoding also the merges in
-    /// the order in which they were made, for pretokens of at most 1,000 symbols. Its `ids` are
-    /// those of `encode`. Errors are those of `encode`.
+    /// Shows added tokens and the text between them, the output of each normalizer step, the
+    /// pretokens, and the tokens of each; for byte-pair encoding also the merges in the order in
+    /// which they were made, for pretokens of at most 1,000 symbols. Its `ids` are those of
+    /// `encode`. Errors are those of `encode`.
     #[pyo3(signature = (text, *, special = None, surrogates = "replace"), text_signature = "($self, text, *, special='text', surrogates='replace')")]
     fn explain<'py>(
         &self,

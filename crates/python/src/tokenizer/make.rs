@@ -1,4 +1,4 @@
-//! Tokenizers from tables, and from one another.
+//! Constructors: tokenizers from tables, and from other tokenizers.
 use pyo3::prelude::*;
 use tokenmill_core::description::{Description, HookName, Normalizer, PreTokenizer};
 use tokenmill_core::error::Error;
@@ -12,11 +12,11 @@ use crate::watch::run_long;
 
 #[pymethods]
 impl Tokenizer {
-    /// A tokenizer from an ordered list of tokens: ids are positions, and any two neighbours whose
+    /// A tokenizer from an ordered list of tokens: ids are indices, and any two neighbours whose
     /// joined bytes are a token merge, lowest id first, leftmost first.
     ///
-    /// Special tokens take the ids behind the list. Raises `FormatError` for a list that is no
-    /// vocabulary (empty or repeated tokens).
+    /// Special tokens take the ids after the list. Raises `FormatError` for an invalid vocabulary
+    /// (empty or repeated tokens).
     #[staticmethod]
     #[pyo3(signature = (tokens, *, split = NOT_GIVEN, special_tokens = None), text_signature = "(tokens, *, split='none', special_tokens=None)")]
     fn from_tokens(
@@ -29,14 +29,14 @@ impl Tokenizer {
         Self::build(py, description, &convert::special_tokens(special_tokens)?, &PyHooks::default())
     }
 
-    /// A tokenizer from ranks, as tiktoken has them: a rank is the id of its token, and any two
-    /// neighbours whose joined bytes are a token merge, lowest rank first, leftmost first. Ranks may
-    /// have holes between them.
+    /// A tokenizer from ranks, as in tiktoken: a rank is the id of its token, and any two
+    /// neighbours whose joined bytes are a token merge, lowest rank first, leftmost first. Ranks
+    /// may have gaps.
     ///
-    /// `unmatched` says what becomes of text that the split does not match: `"keep"`, or `"drop"` as in
-    /// tiktoken. With `whole_pretokens` a pretoken that is a token becomes that token, whatever
-    /// merging would give. Raises `FormatError` for ranks that are no vocabulary (empty tokens,
-    /// repeated ranks).
+    /// `unmatched` is the policy for text that the split does not match: `"keep"`, or `"drop"` as
+    /// in tiktoken. With `whole_pretokens` a pretoken that is a token becomes that token, even if
+    /// merging gives another result. Raises `FormatError` for invalid ranks (empty tokens, repeated
+    /// ranks).
     #[staticmethod]
     #[pyo3(signature = (ranks, *, split = NOT_GIVEN, unmatched = "keep", whole_pretokens = true, special_tokens = None), text_signature = "(ranks, *, split='none', unmatched='keep', whole_pretokens=True, special_tokens=None)")]
     fn from_ranks(
@@ -54,8 +54,8 @@ impl Tokenizer {
 
     /// A tokenizer from ids by token and merges in rank order, over bytes.
     ///
-    /// Tokens are `bytes`, or `str` in the byte alphabet (`Ġworld`). Raises `FormatError` naming the
-    /// merge whose part or result is missing, or the entry that is wrong.
+    /// Tokens are `bytes`, or `str` in the byte alphabet (`Ġworld`). Raises `FormatError` that
+    /// names the merge with a missing part or result, or the wrong entry.
     #[staticmethod]
     #[pyo3(signature = (vocab, merges, *, split = NOT_GIVEN, special_tokens = None), text_signature = "(vocab, merges, *, split='none', special_tokens=None)")]
     fn from_merges(
@@ -72,7 +72,7 @@ impl Tokenizer {
     /// A tokenizer from pairs of ids: ids 0 to 255 are the bytes, and the pairs become 256, 257, ...
     /// in order, which is also the order of the merges.
     ///
-    /// Raises `VocabularyError` naming a pair of ids that do not exist yet.
+    /// Raises `VocabularyError` that names a pair of ids that do not exist yet.
     #[staticmethod]
     #[pyo3(signature = (pairs, *, split = NOT_GIVEN, special_tokens = None), text_signature = "(pairs, *, split='none', special_tokens=None)")]
     fn from_pairs(
@@ -96,10 +96,10 @@ impl Tokenizer {
         Self::build(py, description, &[], &self.hooks)
     }
 
-    /// The same tokenizer with only its first merges, so many that `vocab_size` ids remain: what
-    /// training to that size would have learned. Ids that remain are the same.
+    /// The same tokenizer with only its first merges, so that `vocab_size` ids remain: the result
+    /// of training to that size. Remaining ids are unchanged.
     ///
-    /// Raises `VocabularyError` for a size that is not between no merges and all of them.
+    /// Raises `VocabularyError` for a size below that without merges, or above that with all merges.
     #[pyo3(signature = (vocab_size))]
     fn with_vocab_size(&self, py: Python<'_>, vocab_size: &Bound<'_, PyAny>) -> PyResult<Self> {
         let number = convert::number(vocab_size, || "vocab_size".to_owned())?;
@@ -113,16 +113,16 @@ impl Tokenizer {
         Self::build(py, description, &[], &self.hooks)
     }
 
-    /// The same tokenizer with a function of yours in place of its normalizer; `None` takes the
-    /// normalizer away.
+    /// The same tokenizer with a function of yours in place of its normalizer; `None` removes the normalizer.
     ///
-    /// `function` gets the text between added tokens (`str`) and gives the new text: as a `str`, of which
-    /// is found out by comparing what each character stands for, or as a sequence of pieces
-    /// `(text, start, end)`, each with the characters of the given text that it stands for, in order.
-    /// It is called from the threads that encode. What cannot be used is a `HookError`; what the
-    /// function raises reaches the caller of `encode`. `name` is what saved files and pickles hold of
-    /// it, and `tokenmill.load(path, hooks={name: function})` finds it by; without one the tokenizer
-    /// cannot be saved. Added tokens with `normalized` set go through the function at once.
+    /// `function` gets the text between added tokens (`str`) and returns the new text: as a `str`,
+    /// which is aligned with the given text by comparison, or as a sequence of pieces `(text,
+    /// start, end)`, each with the characters of the given text that it stands for, in order. It is
+    /// called from the threads that encode. An invalid result is a `HookError`; what the function
+    /// raises reaches the caller of `encode`. `name` identifies the function in saved files and
+    /// pickles, and `tokenmill.load(path, hooks={name: function})` finds it by name; without one
+    /// the tokenizer cannot be saved. Added tokens with `normalized` set go through the function at
+    /// once.
     #[pyo3(signature = (function, *, name = None))]
     fn with_normalizer(
         &self,
@@ -135,12 +135,12 @@ impl Tokenizer {
         })
     }
 
-    /// The same tokenizer with a function of yours in place of its pre-tokenizer; `None`: text between
-    /// added tokens is one pretoken.
+    /// The same tokenizer with a function of yours in place of its pre-tokenizer; with `None` the
+    /// text between added tokens is one pretoken.
     ///
-    /// `function` gets the normalized text between added tokens (`str`) and gives the pretokens in
-    /// order: as `(start, end)` in characters of that text, or as `str` pieces that stand in it. What is
-    /// between them is left out. Threads, errors and `name` are as for `with_normalizer`.
+    /// `function` gets the normalized text between added tokens (`str`) and returns the pretokens
+    /// in order: as `(start, end)` in characters of that text, or as `str` pieces of it. Text
+    /// between them is dropped. Threads, errors and `name` are as for `with_normalizer`.
     #[pyo3(signature = (function, *, name = None))]
     fn with_splitter(
         &self,
@@ -155,7 +155,7 @@ impl Tokenizer {
 }
 
 impl Tokenizer {
-    /// The same tokenizer with a function of the caller's where `put` puts it in the description.
+    /// The same tokenizer with a function of the caller, which `put` puts into the description.
     fn with_hook(
         &self,
         py: Python<'_>,

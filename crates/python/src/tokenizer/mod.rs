@@ -1,4 +1,4 @@
-//! `tokenmill.Tokenizer`, by purpose: how one is made, what it consists of, text to ids and back.
+//! `tokenmill.Tokenizer`, by purpose: construction, lookup, encoding and decoding.
 mod call;
 mod decode;
 mod encode;
@@ -31,19 +31,20 @@ use crate::watch::run_long;
 
 /// A tokenizer: text to ids and back.
 ///
-/// It never changes; what looks like a change returns a new one. It may be shared between
-/// threads, forked and pickled. Make one with `tokenmill.train`, `tokenmill.load` or the
-/// constructors `from_tokens`, `from_merges` and `from_pairs`.
+/// It never changes; methods that modify return a new one. It may be shared between threads, forked
+/// and pickled. Make one with `tokenmill.train`, `tokenmill.load` or the constructors
+/// `from_tokens`, `from_merges` and `from_pairs`.
 #[pyclass(frozen, module = "tokenmill")]
 pub(crate) struct Tokenizer {
     engine: Arc<Engine>,
-    /// Its ids as Python objects. They refer to nothing, so that no cycle goes through them.
+    /// The ids as Python objects. These hold no references, so no cycle goes through them.
     ready_ids: Py<ReadyIds>,
     report: Option<Py<TrainingReport>>,
     load_report: Option<Py<LoadReport>>,
     /// The functions that the engine calls.
     hooks: PyHooks,
-    /// What it means, made when it is first compared. Two threads may make it, neither waits for the other.
+    /// The binary form of the tokenizer's behaviour, made at the first comparison. Two threads may
+    /// both make it; neither waits for the other.
     identity: MadeOnce<Vec<u8>>,
 }
 
@@ -91,11 +92,11 @@ impl Tokenizer {
 
 #[pymethods]
 impl Tokenizer {
-    /// Saves the tokenizer: atomically, and the same bytes every time.
+    /// Saves the tokenizer atomically, with the same bytes every time.
     ///
     /// A folder gets a tokenizer.json and a manifest; else the name decides: `*.json` is
-    /// tokenizer.json, `*.tiktoken` ranks, `vocab.json` the pair vocab.json and merges.txt; `format`
-    /// overrules the name. What a format cannot hold is a `FormatError` that says so, unless
+    /// tokenizer.json, `*.tiktoken` ranks, `vocab.json` the pair vocab.json and merges.txt;
+    /// `format` overrides the name. What a format cannot hold is a `FormatError`, unless
     /// `lossy=True`.
     #[pyo3(signature = (path, *, format = None, lossy = false))]
     fn save(&self, py: Python<'_>, path: PathBuf, format: Option<&str>, lossy: bool) -> PyResult<()> {
@@ -119,7 +120,7 @@ impl Tokenizer {
     }
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> bool {
-        // Another type is never equal, whatever it says itself.
+        // Another type is never equal, even if its own `__eq__` says so.
         other.cast::<Self>().is_ok_and(|other| self.identity(py) == other.get().identity(py))
     }
 

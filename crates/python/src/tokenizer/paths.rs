@@ -1,5 +1,4 @@
-//! `tokenmill.Tokenizer`: what a model says of a text beyond its ids: other ways to spell it, and how
-//! probable it is.
+//! The model's view of a text beyond its ids: other ways to spell it, and its probability.
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use tokenmill_core::engine::{Draw, Dropout};
@@ -13,11 +12,11 @@ use crate::output;
 
 #[pymethods]
 impl Tokenizer {
-    /// The `n` best ways to spell a text (at most 1024), as ids and score, best first; fewer where
+    /// The `n` best ways to spell a text (at most 1024), as ids and score, best first; fewer if
     /// there are no more.
     ///
     /// A score is the logarithm of a probability. Only Unigram models have them: for others a
-    /// `FormatError`. The first is what `encode` gives. Cost: `n` times that of encoding.
+    /// `FormatError`. The first result is that of `encode`. Cost: `n` times that of encoding.
     #[pyo3(signature = (text, n, *, special = None, surrogates = "replace"), text_signature = "($self, text, n, *, special='text', surrogates='replace')")]
     fn encode_nbest<'py>(
         &self,
@@ -27,7 +26,7 @@ impl Tokenizer {
         special: Option<&Bound<'py, PyAny>>,
         surrogates: &str,
     ) -> PyResult<Bound<'py, PyList>> {
-        // What is out of range stays so.
+        // A number that does not fit becomes 0, which is out of range too.
         let n = usize::try_from(convert::number(n, || "n".to_owned())?).unwrap_or(0);
         let options = Options::new(special, surrogates, &NOT_GIVEN)?;
         let (ways, _) =
@@ -38,9 +37,9 @@ impl Tokenizer {
         )
     }
 
-    /// The logarithm of the probability of a text: over all ways to spell it, not only the best.
+    /// The logarithm of the probability of a text: the sum over all ways to spell it, not only the best.
     ///
-    /// Added tokens are certain and count nothing. For models other than Unigram a `FormatError`.
+    /// Added tokens are certain and do not count. For models other than Unigram a `FormatError`.
     #[pyo3(signature = (text, *, special = None, surrogates = "replace"), text_signature = "($self, text, *, special='text', surrogates='replace')")]
     fn log_probability(
         &self,
@@ -55,13 +54,14 @@ impl Tokenizer {
         Ok(sum)
     }
 
-    /// The ids of a text, spelled in a way that is drawn at random (subword regularization).
+    /// The ids of a text, spelled in a randomly drawn way (subword regularization).
     ///
-    /// Unigram: ways are drawn with a probability that goes with exp(alpha × score), among all of
-    /// them (`nbest_size=-1`), among so many of the best, or always the best (0 or 1). Byte-pair
-    /// encoding: each merge is passed over with the probability `dropout`, that of the file if it is
-    /// not given; as tokenizers does, and for models by score as SentencePiece does. What the model
-    /// does not know is a `FormatError`. The same seed gives the same ids on every machine.
+    /// Unigram: ways are drawn with a probability proportional to exp(alpha × score), among all of
+    /// them (`nbest_size=-1`), among this number of the best, or always the best (0 or 1).
+    /// Byte-pair encoding: each merge is skipped with the probability `dropout`, by default that of
+    /// the file; as in tokenizers, and for models by score as in SentencePiece. An argument that
+    /// the model does not support is a `FormatError`. The same seed gives the same ids on every
+    /// machine.
     #[pyo3(signature = (text, *, seed, alpha = None, dropout = None, nbest_size = None, special = None, surrogates = "replace"), text_signature = "($self, text, *, seed, alpha=None, dropout=None, nbest_size=-1, special='text', surrogates='replace')")]
     #[allow(clippy::too_many_arguments)]
     fn sample<'py>(
@@ -97,7 +97,7 @@ impl Tokenizer {
         let n_best = (n_best >= 0).then(|| usize::try_from(n_best).unwrap_or(usize::MAX));
         let alpha = match alpha {
             Some(alpha) => alpha,
-            // What is always the best needs none, and another model says so itself.
+            // Always the best needs no alpha, and another model raises its own error.
             None if !is_bpe && !matches!(n_best, Some(0 | 1)) => {
                 return Err(refuse("alpha is missing: how much the score counts, 0 for nothing"));
             }

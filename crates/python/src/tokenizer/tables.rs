@@ -1,4 +1,4 @@
-//! What a tokenizer consists of, to look up.
+//! Lookups in the tables of a tokenizer.
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use tokenmill_core::description::Split;
@@ -35,7 +35,7 @@ impl Tokenizer {
         Ok(self.engine.vocabulary().written(convert::token_id(id, || "id".to_owned())?))
     }
 
-    /// The bytes that one id stands for. Raises `VocabularyError` for one that does not exist.
+    /// The bytes of an id. Raises `VocabularyError` for one that does not exist.
     #[pyo3(signature = (id, /))]
     fn token_bytes<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         let py = id.py();
@@ -55,7 +55,7 @@ impl Tokenizer {
         for (id, token) in vocabulary.entries() {
             vocab.set_item(buffer::string(py, &token)?, id.object(py)?)?;
         }
-        // Where an ordinary token is written like an added one, that is meant.
+        // If an ordinary and an added token have the same written form, the added one counts.
         for token in vocabulary.added() {
             vocab.set_item(buffer::string(py, &token.content)?, token.id.object(py)?)?;
         }
@@ -76,13 +76,13 @@ impl Tokenizer {
         Ok(list)
     }
 
-    /// How many ids exist; `len(tok)` is the same.
+    /// Number of ids that exist; `len(tok)` is the same.
     #[getter]
     pub(super) fn vocab_size(&self) -> usize {
         self.engine.vocabulary().len()
     }
 
-    /// The largest id. With holes between ids it is more than `vocab_size - 1`.
+    /// The largest id. If ids have gaps it is more than `vocab_size - 1`.
     #[getter]
     fn max_id(&self, py: Python<'_>) -> PyResult<TokenId> {
         let empty = || raise(py, Error::vocabulary(None, "an empty vocabulary has no largest id"));
@@ -99,16 +99,16 @@ impl Tokenizer {
         Ok(tokens)
     }
 
-    /// What this tokenizer means, as a hash: `tm1-` and 64 hexadecimal digits. The same for every
-    /// file that says the same, however it is laid out; another one for any other behaviour. Hooks
-    /// count by their names; one without a name is a `FormatError`.
+    /// A hash of the tokenizer's behaviour: `tm1-` and 64 hexadecimal digits. It is the same for
+    /// files that differ in layout only, and another one for any other behaviour. Hooks are
+    /// identified by their names; one without a name is a `FormatError`.
     #[getter]
     fn fingerprint(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.digests_of(py)?.fingerprint())
     }
 
-    /// The three parts of the fingerprint as hashes: of what decides the ids of a text (`encode`),
-    /// the text of ids (`decode`), and what is put around ids (`template`).
+    /// The three parts of the fingerprint as hashes: of what determines the ids of a text
+    /// (`encode`), the text of ids (`decode`), and the tokens around ids (`template`).
     #[getter]
     fn digests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let Digests { encode, decode, template } = self.digests_of(py)?;
@@ -119,8 +119,7 @@ impl Tokenizer {
         Ok(digests)
     }
 
-    /// The name of the split, or its regular expression; None where pre-tokenization is more than
-    /// one split.
+    /// The name of the split, or its regular expression; None if pre-tokenization is more than one split.
     #[getter]
     pub(super) fn split(&self) -> Option<String> {
         let split = self.engine.description().split()?;
@@ -149,38 +148,38 @@ impl Tokenizer {
         self.engine.description().roles.pad
     }
 
-    /// The id for what the vocabulary cannot spell, or None.
+    /// The id for text that the vocabulary cannot spell, or None.
     #[getter]
     fn unk_token_id(&self) -> Option<TokenId> {
         self.engine.description().roles.unk.or(self.engine.description().model.unk())
     }
 
-    /// The id that stands between two sequences, or None where the file names none.
+    /// The id that separates two sequences, or None where the file names none.
     #[getter]
     fn sep_token_id(&self) -> Option<TokenId> {
         self.engine.description().roles.sep
     }
 
-    /// The id that stands for a whole text, or None where the file names none.
+    /// The id that represents a whole text, or None where the file names none.
     #[getter]
     fn cls_token_id(&self) -> Option<TokenId> {
         self.engine.description().roles.cls
     }
 
-    /// The id of a token to be guessed, or None where the file names none.
+    /// The id of a token to be predicted, or None where the file names none.
     #[getter]
     fn mask_token_id(&self) -> Option<TokenId> {
         self.engine.description().roles.mask
     }
 
-    /// What `tokenmill.load` found out: which file gave what, and what was tolerated; None for a
-    /// tokenizer that was not just loaded.
+    /// The findings of `tokenmill.load`: the files that were read, and tolerated defects; None for
+    /// a tokenizer that was not just loaded.
     #[getter]
     fn load_report(&self, py: Python<'_>) -> Option<Py<LoadReport>> {
         self.load_report.as_ref().map(|report| report.clone_ref(py))
     }
 
-    /// What `tokenmill.train` read and learned; None for a tokenizer that was not just trained.
+    /// The report of `tokenmill.train`; None for a tokenizer that was not just trained.
     #[getter]
     fn training_report(&self, py: Python<'_>) -> Option<Py<TrainingReport>> {
         self.report.as_ref().map(|report| report.clone_ref(py))

@@ -1,4 +1,4 @@
-//! How a tokenizer works and what it holds, for those who ask.
+//! Introspection: memory, the implementation of each stage, and its growth.
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -13,7 +13,7 @@ use crate::late;
 use crate::output;
 use crate::watch::run_long;
 
-/// A class of `tokenmill.stages`, made of the plain rows of its stages.
+/// An object of a class of `tokenmill.stages`, made from plain rows.
 fn made_of<'py, T: IntoPyObject<'py>>(
     py: Python<'py>,
     class: &str,
@@ -25,7 +25,7 @@ fn made_of<'py, T: IntoPyObject<'py>>(
 
 #[pymethods]
 impl Tokenizer {
-    /// What the tokenizer holds in memory and what its cache did, in a dict of ints.
+    /// The memory of the tokenizer and the counters of its cache, in a dict of ints.
     ///
     /// In bytes: `vocabulary`, `model`, `lists` (an `int` for each id), `seed` (the static table of
     /// pretokens that are tokens), `workers` (the pretoken caches of all workers; never more than `cache_bytes`). In pretokens:
@@ -43,27 +43,27 @@ impl Tokenizer {
         ] {
             dict.set_item(name, bytes)?;
         }
-        // Calls may end between the two readings.
+        // Calls may end between the two readings, so the difference is saturated.
         dict.set_item("hits", usage.lookups.saturating_sub(usage.misses))?;
         dict.set_item("misses", usage.misses)?;
         Ok(dict)
     }
 
-    /// Which way each stage goes from text to ids and back, and why, as a `Plan`: print it, or ask it for
-    /// a stage by its name.
+    /// The implementation of each stage for encoding and decoding, and the reason for it, as a
+    /// `Plan`: print it, or ask it for a stage by name.
     fn plan<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let steps = self.engine.plan();
         made_of(py, "Plan", steps.into_iter().map(|step| (step.stage, step.path, step.reason)))
     }
 
-    /// How the time of each stage grows with the length of a text, as an `Audit`: what is promised, why,
-    /// and the worst text that was found, with its measured slope. Print it, or ask it for a stage by
-    /// its name.
+    /// How the time of each stage grows with the length of a text, as an `Audit`: the promised
+    /// growth, the reason, and the worst text that was found, with its measured slope. Print it, or
+    /// ask it for a stage by name.
     ///
-    /// Texts that slow programs down, among them some of the tokenizer's own tokens, go through every
-    /// stage at lengths that double up to `max_bytes`, for about so many `seconds`. A slope is
-    /// d log cost / d log length. Its cost is counted work, which is the same in every run; where time
-    /// grows clearly faster than that, it is time. What a text makes go wrong is part of the finding;
+    /// Texts that are known to be slow, among them some of the tokenizer's own tokens, go through
+    /// every stage at lengths that double up to `max_bytes`, for about `seconds`. A slope is d log
+    /// cost / d log length. The cost is counted work, which is the same in every run; if time grows
+    /// clearly faster than that, it is time. An error that a text causes is part of the finding;
     /// functions of yours (hooks) are called with these texts.
     #[pyo3(signature = (*, seconds = 3.0, max_bytes = None), text_signature = "($self, *, seconds=3.0, max_bytes=65536)")]
     fn audit<'py>(

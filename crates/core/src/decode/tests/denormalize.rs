@@ -1,4 +1,4 @@
-//! A map over decoded text gives what the normalizer with that map makes of the whole.
+//! A map over decoded text gives the same as the normalizer with that map gives for the whole text.
 use proptest::prelude::*;
 
 use super::{model, pieces, tokens};

@@ -1,4 +1,4 @@
-//! A chain gives what the plain form gives, whatever the steps are, and streams it.
+//! A chain gives the same as the plain form, for any steps, and streams it.
 mod denormalize;
 mod rows;
 
@@ -15,7 +15,7 @@ fn model() -> ModelDescription {
     ModelDescription::Bpe(BpeDescription::plain(Alphabet::Bytes, TokenList::default(), Merges::ById))
 }
 
-/// What each token lets out, and what the end does.
+/// The text that each token emits, and the text that the end emits.
 fn pieces(decoding: &Decoding, model: &ModelDescription, tokens: &[String]) -> Vec<String> {
     let mut row = Chain::compile(decoding, model).unwrap().unwrap().start();
     let mut ticker = Ticker::new(&Unwatched);

@@ -1,4 +1,4 @@
-//! Decoding in its plain form: rows of strings to rows of strings, one step after the other.
+//! Decoding in its plain form: rows of strings to rows of strings, step by step.
 use crate::byte_alphabet;
 use crate::description::{Decoder, Decoding, Pattern, PrependScheme};
 

@@ -27,7 +27,8 @@ impl Form {
         matches!(self, Self::Nfkc | Self::Nfkd)
     }
 
-    /// The first byte of the first character that the form may change or that reaches back.
+    /// The smallest first byte of a character that the form may change or that may compose with the
+    /// one before it.
     pub(super) fn first_byte(self) -> u8 {
         match self {
             Self::Nfc => 0xcc,               // U+0300

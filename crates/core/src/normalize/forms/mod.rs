@@ -1,12 +1,11 @@
-//! The four normal forms of Unicode.
+//! The four Unicode normal forms.
 //!
-//! A text is a row of clusters: a character that nothing before it can reach, and the characters
-//! behind it that reach back to it (marks, the later letters of a Hangul syllable). Only clusters
-//! that hold more than a character that stays as it is are looked at closely, so text that is in
-//! the form already is only read.
+//! A text is a sequence of clusters: a character that cannot interact with the ones before it,
+//! followed by those that can interact with it (marks, the later letters of a Hangul syllable).
+//! Only clusters that may change are decomposed, so text that is already in the form is only read.
 //!
-//! Each character of the result stands for the characters that it was made of, and so that the
-//! places never go back: where marks change places, each of them stands for all of them.
+//! Each character of the result stands for the characters that it was made of, widened so that
+//! offsets never decrease: reordered marks each stand for all of them.
 mod form;
 mod tables;
 
@@ -33,7 +32,7 @@ pub(super) fn apply(
     let text = from.text;
     let mut edit = Edit::new(from, to);
     let mut cluster = Cluster::default();
-    // Where the cluster before ends, and where to look next.
+    // The end of the previous cluster, and the position of the search.
     let (mut done, mut at) = (0, 0);
     loop {
         at = skip(text.as_bytes(), at, ticker, |byte| byte >= first_byte)?;
@@ -66,7 +65,7 @@ pub(super) fn apply(
     }
 }
 
-/// A character of a cluster, and the bytes of it that the character was made of.
+/// A character of a cluster, and the bytes of the cluster that it stands for.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     c: char,
@@ -81,7 +80,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Normalizes a cluster; false when that changes nothing.
+    /// Normalizes a cluster; returns false if that changes nothing.
     fn normalize(&mut self, text: &str, data: Data) -> bool {
         self.parts.clear();
         for (start, c) in text.char_indices() {
@@ -104,8 +103,7 @@ impl Cluster {
         true
     }
 
-    /// Every character that nothing separates from the starter before it is composed with that
-    /// (Unicode 3.11, D117).
+    /// Composes each character with the last starter, if no character between blocks it (Unicode 3.11, D117).
     fn compose(&mut self, data: Data) {
         let parts = &mut self.parts;
         let mut starter = None;
@@ -132,7 +130,7 @@ impl Cluster {
         parts.truncate(kept);
     }
 
-    /// Widens what the parts stand for until neither starts nor ends go back.
+    /// Widens the ranges until neither starts nor ends decrease.
     fn order(&mut self) {
         let mut end = 0;
         for part in &mut self.parts {
@@ -147,8 +145,8 @@ impl Cluster {
     }
 }
 
-/// The definition without clusters: the characters of the normal form of all of a text, each with
-/// what it stands for.
+/// The definition without clusters: the normal form of a whole text, with the range that each
+/// character stands for.
 #[cfg(test)]
 pub(super) fn whole_text(form: Form, tables: UnicodeTables, text: &str) -> Vec<(char, Span)> {
     let mut cluster = Cluster::default();

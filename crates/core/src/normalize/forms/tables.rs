@@ -1,4 +1,4 @@
-//! The data of the normal forms, in two editions, and what it says about a character.
+//! The data of the normal forms, in two editions, and the class of each character.
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use unicode_normalization::char as current;
@@ -7,18 +7,18 @@ use unicode_normalization_alignments::char as reference;
 use super::form::Form;
 use crate::description::UnicodeTables;
 
-/// What a form does to a character.
+/// The effect of a form on a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// It may be composed with, or change places with, what stands before it.
+    /// The character may compose or be reordered with those before it.
     ReachesBack = 1,
-    /// It changes, and has nothing to do with what stands before it.
+    /// The character changes, independent of those before it.
     Changes = 2,
-    /// It does neither.
+    /// The character does not change.
     Stays = 3,
 }
 
-/// The data of a form in an edition.
+/// The data of a form in one edition.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Data {
     pub(super) form: Form,
@@ -26,8 +26,8 @@ pub(super) struct Data {
     classes: &'static Classes,
 }
 
-/// The class of every code point, two bits each: 0 is not known yet. It is found out when a text
-/// first holds the character; every thread would write the same, so the order does not matter.
+/// The class of every code point, two bits each; 0 is unknown. A class is computed when a text
+/// first contains the character. All threads would write the same value, so no ordering is needed.
 #[derive(Debug)]
 struct Classes([AtomicU64; WORDS]);
 
@@ -76,7 +76,7 @@ impl Data {
                 first = Some(part);
                 rest = Some(part);
             } else {
-                // What a character becomes when its parts are composed again.
+                // The composition of the parts so far.
                 rest = rest.filter(|_| self.form.is_composed()).and_then(|whole| self.compose(whole, part));
                 is_one &= rest.is_some();
             }
@@ -101,7 +101,7 @@ impl Data {
         }
     }
 
-    /// The character that two make together.
+    /// The composition of two characters; `None` if they have none.
     pub(super) fn compose(self, a: char, b: char) -> Option<char> {
         match self.tables {
             UnicodeTables::Reference => reference::compose(a, b),
@@ -117,8 +117,8 @@ impl Data {
     }
 }
 
-/// Is there a character that this one, which is no combining mark by its class, composes with when
-/// it stands behind it? True for some that do not, which costs a little time.
+/// Can this character, whose combining class is 0, compose with a character before it? True for
+/// some that cannot, which costs a little time.
 fn may_be_second(c: char) -> bool {
     matches!(u32::from(c),
         0x09be | 0x09d7 | 0x0b3e..=0x0b57 | 0x0bbe | 0x0bd7 | 0x0cc2..=0x0cd6 | 0x0d3e..=0x0d57 | 0x0dcf
@@ -137,7 +137,7 @@ mod tests {
             for c in '\0'..=char::MAX {
                 let mut parts = Vec::new();
                 data.decompose(c, |part| parts.push(part));
-                // The last part of a decomposition is the last step of composing it, if it is one.
+                // The last part of a decomposition is composed last, if at all.
                 let Some((&last, rest)) = parts.split_last() else { continue };
                 let Some((&first, rest)) = rest.split_first() else { continue };
                 let whole = rest.iter().try_fold(first, |whole, &part| data.compose(whole, part));

@@ -10,7 +10,7 @@ struct Node {
     replacement: Option<usize>,
 }
 
-/// Writes a map as SentencePiece does, at the first places that are free.
+/// Writes a map as SentencePiece does, each unit at the first free index.
 pub(crate) fn blob(entries: &[(&str, &str)]) -> Vec<u8> {
     let mut root = Node::default();
     let mut replacements = Vec::new();
@@ -83,17 +83,17 @@ fn what_is_wrong_with_a_blob_is_said() {
     let mut blob = good.clone();
     *blob.last_mut().unwrap() = 0xff;
     assert!(defect(&blob).contains("not UTF-8"));
-    // The root points far away.
+    // The root points outside the trie.
     let mut blob = good.clone();
     blob[4..8].copy_from_slice(&0xffff_fe00_u32.to_le_bytes());
     assert!(defect(&blob).contains("behind its end"));
-    // A unit that is its own child: it stands at 97, and `a` leads from 0 there and on there.
+    // A unit that is its own child: unit 97, which `a` leads to from unit 0 and from itself.
     let units: Vec<u8> = (0..256_u32)
         .flat_map(|at| if at == 0x61 { 0x61_u32 << 10 | 0x61 } else { 0 }.to_le_bytes())
         .collect();
     let blob = [&1024_u32.to_le_bytes()[..], &units].concat();
     assert!(defect(&blob).contains("leads back to itself"));
-    // A value behind the replacements.
+    // A value beyond the replacements.
     let size = u32::from_le_bytes([good[0], good[1], good[2], good[3]]) as usize;
     assert!(defect(&good[..4 + size]).contains("does not exist"));
 }
@@ -120,16 +120,16 @@ fn a_cluster_is_replaced_by_its_shortest_key() {
     check(&steps, "①\u{301}b", "1b", &[(0, 2), (2, 3)]);
     check(&steps, "abc", "1bc", &[(0, 1), (1, 2), (2, 3)]);
     check(&steps, "e\u{301}", "é", &[(0, 2)]);
-    // Six bytes: character by character.
+    // Six bytes: mapped character by character.
     check(&steps, "①\u{3099}", "1\u{3099}", &[(0, 1), (1, 2)]);
-    // The line feed is of the cluster; in the reference all offsets that follow are one too low.
+    // The line feed belongs to the cluster; in the reference all later offsets are one too low.
     check(&steps, "\r\nb", "b", &[(2, 3)]);
     check(&steps, "xyz", "xyz", &[(0, 1), (1, 2), (2, 3)]);
 }
 
 #[test]
 fn what_no_walk_comes_to_is_doubted() {
-    // The compiler of SentencePiece writes whole blocks, and the root is the first unit.
+    // SentencePiece's compiler writes whole blocks, and the root is the first unit.
     let good = blob(&ENTRIES);
     assert_eq!(Charsmap::doubt(&good), None);
     let with_unit = |at: usize, unit: u32| {

@@ -5,7 +5,7 @@ use unicode_normalization_alignments::UnicodeNormalization as Reference;
 use super::*;
 use crate::normalize::forms::whole_text;
 
-/// Letters, marks, jamo and what decomposes, often side by side.
+/// Letters, marks, jamo and decomposable characters, often adjacent.
 fn texts() -> impl Strategy<Value = String> {
     let interesting = "aeoAéÅşḋ1 ﬁ①㌀が\u{3099}\u{304b}\u{301}\u{323}\u{307}\u{328}\u{345}\u{344}\u{33f}\u{5d0}\u{5b0}\u{fb1d}\
         \u{1100}\u{1112}\u{1161}\u{11a8}\u{11ab}\u{ac00}\u{ac01}\u{915}\u{93c}\u{958}\u{9c7}\u{9be}\u{9cb}\u{9d7}\u{dd9}\u{dcf}\
@@ -30,7 +30,7 @@ proptest! {
         prop_assert_eq!(reference(Normalizer::Nfkd(UnicodeTables::Current)), Current::nfkd(&*text).collect::<String>());
     }
 
-    /// Taking the text apart into clusters changes nothing, places included.
+    /// Clusters do not change the result, ranges included.
     #[test]
     fn clusters_are_normalized_as_the_whole_text_is(text in texts()) {
         for tables in [UnicodeTables::Reference, UnicodeTables::Current] {

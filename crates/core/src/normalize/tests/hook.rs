@@ -9,7 +9,7 @@ fn name() -> HookName {
     HookName::Named("h".to_owned())
 }
 
-/// What a function makes of a text, and the characters of the text that each character stands for.
+/// The output of a hook, and the characters of the input that each of its characters stands for.
 fn through(
     text: &str,
     function: impl Fn(&str) -> Result<Normalized> + Send + Sync + 'static,
@@ -61,7 +61,7 @@ fn what_is_removed_has_no_place_and_what_is_put_there_stands_for_its_neighbour()
 
 #[test]
 fn what_is_not_known_again_stands_for_what_was_there() {
-    // As many characters as before, one for each.
+    // Equal numbers of characters map one to one.
     check_text("a漢字b", "a汉子b", &[(0, 1), (1, 2), (2, 3), (3, 4)]);
     check_text("1日 2", "1day 2", &[(0, 1), (1, 2), (1, 2), (1, 2), (2, 3), (3, 4)]);
     check_text("漢字", "kan", &[(0, 2), (0, 2), (0, 2)]);
@@ -98,7 +98,7 @@ fn pieces_say_themselves_what_they_stand_for() {
         &[("nihon", 0, 2), (" x", 2, 4)],
         &[(0, 2), (0, 2), (0, 2), (0, 2), (0, 2), (2, 3), (3, 4)],
     );
-    // Two may stand for the same characters, or for none.
+    // Two pieces may stand for the same characters, or for none.
     check_pieces("éa", &[("e", 0, 1), ("´", 0, 1), ("", 1, 1), ("-", 1, 1)], &[(0, 1), (0, 1), (1, 1)]);
     check_pieces("ab", &[("<", 0, 0), ("ab", 0, 2), (">", 2, 2)], &[(0, 0), (0, 1), (1, 2), (2, 2)]);
 }
@@ -199,7 +199,7 @@ proptest! {
 
     #[test]
     fn what_stays_keeps_its_place_when_others_are_replaced(count in 1u32..400, every in 2usize..9) {
-        // Each character occurs but once.
+        // Each character occurs once.
         let old: Vec<char> = (0x1_0000..0x1_0000 + count).filter_map(char::from_u32).collect();
         let new: String =
             old.iter().enumerate().map(|(i, &c)| if i % every == 0 { '漢' } else { c }).collect();

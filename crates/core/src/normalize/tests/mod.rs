@@ -1,6 +1,6 @@
-//! What each step makes of a text, and which characters the result stands for. The expected
-//! texts are those of tokenizers 0.23.3 and sentencepiece 0.2.3, and so are the offsets but for the
-//! differences that docs/differences.md lists.
+//! The result of each step, and the characters that it stands for. The expected texts are those of
+//! tokenizers 0.23.3 and sentencepiece 0.2.3, and so are the offsets, except for the differences
+//! listed in docs/differences.md.
 pub(crate) mod charsmap;
 mod forms;
 mod hook;

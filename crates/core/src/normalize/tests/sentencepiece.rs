@@ -19,7 +19,7 @@ fn normalizer(change: impl FnOnce(&mut SentencePieceRules)) -> [Normalizer; 1] {
     [Normalizer::SentencePiece(rules)]
 }
 
-/// Where each byte of the new text starts in the old one, and where the last ends.
+/// The start of each byte of the new text in the old one, and the end of the last.
 #[track_caller]
 fn check_bytes(steps: &[Normalizer], text: &str, want: &str, starts: &[usize]) {
     let normalizers = compiled(steps).unwrap();

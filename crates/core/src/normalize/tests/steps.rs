@@ -37,7 +37,7 @@ fn marks_that_change_places_stand_for_each_other() {
 #[test]
 fn compatible_characters_become_plain() {
     check(&[NFKC], "ﬁ①", "fi1", &[(0, 1), (0, 1), (1, 2)]);
-    // Younger than the reference's tables.
+    // Newer than the reference's tables.
     check(&[NFKC], "\u{32ff}", "\u{32ff}", &[(0, 1)]);
     check(&[Normalizer::Nfkc(UnicodeTables::Current)], "\u{32ff}", "令和", &[(0, 1), (0, 1)]);
 }
@@ -55,7 +55,7 @@ fn white_space_is_stripped_where_asked() {
     check(&[strip(false, true)], " a ", " a", &[(0, 1), (1, 2)]);
     check(&[strip(true, true)], " \n", "", &[]);
     check(&[strip(true, true)], "\u{200b}", "\u{200b}", &[(0, 1)]);
-    // A part that is rewritten, and a rewritten text of which a part is taken.
+    // A part that is rewritten, and a part of a rewritten text.
     check(&[strip(true, false), Normalizer::Lowercase], " A", "a", &[(1, 2)]);
     check(&[Normalizer::Lowercase, strip(true, false)], " A", "a", &[(1, 2)]);
 }
@@ -137,7 +137,7 @@ fn text_that_no_step_changes_is_not_rewritten() {
     let mut buffers = Default::default();
     let text = "plain text, 한국어";
     let ticker = &mut Ticker::new(&Unwatched);
-    // Hangul is decomposed by the steps of BERT.
+    // The steps of BERT decompose Hangul.
     let ascii = normalizers.apply(AlignedText::original(&text[..10], 3), &mut buffers, ticker).unwrap();
     assert!(matches!(ascii.origins, Origins::Same(3)));
     let first = compiled(&steps[..6]).unwrap();

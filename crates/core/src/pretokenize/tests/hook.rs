@@ -57,7 +57,7 @@ fn what_cannot_be_is_refused_where_it_stands() {
 }
 
 #[test]
-fn places_are_the_callers_behind_a_step_that_rewrites() {
+fn places_are_the_callers_after_a_step_that_rewrites() {
     let hooks = hooks(|text| {
         assert_eq!(text, "▁ab▁c");
         Cuts::Spans(vec![(0, 2), (2, 3), (4, 5)])

@@ -1,4 +1,4 @@
-//! Every kind of step: pieces and where they came from, as tokenizers 0.23.3 gives them.
+//! Every kind of step: its pieces and their origins, as in tokenizers 0.23.3.
 mod hook;
 
 use super::*;
@@ -7,7 +7,7 @@ use crate::watch::Unwatched;
 
 type Found = Vec<(String, usize, usize)>;
 
-/// Pieces with their bytes of the caller's text.
+/// The pieces with their bytes in the caller's text.
 fn cut_from(steps: &[PreTokenizer], piece: AlignedText<'_>) -> Result<Found> {
     found(&PreTokenizers::compile(steps, &Hooks::default())?, piece)
 }
@@ -27,7 +27,7 @@ fn cut(steps: &[PreTokenizer], text: &str) -> Found {
     cut_from(steps, AlignedText::original(text, 0)).unwrap()
 }
 
-/// The pieces alone, for steps that only cut: each must stand where it says.
+/// The pieces of steps that only cut; each must be the text at its span.
 fn texts(step: &PreTokenizer, text: &str) -> Vec<String> {
     let found = cut(std::slice::from_ref(step), text);
     found
@@ -162,13 +162,13 @@ fn the_first_piece_is_the_one_at_the_start_of_the_callers_text() {
     let first = metaspace(PrependScheme::First, true);
     let found = |piece| cut_from(std::slice::from_ref(&first), piece).unwrap();
     assert_eq!(found(AlignedText::original("a", 3))[0].0, "a");
-    // As a normalizer leaves it that has stripped the text on its left.
+    // The text after a normalizer that stripped its left end.
     let text = AlignedText::original(" a", 0);
     let mut stripped = Rewritten::default();
     stripped.start(text);
     stripped.keep(text, Span::new(1, 2));
     assert_eq!(found(stripped.piece()), [("a".to_owned(), 1, 2)]);
-    // In a chain only the first piece is at the start.
+    // In a chain only the first piece is at the start of the text.
     let found = cut(&[literal("-", Behavior::Removed, false), first], "a-b");
     assert_eq!(found, [("▁a".to_owned(), 0, 1), ("b".to_owned(), 2, 3)]);
 }
@@ -181,7 +181,7 @@ fn a_space_before_every_piece_and_bytes_as_characters() {
     let expected = [piece("Ġa", 0, 1), piece("Ġ-", 1, 2), piece("ĠbĠcÃ©", 2, 7)];
     assert_eq!(cut(&steps, "a-b cé"), expected);
     assert_eq!(cut(&steps, " é"), [piece("ĠÃ©", 0, 3)]);
-    // Each byte has its own origin, in the caller's text and in what was kept of it.
+    // Each byte has its own origin, in the caller's text and in a part of it.
     let steps = [PreTokenizer::PrefixSpace, PreTokenizer::ByteAlphabet, PreTokenizer::FixedLength(1)];
     assert_eq!(cut(&steps, "éa"), [piece("Ġ", 0, 2), piece("Ã", 0, 1), piece("©", 1, 2), piece("a", 2, 3)]);
 }

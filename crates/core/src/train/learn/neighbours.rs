@@ -1,8 +1,8 @@
-//! What one step does to the pairs around its merge: those with the old parts lose weight, those
-//! with the result come to be and are followed at its end.
+//! The effect of one step on the pairs around its merge: pairs with the old parts lose weight;
+//! pairs with the result are created, and tracked from the end of the step.
 //!
-//! Every pair at hand holds the left part, the right part or the result, so it is told by its
-//! other symbol, the neighbour: a table by neighbour takes the place of a search per occurrence.
+//! Every such pair contains the left part, the right part or the result, so its other symbol, the
+//! neighbour, identifies it: a table by neighbour replaces one lookup per occurrence.
 use tokenmill_kernels::try_alloc;
 
 use super::Learner;
@@ -87,7 +87,7 @@ impl Learner {
         number
     }
 
-    /// Prepares a new pair, unless its token would be too long.
+    /// Creates a new pair; [`IGNORED`] if its token would be too long.
     fn conceive(&mut self, left: u32, right: u32) -> u32 {
         if !self.fits(left, right) {
             return IGNORED;
@@ -100,10 +100,10 @@ impl Learner {
         number as u32
     }
 
-    /// Ends a step: new pairs are followed now that their counts are final. Inside the step a
-    /// count may rise and fall (`abab`), so none is pushed before.
+    /// Ends a step: new pairs are tracked now that their counts are final. Within a step a count
+    /// may rise and fall (`abab`), so no pair is queued earlier.
     pub(super) fn settle(&mut self, ticker: &mut Ticker<'_>) -> Result<()> {
-        /// Beyond this a list is handed over instead of copied, so that its memory is not kept.
+        /// Longer lists are handed over, not copied, so that their memory is not kept.
         const KEEP: usize = 1 << 10;
         for symbol in self.touched.drain(..) {
             self.neighbours[symbol as usize] = STRANGER;

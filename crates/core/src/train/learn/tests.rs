@@ -1,4 +1,4 @@
-//! The learner against the naive twin, element by element, and its counts against a recount
+//! Compares the learner with the naive twin, element by element, and its counts with a recount
 //! after every merge.
 use super::*;
 use crate::description::{EndOfWord, EndOfWordForm, Split};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use tokenmill_reference as naive;
 
 impl Learner {
-    /// The corpus as it now stands: symbols and weight of every pretoken that has a pair.
+    /// The current corpus: symbols and weight of every pretoken that has a pair.
     fn corpus(&self) -> Vec<(Vec<usize>, u64)> {
         let mut corpus = Vec::new();
         let mut at = 1;
@@ -30,8 +30,8 @@ impl Learner {
         corpus
     }
 
-    /// Every pair that is followed has the count of a recount and a list of all its places, and
-    /// every pair that could still merge is followed.
+    /// Every tracked pair has the count of a recount and a list of all its positions, and every
+    /// pair that could still merge is tracked.
     fn check(&self) {
         let counts: BTreeMap<_, _> = naive::pair_counts(&self.corpus()).into_iter().collect();
         for pair in self.pairs.iter() {
@@ -89,7 +89,7 @@ fn twin_of(options: &TrainOptions, types: &Types, alphabet: &Alphabet, merges: u
     }
 }
 
-/// Rank of each byte by the character that byte-level files write for it, made by sorting those
+/// Rank of each byte by the character that byte-level files write for it, computed by sorting those
 /// characters.
 fn written_order() -> Vec<usize> {
     let mut free = 0x100;
@@ -122,8 +122,8 @@ fn compare(options: &TrainOptions, words: &[(String, u64)], merges: usize) {
         let (before, length) = (learner.corpus(), learner.weighted_length());
         let Some(merge) = learner.step(&mut ticker).unwrap() else { break };
         learner.check();
-        // A merge shortens the corpus by the occurrences it replaces: those of a scan from the
-        // left without overlap.
+        // A merge shortens the corpus by the number of replaced occurrences, found by a scan from
+        // the left without overlap.
         let pair = [merge.left as usize, merge.right as usize];
         let replaced: u64 = before.iter().map(|(symbols, weight)| replacements(symbols, pair) * weight).sum();
         assert!(replaced > 0);
@@ -162,7 +162,7 @@ fn words() -> impl Strategy<Value = Vec<(String, u64)>> {
     alphabets.prop_flat_map(|letters| {
         let word = prop::collection::vec(prop::sample::select(letters), 1..24)
             .prop_map(|letters| letters.into_iter().collect::<String>());
-        // Weights around the width of a cell, and small ones, which tie.
+        // Weights around the limit of a cell, and small ones, which tie.
         let weight = prop_oneof![8 => 1u64..4, 1 => (1u64 << 32) - 2..(1 << 32) + 2];
         prop::collection::vec((word, weight), 0..12)
     })
@@ -215,7 +215,7 @@ fn long_runs_of_one_letter_equal_the_twin() {
 
 #[test]
 fn lists_that_are_handed_over_are_complete() {
-    // More places per new pair than the learner keeps memory for.
+    // More positions per new pair than the learner keeps memory for.
     let mut options = TrainOptions::new(Target::NumMerges(12), Split::Whole);
     options.tie_break = TieBreak::FirstSeen;
     let text: String = (0..6000u32).map(|i| char::from(b'a' + ((i * i / 7) % 3) as u8)).collect();

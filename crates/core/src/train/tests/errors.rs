@@ -1,4 +1,4 @@
-//! Each way in which options and text can be wrong.
+//! Every error of options and text.
 use super::{options, train};
 use crate::description::{EndOfWord, EndOfWordForm, Split};
 use crate::error::{Error, Kind};

@@ -1,5 +1,5 @@
-//! The golden cases of training, recomputed elsewhere with a plain recount; each names its row.
-//! First-seen cases list the pretokens in the order in which they occur.
+//! Golden cases of training, computed elsewhere by plain recounting; each names its row. First-seen
+//! cases list pretokens in order of occurrence.
 use super::{merges, options, train, train_counts};
 use crate::description::{EndOfWord, EndOfWordForm, Merges};
 use crate::train::{StopReason, TieBreak, TrainAlphabet, TrainOptions};

@@ -57,7 +57,7 @@ fn characters_stand_in_code_point_order_with_the_mark_last() {
         Some(&Alphabet::Chars { end_of_word: options.end_of_word.clone() })
     );
 
-    // Plain ones that occurred, then glued ones that occurred.
+    // Plain symbols that occur, then symbols with the mark that occur.
     options.end_of_word = mark(EndOfWordForm::Suffix);
     let suffix = train(options, &documents).unwrap().0;
     let want = ["a", "n", "\u{1f98a}", "b</w>", "é</w>"];
@@ -131,7 +131,7 @@ fn limits_are_inclusive() {
     assert_eq!(merges(&train(three, &["aaaa"]).unwrap()), ["a+a 3"]);
     let long = TrainOptions { max_token_length: Some(4), ..options(9) };
     assert_eq!(merges(&train(long, &["abcdef"]).unwrap()), ["a+b 1", "ab+c 1", "abc+d 1", "e+f 1"]);
-    // Characters, and the mark is none.
+    // The length counts characters, without the end-of-word mark.
     let chars = TrainOptions {
         max_token_length: Some(2),
         alphabet: TrainAlphabet::Chars,
@@ -152,7 +152,7 @@ fn nothing_to_train_on_gives_the_alphabet() {
 
 #[test]
 fn ids_of_the_tokenizers_library_decide_ties_in_their_order() {
-    // A space is written U+0120 there, so it comes after all printable characters.
+    // That library writes a space as U+0120, so it sorts after all printable characters.
     let huggingface = TrainOptions { tie_break: TieBreak::HuggingFace, ..options(1) };
     assert_eq!(merges(&train(huggingface, &[" a", "bc"]).unwrap()), ["b+c 1"]);
     let by_id = TrainOptions { tie_break: TieBreak::TokenId, ..options(1) };

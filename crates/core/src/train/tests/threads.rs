@@ -1,4 +1,4 @@
-//! Nothing depends on threads or on how documents come in.
+//! The result does not depend on threads or on the batches of documents.
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::options;
@@ -10,7 +10,7 @@ use crate::watch::{Unwatched, Watch, cancelled};
 
 const TIES: [TieBreak; 3] = [TieBreak::Lexicographic, TieBreak::FirstSeen, TieBreak::HuggingFace];
 
-/// Words of a small generator, so that types repeat across documents; some special tokens too.
+/// Words of a small generator, so that types repeat across documents, with some special tokens.
 fn text(bytes: usize, mut seed: u32) -> String {
     let mut text = String::with_capacity(bytes + 16);
     let mut next = |below: u32| {
@@ -74,7 +74,7 @@ fn the_order_of_documents_changes_nothing_without_first_seen() {
     assert!(run(with(TieBreak::Lexicographic, 1, "gpt2"), &[&documents]) == one);
 }
 
-/// Says no once `allowed` questions were asked, and remembers who asks.
+/// Cancels after `allowed` polls, and records who polls.
 struct Stop {
     asked: AtomicU64,
     allowed: u64,
@@ -120,7 +120,7 @@ fn the_calling_thread_is_asked_and_a_no_ends_all_threads() {
 
 #[test]
 fn a_fault_of_the_split_ends_all_threads() {
-    // Backtracking without end in one document of many.
+    // Unbounded backtracking in one document of many.
     let split = Split::Pattern(r"(?:(?=a)a|a)*(?<!a)b|(x+x+)+\1y".to_owned());
     let bad = format!("{}{}", "c".repeat(300_000), "x".repeat(5000));
     let good = "c".repeat(300_000);

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokenmill_core::watch::Unwatched;
 
-/// A folder that goes when the test does.
+/// A folder that is removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -164,7 +164,7 @@ mod pipes {
         path
     }
 
-    /// Says no from the third question on.
+    /// Cancels from the third poll on.
     struct Third(AtomicU64);
 
     impl Watch for Third {
@@ -212,7 +212,7 @@ mod pipes {
         let stopped =
             read_files(std::slice::from_ref(&pipe), Documents::File, Errors::Strict, &mut feed, &watch);
         assert!(matches!(stopped.unwrap_err().kind, Kind::Cancelled));
-        // Nobody is left behind: the next reader gets all there is.
+        // No thread still waits for the pipe: the next reader gets all of its data.
         let to = pipe.clone();
         let writer = std::thread::spawn(move || std::fs::write(to, "whole").unwrap());
         assert_eq!(read(&[pipe], Documents::File, Errors::Strict).unwrap().0, ["whole"]);

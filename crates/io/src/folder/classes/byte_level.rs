@@ -1,4 +1,4 @@
-//! Classes of byte-pair encoding over bytes.
+//! Classes of byte-level byte-pair encoding.
 use serde_json::{Value, json};
 use tokenmill_core::error::{Defect, Error, Result};
 
@@ -33,13 +33,13 @@ const END_OF_TEXT: &[(&str, &str)] =
 const QWEN_LIKE: &[(&str, &str)] =
     &[("unk_token", "<|endoftext|>"), ("eos_token", "<|endoftext|>"), ("pad_token", "<|endoftext|>")];
 
-/// How Qwen2 cuts text: cl100k with single digits.
+/// The split of Qwen2: cl100k with single digits.
 const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// How Qwen3.5 does: marks belong to the letters.
+/// The split of Qwen3.5: marks belong to letters.
 const QWEN3_5: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// How CLIP does: white space is dropped.
+/// The split of CLIP: white space is dropped.
 const CLIP: &str =
     r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+";
 

@@ -1,6 +1,6 @@
-//! Languages that classes know by themselves.
+//! The languages that are built into classes.
 
-/// Those that `NllbTokenizer` adds where its folder names no special tokens, in its order.
+/// The languages that `NllbTokenizer` adds if its folder names no special tokens, in its order.
 const NLLB: &str = "\
     ace_Arab ace_Latn acm_Arab acq_Arab aeb_Arab afr_Latn ajp_Arab aka_Latn amh_Ethi apc_Arab arb_Arab \
     ars_Arab ary_Arab arz_Arab asm_Beng ast_Latn awa_Deva ayr_Latn azb_Arab azj_Latn bak_Cyrl bam_Latn \
@@ -37,7 +37,7 @@ const WHISPER: &str = "\
     sa=sanskrit lb=luxembourgish my=myanmar bo=tibetan tl=tagalog mg=malagasy as=assamese tt=tatar \
     haw=hawaiian ln=lingala ha=hausa ba=bashkir jw=javanese su=sundanese yue=cantonese";
 
-/// Further names of them.
+/// Other names of these languages.
 const WHISPER_ALSO: &str = "\
     my=burmese ca=valencian nl=flemish ht=haitian lb=letzeburgesch ps=pushto pa=panjabi ro=moldavian \
     ro=moldovan si=sinhalese es=castilian zh=mandarin";
@@ -47,7 +47,7 @@ pub(super) fn nllb() -> impl Iterator<Item = &'static str> {
     NLLB.split_whitespace()
 }
 
-/// The place of one of Whisper's languages, called by its code or a name of it, in any case.
+/// The index of one of Whisper's languages, by its code or name, in any case.
 pub(super) fn whisper(called: &str) -> Option<usize> {
     let called = called.to_lowercase().replace(' ', "_");
     let entries = || WHISPER.split_whitespace().filter_map(|entry| entry.split_once('='));

@@ -1,4 +1,4 @@
-//! Classes of byte-pair encoding with marks for spaces.
+//! Classes of byte-pair encoding that mark spaces.
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
@@ -125,7 +125,7 @@ fn fallback_decoder(strips: bool) -> Value {
     json!({ "type": "Sequence", "decoders": steps })
 }
 
-/// A prefix goes in front of the text alone, unless the folder asks for the former way.
+/// A mark is prepended at the start of the text only, unless the folder asks for the legacy behaviour.
 fn llama(parts: &Parts<'_>) -> Result<Stages> {
     let has_prefix = parts.flag("add_prefix_space", true)?;
     let scheme = match (has_prefix, parts.flag("legacy", false)?) {

@@ -1,8 +1,8 @@
-//! What the tokenizer classes of transformers 5.23 build in their own code, as data.
+//! The tokenizer classes of transformers 5.23, as data.
 //!
-//! Most classes take vocabulary, merges and added tokens from tokenizer.json and build the rest
-//! themselves. A [`Recipe`] says what: stages are in the notation of tokenizer.json, so that they are
-//! read as if the file had them.
+//! Most classes take vocabulary, merges and added tokens from tokenizer.json and build the rest in
+//! code. A [`Recipe`] describes that code: its stages are in the notation of tokenizer.json, so
+//! they are read as if they were in the file.
 mod byte_level;
 mod languages;
 mod marked;
@@ -32,8 +32,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("SqueezeBertTokenizer", "BertTokenizer"),
 ];
 
-/// Classes whose code is more than stages, or another library: no folder of theirs is read as if
-/// it were plain.
+/// Classes that need more than stages, or another library. Their folders must not be read as plain ones.
 const OTHERS: &[&str] = &[
     "AutoTokenizer",
     "BartphoTokenizer",
@@ -100,17 +99,17 @@ const OTHERS: &[&str] = &[
     "XLMTokenizer",
 ];
 
-/// What a name stands for.
+/// The result of a lookup by class name.
 pub(super) enum Class {
     /// A class with a recipe.
     Known(&'static Recipe),
-    /// One of transformers that is not reproduced.
+    /// A class of transformers that is not supported.
     Other,
-    /// None of transformers.
+    /// Not a class of transformers.
     Unknown,
 }
 
-/// The class of a name, in any of its forms.
+/// Looks up a class by any form of its name.
 pub(super) fn find(name: &str) -> Class {
     let name = name.strip_suffix("Fast").unwrap_or(name);
     let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, of)| of);
@@ -126,7 +125,7 @@ pub(super) fn find(name: &str) -> Class {
     }
 }
 
-/// The class that changes nothing.
+/// The class without code of its own.
 pub(super) fn plain() -> &'static Recipe {
     &PLAIN
 }

@@ -1,5 +1,4 @@
-//! Classes of the most probable pieces with marks for spaces: SentencePiece's models as
-//! transformers has them.
+//! Unigram classes that mark spaces: SentencePiece models as transformers represents them.
 use serde_json::{Value, json};
 use tokenmill_core::error::{Defect, Error, Result};
 
@@ -48,7 +47,7 @@ const ALBERT: Roles = &[
     ("mask_token", "[MASK]"),
 ];
 
-/// Languages of mBART, and behind them those that its second form has more.
+/// The languages of mBART, followed by those that only its second version has.
 const LANGUAGES: [&str; 52] = [
     "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN", "hi_IN", "it_IT",
     "ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP", "nl_XX", "ro_RO", "ru_RU", "si_LK",
@@ -57,7 +56,7 @@ const LANGUAGES: [&str; 52] = [
     "te_IN", "th_TH", "tl_XX", "uk_UA", "ur_PK", "xh_ZA", "gl_ES", "sl_SI",
 ];
 
-/// How many of them the first form has.
+/// The number of languages of the first version.
 const FIRST_LANGUAGES: usize = 25;
 
 const UNIGRAM: Recipe =
@@ -87,7 +86,7 @@ pub(super) const RECIPES: &[Recipe] = &[
             unigram(1, normalizers(steps), true, scheme(parts)?)
         }),
         frame: |parts| {
-            // The class needs them before it adds any token.
+            // The class needs these tokens before it adds others.
             for role in ["cls_token", "sep_token"] {
                 let literal = parts.required(role)?;
                 if (parts.piece)(&literal).is_none() {
@@ -100,7 +99,7 @@ pub(super) const RECIPES: &[Recipe] = &[
         },
         ..UNIGRAM
     },
-    // Has no code of its own beside what it inherits: the stages are those of the file.
+    // Without code beyond what it inherits: the stages are those of the file.
     Recipe { name: "FNetTokenizer", has_code: false, roles: ALBERT, ..UNIGRAM },
     Recipe {
         name: "RemBertTokenizer",
@@ -112,7 +111,7 @@ pub(super) const RECIPES: &[Recipe] = &[
             steps.insert(2, replace(" {2,}", " "));
             unigram(2, normalizers(steps), false, scheme(parts)?)
         }),
-        // Without one in the file its own is replaced again.
+        // A frame of the class is used if the file has none.
         frame: |parts| {
             if parts.has_frame { template("cls A sep", "cls A sep B:1 sep:1") } else { Ok(Frame::BosEos) }
         },
@@ -143,7 +142,7 @@ pub(super) const RECIPES: &[Recipe] = &[
         name: "XLMRobertaTokenizer",
         arrange: Some(|settings, pieces| {
             let first = named(settings, &["bos", "pad", "eos", "unk"]);
-            Ok(behind(first, pieces, 3).chain(named(settings, &["mask"])).collect())
+            Ok(replace_first(first, pieces, 3).chain(named(settings, &["mask"])).collect())
         }),
         roles: FAIRSEQ,
         build: Some(|parts| unigram(3, precompiled(parts).unwrap_or_default(), true, scheme(parts)?)),
@@ -158,7 +157,7 @@ pub(super) const RECIPES: &[Recipe] = &[
             first.insert(0, ("<s>NOTUSED".to_owned(), 0.0));
             first.insert(2, ("</s>NOTUSED".to_owned(), 0.0));
             first.push(("<unk>NOTUSED".to_owned(), -100.0));
-            Ok(behind(first, pieces, 1).chain(named(settings, &["mask"])).collect())
+            Ok(replace_first(first, pieces, 1).chain(named(settings, &["mask"])).collect())
         }),
         roles: FAIRSEQ,
         mask: |content| Token { special: true, ..Token::stripping(content) },
@@ -253,7 +252,7 @@ pub(super) const RECIPES: &[Recipe] = &[
             let mut first = named(settings, &["pad", "eos"]);
             first.extend(mask.into_iter().chain(sentence).map(|text| (text, 0.0)));
             first.extend((2..pegasus_offset(settings)?).map(|i| (format!("<unk_{i}>"), -100.0)));
-            Ok(behind(first, pieces, 2).collect())
+            Ok(replace_first(first, pieces, 2).collect())
         }),
         roles: &[
             ("pad_token", "<pad>"),
@@ -330,18 +329,18 @@ pub(super) const RECIPES: &[Recipe] = &[
     },
 ];
 
-/// The tokens of parts, as pieces.
+/// The tokens of roles, as pieces.
 pub(super) fn named(settings: &Settings, parts: &[&str]) -> Vec<(String, f64)> {
     let of = |part: &&str| {
         let default = FAIRSEQ.iter().find(|(role, _)| role.strip_suffix("_token") == Some(part))?.1;
-        // What the folder sets to null is written as Python writes that.
+        // A null in the folder is written as Python writes it.
         Some((settings.literal_or(&format!("{part}_token"), default).unwrap_or("None".to_owned()), 0.0))
     };
     parts.iter().filter_map(of).collect()
 }
 
-/// Pieces behind others that take the place of the first few.
-fn behind(
+/// Puts `first` before the pieces, in place of the first `replaced` pieces.
+fn replace_first(
     first: Vec<(String, f64)>,
     pieces: Vec<(String, f64)>,
     replaced: usize,
@@ -356,7 +355,7 @@ fn with_languages(
     languages: &[&str],
 ) -> Vec<(String, f64)> {
     let languages = languages.iter().map(|name| ((*name).to_owned(), 0.0));
-    behind(first, pieces, 3).chain(languages).chain(named(settings, &["mask"])).collect()
+    replace_first(first, pieces, 3).chain(languages).chain(named(settings, &["mask"])).collect()
 }
 
 pub(super) fn metaspace(scheme: &str, split: bool) -> Value {
@@ -379,7 +378,7 @@ pub(super) fn precompiled(parts: &Parts<'_>) -> Option<Value> {
     parts.charsmap.map(|charsmap| json!({ "type": "Precompiled", "precompiled_charsmap": charsmap }))
 }
 
-/// Is a space put in front, and where?
+/// The prepend scheme of the metaspace step.
 fn scheme(parts: &Parts<'_>) -> Result<&'static str> {
     Ok(if parts.flag("add_prefix_space", true)? { "always" } else { "never" })
 }
@@ -388,7 +387,7 @@ pub(super) fn language(parts: &Parts<'_>, default: &str) -> Result<String> {
     Ok(format!("'{}'", parts.settings.text("src_lang")?.unwrap_or(default)))
 }
 
-/// The place of the unknown piece, where its score is 0.
+/// The index of the unknown piece if its score is 0, else `default`.
 fn unk_id(parts: &Parts<'_>, default: usize) -> Result<usize> {
     Ok(match (parts.piece)(&parts.required("unk_token")?) {
         Some((place, 0.0)) => place,
@@ -417,7 +416,7 @@ fn unigram(unk_id: usize, normalizer: Value, splits_spaces: bool, scheme: &str) 
     })
 }
 
-/// Quotes as ALBERT has them, then accents and case.
+/// ALBERT's quotes, then accents and case.
 fn accents(parts: &Parts<'_>, strips: bool, lowers: bool) -> Vec<Value> {
     let quotes = |from: &str| json!({ "type": "Replace", "pattern": { "String": from }, "content": "\"" });
     let mut steps = vec![quotes("``"), quotes("''")];
@@ -431,7 +430,7 @@ fn accents(parts: &Parts<'_>, strips: bool, lowers: bool) -> Vec<Value> {
     steps
 }
 
-/// White space made single spaces, none at the end.
+/// Collapses white space to single spaces, and strips it at the end.
 fn tidy(lowers: bool) -> Vec<Value> {
     let lower = lowers.then(|| json!({ "type": "Lowercase" }));
     lower
@@ -448,7 +447,7 @@ fn single_spaces(parts: &Parts<'_>) -> Value {
     normalizers(precompiled(parts).into_iter().chain([replace(" {2,}", " ")]).collect())
 }
 
-/// How many sentinels the folder says.
+/// The number of sentinels in the folder's settings.
 fn sentinels(settings: &Settings) -> Result<usize> {
     Ok(settings.count("extra_ids")?.unwrap_or(100).min(1 << 16))
 }
@@ -457,12 +456,12 @@ fn sentinel(number: usize) -> String {
     format!("<extra_id_{number}>")
 }
 
-/// Where the pieces of Pegasus begin.
+/// The offset of the pieces of Pegasus.
 fn pegasus_offset(settings: &Settings) -> Result<usize> {
     Ok(settings.count("offset")?.unwrap_or(103).min(1 << 16))
 }
 
-/// Sentinels, as many as the folder says.
+/// The sentinels; the settings have their number.
 fn t5_extra(parts: &Parts<'_>) -> Result<Vec<Token>> {
     let count = sentinels(parts.settings)?;
     let sentinels = (0..count).map(|i| Token::literal(sentinel(i)));

@@ -6,54 +6,54 @@ use super::super::settings::Settings;
 use super::super::tokens::Token;
 use crate::tokenizer_json::Kind;
 
-/// What a class makes of a folder.
+/// How a class turns a folder into a tokenizer.
 #[allow(clippy::struct_excessive_bools)] // in what else classes differ
 pub(in super::super) struct Recipe {
-    /// Its name.
+    /// The name of the class.
     pub(in super::super) name: &'static str,
-    /// The model it makes; `None` is that of the file.
+    /// The model that it builds; `None` keeps that of the file.
     pub(in super::super) model: Option<Kind>,
-    /// The file of its vocabulary, where there is no tokenizer.json.
+    /// The file of its vocabulary, if there is no tokenizer.json.
     pub(in super::super) vocabulary: &'static str,
-    /// Does it build stages itself? If not, they are those of a tokenizer.json or a SentencePiece
-    /// model, and `build` is what it inherits for other files.
+    /// Does it build stages itself? If not, the stages come from a tokenizer.json or a
+    /// SentencePiece model, and `build` is what it inherits for other files.
     pub(in super::super) has_code: bool,
-    /// Does it take a SentencePiece model only with the sort of pieces that it makes?
+    /// Does it accept only a SentencePiece model of the type that it builds?
     pub(in super::super) follows_model: bool,
-    /// The pieces of a SentencePiece model as it has them.
+    /// Rearranges the pieces of a SentencePiece model.
     pub(in super::super) arrange: Option<Arrange>,
-    /// Are the pieces of a tokenizer.json arranged, too?
+    /// Does `arrange` also apply to the pieces of a tokenizer.json?
     pub(in super::super) arranges_file: bool,
-    /// The tokens of parts that the folder does not name.
+    /// Default tokens of roles.
     pub(in super::super) roles: &'static [(&'static str, &'static str)],
-    /// The mask of which only the literal is given.
+    /// Builds the mask token if the folder has only its literal.
     pub(in super::super) mask: fn(String) -> Token,
-    /// Builds the stages; without it those of the file are kept.
+    /// Builds the stages; `None` keeps those of the file.
     pub(in super::super) build: Option<fn(&Parts<'_>) -> Result<Stages>>,
-    /// Does a [`Frame::BosEos`] have bos unless the folder says otherwise?
+    /// Does a [`Frame::BosEos`] include bos by default?
     pub(in super::super) adds_bos: bool,
-    /// What it puts around ids.
+    /// The tokens that it puts around ids.
     pub(in super::super) frame: fn(&Parts<'_>) -> Result<Frame>,
-    /// Further special tokens, where the folder names none.
+    /// Additional special tokens, if the folder names none.
     pub(in super::super) extra: fn(&Parts<'_>) -> Result<Vec<Token>>,
-    /// Does it add its special tokens once more, and how?
+    /// Whether and how it adds its special tokens a second time.
     pub(in super::super) again: Again,
 }
 
-/// Puts pieces and their scores in another order, or adds some.
+/// Reorders pieces with their scores, or adds some.
 pub(in super::super) type Arrange = fn(&Settings, Vec<(String, f64)>) -> Result<Vec<(String, f64)>>;
 
-/// How special tokens are added once more.
+/// How special tokens are added a second time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Again {
     Not,
-    /// As literals.
+    /// As plain literals.
     Plainly,
     /// With their flags.
     WithFlags,
 }
 
-/// The recipe of a class that changes nothing.
+/// The recipe of a class without code of its own.
 pub(super) const PLAIN: Recipe = Recipe {
     name: "TokenizersBackend",
     model: None,
@@ -71,15 +71,15 @@ pub(super) const PLAIN: Recipe = Recipe {
     again: Again::Not,
 };
 
-/// What recipes are made with.
+/// The input of a recipe.
 pub(in super::super) struct Parts<'a> {
-    /// What the folder says.
+    /// The settings of the folder.
     pub(in super::super) settings: &'a Settings,
     /// The character map of the file's normalizer, in base64.
     pub(in super::super) charsmap: Option<&'a str>,
-    /// Does the file put something around ids?
+    /// Does the file put tokens around ids?
     pub(in super::super) has_frame: bool,
-    /// The place of a piece in a vocabulary that is a list, and its score.
+    /// The index and score of a piece in a vocabulary list.
     pub(in super::super) piece: &'a dyn Fn(&str) -> Option<(usize, f64)>,
 }
 
@@ -92,12 +92,12 @@ impl Parts<'_> {
         self.settings.tokens.literal_of(role).map(str::to_owned)
     }
 
-    /// Further special tokens under their former name; none where the folder names none.
+    /// The additional special tokens under their legacy name; empty if the folder names none.
     pub(super) fn formerly_extra(&self) -> &[Token] {
         self.settings.formerly_extra.as_deref().unwrap_or_default()
     }
 
-    /// A part that the class cannot do without.
+    /// The token of a role that the class requires.
     pub(super) fn required(&self, role: &str) -> Result<String> {
         self.literal(role)
             .ok_or_else(|| Error::format(Defect::Missing, "is null, and its class needs it").at(role))
@@ -118,24 +118,24 @@ pub(in super::super) struct Stages {
     pub(in super::super) decoder: Value,
 }
 
-/// What a class puts around ids.
+/// The tokens that a class puts around ids.
 ///
-/// A template is words: `A` and `B` are the sequences, `bos`, `eos`, `sep`, `cls` the tokens of
-/// these parts, `'...'` a literal, `'...'+2` the token whose id is 2 more; `:1` behind a word is the
-/// type of its ids.
+/// A template is a list of words: `A` and `B` are the sequences; `bos`, `eos`, `sep`, `cls` are the
+/// tokens of these roles; `'...'` is a literal, and `'...'+2` the token whose id is larger by 2;
+/// `:1` after a word is its type id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) enum Frame {
-    /// What the file has; bos and eos instead where the folder asks for them and has no tokenizer.json.
+    /// The frame of the file; or bos and eos, if the folder asks for them and has no tokenizer.json.
     Kept,
-    /// Nothing, or bos and eos where the folder asks for them and has no tokenizer.json.
+    /// No frame; or bos and eos, if the folder asks for them and has no tokenizer.json.
     BosEos,
-    /// Templates for one sequence and two.
+    /// Templates for one sequence and for two.
     Template(String, String),
-    /// Templates where the file has none and the folder does not ask for bos and eos.
+    /// Templates, unless the file has a frame or the folder asks for bos and eos.
     UnlessKept(String, String),
-    /// As RoBERTa does it, between tokens of these parts.
+    /// As in RoBERTa, between the tokens of these roles.
     Roberta { cls: &'static str, sep: &'static str, trim_offsets: bool, add_prefix_space: bool },
-    /// As BERT does it, with these ids.
+    /// As in BERT, with these ids.
     Bert { cls: u32, sep: u32 },
 }
 

@@ -1,4 +1,4 @@
-//! Classes of words: the longest token first, and byte-pair encoding with ends of words.
+//! Classes of WordPiece, and of byte-pair encoding with end-of-word marks.
 use serde_json::{Value, json};
 use tokenmill_core::error::Result;
 
@@ -29,7 +29,7 @@ const WORD_PIECE: Recipe = Recipe {
 
 pub(super) const RECIPES: &[Recipe] = &[
     Recipe { name: "BertTokenizer", roles: BERT, ..WORD_PIECE },
-    // Has no code of its own beside what it inherits.
+    // Without code beyond what it inherits.
     Recipe { name: "ConvBertTokenizer", has_code: false, roles: BERT, ..WORD_PIECE },
     Recipe {
         name: "SplinterTokenizer",
@@ -41,7 +41,7 @@ pub(super) const RECIPES: &[Recipe] = &[
             ("mask_token", "[MASK]"),
             ("question_token", "[QUESTION]"),
         ],
-        // The question is marked where the side of padding says.
+        // The token of the question depends on the padding side.
         frame: |parts| {
             let pair = match parts.settings.text("padding_side")? {
                 Some("left") => "cls A sep B:1 question '.' sep:1",

@@ -1,4 +1,4 @@
-//! A tokenizer.json with nothing but a model.
+//! A tokenizer.json with a model only.
 use crate::tokenizer_json::{File, Kind, Model, VocabEntries};
 
 pub(super) fn model(kind: Kind, vocab: VocabEntries<'static>) -> Model<'static> {

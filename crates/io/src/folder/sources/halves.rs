@@ -1,4 +1,4 @@
-//! The merges that a vocabulary implies: every way to cut a token into two others.
+//! The merges that a vocabulary implies: all ways to cut a token into two others.
 use std::collections::HashMap;
 
 use tokenmill_core::error::{Error, Result};
@@ -6,15 +6,15 @@ use tokenmill_core::ids::TokenId;
 
 use crate::tokenizer_json::MergeEntries;
 
-/// The halves of all tokens together have at most this many bytes.
+/// Maximum total size in bytes of the halves of all tokens.
 const HALVES_LIMIT: usize = 256 << 20;
 
-/// A vocabulary that tokens are cut by.
+/// A vocabulary to cut tokens by.
 pub(super) struct Halves<'a> {
     ids: HashMap<&'a [u8], TokenId>,
-    /// Is there a token of so many bytes? Where there is none, no half is looked up.
+    /// Is there a token of this length? If not, halves of this length are not looked up.
     has_length: Vec<bool>,
-    /// Bytes that may still be given.
+    /// Remaining budget in bytes.
     left: usize,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Halves<'a> {
         Self { ids, has_length, left: HALVES_LIMIT }
     }
 
-    /// The ways to cut a token of the vocabulary, those with the shortest first half first.
+    /// The ways to cut a token of the vocabulary, shortest first half first.
     pub(super) fn cut(&mut self, token: &'a [u8]) -> Result<Vec<Cut<'a>>> {
         let mut found = Vec::new();
         for at in 1..token.len() {
@@ -51,17 +51,17 @@ impl<'a> Halves<'a> {
     }
 }
 
-/// A token in two.
+/// A token cut in two.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Cut<'a> {
-    /// Of the first half.
+    /// The id of the first half.
     pub(super) id: TokenId,
     first: &'a [u8],
     second: &'a [u8],
 }
 
 impl Cut<'_> {
-    /// Puts the merge that undoes it, its tokens as they are written.
+    /// Adds the merge that joins the halves, in written form.
     pub(super) fn put_merge(&self, merges: &mut MergeEntries, written: impl Fn(&[u8]) -> String) {
         merges.push(&written(self.first), &written(self.second));
     }

@@ -1,8 +1,8 @@
-//! What a folder has its vocabulary from: a tokenizer.json, or files older than that.
+//! The vocabulary of a folder: a tokenizer.json, or an older file.
 //!
-//! Every one becomes a [`Source`], in the shape that a tokenizer.json has, so that what a class makes
-//! of it is said once. `halves` finds the merges that a vocabulary implies, `pieces` reads
-//! SentencePiece models, `ranks` files of tiktoken and tekken.
+//! In: files. Out: a [`Source`] in the shape of a tokenizer.json, so that each class needs one
+//! implementation. `halves` finds the merges that a vocabulary implies, `pieces` reads
+//! SentencePiece models, `ranks` reads files of tiktoken and tekken.
 mod file;
 mod halves;
 mod pieces;
@@ -18,35 +18,35 @@ use crate::report::Report;
 use crate::tokenizer_json::{File, Kind, MergeEntries, Model, VocabEntries};
 use crate::{detect, vocab_merges, vocab_txt};
 
-/// A vocabulary on its way to a tokenizer.
+/// A vocabulary in the shape of a tokenizer.json.
 pub(super) struct Source<'a> {
-    /// What a tokenizer.json would say.
+    /// The content of an equivalent tokenizer.json.
     pub(super) file: File<'a>,
-    /// The name of the file that it is from.
+    /// The name of the original file.
     pub(super) name: String,
-    /// Are the stages those of `file`, whatever the class builds?
+    /// Are the stages those of `file`, not those of the class?
     pub(super) has_stages: bool,
-    /// The tokens of parts that the folder does not name.
+    /// Default tokens of roles.
     pub(super) roles: Vec<(&'static str, String)>,
 }
 
-/// Mistral's own format.
+/// The file of Mistral's own format.
 pub(super) const TEKKEN: &str = "tekken.json";
 
-/// What is tried before the file of the class where there is no tokenizer.json, in this order.
+/// Files that are tried before the file of the class if there is no tokenizer.json, in this order.
 const GENERAL: [&str; 3] = [TEKKEN, "tokenizer.model", TIKTOKEN];
 
-/// Never read as a SentencePiece model.
+/// This file is never read as a SentencePiece model.
 const TIKTOKEN: &str = "tiktoken.model";
 
-/// The second file of a pair.
+/// The second file of a vocab/merges pair.
 const MERGES: &str = "merges.txt";
 
-/// Finds the vocabulary of a folder without a tokenizer.json and reads it; `None` where there is
-/// none that the class knows.
+/// Finds and reads the vocabulary of a folder without a tokenizer.json; `None` if there is none
+/// that the class reads.
 ///
 /// # Errors
-/// A format error naming file and field; the operating system's.
+/// A format error that names file and field; errors of the operating system.
 pub(super) fn find(
     files: &Snapshot<'_>,
     recipe: &Recipe,

@@ -1,5 +1,5 @@
-//! SentencePiece models, as transformers takes them apart: pieces and scores, or pieces and the
-//! merges that they imply. What that library itself would do with a text plays no part.
+//! SentencePiece models as transformers reads them: pieces and scores, or pieces and the merges
+//! that they imply. The rules of SentencePiece itself are ignored.
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -18,13 +18,13 @@ use crate::report::Report;
 use crate::sentencepiece::{Contents, read_contents};
 use crate::tokenizer_json::{File, Kind, MergeEntries, Model, VocabEntries};
 
-/// What was read, and the tokens of parts.
+/// The file, and the tokens of roles.
 pub(super) struct Read {
     pub(super) file: File<'static>,
     pub(super) roles: Vec<(&'static str, String)>,
 }
 
-/// Reads a model for a class. Pieces that stand for themselves become further special tokens.
+/// Reads a model for a class. User-defined pieces become additional special tokens.
 pub(super) fn read(
     bytes: &[u8],
     recipe: &Recipe,
@@ -98,8 +98,8 @@ pub(super) fn read(
     Ok(Read { roles: roles(&contents), file: around(entry, precompiled, contents.byte_fallback) })
 }
 
-/// Merges in the order of what they make, of those that make the same the one with the shorter
-/// first half first: a piece of two pieces ranks as its id, whatever its score.
+/// Merges in the order of the ids of their results; for the same result, the merge with the shorter
+/// first half first. Scores are ignored.
 fn merges(pieces: &[(String, f64)]) -> Result<MergeEntries> {
     let bytes = || pieces.iter().map(|(text, _)| text.as_bytes());
     let mut halves = Halves::of((0..).zip(bytes()));
@@ -114,12 +114,12 @@ fn merges(pieces: &[(String, f64)]) -> Result<MergeEntries> {
     Ok(merges)
 }
 
-/// A token that the folder names by its id takes the place of the piece there.
+/// Replaces pieces by the tokens that the folder names by id.
 fn rename(entry: &mut Model<'_>, settings: &Settings) {
     let Some(VocabEntries::Object(vocab)) = &mut entry.vocab else { return };
     let mut texts: HashSet<String> = vocab.iter().map(|(text, _)| text.clone().into_owned()).collect();
     for (&id, token) in &settings.tokens.by_id {
-        // A piece stands at the place that is its id.
+        // The index of a piece is its id.
         let Some((text, _)) = usize::try_from(id).ok().and_then(|id| vocab.get_mut(id)) else { continue };
         if texts.insert(token.content.clone()) {
             texts.remove(&**text);
@@ -137,7 +137,7 @@ fn roles(contents: &Contents<'_>) -> Vec<(&'static str, String)> {
     named.into_iter().filter(|(_, id, _)| *id >= 0).map(|(role, _, piece)| (role, piece.clone())).collect()
 }
 
-/// What stands around a model where no class says it: no prefix, and no white space removed.
+/// The stages of a model without a class: no prefix, and no white space removed.
 fn around(entry: Model<'static>, precompiled: Option<Value>, byte_fallback: bool) -> File<'static> {
     let mark =
         |from: &str, to: &str| json!({ "type": "Replace", "pattern": { "String": from }, "content": to });

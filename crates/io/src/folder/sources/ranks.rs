@@ -1,4 +1,4 @@
-//! Files of ranks: tiktoken's, and tekken.json.
+//! Rank files: those of tiktoken, and tekken.json.
 use serde_json::json;
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::description::{Split, TokenList};
@@ -12,13 +12,13 @@ use crate::report::Report;
 use crate::tokenizer_json::{AddedTokenEntry, File, Kind, MergeEntries, Model, VocabEntries};
 use crate::{tekken, tiktoken};
 
-/// How text is split where a file of ranks does not say it: as cl100k does.
+/// The default split of a rank file: that of cl100k.
 const SPLIT: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// Ids that a folder names far behind the others make at most this many tokens between.
+/// Maximum number of reserved tokens between the ranks and an id that the folder names.
 const RESERVED_LIMIT: u64 = 1 << 20;
 
-/// A file of tiktoken. What the folder names behind the ranks gets its id by tokens in between.
+/// Reads a rank file of tiktoken. If the folder names ids after the ranks, reserved tokens fill the gap.
 pub(super) fn tiktoken(bytes: &[u8], settings: &Settings, report: &mut Report) -> Result<File<'static>> {
     let by_id = &settings.tokens.by_id;
     let named: Vec<TokenId> = by_id.keys().filter_map(|&id| TokenId::try_from(id).ok()).collect();
@@ -47,7 +47,7 @@ pub(super) fn tiktoken(bytes: &[u8], settings: &Settings, report: &mut Report) -
     Ok(file)
 }
 
-/// A tekken.json, as transformers has it without Mistral's own library.
+/// Reads a tekken.json as transformers does, without Mistral's own library.
 pub(super) fn tekken(bytes: &[u8], report: &mut Report) -> Result<File<'static>> {
     let description = tekken::parse(bytes, report)?;
     let Some(Split::Pattern(split)) = description.split() else {
@@ -72,12 +72,12 @@ fn special(content: String) -> AddedTokenEntry {
     }
 }
 
-/// Merges rank as what they make; of those that make the same, the one with the lower first half.
+/// Merges are ranked by their results; for the same result, the merge with the lower first half first.
 fn of_ranks(tokens: &TokenList, named: &[(TokenId, &str)], split: &str) -> Result<File<'static>> {
     let mut halves = Halves::of(tokens.iter());
     let mut vocab = Vec::with_capacity(tokens.len() + named.len());
     let mut merges = MergeEntries::default();
-    // They are in the order of their ids, which is that of the ranks.
+    // The tokens are in the order of their ids, which are the ranks.
     for (id, token) in tokens.iter() {
         vocab.push((byte_alphabet::write(token).into(), id));
         let mut cuts = halves.cut(token)?;
