@@ -57,7 +57,7 @@ def rooms() -> dict[str, str]:
 
 
 def folders_of_code() -> set[str]:
-    """The folders that the table must have: the package, the source of each crate, and the folders in these."""
+    """The folders that the table must have: the package, the sources of crates, and the folders in these."""
     roots = [ROOT / "python" / "tokenmill", *(ROOT / "crates").glob("*/src")]
     found = {path.parent for root in roots for path in (*root.glob("*.*"), *root.glob("*/*.*"))}
     ours = {path for path in found if any(path.glob("*.rs")) or any(path.glob("*.py"))}

@@ -83,7 +83,7 @@ pub struct MemoryUsage {
     pub misses: u64,
 }
 
-/// The compiled stages, in the order in which a text meets them.
+/// The compiled stages. The first ones are in the order in which a text meets them.
 #[derive(Debug)]
 pub(crate) struct Stages {
     /// Added tokens that are matched in the caller's text.
@@ -94,7 +94,7 @@ pub(crate) struct Stages {
     /// The splitter, where one split is all that pre-tokenization does; else the steps of it.
     pub(crate) splitter: Option<Splitter>,
     pub(crate) pre_tokenizers: PreTokenizers,
-    /// Can no text make a stage fail? Then only cancellation can.
+    /// Can no text make a stage fail? Then only cancellation and lack of memory can.
     pub(crate) spells_everything: bool,
     pub(crate) model: Model,
     pub(crate) post_processors: PostProcessors,

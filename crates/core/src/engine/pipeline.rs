@@ -68,7 +68,7 @@ pub(super) trait SinkAdapter {
     fn encode_bytes(&mut self, bytes: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<()>;
 }
 
-/// Spells pretokens through the cache, for a sink of ids.
+/// Spells pretokens through the cache, for a sink of ids. Bytes that are not text go to the model alone.
 pub(super) struct ById<'s, S>(pub(super) &'s mut S);
 
 impl<S: IdSink> SinkAdapter for ById<'_, S> {
@@ -163,7 +163,7 @@ impl<S: PretokenSink> SinkAdapter for ByPretoken<'_, S> {
 
     fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()> {
         let Run { engine, recognizer, worker, ticker } = run;
-        // The buffers are used while the rest of the worker is.
+        // Taken out, as the rest of the worker is borrowed meanwhile.
         let mut pretokenized = std::mem::take(&mut worker.pretokenized);
         let emit = &mut |pretoken: AlignedText<'_>, ticker: &mut Ticker<'_>| {
             ticker.spend(pretoken.text.len())?;
@@ -234,7 +234,7 @@ impl Run<'_, '_> {
         if let Some(splitter) = self.engine.splitter() {
             return self.encode_split(splitter, piece, adapter);
         }
-        // The rewritten text is read while the rest of the worker is used.
+        // Taken out, as the rest of the worker is borrowed meanwhile.
         let mut normalized = std::mem::take(&mut self.worker.normalized);
         let done = self.encode_normalized(piece, &mut normalized, adapter);
         self.worker.normalized = normalized;

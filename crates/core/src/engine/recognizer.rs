@@ -1,4 +1,7 @@
 //! The added tokens of one pass over the text, and which of them a call recognises.
+//!
+//! In: a text and the policy of the call. Out: its parts, added tokens and the text between them. A token that the
+//! policy does not allow must never be recognised.
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -99,7 +102,7 @@ impl AddedSet {
         self.is_special
     }
 
-    /// The matcher of their literals, whatever is beside these.
+    /// The matcher of their literals, without the rules about neighbouring characters.
     pub(crate) fn literals(&self) -> &LiteralMatcher {
         self.matcher.literals()
     }

@@ -59,7 +59,7 @@ pub(super) trait PretokenSink {
         Ok(())
     }
 
-    /// It ends.
+    /// The end of the text that [`Self::begin`] announced.
     #[inline]
     fn end(&mut self) -> SinkResult {
         Ok(())
@@ -81,7 +81,7 @@ pub(super) trait PretokenSink {
     }
 
     /// The ids of a pretoken: its bytes, where they came from, and where the part of each id ends.
-    /// A sink that keeps what it spells need not be told.
+    /// Does nothing by default, for sinks that override [`Self::spell`] and keep the ids themselves.
     #[inline]
     fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> SinkResult {
         Ok(())

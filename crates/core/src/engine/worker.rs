@@ -1,8 +1,9 @@
 //! Workers: what one call holds alone while it encodes, and the pool in which workers wait between calls.
 //!
-//! In: a call that wants to work. Out: a worker, the same one for the same thread where that is possible. Taking
-//! and returning one never waits, so a fork in the middle of a call leaves nothing locked; nothing that a worker
-//! holds changes a result.
+//! In: a call that wants to work. Out: a worker. Thread `n` of a call tries slot `n` first, so it usually gets the
+//! worker that thread `n` of the last call had. Taking and returning one never waits, so a fork at any moment
+//! blocks nobody: a slot that stays locked in the child is passed over. Nothing that a worker holds changes a
+//! result.
 use std::sync::Arc;
 #[cfg(not(all(loom, test)))]
 use std::sync::Mutex;

@@ -24,8 +24,8 @@ pub(super) struct Admission {
 }
 
 impl Admission {
-    /// Adds lookups: for `misses` of them the model was asked, for `saved` of them it would have been asked without
-    /// the cache.
+    /// Adds lookups: for `misses` of them the model was asked, `saved` is subtracted from these: an estimate of
+    /// what the cache saved.
     #[inline]
     pub(super) fn record(&mut self, lookups: usize, misses: usize, saved: usize) {
         self.miss_rate -= self.miss_rate * lookups.min(WINDOW) / WINDOW;
@@ -46,12 +46,13 @@ impl Admission {
         Ok(())
     }
 
-    /// Is a pretoken admitted? Where the miss rate is high, on second sight.
+    /// Is a pretoken admitted? Where the miss rate is high, on second sight, for which the hash is remembered; up
+    /// to [`ALWAYS_ADMITTED_BYTES`] always.
     pub(super) fn admits(&mut self, bytes: usize, hash: u64) -> bool {
         !self.is_miss_rate_high() || bytes <= ALWAYS_ADMITTED_BYTES || self.admits_on_second_sight(hash)
     }
 
-    /// Was it seen before, or is there no doorkeeper yet?
+    /// Was it seen before, or is there no doorkeeper yet? The hash is remembered.
     pub(super) fn admits_on_second_sight(&mut self, hash: u64) -> bool {
         self.doorkeeper.as_mut().is_none_or(|doorkeeper| doorkeeper.insert(hash))
     }

@@ -10,8 +10,8 @@ use tokenmill_kernels::short_table::{self, INLINE, Key};
 
 use super::cache::PretokenCache;
 use super::keys::{SEGMENT, is_cached};
-use super::miss_queue::MissQueue;
-use super::speller::Segments;
+use super::misses::MissQueue;
+use super::speller::{Segments, Speller};
 use crate::error::Result;
 use crate::ids::TokenId;
 use crate::span::Span;
@@ -26,7 +26,7 @@ const MAX_WORK: usize = 1 << 15;
 /// a batch has capacity for the ids of one entry.
 const MAX_IDS: usize = 3 * BATCH * INLINE;
 
-/// Misses that may stay open, of one batch or several.
+/// With this many entries in the miss queue, all are resolved after the batch.
 const MAX_PENDING: usize = 2 * BATCH;
 
 /// Text is prefetched this many bytes ahead: the hardware does not prefetch across pages. Without this, repeated
@@ -52,7 +52,7 @@ pub(super) enum Lookup {
 
 /// Lookups in flight, and ids that wait for the sink.
 ///
-/// A lookup is that of a pretoken, or of a segment of one that is too long to be cached: segments repeat where
+/// A lookup is that of a pretoken, or of a segment of one that is not worth caching whole: segments repeat where
 /// whole pretokens do not.
 #[derive(Debug)]
 pub(in super::super) struct LookupBatch {
@@ -208,8 +208,8 @@ impl LookupBatch {
         (at, is_miss): (usize, bool),
         length: usize,
         text: &[u8],
+        speller: Speller<'_>,
         cache: &mut PretokenCache,
-        spell: impl FnOnce(&[u8], Key, &mut [TokenId]) -> Option<usize>,
     ) -> Result<Lookup> {
         let (LookupKey { key, hash, .. }, span) = (self.lookups[at], self.span(at));
         let pretoken = span.of(text);
@@ -220,7 +220,7 @@ impl LookupBatch {
             let end = self.waiting + pretoken.len();
             if fits(end)
                 && self.predictor.start_attempt()
-                && let Some(count) = spell(pretoken, key, &mut self.ids[self.waiting..end])
+                && let Some(count) = speller.spell_byte_runs(pretoken, key, &mut self.ids[self.waiting..end])
             {
                 self.predictor.record_success();
                 self.cache_spelled(key, hash, pretoken, count, cache);
@@ -240,9 +240,10 @@ impl LookupBatch {
         Ok(Lookup::Hit)
     }
 
-    /// Caches what was spelled at once. In a streak it is admitted on second sight, and never if it begins with a
-    /// character of four bytes and stays single bytes: there are a million of these characters, and hardly a script
-    /// in use has them. If all of it were cached, a first pass over rare scripts would take 1.2 to 2 times as long.
+    /// Caches what was spelled at once. Where nearly every attempt succeeds ([`STREAK`]), a pretoken is cached on
+    /// second sight. One that has a character of four bytes at its start and became an id for each byte is never
+    /// cached: there are a million of these characters, and hardly a script in use has them. If all were cached, a
+    /// first pass over rare scripts would take 1.2 to 2 times as long.
     fn cache_spelled(&self, key: Key, hash: u64, pretoken: &[u8], count: usize, cache: &mut PretokenCache) {
         let ids = &self.ids[self.waiting..][..count];
         if !is_cached(key) {

@@ -21,7 +21,7 @@ use crate::ids::{TokenId, to_u32};
 /// A cache starts with `2^FIRST_BITS` buckets.
 const FIRST_BITS: u32 = 8;
 
-/// Up to `2^LEAP_BITS` buckets it may grow by more than one step.
+/// Below `2^LEAP_BITS` buckets it may grow by more than one step.
 const LEAP_BITS: u32 = 16;
 
 /// From `2^DOORKEEPER_BITS` buckets on it has a doorkeeper.
@@ -209,7 +209,7 @@ impl PretokenCache {
         &self.ids
     }
 
-    /// The ids of a value; `None` where it belongs to another pretoken with the same hash, or to an empty slot.
+    /// The ids of a value; `None` where it belongs to another pretoken with the same key, or to an empty slot.
     #[inline]
     pub(super) fn ids_of<'a>(&'a self, value: &'a Value, pretoken: &[u8]) -> Option<&'a [TokenId]> {
         if value.inline_len == 0 { self.spilled_ids_of(value, pretoken) } else { Some(value.ids()) }
@@ -268,7 +268,7 @@ impl PretokenCache {
         } else {
             Value::of(ids)
         };
-        // A long one with the same hash is replaced.
+        // Where every place for this key is taken, another pretoken gives way.
         if !self.table.insert(key, hash, value) {
             self.table.replace(key, hash, value);
         }
@@ -296,8 +296,8 @@ impl PretokenCache {
         }
     }
 
-    /// Grows the table. Where budget or memory do not allow it, the table is filled further, and in the end
-    /// cleared: what is met often is soon back.
+    /// Grows the table. Where budget or memory do not allow it, the table is filled further and then cleared; if
+    /// the bytes and ids outside it are full, it is cleared at once. What is met often is soon back.
     #[cold]
     fn grow_or_clear(&mut self) {
         let bits = self.table.bits();
@@ -318,8 +318,8 @@ impl PretokenCache {
         }
     }
 
-    /// Counts lookups: for `misses` of them the model was asked, for `saved` of them it would have been asked
-    /// without the cache.
+    /// Counts lookups: for `misses` of them the model was asked, `saved` is subtracted from these, for
+    /// [`Admission`].
     #[inline]
     pub(super) fn record(&mut self, lookups: usize, misses: usize, saved: usize) {
         self.lookups += lookups as u64;

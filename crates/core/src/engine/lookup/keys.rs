@@ -14,11 +14,12 @@ pub(super) const SEGMENT: Key = 0x40 << 120;
 /// Longer pretokens hardly repeat and are not cached.
 const MAX_CACHED_BYTES: usize = 128;
 
-/// Nor are those that begin with a character of three bytes or more: most scripts that have such characters write
-/// whole sentences without a space, or words with many endings.
+/// Of pretokens that are longer than a key, those that begin with a character of three bytes or more are not cached
+/// either: most scripts that have such characters write whole sentences without a space, or words with many
+/// endings.
 const LEAD_OF_THREE: u8 = 0xE0;
 
-/// Is this the key of a segment that is not a pretoken?
+/// Has this key the bits of [`SEGMENT`]?
 pub(super) fn is_segment(key: Key) -> bool {
     (key >> 124) == (SEGMENT >> 124)
 }
@@ -30,7 +31,7 @@ pub(super) fn is_cached(key: Key) -> bool {
 }
 
 /// Does a pretoken that is longer than a key hardly ever repeat, as far as its bytes tell? Two bytes are looked at,
-/// since the first may be a space.
+/// since the first may be a space. Only for dividing it: [`key_of_long`] looks at one.
 pub(super) fn hardly_repeats(pretoken: &[u8]) -> bool {
     pretoken.len() > MAX_CACHED_BYTES || pretoken.iter().take(2).any(|&byte| byte >= LEAD_OF_THREE)
 }

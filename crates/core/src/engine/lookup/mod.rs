@@ -2,22 +2,23 @@
 //!
 //! In: text without added tokens, and the split that cuts it. Out: ids into a sink. The way of a pretoken:
 //!
-//! 1. `keys` makes its key.
+//! 1. It gets a key: a short one in the batch, a longer one by `keys`, which says what is cached at all.
 //! 2. `batch` looks the key up together with others, while their entries are prefetched.
 //! 3. `cache` has its ids, which are copied; or it misses, and `speller` may spell the pretoken at once.
-//! 4. `miss_queue` holds other misses. Each is looked up in `static_table`, and what is not there is merged together.
+//! 4. `misses` holds the others. Those with a short key are looked up in `static_table`; what is not there is
+//!    merged with others where the vocabulary allows it, else spelled by the model alone.
 //! 5. `cache` gets the ids, if `admission` lets them in.
 //!
-//! `resolve` runs these steps for one text.
+//! `encoder` runs these steps for one text.
 //!
-//! Nothing here knows an engine, added tokens, or threads; a cache belongs to one worker, and never changes a
-//! result.
+//! Nothing here knows an engine or added tokens. All of it belongs to one worker, but for the static table and the
+//! budget of the caches, which threads share. A cache never changes a result.
 mod admission;
 mod batch;
 mod cache;
+mod encoder;
 mod keys;
-mod miss_queue;
-mod resolve;
+mod misses;
 mod speller;
 mod static_table;
 #[cfg(test)]
@@ -25,8 +26,8 @@ mod tests;
 
 pub(super) use batch::{LookupBatch, PREFETCH_BYTES};
 pub(super) use cache::{CacheBudget, DEFAULT_CACHE_BYTES, PretokenCache};
+pub(super) use encoder::PretokenEncoder;
 pub(super) use keys::key_of;
-pub(super) use miss_queue::MissQueue;
-pub(super) use resolve::PretokenEncoder;
+pub(super) use misses::MissQueue;
 pub(super) use speller::Speller;
 pub(super) use static_table::StaticTable;

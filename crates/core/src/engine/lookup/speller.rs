@@ -61,9 +61,9 @@ impl<'a> Speller<'a> {
         buffer.get(..usize::from(value.inline_len))
     }
 
-    /// Spells a pretoken into `buffer`, which is as long, where that costs less than to look further: it falls into
-    /// short runs of bytes that do not merge with each other. Not tried where it begins with two ASCII bytes.
-    /// Returns how many ids there are.
+    /// Spells a pretoken into `buffer`, which is as long, where that costs less than a lookup in the static table:
+    /// it falls into short runs, and nothing merges across their borders. Not tried where it begins with two ASCII
+    /// bytes. Returns how many ids there are.
     #[inline(never)]
     pub(super) fn spell_byte_runs(self, pretoken: &[u8], key: Key, buffer: &mut [TokenId]) -> Option<usize> {
         if pretoken.iter().take(2).all(u8::is_ascii) {

@@ -1,4 +1,4 @@
-//! Chunks against pretoken by pretoken, with caches of all sizes.
+//! Batches against pretoken by pretoken, with caches of all sizes.
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use proptest::prelude::*;
@@ -281,7 +281,7 @@ fn long_segments_take_no_room_from_what_repeats() {
 #[test]
 fn what_waits_does_not_grow_with_the_text() {
     let engine = engine(r"\S+|\s", 1 << 10, false);
-    // Hardly one is known, and some wait at the end of each chunk.
+    // Hardly one is known, and some wait at the end of each batch.
     let words: Vec<String> = (0..8000).map(|n| format!("{n:x}")).collect();
     agree(&engine, &words.join(""));
     agree(&engine, &words.join(" "));

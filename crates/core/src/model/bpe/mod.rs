@@ -1,10 +1,11 @@
 //! Byte-pair encoding: a pretoken becomes symbols, and neighbours merge by rank until none can.
 //!
-//! Comes in: one pretoken. Goes out: its ids. A pretoken that is a token needs one lookup. Others are merged in
-//! one of two ways, and this module chooses between them:
+//! Comes in: one pretoken. Goes out: its ids. A pretoken that may become one token needs one lookup. Others are
+//! merged in one of two ways, and this module chooses between them:
 //!
 //! - `canonical`, for vocabularies over all 256 bytes whose ranks agree with one another: short pretokens are
-//!   merged as rows of the kernels, and long ones window by window, in linear time;
+//!   merged as rows of the kernels, and long ones window by window, in linear time but for vocabularies made
+//!   against it;
 //! - `general`, for all others, for dropout and for explanations: a scan for the lowest rank, or a heap for long
 //!   pretokens, at n log n. The model of SentencePiece is one of these.
 //!
@@ -41,7 +42,7 @@ pub use scratch::BpeScratch;
 /// A compiled BPE model. Immutable.
 #[derive(Debug)]
 pub struct Bpe {
-    /// The fast way, for vocabularies where it spells every text.
+    /// The fast way, for vocabularies where it gives what the naive rule gives.
     canonical: Option<Box<CanonicalMerges>>,
     general: General,
     /// By index in the vocabulary's token list: does merging these bytes give this token?
@@ -49,7 +50,7 @@ pub struct Bpe {
     /// By index: does a pretoken with these bytes become this token, whatever merging gives? `None` where the rule
     /// for whole pretokens gives nothing but what merging gives.
     is_taken_whole: Option<Vec<bool>>,
-    /// The tokens that only the rule for whole pretokens gives, if there are any.
+    /// A filter for the tokens that only the rule for whole pretokens gives. It may also say yes to others.
     whole_only: Option<WholeOnlyFilter>,
 }
 

@@ -100,7 +100,7 @@ fn grouped<T: Copy + Default>(items: impl Iterator<Item = (usize, T)> + Clone) -
     (sorted, ends)
 }
 
-/// The merges while they are found. The product of a candidate is its rank, after the bytes.
+/// The merges while they are found. The candidate of rank `r` makes symbol `256 + r`.
 struct Builder<'a> {
     tokens: &'a TokenList,
     /// `parts` is by rank.
@@ -150,8 +150,8 @@ impl Builder<'_> {
 
     /// Inserts the pending merges. `None` where two candidates are merged from the same parts.
     ///
-    /// That some merges in the table rank higher than a candidate changes nothing: its own merge can only be the
-    /// last one, of all that is left.
+    /// The table may hold merges that rank after this candidate. That does no harm: when a token is tested, its own
+    /// merge is the last step, after all others.
     fn insert_pending(&mut self) -> Option<()> {
         let Built { merges, parts, ids } = &mut self.built;
         let pending = std::mem::take(&mut self.pending);
@@ -262,8 +262,8 @@ fn has_equal<T: Ord>(items: impl Iterator<Item = T> + Clone) -> bool {
     items.windows(2).any(|pair| pair[0] == pair[1])
 }
 
-/// A product that is merged from one of a higher rank. It can only be made after that one, and is made at once
-/// then: it follows it.
+/// A product P with a part Q that ranks later than P. P can only be made after Q, and is then made at once: P
+/// follows Q.
 struct Follower {
     /// The rank of the product that it follows in the end, and of the one that it follows directly.
     root: usize,

@@ -1,7 +1,7 @@
 //! Byte runs: the longest stretches of a text in which each byte is adjacent to the next inside some token.
 //!
-//! Comes in: a segment of a pretoken. Goes out: its ids, if all of its runs are short, else nothing. A run must
-//! never end where a token goes on.
+//! Comes in: a segment of a pretoken. Goes out: its ids, unless bytes merge in a run of more than four bytes. A run
+//! must never end where a token goes on.
 //!
 //! Nothing is ever merged from one run to the next: whatever merging makes is a token, and no token holds the two
 //! bytes at the border. Characters that a vocabulary hardly knows fall into runs of a byte or two. To encode these
@@ -112,7 +112,7 @@ fn merged(run: &[u8], merges: &MergeTable) -> ([u32; MAX_LENGTH], usize) {
     }
 }
 
-/// The set.
+/// A set of pairs of bytes, one bit for each.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct BytePairs(Box<[u64; 1 << 10]>);
 

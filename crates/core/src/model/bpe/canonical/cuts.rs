@@ -1,4 +1,4 @@
-//! CanonicalCuts: places where a pretoken may be divided before it is merged, because no token extends across them.
+//! Cuts: places where a pretoken may be divided before it is merged, because no token extends across them.
 //!
 //! Comes in: the tokens that merging makes, then a pretoken. Goes out: the places where its segments end. A place
 //! that merging goes across must never be a cut; a place that it does not go across may be missed.
@@ -18,7 +18,8 @@ use super::byte_runs::BytePairs;
 pub struct CanonicalCuts {
     /// Adjacent bytes in a token, where both are characters, and where the token has only a part of a character.
     bytes: BytePairs,
-    /// Two bits for each pair of adjacent whole characters. A place that has both by accident is not cut.
+    /// A Bloom filter of pairs of adjacent whole characters, two bits each. If it wrongly says yes, a cut is
+    /// missed.
     chars: Vec<u64>,
     shift: u32,
 }

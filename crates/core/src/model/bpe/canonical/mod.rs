@@ -1,4 +1,4 @@
-//! CanonicalMerges merges: the merges of a vocabulary over all 256 bytes, reduced to the one pair that builds each
+//! Canonical merges: the merges of a vocabulary over all 256 bytes, reduced to the one pair that builds each
 //! token.
 //!
 //! Comes in: a description, then pretokens and segments of them. Goes out: their ids, and where a pretoken may be
@@ -44,9 +44,10 @@ pub struct CanonicalMerges {
 }
 
 impl CanonicalMerges {
-    /// The canonical merges, and of each token whether its bytes merge to it. `None` where a byte is no token,
-    /// where tokens share an id, where two tokens are merged from the same parts, for millions of tokens, and
-    /// where no order of numbers says what ranks say.
+    /// The canonical merges, and of each token whether its bytes merge to it. `None` where this would not be exact:
+    /// a byte is no token, tokens share an id, the product of a merge is no token, a merge is listed twice, two
+    /// tokens are merged from the same parts, or no order of numbers says what ranks say; and for more symbols than
+    /// a table holds (2^21).
     ///
     /// Cost: that of merging the bytes of each token.
     pub(super) fn new(
@@ -108,7 +109,7 @@ impl CanonicalMerges {
     }
 
     /// Writes the ids of a segment that falls into short [byte runs](byte_runs) to `buffer`, which is at least as
-    /// long; says how many they are. `None` for other segments.
+    /// long; says how many they are. `None` if bytes merge in a run of more than four bytes.
     ///
     /// Cost: linear, up to the first long run.
     pub fn encode_byte_runs(&self, text: &[u8], buffer: &mut [TokenId]) -> Option<usize> {

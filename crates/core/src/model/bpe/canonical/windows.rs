@@ -39,8 +39,8 @@ const MAX_SINGLE: usize = 4096;
 /// Symbols of a batch that end less than this before its end are not kept.
 const MARGIN: usize = 8;
 
-/// The next window may be smaller if one had at least this many symbols. With fewer, these may be all that the
-/// text is made of.
+/// The next window may be smaller if one had at least this many symbols. With fewer, a smaller one may hold too few
+/// to agree with.
 const MANY: usize = 4;
 
 /// Bytes of windows for each byte of text, above which the next window is all of the text. Texts take two or
@@ -176,8 +176,9 @@ impl Prefix<'_> {
         self.kept.last().is_none_or(|last| row.first() == Some(last))
     }
 
-    /// Appends the symbols of a window of this size, and says whether any were. If the window does not begin with
-    /// the last symbol, as many bytes as it has are removed.
+    /// Appends the symbols of a window of this size, and says whether any were. The last quarter of the window is left
+    /// for the next one, as the text after it may change the merges there. If the window does not begin with the last
+    /// symbol, the symbols that end in the last `size` bytes are removed.
     fn extend_by_window(
         &mut self,
         size: usize,
@@ -293,8 +294,8 @@ impl Prefix<'_> {
         None
     }
 
-    /// If the last two symbols are the same and the text repeats their bytes, appends the symbol as often, but for
-    /// the last times: there something else may be merged. Returns the work.
+    /// If the last two symbols are the same and the text repeats their bytes, appends the symbol as often, but
+    /// not in the last `size` bytes of the repeat: the text after it may change the merges there. Returns the work.
     fn repeat(&mut self, size: usize, ticker: &mut Ticker<'_>) -> Result<usize> {
         let &[.., one, symbol] = &self.kept[..] else { return Ok(0) };
         if one != symbol || self.end == self.text.len() {

@@ -1,21 +1,27 @@
-//! The miss queue: pretokens that missed the cache, until they are spelled together.
+//! What happens to pretokens that miss the cache: they wait in the miss queue until they are resolved together.
 //!
-//! In: a miss, and after which of the other ids its own belong. Out: all ids in order. A miss is first looked up in
-//! the static table, once its slot had time to be prefetched; what is not found there waits to be merged with
-//! others of about the same length, which take about as many steps, a few side by side. Ids that come after a miss
-//! wait with it, perhaps over several batches. A pretoken that misses again while it waits mostly shares the ids of
-//! the first.
+//! In: a miss, and after which of the other ids its own belong. Out: all ids in order, never other ids than the
+//! model gives to the pretoken alone. A miss is first looked up in the static table, once its slot had time to be
+//! prefetched. What is not found there waits to be merged side by side with others of about the same length, which
+//! take about as many steps; what cannot be merged that way is spelled by the model alone. Ids that come after a
+//! miss wait with it, perhaps over several batches. A pretoken that misses again while it waits mostly shares the
+//! ids of the first.
 use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
 use tokenmill_kernels::short_table::{Key, SHORT};
 use tokenmill_kernels::try_alloc;
 
 use super::cache::PretokenCache;
 use super::keys::{is_cached, is_segment};
+use super::speller::Speller;
+use crate::aligned::Origins;
+use crate::engine::input::placed;
 use crate::engine::sink::{IdSink, SinkResult};
 use crate::error::Result;
 use crate::ids::{TokenId, to_u32};
+use crate::model::Scratch;
 use crate::model::bpe::{CanonicalMerges, MERGE_BATCH};
 use crate::span::Span;
+use crate::watch::Ticker;
 
 /// Misses that are looked up in the static table at a time.
 const PROBES: usize = 8;
@@ -23,17 +29,28 @@ const PROBES: usize = 8;
 /// Misses of one width that are merged at a time.
 const MERGES: usize = 64;
 
-/// Misses in the order of the text.
+/// The index of the queue for the widest rows.
+const WIDEST: usize = 2;
+
+/// What misses are resolved with: the tables and scratch of a worker, and the text that they are in.
+pub(super) struct MissContext<'e, 'a, 'w> {
+    pub(super) speller: Speller<'a>,
+    pub(super) cache: &'e mut PretokenCache,
+    pub(super) scratch: &'e mut Scratch,
+    pub(super) ticker: &'e mut Ticker<'w>,
+    pub(super) text: &'e [u8],
+    pub(super) origins: Origins<'e>,
+}
+
+/// Misses in the order of the text, and hits whose ids found no place in the batch.
 #[derive(Debug, Default)]
 pub(in super::super) struct MissQueue {
     pending: Vec<PendingPretoken>,
-    /// How many of them have been looked up in the static table.
+    /// How many of them have been looked up in the static table, or needed no lookup.
     probed: usize,
     dedup: DedupIndex,
-    /// Those that wait to be merged, by the width of their rows.
-    narrow: Vec<usize>,
-    wide: Vec<usize>,
-    widest: Vec<usize>,
+    /// Those that wait to be merged, by the width of their rows: [`Narrow`], [`Wide`] and [`Widest`].
+    queues: [Vec<usize>; WIDEST + 1],
     /// Scratch to sort these.
     sorted: Vec<usize>,
     ids: Vec<TokenId>,
@@ -52,18 +69,19 @@ impl Default for DedupIndex {
 }
 
 impl DedupIndex {
-    /// Replaces the last miss with these bits of the hash, which it returns.
+    /// Makes this miss the latest one with the same hash bits, and returns the one before. That one may be of an
+    /// earlier text.
     fn replace(&mut self, hash: u64, miss: usize) -> usize {
         std::mem::replace(&mut self.0[(hash >> (64 - DEDUP_BITS)) as usize], to_u32(miss)) as usize
     }
 }
 
-/// A miss.
+/// A miss, or a hit that waits.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PendingPretoken {
-    pub(super) key: Key,
-    pub(super) hash: u64,
-    pub(super) span: Span,
+struct PendingPretoken {
+    key: Key,
+    hash: u64,
+    span: Span,
     /// How many of the waiting ids come before those of this miss.
     position: usize,
     /// The miss that has its ids: itself, or the first one of the same bytes.
@@ -74,8 +92,8 @@ pub(super) struct PendingPretoken {
 }
 
 impl PendingPretoken {
-    /// Are its ids there?
-    pub(super) fn is_resolved(&self) -> bool {
+    /// Has it ids of its own? A repeat never has: it shares those of the first.
+    fn is_resolved(&self) -> bool {
         self.count > 0
     }
 }
@@ -83,9 +101,9 @@ impl PendingPretoken {
 impl MissQueue {
     /// Heap bytes held.
     pub(in super::super) fn memory(&self) -> usize {
-        let queues = [&self.narrow, &self.wide, &self.widest, &self.sorted].map(Vec::capacity);
+        let queues = self.queues.iter().chain([&self.sorted]).map(Vec::capacity);
         self.pending.capacity() * size_of::<PendingPretoken>()
-            + queues.iter().sum::<usize>() * size_of::<usize>()
+            + queues.sum::<usize>() * size_of::<usize>()
             + self.ids.capacity() * size_of::<TokenId>()
     }
 
@@ -93,9 +111,7 @@ impl MissQueue {
         self.pending.clear();
         self.ids.clear();
         self.probed = 0;
-        self.narrow.clear();
-        self.wide.clear();
-        self.widest.clear();
+        self.queues.iter_mut().for_each(Vec::clear);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -109,7 +125,7 @@ impl MissQueue {
 
     /// Are the ids of all misses there?
     pub(super) fn is_resolved(&self) -> bool {
-        self.probed == self.pending.len() && self.narrow.len() + self.wide.len() + self.widest.len() == 0
+        self.probed == self.pending.len() && self.queues.iter().all(Vec::is_empty)
     }
 
     /// Should the misses be looked up in the static table?
@@ -132,17 +148,9 @@ impl MissQueue {
         Ok(())
     }
 
-    /// The next miss to be looked up in the static table, and its index.
-    pub(super) fn next_to_probe(&mut self) -> Option<(usize, PendingPretoken)> {
-        let index = self.probed;
-        let pending = *self.pending.get(index)?;
-        self.probed += 1;
-        Some((index, pending))
-    }
-
-    /// Does an earlier miss have the same bytes? Then this one takes its ids. Without this, text costs 2 %
-    /// (Chinese) to 11 % (code) more instructions.
-    pub(super) fn dedup(&mut self, miss: usize, text: &[u8]) -> bool {
+    /// Has the latest miss with the same hash bits the same bytes? Then this one takes its ids. Without this, text
+    /// costs 2 % (Chinese) to 11 % (code) more instructions.
+    fn dedup(&mut self, miss: usize, text: &[u8]) -> bool {
         let PendingPretoken { key, hash, span, .. } = self.pending[miss];
         let last = self.dedup.replace(hash, miss);
         // The key of a short one is its bytes.
@@ -154,21 +162,6 @@ impl MissQueue {
         };
         self.pending[miss].first = first;
         true
-    }
-
-    /// Has `spell` append the ids of this miss, and caches them.
-    pub(super) fn resolve_with(
-        &mut self,
-        miss: usize,
-        text: &[u8],
-        cache: &mut PretokenCache,
-        spell: impl FnOnce(&mut Vec<TokenId>, &mut PretokenCache) -> Result<()>,
-    ) -> Result<()> {
-        let start = self.ids.len();
-        spell(&mut self.ids, cache)?;
-        self.set_ids(miss, start);
-        self.insert_into_cache(miss, text, cache);
-        Ok(())
     }
 
     /// The ids from `start` on are those of this miss.
@@ -184,83 +177,107 @@ impl MissQueue {
         }
     }
 
+    /// Resolves the misses that were not looked up in the static table yet: what is not there is spelled, or queued
+    /// to be merged with others. Returns for how many the model is asked.
+    #[cold]
+    pub(super) fn resolve(&mut self, context: &mut MissContext<'_, '_, '_>) -> Result<usize> {
+        let (text, mut asked) = (context.text, 0);
+        while let Some(&miss) = self.pending.get(self.probed) {
+            let index = self.probed;
+            self.probed += 1;
+            if miss.is_resolved() {
+                continue;
+            }
+            if is_cached(miss.key) {
+                if self.dedup(index, text) {
+                    continue;
+                }
+                if let Some(value) = context.speller.static_table.get(miss.key, miss.hash) {
+                    try_alloc::push(&mut self.ids, value.words[0])?;
+                    self.set_ids(index, self.ids.len() - 1);
+                    self.insert_into_cache(index, text, context.cache);
+                    continue;
+                }
+            }
+            asked += 1;
+            let merges = match miss.span.len() {
+                length if length > Widest::LONGEST => None,
+                length if length > SHORT && !is_segment(miss.key) => {
+                    context.speller.divide(miss.span.of(text))
+                }
+                _ => context.speller.canonical(),
+            };
+            match merges {
+                Some(merges) => self.queue_merge(index, merges, context)?,
+                None => self.spell_alone(index, context)?,
+            }
+        }
+        Ok(asked)
+    }
+
+    /// As [`Self::resolve`], and merges everything that is queued.
+    pub(super) fn resolve_all(&mut self, context: &mut MissContext<'_, '_, '_>) -> Result<usize> {
+        let asked = self.resolve(context)?;
+        // One long pretoken alone gains nothing from merging side by side. It is spelled by its segments, most of
+        // which are cached.
+        if let [miss] = self.queues[WIDEST][..]
+            && !is_segment(self.pending[miss].key)
+        {
+            self.queues[WIDEST].clear();
+            self.spell_alone(miss, context)?;
+        }
+        if let Some(merges) = context.speller.canonical() {
+            (0..=WIDEST).try_for_each(|width| self.merge(width, merges, context))?;
+        }
+        Ok(asked)
+    }
+
+    /// Asks the model for the ids of one miss.
+    fn spell_alone(&mut self, index: usize, context: &mut MissContext<'_, '_, '_>) -> Result<()> {
+        let MissContext { speller, cache, scratch, ticker, text, origins } = context;
+        let (PendingPretoken { key, span, .. }, start) = (self.pending[index], self.ids.len());
+        if let Some(bpe) = speller.model.as_bpe().filter(|_| is_segment(key)) {
+            bpe.encode_segment(span.of(text), &mut scratch.bpe, &mut self.ids, ticker)?;
+        } else {
+            let spelled = speller.spell(span.of(text), cache, scratch, ticker);
+            spelled.map_err(|error| placed(error, origins.slice(span)))?;
+            try_alloc::extend(&mut self.ids, &scratch.ids)?;
+        }
+        self.set_ids(index, start);
+        self.insert_into_cache(index, text, cache);
+        Ok(())
+    }
+
     /// Queues a miss to be merged with others of its width, and merges them when they are enough.
-    pub(super) fn queue_merge(
+    fn queue_merge(
         &mut self,
         miss: usize,
         merges: &CanonicalMerges,
-        text: &[u8],
-        cache: &mut PretokenCache,
+        context: &mut MissContext<'_, '_, '_>,
     ) -> Result<()> {
         let length = self.pending[miss].span.len();
-        if length <= Narrow::LONGEST {
-            self.narrow.push(miss);
-            if self.narrow.len() == MERGES {
-                return self.merge_narrow(merges, text, cache);
-            }
-        } else if length <= Wide::LONGEST {
-            self.wide.push(miss);
-            if self.wide.len() == MERGES {
-                return self.merge_wide(merges, text, cache);
-            }
-        } else {
-            self.widest.push(miss);
-            if self.widest.len() == MERGES {
-                return self.merge_widest(merges, text, cache);
-            }
-        }
-        Ok(())
+        let width = usize::from(length > Narrow::LONGEST) + usize::from(length > Wide::LONGEST);
+        self.queues[width].push(miss);
+        if self.queues[width].len() == MERGES { self.merge(width, merges, context) } else { Ok(()) }
     }
 
-    /// Takes out the only miss of the greatest width, where it is a whole pretoken, which may have segments.
-    pub(super) fn pop_lone_long(&mut self) -> Option<(usize, PendingPretoken)> {
-        let [miss] = self.widest[..] else { return None };
-        let pending = self.pending[miss];
-        (!is_segment(pending.key)).then(|| {
-            self.widest.clear();
-            (miss, pending)
-        })
-    }
-
-    /// Merges all that are queued.
-    pub(super) fn merge_queued(
+    /// Merges the misses that are queued for a width.
+    fn merge(
         &mut self,
+        width: usize,
         merges: &CanonicalMerges,
-        text: &[u8],
-        cache: &mut PretokenCache,
+        context: &mut MissContext<'_, '_, '_>,
     ) -> Result<()> {
-        self.merge_narrow(merges, text, cache)?;
-        self.merge_wide(merges, text, cache)?;
-        self.merge_widest(merges, text, cache)
-    }
-
-    fn merge_narrow(
-        &mut self,
-        merges: &CanonicalMerges,
-        text: &[u8],
-        cache: &mut PretokenCache,
-    ) -> Result<()> {
-        let queue = std::mem::take(&mut self.narrow);
-        self.narrow = self.merge_rows::<Narrow>(queue, |pending| pending.key, merges, text, cache)?;
-        Ok(())
-    }
-
-    fn merge_wide(&mut self, merges: &CanonicalMerges, text: &[u8], cache: &mut PretokenCache) -> Result<()> {
-        let queue = std::mem::take(&mut self.wide);
-        let row = |pending: PendingPretoken| wide_input(pending.span.of(text));
-        self.wide = self.merge_rows::<Wide>(queue, row, merges, text, cache)?;
-        Ok(())
-    }
-
-    fn merge_widest(
-        &mut self,
-        merges: &CanonicalMerges,
-        text: &[u8],
-        cache: &mut PretokenCache,
-    ) -> Result<()> {
-        let queue = std::mem::take(&mut self.widest);
-        let row = |pending: PendingPretoken| widest_input(pending.span.of(text));
-        self.widest = self.merge_rows::<Widest>(queue, row, merges, text, cache)?;
+        let (queue, text) = (std::mem::take(&mut self.queues[width]), context.text);
+        let (wide, widest) = (
+            |pending: PendingPretoken| wide_input(pending.span.of(text)),
+            |pending: PendingPretoken| widest_input(pending.span.of(text)),
+        );
+        self.queues[width] = match width {
+            0 => self.merge_rows::<Narrow>(queue, |pending| pending.key, merges, context)?,
+            1 => self.merge_rows::<Wide>(queue, wide, merges, context)?,
+            _ => self.merge_rows::<Widest>(queue, widest, merges, context)?,
+        };
         Ok(())
     }
 
@@ -290,8 +307,7 @@ impl MissQueue {
         mut queue: Vec<usize>,
         row: impl Fn(PendingPretoken) -> W::Input,
         merges: &CanonicalMerges,
-        text: &[u8],
-        cache: &mut PretokenCache,
+        context: &mut MissContext<'_, '_, '_>,
     ) -> Result<Vec<usize>> {
         if queue.len() > MERGE_BATCH {
             self.sort_by_length(&mut queue);
@@ -308,7 +324,7 @@ impl MissQueue {
             for (&miss, count) in group.iter().zip(counts) {
                 self.pending[miss] = PendingPretoken { start, count, ..self.pending[miss] };
                 start += count;
-                self.insert_into_cache(miss, text, cache);
+                self.insert_into_cache(miss, context.text, context.cache);
             }
         }
         queue.clear();

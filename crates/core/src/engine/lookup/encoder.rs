@@ -3,20 +3,17 @@
 //! In: a text, and the split that cuts it. Out: ids, in the order of the text, into a sink. First the split fills a
 //! batch with lookups, whose entries are prefetched; then the hits are copied, and what missed is spelled together.
 //! It knows nothing of added tokens or normalization, and no ids but those of pretokens.
-use tokenmill_kernels::batch_merge::{Widest, Width};
-use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
-use tokenmill_kernels::try_alloc;
+use tokenmill_kernels::short_table::{self, INLINE};
 
 use super::batch::{Lookup, LookupBatch};
 use super::cache::PretokenCache;
-use super::keys::{hardly_repeats, is_cached, is_segment, key_of, key_of_long};
-use super::miss_queue::PendingPretoken;
+use super::keys::{hardly_repeats, key_of, key_of_long};
+use super::misses::MissContext;
 use super::speller::Speller;
 use crate::aligned::{AlignedText, Origins};
 use crate::engine::input::placed;
 use crate::engine::sink::IdSink;
 use crate::error::Result;
-use crate::ids::TokenId;
 use crate::model::Scratch;
 use crate::pattern::{Plan, ScanScratch, Splitter};
 use crate::span::Span;
@@ -129,106 +126,38 @@ impl PretokenEncoder<'_, '_> {
     }
 
     fn resolve_lookups(&mut self, text: &[u8], origins: Origins<'_>, is_last: bool) -> Result<()> {
-        let LookupBatch { length, work, waiting: before, .. } = &mut *self.batch;
-        let (length, work, before) = (std::mem::take(length), std::mem::take(work), *before);
-        self.ticker.spend(work)?;
+        let Self { speller, batch, cache, scratch, ticker } = self;
+        let (length, before) = (std::mem::take(&mut batch.length), batch.waiting);
+        ticker.spend(std::mem::take(&mut batch.work))?;
+        let mut context = MissContext { speller: *speller, cache, scratch, ticker, text, origins };
         let (mut from, mut single, mut asked) = (0, 0, 0);
         while from < length {
-            let (hits, is_miss) = self.batch.emit_hits(from, length, self.cache);
+            let (hits, is_miss) = batch.emit_hits(from, length, context.cache);
             (from, single) = (from + hits, single + hits);
             if from == length {
                 break;
             }
-            let speller = self.speller;
-            let spell =
-                |pretoken: &[u8], key: Key, ids: &mut [TokenId]| speller.spell_byte_runs(pretoken, key, ids);
-            match self.batch.resolve((from, is_miss), length, text, self.cache, spell)? {
+            match batch.resolve((from, is_miss), length, text, *speller, context.cache)? {
                 Lookup::Hit => {}
                 Lookup::Spelled(ids) => (single, asked) = (single + ids, asked + 1),
                 Lookup::Miss(hash) => {
-                    self.speller.static_table.prefetch(hash);
-                    if self.batch.misses.should_probe() {
-                        asked += self.resolve_misses(text, origins)?;
+                    speller.static_table.prefetch(hash);
+                    if batch.misses.should_probe() {
+                        asked += batch.misses.resolve(&mut context)?;
                     }
                 }
             }
             from += 1;
         }
-        if (is_last || !self.batch.may_wait()) && !self.batch.misses.is_resolved() {
-            asked += self.resolve_misses(text, origins)?;
-            // Alone it gains nothing from merging side by side, and most of its segments are cached.
-            if let Some((index, miss)) = self.batch.misses.pop_lone_long() {
-                self.spell_miss(index, miss, text, origins)?;
-            }
-            if let Some(merges) = self.speller.canonical() {
-                self.batch.misses.merge_queued(merges, text, self.cache)?;
-            }
+        if (is_last || !batch.may_wait()) && !batch.misses.is_resolved() {
+            asked += batch.misses.resolve_all(&mut context)?;
         }
-        // How many calls of the model the hits saved, for admission. A hit of several ids saved one: by estimate
-        // one for every two ids beyond the first. Where few lookups ask the model, the text does not count as new.
-        let saved = if asked > length / 8 { (self.batch.waiting - before - single) / 2 } else { asked };
-        self.cache.record(length, asked, saved);
+        // By estimate the hits saved one call of the model for every two ids that they gave beyond one each. If at
+        // most an eighth of the lookups asked the model, as many are subtracted, so that this text never counts as
+        // new.
+        let saved = if asked > length / 8 { (batch.waiting - before - single) / 2 } else { asked };
+        context.cache.record(length, asked, saved);
         Ok(())
-    }
-
-    /// Looks up the misses in the static table. What is not there is spelled, or queued to be merged with others.
-    /// Returns for how many the model is asked.
-    #[cold]
-    fn resolve_misses(&mut self, text: &[u8], origins: Origins<'_>) -> Result<usize> {
-        let mut asked = 0;
-        while let Some((index, miss)) = self.batch.misses.next_to_probe() {
-            if miss.is_resolved() {
-                continue;
-            }
-            let misses = &mut self.batch.misses;
-            if is_cached(miss.key) {
-                if misses.dedup(index, text) {
-                    continue;
-                }
-                if let Some(value) = self.speller.static_table.get(miss.key, miss.hash) {
-                    misses.resolve_with(index, text, self.cache, |ids, _| {
-                        Ok(try_alloc::push(ids, value.words[0])?)
-                    })?;
-                    continue;
-                }
-            }
-            asked += 1;
-            let pretoken = miss.span.of(text);
-            let merges = match pretoken.len() {
-                length if length > Widest::LONGEST => None,
-                length if length > SHORT && !is_segment(miss.key) => self.speller.divide(pretoken),
-                _ => self.speller.canonical(),
-            };
-            if let Some(merges) = merges {
-                self.batch.misses.queue_merge(index, merges, text, self.cache)?;
-            } else {
-                self.spell_miss(index, miss, text, origins)?;
-            }
-        }
-        Ok(asked)
-    }
-
-    /// Asks the model for the ids of one miss.
-    fn spell_miss(
-        &mut self,
-        index: usize,
-        miss: PendingPretoken,
-        text: &[u8],
-        origins: Origins<'_>,
-    ) -> Result<()> {
-        let Self { speller, batch, cache, scratch, ticker } = self;
-        let pretoken = miss.span.of(text);
-        batch.misses.resolve_with(index, text, cache, |ids, cache| {
-            if is_segment(miss.key)
-                && let Some(bpe) = speller.model.as_bpe()
-            {
-                return bpe.encode_segment(pretoken, &mut scratch.bpe, ids, ticker);
-            }
-            speller
-                .spell(pretoken, cache, scratch, ticker)
-                .map_err(|error| placed(error, origins.slice(miss.span)))?;
-            Ok(try_alloc::extend(ids, &scratch.ids)?)
-        })
     }
 
     /// Encodes one pretoken, without a batch.
