@@ -18,6 +18,8 @@ import vocabularies
 DOCUMENT = 4_096
 DECODING = ("ids", "id-array")
 HIGHER_IS_BETTER = ("MB/s",)
+BEFORE = "before"
+"""The peer that is an earlier build of our own: compared with ours alone, never the best of the others."""
 
 
 @dataclass(frozen=True)
@@ -230,11 +232,11 @@ def far_behind(
     a claim needs several.
     """
     of_peer = {sample["peer"]: figures(sample) for sample in samples}
-    rivals = [name for name in of_peer if name != ours and name in set(exact)]
+    rivals = [name for name in of_peer if name not in (ours, BEFORE) and name in set(exact)]
     behind = set()
     for peer, own in of_peer.items():
         others = [of_peer[name] for name in rivals if name != peer]
-        if peer == ours or not own:
+        if peer in (ours, BEFORE) or not own:
             continue
         if all(
             any(key in other and times_as_good(other[key], value, key[1]) >= factor for other in others)

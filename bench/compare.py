@@ -4,6 +4,7 @@
     python bench/compare.py --quick                    the short form, about three minutes
     python bench/compare.py --cells list,short --corpora english --peers tiktoken,gigatoken
     python bench/compare.py --python ENV/bin/python    peers that are installed elsewhere
+    python bench/compare.py --before ENV/bin/python --peers before     against an earlier build alone
     python bench/compare.py --from results.json --write-docs
 
 A peer whose results differ from the reference (the library that the vocabulary's file comes from) is *not
@@ -30,10 +31,10 @@ import page
 import plot
 import runner
 import vocabularies
-from cells import CELLS, Task, far_behind, tasks
+from cells import BEFORE, CELLS, Task, far_behind, tasks
 from exactness import Verdict, compare
 from peers import PEERS, TOKENIZER_JSON, installed
-from report import exactness_lines, figure_lines, rows
+from report import before_lines, exactness_lines, figure_lines, rows
 
 OURS = "tokenmill"
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
@@ -55,7 +56,7 @@ def main() -> int:
         print("\n".join(page.results(table, verdicts, record, OURS, None)))
     else:
         lines = exactness_lines(verdicts) if args.recorded else []  # else they were told before the clocks
-        print("\n".join([*lines, *figure_lines(table, OURS)]))
+        print("\n".join([*lines, *figure_lines(table, OURS), *before_lines(table)]))
     if args.plot:
         plot.draw(table, args.plot)
     if args.write_docs:
@@ -113,6 +114,9 @@ def _arguments() -> argparse.Namespace:
         help="an interpreter that has a peer, or all that this one has not",
     )
     parser.add_argument(
+        "--before", metavar="PATH", help="an interpreter that has an earlier build of tokenmill"
+    )
+    parser.add_argument(
         "--size", type=int, metavar="BYTES", help="no text is longer (default: 10 MB or more)"
     )
     parser.add_argument("--hostile-size", type=int, metavar="BYTES", help="of each (default: 1 MB)")
@@ -155,7 +159,7 @@ def _measure(args: argparse.Namespace) -> dict[str, Any] | None:
         return None
     _say(f"peers: {', '.join(f'{name} {version}' for name, version in versions.items())}")
     for absent in args.peers or PEERS:
-        if absent not in versions:
+        if absent not in (*versions, BEFORE):
             _say(f"not installed, left out: {absent}")
     if data.shared() is None:
         _say(f"no shared data: the text is Python's own source, the vocabulary {vocabularies.LEARNED}")
@@ -212,7 +216,12 @@ def _installed(args: argparse.Namespace) -> tuple[dict[str, str], dict[str, str]
         for name, version in found.items():
             if name == peer or (not named and name not in versions):
                 versions[name], pythons[name] = version, path
-    order = [name for name in PEERS if name in versions and name in {OURS, *(args.peers or PEERS)}]
+    if args.before:
+        found = runner.run("versions", python=args.before)
+        if OURS not in found:
+            raise SystemExit(f"bench: --before {args.before}: {found.get('error', 'it has no tokenmill')}")
+        versions[BEFORE], pythons[BEFORE] = found[OURS], args.before
+    order = [name for name in PEERS if name in versions and name in {OURS, BEFORE, *(args.peers or PEERS)}]
     return {name: versions[name] for name in order}, pythons
 
 

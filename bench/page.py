@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cells import CELLS, PLAN
+from cells import BEFORE, CELLS, PLAN
 from exactness import Verdict
 from report import Row, Spread, columns, goodness, grouped, marks, short, why
 
@@ -47,7 +47,9 @@ def results(
 def _facts(record: Mapping[str, Any], ours: str) -> list[str]:
     machine, settings = record["machine"], record["settings"]
     few = " Fewer than three rounds: nothing is claimed from these." if settings["rounds"] < 3 else ""
-    versions = [f"{name} {number}" for name, number in machine["versions"].items() if name != ours]
+    versions = [
+        f"{name} {number}" for name, number in machine["versions"].items() if name not in (ours, BEFORE)
+    ]
     return [
         f"Machine: {machine['cpus']} CPUs ({machine['cpu']}), {machine['system']}, {machine['python']}.",
         f"{ours} {machine['versions'].get(ours, '')} against {', '.join(versions)}.",
@@ -94,7 +96,7 @@ def _losses(table: Sequence[Row]) -> list[str]:
 
 
 def _differences(verdicts: Sequence[Verdict]) -> list[str]:
-    wrong = [verdict for verdict in verdicts if verdict.difference]
+    wrong = [verdict for verdict in verdicts if verdict.difference and verdict.peer != BEFORE]
     if not wrong:
         return ["Every library is exact in every text and form that was timed."]
     lines = []
@@ -109,14 +111,14 @@ def _differences(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _table(own: Sequence[Row], ours: str) -> list[str]:
-    peers = columns(own, ours)
+    peers = [peer for peer in columns(own, ours) if peer != BEFORE]
     lines = [
         f"| text | figure | {' | '.join(peers)} | ratio |",
         f"| --- | --- |{' ---: |' * len(peers)} --- |",
     ]
     most = max((spread.rounds for row in own for spread in row.reached.values()), default=1)
     for row in own:
-        exact = [peer for peer in row.reached if peer not in row.not_exact]
+        exact = [peer for peer in row.reached if peer not in row.not_exact and peer != BEFORE]
         best = max(exact, key=lambda peer: goodness(row.reached[peer].median, row.unit), default="")
         cells = []
         for peer in peers:

@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any, ClassVar, Literal
 
+from cells import BEFORE
 from vocabularies import Vocabulary, tiktoken_pattern
 
 Form = Callable[[Any], Any]
@@ -94,6 +95,16 @@ class Tokenmill(Peer):
     @classmethod
     def reads(cls, vocabulary: Vocabulary) -> str:
         return RANK_FILE if vocabulary.json_file is None else TOKENIZER_JSON
+
+
+class Before(Tokenmill):
+    """An earlier build, in an interpreter that ``--before`` names."""
+
+    name = BEFORE
+
+    @classmethod
+    def installed_version(cls) -> str | None:
+        return None
 
 
 class Tiktoken(Peer):
@@ -285,6 +296,7 @@ PEERS: dict[str, type[Peer]] = {
     peer.name: peer
     for peer in (
         Tokenmill,
+        Before,
         Gigatoken,
         Fastokens,
         Quicktok,

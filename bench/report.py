@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cells import CELLS, figures, times_as_good
+from cells import BEFORE, CELLS, figures, times_as_good
 from exactness import Verdict
 
 Sample = Mapping[str, Any]
@@ -44,6 +44,8 @@ class Row:
     """The best exact one of the others."""
     ratio: Spread | None = None
     """How many times as good as the best we are, inside rounds."""
+    before: Spread | None = None
+    """How many times as good as the earlier build, inside rounds."""
     against: dict[str, Spread] = field(default_factory=dict)
     """How many times as good as in these other cells of our own."""
 
@@ -67,7 +69,8 @@ def rows(samples: Sequence[Sample], verdicts: Iterable[Verdict], ours: str) -> l
             row.not_exact = {peer for peer in by_peer if (peer, vocabulary, text, cell) not in exact}
             row.disturbed = {sample["peer"] for sample in own if sample.get("disturbed")}
             row.errors = {sample["peer"]: sample["error"] for sample in own if "error" in sample}
-            rivals = [peer for peer in by_peer if peer != ours and peer not in row.not_exact]
+            rivals = [peer for peer in by_peer if peer not in (ours, BEFORE) and peer not in row.not_exact]
+            row.before = _inside_rounds(by_peer.get(ours, {}), by_peer.get(BEFORE, {}), unit)
             if rivals and ours in by_peer and ours not in row.not_exact:
                 row.best = max(rivals, key=lambda peer: goodness(row.reached[peer].median, unit))
                 row.ratio = _inside_rounds(by_peer[ours], by_peer[row.best], unit)
@@ -140,6 +143,29 @@ def figure_lines(table: Sequence[Row], ours: str) -> list[str]:
     return lines
 
 
+def before_lines(table: Sequence[Row], slower: float = 1.03) -> list[str]:
+    """How the times of our build compare with those of the earlier one: worse is above 1, as in times."""
+    own = [
+        (row, Spread(1 / it.median, 1 / it.highest, 1 / it.lowest, it.rounds))
+        for row in table
+        if (it := row.before)
+    ]
+    if not own:
+        return []
+    worse = [(row, spread) for row, spread in own if spread.lowest > slower]
+    all_ratios = Spread.of([spread.median for _, spread in own])
+    lines = [
+        "",
+        f"time over that of the earlier build, {len(own)} figures: median {all_ratios.median:.2f}"
+        f" ({all_ratios.lowest:.2f} to {all_ratios.highest:.2f});"
+        f" wholly above {slower:.2f} in {len(worse)}",
+    ]
+    for row, spread in sorted(own, key=lambda pair: -pair[1].median)[: max(10, len(worse))]:
+        place = f"{row.cell}, {row.vocabulary}, {row.text}, {row.what}"
+        lines.append(f"  {place:<50} {spread.median:.2f} ({spread.lowest:.2f} to {spread.highest:.2f})")
+    return lines
+
+
 def grouped(table: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
     """Rows by vocabulary and cell."""
     found: dict[tuple[str, str], list[Row]] = {}
@@ -177,7 +203,8 @@ def _figure(row: Row, peer: str) -> str:
 
 def _ratio(row: Row) -> str:
     parts = []
-    for name, spread in [(row.best, row.ratio), *((f"own {name}", it) for name, it in row.against.items())]:
+    others = [(row.best, row.ratio), (BEFORE, row.before)]
+    for name, spread in [*others, *((f"own {name}", it) for name, it in row.against.items())]:
         if spread is not None:
             ends = f" ({spread.lowest:.2f} to {spread.highest:.2f})" if spread.rounds > 1 else ""
             parts.append(f"{spread.median:.2f} x {name}{ends}")

@@ -10,7 +10,7 @@ import pytest
 from cells import CELLS, PLAN, QUICK, Task, far_behind, figures, tasks, times_as_good
 from exactness import Verdict, place
 from page import END, START, filled, results
-from report import Row, figure_lines, rows
+from report import Row, before_lines, figure_lines, rows
 
 RECORD: dict[str, Any] = {
     "date": "2026-01-01",
@@ -238,3 +238,27 @@ def test_a_later_record_takes_the_place_of_the_same_tasks() -> None:
     assert found["settings"]["sizes"]["array"] == 1_000
     assert found["settings"]["sizes"]["short"] == 2_000_000
     assert found["machine"]["versions"] == {"ours": "2", "quick": "2", "slow": "3"}
+
+
+def test_an_earlier_build_is_compared_with_ours_alone() -> None:
+    samples = [
+        sample(peer, number, [wall * (1 + number / 100)])
+        for number in range(3)
+        for peer, wall in (("ours", 1.05), ("before", 1.0), ("quick", 2.0))
+    ]
+    verdicts = [verdict(peer) for peer in ("ours", "before", "quick")]
+    table = rows(samples, verdicts, "ours")
+    found = row(table, "fresh")
+    assert found.best == "quick"
+    assert found.before is not None
+    assert found.before.median == pytest.approx(1 / 1.05)
+    headline, line = before_lines(table)[1:]
+    assert "wholly above 1.03 in 1" in headline
+    assert line.split() == ["array,", "cl100k,", "english,", "fresh", "1.05", "(1.05", "to", "1.05)"]
+    assert (
+        far_behind([sample("before", 0, [9.0]), sample("quick", 0, [1.0])], ["quick", "before"], "ours")
+        == set()
+    )
+    page = "\n".join(results(table, verdicts, RECORD, "ours", None))
+    assert "before" not in page
+    assert before_lines(rows([it for it in samples if it["peer"] != "before"], verdicts, "ours")) == []
