@@ -9,10 +9,10 @@
 mod byte_tokens;
 mod contents;
 pub mod corpus;
-mod detect;
 mod files;
 pub mod fingerprint;
 mod folder;
+mod formats;
 mod gaps;
 mod gguf;
 mod known_files;

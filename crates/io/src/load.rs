@@ -12,8 +12,8 @@ use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known;
 use tokenmill_core::watch::Watch;
 
-use crate::detect::{self, Kind};
 use crate::files::{self, Snapshot};
+use crate::formats::{self, Format};
 use crate::report::Report;
 use crate::save::SAVED;
 use crate::{
@@ -215,12 +215,12 @@ fn parse(
     options: &LoadOptions,
     report: &mut Report,
 ) -> Result<Description> {
-    match detect::kind(path, bytes)? {
-        Kind::TokenizerJson => with_own_split(tokenizer_json::parse(bytes, report)?, options, "file"),
-        Kind::Tekken => with_own_split(tekken::parse(bytes, report)?, options, "file"),
-        Kind::SentencePiece => with_own_split(sentencepiece::parse(bytes, report)?, options, "file"),
-        Kind::VocabTxt => with_own_split(vocab_txt::parse(bytes, report)?, options, "file"),
-        Kind::Tiktoken => {
+    match formats::detect(path, bytes)? {
+        Format::TokenizerJson => with_own_split(tokenizer_json::parse(bytes, report)?, options, "file"),
+        Format::Tekken => with_own_split(tekken::parse(bytes, report)?, options, "file"),
+        Format::SentencePiece => with_own_split(sentencepiece::parse(bytes, report)?, options, "file"),
+        Format::VocabTxt => with_own_split(vocab_txt::parse(bytes, report)?, options, "file"),
+        Format::Tiktoken => {
             let known = known_files::find(bytes);
             let split = split_of(known, options, "a .tiktoken file")?;
             let beside = options.special_tokens.iter().filter_map(|&(_, id)| id);
@@ -230,11 +230,11 @@ fn parse(
             add_known(&mut description, known);
             Ok(description)
         }
-        Kind::Vocab => {
+        Format::Vocab => {
             let other = path.with_file_name("merges.txt");
             parse_pair((path, bytes), (&other, &beside(&other)?), options, report)
         }
-        Kind::Merges => {
+        Format::Merges => {
             let other = path.with_file_name("vocab.json");
             parse_pair((&other, &beside(&other)?), (path, bytes), options, report)
         }

@@ -1,5 +1,5 @@
-//! Which pretokens a cache admits: all at first; where more than a fifth of a text is new, those that come a second
-//! time.
+//! Which pretokens a cache admits: all while it is small; later, where more than a fifth of a text is new, those
+//! that come a second time, and short ones at once. What is spelled at once has a rule of its own in `batch`.
 //!
 //! A text of random letters never repeats, and caching a pretoken costs as much as spelling it.
 use tokenmill_kernels::{OutOfMemory, try_alloc};
@@ -17,7 +17,8 @@ const ALWAYS_ADMITTED_BYTES: usize = 3;
 /// The miss rate of one worker, and what it has seen once.
 #[derive(Debug, Default)]
 pub(super) struct Admission {
-    /// Of the last lookups the share for which the model was asked, less those that the cache saved, in [`ALL`].
+    /// The share of the last lookups for which the model was asked, less those that the cache saved, as a fraction
+    /// of [`ALL`].
     miss_rate: usize,
     /// There from a certain size of the cache on: before that everything is admitted.
     doorkeeper: Option<Doorkeeper>,

@@ -1,7 +1,7 @@
 //! A batch of lookups: pretokens that the split found, whose entries are being prefetched.
 //!
 //! In: where pretokens end in a text. Out: their ids, in order, into a buffer that is flushed to a sink; what
-//! misses the cache is spelled at once by a function of the caller's, or goes to the [`MissQueue`], whose ids are
+//! misses the cache is spelled at once by the [`Speller`], or goes to the [`MissQueue`], whose ids are
 //! spliced in later.
 use tokenmill_kernels::Prefetcher;
 use tokenmill_kernels::cpu::{self, Level};
@@ -52,8 +52,8 @@ pub(super) enum Lookup {
 
 /// Lookups in flight, and ids that wait for the sink.
 ///
-/// A lookup is that of a pretoken, or of a segment of one that is not worth caching whole: segments repeat where
-/// whole pretokens do not.
+/// A lookup is that of a pretoken, or of a segment of one that is not worth caching whole, or of a text that is not
+/// split: segments repeat where those do not.
 #[derive(Debug)]
 pub(in super::super) struct LookupBatch {
     level: Level,
@@ -94,7 +94,7 @@ impl Default for LookupBatch {
 }
 
 impl LookupBatch {
-    /// Sets what is prefetched after the text, which belongs to one call.
+    /// Sets what the caller has next. For one call it is prefetched while texts are pushed, at its own pace.
     pub(in super::super) fn set_prefetch(&mut self, next: Prefetcher) {
         (self.rest, self.next) = (Prefetcher::default(), next);
     }
@@ -201,8 +201,8 @@ impl LookupBatch {
 
     /// Resolves a lookup that [`Self::emit_hits`] did not settle.
     ///
-    /// A miss may be spelled at once: `spell` writes its ids to a buffer as long as the pretoken, and returns how
-    /// many.
+    /// A miss is spelled at once ([`Speller::spell_byte_runs`]) if its ids surely fit and the predictor expects
+    /// that to succeed.
     pub(super) fn resolve(
         &mut self,
         (at, is_miss): (usize, bool),
@@ -241,9 +241,9 @@ impl LookupBatch {
     }
 
     /// Caches what was spelled at once. Where nearly every attempt succeeds ([`STREAK`]), a pretoken is cached on
-    /// second sight. One that has a character of four bytes at its start and became an id for each byte is never
-    /// cached: there are a million of these characters, and hardly a script in use has them. If all were cached, a
-    /// first pass over rare scripts would take 1.2 to 2 times as long.
+    /// second sight, if there is a doorkeeper; and not at all if it has a character of four bytes at its start and
+    /// became an id for each byte: there are a million of these characters, and hardly a script in use has them. If
+    /// all were cached, a first pass over rare scripts would take 1.2 to 2 times as long.
     fn cache_spelled(&self, key: Key, hash: u64, pretoken: &[u8], count: usize, cache: &mut PretokenCache) {
         let ids = &self.ids[self.waiting..][..count];
         if !is_cached(key) {

@@ -103,7 +103,7 @@ const fn memory_of(bits: u32) -> usize {
 }
 
 impl PretokenCache {
-    /// An empty cache. Where the budget has no bytes left it stays empty.
+    /// An empty cache. Where the budget has no bytes left it stays empty until [`Self::retry_budget`] succeeds.
     pub(in super::super) fn new(budget: &Arc<CacheBudget>) -> Self {
         let mut cache = Self {
             table: ShortTable::new(0),
@@ -168,8 +168,8 @@ impl PretokenCache {
         self.denied > 0
     }
 
-    /// Could the denied bytes be had now? False where others still hold them. The table grows at the next insertion
-    /// for which it would have grown.
+    /// Asks again for denied bytes: makes the first table, or lets the next insertion grow the table. Returns
+    /// whether nothing is denied any more.
     pub(in super::super) fn retry_budget(&mut self) -> bool {
         if self.was_denied() && self.held == 0 {
             self.allocate();
@@ -359,12 +359,12 @@ impl CacheBudget {
         (self.limit, self.taken.load(Relaxed))
     }
 
-    /// Lookups and misses of calls that have ended.
+    /// Lookups, and for how many of them the model was asked, in calls that have ended.
     pub(in super::super) fn lookups(&self) -> (u64, u64) {
         (self.lookups.load(Relaxed), self.misses.load(Relaxed))
     }
 
-    /// Adds the lookups and misses of a call.
+    /// Adds the lookups of a call, and for how many the model was asked.
     pub(super) fn add(&self, lookups: u64, misses: u64) {
         for (all, more) in [(&self.lookups, lookups), (&self.misses, misses)] {
             // An atomic that threads share costs as much to leave as it is as to change.

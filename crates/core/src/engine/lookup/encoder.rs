@@ -64,8 +64,9 @@ impl PretokenEncoder<'_, '_> {
         split
     }
 
-    /// Pushes a pretoken that is longer than a key. If it hardly repeats, or is the whole text, its segments are
-    /// pushed instead.
+    /// Pushes a pretoken that is longer than a key. If it hardly repeats, or the text is not split at all, its
+    /// segments are pushed instead, where it may be divided and, unless it hardly repeats, all of them can be
+    /// cached.
     fn push_long<S: IdSink>(
         &mut self,
         text: &[u8],
@@ -152,9 +153,9 @@ impl PretokenEncoder<'_, '_> {
         if (is_last || !batch.may_wait()) && !batch.misses.is_resolved() {
             asked += batch.misses.resolve_all(&mut context)?;
         }
-        // By estimate the hits saved one call of the model for every two ids that they gave beyond one each. If at
-        // most an eighth of the lookups asked the model, as many are subtracted, so that this text never counts as
-        // new.
+        // By estimate the hits saved one call of the model for every two ids that they gave beyond one each (long
+        // ones: for every two). If at most an eighth of the lookups asked the model, as many are subtracted, so
+        // that this text never counts as new.
         let saved = if asked > length / 8 { (batch.waiting - before - single) / 2 } else { asked };
         context.cache.record(length, asked, saved);
         Ok(())

@@ -1,11 +1,11 @@
-//! What happens to pretokens that miss the cache: they wait in the miss queue until they are resolved together.
+//! What happens to pretokens that miss the cache and are not spelled at once: they wait in the miss queue until
+//! they are resolved together.
 //!
 //! In: a miss, and after which of the other ids its own belong. Out: all ids in order, never other ids than the
-//! model gives to the pretoken alone. A miss is first looked up in the static table, once its slot had time to be
-//! prefetched. What is not found there waits to be merged side by side with others of about the same length, which
-//! take about as many steps; what cannot be merged that way is spelled by the model alone. Ids that come after a
-//! miss wait with it, perhaps over several batches. A pretoken that misses again while it waits mostly shares the
-//! ids of the first.
+//! model gives to the pretoken alone. A repeat of the latest miss with the same hash bits takes its ids. Others are
+//! looked up in the static table, once the slot had time to be prefetched. What is not found there waits to be
+//! merged side by side with others of about the same length, which take about as many steps; what cannot be merged
+//! that way is spelled by the model alone. Ids that come after a miss wait with it, perhaps over several batches.
 use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
 use tokenmill_kernels::short_table::{Key, SHORT};
 use tokenmill_kernels::try_alloc;

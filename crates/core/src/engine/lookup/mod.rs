@@ -5,11 +5,11 @@
 //! 1. It gets a key: a short one in the batch, a longer one by `keys`, which says what is cached at all.
 //! 2. `batch` looks the key up together with others, while their entries are prefetched.
 //! 3. `cache` has its ids, which are copied; or it misses, and `speller` may spell the pretoken at once.
-//! 4. `misses` holds the others. Those with a short key are looked up in `static_table`; what is not there is
-//!    merged with others where the vocabulary allows it, else spelled by the model alone.
+//! 4. `misses` holds the others. They are looked up in `static_table`; what is not there is merged with others
+//!    where the vocabulary allows it, else spelled by the model alone.
 //! 5. `cache` gets the ids, if `admission` lets them in.
 //!
-//! `encoder` runs these steps for one text.
+//! `encoder` runs these steps for one text. A long pretoken may be cut into segments, which go the same way.
 //!
 //! Nothing here knows an engine or added tokens. All of it belongs to one worker, but for the static table and the
 //! budget of the caches, which threads share. A cache never changes a result.

@@ -1,6 +1,7 @@
-//! What spells a pretoken that is not in the cache: the static table, and then the model.
+//! Looks pretokens up in the cache and the static table, and spells them by the model: at once by byte runs, or in
+//! full.
 //!
-//! In: a pretoken and the caches it may be found in. Out: its ids. It never changes what a tokenizer shares.
+//! In: a pretoken, and the cache of a worker. Out: its ids. It never changes what a tokenizer shares.
 use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
 
 use super::cache::PretokenCache;
@@ -73,7 +74,7 @@ impl<'a> Speller<'a> {
         merges?.encode_byte_runs(pretoken, buffer)
     }
 
-    /// Spells a pretoken into `scratch.ids`, a long one by its segments, which are cached.
+    /// Spells a pretoken into `scratch.ids`, a long one that may be divided by its segments, which are cached.
     pub(super) fn spell(
         self,
         pretoken: &[u8],

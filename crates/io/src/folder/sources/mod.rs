@@ -16,7 +16,7 @@ use super::settings::Settings;
 use crate::files::Snapshot;
 use crate::report::Report;
 use crate::tokenizer_json::{File, Kind, MergeEntries, Model, VocabEntries};
-use crate::{detect, vocab_merges, vocab_txt};
+use crate::{formats, vocab_merges, vocab_txt};
 
 /// A vocabulary in the shape of a tokenizer.json.
 pub(super) struct Source<'a> {
@@ -77,7 +77,7 @@ pub(super) fn find(
             pair(&bytes, &merges, in_merges).map(source)
         }
         _ if name != TIKTOKEN
-            && matches!(detect::kind(&files.path(name), &bytes), Ok(detect::Kind::SentencePiece)) =>
+            && matches!(formats::detect(&files.path(name), &bytes), Ok(formats::Format::SentencePiece)) =>
         {
             pieces::read(&bytes, recipe, settings, report).map(|read| Source {
                 has_stages: !recipe.has_code,
