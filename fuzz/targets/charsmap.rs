@@ -2,7 +2,7 @@
 //! length from the end: the text that is normalized.
 #![no_main]
 
-use tokenmill_core::aligned::Piece;
+use tokenmill_core::aligned::AlignedText;
 use tokenmill_core::description::{Normalizer, SentencePieceRules};
 use tokenmill_core::hooks::Hooks;
 use tokenmill_core::normalize::Normalizers;
@@ -33,7 +33,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         for text in TEXTS.into_iter().chain([&*own]) {
             let patience = Patience::default();
             let mut buffers = Default::default();
-            let piece = Piece::original(text, 0);
+            let piece = AlignedText::original(text, 0);
             let normalized = normalizers.apply(piece, &mut buffers, &mut Ticker::new(&patience));
             let Some(normalized) = checked("normalizing", normalized) else { continue };
             let mut before = 0;

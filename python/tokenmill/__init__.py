@@ -24,34 +24,46 @@ from ._core import (
 )
 from ._forks import waited_for as _waited_for
 from ._load import load
-from .errors import (
-    FormatError,
-    HookError,
-    InternalError,
-    ManifestError,
-    MissingExtraError,
-    PatternError,
-    SpecialTokenError,
-    TokenmillError,
-    TrainingError,
-    UnknownTokenError,
-    VocabularyError,
-)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._train import train
+    from .errors import (
+        FormatError,
+        HookError,
+        InternalError,
+        ManifestError,
+        MissingExtraError,
+        PatternError,
+        SpecialTokenError,
+        TokenmillError,
+        TrainingError,
+        UnknownTokenError,
+        VocabularyError,
+    )
     from .explain import Explanation
     from .ragged import Ragged
     from .stages import Audit, Plan
 else:
-    # What only looks at a tokenizer, or makes one, comes when it is asked for: a process that loads one and
-    # encodes is not to wait for it.
+    # What only looks at a tokenizer, or makes one, comes when it is asked for, and so do errors: a process
+    # that loads a tokenizer and encodes does not wait for them.
     _HOMES = {
         "Audit": "stages",
         "Explanation": "explain",
+        "FormatError": "errors",
+        "HookError": "errors",
+        "InternalError": "errors",
+        "ManifestError": "errors",
+        "MissingExtraError": "errors",
+        "PatternError": "errors",
         "Plan": "stages",
         "Ragged": "ragged",
+        "SpecialTokenError": "errors",
+        "TokenmillError": "errors",
+        "TrainingError": "errors",
+        "UnknownTokenError": "errors",
+        "VocabularyError": "errors",
+        "errors": "errors",
         "explain": "explain",
         "ragged": "ragged",
         "stages": "stages",

@@ -3,7 +3,7 @@
     kernels   the tests of `crates/kernels` with the address sanitizer, at each CPU level of this machine
     buffers   every public member at each level, and tests of text in and ids out, with an extension that is
               built for the address sanitizer
-    loom      workers, their budget, parts of a result, and what is made once: every order of threads' steps
+    loom      workers, their budget, parts of a result, and what is made once: orders of threads' steps
     threads   the tests of workers and threads with the thread sanitizer
     memcheck  every public member once, at each CPU level that valgrind knows, in valgrind
 
@@ -197,7 +197,7 @@ def buffers() -> None:
 
 
 def loom() -> None:
-    """What threads share, in every order of their steps."""
+    """What threads share, in every order of their steps, within bounds for large models."""
     for crate in ("kernels", "core"):
         cargo("loom", "test", "-p", f"tokenmill-{crate}", "--lib", "every_order", flags="--cfg loom")
 

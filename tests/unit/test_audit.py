@@ -140,17 +140,22 @@ def test_a_function_may_interrupt_an_audit(native: Any) -> None:
 def test_other_threads_run_meanwhile(native: Any) -> None:
     """Another thread ends the audit. Alone it goes on for longer than the process may live."""
     script = """
-        import threading, _thread
+        import sys, threading, time, _thread
         import tokenmill
         tok = tokenmill.Tokenizer.from_tokens([bytes([byte]) for byte in range(256)], split="a*b|a")
-        begin = threading.Event()
+        main = threading.get_ident()
+        def look():
+            tok.audit(seconds=100_000, max_bytes=2**30)
         def end():
-            begin.wait()
+            while sys._current_frames()[main].f_code is not look.__code__:
+                time.sleep(0)
+            # Time to get from there into the audit.
+            for _ in range(1000):
+                time.sleep(0)
             _thread.interrupt_main()
         threading.Thread(target=end).start()
         try:
-            begin.set()
-            tok.audit(seconds=100_000, max_bytes=2**30)
+            look()
         except KeyboardInterrupt:
             print("heard")
     """

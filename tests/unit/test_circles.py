@@ -6,26 +6,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from rust_source import code, without_tests
+from rust_source import ITEM, NAME, USE, Segments, code, leaves, without_tests
 
 CRATES = [path.name for path in sorted((ROOT / "crates").iterdir()) if (path / "src" / "lib.rs").is_file()]
 
-NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-ITEM = re.compile(
-    rf"(?:^|[;{{}}\]\)]|\bpub(?:\([^)]*\))?|\bunsafe|\basync|\bextern|\bconst)\s*"
-    rf"(?:fn|struct|enum|union|trait|type|const|static|macro_rules!)\s+(?:mut\s+)?({NAME})",
-    re.MULTILINE,
-)
-USE = re.compile(r"\b(pub(?:\([^)]*\))?\s+)?use\s+([^;]+);")
 PATH = re.compile(rf"\b(?:crate|self|super)(?:\s*::\s*{NAME})+")
-
-Segments = tuple[str, ...]
 
 
 @dataclass
@@ -42,34 +32,6 @@ class Module:
     imports: list[tuple[str, Segments]] = field(default_factory=list)
     #: The same, of re-exports.
     exports: list[tuple[str, Segments]] = field(default_factory=list)
-
-
-def leaves(tree: str, before: Segments = ()) -> Iterator[tuple[str, Segments]]:
-    """The names that a `use` tree brings, each with its path."""
-    tree = tree.strip()
-    if (group := re.match(r"^(.*?)\{(.*)\}$", tree, re.DOTALL)) is not None:
-        head = tuple(part.strip() for part in group[1].split("::") if part.strip())
-        for part in split_outside(group[2]):
-            yield from leaves(part, before + head)
-        return
-    path, _, other = tree.partition(" as ")
-    segments = before + tuple(part.strip() for part in path.split("::") if part.strip())
-    if segments and segments[-1] == "self" and len(segments) > 1:
-        segments = segments[:-1]
-    if segments:
-        yield (other.strip() or segments[-1]), segments
-
-
-def split_outside(group: str) -> Iterator[str]:
-    """Parts between commas that are in no braces."""
-    depth, start = 0, 0
-    for at, character in enumerate(group):
-        depth += (character == "{") - (character == "}")
-        if character == "," and depth == 0:
-            yield group[start:at]
-            start = at + 1
-    if group[start:].strip():
-        yield group[start:]
 
 
 def modules_of(source: Path) -> dict[Segments, Module]:

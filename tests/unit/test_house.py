@@ -7,7 +7,7 @@ from collections import defaultdict
 
 import pytest
 from conftest import ROOT
-from rust_source import code, without_tests
+from rust_source import ITEM, USE, code, leaves, without_tests
 
 #: The binding crate wraps types of the others under the names that Python users see.
 WRAPPERS = "python"
@@ -77,3 +77,27 @@ def test_the_table_of_rooms_is_the_tree() -> None:
     assert folders - set(NAMED.findall(table["tests/"])) == set(), (
         "folders of tests that the table does not name"
     )
+
+
+def test_what_fuzz_targets_import_is_there() -> None:
+    """They are built by the fuzzer alone: `make check` sees their library, not the targets."""
+    items = {
+        crate: {
+            name
+            for path in (ROOT / "crates" / crate / "src").rglob("*.rs")
+            for name in ITEM.findall(code(path.read_text(encoding="utf-8")))
+        }
+        for crate in ("core", "io", "kernels")
+    }
+    gone = []
+    for path in sorted((ROOT / "fuzz").glob("targets/*.rs")):
+        for _, tree in USE.findall(code(path.read_text(encoding="utf-8"))):
+            for _, (crate, *rest) in leaves(tree):
+                known = items.get(crate.removeprefix("tokenmill_"))
+                modules = ROOT / "crates" / crate.removeprefix("tokenmill_") / "src"
+                is_module = (modules.joinpath(*rest)).is_dir() or modules.joinpath(*rest).with_suffix(
+                    ".rs"
+                ).is_file()
+                if known is not None and rest[-1] not in known and not is_module:
+                    gone.append(f"{path.name}: {'::'.join((crate, *rest))}")
+    assert gone == []

@@ -2,7 +2,7 @@
 //! [`Engine`], or the error of an invalid description. This is the only module that chooses between
 //! the implementations of a stage.
 use crate::decode::Chain;
-use crate::description::{AddedToken, Description, Split};
+use crate::description::{AddedToken, Description, Merges, Split};
 use crate::engine::{AddedSet, Engine, Stages};
 use crate::error::{Defect, Error, Result};
 use crate::hooks::Hooks;
@@ -60,11 +60,14 @@ pub fn compile_with_special_tokens(
     description.model.tokens().prepare_to_find(ticker)?;
     description.validate()?;
     if !special_tokens.is_empty() {
-        let (without, mut made) = (description.clone(), None);
+        // A list of merges says what text becomes; only other models are asked.
+        let is_listed = description.model.as_bpe().is_some_and(|bpe| matches!(bpe.merges, Merges::Listed(_)));
+        let (without, mut made) = ((!is_listed).then(|| description.clone()), None);
         description = description.with_special_tokens(special_tokens, &mut |bytes| {
+            let Some(without) = &without else { return Ok(None) };
             let (vocabulary, model) = match &made {
                 Some(tables) => tables,
-                None => &*made.insert(tables(&without, ticker)?),
+                None => &*made.insert(tables(without, ticker)?),
             };
             Ok(model.spells_as_one(bytes, vocabulary))
         })?;

@@ -10,7 +10,7 @@ use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::hooks::Hooks;
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known;
-use tokenmill_core::watch::Watch;
+use tokenmill_core::watch::{Ticker, Watch};
 
 use crate::files::{self, Snapshot};
 use crate::formats::{self, Format};
@@ -69,7 +69,7 @@ fn compile_extended(
     report: &mut Report,
     watch: &dyn Watch,
 ) -> Result<Engine> {
-    find_shadowed(&description, options, report)?;
+    find_shadowed(&description, options, report, watch)?;
     compile_with_special_tokens(description, &options.special_tokens, &options.hooks, watch)
 }
 
@@ -147,8 +147,16 @@ pub fn parse_bytes(
 
 /// Reports special tokens whose literals are ordinary tokens too: the ids of a text then depend on
 /// the reader.
-fn find_shadowed(description: &Description, options: &LoadOptions, report: &mut Report) -> Result<()> {
+fn find_shadowed(
+    description: &Description,
+    options: &LoadOptions,
+    report: &mut Report,
+    watch: &dyn Watch,
+) -> Result<()> {
     let tokens = description.model.tokens();
+    if !options.special_tokens.is_empty() {
+        tokens.prepare_to_find(&mut Ticker::new(watch))?;
+    }
     for (content, id) in &options.special_tokens {
         let ordinary = tokens.find(content.as_bytes()).map(|index| tokens.id(index));
         if let (Some(ordinary), Some(special)) = (ordinary, *id)

@@ -92,7 +92,7 @@ pub fn extend_zeros(bytes: &mut Vec<u8>, count: usize) -> Result<(), OutOfMemory
 
 /// Asks for large pages in a range of addresses. Best effort. The first write to a large page, or the first
 /// [`prefault`] in it, then brings all of it.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn advise_large(start: usize, size: usize) {
     // SAFETY: this advice neither reads nor writes memory. The contents of the range do not change, so it does not
     // matter who owns it.
@@ -101,7 +101,7 @@ pub(crate) fn advise_large(start: usize, size: usize) {
 
 /// Prefaults the pages of a range of addresses for writing. Returns false on older systems, which do not support
 /// this.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 #[cold]
 fn populate(start: usize, size: usize) -> bool {
     let first = start / SMALL_PAGE * SMALL_PAGE;
@@ -111,10 +111,10 @@ fn populate(start: usize, size: usize) -> bool {
     unsafe { libc::madvise(std::ptr::without_provenance_mut(first), size, libc::MADV_POPULATE_WRITE) == 0 }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), miri))]
 pub(crate) fn advise_large(_start: usize, _size: usize) {}
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), miri))]
 fn populate(_start: usize, _size: usize) -> bool {
     false
 }

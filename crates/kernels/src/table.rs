@@ -153,18 +153,18 @@ impl<T: fmt::Debug> fmt::Debug for Table<T> {
 /// A table of at least this many bytes gets a mapping of its own, which is returned to the system when the table
 /// is dropped. An allocator would keep the memory, and with many threads and growing tables most of it would stay
 /// unused.
-#[cfg(all(target_os = "linux", not(fuzzing)))]
+#[cfg(all(target_os = "linux", not(fuzzing), not(miri)))]
 const MIN_MAPPED: usize = 128 << 10;
 
 /// Does memory of this layout get a mapping of its own? Such memory is zero at first.
-#[cfg(all(target_os = "linux", not(fuzzing)))]
+#[cfg(all(target_os = "linux", not(fuzzing), not(miri)))]
 fn is_mapped(layout: Layout) -> bool {
     layout.size() >= MIN_MAPPED
 }
 
 /// Allocates memory for a layout, whose size must be above zero. The memory is uninitialised unless it [is
 /// mapped](is_mapped).
-#[cfg(all(target_os = "linux", not(fuzzing)))]
+#[cfg(all(target_os = "linux", not(fuzzing), not(miri)))]
 fn allocate(layout: Layout) -> Option<NonNull<u8>> {
     if !is_mapped(layout) {
         // SAFETY: the size of the layout is above zero.
@@ -202,7 +202,7 @@ fn allocate(layout: Layout) -> Option<NonNull<u8>> {
 ///
 /// # Safety
 /// `start` must come from [`allocate`] with this layout, and nothing may use the memory any more.
-#[cfg(all(target_os = "linux", not(fuzzing)))]
+#[cfg(all(target_os = "linux", not(fuzzing), not(miri)))]
 unsafe fn free(start: NonNull<u8>, layout: Layout) {
     if is_mapped(layout) {
         // SAFETY: the caller guarantees that the pages come from `allocate` with this layout and that nothing uses
@@ -214,19 +214,20 @@ unsafe fn free(start: NonNull<u8>, layout: Layout) {
     }
 }
 
-/// Under fuzzing all memory comes from the allocator, because sanitizers do not check other mappings.
-#[cfg(not(all(target_os = "linux", not(fuzzing))))]
+/// Under fuzzing and in Miri all memory comes from the allocator: sanitizers do not check other mappings, and Miri
+/// cannot free a part of one.
+#[cfg(not(all(target_os = "linux", not(fuzzing), not(miri))))]
 fn is_mapped(_layout: Layout) -> bool {
     false
 }
 
-#[cfg(not(all(target_os = "linux", not(fuzzing))))]
+#[cfg(not(all(target_os = "linux", not(fuzzing), not(miri))))]
 fn allocate(layout: Layout) -> Option<NonNull<u8>> {
     // SAFETY: the size of the layout is above zero.
     NonNull::new(unsafe { std::alloc::alloc(layout) })
 }
 
-#[cfg(not(all(target_os = "linux", not(fuzzing))))]
+#[cfg(not(all(target_os = "linux", not(fuzzing), not(miri))))]
 unsafe fn free(start: NonNull<u8>, layout: Layout) {
     // SAFETY: the caller guarantees that the memory comes from this allocator with this layout.
     unsafe { std::alloc::dealloc(start.as_ptr(), layout) }

@@ -9,6 +9,8 @@ use tokenmill_core::error::{Error, Kind, Place};
 use tokenmill_core::try_alloc;
 use tokenmill_kernels::OutOfMemory;
 
+use crate::late;
+
 /// The Python exception of an error.
 pub(crate) fn raise(py: Python<'_>, error: Error) -> PyErr {
     build(py, error).unwrap_or_else(|failure| failure)
@@ -93,7 +95,7 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
         }
         Kind::Internal(_) => "InternalError",
     };
-    let class = py.import("tokenmill.errors")?.getattr(class)?;
+    let class = late::ERRORS.get(py)?.getattr(class)?;
     Ok(PyErr::from_value(class.call((message,), Some(&facts))?))
 }
 

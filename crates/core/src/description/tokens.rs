@@ -220,7 +220,7 @@ impl TokenList {
     ///
     /// # Errors
     /// Errors of the watch.
-    pub(crate) fn prepare_to_find(&self, ticker: &mut Ticker<'_>) -> Result<()> {
+    pub fn prepare_to_find(&self, ticker: &mut Ticker<'_>) -> Result<()> {
         if self.places.get().is_none() {
             let places = self.try_find_places(ticker)?;
             self.places.get_or_make(|| places);
