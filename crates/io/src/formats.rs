@@ -9,7 +9,7 @@ use crate::{contents, sentencepiece, tiktoken, vocab_merges, vocab_txt};
 
 /// A format that this crate reads. GGUF is detected earlier, before the file is read whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum FileFormat {
     /// `tokenizer.json`.
     TokenizerJson,
     /// `tekken.json`.
@@ -30,11 +30,11 @@ pub(crate) enum Format {
 ///
 /// # Errors
 /// A format error that says what the file is instead.
-pub(crate) fn detect(path: &Path, bytes: &[u8]) -> Result<Format> {
+pub(crate) fn detect(path: &Path, bytes: &[u8]) -> Result<FileFormat> {
     let is_named = |name: &str| path.file_name().is_some_and(|found| found == name);
     // Line ends look like the start of a SentencePiece model.
     if !bytes.iter().all(u8::is_ascii_whitespace) && sentencepiece::is_like(bytes) {
-        return Ok(Format::SentencePiece);
+        return Ok(FileFormat::SentencePiece);
     }
     let text = match contents::text(bytes) {
         Ok(text) => text,
@@ -44,21 +44,21 @@ pub(crate) fn detect(path: &Path, bytes: &[u8]) -> Result<Format> {
     if text.trim_start().starts_with('{') {
         return Ok(match first_telling_key(text) {
             Some(kind) => kind,
-            None if vocab_merges::is_like_vocab(text) => Format::Vocab,
-            None => Format::TokenizerJson,
+            None if vocab_merges::is_like_vocab(text) => FileFormat::Vocab,
+            None => FileFormat::TokenizerJson,
         });
     }
     if is_named("vocab.json") {
-        return Ok(Format::Vocab);
+        return Ok(FileFormat::Vocab);
     }
     if tiktoken::is_like(text) {
-        return Ok(Format::Tiktoken);
+        return Ok(FileFormat::Tiktoken);
     }
     if is_named("merges.txt") || text.starts_with("#version") {
-        return Ok(Format::Merges);
+        return Ok(FileFormat::Merges);
     }
     if is_named("vocab.txt") || vocab_txt::is_like(text) {
-        return Ok(Format::VocabTxt);
+        return Ok(FileFormat::VocabTxt);
     }
     Err(Error::format(
         Defect::WrongKind,
@@ -67,7 +67,7 @@ pub(crate) fn detect(path: &Path, bytes: &[u8]) -> Result<Format> {
     ))
 }
 
-fn unreadable(path: &Path, bytes: &[u8], error: Error) -> Result<Format> {
+fn unreadable(path: &Path, bytes: &[u8], error: Error) -> Result<FileFormat> {
     let is_broken_text =
         matches!(error.kind, tokenmill_core::error::Kind::Format { defect: Defect::Encoding, .. })
             && !bytes.starts_with(&[0xff, 0xfe])
@@ -76,21 +76,21 @@ fn unreadable(path: &Path, bytes: &[u8], error: Error) -> Result<Format> {
         return Err(error);
     }
     if path.extension().is_some_and(|extension| extension == "model") {
-        return Ok(Format::SentencePiece);
+        return Ok(FileFormat::SentencePiece);
     }
     if path.extension().is_some_and(|extension| extension == "gguf") {
         return Err(Error::format(Defect::WrongKind, "a GGUF file begins with GGUF, and this one does not"));
     }
     if path.file_name().is_some_and(|name| name == "vocab.txt") {
-        return Ok(Format::VocabTxt);
+        return Ok(FileFormat::VocabTxt);
     }
     Err(error)
 }
 
 /// The format that the keys of an object indicate: the first key that only one format has. A
 /// `vocab.json` may have such keys as tokens, but with numbers as values.
-fn first_telling_key(text: &str) -> Option<Format> {
-    struct Keys(Option<Format>);
+fn first_telling_key(text: &str) -> Option<FileFormat> {
+    struct Keys(Option<FileFormat>);
     impl<'de> Visitor<'de> for &mut Keys {
         type Value = ();
 
@@ -101,9 +101,9 @@ fn first_telling_key(text: &str) -> Option<Format> {
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
             while let Some(key) = map.next_key::<String>()? {
                 let kind = match key.as_str() {
-                    "config" | "vocab" => Some(Format::Tekken),
+                    "config" | "vocab" => Some(FileFormat::Tekken),
                     "model" | "added_tokens" | "normalizer" | "pre_tokenizer" | "post_processor"
-                    | "decoder" | "truncation" | "padding" => Some(Format::TokenizerJson),
+                    | "decoder" | "truncation" | "padding" => Some(FileFormat::TokenizerJson),
                     _ => None,
                 };
                 if kind.is_none() {
@@ -131,32 +131,32 @@ fn is_number(json: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(name: &str, text: &str) -> Option<Format> {
+    fn of(name: &str, text: &str) -> Option<FileFormat> {
         detect(Path::new(name), text.as_bytes()).ok()
     }
 
     #[test]
     fn formats_are_told_apart_by_content() {
         for (text, expected) in [
-            (r#"{"version": "1.0", "model": {}}"#, Format::TokenizerJson),
-            (r#"{"version": "1.0", "truncation": null, "#, Format::TokenizerJson),
-            (r#"{"x": 1.5}"#, Format::Vocab),
-            (r#"{"config": {}, "vocab": []}"#, Format::Tekken),
-            (r#"{"image": {"a": 1}, "vocab": [{"rank": 0"#, Format::Tekken),
-            (r#"{"type": "Tekken", "config": "#, Format::Tekken),
-            (r#"{"a": 1}"#, Format::Vocab),
-            (r#"{"model": 0, "vocab": 1, "a": 2}"#, Format::Vocab),
-            (r#"{"version": 1.0, "model": {}}"#, Format::TokenizerJson),
-            ("YQ== 0\n", Format::Tiktoken),
-            ("#version: 0.2\na b\n", Format::Merges),
-            ("[PAD]\n[UNK]\na\n", Format::VocabTxt),
+            (r#"{"version": "1.0", "model": {}}"#, FileFormat::TokenizerJson),
+            (r#"{"version": "1.0", "truncation": null, "#, FileFormat::TokenizerJson),
+            (r#"{"x": 1.5}"#, FileFormat::Vocab),
+            (r#"{"config": {}, "vocab": []}"#, FileFormat::Tekken),
+            (r#"{"image": {"a": 1}, "vocab": [{"rank": 0"#, FileFormat::Tekken),
+            (r#"{"type": "Tekken", "config": "#, FileFormat::Tekken),
+            (r#"{"a": 1}"#, FileFormat::Vocab),
+            (r#"{"model": 0, "vocab": 1, "a": 2}"#, FileFormat::Vocab),
+            (r#"{"version": 1.0, "model": {}}"#, FileFormat::TokenizerJson),
+            ("YQ== 0\n", FileFormat::Tiktoken),
+            ("#version: 0.2\na b\n", FileFormat::Merges),
+            ("[PAD]\n[UNK]\na\n", FileFormat::VocabTxt),
         ] {
             assert_eq!(of("x", text), Some(expected), "{text}");
         }
         assert_eq!(of("x", "a\nb\n"), None);
-        assert_eq!(of("vocab.txt", "a\nb\n"), Some(Format::VocabTxt));
-        assert_eq!(of("merges.txt", "a b\n"), Some(Format::Merges));
-        assert_eq!(of("vocab.json", "[]"), Some(Format::Vocab));
+        assert_eq!(of("vocab.txt", "a\nb\n"), Some(FileFormat::VocabTxt));
+        assert_eq!(of("merges.txt", "a b\n"), Some(FileFormat::Merges));
+        assert_eq!(of("vocab.json", "[]"), Some(FileFormat::Vocab));
         assert_eq!(of("x", "\n\n"), None);
     }
 }

@@ -13,7 +13,7 @@ use tokenmill_core::pattern::known;
 use tokenmill_core::watch::{Ticker, Watch};
 
 use crate::files::{self, Snapshot};
-use crate::formats::{self, Format};
+use crate::formats::{self, FileFormat};
 use crate::report::Report;
 use crate::save::SAVED;
 use crate::{
@@ -224,11 +224,11 @@ fn parse(
     report: &mut Report,
 ) -> Result<Description> {
     match formats::detect(path, bytes)? {
-        Format::TokenizerJson => with_own_split(tokenizer_json::parse(bytes, report)?, options, "file"),
-        Format::Tekken => with_own_split(tekken::parse(bytes, report)?, options, "file"),
-        Format::SentencePiece => with_own_split(sentencepiece::parse(bytes, report)?, options, "file"),
-        Format::VocabTxt => with_own_split(vocab_txt::parse(bytes, report)?, options, "file"),
-        Format::Tiktoken => {
+        FileFormat::TokenizerJson => with_own_split(tokenizer_json::parse(bytes, report)?, options, "file"),
+        FileFormat::Tekken => with_own_split(tekken::parse(bytes, report)?, options, "file"),
+        FileFormat::SentencePiece => with_own_split(sentencepiece::parse(bytes, report)?, options, "file"),
+        FileFormat::VocabTxt => with_own_split(vocab_txt::parse(bytes, report)?, options, "file"),
+        FileFormat::Tiktoken => {
             let known = known_files::find(bytes);
             let split = split_of(known, options, "a .tiktoken file")?;
             let beside = options.special_tokens.iter().filter_map(|&(_, id)| id);
@@ -238,11 +238,11 @@ fn parse(
             add_known(&mut description, known);
             Ok(description)
         }
-        Format::Vocab => {
+        FileFormat::Vocab => {
             let other = path.with_file_name("merges.txt");
             parse_pair((path, bytes), (&other, &beside(&other)?), options, report)
         }
-        Format::Merges => {
+        FileFormat::Merges => {
             let other = path.with_file_name("vocab.json");
             parse_pair((&other, &beside(&other)?), (path, bytes), options, report)
         }

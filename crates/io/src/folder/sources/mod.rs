@@ -77,7 +77,10 @@ pub(super) fn find(
             pair(&bytes, &merges, in_merges).map(source)
         }
         _ if name != TIKTOKEN
-            && matches!(formats::detect(&files.path(name), &bytes), Ok(formats::Format::SentencePiece)) =>
+            && matches!(
+                formats::detect(&files.path(name), &bytes),
+                Ok(formats::FileFormat::SentencePiece)
+            ) =>
         {
             pieces::read(&bytes, recipe, settings, report).map(|read| Source {
                 has_stages: !recipe.has_code,
