@@ -39,6 +39,12 @@ def test_it_is_refused_before_a_byte_is_read(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_version_in_a_name_is_part_of_it(run: Run, text_file: Path, tmp_path: Path) -> None:
+    target = tmp_path / "my-model-v1.5"
+    assert run("train", text_file, "--num-merges", 5, "--out", target).code == 0
+    assert (target / "tokenizer.json").is_file()
+
+
 def test_a_file_without_ending_is_no_folder(run: Run, text_file: Path, tmp_path: Path) -> None:
     target = tmp_path / "notes"
     target.write_text("mine")

@@ -34,6 +34,20 @@ def test_a_slash_at_the_end_means_a_folder(native: Any, tok: Any, tmp_path: Path
     assert native.load(tmp_path / "model-1.0") == tok
 
 
+@pytest.mark.parametrize("name", ["qwen2.5", "my-model-v1.5", "llama-3.1-8b", "tok.v2", ".hidden"])
+def test_a_version_in_a_name_is_part_of_it(native: Any, tok: Any, tmp_path: Path, name: str) -> None:
+    tok.save(tmp_path / name)
+    assert (tmp_path / name / "tokenizer.json").is_file()
+    assert native.load(tmp_path / name) == tok
+
+
+@pytest.mark.parametrize("ending", ["jsn", "txt", "gguf", "tokenmill", "bin"])
+def test_an_ending_of_letters_is_that_of_a_file(native: Any, tok: Any, tmp_path: Path, ending: str) -> None:
+    with pytest.raises(native.FormatError, match="use a folder \\(with a slash at its end\\)"):
+        tok.save(tmp_path / f"m.{ending}")
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_empty_path_is_no_place(tok: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileNotFoundError):

@@ -82,8 +82,8 @@ pub struct SaveOptions {
     pub lossy: bool,
 }
 
-/// Saves a tokenizer. A folder, or a path without a known file name, becomes a folder with a
-/// `tokenizer.json` (`tokenizer.model` for a SentencePiece tokenizer) and a manifest; otherwise the
+/// Saves a tokenizer. A folder, or a path without an ending (one with a digit, as in `qwen2.5`, is part of
+/// the name), becomes a folder with a `tokenizer.json` (`tokenizer.model` for a SentencePiece tokenizer) and a manifest; otherwise the
 /// name decides the format.
 ///
 /// # Errors
@@ -102,7 +102,7 @@ pub fn save(engine: &Engine, path: &Path, options: SaveOptions, watch: &dyn Watc
         || (by_path.is_none()
             && !is_stream
             && !matches!(options.format, Some(Format::Tiktoken | Format::SentencePiece))
-            && path.extension().is_none());
+            && may_name_folder(path));
     let of_folder = || (is_folder || is_stream).then(|| Format::of_folder(engine));
     let Some(format) = options.format.or(by_path).or_else(of_folder) else {
         let reason = "no format goes by this name; use a folder (with a slash at its end), a name that ends in .json, .model or .tiktoken, or format=";
@@ -110,6 +110,11 @@ pub fn save(engine: &Engine, path: &Path, options: SaveOptions, watch: &dyn Watc
     };
     let files = contents(engine, is_folder, format, options.lossy).map_err(|error| error.in_file(path))?;
     write(engine, path, is_folder, format, files, watch).map_err(|error| error.in_file(path))
+}
+
+/// Can a name be that of a folder? An ending with a digit is a version (`qwen2.5`); others are endings of files.
+fn may_name_folder(path: &Path) -> bool {
+    path.extension().is_none_or(|ending| ending.to_string_lossy().chars().any(|c| c.is_ascii_digit()))
 }
 
 /// The files of a tokenizer; all are produced before any is written.

@@ -79,6 +79,8 @@ def _form(path: Path) -> _Form:
             return "tokenizer.json"
         case ".tiktoken":
             return ".tiktoken"
+    if any(character in "0123456789" for character in path.suffix):
+        return "folder"  # a version: qwen2.5
     raise UsageError(
         f"{path}: no format goes by the ending {path.suffix}",
         hint="--out FOLDER/, or a name that ends in .json or .tiktoken",

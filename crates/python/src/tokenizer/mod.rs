@@ -94,7 +94,8 @@ impl Tokenizer {
 impl Tokenizer {
     /// Saves the tokenizer atomically, with the same bytes every time.
     ///
-    /// A folder gets a tokenizer.json and a manifest; else the name decides: `*.json` is
+    /// A folder (a name without an ending, or with one that holds a digit, as in `qwen2.5`) gets a
+    /// tokenizer.json and a manifest; else the name decides: `*.json` is
     /// tokenizer.json, `*.tiktoken` ranks, `vocab.json` the pair vocab.json and merges.txt;
     /// `format` overrides the name. What a format cannot hold is a `FormatError`, unless
     /// `lossy=True`.
