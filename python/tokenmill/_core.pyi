@@ -428,5 +428,8 @@ def train_files(
     paths: Sequence[str], options: Mapping[str, object], progress: _Progress = None
 ) -> Tokenizer: ...
 def train_texts(
-    texts: Iterable[str], options: Mapping[str, object], progress: _Progress = None
+    texts: Iterable[str],
+    options: Mapping[str, object],
+    progress: _Progress = None,
+    weights: Sequence[int] | None = None,
 ) -> Tokenizer: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import index
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +23,7 @@ _Progress = Callable[[str, int, int], object]
 def train(
     files: _Path | Sequence[_Path] | None = None,
     *,
-    texts: Iterable[str] | None = None,
+    texts: Iterable[str] | Mapping[str, int] | None = None,
     vocab_size: int | None = None,
     num_merges: int | None = None,
     normalizer: Literal["NFC", "NFD", "NFKC", "NFKD"] | None = None,
@@ -50,7 +51,8 @@ def train(
     - ``files``: a path, a glob (``**`` for any depth), or a list of them. The matches of a glob are taken in
       sorted order, folders among them left out. A file is one document, or with ``documents="lines"`` each
       of its lines is one, without the line end. Each is read once, so it may be a pipe, if it is given once.
-    - ``texts``: an iterable of ``str``; each item is a document. It is read once, as training goes along.
+    - ``texts``: an iterable of ``str``; each item is a document. It is read once, as training goes along. A
+      mapping from texts to counts (whole numbers from 1 on) is the same as so many copies of each.
 
     How much is learned, exactly one of ``vocab_size`` (special tokens, alphabet and merges together) and
     ``num_merges``. Training stops earlier when no pair occurs ``min_frequency`` times (a count equal to it
@@ -123,9 +125,23 @@ def train(
     }
     with _follower(progress) as follow:
         if texts is not None:
+            if isinstance(texts, Mapping):
+                return _core.train_texts(list(texts), options, follow, _weights(texts))
             return _core.train_texts(texts, options, follow)
         assert files is not None
         return _core.train_files(_expand(files), options, follow)
+
+
+def _weights(texts: Mapping[str, int]) -> list[int]:
+    """How often each text counts."""
+    weights = []
+    for text, weight in texts.items():
+        count = None if isinstance(weight, bool) or not hasattr(weight, "__index__") else index(weight)
+        if count is None or not 1 <= count < 2**64:
+            shown = text if not isinstance(text, str) or len(text) <= 40 else f"{text[:40]}..."
+            raise _misuse(f"texts[{shown!r}] is {weight!r}; a count is a whole number from 1 to 2**64 - 1")
+        weights.append(count)
+    return weights
 
 
 def _misuse(message: str) -> TrainingError:

@@ -270,3 +270,10 @@ def test_ids_may_come_in_any_sequence(tok: Any) -> None:
     ):
         assert tok.decode(given) == "low lower"
     assert tok.decode([]) == tok.decode(np.zeros(0, np.uint32)) == ""
+
+
+@pytest.mark.parametrize("name", ["encode_batch", "count_batch", "__call__"])
+def test_a_dict_is_no_batch_of_texts(native: Any, name: str) -> None:
+    tok = native.train(texts=["low lower lowest"] * 2, num_merges=4)
+    with pytest.raises(TypeError, match="not dict, whose keys would be taken"):
+        getattr(tok, name)({"text": ["low", "lower"]})

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tokenmill
 
@@ -32,6 +33,32 @@ def test_contradictions_are_training_errors(arguments: dict[str, Any], words: st
     with pytest.raises(tokenmill.TrainingError, match=words) as caught:
         tokenmill.train(**arguments)
     assert (caught.value.path, caught.value.byte) == (None, None)
+
+
+def test_counts_of_texts_are_so_many_copies() -> None:
+    counts = {"low": 5, "lower": 2, "newest widest": 3}
+    copies = [text for text, count in counts.items() for _ in range(count)]
+    for tie_break in ("lexicographic", "first-seen", "huggingface"):
+        weighted = tokenmill.train(texts=counts, num_merges=12, tie_break=tie_break)
+        copied = tokenmill.train(texts=copies, num_merges=12, tie_break=tie_break)
+        assert weighted == copied
+        (one, other) = (weighted.training_report, copied.training_report)
+        assert one is not None
+        assert other is not None
+        assert (one.documents, one.bytes, one.merges) == (other.documents, other.bytes, other.merges)
+
+
+def test_counts_may_be_as_large_as_a_count_gets() -> None:
+    tok = tokenmill.train(texts={"ab": 2**62, "cd": np.int64(3)}, num_merges=2)
+    assert tok.merges == [(b"a", b"b"), (b"c", b"d")]
+    with pytest.raises(tokenmill.TrainingError, match="a count passes 2\\^64 - 1"):
+        tokenmill.train(texts={"ab ab": 2**63}, num_merges=2)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, "2", None, True, 2**64])
+def test_a_count_that_is_none_names_its_text(count: Any) -> None:
+    with pytest.raises(tokenmill.TrainingError, match=re.escape(f"texts['lower'] is {count!r}; a count is")):
+        tokenmill.train(texts={"low": 1, "lower": count}, num_merges=1)
 
 
 def _documents(files: Any) -> int:

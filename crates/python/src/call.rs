@@ -173,7 +173,7 @@ pub(crate) fn with_texts<T: Send>(
         py.detach(|| drop(column));
         return result;
     }
-    let objects = gather(convert::items(texts, "texts", "an iterable of texts")?)?;
+    let objects = gather(convert::texts(texts, "texts", "an iterable of texts")?)?;
     let mut read = try_alloc::vec(objects.len()).map_err(out_of_memory)?;
     for (row, object) in objects.iter().enumerate() {
         look(py, row)?;

@@ -4,7 +4,9 @@ use std::convert::Infallible;
 use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyInt, PyIterator, PyList, PyMapping, PyMemoryView, PyString};
+use pyo3::types::{
+    PyByteArray, PyBytes, PyDict, PyInt, PyIterator, PyList, PyMapping, PyMemoryView, PyString,
+};
 use tokenmill_core::description::Split;
 use tokenmill_core::engine::{DecodeOptions, Special, Undefined};
 use tokenmill_core::error::{Error, Kind};
@@ -353,6 +355,20 @@ fn rows_of_ragged(batch: &Bound<'_, PyAny>) -> PyResult<Option<Rows>> {
     let row_offsets = numbers(py, &PyBuffer::<i64>::get(&batch.getattr("row_offsets")?)?)?;
     let ends = row_offsets.iter().skip(1).map(|&end| Ok(usize::try_from(end)?));
     Ok(Some(Rows { ids, ends: gather(ends)? }))
+}
+
+/// Iterates over texts. A dict is refused, as only its keys would be taken.
+pub(crate) fn texts<'py>(
+    object: &Bound<'py, PyAny>,
+    name: &str,
+    expected: &str,
+) -> PyResult<Bound<'py, PyIterator>> {
+    if object.cast::<PyDict>().is_ok() {
+        let reason =
+            format!("{name} must be {expected}, not dict, whose keys would be taken; pass one of its values");
+        return Err(PyTypeError::new_err(reason));
+    }
+    items(object, name, expected)
 }
 
 /// Iterates over any iterable.

@@ -53,7 +53,7 @@ impl<'py> Source<'py> {
         if object.cast::<PyString>().is_ok() {
             return Err(wrong_type(name, expected, object));
         }
-        Ok(Self::Words(gather(convert::items(object, name, expected)?)?))
+        Ok(Self::Words(gather(convert::texts(object, name, expected)?)?))
     }
 
     fn read(&self, surrogates: Surrogates) -> PyResult<Read<'_>> {

@@ -44,28 +44,32 @@ pub(crate) fn train_files(
     finish(py, trained)
 }
 
-/// Trains on an iterable of str, each a document; see `tokenmill.train`.
+/// Trains on an iterable of str, each a document, which counts as often as its weight says; see `tokenmill.train`.
 #[pyfunction]
-#[pyo3(signature = (texts, options, progress = None))]
+#[pyo3(signature = (texts, options, progress = None, weights = None))]
 pub(crate) fn train_texts(
     py: Python<'_>,
     texts: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
     progress: Option<Py<PyAny>>,
+    weights: Option<Vec<u64>>,
 ) -> PyResult<Tokenizer> {
     // Each text is a document; the option is checked, and has no other effect.
     documents_option(options)?;
     let errors = errors_option(options)?;
     let mut trainer = trainer(options)?;
     let (mut skipped, mut replaced) = (0, 0);
-    let mut batch: Vec<String> = Vec::new();
+    let (mut batch, mut batch_weights): (Vec<String>, Vec<u64>) = (Vec::new(), Vec::new());
     let mut bytes = 0;
-    let feed = |trainer: &mut Trainer, batch: &[String]| {
+    let feed = |trainer: &mut Trainer, batch: &[String], weights: &[u64]| {
         let documents = gather(batch.iter().map(|text| Ok(text.as_str())))?;
-        run_long(py, progress.as_ref(), |watch| feed_to(trainer, &documents, watch))
+        run_long(py, progress.as_ref(), |watch| {
+            trainer.feed_weighted(&documents, weights, watch).map_err(Error::without_place)
+        })
     };
-    for (index, item) in convert::items(texts, "texts", "an iterable of str")?.enumerate() {
+    for (index, item) in convert::texts(texts, "texts", "an iterable of str")?.enumerate() {
         let item = item?;
+        let weight = weights.as_ref().and_then(|weights| weights.get(index).copied());
         let Ok(string) = item.cast::<PyString>() else {
             return Err(wrong_type(&format!("texts[{index}]"), "str", &item));
         };
@@ -81,11 +85,11 @@ pub(crate) fn train_texts(
                     return Err(raise(py, Error::training(reason)));
                 }
                 Errors::Skip => {
-                    skipped += 1;
+                    skipped += weight.unwrap_or(1);
                     continue;
                 }
                 Errors::Replace => {
-                    replaced += 1;
+                    replaced += weight.unwrap_or(1);
                     match utf8(string, Surrogates::Replace)? {
                         Utf8::Copied { text, .. } => text,
                         Utf8::Borrowed(_) | Utf8::Refused(_) => String::new(),
@@ -95,13 +99,17 @@ pub(crate) fn train_texts(
         };
         bytes += text.len() + 64;
         try_alloc::push(&mut batch, text).map_err(out_of_memory)?;
+        if let Some(weight) = weight {
+            try_alloc::push(&mut batch_weights, weight).map_err(out_of_memory)?;
+        }
         if bytes >= BATCH_BYTES {
-            feed(&mut trainer, &batch)?;
+            feed(&mut trainer, &batch, &batch_weights)?;
             batch.clear();
+            batch_weights.clear();
             bytes = 0;
         }
     }
-    feed(&mut trainer, &batch)?;
+    feed(&mut trainer, &batch, &batch_weights)?;
     drop(batch);
     let trained = run_long(py, progress.as_ref(), |watch| {
         let (description, mut report) = trainer.finish(watch)?;

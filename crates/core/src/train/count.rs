@@ -40,12 +40,14 @@ pub(super) struct Counter {
 struct TextUnit<'a> {
     text: &'a str,
     position: u64,
+    /// How often the document counts.
+    weight: u64,
     /// May it contain special tokens?
     whole: bool,
 }
 
 impl TextUnit<'_> {
-    /// Counts the pretokens of this unit into `table`; returns their number.
+    /// Counts the pretokens of this unit into `table`; returns their number, each as often as the document counts.
     fn count(
         &self,
         splitter: &Splitter,
@@ -59,7 +61,7 @@ impl TextUnit<'_> {
             splitter.for_each(text, |span| {
                 ticker.spend(splitter.work(span.len()))?;
                 pretokens += 1;
-                table.add(span.of(bytes), 1, position + span.start as u64)
+                table.add(span.of(bytes), self.weight, position + span.start as u64)
             })
         };
         if self.whole {
@@ -70,7 +72,7 @@ impl TextUnit<'_> {
         } else {
             ordinary(self.text, self.position, ticker)?;
         }
-        Ok(pretokens)
+        Ok(self.weight.saturating_mul(pretokens))
     }
 }
 
@@ -103,14 +105,20 @@ impl Counter {
         Ok(())
     }
 
-    /// Counts documents.
-    pub(super) fn feed(&mut self, documents: &[&str], threads: usize, watch: &dyn Watch) -> Result<()> {
+    /// Counts documents, each as often as its weight says; without weights once.
+    pub(super) fn feed(
+        &mut self,
+        documents: &[&str],
+        weights: &[u64],
+        threads: usize,
+        watch: &dyn Watch,
+    ) -> Result<()> {
         let total: usize = documents.iter().map(|document| document.len()).sum();
         let mut ticker = Ticker::new(watch);
         let normalized = self.normalize(documents, threads::threads_for(total, threads), watch)?;
         let (pieces, position) = match &normalized {
-            Some(segments) => self.pieces_of_segments(segments, &mut ticker)?,
-            None => (self.pieces(documents, &mut ticker)?, self.position + total as u64),
+            Some(segments) => self.pieces_of_segments(segments, weights, &mut ticker)?,
+            None => (self.pieces(documents, weights, &mut ticker)?, self.position + total as u64),
         };
         let units = units(&pieces);
         let threads = threads::threads_for(total, threads).min(units.len().max(1));
@@ -130,8 +138,12 @@ impl Counter {
             watch.progress("count", done.load(Relaxed).min(all), 0);
             Ok(pretokens)
         })?;
-        self.pretokens += counts.iter().sum::<u64>();
-        (self.bytes, self.position) = (all, position);
+        self.pretokens = counts.into_iter().fold(self.pretokens, u64::saturating_add);
+        let weighted = documents
+            .iter()
+            .zip(weights)
+            .map(|(document, weight)| weight.saturating_sub(1).saturating_mul(document.len() as u64));
+        (self.bytes, self.position) = (weighted.fold(all, u64::saturating_add), position);
         Ok(())
     }
 
@@ -185,18 +197,24 @@ impl Counter {
     }
 
     /// The text units of documents; long documents are cut.
-    fn pieces<'a>(&self, documents: &[&'a str], ticker: &mut Ticker<'_>) -> Result<Vec<TextUnit<'a>>> {
+    fn pieces<'a>(
+        &self,
+        documents: &[&'a str],
+        weights: &[u64],
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Vec<TextUnit<'a>>> {
         let mut pieces = try_alloc::vec(documents.len())?;
         let mut position = self.position;
-        for &text in documents {
+        for (i, &text) in documents.iter().enumerate() {
             ticker.spend(16)?;
+            let weight = weight_of(weights, i);
             if text.len() < 2 * UNIT {
-                try_alloc::push(&mut pieces, TextUnit { text, position, whole: true })?;
+                try_alloc::push(&mut pieces, TextUnit { text, position, weight, whole: true })?;
             } else {
                 self.literals.for_each_part(text.as_bytes(), ticker, |segment, ticker| {
                     let TextPart::Ordinary(span) = segment else { return Ok(()) };
                     let position = position + span.start as u64;
-                    self.cut(&text[span.start..span.end], position, &mut pieces, ticker)
+                    self.cut(&text[span.start..span.end], (position, weight), &mut pieces, ticker)
                 })?;
             }
             position += text.len() as u64;
@@ -208,14 +226,17 @@ impl Counter {
     fn pieces_of_segments<'a>(
         &self,
         segments: &'a [Vec<Cow<'_, str>>],
+        weights: &[u64],
         ticker: &mut Ticker<'_>,
     ) -> Result<(Vec<TextUnit<'a>>, u64)> {
         let mut pieces = try_alloc::vec(segments.len())?;
         let mut position = self.position;
-        for segment in segments.iter().flatten() {
-            ticker.spend(16)?;
-            self.cut(segment, position, &mut pieces, ticker)?;
-            position += segment.len() as u64;
+        for (i, segments) in segments.iter().enumerate() {
+            for segment in segments {
+                ticker.spend(16)?;
+                self.cut(segment, (position, weight_of(weights, i)), &mut pieces, ticker)?;
+                position += segment.len() as u64;
+            }
         }
         Ok((pieces, position))
     }
@@ -224,7 +245,7 @@ impl Counter {
     fn cut<'a>(
         &self,
         mut text: &'a str,
-        mut position: u64,
+        (mut position, weight): (u64, u64),
         pieces: &mut Vec<TextUnit<'a>>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
@@ -234,12 +255,17 @@ impl Counter {
             };
             ticker.spend(16 + at - UNIT.min(at))?;
             let (head, tail) = text.split_at(at);
-            try_alloc::push(pieces, TextUnit { text: head, position, whole: false })?;
+            try_alloc::push(pieces, TextUnit { text: head, position, weight, whole: false })?;
             text = tail;
             position += at as u64;
         }
-        Ok(try_alloc::push(pieces, TextUnit { text, position, whole: false })?)
+        Ok(try_alloc::push(pieces, TextUnit { text, position, weight, whole: false })?)
     }
+}
+
+/// How often a document counts.
+fn weight_of(weights: &[u64], document: usize) -> u64 {
+    weights.get(document).copied().unwrap_or(1)
 }
 
 /// Ranges of pieces of about one unit each.

@@ -90,13 +90,28 @@ impl Trainer {
     /// Those of the split and of the watch; a training error for a count above 64 bits. After an
     /// error the trainer cannot be used.
     pub fn feed(&mut self, documents: &[&str], watch: &dyn Watch) -> Result<()> {
+        self.feed_weighted(documents, &[], watch)
+    }
+
+    /// As [`Self::feed`], for documents that count as often as their weights say, each at least 1: the same as so
+    /// many copies. Without weights each counts once.
+    ///
+    /// # Errors
+    /// As [`Self::feed`].
+    pub fn feed_weighted(&mut self, documents: &[&str], weights: &[u64], watch: &dyn Watch) -> Result<()> {
         self.check_whole()?;
         let start = Instant::now();
         self.broken = true;
-        self.counter.feed(documents, self.options.num_threads, watch)?;
+        debug_assert!(weights.is_empty() || weights.len() == documents.len(), "a weight for each document");
+        self.counter.feed(documents, weights, self.options.num_threads, watch)?;
         self.broken = false;
         self.counting += start.elapsed();
-        self.documents += documents.len() as u64;
+        let more = if weights.is_empty() {
+            documents.len() as u64
+        } else {
+            weights.iter().fold(0, |all: u64, &n| all.saturating_add(n))
+        };
+        self.documents = self.documents.saturating_add(more);
         Ok(())
     }
 

@@ -28,7 +28,7 @@ fn rows<'py>(
         return Ok(None);
     }
     let expected = if is_pretokenized { "words, or a list of these" } else { "a text, or a list of texts" };
-    let items = gather(convert::items(object, name, expected)?)?;
+    let items = gather(convert::texts(object, name, expected)?)?;
     // A list of words is a single sample.
     Ok(if is_pretokenized && items.iter().all(is_one_text) { None } else { Some(items) })
 }

@@ -2,7 +2,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::options;
-use crate::description::{Description, Split};
+use crate::description::{Description, Normalizer, Split, UnicodeTables};
 use crate::error::{Kind, Result};
 use crate::pattern::known;
 use crate::train::{TieBreak, TrainOptions, Trainer, TrainingReport};
@@ -61,6 +61,26 @@ fn threads_and_batches_change_nothing() {
             }
             let batches: Vec<&[&str]> = documents.chunks(97).collect();
             assert!(run(with(tie, 3, split), &batches) == one, "many batches, {tie:?}");
+        }
+    }
+}
+
+#[test]
+fn weights_are_so_many_copies() {
+    let long = text(400_000, 5);
+    let documents = ["low lower<s>lowest", "new", "low", &long, "wide wider widest"];
+    let weights = [3, 1, 5, 2, 4];
+    let copies: Vec<&str> =
+        documents.iter().zip(weights).flat_map(|(text, n)| std::iter::repeat_n(*text, n)).collect();
+    for tie in TIES {
+        for normalizer in [vec![], vec![Normalizer::Nfkc(UnicodeTables::Current)]] {
+            let options = TrainOptions { normalizer, ..with(tie, 2, "gpt2") };
+            let mut trainer = Trainer::new(options.clone()).unwrap();
+            trainer.feed_weighted(&documents[..2], &weights.map(|n| n as u64)[..2], &Unwatched).unwrap();
+            trainer.feed_weighted(&documents[2..], &weights.map(|n| n as u64)[2..], &Unwatched).unwrap();
+            let (description, mut report) = trainer.finish(&Unwatched).unwrap();
+            report.phases.clear();
+            assert!((description, report) == run(options, &[&copies]), "{tie:?}");
         }
     }
 }
