@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from operator import index
 from pathlib import Path
 from typing import Literal
 
@@ -136,7 +136,9 @@ def _weights(texts: Mapping[str, int]) -> list[int]:
     """How often each text counts."""
     weights = []
     for text, weight in texts.items():
-        count = None if isinstance(weight, bool) or not hasattr(weight, "__index__") else index(weight)
+        count = (
+            None if isinstance(weight, bool) or not hasattr(weight, "__index__") else operator.index(weight)
+        )
         if count is None or not 1 <= count < 2**64:
             shown = text if not isinstance(text, str) or len(text) <= 40 else f"{text[:40]}..."
             raise _misuse(f"texts[{shown!r}] is {weight!r}; a count is a whole number from 1 to 2**64 - 1")
