@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use crate::pages::{self, LARGE_PAGE, PREFAULT_BYTES, SMALL_PAGE};
+use crate::pages::{LARGE_PAGE, LargePages, PREFAULT_BYTES, SMALL_PAGE};
 use crate::try_alloc::OutOfMemory;
 
 /// An array of fixed length. If its size is a multiple of a large page, it is in large pages where the system has
@@ -48,12 +48,9 @@ impl<T: Copy> Table<T> {
         // need not be initialised, because their type is `MaybeUninit`.
         let places =
             unsafe { std::slice::from_raw_parts_mut(items.cast::<MaybeUninit<T>>().as_ptr(), count) };
-        if layout.align() == LARGE_PAGE {
-            pages::advise_large(items.addr().get(), layout.size());
-        }
+        let mut large = LargePages::for_memory(layout);
         for places in places.chunks_mut((PREFAULT_BYTES / size_of::<T>().max(1)).max(1)) {
-            let is_prefaulted = pages::prefault(places);
-            write(places, is_prefaulted && is_mapped(layout));
+            large.write(places, |places, is_prefaulted| write(places, is_prefaulted && is_mapped(layout)));
         }
         Ok(Self { items, len: count })
     }
