@@ -201,7 +201,8 @@ impl<F> Job<F> {
             match done {
                 Ok(()) => {}
                 Err(error) => {
-                    // A cancellation stored 0 there, which precedes every unit.
+                    // An interrupt counts as a failure before the first unit, so that it is the error of the call. A
+                    // cancelled call has stored 0 already.
                     let is_interrupt = matches!(error.kind, Kind::Raised { is_interrupt: true, .. });
                     let own = if is_interrupt { 0 } else { unit + 1 };
                     let first = self.stop_at.fetch_min(own, Relaxed);

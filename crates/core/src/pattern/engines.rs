@@ -9,7 +9,7 @@ use fancy_regex::{CompileError, Error as FancyError, RegexBuilder};
 use regex_automata::meta;
 use tokenmill_kernels::MadeOnce;
 
-use super::properties;
+use super::dialect_tables;
 use super::rewrites::{for_backtracking, for_linear};
 use super::tokens::{Dialect, Group, Member, Mode, Token, Tokens, members};
 use crate::error::{Error, Kind, Place, Result};
@@ -88,10 +88,10 @@ fn means_the_same(pattern: &str) -> bool {
                 may_repeat = !matches!(c, 'b' | 'B' | 'A' | 'z');
                 !may_repeat || is_same_escape(c)
             }
-            Token::Property { name, .. } => properties::is_known(name),
+            Token::Property { name, .. } => dialect_tables::is_known_property(name),
             Token::Class(text) => members(text).all(|(_, member)| match member {
                 Member::Token(Token::Escape(c)) => is_same_escape(c),
-                Member::Token(Token::Property { name, .. }) => properties::is_known(name),
+                Member::Token(Token::Property { name, .. }) => dialect_tables::is_known_property(name),
                 Member::Token(token) => matches!(token, Token::CodePoint(_)),
                 _ => true,
             }),

@@ -30,11 +30,11 @@ mod atom_table;
 mod atoms;
 pub mod classes;
 mod custom_atoms;
+mod dialect_tables;
 mod engines;
 pub mod known;
 mod lower;
 mod planes;
-mod properties;
 mod rewrites;
 mod syntax;
 #[cfg(test)]

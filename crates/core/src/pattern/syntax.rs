@@ -6,7 +6,7 @@
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-use super::properties;
+use super::dialect_tables;
 use super::tokens::{Dialect, Group, Member, Mode, Token, Tokens, members};
 
 /// A parsed pattern.
@@ -132,7 +132,7 @@ fn set(token: Token<'_>, fold: bool) -> Option<ClassUnicode> {
             c if c.is_ascii_punctuation() && c != '<' && c != '>' => one(c, fold),
             _ => None,
         },
-        Token::Property { name, negated } if properties::is_known(name) => {
+        Token::Property { name, negated } if dialect_tables::is_known_property(name) => {
             class(&format!("\\{}{{{name}}}", if negated { 'P' } else { 'p' }), fold)
         }
         Token::Class(text) => {

@@ -18,7 +18,7 @@
 //! | `(?i:ss)` matches two characters | matches `ß` too |
 use std::fmt::Write as _;
 
-use super::properties::{self, GRAPHEME, ONIGURUMA_CLASS_WORD, ONIGURUMA_WORD, WORD, folds_alone, posix};
+use super::dialect_tables::{self, GRAPHEME, ONIGURUMA_CLASS_WORD, ONIGURUMA_WORD, WORD};
 use super::tokens::{Dialect, Group, Member, Mode, Repeat, Token, Tokens, members};
 use crate::error::{Error, Result};
 
@@ -220,7 +220,7 @@ impl<'p> Translator<'p> {
             return Ok(());
         }
         let c = c.to_ascii_lowercase();
-        if !folds_alone(c) {
+        if !dialect_tables::folds_alone(c) {
             return Err(self.refuse(at, &format!("{c:?} in a group that ignores case")));
         }
         if let Some(before) = self.folded.replace(c)
@@ -244,7 +244,7 @@ impl<'p> Translator<'p> {
     }
 
     fn property(&self, at: usize, name: &str, negated: bool) -> Result<String> {
-        if !properties::is_known(name) || self.flags.fold {
+        if !dialect_tables::is_known_property(name) || self.flags.fold {
             return Err(self.refuse(at, &format!("the property {name:?}")));
         }
         Ok(format!(r"\{}{{{name}}}", if negated { 'P' } else { 'p' }))
@@ -339,13 +339,13 @@ impl<'p> Translator<'p> {
                 Member::Char(c) => {
                     // A negated class contains characters that fold to several characters, which the dialects
                     // treat differently. A `^` that is a plain member is refused along with it.
-                    if self.flags.fold && (!folds_alone(c) || c == '^') {
+                    if self.flags.fold && (!dialect_tables::folds_alone(c) || c == '^') {
                         return refused("this class in a group that ignores case");
                     }
                     inner.push(c);
                 }
                 Member::Token(Token::CodePoint(c)) => {
-                    if self.flags.fold && !folds_alone(c) {
+                    if self.flags.fold && !dialect_tables::folds_alone(c) {
                         return refused("this class in a group that ignores case");
                     }
                     let byte = source.starts_with(r"\x") && !source.starts_with(r"\x{") && !c.is_ascii();
@@ -367,7 +367,7 @@ impl<'p> Translator<'p> {
                     return refused("this class in a group that ignores case");
                 }
                 Member::Nested | Member::NestedEnd | Member::And => inner.push_str(source),
-                Member::Posix { name, negated } => match posix(name, self.from) {
+                Member::Posix { name, negated } => match dialect_tables::posix(name, self.from) {
                     Some(text) if !self.flags.fold => {
                         let _ = if negated { write!(inner, "[^{text}]") } else { write!(inner, "{text}") };
                     }

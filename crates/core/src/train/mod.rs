@@ -87,6 +87,7 @@ impl Trainer {
     /// Counts a batch of documents. Pretokens never cross documents. Cost: linear in the text;
     /// memory grows with the distinct pretokens. Batches of some megabytes keep all threads busy.
     ///
+    /// # Errors
     /// Those of the split and of the watch; a training error for a count above 64 bits. After an
     /// error the trainer cannot be used.
     pub fn feed(&mut self, documents: &[&str], watch: &dyn Watch) -> Result<()> {
@@ -97,12 +98,14 @@ impl Trainer {
     /// many copies. Without weights each counts once.
     ///
     /// # Errors
-    /// As [`Self::feed`].
+    /// As [`Self::feed`]; a training error for weights that are not one for each document, or below 1.
     pub fn feed_weighted(&mut self, documents: &[&str], weights: &[u64], watch: &dyn Watch) -> Result<()> {
         self.check_whole()?;
+        if !weights.is_empty() && (weights.len() != documents.len() || weights.contains(&0)) {
+            return Err(Error::training("each document needs a weight of at least 1"));
+        }
         let start = Instant::now();
         self.broken = true;
-        debug_assert!(weights.is_empty() || weights.len() == documents.len(), "a weight for each document");
         self.counter.feed(documents, weights, self.options.num_threads, watch)?;
         self.broken = false;
         self.counting += start.elapsed();

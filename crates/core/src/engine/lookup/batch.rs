@@ -274,7 +274,7 @@ impl LookupBatch {
     }
 }
 
-/// Counts attempts that succeeded against those that failed.
+/// Predicts whether a miss can be spelled at once, from how often earlier attempts succeeded.
 #[derive(Debug, Default)]
 pub(super) struct SpellPredictor {
     /// Successes, less [`FAILURE_COST`] for each failure.

@@ -269,10 +269,8 @@ impl MissQueue {
         context: &mut MissContext<'_, '_, '_>,
     ) -> Result<()> {
         let (queue, text) = (std::mem::take(&mut self.queues[width]), context.text);
-        let (wide, widest) = (
-            |pending: PendingPretoken| wide_input(pending.span.of(text)),
-            |pending: PendingPretoken| widest_input(pending.span.of(text)),
-        );
+        let wide = |pending: PendingPretoken| wide_input(pending.span.of(text));
+        let widest = |pending: PendingPretoken| widest_input(pending.span.of(text));
         self.queues[width] = match width {
             0 => self.merge_rows::<Narrow>(queue, |pending| pending.key, merges, context)?,
             1 => self.merge_rows::<Wide>(queue, wide, merges, context)?,
@@ -281,8 +279,8 @@ impl MissQueue {
         Ok(())
     }
 
-    /// Sorts misses by length, the shortest first. Without this, text costs 3 % more instructions, random letters 8
-    /// %.
+    /// Sorts misses by length, the shortest first. Without this,
+    /// text costs 3 % more instructions and random letters 8 %.
     fn sort_by_length(&mut self, queue: &mut Vec<usize>) {
         // Where those of each length begin: after all that are shorter.
         let mut starts = [0; Widest::LONGEST + 2];

@@ -8,8 +8,7 @@
 //! added to the word of all runs, each carry ends at the bit after its run.
 use tokenmill_kernels::planes::Planes;
 
-use super::rules::Rules;
-use super::rules::{EXTRA, LEAD, LOWER, NEWLINE, OTHER, SPACE, UPPER, WHITE};
+use super::rules::{EXTRA, LEAD, LOWER, NEWLINE, OTHER, Rules, SPACE, UPPER, WHITE};
 
 /// The result for one block: where matches start, and where the arms have to decide.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +58,7 @@ pub(super) struct Carry {
     tail: u64,
     blank: u64,
     blank_newline: u64,
-    /// Is a boundary open? Then the block ends in white space that follows a line end.
+    /// Is a boundary still undecided? That is so if the block ends in white space after a line end.
     open: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Both translations: what is rewritten, what passes through, what is refused.
 use crate::error::{Kind, Result};
-use crate::pattern::properties::{GRAPHEME, ONIGURUMA_CLASS_WORD, ONIGURUMA_WORD, WORD};
+use crate::pattern::dialect_tables::{GRAPHEME, ONIGURUMA_CLASS_WORD, ONIGURUMA_WORD, WORD};
 use crate::pattern::{from_portable, portable};
 use proptest::prelude::*;
 

@@ -86,6 +86,16 @@ fn weights_are_so_many_copies() {
 }
 
 #[test]
+fn each_document_needs_a_weight() {
+    for weights in [&[1][..], &[1, 0], &[1, 2, 3]] {
+        let mut trainer = Trainer::new(with(TieBreak::Lexicographic, 1, "gpt2")).unwrap();
+        let error = trainer.feed_weighted(&["low", "lower"], weights, &Unwatched).unwrap_err();
+        assert!(error.to_string().contains("a weight of at least 1"), "{error}");
+        trainer.feed(&["low"], &Unwatched).expect("nothing was counted");
+    }
+}
+
+#[test]
 fn the_order_of_documents_changes_nothing_without_first_seen() {
     let documents: Vec<String> = (0..50).map(|i| text(2000, i)).collect();
     let mut documents: Vec<&str> = documents.iter().map(String::as_str).collect();

@@ -1,7 +1,8 @@
-//! The Unicode properties whose names mean the same characters in every engine: in the pinned regex-syntax and
-//! fancy-regex, and in the Oniguruma of tokenizers 0.23.3. All characters have been compared. Each engine knows
-//! other properties too, whose names are unknown to some other engine. And constructs that one dialect has a token
-//! for and the other does not, spelled out in classes that both read alike.
+//! What the dialects of patterns have in common and where they differ, as tables.
+//!
+//! The first table has the Unicode properties whose names mean the same characters in every engine: in the pinned
+//! regex-syntax and fancy-regex, and in the Oniguruma of tokenizers 0.23.3. All characters have been compared. The
+//! other constants spell out constructs for which only one dialect has a token, in classes that both read alike.
 use super::atoms;
 use super::tokens::Dialect;
 
@@ -47,7 +48,7 @@ const NAMES: [&str; 287] = [
 ];
 
 /// Does this name mean the same characters in every engine?
-pub(super) fn is_known(name: &str) -> bool {
+pub(super) fn is_known_property(name: &str) -> bool {
     NAMES.binary_search(&name).is_ok()
 }
 
@@ -104,9 +105,9 @@ mod tests {
     fn names_are_sorted_and_known_to_regex_syntax() {
         assert!(NAMES.is_sorted());
         for name in NAMES {
-            assert!(is_known(name));
+            assert!(is_known_property(name));
             assert!(regex_syntax::parse(&format!(r"\p{{{name}}}")).is_ok(), "{name}");
         }
-        assert!(!is_known("Script=Han") && !is_known("Cs") && !is_known(""));
+        assert!(!is_known_property("Script=Han") && !is_known_property("Cs") && !is_known_property(""));
     }
 }
