@@ -6,7 +6,9 @@ mod models;
 mod stages;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use tokenmill_core::description::{self, AddedToken, CallDefaults, Description, ModelDescription, Roles};
+use tokenmill_core::description::{
+    self, AddedToken, CallDefaults, CallLimits, Description, ModelDescription, Roles, Side,
+};
 use tokenmill_core::ids::TokenId;
 
 /// What texts, tokens and patterns are made of.
@@ -179,7 +181,11 @@ fn description(from: &mut Unstructured<'_>) -> Result<Description> {
         truncation: None,
         padding: None,
         roles: Roles { bos: role(from)?, eos: role(from)?, ..Roles::default() },
-        defaults: CallDefaults { special_as_text: false, clean_up_spaces: from.ratio(1, 8)? },
+        defaults: CallDefaults {
+            special_as_text: false,
+            clean_up_spaces: from.ratio(1, 8)?,
+            limits: limits(from)?,
+        },
         model,
         added_tokens,
     })
@@ -312,4 +318,12 @@ fn atom(from: &mut Unstructured<'_>) -> Result<String> {
         index if index == ATOMS.len() + 2 => from.arbitrary::<char>()?.to_string(),
         _ => fancy_regex::escape(from.choose(&PIECES)?).into_owned(),
     })
+}
+
+fn limits(from: &mut Unstructured<'_>) -> Result<Option<CallLimits>> {
+    let mut side = || Ok(if from.ratio(1, 2)? { Side::Left } else { Side::Right });
+    let (padding_side, truncation_side) = (side()?, side()?);
+    let max_length = from.ratio(1, 2)?.then(|| from.int_in_range(0..=100)).transpose()?;
+    let limits = CallLimits { padding_side, truncation_side, max_length };
+    Ok((limits != CallLimits::default()).then_some(limits))
 }

@@ -378,10 +378,29 @@ class Tokenizer:
     @property
     def mask_token_id(self) -> int | None: ...
     @property
+    def padding_side(self) -> Literal["left", "right"]: ...
+    @property
+    def truncation_side(self) -> Literal["left", "right"]: ...
+    @property
+    def model_max_length(self) -> int | None: ...
+    @property
     def load_report(self) -> LoadReport | None: ...
     @property
     def training_report(self) -> TrainingReport | None: ...
-    def with_special_tokens(self, special_tokens: Sequence[str] | Mapping[str, int]) -> Tokenizer: ...
+    def with_special_tokens(
+        self,
+        special_tokens: _SpecialTokens = None,
+        *,
+        bos_token: str | None = None,
+        eos_token: str | None = None,
+        unk_token: str | None = None,
+        sep_token: str | None = None,
+        pad_token: str | None = None,
+        cls_token: str | None = None,
+        mask_token: str | None = None,
+        add_bos_token: bool | None = None,
+        add_eos_token: bool | None = None,
+    ) -> Tokenizer: ...
     def with_vocab_size(self, vocab_size: int) -> Tokenizer: ...
     def with_normalizer(self, function: _Normalizer | None, *, name: str | None = None) -> Tokenizer: ...
     def with_splitter(self, function: _Splitter | None, *, name: str | None = None) -> Tokenizer: ...
@@ -403,7 +422,7 @@ def load_file(
     path: str | os.PathLike[str],
     *,
     split: str | None = None,
-    special_tokens: _SpecialTokens = None,
+    additions: dict[str, object],
     strict: bool = False,
     hooks: Mapping[str, Callable[[str], Any]] | None = None,
     cache_bytes: int | None = None,

@@ -17,6 +17,15 @@ def load(
     *,
     split: str | None = None,
     special_tokens: Sequence[str] | Mapping[str, int] | None = None,
+    bos_token: str | None = None,
+    eos_token: str | None = None,
+    unk_token: str | None = None,
+    sep_token: str | None = None,
+    pad_token: str | None = None,
+    cls_token: str | None = None,
+    mask_token: str | None = None,
+    add_bos_token: bool | None = None,
+    add_eos_token: bool | None = None,
     strict: bool = False,
     hooks: Mapping[str, Callable[[str], object]] | None = None,
     cache_bytes: int | None = None,
@@ -55,6 +64,11 @@ def load(
     ids behind the last one, or a mapping of literals to ids) are for formats that hold neither. Published
     files of ranks are known by their hash and need no ``split``.
 
+    ``bos_token``, ``eos_token``, ``pad_token`` and the other roles name the token that has each of them, in
+    place of what the file says; one that is not a token yet becomes a special token.
+    ``add_bos_token`` and ``add_eos_token`` say whether ``add_special_tokens=True`` puts these tokens before
+    and after each text. ``None`` leaves a thing as the file has it.
+
     What the format's own library lets pass is accepted and listed in ``load_report``; ``strict=True`` refuses
     it.
 
@@ -78,10 +92,22 @@ def load(
 
         found = hub.find(path, revision=revision, offline=offline, cache_dir=cache_dir)
         path, own = found.path, found.special_tokens
+    additions: dict[str, object] = {
+        "special_tokens": own or special_tokens,
+        "bos_token": bos_token,
+        "eos_token": eos_token,
+        "unk_token": unk_token,
+        "sep_token": sep_token,
+        "pad_token": pad_token,
+        "cls_token": cls_token,
+        "mask_token": mask_token,
+        "add_bos_token": add_bos_token,
+        "add_eos_token": add_eos_token,
+    }
     tokenizer = _core.load_file(
         path,
         split=split,
-        special_tokens=own or special_tokens,
+        additions=additions,
         strict=strict,
         hooks=hooks,
         cache_bytes=cache_bytes,

@@ -30,6 +30,15 @@ def train(
     split: str = "cl100k",
     special_tokens: Sequence[str] = (),
     special_ids: Literal["first", "last"] = "first",
+    bos_token: str | None = None,
+    eos_token: str | None = None,
+    unk_token: str | None = None,
+    sep_token: str | None = None,
+    pad_token: str | None = None,
+    cls_token: str | None = None,
+    mask_token: str | None = None,
+    add_bos_token: bool | None = None,
+    add_eos_token: bool | None = None,
     tie_break: Literal[
         "lexicographic", "lexicographic-largest", "first-seen", "token-id", "huggingface"
     ] = "lexicographic",
@@ -39,7 +48,6 @@ def train(
     alphabet: Literal["bytes", "chars"] = "bytes",
     end_of_word: str | None = None,
     end_of_word_form: Literal["separate", "suffix"] = "separate",
-    unk_token: str | None = None,
     errors: Literal["strict", "replace", "skip"] = "strict",
     num_threads: int | None = None,
     progress: bool | _Progress | None = None,
@@ -67,13 +75,19 @@ def train(
       between two matches is a pretoken too).
     - ``special_tokens``: literals that take ids of their own: 0 and up, or behind all others with
       ``special_ids="last"``. Found in the text, they are cut out: not counted, and not merged across.
+    - ``bos_token``, ``eos_token``, ``unk_token``, ``sep_token``, ``pad_token``, ``cls_token``,
+      ``mask_token``: the special tokens with these roles. They come behind those of ``special_tokens``
+      where they are not listed there. ``tok.pad_token_id`` and the others have their ids, and a saved
+      folder says which they are. With ``add_bos_token=True`` and ``add_eos_token=True``,
+      ``encode(text, add_special_tokens=True)`` and ``tok(text)`` put them around each text.
     - ``tie_break``: which of several pairs with the same count is merged: the smallest pair of byte strings,
       the largest one, the pair that is seen first in the corpus as it then stands, the smallest pair of ids,
       or the smallest pair of ids as the library tokenizers gives them.
     - ``max_token_length``: the longest token that may be made, in bytes (characters for ``"chars"``).
     - ``alphabet``: ``"bytes"`` (all 256) or ``"chars"``, the characters that occur. With characters,
       ``end_of_word`` is a symbol behind each pretoken, on its own or with ``end_of_word_form="suffix"`` glued
-      to the last character, and ``unk_token`` stands for characters that are not in the alphabet.
+      to the last character, and ``unk_token`` stands for characters that are not in the alphabet (bytes
+      need none).
     - ``errors``: what happens to a document that is not UTF-8: a ``TrainingError`` naming file and byte,
       U+FFFD in place of what is wrong, or the document is left out. The report counts both.
 
@@ -112,6 +126,15 @@ def train(
         "split": split,
         "special_tokens": special_tokens,
         "special_ids": special_ids,
+        "bos_token": bos_token,
+        "eos_token": eos_token,
+        "unk_token": unk_token,
+        "sep_token": sep_token,
+        "pad_token": pad_token,
+        "cls_token": cls_token,
+        "mask_token": mask_token,
+        "add_bos_token": add_bos_token,
+        "add_eos_token": add_eos_token,
         "tie_break": tie_break,
         "min_frequency": min_frequency,
         "max_token_length": max_token_length,
@@ -119,7 +142,6 @@ def train(
         "alphabet": alphabet,
         "end_of_word": end_of_word,
         "end_of_word_form": end_of_word_form,
-        "unk_token": unk_token,
         "errors": errors,
         "num_threads": num_threads,
     }

@@ -157,7 +157,7 @@ def test_load_leaves_a_pipe_to_the_reader(
     def load_file(path: str, **options: object) -> tokenmill.Tokenizer:
         with open(path, "rb") as opened:  # noqa: PTH123
             assert opened.read() == content
-        return real(folder)
+        return real(folder, additions={})
 
     monkeypatch.setattr(tokenmill._core, "load_file", load_file)
     assert tokenmill.load(pipe(content)).vocab_size

@@ -45,6 +45,22 @@ def test_json_has_the_report(run: Run, text_file: Path, tmp_path: Path) -> None:
     assert {"skipped", "replaced", "pretokens", "distinct_pretokens", "seconds", "phases"} <= set(report)
 
 
+def test_roles_are_saved_in_a_folder(run: Run, text_file: Path, tmp_path: Path) -> None:
+    roles = ("--bos-token", "<s>", "--pad-token", "<pad>", "--add-bos-token")
+    target = tmp_path / "made"
+    report = run("train", text_file, "--num-merges", 5, *roles, "--out", target, "--json").json
+    assert report["roles"] == {"bos": 0, "pad": 1}
+    saved = tokenmill.load(target)
+    assert (saved.bos_token_id, saved.pad_token_id) == (0, 1)
+    assert saved.encode("a", add_special_tokens=True)[0] == 0
+    page = run("train", text_file, "--num-merges", 5, *roles, "--out", target).out.decode()
+    assert "bos 0, pad 1" in page
+    refused = run("train", text_file, "--num-merges", 5, *roles, "--out", tmp_path / "t.json")
+    assert refused.code == 2
+    assert "which tokens are bos, pad" in refused.err
+    assert not (tmp_path / "t.json").exists()
+
+
 def test_it_says_that_it_stopped_early(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "tokenizer.json"
     result = run("train", "-", "--num-merges", 1000, "--out", target, stdin=b"ab ab")

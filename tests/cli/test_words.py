@@ -119,7 +119,7 @@ def test_other_numbers_are_answered_with_how_to_write_them(run: Run, written: st
             "--num-merges 1 --special-token a --special-token a",
             '--special-token: special token "a" is listed',
         ),
-        ("--num-merges 1 --unk-token u", "--unk-token: an unknown token needs a character alphabet"),
+        ("--num-merges 1 --add-eos-token", "--add-eos-token needs the token; give --eos-token too"),
         ("--num-merges 1 --split gtp2", "hint: did you mean gpt2?"),
         ("--num-merges 1 --split (", "hint: --split takes gpt2"),
     ],

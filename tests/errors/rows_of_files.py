@@ -282,7 +282,7 @@ FORMAT = rows(
     ),
     (
         "a state that was cut",
-        from_state(b"tokenmill\x02" + bytes(40)),
+        from_state(b"tokenmill\x03" + bytes(40)),
         "checksum",
         broken("inconsistent", ""),
     ),

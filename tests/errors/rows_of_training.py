@@ -49,7 +49,8 @@ TRAINING = rows(
     ("an empty unknown token", train(alphabet="chars", unk_token=""), "must not be empty", NO_PLACE),
     ("an empty end of word", train(alphabet="chars", end_of_word=""), "must not be empty", NO_PLACE),
     ("an end of word over bytes", train(end_of_word="</w>"), "character alphabet", NO_PLACE),
-    ("an unknown token over bytes", train(unk_token="<unk>"), "character alphabet", NO_PLACE),
+    ("an empty role", train(eos_token=""), "the eos token must not be empty", NO_PLACE),
+    ("bos around texts without bos", train(add_bos_token=True), "give bos_token too", NO_PLACE),
     (
         "a special token that ends like a word",
         train(alphabet="chars", end_of_word=">", special_tokens=["<s>"]),

@@ -2,11 +2,10 @@
 //! [`Engine`], or the error of an invalid description. This is the only module that chooses between
 //! the implementations of a stage.
 use crate::decode::Chain;
-use crate::description::{AddedToken, Description, Merges, Split};
+use crate::description::{AddedToken, Additions, Description, Merges, Split};
 use crate::engine::{AddedSet, Engine, Stages};
 use crate::error::{Defect, Error, Result};
 use crate::hooks::Hooks;
-use crate::ids::TokenId;
 use crate::model::Model;
 use crate::normalize::Normalizers;
 use crate::pattern::{Plan, Splitter};
@@ -40,30 +39,29 @@ pub fn compile_with(description: Description, hooks: &Hooks) -> Result<Engine> {
 /// # Errors
 /// As [`compile_with`]; errors of the watch.
 pub fn compile_watched(description: Description, hooks: &Hooks, watch: &dyn Watch) -> Result<Engine> {
-    compile_with_special_tokens(description, &[], hooks, watch)
+    compile_with_additions(description, &Additions::default(), hooks, watch)
 }
 
-/// As [`compile_watched`], with the caller's special tokens: `(content, id)`, as in
-/// [`Description::with_special_tokens`]. The tables are built once, for the description with these
+/// As [`compile_watched`], with the caller's [`Additions`]. The tables are built once, for the description with these
 /// tokens. A model without them is built only if one of them is an ordinary token and no merge list
 /// says whether text becomes it.
 ///
 /// # Errors
-/// As [`compile_watched`], and [`Description::with_special_tokens`].
-pub fn compile_with_special_tokens(
+/// As [`compile_watched`], and [`Description::with_additions`].
+pub fn compile_with_additions(
     mut description: Description,
-    special_tokens: &[(String, Option<TokenId>)],
+    additions: &Additions,
     hooks: &Hooks,
     watch: &dyn Watch,
 ) -> Result<Engine> {
     let ticker = &mut Ticker::new(watch);
     description.model.tokens().prepare_to_find(ticker)?;
     description.validate()?;
-    if !special_tokens.is_empty() {
+    if !additions.is_empty() {
         // A list of merges says what text becomes; only other models are asked.
         let is_listed = description.model.as_bpe().is_some_and(|bpe| matches!(bpe.merges, Merges::Listed(_)));
         let (without, mut made) = ((!is_listed).then(|| description.clone()), None);
-        description = description.with_special_tokens(special_tokens, &mut |bytes| {
+        description = description.with_additions(additions, &mut |bytes| {
             let Some(without) = &without else { return Ok(None) };
             let (vocabulary, model) = match &made {
                 Some(tables) => tables,
@@ -267,12 +265,11 @@ mod tests {
     fn special_tokens_of_the_caller_cost_no_second_model() {
         let made = |description: Description, content: &str| {
             MADE.set(0);
-            let special = [(content.to_owned(), None)];
+            let special = Additions::of_special_tokens(vec![(content.to_owned(), None)]);
             let hooks = Hooks::default();
-            let engine =
-                compile_with_special_tokens(description.clone(), &special, &hooks, &Unwatched).unwrap();
+            let engine = compile_with_additions(description.clone(), &special, &hooks, &Unwatched).unwrap();
             let made = MADE.get();
-            let extended = compile(description).unwrap().with_special_tokens(&special).unwrap();
+            let extended = compile(description).unwrap().with_additions(&special).unwrap();
             assert_eq!(engine.description(), &extended);
             made
         };
@@ -294,7 +291,8 @@ mod tests {
     fn special_tokens_are_added_in_linear_time() {
         let engine = compile(numbers(1000, true)).unwrap();
         let tokens: Vec<(String, Option<u32>)> = (0..200_000).map(|i| (format!("<{i}>"), None)).collect();
-        let description = engine.with_special_tokens(&tokens).unwrap();
+        let additions = Additions::of_special_tokens(tokens.clone());
+        let description = engine.with_additions(&additions).unwrap();
         assert_eq!(description.added_tokens.len(), tokens.len());
         assert!(
             description

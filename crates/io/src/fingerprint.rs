@@ -53,13 +53,16 @@ impl Digests {
             vocabulary.ids().into_iter().filter_map(|id| Some((id, text(id)?))).collect();
         let special: Vec<u32> =
             added_tokens.iter().filter(|token| token.is_special).map(|token| token.id).collect();
+        let mut around: Vec<&dyn Written> =
+            vec![&post_processor, &truncation, &padding, &roles, &defaults.special_as_text];
+        // Without them the digest is that of tokenizers that cannot have them.
+        if defaults.limits.is_some() {
+            around.push(&defaults.limits);
+        }
         Ok(Self {
             encode: digest("encode", &[&added_tokens, &normalizer, &pre_tokenizer, &model]),
             decode: digest("decode", &[&decoding, &texts, &special, &defaults.clean_up_spaces]),
-            template: digest(
-                "template",
-                &[&post_processor, &truncation, &padding, &roles, &defaults.special_as_text],
-            ),
+            template: digest("template", &around),
         })
     }
 

@@ -3,8 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use tokenmill_core::compile::{compile, compile_with_special_tokens};
-use tokenmill_core::description::{AddedToken, Description, ModelDescription, Split};
+use tokenmill_core::compile::{compile, compile_with_additions};
+use tokenmill_core::description::{AddedToken, Additions, Description, ModelDescription, Split};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::hooks::Hooks;
@@ -13,7 +13,9 @@ use tokenmill_core::pattern::known;
 use tokenmill_core::watch::{Ticker, Watch};
 
 use crate::files::{self, Snapshot};
+use crate::folder::Loaded;
 use crate::formats::{self, FileFormat};
+use crate::manifest::{self, SETTINGS};
 use crate::report::Report;
 use crate::save::SAVED;
 use crate::{
@@ -25,8 +27,10 @@ use crate::{
 pub struct LoadOptions {
     /// The split, for formats that do not store one.
     pub split: Option<Split>,
-    /// Special tokens with their ids; `None` for the id in the file (or the next free one).
-    pub special_tokens: Vec<(String, Option<TokenId>)>,
+    /// Special tokens, roles, and bos and eos around texts.
+    pub additions: Additions,
+    /// Are these all special tokens? A published file then gets none of those that its library adds.
+    pub names_all_special: bool,
     /// Turns everything that would be tolerated and reported into an error.
     pub strict: bool,
     /// The hooks that files may name.
@@ -44,22 +48,55 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
     let mut report = Report::new(options.strict);
     let report = &mut report;
     let engine = if path.is_dir() {
-        let files = Snapshot::take(path, SAVED.map(OsStr::new), watch)?;
-        if let Some(description) = folder::load(&files, report)? {
-            with_own_split(description, options, "folder")
+        let names = SAVED.into_iter().chain(SETTINGS);
+        let files = Snapshot::take(path, names.map(OsStr::new), watch)?;
+        let engine = match folder::load(&files, report)? {
+            Loaded::Described(description) => with_own_split(*description, options, "folder")
                 .and_then(|description| compile_extended(description, options, report, watch))
-                .map_err(|error| error.in_file(path))?
-        } else {
-            let path = file_in(&files)?;
-            load_file(&path, &files, options, report, watch).map_err(|error| error.in_file(&path))?
-        }
+                .map_err(|error| error.in_file(path))?,
+            Loaded::File(named) => {
+                let path = file_in(&files)?;
+                let options = LoadOptions {
+                    names_all_special: !named.special_tokens.is_empty(),
+                    additions: named.overridden_by(&options.additions),
+                    ..options.clone()
+                };
+                load_file(&path, &files, &options, report, watch).map_err(|error| error.in_file(&path))?
+            }
+        };
+        report_changes(&files, report).map_err(|error| error.in_file(path))?;
+        engine
     } else {
         // Files that complete this one are in the same folder.
         let names = path.file_name().into_iter().chain(BESIDE.map(OsStr::new));
         let files = Snapshot::take(path.parent().unwrap_or(Path::new("")), names, watch)?;
-        load_file(path, &files, options, report, watch).map_err(|error| error.in_file(path))?
+        let engine = load_file(path, &files, options, report, watch).map_err(|error| error.in_file(path))?;
+        report_changes(&files, report).map_err(|error| error.in_file(path))?;
+        engine
     };
     Ok((engine, std::mem::take(report)))
+}
+
+/// Reports files that changed after the last save, and settings that it did not write.
+fn report_changes(files: &Snapshot<'_>, report: &mut Report) -> Result<()> {
+    for name in files.changed() {
+        report.reads(&name);
+        let reason = format!(
+            "was written after the last save, of which {} has the hash; it is read as it is",
+            manifest::NAME
+        );
+        report.tolerate(Defect::Inconsistent, "sha256", reason)?;
+    }
+    let (later, ignored) = files.other_settings();
+    for name in later {
+        report.note(format!("{name} came after the last save; it is read"));
+    }
+    for name in ignored {
+        report.note(format!(
+            "{name} was there before the last save, which is of another tokenizer; it is not read"
+        ));
+    }
+    Ok(())
 }
 
 /// Compiles a description with the caller's special tokens and hooks.
@@ -70,7 +107,7 @@ fn compile_extended(
     watch: &dyn Watch,
 ) -> Result<Engine> {
     find_shadowed(&description, options, report, watch)?;
-    compile_with_special_tokens(description, &options.special_tokens, &options.hooks, watch)
+    compile_with_additions(description, &options.additions, &options.hooks, watch)
 }
 
 /// Loads a single file. It is opened and read once, since it may be a pipe. `files` are those of its folder.
@@ -154,10 +191,10 @@ fn find_shadowed(
     watch: &dyn Watch,
 ) -> Result<()> {
     let tokens = description.model.tokens();
-    if !options.special_tokens.is_empty() {
+    if !options.additions.special_tokens.is_empty() {
         tokens.prepare_to_find(&mut Ticker::new(watch))?;
     }
-    for (content, id) in &options.special_tokens {
+    for (content, id) in &options.additions.special_tokens {
         let ordinary = tokens.find(content.as_bytes()).map(|index| tokens.id(index));
         if let (Some(ordinary), Some(special)) = (ordinary, *id)
             && ordinary != special
@@ -231,11 +268,12 @@ fn parse(
         FileFormat::Tiktoken => {
             let known = known_files::find(bytes);
             let split = split_of(known, options, "a .tiktoken file")?;
-            let beside = options.special_tokens.iter().filter_map(|&(_, id)| id);
-            let own = known.into_iter().flat_map(known_files::Known::special_tokens).map(|(_, id)| id);
+            let beside = options.additions.special_tokens.iter().filter_map(|&(_, id)| id);
+            let of_library = known.filter(|_| !options.names_all_special);
+            let own = of_library.into_iter().flat_map(known_files::Known::special_tokens).map(|(_, id)| id);
             let special: Vec<TokenId> = beside.chain(own).collect();
             let mut description = tiktoken::parse(bytes, &split, &special, report)?;
-            add_known(&mut description, known);
+            add_known(&mut description, known, options);
             Ok(description)
         }
         FileFormat::Vocab => {
@@ -285,14 +323,15 @@ fn parse_pair(
 ) -> Result<Description> {
     let known = known_files::find(vocab);
     let split = split_of(known, options, "vocab.json with merges.txt")?;
-    let special: Vec<&str> = options.special_tokens.iter().map(|(content, _)| content.as_str()).collect();
+    let special = options.additions.all_special_tokens();
+    let special: Vec<&str> = special.iter().map(|(content, _)| content.as_str()).collect();
     let in_vocab = |error: Error| error.in_file(vocab_path);
     report.reads(&name_of(vocab_path));
     let written = vocab_merges::parse_vocab(vocab, report).map_err(in_vocab)?;
     report.reads(&name_of(merges_path));
     let merges = vocab_merges::parse_merges(merges, &written, report).map_err(|e| e.in_file(merges_path))?;
     let mut description = vocab_merges::describe(&written, merges, &split, &special).map_err(in_vocab)?;
-    add_known(&mut description, known);
+    add_known(&mut description, known, options);
     Ok(description)
 }
 
@@ -312,8 +351,8 @@ fn split_of(known: Option<&known_files::Known>, options: &LoadOptions, format: &
 
 /// Adds the special tokens of a published file. The caller's tokens are added later; a literal
 /// among these keeps its id.
-fn add_known(description: &mut Description, known: Option<&known_files::Known>) {
-    let Some(known) = known else { return };
+fn add_known(description: &mut Description, known: Option<&known_files::Known>, options: &LoadOptions) {
+    let Some(known) = known.filter(|_| !options.names_all_special) else { return };
     for (content, id) in known.special_tokens() {
         if description.added_tokens.iter().any(|token| token.content == content) {
             continue;

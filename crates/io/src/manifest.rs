@@ -1,4 +1,10 @@
 //! `tokenmill.json` next to a saved tokenizer: the files of the folder by sha256.
+//!
+//! Files that a save wrote are listed. Settings that were in the folder before, and do not belong to the
+//! saved tokenizer, are listed as ignored. So settings that someone adds or changes later can be told
+//! from both.
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Kind, Result};
@@ -8,6 +14,10 @@ use crate::files::SavedFile;
 use crate::known_files::sha256;
 use crate::tokenizer_json::json_error;
 
+/// The files that say how a tokenizer is used. Users and other programs write them beside a saved one.
+pub(crate) const SETTINGS: [&str; 3] =
+    ["tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"];
+
 /// The file name of the manifest.
 pub(crate) const NAME: &str = "tokenmill.json";
 
@@ -16,9 +26,11 @@ pub(crate) const NAME: &str = "tokenmill.json";
 pub(crate) struct Manifest {
     #[serde(rename = "manifest_version")]
     version: u32,
-    files: std::collections::BTreeMap<String, FileEntry>,
+    files: BTreeMap<String, FileEntry>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    ignored: BTreeMap<String, FileEntry>,
     vocab_size: usize,
-    special_tokens: std::collections::BTreeMap<String, u32>,
+    special_tokens: BTreeMap<String, u32>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -27,16 +39,17 @@ struct FileEntry {
     sha256: String,
 }
 
-/// The manifest for these files of a tokenizer.
-pub(crate) fn write(files: &[SavedFile], engine: &Engine) -> Result<Vec<u8>> {
+/// The manifest for these files of a tokenizer, in a folder with other settings that are not its own.
+pub(crate) fn write(files: &[SavedFile], ignored: &[SavedFile], engine: &Engine) -> Result<Vec<u8>> {
     let entry = |bytes: &[u8]| FileEntry { bytes: bytes.len(), sha256: sha256(bytes) };
+    let entries = |files: &[SavedFile]| -> BTreeMap<String, FileEntry> {
+        files.iter().map(|(name, bytes)| (name.to_string_lossy().into_owned(), entry(bytes))).collect()
+    };
     let special = engine.vocabulary().added().iter().filter(|token| token.is_special);
     let manifest = Manifest {
         version: 1,
-        files: files
-            .iter()
-            .map(|(name, bytes)| (name.to_string_lossy().into_owned(), entry(bytes)))
-            .collect(),
+        files: entries(files),
+        ignored: entries(ignored),
         vocab_size: engine.vocabulary().len(),
         special_tokens: special.map(|token| (token.content.clone(), token.id)).collect(),
     };
@@ -62,9 +75,20 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// Is the file listed: one of the last save?
+    pub(crate) fn lists(&self, name: &str) -> bool {
+        self.files.contains_key(name)
+    }
+
     /// The names of the listed files: those of the last save.
     pub(crate) fn names(&self) -> Vec<String> {
         self.files.keys().cloned().collect()
+    }
+
+    /// Are these bytes of a file those of the save: written by it, or ignored?
+    pub(crate) fn knows(&self, name: &str, bytes: &[u8]) -> bool {
+        let mut entries = self.files.get(name).into_iter().chain(self.ignored.get(name));
+        entries.any(|entry| entry.sha256 == sha256(bytes))
     }
 
     /// Checks the bytes of a file, if it is listed.

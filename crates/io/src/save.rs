@@ -6,9 +6,10 @@ use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::watch::Watch;
 
-use crate::files::{self, FolderWriter, SavedFile, Snapshot, Target};
+use crate::files::{self, FolderWriter, SavedFile, Snapshot, Source, Target};
 use crate::folder::LOSSY;
-use crate::{folder, manifest, sentencepiece, tiktoken, tokenizer_json, vocab_merges};
+use crate::manifest::{self, SETTINGS};
+use crate::{folder, sentencepiece, tiktoken, tokenizer_json, vocab_merges};
 
 /// The files that a save may write into a folder, besides the manifest. They are always read together.
 pub(crate) const SAVED: [&str; 6] = [TOKENIZER_JSON, folder::CONFIG_NAME, TIKTOKEN, MODEL, VOCAB, MERGES];
@@ -185,8 +186,22 @@ fn write(
 
 /// Saves files with a new manifest.
 fn write_folder(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch: &dyn Watch) -> Result<()> {
-    files.push((manifest::NAME.into(), manifest::write(&files, engine)?));
-    FolderWriter::new(folder, watch)?.replace(&files)
+    let writer = FolderWriter::new(folder, watch)?;
+    let ignored = other_settings(folder, &files, watch);
+    files.push((manifest::NAME.into(), manifest::write(&files, &ignored, engine)?));
+    writer.replace(&files)
+}
+
+/// The settings in a folder that a save does not write: they belong to another tokenizer. What cannot be read
+/// is left out.
+fn other_settings(folder: &Path, files: &[SavedFile], watch: &dyn Watch) -> Vec<SavedFile> {
+    let others = SETTINGS.into_iter().filter(|name| files.iter().all(|(saved, _)| saved != name));
+    let read = |name: &str| {
+        let path = folder.join(name);
+        let source = path.is_file().then(|| Source::open(&path, watch))?;
+        files::read_rest(source.ok()?, Vec::new()).ok()
+    };
+    others.filter_map(|name| Some((name.into(), read(name)?))).collect()
 }
 
 /// Saves files; renews a manifest in the folder that lists them.
@@ -194,7 +209,8 @@ fn write_files(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch:
     let writer = FolderWriter::new(folder, watch)?;
     let listed = Snapshot::take(folder, [], watch)?.listed()?.unwrap_or_default();
     if files.iter().any(|(name, _)| listed.iter().any(|known| name == known.as_str())) {
-        files.push((manifest::NAME.into(), manifest::write(&files, engine)?));
+        let ignored = other_settings(folder, &files, watch);
+        files.push((manifest::NAME.into(), manifest::write(&files, &ignored, engine)?));
     }
     writer.replace(&files)
 }

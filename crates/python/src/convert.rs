@@ -5,9 +5,9 @@ use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyByteArray, PyBytes, PyDict, PyInt, PyIterator, PyList, PyMapping, PyMemoryView, PyString,
+    PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyIterator, PyList, PyMapping, PyMemoryView, PyString,
 };
-use tokenmill_core::description::Split;
+use tokenmill_core::description::{Additions, Role, Split};
 use tokenmill_core::engine::{DecodeOptions, Special, Undefined};
 use tokenmill_core::error::{Error, Kind};
 use tokenmill_core::ids::TokenId;
@@ -226,6 +226,44 @@ pub(crate) fn special_tokens(
         Ok((string(&item?, || format!("special_tokens[{i}]"))?, None))
     };
     gather(argument.try_iter()?.enumerate().map(literal))
+}
+
+/// Special tokens, and nothing else to add.
+pub(crate) fn special_alone(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Additions> {
+    special_tokens(argument).map(Additions::of_special_tokens)
+}
+
+/// The literals of roles that `find` returns.
+pub(crate) fn roles<'py>(
+    find: impl Fn(Role) -> PyResult<Option<Bound<'py, PyAny>>>,
+) -> PyResult<Vec<(Role, String)>> {
+    let mut roles = Vec::new();
+    for role in Role::ALL {
+        if let Some(literal) = find(role)?.filter(|literal| !literal.is_none()) {
+            let Ok(literal) = literal.cast::<PyString>() else {
+                return Err(wrong_type(&format!("{}_token", role.name()), "str or None", &literal));
+            };
+            roles.push((role, string(literal, || format!("{}_token", role.name()))?));
+        }
+    }
+    Ok(roles)
+}
+
+/// The additions in a dict of keyword arguments: `special_tokens`, `bos_token`, ..., `add_bos_token`, `add_eos_token`.
+pub(crate) fn additions(arguments: &Bound<'_, PyDict>) -> PyResult<Additions> {
+    let flag = |name: &str| match arguments.get_item(name)?.filter(|flag| !flag.is_none()) {
+        None => Ok(None),
+        Some(flag) => match flag.cast::<PyBool>() {
+            Ok(flag) => Ok(Some(flag.is_true())),
+            Err(_) => Err(wrong_type(name, "a bool or None", &flag)),
+        },
+    };
+    Ok(Additions {
+        special_tokens: special_tokens(arguments.get_item("special_tokens")?.as_ref())?,
+        roles: roles(|role| arguments.get_item(format!("{}_token", role.name())))?,
+        adds_bos: flag("add_bos_token")?,
+        adds_eos: flag("add_eos_token")?,
+    })
 }
 
 /// One id; a number that is not an id is a vocabulary error.

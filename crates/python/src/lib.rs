@@ -1,4 +1,5 @@
 //! `tokenmill._core`: converts types and errors between Rust and Python, without logic.
+#![allow(clippy::doc_link_with_quotes)] // examples in docstrings are Python
 // Arguments are passed from Python by value.
 #![allow(clippy::needless_pass_by_value)]
 

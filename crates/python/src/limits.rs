@@ -54,7 +54,8 @@ const PADDINGS: &str = "\"longest\" or \"max_length\"";
 impl Limits<'_, '_> {
     /// The truncation of the call, or `None`.
     pub(crate) fn truncation(&self, engine: &Engine) -> PyResult<Option<Truncation>> {
-        let filed = engine.description().truncation;
+        let set = engine.description().defaults.limits;
+        let filed = engine.description().truncation.filter(|_| set.is_none());
         let strategy = match choice(self.truncation, "truncation", STRATEGIES)? {
             // A `max_length` without `truncation` means truncation, unless it is the length of padding.
             Choice::Unsaid if self.max_length.is_none() || self.padding()? != Choice::Flag(false) => {
@@ -72,13 +73,15 @@ impl Limits<'_, '_> {
                 }
             },
         };
-        let Some(max_length) = self.max_length.or(filed.map(|filed| filed.max_length)) else {
-            let reason = "truncation needs max_length: the file sets no length";
+        let of_tokenizer = filed.map(|filed| filed.max_length).or(set.and_then(|set| set.max_length));
+        let Some(max_length) = self.max_length.or(of_tokenizer) else {
+            let reason =
+                "truncation needs max_length: the tokenizer sets no length (model_max_length is None)";
             return Err(PyValueError::new_err(reason));
         };
         let direction = side(self.truncation_side, "truncation_side")?;
         Ok(Some(Truncation {
-            direction: direction.or(filed.map(|filed| filed.direction)).unwrap_or_default(),
+            direction: direction.unwrap_or(engine.description().truncation_side()),
             max_length,
             strategy,
             stride: self.stride.or(filed.map(|filed| filed.stride)).unwrap_or_default(),
@@ -94,14 +97,19 @@ impl Limits<'_, '_> {
 
     /// The padding of the call, or `None`.
     pub(crate) fn pad(&self, engine: &Engine) -> PyResult<Option<Padding>> {
-        let filed = engine.description().padding.as_ref();
+        let description = engine.description();
+        let set = description.defaults.limits;
+        let filed = description.padding.as_ref();
         let length = match self.padding()? {
             Choice::Unsaid | Choice::Flag(false) => return Ok(None),
-            Choice::Flag(true) => filed.map_or(PaddingLength::Longest, |filed| filed.length),
+            Choice::Flag(true) => {
+                filed.filter(|_| set.is_none()).map_or(PaddingLength::Longest, |filed| filed.length)
+            }
             Choice::Word(word) => match word.as_str() {
                 "longest" => PaddingLength::Longest,
                 "max_length" => PaddingLength::Fixed(
                     self.max_length
+                        .or(set.and_then(|set| set.max_length))
                         .ok_or_else(|| PyValueError::new_err("padding=\"max_length\" needs max_length"))?,
                 ),
                 other => {
@@ -110,18 +118,19 @@ impl Limits<'_, '_> {
                 }
             },
         };
-        let mut padding = match (filed, engine.description().roles.pad) {
+        let mut padding = match (filed.filter(|_| set.is_none()), description.pad()) {
             (Some(filed), _) => filed.clone(),
             (None, Some(id)) => Padding {
                 length,
-                direction: Side::Right,
+                direction: description.padding_side(),
                 multiple_of: None,
                 id,
                 type_id: 0,
                 token: engine.vocabulary().written(id).unwrap_or_default(),
             },
             (None, None) => {
-                let reason = "padding needs a padding token: the file names none (pad_token_id is None)";
+                let reason = "padding needs a padding token, and the tokenizer names none (pad_token_id is None); \
+                              give one with load(..., pad_token=) or with_special_tokens(pad_token=)";
                 return Err(PyValueError::new_err(reason));
             }
         };

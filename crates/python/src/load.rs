@@ -2,6 +2,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use tokenmill_core::compile::compile_watched;
 use tokenmill_core::watch::Watch;
 use tokenmill_io::LoadOptions;
@@ -12,14 +13,15 @@ use crate::load_report::LoadReport;
 use crate::tokenizer::Tokenizer;
 use crate::watch::run_long;
 
-/// Loads a tokenizer file or folder; see `tokenmill.load`.
+/// Loads a tokenizer file or folder; see `tokenmill.load`. `additions` has the keyword arguments of
+/// `Tokenizer.with_special_tokens`.
 #[pyfunction]
-#[pyo3(signature = (path, *, split = None, special_tokens = None, strict = false, hooks = None, cache_bytes = None))]
+#[pyo3(signature = (path, *, split = None, additions, strict = false, hooks = None, cache_bytes = None))]
 pub(crate) fn load_file(
     py: Python<'_>,
     path: PathBuf,
     split: Option<&str>,
-    special_tokens: Option<&Bound<'_, PyAny>>,
+    additions: &Bound<'_, PyDict>,
     strict: bool,
     hooks: Option<&Bound<'_, PyAny>>,
     cache_bytes: Option<&Bound<'_, PyAny>>,
@@ -31,7 +33,8 @@ pub(crate) fn load_file(
     }
     let options = LoadOptions {
         split: split.map(|text| convert::split(py, text)).transpose()?,
-        special_tokens: convert::special_tokens(special_tokens)?,
+        additions: convert::additions(additions)?,
+        names_all_special: false,
         strict,
         hooks: known.table(py)?,
     };

@@ -3,9 +3,11 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use tokenmill_core::compile::compile;
-use tokenmill_core::description::{EndOfWord, EndOfWordForm, Normalizer, UnicodeTables};
+use tokenmill_core::compile::compile_with_additions;
+use tokenmill_core::description::{Additions, EndOfWord, EndOfWordForm, Normalizer, Role, UnicodeTables};
+use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Error, Result};
+use tokenmill_core::hooks::Hooks;
 use tokenmill_core::train::{SpecialIds, Target, TieBreak, TrainAlphabet, TrainOptions, Trainer};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
@@ -32,14 +34,14 @@ pub(crate) fn train_files(
 ) -> PyResult<Tokenizer> {
     let documents = documents_option(options)?;
     let errors = errors_option(options)?;
-    let mut trainer = trainer(options)?;
+    let (mut trainer, roles) = trainer(options)?;
     let trained = run_long(py, progress.as_ref(), |watch| {
         let corpus =
             read_files(&paths, documents, errors, &mut |batch| feed_to(&mut trainer, batch, watch), watch)?;
         let (description, mut report) = trainer.finish(watch)?;
         report.skipped_documents = corpus.skipped;
         report.replaced_documents = corpus.replaced;
-        Ok((compile(description)?, report))
+        Ok((compile_with_additions(description, &roles, &Hooks::default(), watch)?, report))
     })?;
     finish(py, trained)
 }
@@ -57,7 +59,7 @@ pub(crate) fn train_texts(
     // Each text is a document; the option is checked, and has no other effect.
     documents_option(options)?;
     let errors = errors_option(options)?;
-    let mut trainer = trainer(options)?;
+    let (mut trainer, roles) = trainer(options)?;
     let (mut skipped, mut replaced) = (0, 0);
     let (mut batch, mut batch_weights): (Vec<String>, Vec<u64>) = (Vec::new(), Vec::new());
     let mut bytes = 0;
@@ -115,7 +117,7 @@ pub(crate) fn train_texts(
         let (description, mut report) = trainer.finish(watch)?;
         report.skipped_documents = skipped;
         report.replaced_documents = replaced;
-        Ok((compile(description)?, report))
+        Ok((compile_with_additions(description, &roles, &Hooks::default(), watch)?, report))
     })?;
     finish(py, trained)
 }
@@ -127,19 +129,39 @@ fn feed_to(trainer: &mut Trainer, documents: &[&str], watch: &dyn Watch) -> Resu
 
 fn finish(
     py: Python<'_>,
-    (engine, report): (tokenmill_core::engine::Engine, tokenmill_core::train::TrainingReport),
+    (engine, report): (Engine, tokenmill_core::train::TrainingReport),
 ) -> PyResult<Tokenizer> {
     let report = Py::new(py, TrainingReport::new(report, engine.description()))?;
     Tokenizer::new(py, engine, Some(report))
 }
 
-fn trainer(options: &Bound<'_, PyDict>) -> PyResult<Trainer> {
+/// A trainer, and the roles that its tokens get in the end.
+fn trainer(options: &Bound<'_, PyDict>) -> PyResult<(Trainer, Additions)> {
     let py = options.py();
-    let options = train_options(options)?;
-    Trainer::new(options).map_err(|error| raise(py, error))
+    let additions = convert::additions(options)?;
+    if let Some((role, _)) = additions.roles.iter().find(|(_, literal)| literal.is_empty()) {
+        let error = Error::training(format!("the {} token must not be empty", role.name()));
+        return Err(raise(py, error.at(format!("{}_token", role.name()))));
+    }
+    for (role, adds) in [(Role::Bos, additions.adds_bos), (Role::Eos, additions.adds_eos)] {
+        if adds == Some(true) && !additions.roles.iter().any(|(other, _)| *other == role) {
+            let name = role.name();
+            let reason = format!("add_{name}_token=True needs the token; give {name}_token too");
+            return Err(raise(py, Error::training(reason)));
+        }
+    }
+    let options = train_options(options, &additions)?;
+    let is_of_model = |role: &(Role, String)| role.0 == Role::Unk && options.unk_token.is_some();
+    let mut roles = Additions { special_tokens: Vec::new(), ..additions };
+    // A model with an unknown token says so itself; alone it needs no role, so that every format can hold it.
+    if roles.roles.iter().all(is_of_model) {
+        roles.roles.clear();
+    }
+    let trainer = Trainer::new(options).map_err(|error| raise(py, error))?;
+    Ok((trainer, roles))
 }
 
-fn train_options(options: &Bound<'_, PyDict>) -> PyResult<TrainOptions> {
+fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult<TrainOptions> {
     let py = options.py();
     let target = match (number(options, "vocab_size")?, number(options, "num_merges")?) {
         (Some(size), None) => Target::VocabSize(size),
@@ -173,7 +195,9 @@ fn train_options(options: &Bound<'_, PyDict>) -> PyResult<TrainOptions> {
         other => return Err(wrong(py, "end_of_word_form", other, "\"separate\" or \"suffix\"")),
     };
     let end_of_word = optional(options, "end_of_word")?;
-    let special_tokens = convert::special_tokens(options.get_item("special_tokens")?.as_ref())?;
+    let special_tokens = additions.all_special_tokens();
+    // Bytes spell every text: there the unknown token is a role and nothing else.
+    let unk_token = optional(options, "unk_token")?.filter(|_| alphabet == TrainAlphabet::Chars);
     let threads = Given(options.get_item("num_threads")?);
     let min_frequency = number(options, "min_frequency")?.unwrap_or(2) as u64;
     Ok(TrainOptions {
@@ -187,7 +211,7 @@ fn train_options(options: &Bound<'_, PyDict>) -> PyResult<TrainOptions> {
         max_token_length: number(options, "max_token_length")?,
         alphabet,
         end_of_word: end_of_word.map(|symbol| EndOfWord { symbol, form }),
-        unk_token: optional(options, "unk_token")?,
+        unk_token,
         num_threads: convert::threads(&threads, Error::training::<String>)?,
     })
 }

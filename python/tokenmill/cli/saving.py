@@ -10,7 +10,18 @@ from typing import Literal
 
 from .usage import UsageError
 
-__all__ = ["check_folder", "check_out", "is_replaced"]
+__all__ = ["ROLES", "check_folder", "check_out", "is_replaced"]
+
+ROLES = {
+    "bos": "the beginning of a text",
+    "eos": "the end of a text",
+    "unk": "what the vocabulary cannot spell; with --alphabet chars, characters that are not known",
+    "sep": "what separates two texts",
+    "pad": "padding",
+    "cls": "what represents a whole text",
+    "mask": "what is to be predicted",
+}
+"""The roles that a token can have, and what it is then for."""
 
 _Form = Literal["folder", "tokenizer.json", ".tiktoken", "vocab.json with merges.txt"]
 
@@ -29,6 +40,12 @@ def check_out(args: argparse.Namespace) -> None:
             raise UsageError(
                 "tokenizer.json cannot hold a separate end-of-word symbol", hint="--end-of-word-form suffix"
             )
+        named = [role for role in ROLES if getattr(args, f"{role}_token") is not None]
+        if form == "tokenizer.json" and named and not args.lossy and not _is_of_model(named, args):
+            raise UsageError(
+                f"a tokenizer.json alone cannot hold which tokens are {', '.join(named)}",
+                hint="--out FOLDER/",
+            )
         return
     shown = "a .tiktoken file holds" if form == ".tiktoken" else f"{form} hold"
     if args.alphabet == "chars":
@@ -38,6 +55,11 @@ def check_out(args: argparse.Namespace) -> None:
             f"{shown} neither the split nor the special tokens",
             hint="--lossy saves it anyway; give --split NAME when you load it",
         )
+
+
+def _is_of_model(roles: list[str], args: argparse.Namespace) -> bool:
+    """Whether the model itself says what the roles are: the unknown token of characters."""
+    return roles == ["unk"] and args.alphabet == "chars"
 
 
 def check_folder(out: str) -> None:

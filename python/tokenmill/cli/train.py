@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from .files import as_json, check_read_once, expand, write_output, write_summary
 from .parsing import whole_number
-from .saving import check_out, is_replaced
+from .saving import ROLES, check_out, is_replaced
 from .spool import spooled
 from .streams import say
 from .terminal import bar_wanted, visible
@@ -86,6 +86,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="first",
         help="special tokens before or behind all others",
     )
+    for role, meaning in ROLES.items():
+        how.add_argument(f"--{role}-token", metavar="LITERAL", help=f"the special token for {meaning}")
+    how.add_argument(
+        "--add-bos-token", action="store_true", help="the bos token is put before each text where asked for"
+    )
+    how.add_argument(
+        "--add-eos-token", action="store_true", help="the eos token is put after each text where asked for"
+    )
     how.add_argument(
         "--tie-break",
         choices=("lexicographic", "lexicographic-largest", "first-seen", "token-id", "huggingface"),
@@ -120,7 +128,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="separate",
         help="a symbol of its own, or glued to the last character, which files can hold (default: separate)",
     )
-    how.add_argument("--unk-token", metavar="LITERAL", help="stands for characters that are not known")
     how.add_argument(
         "--errors",
         choices=("strict", "replace", "skip"),
@@ -164,7 +171,9 @@ def run(args: argparse.Namespace) -> int:
             alphabet=args.alphabet,
             end_of_word=args.end_of_word,
             end_of_word_form=args.end_of_word_form,
-            unk_token=args.unk_token,
+            **{f"{role}_token": getattr(args, f"{role}_token") for role in ROLES},
+            add_bos_token=args.add_bos_token or None,
+            add_eos_token=args.add_eos_token or None,
             errors=args.errors,
             num_threads=args.num_threads,
             progress=bar_wanted(),
@@ -222,6 +231,12 @@ def _not_utf8(tokenizer: Tokenizer) -> Iterator[tuple[str, str]]:
         yield "mended", f"{report.replaced:,} with U+FFFD for what is not UTF-8"
 
 
+def _roles(tokenizer: Tokenizer) -> dict[str, int]:
+    """Ids by role."""
+    ids = {role: getattr(tokenizer, f"{role}_token_id") for role in ROLES}
+    return {role: id for role, id in ids.items() if id is not None}
+
+
 def _facts(tokenizer: Tokenizer, out: str, seconds: float) -> bytes:
     report = tokenizer.training_report
     assert report is not None
@@ -230,6 +245,7 @@ def _facts(tokenizer: Tokenizer, out: str, seconds: float) -> bytes:
         "vocab_size": tokenizer.vocab_size,
         "merges": len(tokenizer.merges),
         "special_tokens": tokenizer.special_tokens,
+        "roles": _roles(tokenizer),
         "documents": report.documents,
         "skipped": report.skipped,
         "replaced": report.replaced,
@@ -259,6 +275,8 @@ def _summary(tokenizer: Tokenizer, args: argparse.Namespace, done: str, seconds:
         ("first merges", " ".join(first) or "none"),
         ("seconds", f"{seconds:.2f}"),
     ]
+    if roles := _roles(tokenizer):
+        lines.insert(2, ("roles", ", ".join(f"{role} {id}" for role, id in roles.items())))
     lines += _not_utf8(tokenizer)
     if stopped := _stopped(tokenizer, args):
         lines.insert(2, ("", stopped))

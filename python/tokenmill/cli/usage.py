@@ -33,7 +33,8 @@ _NAMES = (
         "tie_break",
         "min_frequency",
     ),
-    *("max_token_length", "documents", "alphabet", "end_of_word_form", "end_of_word", "unk_token"),
+    *("max_token_length", "documents", "alphabet", "end_of_word_form", "end_of_word"),
+    *(f"{role}_token" for role in ("add_bos", "add_eos", "bos", "eos", "unk", "sep", "pad", "cls", "mask")),
     *("errors", "num_threads", "special", "undefined", "lossy"),
 )
 _NAME = "|".join(_NAMES)

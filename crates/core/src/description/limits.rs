@@ -1,6 +1,18 @@
 //! Truncation and padding, as stored in a description. Applied only on request.
 use crate::ids::TokenId;
 
+/// The settings of a folder of transformers, where they differ from what its tokenizer.json says alone.
+/// With them a call truncates and pads as that library does; [`Truncation`] and [`Padding`] count for nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CallLimits {
+    /// The side that is padded.
+    pub padding_side: Side,
+    /// The side that is cut.
+    pub truncation_side: Side,
+    /// The maximum length for calls that truncate or pad and give none.
+    pub max_length: Option<usize>,
+}
+
 /// The side of a text on which it is cut or padded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Side {

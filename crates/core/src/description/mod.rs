@@ -5,6 +5,7 @@
 //! writer. `compile` turns it into an engine. Constructing a description checks nothing;
 //! [`Description::validate`] does, for every source.
 mod added;
+mod additions;
 mod decoder;
 mod hook;
 mod hook_name;
@@ -14,14 +15,16 @@ mod model;
 mod normalizer;
 mod post_processor;
 mod pre_tokenizer;
+mod roles;
 mod special_tokens;
 mod tokens;
 mod validate;
 
 pub use added::AddedToken;
+pub use additions::Additions;
 pub use decoder::{Decoder, Decoding};
 pub use hook_name::HookName;
-pub use limits::{Padding, PaddingLength, Side, Truncation, TruncationStrategy};
+pub use limits::{CallLimits, Padding, PaddingLength, Side, Truncation, TruncationStrategy};
 pub(crate) use merge_parts::Lengths;
 pub use merge_parts::MergeParts;
 pub use model::{
@@ -31,6 +34,7 @@ pub use model::{
 pub use normalizer::{Normalizer, SentencePieceRules, UnicodeTables};
 pub use post_processor::{PostProcessor, Template, TemplatePiece, TemplateToken};
 pub use pre_tokenizer::{Behavior, Pattern, PreTokenizer, PrependScheme, Split};
+pub use roles::{Role, Roles};
 pub use tokens::TokenList;
 
 use crate::ids::TokenId;
@@ -87,34 +91,32 @@ impl Description {
     pub fn is_byte_level(&self) -> bool {
         self.model.alphabet() == Some(&Alphabet::Bytes)
     }
-}
 
-/// The ids with a role; `None` if no token has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Roles {
-    /// Begin of sequence.
-    pub bos: Option<TokenId>,
-    /// End of sequence.
-    pub eos: Option<TokenId>,
-    /// The unknown token, which may differ from the model's.
-    pub unk: Option<TokenId>,
-    /// Separator between two sequences, and after the last.
-    pub sep: Option<TokenId>,
-    /// Padding.
-    pub pad: Option<TokenId>,
-    /// Represents a whole text.
-    pub cls: Option<TokenId>,
-    /// Represents a token to be predicted.
-    pub mask: Option<TokenId>,
-}
+    /// The padding token: the one with that role. If no token has any role, because the format has none,
+    /// it is a special token that is written like padding.
+    pub fn pad(&self) -> Option<TokenId> {
+        if self.roles != Roles::default() || self.defaults.limits.is_some() {
+            return self.roles.pad;
+        }
+        let special = |name| self.added_tokens.iter().find(|token| token.is_special && token.content == name);
+        PADDING.into_iter().find_map(special).map(|token| token.id)
+    }
 
-impl Roles {
-    /// Every role with its name.
-    pub fn named(&self) -> [(&'static str, Option<TokenId>); 7] {
-        let Self { bos, eos, unk, sep, pad, cls, mask } = *self;
-        [("bos", bos), ("eos", eos), ("unk", unk), ("sep", sep), ("pad", pad), ("cls", cls), ("mask", mask)]
+    /// The side that is padded.
+    pub fn padding_side(&self) -> Side {
+        let filed = || self.padding.as_ref().map(|padding| padding.direction).unwrap_or_default();
+        self.defaults.limits.map_or_else(filed, |limits| limits.padding_side)
+    }
+
+    /// The side that is cut.
+    pub fn truncation_side(&self) -> Side {
+        let filed = || self.truncation.map(|truncation| truncation.direction).unwrap_or_default();
+        self.defaults.limits.map_or_else(filed, |limits| limits.truncation_side)
     }
 }
+
+/// How files write a padding token to which they give no role.
+const PADDING: [&str; 5] = ["[PAD]", "<pad>", "<PAD>", "<|pad|>", "<|padding|>"];
 
 /// Defaults for options that a call does not set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -123,4 +125,6 @@ pub struct CallDefaults {
     pub special_as_text: bool,
     /// Decoding removes spaces before punctuation and English contractions.
     pub clean_up_spaces: bool,
+    /// Truncation and padding as the settings of a folder have them; `None` if the description's own hold.
+    pub limits: Option<CallLimits>,
 }

@@ -12,7 +12,7 @@ use crate::ids::{NO_ID, TokenId};
 use super::{AddedToken, Description, Merge, Merges};
 
 /// Returns the id if the model encodes a pretoken as a single token.
-type SpellsAsOne<'a> = dyn FnMut(&[u8]) -> Result<Option<TokenId>> + 'a;
+pub(super) type SpellsAsOne<'a> = dyn FnMut(&[u8]) -> Result<Option<TokenId>> + 'a;
 
 impl Description {
     /// Returns the description with more special tokens: `(content, id)`, with `None` for the next

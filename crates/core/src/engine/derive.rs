@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::Engine;
 use super::lookup::DEFAULT_CACHE_BYTES;
 use super::worker::Workers;
-use crate::description::{Description, Merges};
+use crate::description::{Additions, Description, Merges};
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
 
@@ -50,18 +50,14 @@ impl Engine {
         Ok(description)
     }
 
-    /// The same tokenizer with more special tokens: `(content, id)`, the id `None` for the next
-    /// free one. A content that is an added token already becomes special and keeps its id; one
-    /// that is an ordinary token in its written form becomes special under that id, unless
-    /// merges build it.
+    /// The same tokenizer with the additions of a caller.
     ///
     /// # Errors
-    /// A special-token error for an empty or repeated content, or an id that is taken.
-    pub fn with_special_tokens(&self, tokens: &[(String, Option<TokenId>)]) -> Result<Description> {
+    /// As [`Description::with_additions`].
+    pub fn with_additions(&self, additions: &Additions) -> Result<Description> {
         let (model, vocabulary) = (&self.stages.model, self.vocabulary());
-        self.description
-            .clone()
-            .with_special_tokens(tokens, &mut |bytes| Ok(model.spells_as_one(bytes, vocabulary)))
+        let spells_as_one = &mut |bytes: &[u8]| Ok(model.spells_as_one(bytes, vocabulary));
+        self.description.clone().with_additions(additions, spells_as_one)
     }
 
     /// The same engine, whose workers may cache this many bytes together; the default is 32 MiB. That

@@ -1,5 +1,5 @@
 //! The files of a folder as of one moment, even while another process saves into it.
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -13,7 +13,7 @@ use tokenmill_core::watch::Watch;
 use super::Source;
 use super::pending::Pending;
 use super::read::read_rest;
-use crate::manifest::{self, Manifest};
+use crate::manifest::{self, Manifest, SETTINGS};
 
 /// An attempt rarely meets a save; this many in a row mean that files are replaced all the time.
 const TRIES: u32 = 1000;
@@ -29,6 +29,8 @@ pub(crate) struct Snapshot<'w> {
     files: BTreeMap<OsString, Option<Opened>>,
     manifest_bytes: Option<Vec<u8>>,
     manifest: OnceCell<Manifest>,
+    /// Files that were read although the manifest has another hash of them.
+    changed: RefCell<Vec<String>>,
 }
 
 struct Opened {
@@ -78,6 +80,7 @@ impl<'w> Snapshot<'w> {
             files: BTreeMap::new(),
             manifest_bytes: None,
             manifest: OnceCell::new(),
+            changed: RefCell::default(),
         };
         snapshot.add(OsStr::new(manifest::NAME), pending);
         if snapshot.has(manifest::NAME) {
@@ -140,6 +143,32 @@ impl<'w> Snapshot<'w> {
         }
     }
 
+    /// Is there a file with this name that is part of the tokenizer? With a manifest these are the files of
+    /// the last save, and settings that came later.
+    pub(crate) fn has_part(&self, name: &str) -> bool {
+        let manifest = self.manifest().ok().flatten();
+        self.has(name)
+            && manifest.is_none_or(|manifest| manifest.lists(name) || self.is_later(manifest, name))
+    }
+
+    /// Did these settings come, or change, after the last save? What cannot be read did.
+    fn is_later(&self, manifest: &Manifest, name: &str) -> bool {
+        let is_known = || self.bytes(name).is_ok_and(|bytes| manifest.knows(name, &bytes));
+        SETTINGS.contains(&name) && self.has(name) && !is_known()
+    }
+
+    /// The settings in the folder that came after the last save, and those that it ignored.
+    pub(crate) fn other_settings(&self) -> (Vec<&'static str>, Vec<&'static str>) {
+        let Ok(Some(manifest)) = self.manifest() else { return (Vec::new(), Vec::new()) };
+        let others = SETTINGS.into_iter().filter(|name| self.has(name) && !manifest.lists(name));
+        others.partition(|name| self.is_later(manifest, name))
+    }
+
+    /// The files that were read although they are not those of the last save.
+    pub(crate) fn changed(&self) -> Vec<String> {
+        self.changed.borrow().clone()
+    }
+
     /// Opens a file at its start; a file outside the snapshot is opened now.
     ///
     /// # Errors
@@ -184,15 +213,24 @@ impl<'w> Snapshot<'w> {
         Ok(self.manifest()?.map(Manifest::names))
     }
 
-    /// Checks the bytes of a file against the manifest, if it lists the file.
+    /// Checks the bytes of a file against the manifest, if it lists the file. Settings may change after a
+    /// save. If they did, another program may have written the other files as well, and all of them count
+    /// as they are.
     ///
     /// # Errors
     /// A manifest error with both hashes; a format error for a manifest that cannot be read.
     pub(crate) fn check(&self, name: &str, bytes: &[u8]) -> Result<()> {
         match self.manifest()? {
-            Some(manifest) => {
-                manifest.check(name, bytes).map_err(|error| error.in_file(&self.path(manifest::NAME)))
-            }
+            Some(manifest) => match manifest.check(name, bytes) {
+                Err(_) if SETTINGS.iter().any(|name| self.is_later(manifest, name)) => {
+                    let mut changed = self.changed.borrow_mut();
+                    if !changed.iter().any(|known| known == name) {
+                        changed.push(name.to_owned());
+                    }
+                    Ok(())
+                }
+                checked => checked.map_err(|error| error.in_file(&self.path(manifest::NAME))),
+            },
             None => Ok(()),
         }
     }

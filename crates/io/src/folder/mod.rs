@@ -8,6 +8,7 @@
 //! For most classes the stages of tokenizer.json are ignored, because the class builds its own.
 mod choice;
 mod classes;
+mod defaults;
 mod frame;
 mod model_types;
 mod roles;
@@ -20,9 +21,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use tokenmill_core::byte_alphabet;
-use tokenmill_core::description::{
-    Alphabet, CallDefaults, Description, ModelDescription, PostProcessor, Roles, TemplatePiece,
-};
+use tokenmill_core::description::{Additions, Alphabet, Description, PostProcessor, Roles, TemplatePiece};
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
 
@@ -39,25 +38,30 @@ use sources::{Source, TEKKEN};
 pub(crate) use settings::CONFIG as CONFIG_NAME;
 pub(crate) use write::{LOSSY, write};
 
-/// Loads a folder; `None` for one without configuration, which needs no class.
+/// A folder that was read.
+pub(crate) enum Loaded {
+    /// By its class.
+    Described(Box<Description>),
+    /// No class reads its vocabulary, so it is a plain file of any format, with the tokens that the
+    /// configuration names.
+    File(Additions),
+}
+
+/// Loads a folder. One without configuration needs no class.
 ///
 /// # Errors
 /// A format error that names file and field; errors of the operating system.
-pub(crate) fn load(files: &Snapshot<'_>, report: &mut Report) -> Result<Option<Description>> {
-    // The manifest lists the last save; other files in the folder are ignored.
+pub(crate) fn load(files: &Snapshot<'_>, report: &mut Report) -> Result<Loaded> {
     let folder = files.folder();
-    let listed = files.listed()?;
-    let is_listed =
-        |name: &str| listed.as_ref().is_none_or(|listed| listed.iter().any(|known| known == name));
-    if !CONFIGS.iter().any(|name| is_listed(name) && files.has(name)) {
-        return Ok(None);
+    files.listed()?;
+    if !CONFIGS.iter().any(|name| files.has_part(name)) {
+        return Ok(Loaded::File(Additions::default()));
     }
-    let config = settings::read(files, CONFIG)?.filter(|_| is_listed(CONFIG));
-    let model_config = settings::read(files, MODEL_CONFIG)?.filter(|_| is_listed(MODEL_CONFIG));
+    let config = settings::read(files, CONFIG)?;
+    let model_config = settings::read(files, MODEL_CONFIG)?;
     let name = tokenizer_file(folder, config.as_ref())?;
     let path = folder.join(&name);
-    let is_there = is_listed(&name) && files.has(&name);
-    let bytes = is_there.then(|| files.read(&name)).transpose()?;
+    let bytes = files.has_part(&name).then(|| files.read(&name)).transpose()?;
     let nothing = Map::new();
     let speaks_of_bytes =
         |bytes: &Vec<u8>| std::str::from_utf8(bytes).is_ok_and(|text| text.contains("\"ByteLevel\""));
@@ -65,7 +69,7 @@ pub(crate) fn load(files: &Snapshot<'_>, report: &mut Report) -> Result<Option<D
         config: config.as_ref().unwrap_or(&nothing),
         model_config: model_config.as_ref().unwrap_or(&nothing),
         is_byte_level: bytes.as_ref().is_some_and(speaks_of_bytes),
-        has_tekken: is_listed(TEKKEN) && files.has(TEKKEN),
+        has_tekken: files.has_part(TEKKEN),
     };
     let choice = choice::choose(&signs).map_err(|error| {
         let names_it = signs.config.contains_key("tokenizer_class") || signs.config.contains_key("auto_map");
@@ -83,7 +87,9 @@ pub(crate) fn load(files: &Snapshot<'_>, report: &mut Report) -> Result<Option<D
         report.note(format!("loaded as Mistral's own library does: {}", choice.why));
         let bytes = files.read(TEKKEN)?;
         report.reads(TEKKEN);
-        return tekken::parse(&bytes, report).map(Some).map_err(|error| error.in_file(&folder.join(TEKKEN)));
+        let description =
+            tekken::parse(&bytes, report).map_err(|error| error.in_file(&folder.join(TEKKEN)))?;
+        return Ok(Loaded::Described(Box::new(description)));
     };
     let file = bytes.as_deref().map(tokenizer_json::read).transpose();
     let mut file = file.map_err(|error| error.in_file(&path))?;
@@ -95,23 +101,31 @@ pub(crate) fn load(files: &Snapshot<'_>, report: &mut Report) -> Result<Option<D
         pieces.iter_mut().zip(scores).for_each(|((_, score), nearest)| *score = nearest);
     }
     let entries = file.as_ref().map(|file| file.added_tokens.as_slice());
-    let mut settings = Settings::read(files, config.clone(), is_listed, entries, report)?;
+    let mut settings = Settings::read(files, config.clone(), entries, report)?;
     let is_older = file.is_none();
     let source = match file {
         Some(file) => {
             let has_stages = !recipe.has_code;
             Some(Source { file: arranged(file, recipe, &settings)?, name, has_stages, roles: Vec::new() })
         }
-        None => sources::find(files, recipe, &mut settings, is_listed, report)?,
+        None => sources::find(files, recipe, &mut settings, report)?,
     };
     let Some(source) = source else {
-        // A class without code has no vocabulary file of its own, so the folder is loaded as plain files.
-        return if recipe.has_code { Err(has_no_vocabulary(folder, recipe)) } else { Ok(None) };
+        // A class without code has no vocabulary file of its own.
+        if recipe.has_code {
+            return Err(has_no_vocabulary(folder, recipe));
+        }
+        if let Some(name) = &choice.unknown {
+            report.reads(CONFIG);
+            report.tolerate(Defect::Unknown, "tokenizer_class", format!("no class is called {name}"))?;
+        }
+        let additions = settings.tokens.additions().map_err(|error| error.in_file(&folder.join(CONFIG)))?;
+        return Ok(Loaded::File(additions));
     };
     let model_config = model_config.unwrap_or_default();
     let builder =
         Builder { folder, name: source.name.clone(), is_older, recipe, choice, settings, model_config };
-    builder.build(source, report).map(Some)
+    Ok(Loaded::Described(Box::new(builder.build(source, report)?)))
 }
 
 fn has_no_vocabulary(folder: &Path, recipe: &Recipe) -> Error {
@@ -308,26 +322,6 @@ impl Builder<'_> {
             }
         }
         Ok(())
-    }
-
-    fn defaults(&self, description: &Description, report: &mut Report) -> Result<CallDefaults> {
-        const CLEANS: &str = "clean_up_tokenization_spaces";
-        const FORCES: &str = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output";
-        let mut clean_up_spaces = self.settings.flag(CLEANS)?.unwrap_or(false);
-        if clean_up_spaces
-            && matches!(description.model, ModelDescription::Bpe(_))
-            && self.settings.flag(FORCES)? != Some(true)
-        {
-            report.tolerate(Defect::Ignored, CLEANS, "counts for nothing with byte-pair encoding")?;
-            clean_up_spaces = false;
-        }
-        let special_as_text = self.settings.flag("split_special_tokens")?.unwrap_or(false);
-        for (name, counts) in [(CLEANS, clean_up_spaces), ("split_special_tokens", special_as_text)] {
-            if counts {
-                report.gave(name);
-            }
-        }
-        Ok(CallDefaults { special_as_text, clean_up_spaces })
     }
 
     /// Some models of Mistral were published with a wrong split; a folder may ask for the correct one.

@@ -2,26 +2,28 @@
 use std::path::Path;
 
 use serde_json::{Map, Value};
+use tokenmill_core::description::Side;
 use tokenmill_core::error::{Defect, Error, Result};
 
 use super::tokens::{ROLES, Token, Tokens, read_by_id};
 use crate::contents;
 use crate::files::Snapshot;
+use crate::manifest::SETTINGS;
 use crate::report::Report;
 use crate::tokenizer_json::{AddedTokenEntry, json_error};
 
 pub(super) const TOKENIZER: &str = "tokenizer.json";
-pub(crate) const CONFIG: &str = "tokenizer_config.json";
+pub(crate) const CONFIG: &str = SETTINGS[0];
+const SPECIAL: &str = SETTINGS[1];
+const ADDED: &str = SETTINGS[2];
 pub(super) const MODEL_CONFIG: &str = "config.json";
-pub(super) const SPECIAL: &str = "special_tokens_map.json";
-pub(super) const ADDED: &str = "added_tokens.json";
 
 /// The files that mark a tokenizer.json as a folder of transformers.
 pub(super) const CONFIGS: [&str; 4] = [CONFIG, MODEL_CONFIG, SPECIAL, ADDED];
 
-/// Reads a JSON object from a folder; `None` if the file does not exist.
+/// Reads a JSON object from a folder; `None` if the file does not exist or is not part of the tokenizer.
 pub(super) fn read(files: &Snapshot<'_>, name: &str) -> Result<Option<Map<String, Value>>> {
-    if !files.has(name) {
+    if !files.has_part(name) {
         return Ok(None);
     }
     let read = || {
@@ -55,7 +57,6 @@ impl Settings {
     pub(super) fn read(
         files: &Snapshot<'_>,
         config: Option<Map<String, Value>>,
-        is_listed: impl Fn(&str) -> bool,
         entries: Option<&[AddedTokenEntry]>,
         report: &mut Report,
     ) -> Result<Self> {
@@ -85,7 +86,7 @@ impl Settings {
             settings.has_decoder = true;
             report.gave("added_tokens_decoder");
         } else {
-            if let Some(special) = read(files, SPECIAL)?.filter(|_| is_listed(SPECIAL)) {
+            if let Some(special) = read(files, SPECIAL)? {
                 report.reads(SPECIAL);
                 for (key, value) in special {
                     report.gave(&key);
@@ -97,7 +98,7 @@ impl Settings {
                     own.extend(extra);
                 }
             }
-            if let Some(added) = read(files, ADDED)?.filter(|_| is_listed(ADDED)) {
+            if let Some(added) = read(files, ADDED)? {
                 report.reads(ADDED);
                 report.gave("added_tokens");
                 settings.read_added(&values, &added).map_err(|error| error.in_file(&files.path(ADDED)))?;
@@ -220,6 +221,30 @@ impl Settings {
                     Error::format(Defect::Type, "expected a number that is not negative").at(name)
                 })
             }
+        }
+    }
+
+    /// A side; `None` if it is absent or null.
+    pub(super) fn side(&self, name: &str) -> Result<Option<Side>> {
+        match self.text(name)? {
+            None => Ok(None),
+            Some("left") => Ok(Some(Side::Left)),
+            Some("right") => Ok(Some(Side::Right)),
+            Some(other) => {
+                let reason = format!("{other:?} is neither \"left\" nor \"right\"");
+                Err(Error::format(Defect::Range, reason).at(name))
+            }
+        }
+    }
+
+    /// The maximum length of an input, under its name or its older one; `None` if there is none.
+    pub(super) fn max_length(&self) -> Result<Option<usize>> {
+        /// From here on a length means that there is none (transformers writes `10^30`).
+        const NONE: f64 = 1e20;
+        let name = if self.has("model_max_length") { "model_max_length" } else { "max_len" };
+        match self.values.get(name) {
+            Some(Value::Number(number)) if number.as_f64().is_some_and(|number| number > NONE) => Ok(None),
+            _ => self.count(name),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
+use tokenmill_core::description::{Additions, Role};
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
 
@@ -122,6 +123,39 @@ impl Tokens {
     /// All special tokens, in the order of adding.
     pub(super) fn special(&self) -> impl Iterator<Item = &Token> {
         self.named.iter().filter_map(|(_, token)| token.as_ref()).chain(&self.extra)
+    }
+
+    /// The tokens as additions to a file of any format.
+    ///
+    /// # Errors
+    /// A format error for a token with flags that only a class could heed.
+    pub(super) fn additions(&self) -> Result<Additions> {
+        let mut additions = Additions::default();
+        for (id, token) in &self.by_id {
+            let at = |error: Error| error.at(id.to_string()).at("added_tokens_decoder");
+            let is_plain = token.special
+                && !(token.single_word || token.lstrip || token.rstrip || token.normalized == Some(true));
+            if !is_plain {
+                let reason = format!(
+                    "{:?} has flags or is not special, and without a class of transformers that reads this folder \
+                     nothing heeds them; load the vocabulary file itself, with special_tokens=",
+                    token.content
+                );
+                return Err(at(Error::format(Defect::Unsupported, reason)));
+            }
+            let id = TokenId::try_from(*id)
+                .map_err(|_| at(Error::format(Defect::Range, "is too large for an id")))?;
+            additions.special_tokens.push((token.content.clone(), Some(id)));
+        }
+        for (name, token) in &self.named {
+            let Some(token) = token else { continue };
+            match Role::ALL.into_iter().find(|role| name.strip_suffix("_token") == Some(role.name())) {
+                Some(role) => additions.roles.push((role, token.content.clone())),
+                None => additions.add(&token.content),
+            }
+        }
+        self.extra.iter().for_each(|token| additions.add(&token.content));
+        Ok(additions)
     }
 
     /// Adds the tokens to `entries`: first those with ids, by id, then missing tokens of roles and

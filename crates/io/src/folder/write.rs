@@ -1,6 +1,6 @@
 //! Writes the configuration that a folder needs next to its tokenizer.json.
 use serde_json::{Map, Value, json};
-use tokenmill_core::description::{CallDefaults, Description, ModelDescription, Roles};
+use tokenmill_core::description::{CallDefaults, CallLimits, Description, ModelDescription, Roles, Side};
 use tokenmill_core::error::{Defect, Error, Result};
 
 /// Hint for formats that cannot hold all of a tokenizer.
@@ -44,6 +44,14 @@ pub(crate) fn write(description: &Description) -> Result<Option<Vec<u8>>> {
     }
     if defaults.special_as_text {
         config.insert("split_special_tokens".to_owned(), json!(true));
+    }
+    if let Some(CallLimits { padding_side, truncation_side, max_length }) = defaults.limits {
+        let name = |side| if side == Side::Left { "left" } else { "right" };
+        config.insert("padding_side".to_owned(), json!(name(padding_side)));
+        config.insert("truncation_side".to_owned(), json!(name(truncation_side)));
+        if let Some(max_length) = max_length {
+            config.insert("model_max_length".to_owned(), json!(max_length));
+        }
     }
     let mut text = serde_json::to_vec_pretty(&config)
         .map_err(|error| Error::internal(format!("tokenizer_config.json: {error}")))?;

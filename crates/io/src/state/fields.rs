@@ -2,10 +2,10 @@
 use std::sync::Arc;
 
 use tokenmill_core::description::{
-    AddedToken, Alphabet, Behavior, BpeDescription, CallDefaults, Decoder, Decoding, Description, EndOfWord,
-    EndOfWordForm, HookName, Merge, Merges, ModelDescription, Normalizer, Padding, PaddingLength, Pattern,
-    PieceKind, PostProcessor, PreTokenizer, PrependScheme, Roles, SentencePieceRules, Side, Template,
-    TemplatePiece, TemplateToken, TokenList, Truncation, TruncationStrategy, UnicodeTables,
+    AddedToken, Alphabet, Behavior, BpeDescription, CallDefaults, CallLimits, Decoder, Decoding, Description,
+    EndOfWord, EndOfWordForm, HookName, Merge, Merges, ModelDescription, Normalizer, Padding, PaddingLength,
+    Pattern, PieceKind, PostProcessor, PreTokenizer, PrependScheme, Roles, SentencePieceRules, Side,
+    Template, TemplatePiece, TemplateToken, TokenList, Truncation, TruncationStrategy, UnicodeTables,
     UnigramDescription, WordLevelDescription, WordPieceDescription,
 };
 use tokenmill_core::error::{Defect, Error, Result};
@@ -26,7 +26,8 @@ record!(Description {
 });
 record!(AddedToken { id, content, is_special, single_word, lstrip, rstrip, normalized });
 record!(Roles { bos, eos, unk, sep, pad, cls, mask });
-record!(CallDefaults { special_as_text, clean_up_spaces });
+record!(CallDefaults { special_as_text, clean_up_spaces, limits });
+record!(CallLimits { padding_side, truncation_side, max_length });
 
 choice!(Normalizer {
     0: Nfc(tables),

@@ -14,7 +14,7 @@ use tokenmill_core::error::{Defect, Error, Result};
 use shape::{Reader, State, Writer};
 
 const MAGIC: &[u8] = b"tokenmill";
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 const HEADER: usize = MAGIC.len() + 1 + 32;
 
 /// The binary form of a description.

@@ -1,6 +1,6 @@
 //! Constructors: tokenizers from tables, and from other tokenizers.
 use pyo3::prelude::*;
-use tokenmill_core::description::{Description, HookName, Normalizer, PreTokenizer};
+use tokenmill_core::description::{Additions, Description, HookName, Normalizer, PreTokenizer};
 use tokenmill_core::error::Error;
 
 use super::Tokenizer;
@@ -26,7 +26,7 @@ impl Tokenizer {
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let description = constructors::from_tokens(tokens, convert::given_split(py, &split)?)?;
-        Self::build(py, description, &convert::special_tokens(special_tokens)?, &PyHooks::default())
+        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default())
     }
 
     /// A tokenizer from ranks, as in tiktoken: a rank is the id of its token, and any two
@@ -49,7 +49,7 @@ impl Tokenizer {
     ) -> PyResult<Self> {
         let split = convert::given_split(py, &split)?;
         let description = constructors::from_ranks(ranks, split, unmatched, whole_pretokens)?;
-        Self::build(py, description, &convert::special_tokens(special_tokens)?, &PyHooks::default())
+        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default())
     }
 
     /// A tokenizer from ids by token and merges in rank order, over bytes.
@@ -66,7 +66,7 @@ impl Tokenizer {
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let description = constructors::from_merges(py, vocab, merges, convert::given_split(py, &split)?)?;
-        Self::build(py, description, &convert::special_tokens(special_tokens)?, &PyHooks::default())
+        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default())
     }
 
     /// A tokenizer from pairs of ids: ids 0 to 255 are the bytes, and the pairs become 256, 257, ...
@@ -82,18 +82,52 @@ impl Tokenizer {
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let description = constructors::from_pairs(py, pairs, convert::given_split(py, &split)?)?;
-        Self::build(py, description, &convert::special_tokens(special_tokens)?, &PyHooks::default())
+        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default())
     }
 
-    /// The same tokenizer with more special tokens: a list (they take the next free ids) or a dict
-    /// of ids.
+    /// The same tokenizer with more special tokens, and with roles of tokens.
     ///
-    /// Raises `SpecialTokenError` for an empty or repeated literal and for an id that is taken.
-    #[pyo3(signature = (special_tokens))]
-    fn with_special_tokens(&self, py: Python<'_>, special_tokens: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let tokens = convert::special_tokens(Some(special_tokens))?;
-        let description = run_long(py, None, |_| self.engine.with_special_tokens(&tokens))?;
-        Self::build(py, description, &[], &self.hooks)
+    /// `special_tokens` is a list (they take the next free ids) or a dict of ids. A role (`bos_token`,
+    /// `eos_token`, ...) is given by the literal of its token; one that is not a token yet becomes a
+    /// special token. `add_bos_token` and `add_eos_token` say whether `add_special_tokens=True` puts
+    /// these tokens before and after each text. None leaves a thing as it is. A folder keeps all of it;
+    /// a tokenizer.json alone cannot hold roles.
+    ///
+    /// Raises `SpecialTokenError` for an empty or repeated literal and for an id that is taken, and
+    /// `ValueError` for a token around texts whose role no token has.
+    ///
+    /// >>> import tokenmill
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+    /// >>> tok = tok.with_special_tokens(["<pad>"], bos_token="<s>", pad_token="<pad>", add_bos_token=True)
+    /// >>> tok.special_tokens, tok.pad_token_id
+    /// ({'<pad>': 258, '<s>': 259}, 258)
+    /// >>> tok.encode("low", add_special_tokens=True)
+    /// [259, 257]
+    #[pyo3(signature = (special_tokens = None, *, bos_token = None, eos_token = None, unk_token = None, sep_token = None, pad_token = None, cls_token = None, mask_token = None, add_bos_token = None, add_eos_token = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn with_special_tokens(
+        &self,
+        py: Python<'_>,
+        special_tokens: Option<&Bound<'_, PyAny>>,
+        bos_token: Option<&Bound<'_, PyAny>>,
+        eos_token: Option<&Bound<'_, PyAny>>,
+        unk_token: Option<&Bound<'_, PyAny>>,
+        sep_token: Option<&Bound<'_, PyAny>>,
+        pad_token: Option<&Bound<'_, PyAny>>,
+        cls_token: Option<&Bound<'_, PyAny>>,
+        mask_token: Option<&Bound<'_, PyAny>>,
+        add_bos_token: Option<bool>,
+        add_eos_token: Option<bool>,
+    ) -> PyResult<Self> {
+        let roles = [bos_token, eos_token, unk_token, sep_token, pad_token, cls_token, mask_token];
+        let additions = Additions {
+            special_tokens: convert::special_tokens(special_tokens)?,
+            roles: convert::roles(|role| Ok(roles[role as usize].cloned()))?,
+            adds_bos: add_bos_token,
+            adds_eos: add_eos_token,
+        };
+        let description = run_long(py, None, |_| self.engine.with_additions(&additions))?;
+        Self::build(py, description, &Additions::default(), &self.hooks)
     }
 
     /// The same tokenizer with only its first merges, so that `vocab_size` ids remain: the result
@@ -110,7 +144,7 @@ impl Tokenizer {
             )
         })?;
         let description = self.engine.with_vocab_size(vocab_size).map_err(|error| raise(py, error))?;
-        Self::build(py, description, &[], &self.hooks)
+        Self::build(py, description, &Additions::default(), &self.hooks)
     }
 
     /// The same tokenizer with a function of yours in place of its normalizer; `None` removes the normalizer.
@@ -166,6 +200,6 @@ impl Tokenizer {
         let mut description = self.engine.description().clone();
         let mut known = self.hooks.named_by(py, &description);
         put(&mut description, known.add_given(function, name)?);
-        Self::build(py, description, &[], &known)
+        Self::build(py, description, &Additions::default(), &known)
     }
 }

@@ -14,10 +14,9 @@ use std::sync::Arc;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use tokenmill_core::compile::compile_with_special_tokens;
-use tokenmill_core::description::Description;
+use tokenmill_core::compile::compile_with_additions;
+use tokenmill_core::description::{Additions, Description};
 use tokenmill_core::engine::Engine;
-use tokenmill_core::ids::TokenId;
 use tokenmill_io::SaveOptions;
 use tokenmill_kernels::MadeOnce;
 
@@ -79,12 +78,12 @@ impl Tokenizer {
     fn build(
         py: Python<'_>,
         description: Description,
-        special: &[(String, Option<TokenId>)],
+        additions: &Additions,
         hooks: &PyHooks,
     ) -> PyResult<Self> {
         let table = hooks.table(py)?;
         let engine =
-            run_long(py, None, |watch| compile_with_special_tokens(description, special, &table, watch))?;
+            run_long(py, None, |watch| compile_with_additions(description, additions, &table, watch))?;
         let hooks = hooks.named_by(py, engine.description());
         Ok(Self::new(py, engine, None)?.with_hooks(hooks))
     }

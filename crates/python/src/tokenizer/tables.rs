@@ -1,7 +1,7 @@
 //! Lookups in the tables of a tokenizer.
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use tokenmill_core::description::Split;
+use tokenmill_core::description::{Side, Split};
 use tokenmill_core::error::Error;
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known;
@@ -142,10 +142,11 @@ impl Tokenizer {
         self.engine.description().roles.eos
     }
 
-    /// The id of padding, or None where the file names none.
+    /// The id of padding, or None where the file names none. If it names no roles at all, a special
+    /// token that is written like padding (`[PAD]`, `<pad>`) is it.
     #[getter]
     fn pad_token_id(&self) -> Option<TokenId> {
-        self.engine.description().roles.pad
+        self.engine.description().pad()
     }
 
     /// The id for text that the vocabulary cannot spell, or None.
@@ -172,6 +173,25 @@ impl Tokenizer {
         self.engine.description().roles.mask
     }
 
+    /// The side on which `tok(...)` pads: `"right"` or `"left"`, as the file says.
+    #[getter]
+    fn padding_side(&self) -> &'static str {
+        side(self.engine.description().padding_side())
+    }
+
+    /// The side on which `tok(...)` cuts: `"right"` or `"left"`, as the file says.
+    #[getter]
+    fn truncation_side(&self) -> &'static str {
+        side(self.engine.description().truncation_side())
+    }
+
+    /// The number of ids that the model takes at most, which `tok(...)` cuts and pads to where a call
+    /// gives no `max_length`; None where the file names none. Only a folder's settings do.
+    #[getter]
+    fn model_max_length(&self) -> Option<usize> {
+        self.engine.description().defaults.limits?.max_length
+    }
+
     /// The findings of `tokenmill.load`: the files that were read, and tolerated defects; None for
     /// a tokenizer that was not just loaded.
     #[getter]
@@ -183,5 +203,12 @@ impl Tokenizer {
     #[getter]
     fn training_report(&self, py: Python<'_>) -> Option<Py<TrainingReport>> {
         self.report.as_ref().map(|report| report.clone_ref(py))
+    }
+}
+
+fn side(side: Side) -> &'static str {
+    match side {
+        Side::Left => "left",
+        Side::Right => "right",
     }
 }

@@ -1,5 +1,6 @@
 //! Classes of byte-level byte-pair encoding.
 use serde_json::{Value, json};
+use tokenmill_core::description::Side;
 use tokenmill_core::error::{Defect, Error, Result};
 
 use super::super::tokens::Token;
@@ -89,6 +90,7 @@ pub(super) const RECIPES: &[Recipe] = &[
     },
     Recipe {
         name: "CohereTokenizer",
+        padding_side: Side::Left,
         roles: &[
             ("unk_token", "<UNK>"),
             ("bos_token", "<BOS_TOKEN>"),

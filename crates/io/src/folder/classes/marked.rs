@@ -2,6 +2,7 @@
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
+use tokenmill_core::description::Side;
 use tokenmill_core::error::Result;
 
 use super::super::tokens::Token;
@@ -15,9 +16,10 @@ const LLAMA: Roles = &[("unk_token", "<unk>"), ("bos_token", "<s>"), ("eos_token
 const BPE: Recipe = Recipe { model: Some(Kind::Bpe), has_code: true, ..PLAIN };
 
 pub(super) const RECIPES: &[Recipe] = &[
-    Recipe { name: "LlamaTokenizer", roles: LLAMA, build: Some(llama), ..BPE },
+    Recipe { name: "LlamaTokenizer", padding_side: Side::Left, roles: LLAMA, build: Some(llama), ..BPE },
     Recipe {
         name: "CodeLlamaTokenizer",
+        padding_side: Side::Left,
         roles: &[
             ("unk_token", "<unk>"),
             ("bos_token", "<s>"),
@@ -49,6 +51,7 @@ pub(super) const RECIPES: &[Recipe] = &[
     },
     Recipe {
         name: "GemmaTokenizer",
+        padding_side: Side::Left,
         vocabulary: "",
         roles: &[
             ("unk_token", "<unk>"),

@@ -27,6 +27,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("LxmertTokenizer", "BertTokenizer"),
     ("MobileBertTokenizer", "BertTokenizer"),
     ("MvpTokenizer", "RobertaTokenizer"),
+    ("Phi3Tokenizer", "LlamaTokenizer"),
     ("PreTrainedTokenizer", "TokenizersBackend"),
     ("PythonBackend", "TokenizersBackend"),
     ("SqueezeBertTokenizer", "BertTokenizer"),

@@ -1,5 +1,6 @@
 //! Unigram classes that mark spaces: SentencePiece models as transformers represents them.
 use serde_json::{Value, json};
+use tokenmill_core::description::Side;
 use tokenmill_core::error::{Defect, Error, Result};
 
 use super::super::settings::Settings;
@@ -120,6 +121,7 @@ pub(super) const RECIPES: &[Recipe] = &[
     },
     Recipe {
         name: "XLNetTokenizer",
+        padding_side: Side::Left,
         roles: &[
             ("bos_token", "<s>"),
             ("eos_token", "</s>"),

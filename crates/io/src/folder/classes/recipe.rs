@@ -1,5 +1,6 @@
 //! What a tokenizer class of transformers builds in its own code, as data.
 use serde_json::Value;
+use tokenmill_core::description::Side;
 use tokenmill_core::error::{Defect, Error, Result};
 
 use super::super::settings::Settings;
@@ -38,6 +39,8 @@ pub(in super::super) struct Recipe {
     pub(in super::super) extra: fn(&Parts<'_>) -> Result<Vec<Token>>,
     /// Whether and how it adds its special tokens a second time.
     pub(in super::super) again: Again,
+    /// The side that it pads, where no file names one.
+    pub(in super::super) padding_side: Side,
 }
 
 /// Reorders pieces with their scores, or adds some.
@@ -69,6 +72,7 @@ pub(super) const PLAIN: Recipe = Recipe {
     frame: |_| Ok(Frame::Kept),
     extra: |parts| Ok(parts.formerly_extra().to_vec()),
     again: Again::Not,
+    padding_side: Side::Right,
 };
 
 /// The input of a recipe.

@@ -51,10 +51,9 @@ pub(super) fn find(
     files: &Snapshot<'_>,
     recipe: &Recipe,
     settings: &mut Settings,
-    is_listed: impl Fn(&str) -> bool,
     report: &mut Report,
 ) -> Result<Option<Source<'static>>> {
-    let is_there = |name: &str| !name.is_empty() && is_listed(name) && files.has(name);
+    let is_there = |name: &str| !name.is_empty() && files.has_part(name);
     let names = GENERAL.into_iter().chain([recipe.vocabulary]);
     let Some(name) = names.into_iter().find(|name| is_there(name)) else { return Ok(None) };
     let bytes = files.read(name)?;
