@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import tokenmill
+from exact.folders_made import byte_level, klass, make
 from tokenmill.cli import main
 
 TEXT = "The quick brown fox jumps over the lazy dog.\nDer Käse, das Brötchen; 你好 🦊\n" * 4
@@ -60,6 +61,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer = tokenmill.train(texts=[TEXT], num_merges=40, special_tokens=[END])
     tokenizer.save(target)
     return target
+
+
+@pytest.fixture(scope="session")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose tokenizer names the tokens that begin and end a text, and puts the first before it."""
+    begin = {"SpecialToken": {"id": "<s>", "type_id": 0}}
+    template = {
+        "type": "TemplateProcessing",
+        "single": [begin, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {"<s>": {"id": "<s>", "ids": [0], "tokens": ["<s>"]}},
+    }
+    roles = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
+    return make(
+        tmp_path_factory.mktemp("named"),
+        byte_level(["<s>", "</s>", "<pad>"], post_processor=template),
+        tokenizer_config=klass("PreTrainedTokenizerFast", **roles),
+    )
 
 
 @pytest.fixture

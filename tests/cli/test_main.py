@@ -14,7 +14,7 @@ import tokenmill
 
 from .conftest import END, Run
 
-COMMANDS = ("train", "encode", "decode", "count", "inspect", "demo")
+COMMANDS = ("train", "encode", "decode", "count", "inspect", "info", "vocab", "demo")
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
@@ -42,6 +42,14 @@ def test_version(run: Run) -> None:
         ["encode", "-t", "{folder}", "--out", "missing/ids"],
         ["encode", "-t", "{folder}", "--format", "npy", "--json"],
         ["encode", "-t", "{folder}", "--format", "npy", "a", "b"],
+        ["encode", "-t", "{folder}", "--format", "npy", "--documents", "lines"],
+        ["encode", "-t", "{folder}", "--format", "bin", "--json"],
+        ["encode", "-t", "{folder}", "--dtype", "uint16"],
+        ["encode", "-t", "{folder}", "--text", "some words", "missing.txt"],
+        ["encode", "-t", "{folder}", "--eos"],
+        ["encode", "-t", "{folder}", "--num-threads", "0"],
+        ["info"],
+        ["vocab", "-t", "missing"],
         ["train", "missing.txt", "--num-merges", "1", "--out", "x.json"],
         ["train", "missing*.txt", "--num-merges", "1", "--out", "x.json"],
         ["train", "-", "--num-merges", "1"],

@@ -37,7 +37,7 @@ def test_encode_and_count_read_a_pipe_like_a_file(
 ) -> None:
     file = tmp_path / "text"
     file.write_bytes(content)
-    for command in (("encode",), ("encode", "--format", "npy")):
+    for command in (("encode",), ("encode", "--format", "npy"), ("encode", "--documents", "lines")):
         assert run(*command, "-t", folder, pipe(content)).out == run(*command, "-t", folder, file).out
     counted = run("count", "-t", folder, "--json", pipe(content), pipe(b"fox"), file).json
     expected = run("count", "-t", folder, "--json", file).json["total"]
@@ -102,6 +102,8 @@ def test_errors_name_the_pipe(run: Run, tmp_path: Path, pipe: Pipe, trace: list[
     [
         ("count", "-t", "{folder}", "{pipe}", "{pipe}"),
         ("encode", "-t", "{folder}", "{pipe}", "./{pipe}"),
+        ("encode", "-t", "{folder}", "{pipe}", "./{pipe}", "--documents", "lines"),
+        ("encode", "-t", "{pipe}", "{pipe}", "--documents", "lines", "--format", "bin"),
         ("decode", "-t", "{folder}", "{pipe}", "1", "{pipe}"),
         ("count", "-t", "{pipe}", "{pipe}"),
         ("inspect", "-t", "{pipe}", "--file", "{pipe}"),

@@ -22,6 +22,10 @@ WORDS = {
     "encode --out": "encode -t {folder} text --out made",
     "encode -": "encode -t {folder}",
     "npy": "encode -t {folder} text --format npy",
+    "bin": "encode -t {folder} text --format bin",
+    "bin --out": "encode -t {folder} text --out made.bin",
+    "bin --json": "encode -t {folder} text --out made.bin --json",
+    "lines -": "encode -t {folder} --documents lines",
     "decode": "decode -t {folder} 65 66",
     "decode -": "decode -t {folder}",
     "count": "count -t {folder} text",
@@ -29,6 +33,8 @@ WORDS = {
     "inspect": "inspect -t {folder} hello",
     "inspect -": "inspect -t {folder}",
     "plan": "inspect -t {folder} --plan",
+    "info": "info -t {folder}",
+    "vocab": "vocab -t {folder}",
     "demo": "demo --out made/",
     "version": "--version",
     "help": "--help",
@@ -37,7 +43,7 @@ WORDS = {
     "no file": "count -t {folder} missing",
     "no tokenizer": "count -t missing text",
 }
-SILENT = {"encode --out"}
+SILENT = {"encode --out", "bin --out"}
 """What writes nothing to standard output."""
 FAILING = {"no command", "no file", "no tokenizer"}
 
@@ -76,6 +82,10 @@ def _run(name: str, streams: str, folder: Path, where: Path) -> Done:
         ("encode --out", ">&-", 0, ""),
         ("encode", ">/dev/full", 2, FULL),
         ("npy", ">/dev/full", 2, FULL),
+        ("bin", ">/dev/full", 2, FULL),
+        ("vocab", ">/dev/full", 2, FULL),
+        ("bin --json", ">&-", 2, CLOSED),
+        ("lines -", "<&-", 2, NO_INPUT),
         ("version", ">/dev/full", 2, FULL),
         ("help of a command", ">/dev/full", 2, FULL),
         ("count", "1</dev/null", 2, "standard output: Bad file descriptor"),
@@ -101,6 +111,16 @@ def test_a_stream_that_is_needed_and_cannot_be_used_is_named(
     if code:
         assert done.stdout == ""  # words for people are never among the data
         assert not (tmp_path / "made").exists()
+        assert not (tmp_path / "made.bin").exists()
+
+
+def test_ids_are_saved_where_what_is_said_of_them_cannot_be(folder: Path, tmp_path: Path) -> None:
+    done = _run("bin --json", ">/dev/full", folder, tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == ["the ids are saved: made.bin", f"tokenmill: error: {FULL}"]
+    assert (tmp_path / "made.bin").stat().st_size
+    done = _run("bin --out", "2>/dev/full", folder, tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_a_tokenizer_is_saved_where_its_summary_cannot_be_written(folder: Path, tmp_path: Path) -> None:

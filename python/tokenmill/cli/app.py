@@ -14,7 +14,7 @@ from pathlib import Path
 
 import tokenmill
 
-from . import count, decode, demo, encode, inspect, train
+from . import count, decode, demo, encode, info, inspect, train, vocab
 from .files import STDIN
 from .parsing import Help, Parser, check_words
 from .streams import check_stdout, say
@@ -29,6 +29,8 @@ _COMMANDS = {
     "decode": (decode, "ids into text"),
     "count": (count, "how many tokens a text has"),
     "inspect": (inspect, "each token of a text: id, bytes, offsets"),
+    "info": (info, "sizes, special tokens, roles, split and fingerprint of a tokenizer"),
+    "vocab": (vocab, "each token of a tokenizer with its id"),
     "demo": (demo, "train on Python's standard library, prove the round trip, show the result"),
 }
 

@@ -1,9 +1,10 @@
 """Ids into text.
 
 FILE holds ids separated by white space or commas, in brackets or not, or is
-what `encode` writes with --json or --format npy. Ids can stand in the command
-itself, where no file has such a name. The bytes they stand for are written as
-they are, one FILE behind the other, with nothing in between.
+what `encode` writes with --json or --format npy; raw numbers, as in NAME.bin,
+do not say what they are, and need --dtype. Ids can stand in the command itself,
+where no file has such a name. The bytes they stand for are written as they are,
+one FILE behind the other, with nothing in between.
 
   tokenmill encode -t tokenizer/ book.txt | tokenmill decode -t tokenizer/
   tokenmill decode -t tokenizer/ 72 105
@@ -40,6 +41,11 @@ _WORDS = "the command"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``decode`` takes."""
     add_files(parser, "ids")
+    parser.add_argument(
+        "--dtype",
+        choices=("uint16", "uint32"),
+        help="FILE holds raw numbers of this type, as encode --format bin writes them",
+    )
     parser.add_argument("--skip-special-tokens", action="store_true", help="leave special tokens out")
     parser.add_argument(
         "--undefined",
@@ -65,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
             ),
         )
         for given, content in inputs
-        for name, ids in _parse(given, content)
+        for name, ids in (_parse(given, content) if args.dtype is None else _raw(given, content, args.dtype))
     ]
     if args.json:
         shown = [{"file": name, "text": text.decode("utf-8", "replace")} for name, text in texts]
@@ -83,7 +89,7 @@ def _inputs(args: argparse.Namespace) -> Iterable[tuple[str, bytes]]:
     words: list[str] = args.files
     # Path.exists raises where a row of ids is too long for a name.
     is_file = any(word == STDIN or os.path.exists(word) for word in words)  # noqa: PTH110
-    if not is_file and any(set(word) <= _OF_IDS for word in words):
+    if args.dtype is None and not is_file and any(set(word) <= _OF_IDS for word in words):
         return [(_WORDS, " ".join(words).encode())]
     no_file = "FILE holds ids; a text becomes ids with `tokenmill encode`"
     return read_inputs(words, tokenizer=args.tokenizer, no_file=no_file)
@@ -100,11 +106,24 @@ def _parse(name: str, content: bytes) -> list[tuple[str, _Ids]]:
         # Longer numbers are no ids, and Python refuses to read thousands of digits.
         if not _ID.fullmatch(word) or len(word) > 20:
             shown = word[:40].decode("utf-8", "backslashreplace")
-            raise UsageError(
-                f"{source(name)}: {shown!r} is not an id",
-                hint="ids are whole numbers from 0 on; a text becomes ids with `tokenmill encode`",
-            )
+            hint = "ids are whole numbers from 0 on; a text becomes ids with `tokenmill encode`"
+            if b"\0" in content:
+                hint = "raw numbers are read with --dtype uint16 or --dtype uint32"
+            raise UsageError(f"{source(name)}: {shown!r} is not an id", hint=hint)
     return [(name, [int(word) for word in words])]
+
+
+def _raw(name: str, content: bytes, dtype: str) -> list[tuple[str, _Ids]]:
+    """The ids of raw numbers, the lowest byte of each first."""
+    import numpy as np
+
+    read = np.dtype(dtype).newbyteorder("<")
+    if len(content) % read.itemsize:
+        raise UsageError(
+            f"{source(name)}: {len(content):,} bytes are no whole numbers of {read.itemsize} bytes",
+            hint="is this the --dtype that it was written with?",
+        )
+    return [(name, np.frombuffer(content, read).astype(dtype, copy=False))]
 
 
 def _parse_json(name: str, content: bytes) -> list[tuple[str, _Ids]]:

@@ -1,109 +1,290 @@
 """Text into ids.
 
-Each FILE is one text and becomes one line of ids, separated by spaces. Bytes
-are taken as they are, whether they are UTF-8 or not. A whole text and its ids
-are held in memory.
+Each FILE is a document and becomes one line of ids, separated by spaces; with
+--documents lines each of its lines does. Bytes are taken as they are, whether
+they are UTF-8 or not. A single FILE of several words, where there is no such
+file, is the text itself; --text takes any.
+
+--out NAME.bin writes the ids of all documents one behind the other, as raw
+numbers of 16 or 32 bits, the lowest byte first: numpy.fromfile reads them.
+What was written is said on standard error, or with --json on standard output.
+Whatever is written appears whole or, after an error, not at all.
 
   tokenmill encode -t tokenizer/ book.txt > book.ids
+  tokenmill encode -t tokenizer/ "Hello world"
+  tokenmill encode -t tokenizer/ --eos '<|end|>' --out train.bin 'corpus/*.txt'
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
-from .files import STDIN, as_json, expand, read_inputs, write_output
-from .options import NO_FILE, add_files, add_output, add_special, add_tokenizer, load_tokenizer
-from .streams import is_terminal
-from .usage import UsageError
+from tokenmill import TokenmillError
+
+from .documents import Batch, documents, texts_given
+from .files import STDIN, as_json, expand, write_summary, write_whole
+from .marks import Marks, add_marks, read_marks
+from .options import add_files, add_output, add_special, add_tokenizer, load_tokenizer
+from .parsing import whole_number
+from .streams import check_stdout, is_terminal, say
+from .usage import UsageError, explain
+from .written import as_npy, in_json, in_print, raw
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tokenmill import Tokenizer
+    from tokenmill import Ragged, Tokenizer
 
-    _Ids = list[int] | npt.NDArray[Any]
+    from .written import Ids
 
 __all__ = ["add_arguments", "run"]
 
 _LONG = 1_000_000
 """Bytes. Shorter texts do without numpy, which takes a while to import."""
-_PIECE = 1 << 16
-"""Ids that are put into print at once."""
+_LARGEST = (1 << 16) - 1
+"""The largest id that uint16 holds."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``encode`` takes."""
     add_files(parser, "a text")
+    parser.add_argument(
+        "--text",
+        metavar="TEXT",
+        dest="texts",
+        action="append",
+        default=[],
+        help="a text itself, in the place of FILE; may be given again",
+    )
+    parser.add_argument(
+        "--documents", choices=("file", "lines"), default="file", help="what a document is (default: file)"
+    )
+    add_marks(parser)
+    parser.add_argument(
+        "--add-special-tokens",
+        action="store_true",
+        help="add the special tokens that the tokenizer puts around a text",
+    )
     add_special(parser)
     parser.add_argument(
         "--format",
-        choices=("ids", "npy"),
-        default="ids",
-        help="ids in print, or one text as a numpy array of uint32 (default: ids)",
+        choices=("ids", "npy", "bin"),
+        help="ids in print, one document as a numpy array, or raw numbers (default: what the ending of --out "
+        "says, .npy or .bin, else ids)",
+    )
+    parser.add_argument(
+        "--dtype",
+        choices=("uint16", "uint32"),
+        help="the numbers of bin and npy (default: uint32; for bin uint16, if it holds the largest id)",
+    )
+    parser.add_argument(
+        "--num-threads", type=whole_number(1), metavar="N", help="threads (default: every core)"
     )
     add_output(parser)
     add_tokenizer(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Encode each text, then write."""
-    if args.format == "npy":
-        return _run_npy(args)
-    inputs = read_inputs(args.files, tokenizer=args.tokenizer, no_file=NO_FILE)
+    """Encode the documents, batch by batch, and write them."""
+    form = _form(args)
+    texts = texts_given(args.files, args.texts)
+    files = [] if texts else args.files
+    by_lines = args.documents == "lines"
+    _check(form, args, documents=len(texts or expand(files) or [STDIN]))
+    batches = documents(files, texts, by_lines=by_lines, tokenizer=args.tokenizer)
     tokenizer = load_tokenizer(args)
-    rows = [(name, _encode(tokenizer, content, args)) for name, content in inputs]
-    if args.json:
-        write_output(args.out, _json(rows))
+    dtype = _dtype(tokenizer, form, args.dtype)
+    encoder = _Encoder(
+        tokenizer,
+        read_marks(tokenizer, args),
+        special=args.special,
+        add_special_tokens=args.add_special_tokens,
+        num_threads=args.num_threads,
+    )
+    if form == "bin":
+        _write_bin(args, encoder, batches, dtype)
+    elif form == "npy":
+        write_whole(args.out, (piece for batch in batches for piece in as_npy(encoder.array(batch, dtype))))
+    elif args.json:
+        write_whole(
+            args.out,
+            in_json(
+                row
+                for batch in batches
+                for row in zip(batch.names, batch.lines, encoder.rows(batch), strict=True)
+            ),
+        )
     else:
-        write_output(args.out, (piece for _, ids in rows for piece in (*_written(ids, " "), b"\n")))
+        write_whole(args.out, in_print(ids for batch in batches for ids in encoder.rows(batch)))
     return 0
 
 
-def _encode(tokenizer: Tokenizer, content: bytes, args: argparse.Namespace) -> _Ids:
-    """The ids; those of a long text as an array, which takes a tenth of the memory."""
-    if len(content) < _LONG:
-        return tokenizer.encode(content, special=args.special)
-    return tokenizer.encode_to_numpy(content, special=args.special)
+# ---- what is asked for ------------------------------------------------------------------------
 
 
-def _written(ids: _Ids, between: str) -> Iterator[bytes]:
-    """The ids in print, in pieces."""
-    for start in range(0, len(ids), _PIECE):
-        piece = ids[start : start + _PIECE]
-        numbers = piece if isinstance(piece, list) else piece.tolist()
-        yield (between * (start > 0) + between.join(map(str, numbers))).encode()
+def _form(args: argparse.Namespace) -> str:
+    """``ids``, ``npy`` or ``bin``."""
+    if args.format is not None:
+        return str(args.format)
+    ending = "" if args.out is None else args.out.rpartition(".")[2]
+    return ending if ending in ("npy", "bin") else "ids"
 
 
-def _json(rows: list[tuple[str, _Ids]]) -> Iterator[bytes]:
-    """What ``json.dumps`` would make of it, in pieces."""
-    yield b'{"texts": ['
-    for place, (name, ids) in enumerate(rows):
-        head = as_json({"file": name, "count": len(ids), "ids": []}).removesuffix(b"]}\n")
-        yield b", " * (place > 0) + head
-        yield from _written(ids, ", ")
-        yield b"]}"
-    yield b"]}\n"
-
-
-def _run_npy(args: argparse.Namespace) -> int:
+def _check(form: str, args: argparse.Namespace, *, documents: int) -> None:
+    """Refuse what does not go together."""
+    if form == "ids":
+        if args.dtype is not None:
+            raise UsageError("--dtype is for raw numbers and arrays", hint="--out NAME.bin, or --format bin")
+        return
+    to_stdout = args.out in (None, STDIN)
+    if args.json and (form == "npy" or to_stdout):
+        raise UsageError(f"--format {form} and --json are two forms of output: choose one")
+    if form == "npy" and (documents > 1 or args.documents == "lines"):
+        raise UsageError(
+            "an array holds the ids of one text",
+            hint="--format bin writes many, one behind the other; or one call for each file, or --format ids",
+        )
+    if to_stdout and is_terminal(sys.stdout):
+        what = "an array is" if form == "npy" else "raw numbers are"
+        raise UsageError(f"{what} not for a terminal", hint=f"--out ids.{form}")
     if args.json:
-        raise UsageError("--format npy and --json are two forms of output: choose one")
-    files = expand(args.files) or [STDIN]
-    if len(files) > 1:
-        raise UsageError("an array holds the ids of one text", hint="one call for each file, or --format ids")
-    if args.out is None and is_terminal(sys.stdout):
-        raise UsageError("an array is not for a terminal", hint="--out ids.npy")
-    import io
+        check_stdout()
 
-    import numpy as np
 
-    inputs = read_inputs(files, tokenizer=args.tokenizer, no_file=NO_FILE)
-    tokenizer = load_tokenizer(args)
-    [(_, content)] = inputs
-    array = io.BytesIO()
-    np.save(array, tokenizer.encode_to_numpy(content, special=args.special))
-    write_output(args.out, array.getvalue())
-    return 0
+def _dtype(tokenizer: Tokenizer, form: str, given: str | None) -> Literal["uint16", "uint32"]:
+    """The type of the numbers. It depends on the vocabulary alone, not on the texts."""
+    if form == "bin" and given is None:
+        return "uint16" if tokenizer.max_id <= _LARGEST else "uint32"
+    if given != "uint16":
+        return "uint32"
+    if tokenizer.max_id > _LARGEST:
+        raise UsageError(
+            f"--dtype uint16 holds ids up to {_LARGEST:,}, and this vocabulary has ids up to "
+            f"{tokenizer.max_id:,}",
+            hint="--dtype uint32",
+        )
+    return "uint16"
+
+
+# ---- encoding ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    """Batches of documents to ids, those of ``marks`` around each document."""
+
+    tokenizer: Tokenizer
+    marks: Marks
+    special: Literal["text", "parse", "raise"]
+    add_special_tokens: bool
+    num_threads: int | None
+
+    def rows(self, batch: Batch) -> Iterable[Ids]:
+        """The ids of each document; of a long one an array, which takes a tenth of the memory."""
+        if sum(map(len, batch.texts)) >= _LONG:
+            if len(batch.texts) == 1:
+                return [self.array(batch, "uint32")]
+            rows = self._ragged(batch, "uint32").to_lists()
+        else:
+            rows = self._lists(batch)
+        bos, eos = self.marks
+        return [bos + ids + eos for ids in rows] if bos or eos else rows
+
+    def array(self, batch: Batch, dtype: Literal["uint16", "uint32"]) -> npt.NDArray[Any]:
+        """The ids of all documents, one behind the other."""
+        import numpy as np
+
+        bos, eos = self.marks
+        if len(batch.texts) == 1:
+            ids = self._numpy(batch, dtype)
+            return np.concatenate([np.array(bos, dtype), ids, np.array(eos, dtype)]) if bos or eos else ids
+        rows = self._ragged(batch, dtype)
+        if not (bos or eos):
+            return rows.ids
+        starts, ends = rows.row_offsets[:-1], rows.row_offsets[1:]
+        # What is inserted at one place keeps its order: the end of a document, then the start of the next.
+        places = np.column_stack([*[starts] * len(bos), *[ends] * len(eos)]).ravel()
+        return np.insert(rows.ids, places, np.tile(np.array(bos + eos, dtype), len(rows)))
+
+    def _numpy(self, batch: Batch, dtype: Literal["uint16", "uint32"]) -> npt.NDArray[Any]:
+        with self._naming(batch):
+            return self.tokenizer.encode_to_numpy(
+                batch.texts[0],
+                dtype=dtype,
+                add_special_tokens=self.add_special_tokens,
+                special=self.special,
+                num_threads=self.num_threads,
+            )
+
+    def _ragged(self, batch: Batch, dtype: Literal["uint16", "uint32"]) -> Ragged:
+        with self._naming(batch):
+            return self.tokenizer.encode_batch(
+                batch.texts,
+                dtype=dtype,
+                add_special_tokens=self.add_special_tokens,
+                special=self.special,
+                num_threads=self.num_threads,
+            )
+
+    def _lists(self, batch: Batch) -> list[list[int]]:
+        with self._naming(batch):
+            return [self._list(text) for text in batch.texts]
+
+    def _list(self, text: bytes) -> list[int]:
+        return self.tokenizer.encode(
+            text,
+            add_special_tokens=self.add_special_tokens,
+            special=self.special,
+            num_threads=self.num_threads,
+        )
+
+    @contextlib.contextmanager
+    def _naming(self, batch: Batch) -> Iterator[None]:
+        """Errors say which document they are about."""
+        try:
+            yield
+        except TokenmillError as error:
+            for index, text in enumerate(batch.texts):
+                try:
+                    self._list(text)
+                except TokenmillError as found:
+                    message, hint = explain(found)
+                    raise UsageError(f"{batch.place(index)}: {message}", hint=hint) from error
+            raise
+
+
+# ---- raw numbers ------------------------------------------------------------------------------
+
+
+def _write_bin(
+    args: argparse.Namespace,
+    encoder: _Encoder,
+    batches: Iterable[Batch],
+    dtype: Literal["uint16", "uint32"],
+) -> None:
+    """Write the ids of all documents, and say how many there were."""
+    counts = {"documents": 0, "bytes": 0, "tokens": 0}
+
+    def pieces() -> Iterator[bytes]:
+        for batch in batches:
+            ids = encoder.array(batch, dtype)
+            yield from raw(ids)
+            counts["documents"] += len(batch.texts)
+            counts["bytes"] += sum(map(len, batch.texts))
+            counts["tokens"] += len(ids)
+
+    write_whole(args.out, pieces())
+    if args.json:
+        facts = {"file": args.out, "dtype": dtype, **counts}
+        write_summary(args.out, as_json(facts), what="the ids are")
+        return
+    saved = "" if args.out in (None, STDIN) else f"saved {args.out}: "
+    said = ", ".join(
+        f"{count:,} {name.removesuffix('s') if count == 1 else name}" for name, count in counts.items()
+    )
+    say(f"{saved}{said} as {dtype}")

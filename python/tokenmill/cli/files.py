@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -9,8 +10,9 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
-from .streams import naming, read_stdin, say, write_stdout
+from .streams import naming, open_stdin, read_stdin, say, write_stdout
 from .usage import UsageError
 
 __all__ = [
@@ -19,17 +21,24 @@ __all__ = [
     "as_text",
     "check_read_once",
     "expand",
+    "hinting",
+    "open_input",
     "read_input",
     "read_inputs",
     "source",
     "write_output",
     "write_summary",
+    "write_whole",
 ]
 
 STDIN = "-"
 
 _MOST_SHOWN = 60
 """Characters of a text that was taken for the name of a file."""
+_IN_MEMORY = 1 << 26
+"""Bytes for standard output that wait in memory; more of them wait in a temporary file."""
+_BLOCK = 1 << 20
+"""Bytes of that file that are read at once."""
 
 
 def expand(files: Iterable[str]) -> list[str]:
@@ -109,14 +118,22 @@ def read_inputs(
 
 def _contents(names: Iterable[str], no_file: str | None) -> Iterator[tuple[str, bytes]]:
     for name in names:
-        try:
-            yield name, read_input(name)
-        except OSError as error:
-            is_word = " " in name or not (os.sep in name or Path(name).suffix)
-            if no_file is None or not is_word or error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
-                raise
-            shown = name if len(name) <= _MOST_SHOWN else name[:_MOST_SHOWN] + "…"
-            raise UsageError(f"{shown}: {error.strerror}", hint=no_file) from error
+        with hinting(name, no_file):
+            content = read_input(name)
+        yield name, content
+
+
+@contextlib.contextmanager
+def hinting(name: str, no_file: str | None) -> Iterator[None]:
+    """Where no file has this name and it looks like none, the error has the hint ``no_file``."""
+    try:
+        yield
+    except OSError as error:
+        is_word = " " in name or not (os.sep in name or Path(name).suffix)
+        if no_file is None or not is_word or error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
+            raise
+        shown = name if len(name) <= _MOST_SHOWN else name[:_MOST_SHOWN] + "…"
+        raise UsageError(f"{shown}: {error.strerror}", hint=no_file) from error
 
 
 def read_input(name: str) -> bytes:
@@ -125,6 +142,17 @@ def read_input(name: str) -> bytes:
         return read_stdin()
     with naming(name):
         return Path(name).read_bytes()
+
+
+@contextlib.contextmanager
+def open_input(name: str) -> Iterator[IO[bytes]]:
+    """A file or standard input, to be read in parts."""
+    if name == STDIN:
+        with open_stdin() as stdin:
+            yield stdin
+    else:
+        with naming(name), Path(name).open("rb") as opened:
+            yield opened
 
 
 def source(name: str) -> str:
@@ -170,12 +198,42 @@ def write_output(out: str | None, content: bytes | Iterable[bytes]) -> None:
             raise UsageError(f"{out}: is a folder", hint=f"--out {Path(out, 'NAME')}") from error
 
 
-def write_summary(saved: str, content: bytes) -> None:
-    """Print the summary of a training run. If printing fails, the tokenizer is saved all the same."""
+def write_whole(out: str | None, pieces: Iterable[bytes]) -> None:
+    """As ``write_output``, for pieces that are made as they are written.
+
+    An error while they are made leaves standard output empty too, which may be a file of the shell's.
+    """
+    if out is not None and out != STDIN:
+        write_output(out, pieces)
+        return
+    import tempfile
+
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
+        for piece in _gathered(pieces):
+            with naming(tempfile.gettempdir()):
+                file.write(piece)
+        file.seek(0)
+        write_output(None, iter(lambda: file.read(_BLOCK), b""))
+
+
+def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same in fewer pieces."""
+    held, size = [], 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size >= _BLOCK:
+            yield b"".join(held)
+            held, size = [], 0
+    yield b"".join(held)
+
+
+def write_summary(saved: str, content: bytes, *, what: str = "the tokenizer is") -> None:
+    """Print what there is to say of a file that is saved. It stays saved if printing fails."""
     try:
         write_output(None, content)
     except BrokenPipeError:
         raise
     except OSError:
-        say(f"the tokenizer is saved: {saved}")
+        say(f"{what} saved: {saved}")
         raise

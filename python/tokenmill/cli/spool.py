@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from .files import STDIN, source
-from .streams import naming, open_stdin
+from .files import STDIN, open_input, source
+from .streams import naming
 from .usage import UsageError
 
 __all__ = ["spooled"]
@@ -58,16 +58,8 @@ def spooled(names: list[str], *, limit: int | None = None) -> Iterator[list[str]
 
 def _copy(name: str, file: IO[bytes], left: int | None) -> None:
     """Copy a source, and of a long one a byte more than are left."""
-    if name == STDIN:
-        with open_stdin() as stdin:
-            _copy_all(stdin, file, left)
-    else:
-        with naming(name), Path(name).open("rb") as opened:
-            _copy_all(opened, file, left)
-
-
-def _copy_all(opened: IO[bytes], file: IO[bytes], left: int | None) -> None:
-    shutil.copyfileobj(opened if left is None else io.BytesIO(opened.read(left + 1)), file)
+    with open_input(name) as opened:
+        shutil.copyfileobj(opened if left is None else io.BytesIO(opened.read(left + 1)), file)
 
 
 def _check_size(left: int, limit: int) -> None:

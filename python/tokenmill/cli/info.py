@@ -1,0 +1,130 @@
+"""What a tokenizer is: sizes, special tokens and their roles, split, fingerprint.
+
+Tokenizers with the same fingerprint mean the same, whatever their files look
+like. The digests are its parts: the ids of a text (encode), the text of ids
+(decode), the tokens around ids (template). Memory is what its tables take, and
+the most that caches may take beside them.
+
+  tokenmill info -t tokenizer/
+  tokenmill info -t cl100k_base --json
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from tokenmill import FormatError, VocabularyError
+
+from .files import as_json, write_output
+from .options import add_output, add_tokenizer, load_tokenizer
+from .terminal import visible
+
+if TYPE_CHECKING:
+    from tokenmill import Tokenizer
+
+__all__ = ["add_arguments", "run"]
+
+_ROLES = ("bos", "eos", "pad", "unk", "sep", "cls", "mask")
+_TABLES = ("vocabulary", "model", "lists", "seed")
+_MOST_SHOWN = 20
+"""Special tokens that people are shown."""
+_WIDTH = 16
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what ``info`` takes."""
+    add_output(parser)
+    add_tokenizer(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load the tokenizer and say what it is."""
+    tokenizer = load_tokenizer(args)
+    facts = _facts(tokenizer, args.tokenizer)
+    write_output(args.out, as_json(facts) if args.json else _page(tokenizer, facts))
+    return 0
+
+
+def _facts(tokenizer: Tokenizer, name: str) -> dict[str, Any]:
+    return {
+        "tokenizer": name,
+        "vocab_size": tokenizer.vocab_size,
+        "max_id": _max_id(tokenizer),
+        "merges": _merges(tokenizer),
+        "model": _model(tokenizer),
+        "split": tokenizer.split,
+        "special_tokens": tokenizer.special_tokens,
+        "roles": {role: getattr(tokenizer, f"{role}_token_id") for role in _ROLES},
+        "fingerprint": tokenizer.fingerprint,
+        "digests": tokenizer.digests,
+        "memory": tokenizer.memory_usage(),
+    }
+
+
+def _max_id(tokenizer: Tokenizer) -> int | None:
+    try:
+        return tokenizer.max_id
+    except VocabularyError:  # it is empty
+        return None
+
+
+def _merges(tokenizer: Tokenizer) -> int | None:
+    try:
+        return len(tokenizer.merges)
+    except FormatError:  # another model, or merges that no list can say
+        return None
+
+
+def _model(tokenizer: Tokenizer) -> str:
+    """The kind of model: BPE over bytes, over characters or by score, Unigram, WordPiece, WordLevel."""
+    stage = tokenizer.plan()["model"]
+    if stage.path.startswith("BPE"):
+        return stage.path.partition(",")[0]
+    return stage.reason.removeprefix("the model is ")
+
+
+def _page(tokenizer: Tokenizer, facts: dict[str, Any]) -> bytes:
+    largest, merges, split = facts["max_id"], facts["merges"], facts["split"]
+    roles = [(role, number) for role, number in facts["roles"].items() if number is not None]
+    memory = facts["memory"]
+    lines = [
+        ("tokenizer", [visible(facts["tokenizer"])]),
+        (
+            "vocabulary",
+            [f"{facts['vocab_size']:,} ids" + ("" if largest is None else f", the largest {largest}")],
+        ),
+        ("merges", ["no list of merges" if merges is None else f"{merges:,}"]),
+        ("model", [facts["model"]]),
+        ("split", ["no single split" if split is None else visible(split)]),
+        ("special tokens", _special(facts["special_tokens"]) or ["none"]),
+        ("roles", [f"{role:<6}{_shown(tokenizer, number)}" for role, number in roles] or ["none"]),
+        ("fingerprint", [facts["fingerprint"]]),
+        ("digests", [f"{name:<10}{digest}" for name, digest in facts["digests"].items()]),
+        (
+            "memory",
+            [
+                f"{sum(memory[name] for name in _TABLES):,} bytes of tables; "
+                f"caches take up to {memory['cache_bytes']:,}"
+            ],
+        ),
+    ]
+    return "".join(
+        f"{'' if row else name:<{_WIDTH}}{value}\n"
+        for name, values in lines
+        for row, value in enumerate(values)
+    ).encode("utf-8", "surrogateescape")
+
+
+def _special(tokens: dict[str, int]) -> list[str]:
+    """The special tokens in two columns, of many the first ones."""
+    shown = [(str(number), visible(literal)) for literal, number in list(tokens.items())[:_MOST_SHOWN]]
+    width = max((len(number) for number, _ in shown), default=0)
+    rows = [f"{number:>{width}}  {literal}" for number, literal in shown]
+    if more := len(tokens) - len(shown):
+        rows.append(f"and {more:,} more: tokenmill vocab --special")
+    return rows
+
+
+def _shown(tokenizer: Tokenizer, number: int) -> str:
+    return f"{number}  {visible(tokenizer.id_to_token(number) or '')}"
