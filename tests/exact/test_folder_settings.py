@@ -42,17 +42,21 @@ def limits(ours: Any, theirs: Any) -> None:
         assert [e.type_ids for e in got] == want["token_type_ids"], options
 
 
+def agree_when_saved_too(native: Any, folder: Path, saved: Path) -> None:
+    ours = native.load(folder)
+    limits(ours, auto(folder))
+    ours.save(saved)
+    again = native.load(saved)
+    assert again == ours
+    limits(again, auto(saved))
+
+
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_folders_pad_cut_and_limit_as_they_say(
     name: str, native: Any, data: Path, tmp_path: Path
 ) -> None:
     folder = data / "vocab" / name
-    ours = native.load(folder)
-    limits(ours, auto(folder))
-    ours.save(tmp_path / "saved")
-    again = native.load(tmp_path / "saved")
-    assert again == ours
-    limits(again, auto(tmp_path / "saved"))
+    agree_when_saved_too(native, folder, tmp_path / "saved")
 
 
 PADDING = {
@@ -87,12 +91,7 @@ SETTINGS: dict[str, tuple[Json, Json]] = {
 def test_settings_of_a_folder_are_heeded_and_saved(name: str, native: Any, tmp_path: Path) -> None:
     tokenizer, settings = SETTINGS[name]
     folder = make(tmp_path / "t", tokenizer, tokenizer_config=settings)
-    ours = native.load(folder)
-    limits(ours, auto(folder))
-    ours.save(tmp_path / "saved")
-    again = native.load(tmp_path / "saved")
-    assert again == ours
-    limits(again, auto(tmp_path / "saved"))
+    agree_when_saved_too(native, folder, tmp_path / "saved")
 
 
 @pytest.mark.parametrize(
