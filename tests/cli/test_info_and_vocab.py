@@ -26,6 +26,9 @@ def test_info_for_programs_is_what_the_library_says(run: Run, folder: Path, name
             "split": tokenizer.split,
             "special_tokens": tokenizer.special_tokens,
             "roles": {role: getattr(tokenizer, f"{role}_token_id") for role in ROLES},
+            "padding_side": "right",
+            "truncation_side": "right",
+            "model_max_length": None,
             "fingerprint": tokenizer.fingerprint,
             "digests": tokenizer.digests,
             "memory": tokenizer.memory_usage(),
@@ -50,6 +53,7 @@ def test_info_for_people(run: Run, named: Path, tmp_path: Path) -> None:
         "roles           bos   0  <s>",
         "                eos   1  </s>",
         "                pad   2  <pad>",
+        "inputs          padded right, cut right",
         f"fingerprint     {tokenizer.fingerprint}",
         f"digests         encode    {digests['encode']}",
         f"                decode    {digests['decode']}",
@@ -59,6 +63,14 @@ def test_info_for_people(run: Run, named: Path, tmp_path: Path) -> None:
     target = tmp_path / "info"
     assert run("info", "-t", named, "--out", target).out == b""
     assert target.read_bytes() == result.out
+
+
+def test_info_says_how_texts_become_inputs(run: Run, named: Path) -> None:
+    config = named / "tokenizer_config.json"
+    settings = {"padding_side": "left", "model_max_length": 4096}
+    config.write_text(json.dumps(json.loads(config.read_text()) | settings))
+    page = run("info", "-t", named).out.decode()
+    assert "inputs          padded left, cut right, at most 4,096 ids\n" in page
 
 
 def test_info_says_what_there_is_none_of(run: Run, tmp_path: Path) -> None:

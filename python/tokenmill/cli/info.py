@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tokenmill import FormatError, VocabularyError
 
 from .files import as_json, write_output
-from .options import add_output, add_tokenizer, load_tokenizer
+from .options import ROLES, add_output, add_tokenizer, load_tokenizer
 from .terminal import visible
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-_ROLES = ("bos", "eos", "pad", "unk", "sep", "cls", "mask")
 _TABLES = ("vocabulary", "model", "lists", "seed")
 _MOST_SHOWN = 20
 """Special tokens that people are shown."""
@@ -55,7 +54,10 @@ def _facts(tokenizer: Tokenizer, name: str) -> dict[str, Any]:
         "model": _model(tokenizer),
         "split": tokenizer.split,
         "special_tokens": tokenizer.special_tokens,
-        "roles": {role: getattr(tokenizer, f"{role}_token_id") for role in _ROLES},
+        "roles": {role: getattr(tokenizer, f"{role}_token_id") for role in ROLES},
+        "padding_side": tokenizer.padding_side,
+        "truncation_side": tokenizer.truncation_side,
+        "model_max_length": tokenizer.model_max_length,
         "fingerprint": tokenizer.fingerprint,
         "digests": tokenizer.digests,
         "memory": tokenizer.memory_usage(),
@@ -99,6 +101,7 @@ def _page(tokenizer: Tokenizer, facts: dict[str, Any]) -> bytes:
         ("split", ["no single split" if split is None else visible(split)]),
         ("special tokens", _special(facts["special_tokens"]) or ["none"]),
         ("roles", [f"{role:<6}{_shown(tokenizer, number)}" for role, number in roles] or ["none"]),
+        ("inputs", [_inputs(tokenizer)]),
         ("fingerprint", [facts["fingerprint"]]),
         ("digests", [f"{name:<10}{digest}" for name, digest in facts["digests"].items()]),
         (
@@ -114,6 +117,13 @@ def _page(tokenizer: Tokenizer, facts: dict[str, Any]) -> bytes:
         for name, values in lines
         for row, value in enumerate(values)
     ).encode("utf-8", "surrogateescape")
+
+
+def _inputs(tokenizer: Tokenizer) -> str:
+    """How texts are padded and cut as inputs of a model."""
+    length = tokenizer.model_max_length
+    most = "" if length is None else f", at most {length:,} ids"
+    return f"padded {tokenizer.padding_side}, cut {tokenizer.truncation_side}{most}"
 
 
 def _special(tokens: dict[str, int]) -> list[str]:

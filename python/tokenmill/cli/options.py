@@ -14,10 +14,20 @@ from .usage import UsageError, explain
 if TYPE_CHECKING:
     from tokenmill import Tokenizer
 
-__all__ = ["NO_FILE", "add_files", "add_output", "add_special", "add_tokenizer", "load_tokenizer"]
+__all__ = ["NO_FILE", "ROLES", "add_files", "add_output", "add_special", "add_tokenizer", "load_tokenizer"]
 
 NO_FILE = "FILE is a file; a text itself comes through a pipe: echo 'some words' | tokenmill ..."
 """What to do about a word that is no file."""
+ROLES = {
+    "bos": "the beginning of a text",
+    "eos": "the end of a text",
+    "unk": "what the vocabulary cannot spell; with --alphabet chars, characters that are not known",
+    "sep": "what separates two texts",
+    "pad": "padding",
+    "cls": "what represents a whole text",
+    "mask": "what is to be predicted",
+}
+"""The roles that a token can have, and what it is then for."""
 _WITH_ID = re.compile("(.+)=([0-9]{1,20})", re.DOTALL)
 
 

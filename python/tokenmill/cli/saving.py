@@ -8,20 +8,10 @@ import errno
 from pathlib import Path
 from typing import Literal
 
+from .options import ROLES
 from .usage import UsageError
 
-__all__ = ["ROLES", "check_folder", "check_out", "is_replaced"]
-
-ROLES = {
-    "bos": "the beginning of a text",
-    "eos": "the end of a text",
-    "unk": "what the vocabulary cannot spell; with --alphabet chars, characters that are not known",
-    "sep": "what separates two texts",
-    "pad": "padding",
-    "cls": "what represents a whole text",
-    "mask": "what is to be predicted",
-}
-"""The roles that a token can have, and what it is then for."""
+__all__ = ["check_folder", "check_out", "is_replaced"]
 
 _Form = Literal["folder", "tokenizer.json", ".tiktoken", "vocab.json with merges.txt"]
 

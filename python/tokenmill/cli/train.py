@@ -22,8 +22,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .files import as_json, check_read_once, expand, write_output, write_summary
+from .options import ROLES
 from .parsing import whole_number
-from .saving import ROLES, check_out, is_replaced
+from .saving import check_out, is_replaced
 from .spool import spooled
 from .streams import say
 from .terminal import bar_wanted, visible
