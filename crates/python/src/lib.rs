@@ -7,6 +7,7 @@ mod call;
 mod constructors;
 mod convert;
 mod cpu;
+mod encoded_rows;
 mod encoding;
 mod errors;
 mod hooks;
@@ -33,7 +34,9 @@ mod _core {
     #[pymodule_export]
     use super::cpu::force_cpu;
     #[pymodule_export]
-    use super::encoding::Encoding;
+    use super::encoded_rows::{EncodedRows, encoded_rows_from_state};
+    #[pymodule_export]
+    use super::encoding::{Encoding, encoding_from_state};
     #[pymodule_export]
     use super::hooks::register_hook;
     #[pymodule_export]
