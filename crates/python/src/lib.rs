@@ -19,6 +19,7 @@ mod load_report;
 mod output;
 mod ready_ids;
 mod sequences;
+mod signature;
 mod stream;
 mod text;
 mod tokenizer;
@@ -59,6 +60,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        super::buffer::document(&module.py().get_type::<Tokenizer>(), "__call__", super::tokenizer::CALL)?;
         super::late::make_early(module)
     }
 }
