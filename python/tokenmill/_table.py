@@ -5,9 +5,17 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Container, Sequence
 from html import escape
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-__all__ = ["Printer", "html_table", "pretty", "quoted", "shortened", "shown", "table", "visible", "width"]
+__all__ = ["html_table", "pretty", "quoted", "shortened", "shown", "table", "visible", "width"]
+
+if TYPE_CHECKING:
+
+    class Printer(Protocol):
+        """What IPython passes to ``_repr_pretty_``."""
+
+        def text(self, text: str, /) -> object: ...
+
 
 _CELL = 60
 """Characters of a cell, about: a text may be long."""
@@ -40,12 +48,6 @@ def html_table(rows: Sequence[Sequence[str]], *, right: Container[int] = ()) -> 
     head, *body = rows
     lines = [line(head, "th"), "</thead>", "<tbody>", *(line(row, "td") for row in body)]
     return "\n".join(["<table>", "<thead>", *lines, "</tbody>", "</table>"])
-
-
-class Printer(Protocol):
-    """What IPython passes to ``_repr_pretty_``."""
-
-    def text(self, text: str, /) -> object: ...
 
 
 def pretty(shown: object, printer: Printer, cycle: bool) -> None:

@@ -21,9 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
-from ._table import Printer, html_table, pretty, quoted, shortened, shown, table, visible
+from ._table import html_table, pretty, quoted, shortened, shown, table, visible
+
+if TYPE_CHECKING:
+    from ._table import Printer
 
 __all__ = ["Added", "Explanation", "How", "Merge", "Ordinary", "Pretoken", "Step", "Token"]
 

@@ -17,9 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from html import escape
-from typing import Any, Literal, TypeVar, final
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
 
-from ._table import Printer, html_table, pretty, quoted, shown, table
+from ._table import html_table, pretty, quoted, shown, table
+
+if TYPE_CHECKING:
+    from ._table import Printer
 
 __all__ = ["Audit", "Guarantee", "Plan", "Stage", "StageAudit", "Worst"]
 
