@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import inspect
 import itertools
 import json
@@ -61,6 +62,12 @@ def test_help_shows_what_it_does(native: Any, padding: Any) -> None:
     shown = pydoc.plain(pydoc.render_doc(native.Tokenizer.__call__))
     assert "__call__(self, /, text, pair=None, *, add_special_tokens=True" in shown
     assert "pad_to_multiple_of" in pydoc.plain(pydoc.render_doc(native.Tokenizer))
+
+
+def test_the_example_in_the_documentation_runs(native: Any) -> None:
+    runner = doctest.DocTestRunner()
+    (examples,) = doctest.DocTestFinder(recurse=False).find(native.Tokenizer.__call__, "call", module=False)
+    assert runner.run(examples) == (0, 4)
 
 
 def test_the_class_itself_has_no_signature_of_a_call(native: Any, padding: Any) -> None:

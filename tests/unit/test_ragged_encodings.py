@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
 import pickle
 import re
 from typing import Any
 
 import numpy as np
 import pytest
-from tokenmill import Ragged, RaggedEncodings
+from tokenmill import Ragged, RaggedEncodings, ragged
 
 TEXTS = ["low é lower", "", "<s>low", "🦊 \ud83e\udd8a \ud83e", "lowest"]
 
@@ -168,3 +169,8 @@ def test_a_pickle_that_contradicts_itself_is_refused(batch: RaggedEncodings) -> 
         encodings.part(4, 1, 2)
     with pytest.raises(IndexError, match="5 rows"):
         encodings.part(1, -1, 3)
+
+
+def test_the_examples_in_the_documentation_run() -> None:
+    done = doctest.testmod(ragged)
+    assert (done.failed, done.attempted > 5) == (0, True)
