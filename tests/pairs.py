@@ -148,7 +148,9 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.LoadFinding": lambda: load(folder() / "vocab.txt").load_report.tolerated[0],
         "tokenmill.TrainingReport": lambda: tokenmill.train(texts=[TEXT], num_merges=5).training_report,
         "tokenmill._core.ReadyIds": lambda: base().encode_batch([TEXT])._ready_ids,
+        "tokenmill._core.EncodedRows": lambda: base().encode_batch([TEXT], offsets=True)._encodings,
         "tokenmill.ragged.Ragged": lambda: base().encode_batch([TEXT, "", TEXT]),
+        "tokenmill.ragged.RaggedEncodings": lambda: base().encode_batch([TEXT, "", TEXT], offsets=True),
         "tokenmill.stages.Plan": lambda: base().plan(),
         "tokenmill.stages.Audit": lambda: base().audit(seconds=0.01, max_bytes=4096),
         "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
@@ -283,6 +285,16 @@ METHODS: dict[str, dict[str, Call]] = {
     "tokenmill.ragged.Ragged": {
         "__getitem__": lambda o: (o[0], o[::2]),
         "to_arrow": lambda o: o.to_arrow(),
+        "to_lists": lambda o: o.to_lists(),
+    },
+    "tokenmill._core.EncodedRows": {
+        "encodings": lambda o: o.encodings(),
+        "part": lambda o: o.part(0, 1, 1),
+    },
+    "tokenmill.ragged.RaggedEncodings": {
+        "__getitem__": lambda o: (o[0], o[::2]),
+        "to_arrow": lambda o: o.to_arrow(),
+        "to_encodings": lambda o: [one.offsets for one in o.to_encodings()],
         "to_lists": lambda o: o.to_lists(),
     },
     "tokenmill.stages.Plan": {

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         VocabularyError,
     )
     from .explain import Explanation
-    from .ragged import Ragged
+    from .ragged import Ragged, RaggedEncodings
     from .stages import Audit, Plan
 else:
     # What only looks at a tokenizer, or makes one, comes when it is asked for, and so do errors: a process
@@ -58,6 +58,7 @@ else:
         "PatternError": "errors",
         "Plan": "stages",
         "Ragged": "ragged",
+        "RaggedEncodings": "ragged",
         "SpecialTokenError": "errors",
         "TokenmillError": "errors",
         "TrainingError": "errors",
@@ -101,6 +102,7 @@ __all__ = [
     "PatternError",
     "Plan",
     "Ragged",
+    "RaggedEncodings",
     "SpecialTokenError",
     "Tokenizer",
     "TokenmillError",

@@ -3,17 +3,19 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Literal, Protocol, final, overload, type_check_only
+from inspect import Signature
+from typing import Any, ClassVar, Literal, Protocol, final, overload, type_check_only
 
 import numpy as np
 import numpy.typing as npt
 
 from .explain import Explanation
-from .ragged import Ragged
+from .ragged import Ragged, RaggedEncodings
 from .stages import Audit, Plan
 
 __all__ = [
     "DecodeStream",
+    "EncodedRows",
     "Encoding",
     "LoadFinding",
     "LoadReport",
@@ -22,6 +24,8 @@ __all__ = [
     "TrainingReport",
     "__version__",
     "encode_inputs",
+    "encoded_rows_from_state",
+    "encoding_from_state",
     "force_cpu",
     "from_state",
     "from_tokenizer_json",
@@ -34,12 +38,19 @@ __version__: str
 
 _Bytes = bytes  # for the class that has a property of this name
 _Text = str | bytes | bytearray | memoryview
+_Words = Sequence[_Text]
 
 @type_check_only
 class _ArrowStrings(Protocol):
     """A column of strings that any Arrow library has made."""
 
     def __arrow_c_array__(self, requested_schema: object | None = None, /) -> tuple[object, object]: ...
+
+@type_check_only
+class _CallSignature:
+    """What objects that can be called have, and their class has not."""
+
+    def __get__(self, instance: Tokenizer, owner: object = None, /) -> Signature: ...
 
 _Special = Literal["text", "parse", "raise"] | AbstractSet[str]
 _Surrogates = Literal["replace", "error"]
@@ -84,6 +95,16 @@ class Encoding:
     def word_to_tokens(self, word: int, sequence: int = 0) -> tuple[int, int] | None: ...
     def __len__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
+    def __copy__(self) -> Encoding: ...
+    def __deepcopy__(self, memo: Any, /) -> Encoding: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class EncodedRows:
+    def part(self, start: int, step: int, count: int, /) -> EncodedRows: ...
+    def encodings(self) -> list[Encoding]: ...
+    def __len__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class DecodeStream:
@@ -186,16 +207,30 @@ class Tokenizer:
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
     ) -> npt.NDArray[Any]: ...
+    @overload
     def encode_batch(
         self,
         texts: Iterable[_Text] | _ArrowStrings,
         *,
         dtype: npt.DTypeLike = "uint32",
+        offsets: Literal[False] = False,
         add_special_tokens: bool = False,
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
     ) -> Ragged: ...
+    @overload
+    def encode_batch(
+        self,
+        texts: Iterable[_Text] | _ArrowStrings,
+        *,
+        dtype: npt.DTypeLike = "uint32",
+        offsets: Literal[True],
+        add_special_tokens: bool = False,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+        num_threads: int | None = 1,
+    ) -> RaggedEncodings: ...
     @overload
     def encode_with_offsets(
         self,
@@ -235,6 +270,7 @@ class Tokenizer:
         is_pretokenized: Literal[False] = False,
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
+        num_threads: int | None = 1,
     ) -> Encoding: ...
     @overload
     def __call__(
@@ -253,12 +289,13 @@ class Tokenizer:
         is_pretokenized: Literal[False] = False,
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
+        num_threads: int | None = 1,
     ) -> list[Encoding]: ...
     @overload
-    def __call__(
+    def __call__(  # type: ignore[overload-overlap]
         self,
-        text: Sequence[_Text] | Sequence[Sequence[_Text]],
-        pair: Sequence[_Text] | Sequence[Sequence[_Text]] | None = None,
+        text: _Words,
+        pair: _Words | None = None,
         *,
         add_special_tokens: bool = True,
         truncation: _Truncation = None,
@@ -271,7 +308,28 @@ class Tokenizer:
         is_pretokenized: Literal[True],
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
-    ) -> Any: ...
+        num_threads: int | None = 1,
+    ) -> Encoding: ...
+    @overload
+    def __call__(
+        self,
+        text: Sequence[_Words],
+        pair: Sequence[_Words] | None = None,
+        *,
+        add_special_tokens: bool = True,
+        truncation: _Truncation = None,
+        padding: _Padding = None,
+        max_length: int | None = None,
+        stride: int | None = None,
+        pad_to_multiple_of: int | None = None,
+        truncation_side: _Side | None = None,
+        padding_side: _Side | None = None,
+        is_pretokenized: Literal[True],
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+        num_threads: int | None = 1,
+    ) -> list[Encoding]: ...
+    __signature__: ClassVar[_CallSignature]
     def memory_usage(self) -> dict[str, int]: ...
     def plan(self) -> Plan: ...
     def audit(self, *, seconds: float = 3.0, max_bytes: int = 65_536) -> Audit: ...
@@ -430,6 +488,8 @@ def load_file(
 def force_cpu(level: Literal["portable", "neon", "avx2", "avx512"] | None, /) -> str: ...
 def register_hook(name: str, function: Callable[[str], Any], /) -> None: ...
 def from_state(state: bytes, /) -> Tokenizer: ...
+def encoding_from_state(state: bytes, /) -> Encoding: ...
+def encoded_rows_from_state(state: bytes, /) -> EncodedRows: ...
 def from_tokenizer_json(json: bytes, /, scores: Sequence[float] | None = None) -> Tokenizer: ...
 def encode_inputs(
     tokenizer: Tokenizer,

@@ -1,11 +1,21 @@
-"""Tables of plain text, for people."""
+"""Tables of plain text and of HTML, for people."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Container, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Protocol
 
-__all__ = ["quoted", "shortened", "shown", "table", "visible", "width"]
+__all__ = ["html_table", "pretty", "quoted", "shortened", "shown", "table", "visible", "width"]
+
+if TYPE_CHECKING:
+
+    class Printer(Protocol):
+        """What IPython passes to ``_repr_pretty_``."""
+
+        def text(self, text: str, /) -> object: ...
+
 
 _CELL = 60
 """Characters of a cell, about: a text may be long."""
@@ -22,6 +32,27 @@ def table(rows: Sequence[Sequence[str]], *, right: Container[int] = ()) -> str:
             cells.append(fill + cell if column in right else cell + fill)
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def html_table(rows: Sequence[Sequence[str]], *, right: Container[int] = ()) -> str:
+    """The same as a table of HTML, for notebooks; the first row is the head. Spaces in a cell stay."""
+
+    def line(row: Sequence[str], tag: str) -> str:
+        sides = ("right" if column in right else "left" for column in range(len(row)))
+        cells = (
+            f'<{tag} style="text-align: {side}; white-space: pre-wrap">{escape(cell)}</{tag}>'
+            for cell, side in zip(row, sides, strict=True)
+        )
+        return f"<tr>{''.join(cells)}</tr>"
+
+    head, *body = rows
+    lines = [line(head, "th"), "</thead>", "<tbody>", *(line(row, "td") for row in body)]
+    return "\n".join(["<table>", "<thead>", *lines, "</tbody>", "</table>"])
+
+
+def pretty(shown: object, printer: Printer, cycle: bool) -> None:
+    """Print ``shown`` as ``print`` does. It holds no objects that could hold it."""
+    printer.text(f"{type(shown).__name__}(...)" if cycle else str(shown))
 
 
 def visible(text: str) -> str:

@@ -3,7 +3,7 @@
 An ``Explanation`` has segments in the order of the text: added tokens, and the text between them.
 Such a text has been normalized step by step and cut into pretokens; each pretoken became tokens.
 ``offsets`` count characters of the text that was given, ``byte_offsets`` bytes of its UTF-8; both
-are half-open. Printed, it is a table for people; ``to_dict()`` is for programs.
+are half-open. Printed, or shown by a notebook, it is a table for people; ``to_dict()`` is for programs.
 
 >>> import tokenmill
 >>> tok = tokenmill.train(texts=["low lower lowest"] * 3, vocab_size=260)
@@ -21,9 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
-from ._table import quoted, shortened, shown, table, visible
+from ._table import html_table, pretty, quoted, shortened, shown, table, visible
+
+if TYPE_CHECKING:
+    from ._table import Printer
 
 __all__ = ["Added", "Explanation", "How", "Merge", "Ordinary", "Pretoken", "Step", "Token"]
 
@@ -146,8 +149,18 @@ class Explanation:
         return {"text": self.text, "ids": self.ids, "segments": [_dict(segment) for segment in self.segments]}
 
     def __str__(self) -> str:
-        rows = [_HEADER, *(row for segment in self.segments for row in _rows(segment))]
-        return table(rows)
+        return table(self._table())
+
+    def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
+        """What IPython shows."""
+        pretty(self, printer, cycle)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return html_table(self._table())
+
+    def _table(self) -> list[_Row]:
+        return [_HEADER, *(row for segment in self.segments for row in _rows(segment))]
 
 
 # ---- from the compiled part -------------------------------------------------------------------

@@ -3,6 +3,8 @@
 ``ids`` holds the ids of all rows one behind the other; row ``i`` is
 ``ids[row_offsets[i]:row_offsets[i + 1]]``. Rows and slices are views, so taking one copies nothing.
 numpy is imported when a ``Ragged`` is made, never by ``import tokenmill``.
+
+``RaggedEncodings`` are such rows with the part of its text that each id stands for.
 """
 
 from __future__ import annotations
@@ -20,12 +22,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ._core import ReadyIds
+    from ._core import EncodedRows, Encoding, ReadyIds
 
-__all__ = ["Ragged"]
+__all__ = ["Ragged", "RaggedEncodings"]
 
 
-@final
 class Ragged:
     """A sequence of rows of ids, each of its own length. It never changes after it was made.
 
@@ -194,6 +195,131 @@ class Ragged:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self._ids, self._row_offsets, self._nulls)
+
+
+@final
+class RaggedEncodings(Ragged):
+    """Rows of ids with offsets: what ``encode_batch(texts, offsets=True)`` gives.
+
+    It is a ``Ragged`` that also has ``offsets``, an array of a row ``(start, end)`` for each id, in
+    characters of its text; what was added to a text has ``(0, 0)``. ``to_encodings()`` gives the rows as
+    ``encode_with_offsets`` gives each. Two of them are equal if their ids, rows and offsets are.
+
+    >>> import tokenmill
+    >>> tok = tokenmill.train(texts=["low lower lowest"] * 3, vocab_size=260)
+    >>> batch = tok.encode_batch(["lowe", "", "low"], offsets=True)
+    >>> batch.offsets.tolist()
+    [[0, 3], [3, 4], [0, 3]]
+    >>> batch[2:].to_encodings()[0].tokens
+    ['low']
+    """
+
+    __slots__ = ("_encodings", "_offsets", "_rows")
+
+    _offsets: npt.NDArray[np.int64]
+    # The rows of a whole batch, and which of them are here.
+    _encodings: EncodedRows
+    _rows: range
+
+    def __init__(self) -> None:
+        raise TypeError("RaggedEncodings are made by encode_batch(texts, offsets=True)")
+
+    @classmethod
+    def _of_encodings(
+        cls,
+        ids: npt.NDArray[Any],
+        row_offsets: npt.NDArray[np.int64],
+        ready_ids: ReadyIds | None,
+        nulls: npt.NDArray[np.bool_] | None,
+        offsets: npt.NDArray[np.int64],
+        encodings: EncodedRows,
+        rows: range | None = None,
+    ) -> RaggedEncodings:
+        """As ``_of``; ``offsets`` may be flat; ``rows`` of the encodings, in this order, or all of them."""
+        batch = cls.__new__(cls)
+        batch._keep(ids, row_offsets, ready_ids, nulls)
+        offsets.flags.writeable = False
+        batch._offsets = offsets.reshape(-1, 2)
+        batch._encodings = encodings
+        batch._rows = range(len(encodings)) if rows is None else rows
+        return batch
+
+    @property
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """``(start, end)`` of each id of ``ids``, in characters of its text: ``len(ids)`` x 2; read-only."""
+        return self._offsets
+
+    @overload
+    def __getitem__(self, index: int, /) -> npt.NDArray[Any]: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> RaggedEncodings: ...
+    def __getitem__(self, index: int | slice, /) -> npt.NDArray[Any] | RaggedEncodings:
+        """As for ``Ragged``: row ``index`` of the ids; a slice of rows with their offsets."""
+        if not isinstance(index, slice):
+            return super().__getitem__(index)
+        part = super().__getitem__(index)
+        rows = range(len(self))[index]
+        bounds = self._row_offsets
+        if rows.step == 1:
+            start = bounds[rows.start]
+            offsets = self._offsets[start : start + len(part.ids)]
+        else:
+            with waited_for:
+                from numpy import concatenate
+
+            taken = [self._offsets[bounds[row] : bounds[row + 1]] for row in rows]
+            offsets = concatenate([self._offsets[:0], *taken])
+        return RaggedEncodings._of_encodings(
+            part._ids,
+            part._row_offsets,
+            part._ready_ids,
+            part._nulls,
+            offsets,
+            self._encodings,
+            self._rows[index],
+        )
+
+    def to_encodings(self) -> list[Encoding]:
+        """An ``Encoding`` for each row, as ``encode_with_offsets`` gives it; that of a null has no ids."""
+        return self._own_rows().encodings()
+
+    def _own_rows(self) -> EncodedRows:
+        rows = self._rows
+        if rows == range(len(self._encodings)):
+            return self._encodings
+        return self._encodings.part(rows.start, rows.step, len(rows))
+
+    def __eq__(self, other: object, /) -> bool:
+        if not isinstance(other, RaggedEncodings):
+            return False if isinstance(other, Ragged) else NotImplemented
+        with waited_for:
+            from numpy import array_equal as same
+
+        return super().__eq__(other) and bool(same(self._offsets, other._offsets))
+
+    def __repr__(self) -> str:
+        return f"RaggedEncodings({len(self)} rows, {len(self._ids)} ids, {self._ids.dtype})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arrays = (self._ids, self._row_offsets, self._nulls, self._offsets)
+        return _restored_encodings, (*arrays, self._own_rows())
+
+
+def _restored_encodings(
+    ids: npt.NDArray[Any],
+    row_offsets: npt.NDArray[np.int64],
+    nulls: npt.NDArray[np.bool_] | None,
+    offsets: npt.NDArray[np.int64],
+    encodings: EncodedRows,
+) -> RaggedEncodings:
+    """The rows of a pickle, with their offsets."""
+    rows = Ragged(ids, row_offsets)
+    if len(encodings) != len(rows) or offsets.shape != (len(rows.ids), 2):
+        raise ValueError(
+            f"{len(rows)} rows of {len(rows.ids)} ids, but {len(encodings)} encodings and "
+            f"offsets of shape {offsets.shape}"
+        )
+    return RaggedEncodings._of_encodings(rows._ids, rows._row_offsets, None, nulls, offsets, encodings)
 
 
 def _restored(

@@ -1,7 +1,8 @@
 """What a tokenizer says of its stages: what ``Tokenizer.plan`` and ``Tokenizer.audit`` give.
 
 Both hold a part for each stage, in the order in which a text meets them: iterate over them, or ask
-for one by its name. Printed, they are tables for people; ``to_dict()`` is for programs.
+for one by its name. Printed, or shown by a notebook, they are tables for people; ``to_dict()`` is for
+programs.
 
 >>> import tokenmill
 >>> tok = tokenmill.train(texts=["low lower lowest"] * 3, vocab_size=260)
@@ -15,9 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TypeVar, final
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
 
-from ._table import quoted, shown, table
+from ._table import html_table, pretty, quoted, shown, table
+
+if TYPE_CHECKING:
+    from ._table import Printer
 
 __all__ = ["Audit", "Guarantee", "Plan", "Stage", "StageAudit", "Worst"]
 
@@ -30,6 +35,9 @@ function of yours does it.
 
 _SAMPLE = 30
 """Characters of a text that are shown."""
+
+_NUMBERS = (2, 3)
+"""The columns of an audit that hold numbers."""
 
 _Named = TypeVar("_Named", "Stage", "StageAudit")
 
@@ -70,8 +78,19 @@ class Plan:
         return {"stages": [asdict(stage) for stage in self.stages]}
 
     def __str__(self) -> str:
+        return table(self._table())
+
+    def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
+        """What IPython shows."""
+        pretty(self, printer, cycle)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return html_table(self._table())
+
+    def _table(self) -> list[tuple[str, str, str]]:
         rows = [(stage.name, stage.path, stage.reason) for stage in self.stages]
-        return table([("stage", "path", "reason"), *rows])
+        return [("stage", "path", "reason"), *rows]
 
 
 @final
@@ -136,13 +155,25 @@ class Audit:
         return {"stages": [asdict(stage) for stage in self.stages]}
 
     def __str__(self) -> str:
-        rows = [("stage", "guarantee", "slope", "ns/byte", "worst text found"), *map(_row, self.stages)]
-        lines = [table(rows, right=(2, 3)), ""]
+        return "\n".join([table(self._table(), right=_NUMBERS), "", *self._reasons()])
+
+    def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
+        """What IPython shows."""
+        pretty(self, printer, cycle)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        reasons = "<br>\n".join(map(escape, self._reasons()))
+        return f"{html_table(self._table(), right=_NUMBERS)}\n<p>{reasons}</p>"
+
+    def _table(self) -> list[tuple[str, str, str, str, str]]:
+        return [("stage", "guarantee", "slope", "ns/byte", "worst text found"), *map(_row, self.stages)]
+
+    def _reasons(self) -> Iterator[str]:
         for stage in self.stages:
-            lines.append(f"{stage.name}: {stage.reason}.")
+            yield f"{stage.name}: {stage.reason}."
             if stage.worst is not None and stage.worst.error is not None:
-                lines.append(f"  The text above: {shown(stage.worst.error, 200)}")
-        return "\n".join(lines)
+                yield f"  The text above: {shown(stage.worst.error, 200)}"
 
 
 def _named(stages: tuple[_Named, ...], name: str) -> _Named:

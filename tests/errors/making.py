@@ -141,6 +141,18 @@ def with_chars(use: Callable[[Any, Path], object], **options: Any) -> Run:
     return run
 
 
+def with_letters(use: Callable[[Any, Path], object]) -> Run:
+    """Use a tokenizer whose model sees bytes as letters, and knows those of `aé`."""
+
+    def run(native: Any, folder: Path) -> object:
+        model = {"type": "BPE", "vocab": {"a": 0, "Ã": 1, "©": 2}, "merges": []}
+        file = {"version": "1.0", "added_tokens": [], "normalizer": {"type": "ByteLevel"}, "model": model}
+        (folder / "letters.json").write_text(json.dumps(file), encoding="utf-8")
+        return use(native.load(folder / "letters.json"), folder)
+
+    return run
+
+
 def edited_folder(native: Any, folder: Path) -> object:
     """Change a tokenizer.json beside its manifest by one byte, and load the folder."""
     native.train(texts=["ab ab"], num_merges=1).save(folder / "m")

@@ -14,6 +14,7 @@ from errors.making import (
     longer_than,
     rows,
     with_chars,
+    with_letters,
     with_tok,
     zeros,
 )
@@ -160,6 +161,24 @@ TEXTS = [
             lambda native, _: native.Tokenizer.from_tokens([b"a"]).encode("aé"),
             "0xC3",
             {"char": "0xC3", "position": 1},
+        ),
+        (
+            "an unknown byte that is a character",
+            lambda native, _: native.Tokenizer.from_tokens([b"a"]).encode("a\x0b"),
+            "spell U+000B (character 1 of the text)",
+            {"char": "\x0b", "position": 1},
+        ),
+        (
+            "an unknown character that the model sees as letters of bytes",
+            with_letters(lambda tok, _: tok.encode("aé\x0b")),
+            "spell U+000B (character 2 of the text)",
+            {"char": "\x0b", "position": 2},
+        ),
+        (
+            "an unknown character of several such letters",
+            with_letters(lambda tok, _: tok.encode("aa狐")),
+            'spell "狐" (character 2 of the text)',
+            {"char": "狐", "position": 2},
         ),
         (
             "an unknown byte of bytes",

@@ -295,6 +295,32 @@ def test_a_language_of_whisper(language: str, native: Any, tmp_path: Path) -> No
 # ---- what cannot be read --------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("model", "last"), [("padding first", 6), ("brackets", 5)])
+def test_an_unknown_token_that_a_class_sets_and_no_piece_has(
+    model: str, last: int, native: Any, tmp_path: Path, made: Callable[[str], Path]
+) -> None:
+    """The class puts pieces of its own before those of the model, which has one of them again."""
+    files = {FAIRSEQ_MODEL: made(model)}
+    folder = with_files(tmp_path / "t", files, tokenizer_config=klass("CamembertTokenizer"))
+    with pytest.raises(native.FormatError, match="CamembertTokenizer") as caught:
+        native.load(folder)
+    error = caught.value
+    assert (error.path, error.field, error.kind) == (str(folder / FAIRSEQ_MODEL), "model.unk_id", "missing")
+    assert f'"<unk>", occurs again, with the id {last}' in error.reason
+
+
+@pytest.mark.parametrize("name", ["MBartTokenizer", "BarthezTokenizer"])
+def test_an_unknown_token_that_a_class_sets_beyond_the_pieces(name: str, native: Any, tmp_path: Path) -> None:
+    tokenizer = pieces(["<s>", "<pad>"])
+    tokenizer["model"]["vocab"] = tokenizer["model"]["vocab"][:3]
+    folder = make(tmp_path / "t", tokenizer, tokenizer_config=klass(name))
+    with pytest.raises(native.FormatError, match=f"{name} sets the unknown token by its id") as caught:
+        native.load(folder)
+    error = caught.value
+    assert (error.path, error.field) == (str(folder / "tokenizer.json"), "model.unk_id")
+    assert "3 is not the place of a token; there are 3" in error.reason
+
+
 @pytest.mark.parametrize(
     ("files", "configuration", "field", "kind"),
     [

@@ -147,6 +147,10 @@ class Inputs:
         return self.tok.encode_batch(["a" * (self.size // 32)] * 8)
 
     @cached_property
+    def ragged_encodings(self) -> tokenmill.RaggedEncodings:
+        return self.tok.encode_batch(["a " * (self.size // 256)] * 8, offsets=True)
+
+    @cached_property
     def encoding(self) -> tokenmill.Encoding:
         return self.tok.encode_with_offsets("a " * (self.size // 64))
 
@@ -302,6 +306,11 @@ case(
     "Tokenizer.encode_batch: an iterator",
     given(lambda i: i.many, lambda i, texts: i.tok.encode_batch(iter(texts))),
 )
+case(
+    "Tokenizer.encode_batch: offsets",
+    given(lambda i: i.texts, lambda i, texts: i.tok.encode_batch(texts, offsets=True)),
+    is_slow=True,
+)
 case("Tokenizer.encode_batch: Arrow", given(lambda i: i.column, lambda i, texts: i.tok.encode_batch(texts)))
 case(
     "Tokenizer.encode_batch: buffers",
@@ -422,6 +431,19 @@ for attribute in (
         f"Encoding.{attribute}",
         given(lambda i: i.encoding, lambda _, encoding, name=attribute: getattr(encoding, name)),  # type: ignore[misc]
     )
+case(
+    "RaggedEncodings.to_encodings",
+    given(lambda i: i.ragged_encodings, lambda _, ragged: [one.offsets for one in ragged.to_encodings()]),
+)
+case(
+    "RaggedEncodings.to_lists",
+    given(lambda i: i.ragged_encodings, lambda _, ragged: ragged.to_lists()),
+)
+case(
+    "RaggedEncodings.to_arrow",
+    given(lambda i: i.ragged_encodings, lambda _, ragged: ragged.to_arrow()),
+    needs_memory=False,
+)
 case("Ragged.to_lists", given(lambda i: i.ragged, lambda _, ragged: ragged.to_lists()))
 case("Ragged.to_arrow", given(lambda i: i.ragged, lambda _, ragged: ragged.to_arrow()), needs_memory=False)
 
@@ -559,6 +581,9 @@ WITHOUT = {
     "Plan.to_dict",
     "Ragged.ids",
     "Ragged.row_offsets",
+    "RaggedEncodings.ids",
+    "RaggedEncodings.offsets",
+    "RaggedEncodings.row_offsets",
     "Tokenizer.audit",
     "Tokenizer.decode_stream",
     "Tokenizer.digests",

@@ -122,6 +122,45 @@ def test_law_6_surrogates_are_read_alike_everywhere(published: Any, text: str) -
         assert published.token_bytes(token) in whole(text[start:end]).encode()
 
 
+@given(
+    recipe=recipes(),
+    rows=st.lists(any_text | with_surrogates, max_size=4),
+    special=st.sampled_from(["text", "parse"]),
+    surrogates=st.sampled_from(["replace", "error"]),
+)
+def test_law_6_a_batch_with_offsets_is_each_text_alone(
+    native: Any, recipe: Recipe, rows: list[str], special: str, surrogates: str
+) -> None:
+    check_offsets_of_batch(recipe.make(native), rows, special=special, surrogates=surrogates)
+
+
+@given(
+    rows=st.lists(any_text | with_surrogates, max_size=4),
+    special=st.sampled_from(["text", "parse"]),
+    adds=st.booleans(),
+)
+def test_law_6_holds_for_batches_of_published_vocabularies(
+    published: Any, rows: list[str], special: str, adds: bool
+) -> None:
+    check_offsets_of_batch(published, rows, special=special, add_special_tokens=adds)
+
+
+def check_offsets_of_batch(tok: Any, rows: list[str], **options: Any) -> None:
+    try:
+        alone = [tok.encode_with_offsets(row, **options) for row in rows]
+    except (errors.UnknownTokenError, UnicodeEncodeError) as error:
+        with pytest.raises(type(error)):
+            tok.encode_batch(rows, offsets=True, **options)
+        return
+    batch = tok.encode_batch(rows, offsets=True, **options)
+    assert batch.to_encodings() == alone
+    assert batch.to_lists() == [one.ids for one in alone] == tok.encode_batch(rows, **options).to_lists()
+    assert batch.offsets.tolist() == [[*span] for one in alone for span in one.offsets]
+    for made, one in zip(batch.to_encodings(), alone, strict=True):
+        for name in ("tokens", "byte_offsets", "word_ids", "type_ids", "special_tokens_mask", "sequence_ids"):
+            assert getattr(made, name) == getattr(one, name)
+
+
 @given(recipe=recipes(), text=any_text)
 def test_law_6_slices_of_a_batch_decode_to_the_texts(native: Any, recipe: Recipe, text: str) -> None:
     tok = recipe.make(native)

@@ -16,6 +16,7 @@ from tokenmill import (
     Explanation,
     Plan,
     Ragged,
+    RaggedEncodings,
     Tokenizer,
     TrainingReport,
     reference,
@@ -82,6 +83,18 @@ def encoding(tok: Tokenizer, text: str, rows: Sequence[str], out: npt.NDArray[np
     assert_type(tok.encode_with_offsets(["a", "b"], is_pretokenized=True), Encoding)
     assert_type(tok(text, text, truncation=True, max_length=8), Encoding)
     assert_type(tok(["a", b"b"], padding="longest"), list[Encoding])
+    assert_type(tok(["a", b"b"], ["c", "d"], num_threads=None), list[Encoding])
+    assert_type(tok(["a", b"b"], is_pretokenized=True), Encoding)
+    assert_type(tok(["a", "b"], ["c"], is_pretokenized=True, num_threads=2), Encoding)
+    assert_type(tok([["a"], ["b", b"c"]], is_pretokenized=True), list[Encoding])
+    assert_type(tok([["a"], ["b"]], [["c"], ["d"]], is_pretokenized=True, padding=True), list[Encoding])
+    assert_type(tok.encode_batch(rows, offsets=False), Ragged)
+    with_offsets = tok.encode_batch(rows, offsets=True, add_special_tokens=True)
+    assert_type(with_offsets, RaggedEncodings)
+    assert_type(with_offsets.offsets, npt.NDArray[np.int64])
+    assert_type(with_offsets[1:], RaggedEncodings)
+    assert_type(with_offsets[0], npt.NDArray[Any])
+    assert_type(with_offsets.to_encodings(), list[Encoding])
 
 
 def decoding(tok: Tokenizer, ids: list[int], array: npt.NDArray[np.uint32], rows: Ragged) -> None:

@@ -174,6 +174,7 @@ MAY_BE_UNSAFE = {
     "crates/python/src/buffer/lists.rs",
     "crates/python/src/buffer/numbers.rs",
     "crates/python/src/buffer/objects.rs",
+    "crates/python/src/buffer/slots.rs",
     "crates/python/src/buffer/units.rs",
 }
 

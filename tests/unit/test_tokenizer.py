@@ -97,6 +97,8 @@ def test_methods_return_what_the_stubs_say(tok: Any, use: Callable[[Any], Any], 
 def test_methods_that_return_objects_of_ours(native: Any, tok: Any, tmp_path: Path) -> None:
     assert type(tok.encode_with_offsets("low")) is native.Encoding
     assert type(tok.encode_batch(["low"])) is native.Ragged
+    assert type(tok.encode_batch(["low"], offsets=True)) is native.RaggedEncodings
+    assert [type(one) for one in tok.encode_batch(["low"], offsets=True).to_encodings()] == [native.Encoding]
     assert type(tok.training_report) is native.TrainingReport
     assert tok.save(tmp_path / "m") is None
     assert native.load(tmp_path / "m").training_report is None

@@ -55,8 +55,8 @@ pub enum Kind {
     },
     /// A character that the vocabulary cannot spell, where there is no unknown token.
     UnknownToken {
-        /// The character, or the byte as `0xNN` where it is no character; for a model of whole
-        /// pretokens, the pretoken.
+        /// The character as the caller wrote it, or the byte as `0xNN` where it is no character; for a
+        /// model of whole pretokens, the pretoken.
         symbol: String,
         /// Where in the text.
         position: Place,
@@ -401,8 +401,9 @@ impl fmt::Display for Error {
             },
             Kind::UnknownToken { symbol, position } => write!(
                 f,
-                "the vocabulary cannot spell {symbol:?} ({position} of the text) and has no \
-                 unknown token; train on text that holds it, or with unk_token="
+                "the vocabulary cannot spell {} ({position} of the text) and has no \
+                 unknown token; train on text that holds it, or with unk_token=",
+                shown(symbol)
             ),
             Kind::Vocabulary { id, position, reason } => match (id, position) {
                 (Some(id), Some(at)) => write!(f, "id {id} at position {at}: {reason}"),
@@ -442,6 +443,20 @@ impl fmt::Display for Error {
     }
 }
 
+/// Text in quotes; a single character that cannot be seen is shown by its code point.
+fn shown(symbol: &str) -> String {
+    let mut chars = symbol.chars();
+    match (chars.next(), chars.next()) {
+        (Some(' '), None) => "\" \"".to_owned(),
+        (Some(char), None)
+            if char.is_control() || char.is_whitespace() || char.escape_debug().count() > 2 =>
+        {
+            format!("U+{:04X}", u32::from(char))
+        }
+        _ => format!("{symbol:?}"),
+    }
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.kind {
@@ -464,5 +479,18 @@ mod tests {
             .at("model")
             .in_file(Path::new("t.json"));
         assert_eq!(error.to_string(), "t.json: model.merges[17]: left part \"xq\" is unknown");
+    }
+
+    #[test]
+    fn an_invisible_character_is_shown_by_its_code_point() {
+        let seen = ["x", "\"", " ", "é", "0xC3"].map(|symbol| (symbol, format!("{symbol:?}")));
+        let hidden = ["\u{b}", "\n", "\u{301}", "\u{3000}"].into_iter();
+        let points = ["U+000B", "U+000A", "U+0301", "U+3000"].map(str::to_owned);
+        for (symbol, expected) in seen.into_iter().chain(hidden.zip(points)) {
+            let position = Place::Character(4);
+            let error = Error::from(Kind::UnknownToken { symbol: symbol.to_owned(), position });
+            let message = error.to_string();
+            assert!(message.contains(&format!(" spell {expected} (character 4 of ")), "{message}");
+        }
     }
 }

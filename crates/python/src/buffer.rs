@@ -2,10 +2,11 @@
 //!
 //! Strings are read and written as code units, [lists of ids](lists) item by item, and columns of
 //! strings are taken over. [objects] and [copies](numbers) are made so that a lack of memory is an
-//! error.
+//! error. Special methods get [their documentation](document).
 mod lists;
 mod numbers;
 pub(crate) mod objects;
+mod slots;
 mod units;
 
 use std::mem::MaybeUninit;
@@ -27,6 +28,7 @@ use crate::errors::{out_of_memory, raise, wrong_type};
 
 pub(crate) use self::lists::{ids_in_list, list_of_ids, lists_of_ids};
 pub(crate) use self::numbers::numbers;
+pub(crate) use self::slots::document;
 use self::units::units;
 
 /// How surrogates are handled, which have no UTF-8.

@@ -17,9 +17,9 @@ use crate::watch::run;
 
 /// The arguments that all of these calls share.
 pub(crate) struct Options {
-    special: Special,
-    surrogates: Surrogates,
-    threads: usize,
+    pub(crate) special: Special,
+    pub(crate) surrogates: Surrogates,
+    pub(crate) threads: usize,
 }
 
 impl Options {
@@ -155,6 +155,16 @@ pub(crate) struct OfTexts<T> {
     pub(crate) nulls: Option<Vec<bool>>,
 }
 
+/// One text where many are expected would be taken for its characters.
+pub(crate) fn refuse_one_text(texts: &Bound<'_, PyAny>) -> PyResult<()> {
+    if texts.cast::<PyString>().is_ok() || texts.cast::<PyBytes>().is_ok() {
+        return Err(PyTypeError::new_err(
+            "texts must be an iterable of texts, not one text; wrap it in a list",
+        ));
+    }
+    Ok(())
+}
+
 /// Runs `work(texts, special, threads, watch)` on the texts of a batch; a null is `None`.
 pub(crate) fn with_texts<T: Send>(
     texts: &Bound<'_, PyAny>,
@@ -162,11 +172,7 @@ pub(crate) fn with_texts<T: Send>(
     work: impl FnOnce(&[Option<Source<'_>>], &Special, usize, &dyn Watch) -> Result<T> + Send,
 ) -> PyResult<OfTexts<T>> {
     let py = texts.py();
-    if texts.cast::<PyString>().is_ok() || texts.cast::<PyBytes>().is_ok() {
-        return Err(PyTypeError::new_err(
-            "texts must be an iterable of texts, not one text; wrap it in a list",
-        ));
-    }
+    refuse_one_text(texts)?;
     if let Some(column) = string_column(texts)? {
         let result = with_read(py, &Texts::Column(&column), options, work);
         // The release callback is foreign code: it may wait for a thread that needs the interpreter lock.

@@ -1,16 +1,77 @@
 //! `tokenmill.Encoding`.
 use std::sync::Arc;
 
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyTuple};
 
 use tokenmill_core::description::Padding;
 use tokenmill_core::engine::{Arranged, Engine, Sequence};
-use tokenmill_core::error::Result;
+use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::postprocess::{OutputPart, Pad, Windows};
+use tokenmill_io::state::encodings::{self, EncodingNames, EncodingRow};
+use tokenmill_kernels::MadeOnce;
 
+use crate::buffer::objects;
 use crate::convert;
+use crate::errors::raise;
 use crate::output::{self, Item};
+
+/// How ids are written: by the tokenizer, or as a pickle has kept it.
+#[derive(Clone)]
+pub(crate) enum Names {
+    Of(Arc<Engine>),
+    Kept(Arc<EncodingNames>),
+}
+
+impl Names {
+    fn token(&self, id: u32) -> Option<String> {
+        match self {
+            Self::Of(engine) => engine.vocabulary().written(id),
+            Self::Kept(names) => names.token(id).map(str::to_owned),
+        }
+    }
+
+    /// The name under which a post-processor adds an id.
+    fn added(&self, id: u32) -> Option<String> {
+        match self {
+            Self::Of(engine) => engine.post_processors().written(id).map(str::to_owned),
+            Self::Kept(names) => names.added(id).map(str::to_owned),
+        }
+    }
+
+    fn are(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Of(ours), Self::Of(theirs)) => Arc::ptr_eq(ours, theirs),
+            (Self::Kept(ours), Self::Kept(theirs)) => Arc::ptr_eq(ours, theirs),
+            _ => false,
+        }
+    }
+
+    /// The names of the ids of rows, to be kept.
+    pub(crate) fn of_rows(&self, rows: &[EncodingRow]) -> EncodingNames {
+        EncodingNames::of(rows, |id| self.token(id), |id| self.added(id))
+    }
+}
+
+/// A list of an encoding.
+#[derive(Clone, Copy)]
+enum List {
+    Ids,
+    Tokens,
+    SurfaceTokens,
+    Offsets,
+    ByteOffsets,
+    TypeIds,
+    AttentionMask,
+    SpecialTokensMask,
+    WordIds,
+    SequenceIds,
+    Overflowing,
+}
+
+/// The lists that Python code has asked for.
+type Lists = [MadeOnce<Py<PyList>>; List::Overflowing as usize + 1];
 
 /// Ids, each with the part of the text that it stands for.
 ///
@@ -18,14 +79,20 @@ use crate::output::{self, Item};
 /// bytes of its UTF-8; both are half-open, and non-decreasing in each sequence. A token that splits
 /// a character has the whole character as its `offsets`. Special tokens and padding that were added
 /// have `(0, 0)`, and no word and no sequence.
+///
+/// Each list is made when it is first asked for, and kept: `encoding.ids is encoding.ids`. It is
+/// yours to read; changing it changes neither the encoding nor what its methods return, but what
+/// this attribute shows from then on. Encodings can be copied and pickled: a pickle has the tokens
+/// of the ids in it, so it is read without the tokenizer.
 #[pyclass(frozen, eq, module = "tokenmill")]
 pub(crate) struct Encoding {
-    engine: Arc<Engine>,
+    names: Names,
     arranged: Arranged,
     /// The windows after this one, if the text was truncated.
     overflowing: Vec<Vec<OutputPart>>,
     /// The written form of padding.
     pad_token: Option<Arc<str>>,
+    lists: MadeOnce<Lists>,
 }
 
 impl PartialEq for Encoding {
@@ -34,16 +101,48 @@ impl PartialEq for Encoding {
         ours.parts == theirs.parts
             && self.overflowing == other.overflowing
             && ours.sequences == theirs.sequences
-            && (Arc::ptr_eq(&self.engine, &other.engine) || self.tokens_of(true).eq(other.tokens_of(true)))
+            && (self.names.are(&other.names) || self.tokens_of(true).eq(other.tokens_of(true)))
     }
 }
 
 impl Encoding {
     /// The encoding of sequences, with the layout of each window.
     pub(crate) fn new(engine: Arc<Engine>, sequences: Vec<Sequence>, windows: Windows) -> Self {
-        let mut windows = windows.into_iter();
-        let arranged = Arranged { sequences: sequences.into(), parts: windows.next().unwrap_or_default() };
-        Self { engine, arranged, overflowing: windows.collect(), pad_token: None }
+        let row = EncodingRow { sequences: sequences.into(), windows, pad_token: None };
+        Self::of_row(Names::Of(engine), row)
+    }
+
+    /// The encoding of a row.
+    pub(crate) fn of_row(names: Names, row: EncodingRow) -> Self {
+        let mut windows = row.windows.into_iter();
+        let arranged = Arranged { sequences: row.sequences, parts: windows.next().unwrap_or_default() };
+        Self {
+            names,
+            arranged,
+            overflowing: windows.collect(),
+            pad_token: row.pad_token,
+            lists: MadeOnce::new(),
+        }
+    }
+
+    /// The same as plain data; sequences are shared.
+    pub(crate) fn row(&self) -> EncodingRow {
+        let windows = std::iter::once(&self.arranged.parts).chain(&self.overflowing).cloned().collect();
+        let sequences = Arc::clone(&self.arranged.sequences);
+        EncodingRow { sequences, windows, pad_token: self.pad_token.clone() }
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+
+    pub(crate) fn arranged(&self) -> &Arranged {
+        &self.arranged
+    }
+
+    /// The same without the lists that Python code has.
+    pub(crate) fn fresh(&self) -> Self {
+        Self::of_row(self.names.clone(), self.row())
     }
 
     pub(crate) fn length(&self) -> usize {
@@ -75,7 +174,7 @@ impl Encoding {
 
     /// The token at an index of a part.
     fn token(&self, part: &OutputPart, place: usize, surfaces: bool) -> String {
-        let ordinary = |id| self.engine.vocabulary().written(id).unwrap_or_default();
+        let ordinary = |id| self.names.token(id).unwrap_or_default();
         match *part {
             OutputPart::Tokens { second, range, .. } => {
                 let encoding = &self.arranged.sequences[usize::from(second)].encoding;
@@ -87,23 +186,38 @@ impl Encoding {
                 let surface = if surfaces { surface() } else { None };
                 surface.unwrap_or_else(|| ordinary(encoding.ids[at]))
             }
-            OutputPart::Special { id, .. } => {
-                let named = self.engine.post_processors().written(id).map(str::to_owned);
-                named.unwrap_or_else(|| ordinary(id))
-            }
+            OutputPart::Special { id, .. } => self.names.added(id).unwrap_or_else(|| ordinary(id)),
             OutputPart::Padding { id, .. } => {
                 self.pad_token.as_deref().map_or_else(|| ordinary(id), str::to_owned)
             }
         }
     }
 
-    /// A list with one item per id.
-    fn list<'py, T: Item<'py>>(
+    /// A list with one item per id, made once.
+    fn list<'a, 'py, T: Item<'py>, I: Iterator<Item = T> + 'a>(
+        &'a self,
+        py: Python<'py>,
+        list: List,
+        items: impl FnOnce() -> I,
+    ) -> PyResult<Bound<'py, PyList>> {
+        self.kept(py, list, || output::list_of(py, self.length(), items()))
+    }
+
+    fn kept<'py>(
         &self,
         py: Python<'py>,
-        items: impl Iterator<Item = T>,
+        list: List,
+        make: impl FnOnce() -> PyResult<Bound<'py, PyList>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        output::list_of(py, self.length(), items)
+        let place = &self.lists.get_or_make(Lists::default)[list as usize];
+        let kept = if let Some(kept) = place.get() {
+            kept
+        } else {
+            // Making it may run other code, which may make it as well: the first one stays.
+            let made = make()?.unbind();
+            place.get_or_make(|| made)
+        };
+        Ok(kept.bind(py).clone())
     }
 }
 
@@ -117,64 +231,64 @@ impl Encoding {
     /// The ids.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.list(py, self.arranged.ids())
+        self.list(py, List::Ids, || self.arranged.ids())
     }
 
     /// The tokens in the written form of their format (`Ġworld`).
     #[getter]
     fn tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.list(py, self.tokens_of(false))
+        self.list(py, List::Tokens, || self.tokens_of(false))
     }
 
     /// The tokens as the tokenizers library has them: added tokens, and text unknown to a Unigram
     /// model, appear as in the normalized text.
     #[getter]
     fn surface_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.list(py, self.tokens_of(true))
+        self.list(py, List::SurfaceTokens, || self.tokens_of(true))
     }
 
     /// `(start, end)` in characters.
     #[getter]
     fn offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.list(py, self.arranged.offsets())
+        self.list(py, List::Offsets, || self.arranged.offsets())
     }
 
     /// `(start, end)` in bytes.
     #[getter]
     fn byte_offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.list(py, self.arranged.byte_offsets().map(|span| (span.start, span.end)))
+        self.list(py, List::ByteOffsets, || self.arranged.byte_offsets().map(|span| (span.start, span.end)))
     }
 
     /// The type of each id, as set by the file's post-processor; without one, 1 for ids of the
     /// second sequence.
     #[getter]
     fn type_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.list(py, self.arranged.type_ids())
+        self.list(py, List::TypeIds, || self.arranged.type_ids())
     }
 
     /// 0 for padding, 1 for everything else.
     #[getter]
     fn attention_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.list(py, self.arranged.attention_mask())
+        self.list(py, List::AttentionMask, || self.arranged.attention_mask())
     }
 
     /// 1 for everything that was added to the text, including padding, 0 for everything else.
     #[getter]
     fn special_tokens_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.list(py, self.arranged.special_tokens_mask())
+        self.list(py, List::SpecialTokensMask, || self.arranged.special_tokens_mask())
     }
 
     /// The index of the pretoken in its sequence (an added token in the text counts as one), or of
     /// the given word; None for ids that were added.
     #[getter]
     fn word_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.list(py, self.arranged.word_ids())
+        self.list(py, List::WordIds, || self.arranged.word_ids())
     }
 
     /// 0 for ids of the text, 1 for those of its pair, None for ids that were added.
     #[getter]
     fn sequence_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.list(py, self.arranged.sequence_ids())
+        self.list(py, List::SequenceIds, || self.arranged.sequence_ids())
     }
 
     /// Number of texts: 2 with a pair.
@@ -185,14 +299,15 @@ impl Encoding {
 
     /// The windows after this one, if the text was truncated; they have none of their own.
     #[getter]
-    fn overflowing(&self) -> Vec<Self> {
-        let window = |parts: &Vec<OutputPart>| Self {
-            engine: Arc::clone(&self.engine),
-            arranged: Arranged { sequences: Arc::clone(&self.arranged.sequences), parts: parts.clone() },
-            overflowing: Vec::new(),
-            pad_token: self.pad_token.clone(),
+    fn overflowing<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let window = |parts: &Vec<OutputPart>| {
+            let sequences = Arc::clone(&self.arranged.sequences);
+            let row =
+                EncodingRow { sequences, windows: vec![parts.clone()], pad_token: self.pad_token.clone() };
+            Self::of_row(self.names.clone(), row)
         };
-        self.overflowing.iter().map(window).collect()
+        let windows = self.overflowing.iter();
+        self.kept(py, List::Overflowing, || output::list_of(py, windows.len(), windows.map(window)))
     }
 
     /// The index of the first id that stands for a character of a sequence, or None.
@@ -236,6 +351,41 @@ impl Encoding {
 
     fn __repr__(&self) -> String {
         format!("Encoding({} ids)", self.length())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let rows = [self.row()];
+        let state = py.detach(|| encodings::write(&self.names.of_rows(&rows), &rows));
+        let restore = py.import("tokenmill._core")?.getattr("encoding_from_state")?;
+        let state = PyTuple::new(py, [objects::bytes(py, &state)?])?;
+        PyTuple::new(py, [restore, state.into_any()])
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    /// With lists of its own: those of this one may have been changed.
+    #[pyo3(signature = (memo, /))]
+    fn __deepcopy__(&self, memo: &Bound<'_, PyAny>) -> Self {
+        let _ = memo;
+        self.fresh()
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        let made = self.lists.get().into_iter().flatten().filter_map(MadeOnce::get);
+        made.into_iter().try_for_each(|list| visit.call(list))
+    }
+}
+
+/// Restores an encoding from the bytes of a pickle.
+#[pyfunction]
+#[pyo3(signature = (state, /))]
+pub(crate) fn encoding_from_state(py: Python<'_>, state: &[u8]) -> PyResult<Encoding> {
+    let (names, mut rows) = py.detach(|| encodings::read(state)).map_err(|error| raise(py, error))?;
+    match (rows.pop(), rows.is_empty()) {
+        (Some(row), true) => Ok(Encoding::of_row(Names::Kept(Arc::new(names)), row)),
+        _ => Err(raise(py, Error::format(Defect::Range, "the state is not of one encoding"))),
     }
 }
 

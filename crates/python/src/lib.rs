@@ -8,6 +8,7 @@ mod call;
 mod constructors;
 mod convert;
 mod cpu;
+mod encoded_rows;
 mod encoding;
 mod errors;
 mod hooks;
@@ -19,6 +20,7 @@ mod load_report;
 mod output;
 mod ready_ids;
 mod sequences;
+mod signature;
 mod stream;
 mod text;
 mod tokenizer;
@@ -34,7 +36,9 @@ mod _core {
     #[pymodule_export]
     use super::cpu::force_cpu;
     #[pymodule_export]
-    use super::encoding::Encoding;
+    use super::encoded_rows::{EncodedRows, encoded_rows_from_state};
+    #[pymodule_export]
+    use super::encoding::{Encoding, encoding_from_state};
     #[pymodule_export]
     use super::hooks::register_hook;
     #[pymodule_export]
@@ -57,6 +61,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        super::buffer::document(&module.py().get_type::<Tokenizer>(), "__call__", super::tokenizer::CALL)?;
         super::late::make_early(module)
     }
 }

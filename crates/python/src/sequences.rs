@@ -11,8 +11,9 @@ use tokenmill_core::threads;
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::{Ticker, Watch};
 
-use crate::buffer::Surrogates;
-use crate::convert;
+use crate::buffer::{Surrogates, column_error, string_column};
+use crate::call::{OfTexts, refuse_one_text};
+use crate::convert::{self, look};
 use crate::encoding::Encoding;
 use crate::errors::{gather, raise, wrong_type};
 use crate::text::{PyText, locate_in_rows};
@@ -132,6 +133,53 @@ impl How<'_> {
     ) -> PyResult<Vec<Encoding>> {
         let read = |Sample(given): &'a Sample<'_>| gather(given.iter().map(|one| one.read(self.surrogates)));
         let rows = gather(samples.iter().map(read))?;
+        self.encode_rows(py, &rows, None, threads)
+    }
+
+    /// Encodes the texts of a batch, as [`Self::encode`] does each; a null has no ids.
+    pub(crate) fn encode_texts(
+        &self,
+        py: Python<'_>,
+        texts: &Bound<'_, PyAny>,
+        threads: usize,
+    ) -> PyResult<OfTexts<Vec<Encoding>>> {
+        const NAME: &str = "texts";
+        refuse_one_text(texts)?;
+        if let Some(column) = string_column(texts)? {
+            let read = |row| {
+                look(py, row)?;
+                let bytes =
+                    column.get(row).map_err(|error| column_error(&format!("{NAME}[{row}]"), error))?;
+                Ok(bytes.map(|bytes| Read::Text(PyText::Bytes(bytes.into()))).into_iter().collect())
+            };
+            let encode = || {
+                let rows: Vec<Vec<Read<'_>>> = gather((0..column.len()).map(read))?;
+                let nulls = gather(rows.iter().map(|row| Ok(row.is_empty())))?;
+                let result = self.encode_rows(py, &rows, Some(NAME), threads)?;
+                Ok(OfTexts { result, nulls: Some(nulls) })
+            };
+            let encoded = encode();
+            // See `with_texts`.
+            py.detach(|| drop(column));
+            return encoded;
+        }
+        let objects = gather(convert::texts(texts, NAME, "an iterable of texts")?)?;
+        let read = |(row, object)| {
+            look(py, row)?;
+            Ok(vec![Read::Text(PyText::new(object, self.surrogates, Some(row))?)])
+        };
+        let rows = gather(objects.iter().enumerate().map(read))?;
+        Ok(OfTexts { result: self.encode_rows(py, &rows, Some(NAME), threads)?, nulls: None })
+    }
+
+    /// Encodes rows, each a sample; one without a sequence has no ids. `name` is that of the rows in errors.
+    fn encode_rows(
+        &self,
+        py: Python<'_>,
+        rows: &[Vec<Read<'_>>],
+        name: Option<&str>,
+        threads: usize,
+    ) -> PyResult<Vec<Encoding>> {
         let size = rows.iter().map(|row| row.iter().map(Read::size).sum::<usize>() + 1).sum();
         let encoded = run(py, size, |watch| {
             let recognizer = &self.engine.recognizer(&self.special)?;
@@ -140,12 +188,15 @@ impl How<'_> {
             let units: Vec<&[Vec<Read<'_>>]> = rows.chunks(unit).collect();
             let parts = threads::run(units.len(), threads, watch, |i, watch| {
                 let mut ticker = Ticker::new(watch);
-                let one = |row: &Vec<Read<'_>>| {
+                let one = |(k, row): (usize, &Vec<Read<'_>>)| {
                     // Adds a constant, so that very short rows use up a slice as well.
                     ticker.spend(row.iter().map(Read::size).sum::<usize>() + 16)?;
-                    self.sample(row, recognizer, watch)
+                    self.sample(row, recognizer, watch).map_err(|error| match name {
+                        Some(name) => error.at_index(i * unit + k).at(name),
+                        None => error,
+                    })
                 };
-                try_alloc::collect(units[i].iter().map(one))
+                try_alloc::collect(units[i].iter().enumerate().map(one))
             })?;
             try_alloc::collect(parts.into_iter().flatten().map(Ok))
         })?;
@@ -159,6 +210,9 @@ impl How<'_> {
         recognizer: &Recognizer<'_>,
         watch: &dyn Watch,
     ) -> Result<(Vec<Sequence>, Windows)> {
+        if row.is_empty() {
+            return Ok((Vec::new(), vec![Vec::new()]));
+        }
         let encode = |read: &Read<'_>| read.encode(self.engine, recognizer, watch);
         let sequences = try_alloc::collect(row.iter().map(encode))?;
         let lengths: Vec<usize> = sequences.iter().map(|sequence| sequence.offsets.len()).collect();

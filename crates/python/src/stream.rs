@@ -4,10 +4,15 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use tokenmill_core::engine::{self, DecodeOptions, Engine};
+use tokenmill_core::watch::Unwatched;
 
+use crate::buffer::objects;
 use crate::convert;
 use crate::output;
 use crate::watch::{run, run_long};
+
+/// Bytes held back that a `repr` shows.
+const SHOWN: usize = 16;
 
 /// Decodes ids one at a time; made by `Tokenizer.decode_stream`.
 ///
@@ -62,5 +67,18 @@ impl DecodeStream {
     /// Drops the ids so far. The stream starts anew.
     fn reset(&mut self) {
         self.stream.reset();
+    }
+
+    /// The number of ids taken, and the bytes that are held back until they are certain.
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let ids = self.stream.taken();
+        // A repr is no place for the error of a decoder, which the next call raises.
+        let pending = self.stream.pending(&Unwatched).unwrap_or_default();
+        if pending.is_empty() {
+            return Ok(format!("DecodeStream({ids} ids)"));
+        }
+        let start = objects::bytes(py, &pending[..pending.len().min(SHOWN)])?.repr()?;
+        let more = if pending.len() > SHOWN { "..." } else { "" };
+        Ok(format!("DecodeStream({ids} ids, {} bytes pending: {start}{more})", pending.len()))
     }
 }

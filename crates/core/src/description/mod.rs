@@ -87,6 +87,12 @@ impl Description {
         if self.normalizer.is_empty() { Split::of_stages(&self.pre_tokenizer) } else { None }
     }
 
+    /// Does the model see the bytes of the text as letters of the byte alphabet?
+    pub fn writes_letters(&self) -> bool {
+        self.normalizer.contains(&Normalizer::ByteLevel)
+            || self.pre_tokenizer.contains(&PreTokenizer::ByteAlphabet)
+    }
+
     /// Does the model work on the bytes of the text, so that it can spell text that is not UTF-8?
     pub fn is_byte_level(&self) -> bool {
         self.model.alphabet() == Some(&Alphabet::Bytes)

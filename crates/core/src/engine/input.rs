@@ -1,6 +1,7 @@
 //! What a call encodes: the text, and what literals of special tokens in it mean.
 use crate::aligned::Origins;
-use crate::error::{Error, Place};
+use crate::byte_alphabet;
+use crate::error::{Error, Kind, Place};
 use crate::span::Span;
 
 /// What is encoded: text, or bytes that need not be text.
@@ -52,4 +53,68 @@ pub(super) fn placed(error: Error, origins: Origins<'_>) -> Error {
         Place::Byte(at) => Place::Byte(origins.span(Span::new(at, at)).start),
         Place::Character(_) => place,
     })
+}
+
+/// An error in a text whose bytes the model sees as letters of the byte alphabet: an unknown symbol is named as in
+/// the text.
+#[cold]
+pub(super) fn without_letters(mut error: Error, text: &[u8]) -> Error {
+    if let Kind::UnknownToken { symbol, position: Place::Byte(at) } = &mut error.kind
+        && let Some(named) = named_in_text(symbol, text, *at)
+    {
+        *symbol = named;
+    }
+    error
+}
+
+/// What letters stand for; those of one byte among several of a character stand for the character.
+fn named_in_text(letters: &str, text: &[u8], at: usize) -> Option<String> {
+    let bytes = byte_alphabet::read(letters)?;
+    match (bytes.utf8_chunks().next()?.valid(), bytes.as_slice()) {
+        // Of a long pretoken only the beginning is shown, which may end inside a character.
+        ("", &[byte, ..]) => {
+            let char = char_at(text, at).filter(|char| char.to_string().as_bytes().contains(&byte));
+            Some(char.map_or_else(|| format!("0x{byte:02X}"), String::from))
+        }
+        (valid, _) => Some(valid.to_owned()),
+    }
+}
+
+/// The character that a byte of a text belongs to.
+fn char_at(text: &[u8], at: usize) -> Option<char> {
+    let start =
+        (at.saturating_sub(3)..=at).rev().find(|&start| text.get(start).is_some_and(|b| b & 0xc0 != 0x80))?;
+    let char = text[start..].utf8_chunks().next()?.valid().chars().next()?;
+    (start + char.len_utf8() > at).then_some(char)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::byte_alphabet::write;
+
+    #[test]
+    fn letters_are_named_by_what_they_stand_for() {
+        let text = "a\u{b}é狐".as_bytes();
+        let named = |bytes: &[u8], at| named_in_text(&write(bytes), text, at).unwrap();
+        assert_eq!(named(b"\x0b", 1), "\u{b}");
+        // A space that a stage has put before the text.
+        assert_eq!(named(b" ", 0), " ");
+        assert_eq!((named(b"\xc3", 2), named(b"\xa9", 3)), ("é".to_owned(), "é".to_owned()));
+        assert_eq!(named(&"狐".as_bytes()[2..], 6), "狐");
+        // A stage has changed the character.
+        assert_eq!(named(b"\xc2", 2), "0xC2");
+        assert_eq!(named(b"\xff", 9), "0xFF");
+        assert_eq!(named(" é狐".as_bytes(), 1), " é狐");
+        assert_eq!(named(&"a狐".as_bytes()[..3], 0), "a");
+        assert_eq!(named_in_text("你", text, 0), None);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_belong_to_no_character() {
+        assert_eq!(char_at(b"a\xff\xa9", 1), None);
+        assert_eq!(char_at(b"a\xff\xa9", 2), None);
+        assert_eq!(char_at(b"\xa9", 0), None);
+        assert_eq!(char_at("é".as_bytes(), 2), None);
+    }
 }

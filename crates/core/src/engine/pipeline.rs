@@ -6,7 +6,7 @@
 //! for which the cache holds too little: neither ends nor origins.
 use tokenmill_kernels::Prefetcher;
 
-use super::input::{Text, placed};
+use super::input::{Text, placed, without_letters};
 use super::lookup::PretokenEncoder;
 use super::recognizer::Recognizer;
 use super::sink::{IdSink, PretokenSink, SinkResult, Spelling};
@@ -201,7 +201,13 @@ impl Engine {
                 Text::Bytes(bytes) => run.encode_mixed(bytes, adapter),
             };
             worker.batch.set_prefetch(Prefetcher::default());
-            done
+            done.map_err(|error| {
+                if self.description.writes_letters() {
+                    without_letters(error, text.as_bytes())
+                } else {
+                    error
+                }
+            })
         })
     }
 }

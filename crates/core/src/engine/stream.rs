@@ -98,6 +98,21 @@ impl DecodeStream {
         }
     }
 
+    /// How many ids came since the start.
+    pub fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// The bytes that are held back: what [`Self::finish`] would give now.
+    ///
+    /// # Errors
+    /// As [`Self::finish`].
+    pub fn pending(&self, watch: &dyn Watch) -> Result<Vec<u8>> {
+        let mut pending = Vec::new();
+        self.clone().finish(&mut pending, watch)?;
+        Ok(pending)
+    }
+
     /// Forgets what came: the stream is at its start again.
     pub fn reset(&mut self) {
         self.held.clear();

@@ -22,7 +22,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::description::{Additions, Alphabet, Description, PostProcessor, Roles, TemplatePiece};
-use tokenmill_core::error::{Defect, Error, Result};
+use tokenmill_core::error::{Defect, Error, Kind as ErrorKind, Result};
 use tokenmill_core::ids::TokenId;
 
 use crate::files::Snapshot;
@@ -257,7 +257,11 @@ impl Builder<'_> {
             report.gave(what);
         }
         let path = self.folder.join(&self.name);
-        let mut description = tokenizer_json::describe(file, report).map_err(|error| error.in_file(&path))?;
+        let described = tokenizer_json::describe(file, report).map_err(|error| {
+            let error = if rebuilds { of_class(error, recipe) } else { error };
+            error.in_file(&path)
+        });
+        let mut description = described?;
         report.reads(CONFIG);
         self.finish(&mut description, frame, report).map_err(in_config)?;
         Ok(description)
@@ -395,6 +399,19 @@ fn rebuild(file: &mut File<'_>, recipe: &Recipe, stages: classes::Stages) -> Res
     file.pre_tokenizer = Some(stages.pre_tokenizer);
     file.decoder = Some(stages.decoder);
     Ok(())
+}
+
+/// An error of the unknown token, which the class sets and not the file, names the class.
+fn of_class(mut error: Error, recipe: &Recipe) -> Error {
+    if error.field.to_string() == "model.unk_id"
+        && let ErrorKind::Format { reason, .. } = &mut error.kind
+    {
+        *reason = format!(
+            "{} sets the unknown token by its id, which does not fit these pieces: {reason}; {CONFIG} names the class",
+            recipe.name
+        );
+    }
+    error
 }
 
 /// The character map of a normalizer, or of the first of its steps that has one.

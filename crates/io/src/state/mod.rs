@@ -4,6 +4,7 @@
 //! magic, version u8, sha256 of the rest (32), then the fields in order;
 //! integers are little-endian, strings and lists begin with their length as u64
 //! ```
+pub mod encodings;
 mod fields;
 pub(crate) mod shape;
 

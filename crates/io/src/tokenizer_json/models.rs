@@ -211,6 +211,10 @@ impl Source<'_> {
         self.vocabulary.names.get(written).or_else(added)
     }
 
+    fn has_id(&self, tokens: &TokenList, id: TokenId) -> bool {
+        tokens.index_of(id).is_some() || self.added.iter().any(|token| token.id == id)
+    }
+
     /// The special tokens. The model must not contain them, since text would become one (law 9).
     fn special(&self) -> Set<&str> {
         self.added.iter().filter(|token| token.is_special).map(|token| token.content.as_str()).collect()
@@ -232,6 +236,17 @@ impl Source<'_> {
         if let Some(unk) = unk.filter(|&unk| unk >= scores.len()) {
             let reason = format!("{unk} is not the place of a token; there are {}", scores.len());
             return Err(Error::format(Defect::Range, reason).at("unk_id"));
+        }
+        if let Some(unk) = unk
+            && !self.has_id(&tokens, unk as TokenId)
+        {
+            // The token is special and occurs again: it has the last of its ids.
+            let named = |(id, token): &(TokenId, String)| (*id as usize == unk).then(|| token.clone());
+            let token = self.vocabulary.repeated.iter().find_map(named).unwrap_or_default();
+            let instead = self.id_of(&token).map_or_else(String::new, |id| format!(", with the id {id}"));
+            let reason =
+                format!("no token has the id {unk}: the one in this place, {token:?}, occurs again{instead}");
+            return Err(Error::format(Defect::Missing, reason).at("unk_id"));
         }
         let mut model = UnigramDescription {
             scores: Vec::new(),

@@ -6,11 +6,13 @@ use tokenmill_core::ids::{TokenId, row_for};
 use super::Tokenizer;
 use crate::call::{OfTexts, Options, in_blocks, with_text, with_texts};
 use crate::convert::{self, Given, NOT_GIVEN};
+use crate::encoded_rows::{EncodedRows, Flat};
 use crate::encoding::Encoding;
 use crate::errors::raise;
 use crate::late;
 use crate::output::{self, Dtype};
 use crate::sequences::{How, Sample};
+use crate::watch::run;
 
 impl Tokenizer {
     fn encode_ids(
@@ -39,6 +41,44 @@ impl Tokenizer {
         })?;
         Ok(ids)
     }
+
+    fn encode_batch_with_offsets<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        dtype: Dtype,
+        add_special_tokens: bool,
+        options: Options,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = texts.py();
+        let Options { special, surrogates, threads } = options;
+        let how = How {
+            engine: &self.engine,
+            special,
+            surrogates,
+            adds_special: add_special_tokens,
+            truncation: None,
+            only_if_cut: false,
+        };
+        let OfTexts { result: rows, nulls } = how.encode_texts(py, texts, threads)?;
+        let Flat { ids, row_offsets, offsets } = run(py, rows.len() * 64, |watch| Flat::of(&rows, watch))?;
+        late::RAGGED.get(py)?.getattr("RaggedEncodings")?.call_method1(
+            "_of_encodings",
+            (
+                output::array(py, ids, dtype)?,
+                output::int64_array(py, row_offsets)?,
+                &self.ready_ids,
+                null_rows(py, nulls)?,
+                output::int64_array(py, offsets)?,
+                Bound::new(py, EncodedRows::new(rows))?,
+            ),
+        )
+    }
+}
+
+/// For each row whether it is null; `None` if none is.
+fn null_rows(py: Python<'_>, nulls: Option<Vec<bool>>) -> PyResult<Option<Bound<'_, PyAny>>> {
+    let nulls = nulls.filter(|nulls| nulls.contains(&true));
+    nulls.map(|nulls| output::bool_array(py, nulls)).transpose()
 }
 
 #[pymethods]
@@ -105,14 +145,16 @@ impl Tokenizer {
     /// Rows are the same as from `encode`, for every `num_threads`. `texts` is an iterable of
     /// texts, or an Arrow array of strings (string, large_string or string_view), which is read
     /// without making Python strings: a null gives an empty row, and stays null in
-    /// `Ragged.to_arrow()`.
-    #[pyo3(signature = (texts, *, dtype = None, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, dtype='uint32', add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
+    /// `Ragged.to_arrow()`. With `offsets`, the result is a `RaggedEncodings`, which also has the
+    /// part of its text that each id stands for, as from `encode_with_offsets`.
+    #[pyo3(signature = (texts, *, dtype = None, offsets = false, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, dtype='uint32', offsets=False, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     #[allow(clippy::too_many_arguments)]
     fn encode_batch<'py>(
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
         dtype: Option<&Bound<'py, PyAny>>,
+        offsets: bool,
         add_special_tokens: bool,
         special: Option<&Bound<'py, PyAny>>,
         surrogates: &str,
@@ -120,13 +162,15 @@ impl Tokenizer {
     ) -> PyResult<Bound<'py, PyAny>> {
         let dtype = Dtype::new(dtype, self.engine.vocabulary().max_id())?;
         let options = Options::new(special, surrogates, &num_threads)?;
+        if offsets {
+            return self.encode_batch_with_offsets(texts, dtype, add_special_tokens, options);
+        }
         let OfTexts { result, nulls } = with_texts(texts, &options, |texts, special, threads, watch| {
             self.engine.encode_batch(texts, special, add_special_tokens, threads, watch)
         })?;
         let (ids, row_offsets) = result;
         let (ids, row_offsets) = (output::array(py, ids, dtype)?, output::int64_array(py, row_offsets)?);
-        let nulls = nulls.filter(|nulls| nulls.contains(&true));
-        let nulls = nulls.map(|nulls| output::bool_array(py, nulls)).transpose()?;
+        let nulls = null_rows(py, nulls)?;
         late::RAGGED
             .get(py)?
             .getattr("Ragged")?

@@ -8,6 +8,8 @@ mod paths;
 mod tables;
 mod usage;
 
+pub(crate) use call::CALL;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -25,6 +27,7 @@ use crate::errors::raise;
 use crate::hooks::PyHooks;
 use crate::load_report::LoadReport;
 use crate::ready_ids::ReadyIds;
+use crate::signature::CallSignature;
 use crate::training_report::TrainingReport;
 use crate::watch::run_long;
 
@@ -32,7 +35,8 @@ use crate::watch::run_long;
 ///
 /// It never changes; methods that modify return a new one. It may be shared between threads, forked
 /// and pickled. Make one with `tokenmill.train`, `tokenmill.load` or the constructors
-/// `from_tokens`, `from_merges` and `from_pairs`.
+/// `from_tokens`, `from_merges` and `from_pairs`. Called with a text or a list of texts, it returns
+/// input of a model: special tokens, truncation and padding (`help(Tokenizer.__call__)`).
 #[pyclass(frozen, module = "tokenmill")]
 pub(crate) struct Tokenizer {
     engine: Arc<Engine>,
@@ -91,6 +95,13 @@ impl Tokenizer {
 
 #[pymethods]
 impl Tokenizer {
+    /// What `inspect.signature(tok)` reads.
+    #[classattr]
+    #[pyo3(name = "__signature__")]
+    fn signature() -> CallSignature {
+        CallSignature
+    }
+
     /// Saves the tokenizer atomically, with the same bytes every time.
     ///
     /// A folder (a name without an ending, or with one that holds a digit, as in `qwen2.5`) gets a

@@ -17,7 +17,8 @@ class Encoding:
     """Ids and what they stand for.
 
     All that is looked up in it, and what changes it, is done by an encoding of the tokenizers library that is
-    made of these ids and offsets when it is first needed.
+    made of these ids and offsets when it is first needed. Lists are new ones every time, as there: callers
+    change them.
     """
 
     __slots__ = ("_core", "_plain")
@@ -30,40 +31,40 @@ class Encoding:
 
     @property
     def ids(self) -> list[int]:
-        return self._data.ids
+        return list(self._data.ids)
 
     @property
     def type_ids(self) -> list[int]:
-        return self._data.type_ids
+        return list(self._data.type_ids)
 
     @property
     def tokens(self) -> list[str]:
         core = self._core
-        return self.to_tokenizers().tokens if core is None else core.surface_tokens
+        return self.to_tokenizers().tokens if core is None else list(core.surface_tokens)
 
     @property
     def offsets(self) -> list[tuple[int, int]]:
-        return self._data.offsets
+        return list(self._data.offsets)
 
     @property
     def attention_mask(self) -> list[int]:
-        return self._data.attention_mask
+        return list(self._data.attention_mask)
 
     @property
     def special_tokens_mask(self) -> list[int]:
-        return self._data.special_tokens_mask
+        return list(self._data.special_tokens_mask)
 
     @property
     def word_ids(self) -> list[int | None]:
-        return self._data.word_ids
+        return list(self._data.word_ids)
 
     @property
     def words(self) -> list[int | None]:
-        return self._data.word_ids
+        return list(self._data.word_ids)
 
     @property
     def sequence_ids(self) -> list[int | None]:
-        return self._data.sequence_ids
+        return list(self._data.sequence_ids)
 
     @property
     def n_sequences(self) -> int:

@@ -1,0 +1,99 @@
+//! The encodings of a batch: what `RaggedEncodings` makes lists of, and the flat arrays of it.
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use tokenmill_core::error::Result;
+use tokenmill_core::ids::TokenId;
+use tokenmill_core::try_alloc;
+use tokenmill_core::watch::{Ticker, Watch};
+use tokenmill_io::state::encodings::{self, EncodingRow};
+
+use std::sync::Arc;
+
+use crate::buffer::objects;
+use crate::encoding::{Encoding, Names};
+use crate::errors::{gather, raise};
+use crate::output;
+
+/// Encodings that are no Python objects yet. The written forms of their ids are the same ones.
+#[pyclass(frozen, module = "tokenmill._core")]
+pub(crate) struct EncodedRows(Vec<Encoding>);
+
+/// Flat ids and offsets of rows.
+pub(crate) struct Flat {
+    pub(crate) ids: Vec<TokenId>,
+    /// The start of each row in `ids`, and the end of the last one.
+    pub(crate) row_offsets: Vec<i64>,
+    /// Start and end of each id, one behind the other, in characters.
+    pub(crate) offsets: Vec<i64>,
+}
+
+impl Flat {
+    pub(crate) fn of(rows: &[Encoding], watch: &dyn Watch) -> Result<Self> {
+        let count = rows.iter().map(Encoding::length).sum();
+        let (mut ids, mut offsets) = (try_alloc::vec(count)?, try_alloc::vec(2 * count)?);
+        let mut row_offsets = try_alloc::vec(rows.len() + 1)?;
+        row_offsets.push(0);
+        let mut ticker = Ticker::new(watch);
+        for row in rows {
+            ids.extend(row.arranged().ids());
+            offsets.extend(row.arranged().offsets().flat_map(|(start, end)| [start as i64, end as i64]));
+            row_offsets.push(ids.len() as i64);
+            ticker.spend(row.length() + 1)?;
+        }
+        Ok(Self { ids, row_offsets, offsets })
+    }
+}
+
+impl EncodedRows {
+    pub(crate) fn new(rows: Vec<Encoding>) -> Self {
+        Self(rows)
+    }
+}
+
+#[pymethods]
+impl EncodedRows {
+    /// `count` rows from `start` on, by steps.
+    #[pyo3(signature = (start, step, count, /))]
+    fn part(&self, start: usize, step: isize, count: usize) -> PyResult<Self> {
+        let row = |k: usize| {
+            let at = isize::try_from(k).ok().and_then(|k| start.checked_add_signed(k.checked_mul(step)?));
+            let row = at.and_then(|at| self.0.get(at)).map(Encoding::fresh);
+            row.ok_or_else(|| PyIndexError::new_err(format!("no such part of {} rows", self.0.len())))
+        };
+        Ok(Self(gather((0..count).map(row))?))
+    }
+
+    /// A new `Encoding` for each row.
+    fn encodings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        output::list_of(py, self.0.len(), self.0.iter().map(Encoding::fresh))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("EncodedRows({} rows)", self.0.len())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let state = py.detach(|| {
+            let rows: Vec<EncodingRow> = self.0.iter().map(Encoding::row).collect();
+            let names = self.0.first().map(|first| first.names().of_rows(&rows)).unwrap_or_default();
+            encodings::write(&names, &rows)
+        });
+        let restore = py.import("tokenmill._core")?.getattr("encoded_rows_from_state")?;
+        let state = PyTuple::new(py, [objects::bytes(py, &state)?])?;
+        PyTuple::new(py, [restore, state.into_any()])
+    }
+}
+
+/// Restores rows from the bytes of a pickle.
+#[pyfunction]
+#[pyo3(signature = (state, /))]
+pub(crate) fn encoded_rows_from_state(py: Python<'_>, state: &[u8]) -> PyResult<EncodedRows> {
+    let (names, rows) = py.detach(|| encodings::read(state)).map_err(|error| raise(py, error))?;
+    let names = Names::Kept(Arc::new(names));
+    Ok(EncodedRows(rows.into_iter().map(|row| Encoding::of_row(names.clone(), row)).collect()))
+}
