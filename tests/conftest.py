@@ -131,6 +131,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """What slow tests print, and those marked, is what they compared, whichever process it comes from."""
+    for report in terminalreporter.stats.get("skipped", []):
+        # Skips of one place and one reason share a line of the summary, and these have one reason.
+        if isinstance(report.longrepr, tuple) and _NO_DATA in report.longrepr[2]:
+            report.longrepr = (__file__, None, report.longrepr[2])
     passed = terminalreporter.stats.get("passed", [])
     printed = [report.capstdout for report in passed if {"slow", "table"} & {*report.keywords}]
     rows = [line for text in printed for line in text.splitlines() if line.strip()]
@@ -143,12 +147,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 # ---- data -------------------------------------------------------------------------------------
 
 
+_NO_DATA = "the shared folder of corpora and vocabularies, which these tests need"
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The shared folder."""
     folder = Path(os.environ.get("TOKENMILL_SHARED") or ROOT.parent / "shared")
     if not folder.is_dir():
-        missing(f"no shared folder at {folder}: set TOKENMILL_SHARED to where it is")
+        where = 'set TOKENMILL_SHARED to where it is (CONTRIBUTING.md, "What a change needs")'
+        missing(f"{_NO_DATA}, is not at {folder}: {where}")
     return folder
 
 

@@ -95,8 +95,9 @@ def train(
     ``progress`` is ``None`` or ``False`` (silent), ``True`` (a bar on stderr; extra ``cli``), or a callable
     that gets ``(phase, done, total)``, where a total of 0 is unknown. Ctrl-C stops within 200 ms.
 
-    Raises ``TrainingError`` for sources and arguments that cannot be used, ``PatternError`` for a bad
-    ``split``, ``OSError`` (``FileNotFoundError`` also for a glob without a match) for files.
+    Raises ``TrainingError`` for sources that cannot be used (a compressed file is named as one) and for
+    such arguments, ``PatternError`` for a bad ``split``, ``OSError`` (``FileNotFoundError`` also for a glob
+    without a match) for files.
 
     >>> tok = train(texts=["low lower lowest"] * 2, num_merges=2)
     >>> tok.merges

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -89,6 +92,22 @@ TRAINING = rows(
         train_on("lines.txt", b"abc\nd\xff\n", documents="lines"),
         "not UTF-8",
         {"path": "lines.txt", "byte": 5},
+    ),
+    *(
+        (
+            f"a file for {command} of {len(start)} bytes, with errors={policy}",
+            train_on("text.txt", start + bytes(40), errors=policy),
+            f"is compressed ({name}), which is not decompressed here; decompress it with {command} first",
+            {"path": "text.txt", "byte": None},
+        )
+        for name, command, start in [
+            ("gzip", "gunzip", gzip.compress(b"low lower")),
+            ("Zstandard", "unzstd", b"\x28\xb5\x2f\xfd\x04\x58"),
+            ("xz", "unxz", lzma.compress(b"low lower")),
+            ("bzip2", "bunzip2", bz2.compress(b"low lower")),
+            ("bzip2", "bunzip2", bz2.compress(b"")),
+        ]
+        for policy in ("strict", "replace", "skip")
     ),
     ("UTF-16 text", train_on("utf16.txt", "low".encode("utf-16")), "not UTF-8", {"byte": 0}),
 )

@@ -142,6 +142,19 @@ TEXTS = [
             "character 3",
             {"char": "x", "position": 3},
         ),
+        # Made from tables, where no unk_token= could be given.
+        (
+            "a character without a byte token",
+            lambda native, _: native.Tokenizer.from_merges({"a": 0, "b": 1}, []).encode("bac"),
+            '"c" (character 2 of the text) and has no unknown token; use one that holds it',
+            {"char": "c", "position": 2},
+        ),
+        (
+            "a byte within a character without a token",
+            lambda native, _: native.Tokenizer.from_ranks({b"a": 0, b"\xc3": 1}).encode("aé"),
+            '"0xA9"',
+            {"char": "0xA9", "position": 1},
+        ),
         (
             "an unknown character in a batch",
             lambda native, _: native.train(texts=["é"], num_merges=0, alphabet="chars").encode_batch(
@@ -157,10 +170,10 @@ TEXTS = [
             {"char": "_", "position": 2},
         ),
         (
-            "an unknown byte",
+            "a character whose bytes have no tokens",
             lambda native, _: native.Tokenizer.from_tokens([b"a"]).encode("aé"),
-            "0xC3",
-            {"char": "0xC3", "position": 1},
+            '"é"',
+            {"char": "é", "position": 1},
         ),
         (
             "an unknown byte that is a character",

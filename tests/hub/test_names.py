@@ -95,6 +95,10 @@ def test_a_path_that_exists_always_wins(
         ("cl100k", r"did you mean cl100k_base\?"),
         ("nothing", r"no file or folder here, none of the encodings gpt2, .*owner/name"),
         ("bert-base-uncased", "owner/name"),
+        ("gpt-4o", r"a model, whose encoding is o200k_base: load\('o200k_base'\)"),
+        ("gpt-4o-mini-2024-07-18", "whose encoding is o200k_base"),
+        ("gpt-3.5-turbo", "whose encoding is cl100k_base"),
+        ("text-davinci-003", "whose encoding is p50k_base"),
         ("missing.json", "No such file"),
         ("out/tokenizer.json", "No such file"),
         ("out/cl100k_base.tiktoken", "No such file"),
@@ -146,3 +150,15 @@ def test_importing_and_loading_a_path_imports_nothing_of_the_extra(tmp_path: Pat
 def test_every_exported_name_is_there() -> None:
     missing: list[Any] = [name for name in hub.__all__ if not hasattr(hub, name)]
     assert missing == []
+
+
+def test_every_model_has_an_encoding_that_can_be_loaded() -> None:
+    from tokenmill.hub.models import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING, encoding_of
+
+    assert {*MODEL_TO_ENCODING.values(), *MODEL_PREFIX_TO_ENCODING.values()} <= {*hub.ENCODINGS}
+    # Of the prefixes of a name the longest counts: gpt-4o- and not gpt-4-.
+    assert (encoding_of("gpt-4o-x"), encoding_of("gpt-4-x"), encoding_of("x")) == (
+        "o200k_base",
+        "cl100k_base",
+        None,
+    )

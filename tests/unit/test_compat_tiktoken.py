@@ -6,7 +6,9 @@ import hashlib
 import json
 import os
 import pickle
+import subprocess
 import sys
+import textwrap
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -246,9 +248,96 @@ def test_a_piece_is_merged_as_the_definition_says(native: Any, piece: bytes) -> 
     assert merge_piece(piece, ranks) == ([ranks[piece]] if piece in ranks else want)
 
 
-def test_a_byte_without_a_token_is_named(native: Any) -> None:
+@pytest.mark.parametrize(
+    ("piece", "shown", "position"),
+    [
+        (b"abc", "c", 2),
+        (b"ab\xff", "0xFF", 2),
+        ("b🦊".encode(), "🦊", 1),
+        (b"a\xe2\x82", "0xE2", 1),
+        (b"\x82", "0x82", 0),
+    ],
+)
+def test_what_has_no_token_is_shown_as_a_character_where_it_is_one(
+    native: Any, piece: bytes, shown: str, position: int
+) -> None:
     from tokenmill.compat.tiktoken._merging import merge_piece
 
     with pytest.raises(native.UnknownTokenError) as raised:
-        merge_piece(b"ab\xff", RANKS)
-    assert (raised.value.char, raised.value.position) == ("0xff", 2)
+        merge_piece(piece, RANKS)
+    assert (raised.value.char, raised.value.position) == (shown, position)
+    assert repr(shown) in str(raised.value)
+
+
+# ---- in the place of tiktoken -----------------------------------------------------------------
+
+
+def run(script: str) -> str:
+    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_in_the_place_of_tiktoken_its_modules_are_the_same_objects(native: Any) -> None:
+    run("""
+        import pickle, sys
+        import tokenmill.compat.tiktoken as ours
+
+        sys.modules["tiktoken"] = ours
+        import tiktoken
+        import tiktoken.core
+        from tiktoken import registry
+        from tiktoken.load import load_tiktoken_bpe
+        from tiktoken.model import encoding_name_for_model
+        import tokenmill.compat.tiktoken.core, tokenmill.compat.tiktoken.registry
+
+        assert tiktoken is ours
+        assert tiktoken.core.Encoding is tiktoken.Encoding is tokenmill.compat.tiktoken.core.Encoding
+        for name in ("core", "load", "model", "registry"):
+            own = sys.modules[f"tokenmill.compat.tiktoken.{name}"]
+            exec(f"import tiktoken.{name}")
+            assert sys.modules[f"tiktoken.{name}"] is getattr(tiktoken, name) is own
+            # It is what it was: what it imports later is found beside it.
+            assert own.__spec__.name == own.__name__ == f"tokenmill.compat.tiktoken.{name}"
+        assert load_tiktoken_bpe is ours.load.load_tiktoken_bpe
+        assert encoding_name_for_model("gpt-4o") == "o200k_base"
+
+        # One registry: what is added by one name is found by the other.
+        ranks = {bytes([byte]): byte for byte in range(256)}
+        tables = {"name": "own", "pat_str": "a+|[^a]+", "mergeable_ranks": ranks, "special_tokens": {}}
+        tiktoken.registry.ENCODING_CONSTRUCTORS["own"] = lambda: tables
+        enc = ours.get_encoding("own")
+        assert enc is tiktoken.registry.ENCODINGS["own"] is tokenmill.compat.tiktoken.registry.ENCODINGS["own"]
+        assert pickle.loads(pickle.dumps(enc)).encode("ab") == [97, 98]
+        try:
+            import tiktoken.nothing
+        except ModuleNotFoundError as error:
+            assert error.name == "tiktoken.nothing"
+        else:
+            raise AssertionError
+    """)
+
+
+def test_beside_tiktoken_itself_nothing_changes(native: Any) -> None:
+    pytest.importorskip("tiktoken")
+    run("""
+        import sys
+        import tokenmill.compat.tiktoken as ours
+        finders = list(sys.meta_path)
+        import tiktoken, tiktoken.core, tiktoken.load
+
+        assert tiktoken.core.Encoding is tiktoken.Encoding is not ours.Encoding
+        assert "tokenmill" not in tiktoken.load.__file__
+        import importlib
+        importlib.reload(ours)
+        assert sys.meta_path == finders, "one finder, however often the package is loaded"
+    """)
+
+
+def test_a_disallowed_literal_can_be_raised_by_its_function(native: Any) -> None:
+    from tokenmill.compat.tiktoken.core import raise_disallowed_special_token
+
+    with pytest.raises(native.SpecialTokenError, match="'<s>', which is not allowed.*allowed_special") as raised:
+        raise_disallowed_special_token("<s>")
+    assert (raised.value.token, raised.value.position) == ("<s>", None)

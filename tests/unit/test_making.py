@@ -150,6 +150,35 @@ def test_a_split_is_known_by_its_name(native: Any, tmp_path: Path, name: str) ->
     assert native.load(tmp_path / "t.json").split == name
 
 
+def test_a_split_keeps_the_name_that_was_asked_for_where_two_have_one_pattern(
+    native: Any, tmp_path: Path
+) -> None:
+    bytes_ = [bytes([byte]) for byte in range(256)]
+    ranks = {token: rank for rank, token in enumerate(bytes_)}
+    file = tmp_path / "own.tiktoken"
+    for name in ["llama3", "cl100k"]:
+        made = [
+            native.train(texts=["low low"], num_merges=1, split=name),
+            native.Tokenizer.from_pairs([(97, 98)], split=name),
+            native.Tokenizer.from_tokens(bytes_, split=name),
+            native.Tokenizer.from_ranks(ranks, split=name),
+            native.Tokenizer.from_merges(ranks, [], split=name),
+        ]
+        made[2].save(file, lossy=True)
+        made.append(native.load(file, split=name))
+        for tok in made:
+            assert tok.split == name
+            assert f"split={name!r}".replace("'", '"') in repr(tok)
+            assert tok.with_special_tokens(["<s>"]).split == name
+            assert tok.with_splitter(None).split == "none"
+            again = pickle.loads(pickle.dumps(tok))
+            assert (again.split, again) == (name, tok)
+        assert made[1].with_vocab_size(256).split == name
+        # A file holds the pattern alone, and of the names for it the first is taken.
+        made[1].save(tmp_path / "t.json")
+        assert native.load(tmp_path / "t.json").split == "cl100k"
+
+
 def test_a_pattern_is_its_own_name(native: Any) -> None:
     assert native.Tokenizer.from_pairs([], split=r"\w+|\s").split == r"\w+|\s"
     assert native.Tokenizer.from_pairs([], split="llama3") == native.Tokenizer.from_pairs([], split="cl100k")

@@ -402,7 +402,7 @@ impl fmt::Display for Error {
             Kind::UnknownToken { symbol, position } => write!(
                 f,
                 "the vocabulary cannot spell {} ({position} of the text) and has no \
-                 unknown token; train on text that holds it, or with unk_token=",
+                 unknown token; use one that holds it, or one with an unknown token",
                 shown(symbol)
             ),
             Kind::Vocabulary { id, position, reason } => match (id, position) {

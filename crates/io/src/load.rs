@@ -267,7 +267,7 @@ fn parse(
         FileFormat::VocabTxt => with_own_split(vocab_txt::parse(bytes, report)?, options, "file"),
         FileFormat::Tiktoken => {
             let known = known_files::find(bytes);
-            let split = split_of(known, options, "a .tiktoken file")?;
+            let split = split_of(known, options, "a .tiktoken file", report)?;
             let beside = options.additions.special_tokens.iter().filter_map(|&(_, id)| id);
             let of_library = known.filter(|_| !options.names_all_special);
             let own = of_library.into_iter().flat_map(known_files::Known::special_tokens).map(|(_, id)| id);
@@ -322,7 +322,7 @@ fn parse_pair(
     report: &mut Report,
 ) -> Result<Description> {
     let known = known_files::find(vocab);
-    let split = split_of(known, options, "vocab.json with merges.txt")?;
+    let split = split_of(known, options, "vocab.json with merges.txt", report)?;
     let special = options.additions.all_special_tokens();
     let special: Vec<&str> = special.iter().map(|(content, _)| content.as_str()).collect();
     let in_vocab = |error: Error| error.in_file(vocab_path);
@@ -335,9 +335,17 @@ fn parse_pair(
     Ok(description)
 }
 
-fn split_of(known: Option<&known_files::Known>, options: &LoadOptions, format: &str) -> Result<Split> {
+fn split_of(
+    known: Option<&known_files::Known>,
+    options: &LoadOptions,
+    format: &str,
+    report: &mut Report,
+) -> Result<Split> {
     if let Some(split) = &options.split {
         return Ok(split.clone());
+    }
+    if let Some(known) = known {
+        report.splits_as(known.split);
     }
     known.map(|known| known::split_from(known.split)).ok_or_else(|| {
         let names = known::NAMES.join(", ");

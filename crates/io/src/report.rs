@@ -11,6 +11,8 @@ pub struct Report {
     files: Vec<(String, Vec<String>)>,
     tolerated: Vec<Finding>,
     notes: Vec<String>,
+    /// The name of the split that belongs to a published file.
+    split_name: Option<&'static str>,
     is_strict: bool,
     /// The file that is being read.
     file: String,
@@ -51,6 +53,16 @@ impl Report {
     /// The decisions made, with reasons.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// The name of the split of a published file that holds none itself.
+    pub fn split_name(&self) -> Option<&'static str> {
+        self.split_name
+    }
+
+    /// Records the name of the split of a published file.
+    pub(crate) fn splits_as(&mut self, name: &'static str) {
+        self.split_name = Some(name);
     }
 
     /// Sets the file that is being read.

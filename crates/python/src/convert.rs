@@ -175,16 +175,23 @@ pub(crate) fn decode_options(skip_special: bool, undefined: &str) -> PyResult<De
     Ok(DecodeOptions { skip_special, undefined })
 }
 
+/// A split, and the name that it was asked for by: two names may have one pattern.
+pub(crate) struct NamedSplit {
+    pub(crate) split: Split,
+    /// `None` for a regular expression.
+    pub(crate) name: Option<&'static str>,
+}
+
 /// `split=` of a constructor; by default nothing is split.
-pub(crate) fn given_split(py: Python<'_>, argument: &Given<'_>) -> PyResult<Split> {
+pub(crate) fn given_split(py: Python<'_>, argument: &Given<'_>) -> PyResult<NamedSplit> {
     match &argument.0 {
-        None => Ok(Split::Whole),
+        None => Ok(NamedSplit { split: Split::Whole, name: None }),
         Some(text) => split(py, &string(text, || "split".to_owned())?),
     }
 }
 
 /// `split=`: a known name or a regular expression. An unknown name is an error, not a pattern.
-pub(crate) fn split(py: Python<'_>, text: &str) -> PyResult<Split> {
+pub(crate) fn split(py: Python<'_>, text: &str) -> PyResult<NamedSplit> {
     let like_a_name =
         text.len() > 1 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     if like_a_name && known::split_named(text).is_none() {
@@ -198,7 +205,7 @@ pub(crate) fn split(py: Python<'_>, text: &str) -> PyResult<Split> {
         let kind = Kind::Pattern { pattern: text.to_owned(), position: None, searched_from: None, reason };
         return Err(raise(py, kind.into()));
     }
-    Ok(known::split_from(text))
+    Ok(NamedSplit { split: known::split_from(text), name: known::name_given(text) })
 }
 
 /// `special_tokens=`: a sequence of literals, or a mapping from literals to ids.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tokenmill_core::compile::compile_watched;
+use tokenmill_core::pattern::known::name_given;
 use tokenmill_core::watch::Watch;
 use tokenmill_io::LoadOptions;
 
@@ -31,8 +32,10 @@ pub(crate) fn load_file(
     if let Some(hooks) = hooks {
         known.add_all(hooks)?;
     }
+    let split = split.map(|text| convert::split(py, text)).transpose()?;
+    let asked = split.as_ref().and_then(|split| split.name);
     let options = LoadOptions {
-        split: split.map(|text| convert::split(py, text)).transpose()?,
+        split: split.map(|split| split.split),
         additions: convert::additions(additions)?,
         names_all_special: false,
         strict,
@@ -41,7 +44,8 @@ pub(crate) fn load_file(
     let (engine, report) = run_long(py, None, |watch| tokenmill_io::load(&path, &options, watch))?;
     let engine = engine.with_cache_bytes(cache_bytes);
     let hooks = known.named_by(py, engine.description());
-    let tokenizer = Tokenizer::new(py, engine, None)?.with_hooks(hooks);
+    let split_name = asked.or(report.split_name());
+    let tokenizer = Tokenizer::new(py, engine, None)?.with_hooks(hooks).with_split_name(split_name);
     Ok(tokenizer.with_load_report(Py::new(py, LoadReport::new(report))?))
 }
 
@@ -58,14 +62,15 @@ pub(crate) fn from_tokenizer_json(
     Ok(Tokenizer::new(py, engine, None)?.with_load_report(Py::new(py, LoadReport::new(report))?))
 }
 
-/// Restores a tokenizer from the bytes of a pickle.
+/// Restores a tokenizer from the bytes of a pickle. `split` is the name that its split was asked for by.
 #[pyfunction]
-#[pyo3(signature = (state, /))]
-pub(crate) fn from_state(py: Python<'_>, state: &[u8]) -> PyResult<Tokenizer> {
+#[pyo3(signature = (state, split = None, /))]
+pub(crate) fn from_state(py: Python<'_>, state: &[u8], split: Option<&str>) -> PyResult<Tokenizer> {
     let known = PyHooks::registered(py)?;
     let table = known.table(py)?;
     let engine =
         run_long(py, None, |watch| compile_watched(tokenmill_io::state::parse(state)?, &table, watch))?;
     let hooks = known.named_by(py, engine.description());
-    Ok(Tokenizer::new(py, engine, None)?.with_hooks(hooks))
+    let split_name = split.and_then(name_given);
+    Ok(Tokenizer::new(py, engine, None)?.with_hooks(hooks).with_split_name(split_name))
 }

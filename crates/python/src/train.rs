@@ -8,6 +8,7 @@ use tokenmill_core::description::{Additions, EndOfWord, EndOfWordForm, Normalize
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::hooks::Hooks;
+use tokenmill_core::pattern::known::name_given;
 use tokenmill_core::train::{SpecialIds, Target, TieBreak, TrainAlphabet, TrainOptions, Trainer};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
@@ -43,7 +44,7 @@ pub(crate) fn train_files(
         report.replaced_documents = corpus.replaced;
         Ok((compile_with_additions(description, &roles, &Hooks::default(), watch)?, report))
     })?;
-    finish(py, trained)
+    finish(py, trained, options)
 }
 
 /// Trains on an iterable of str, each a document, which counts as often as its weight says; see `tokenmill.train`.
@@ -119,7 +120,7 @@ pub(crate) fn train_texts(
         report.replaced_documents = replaced;
         Ok((compile_with_additions(description, &roles, &Hooks::default(), watch)?, report))
     })?;
-    finish(py, trained)
+    finish(py, trained, options)
 }
 
 /// Counts documents. Errors lose their position: it would be one in a document, not in the caller's input.
@@ -130,9 +131,11 @@ fn feed_to(trainer: &mut Trainer, documents: &[&str], watch: &dyn Watch) -> Resu
 fn finish(
     py: Python<'_>,
     (engine, report): (Engine, tokenmill_core::train::TrainingReport),
+    options: &Bound<'_, PyDict>,
 ) -> PyResult<Tokenizer> {
     let report = Py::new(py, TrainingReport::new(report, engine.description()))?;
-    Tokenizer::new(py, engine, Some(report))
+    let split = text_option(options, "split")?;
+    Ok(Tokenizer::new(py, engine, Some(report))?.with_split_name(name_given(&split)))
 }
 
 /// A trainer, and the roles that its tokens get in the end.
@@ -203,7 +206,7 @@ fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult
     Ok(TrainOptions {
         target,
         normalizer: normalizer_option(options)?,
-        split: convert::split(py, &text_option(options, "split")?)?,
+        split: convert::split(py, &text_option(options, "split")?)?.split,
         special_tokens: special_tokens.into_iter().map(|(content, _)| content).collect(),
         special_ids,
         tie_break,

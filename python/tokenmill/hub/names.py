@@ -12,6 +12,7 @@ from typing import Literal
 
 from .._forks import waited_for
 from .encodings import ENCODINGS, fetch_encoding
+from .models import encoding_of
 from .repositories import fetch_repository
 
 __all__ = ["Found", "find", "kind_of"]
@@ -79,6 +80,9 @@ def _is_word(name: str) -> bool:
 
 
 def _tried(name: str) -> str:
+    encoding = encoding_of(name)
+    if encoding is not None:
+        return f"no file or folder here, but a model, whose encoding is {encoding}: load({encoding!r})"
     with waited_for:
         import difflib
 

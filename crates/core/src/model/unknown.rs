@@ -12,21 +12,12 @@ pub(super) fn unknown_symbol(symbol: impl Into<String>, at: usize) -> Error {
     Kind::UnknownToken { symbol: symbol.into(), position: Place::Byte(at) }.into()
 }
 
-/// The error of a byte of the pretoken: that of a character, or one of several.
-pub(super) fn unknown_byte(byte: u8, at: usize) -> Error {
-    unknown_symbol(if byte.is_ascii() { char::from(byte).to_string() } else { written(byte) }, at)
-}
-
-fn written(byte: u8) -> String {
-    format!("0x{byte:02X}")
-}
-
 /// The error of the character at a byte of the pretoken.
 pub(super) fn unknown_char(pretoken: &[u8], at: usize) -> Error {
     let rest = pretoken[at..].utf8_chunks().next().map_or("", |chunk| chunk.valid());
     let symbol = match rest.chars().next() {
         Some(char) => char.to_string(),
-        None => pretoken.get(at).map_or_else(String::new, |&byte| written(byte)),
+        None => pretoken.get(at).map_or_else(String::new, |byte| format!("0x{byte:02X}")),
     };
     unknown_symbol(symbol, at)
 }

@@ -19,7 +19,7 @@ const PATTERNS: [(&str, &str); 6] = [
     ("gpt2", GPT2),
     ("cl100k", CL100K),
     ("o200k", O200K),
-    // The pattern is the same as for cl100k, so [`name_of`] gives that name.
+    // The pattern is the same as for cl100k: [`name_of`] gives that name, whoever asked for this one keeps it.
     ("llama3", CL100K),
     ("qwen2", QWEN2),
     ("whitespace", WHITESPACE),
@@ -27,6 +27,11 @@ const PATTERNS: [(&str, &str); 6] = [
 
 /// All names, in the order in which they are shown to users.
 pub const NAMES: [&str; 7] = ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "whitespace", "none"];
+
+/// The name that a user asks for a split by; `None` for a regular expression.
+pub fn name_given(user: &str) -> Option<&'static str> {
+    NAMES.into_iter().find(|name| *name == user)
+}
 
 /// The split with this name.
 pub fn split_named(name: &str) -> Option<Split> {
@@ -64,8 +69,9 @@ mod tests {
             let expected = if name == "llama3" { "cl100k" } else { name };
             assert_eq!(name_of(&split), Some(expected));
             assert_eq!(split_from(name), split);
+            assert_eq!(name_given(name), Some(name));
         }
-        assert_eq!(split_named("gpt-2"), None);
+        assert_eq!((split_named("gpt-2"), name_given("gpt-2"), name_given(r"\w+")), (None, None, None));
         assert_eq!(name_of(&Split::Pattern(r"\w+".to_owned())), None);
         assert_eq!(split_from(r"\w+"), Split::Pattern(r"\w+".to_owned()));
     }

@@ -1,4 +1,5 @@
 //! Corpora. In: files. Out: documents, in batches and in bounded memory.
+mod compressed;
 mod decode;
 mod pipes;
 mod text;

@@ -1,14 +1,15 @@
 //! Text files: each file or each line is a document.
-use std::io::Read as _;
+use std::io::{Chain, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
 use tokenmill_core::error::{Error, Kind, Result};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 
+use super::compressed::{self, refuse_compressed};
 use super::decode::{Decoder, Errors, Invalid};
 use super::pipes::refuse_pipes_given_twice;
-use crate::files::Source;
+use crate::files::{self, Source};
 
 /// The unit of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +56,8 @@ const REPLACED: usize = char::REPLACEMENT_CHARACTER.len_utf8();
 /// # Errors
 /// [`Kind::Os`] with the path for a file that cannot be read; under [`Errors::Strict`]
 /// [`Kind::Training`] with the path and the first invalid byte of the file; [`Kind::Training`] with
-/// the path of a pipe that is listed twice; [`Kind::Memory`] with the path for a document that is
-/// larger than memory; errors of `feed` and of the watch.
+/// the path of a pipe that is listed twice, and of a compressed file; [`Kind::Memory`] with the path
+/// for a document that is larger than memory; errors of `feed` and of the watch.
 pub fn read_files(
     paths: &[PathBuf],
     documents: Documents,
@@ -83,6 +84,9 @@ pub fn read_files(
     reader.flush()?;
     Ok(reader.report)
 }
+
+/// A file whose first bytes were looked at.
+type Started<'a> = Chain<Cursor<Vec<u8>>, Source<'a>>;
 
 struct Reader<'a> {
     errors: Errors,
@@ -133,11 +137,16 @@ impl<'a> Reader<'a> {
         if at > line.start { self.end(line, false, path) } else { Ok(()) }
     }
 
-    fn open(&self, path: &Path) -> Result<Source<'a>> {
-        Source::open(path, self.watch).map_err(|error| Error::from(error).in_file(path))
+    /// Opens a file and looks at its start, which is read again with the rest.
+    fn open(&self, path: &Path) -> Result<Started<'a>> {
+        let in_file = |error: std::io::Error| Error::from(error).in_file(path);
+        let mut source = Source::open(path, self.watch).map_err(in_file)?;
+        let start = files::start(&mut source, compressed::START).map_err(in_file)?;
+        refuse_compressed(&start, path)?;
+        Ok(Cursor::new(start).chain(source))
     }
 
-    fn read(&mut self, source: &mut Source<'_>, path: &Path) -> Result<usize> {
+    fn read(&mut self, source: &mut Started<'_>, path: &Path) -> Result<usize> {
         self.watch.poll()?;
         let read = source.read(&mut self.block);
         let n = read.map_err(|error| Error::from(error).in_file(path))?;

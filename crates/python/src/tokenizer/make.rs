@@ -5,7 +5,7 @@ use tokenmill_core::error::Error;
 
 use super::Tokenizer;
 use crate::constructors;
-use crate::convert::{self, Given, NOT_GIVEN};
+use crate::convert::{self, Given, NOT_GIVEN, NamedSplit};
 use crate::errors::raise;
 use crate::hooks::PyHooks;
 use crate::watch::run_long;
@@ -25,8 +25,9 @@ impl Tokenizer {
         split: Given<'_>,
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let description = constructors::from_tokens(tokens, convert::given_split(py, &split)?)?;
-        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default())
+        let NamedSplit { split, name } = convert::given_split(py, &split)?;
+        let description = constructors::from_tokens(tokens, split)?;
+        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default(), name)
     }
 
     /// A tokenizer from ranks, as in tiktoken: a rank is the id of its token, and any two
@@ -47,9 +48,9 @@ impl Tokenizer {
         whole_pretokens: bool,
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let split = convert::given_split(py, &split)?;
+        let NamedSplit { split, name } = convert::given_split(py, &split)?;
         let description = constructors::from_ranks(ranks, split, unmatched, whole_pretokens)?;
-        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default())
+        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default(), name)
     }
 
     /// A tokenizer from ids by token and merges in rank order, over bytes.
@@ -65,8 +66,9 @@ impl Tokenizer {
         split: Given<'_>,
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let description = constructors::from_merges(py, vocab, merges, convert::given_split(py, &split)?)?;
-        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default())
+        let NamedSplit { split, name } = convert::given_split(py, &split)?;
+        let description = constructors::from_merges(py, vocab, merges, split)?;
+        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default(), name)
     }
 
     /// A tokenizer from pairs of ids: ids 0 to 255 are the bytes, and the pairs become 256, 257, ...
@@ -81,8 +83,9 @@ impl Tokenizer {
         split: Given<'_>,
         special_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let description = constructors::from_pairs(py, pairs, convert::given_split(py, &split)?)?;
-        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default())
+        let NamedSplit { split, name } = convert::given_split(py, &split)?;
+        let description = constructors::from_pairs(py, pairs, split)?;
+        Self::build(py, description, &convert::special_alone(special_tokens)?, &PyHooks::default(), name)
     }
 
     /// The same tokenizer with more special tokens, and with roles of tokens.
@@ -127,7 +130,7 @@ impl Tokenizer {
             adds_eos: add_eos_token,
         };
         let description = run_long(py, None, |_| self.engine.with_additions(&additions))?;
-        Self::build(py, description, &Additions::default(), &self.hooks)
+        Self::build(py, description, &Additions::default(), &self.hooks, self.split_name)
     }
 
     /// The same tokenizer with only its first merges, so that `vocab_size` ids remain: the result
@@ -144,7 +147,7 @@ impl Tokenizer {
             )
         })?;
         let description = self.engine.with_vocab_size(vocab_size).map_err(|error| raise(py, error))?;
-        Self::build(py, description, &Additions::default(), &self.hooks)
+        Self::build(py, description, &Additions::default(), &self.hooks, self.split_name)
     }
 
     /// The same tokenizer with a function of yours in place of its normalizer; `None` removes the normalizer.
@@ -200,6 +203,6 @@ impl Tokenizer {
         let mut description = self.engine.description().clone();
         let mut known = self.hooks.named_by(py, &description);
         put(&mut description, known.add_given(function, name)?);
-        Self::build(py, description, &Additions::default(), &known)
+        Self::build(py, description, &Additions::default(), &known, self.split_name)
     }
 }

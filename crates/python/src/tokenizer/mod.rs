@@ -46,6 +46,8 @@ pub(crate) struct Tokenizer {
     load_report: Option<Py<LoadReport>>,
     /// The functions that the engine calls.
     hooks: PyHooks,
+    /// The name that the split was asked for by. The pattern alone does not tell llama3 from cl100k.
+    split_name: Option<&'static str>,
     /// The binary form of the tokenizer's behaviour, made at the first comparison. Two threads may
     /// both make it; neither waits for the other.
     identity: MadeOnce<Vec<u8>>,
@@ -59,12 +61,17 @@ impl Tokenizer {
             report,
             load_report: None,
             hooks: PyHooks::default(),
+            split_name: None,
             identity: MadeOnce::new(),
         })
     }
 
     pub(crate) fn with_hooks(self, hooks: PyHooks) -> Self {
         Self { hooks, ..self }
+    }
+
+    pub(crate) fn with_split_name(self, split_name: Option<&'static str>) -> Self {
+        Self { split_name, ..self }
     }
 
     pub(crate) fn with_load_report(self, report: Py<LoadReport>) -> Self {
@@ -84,12 +91,13 @@ impl Tokenizer {
         description: Description,
         additions: &Additions,
         hooks: &PyHooks,
+        split_name: Option<&'static str>,
     ) -> PyResult<Self> {
         let table = hooks.table(py)?;
         let engine =
             run_long(py, None, |watch| compile_with_additions(description, additions, &table, watch))?;
         let hooks = hooks.named_by(py, engine.description());
-        Ok(Self::new(py, engine, None)?.with_hooks(hooks))
+        Ok(Self::new(py, engine, None)?.with_hooks(hooks).with_split_name(split_name))
     }
 }
 
@@ -143,7 +151,8 @@ impl Tokenizer {
         self.engine.description().check_hooks_have_names().map_err(|error| raise(py, error))?;
         let state = py.detach(|| tokenmill_io::state::write(self.engine.description()));
         let from_state = py.import("tokenmill._core")?.getattr("from_state")?;
-        PyTuple::new(py, [from_state, PyTuple::new(py, [PyBytes::new(py, &state)])?.into_any()])
+        let arguments = (PyBytes::new(py, &state), self.split_name).into_pyobject(py)?;
+        PyTuple::new(py, [from_state, arguments.into_any()])
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

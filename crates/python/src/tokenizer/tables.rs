@@ -120,10 +120,13 @@ impl Tokenizer {
     }
 
     /// The name of the split, or its regular expression; None if pre-tokenization is more than one split.
+    /// `llama3` and `cl100k` are one pattern: it goes by the name that was asked for, in a file by `cl100k`.
     #[getter]
     pub(super) fn split(&self) -> Option<String> {
         let split = self.engine.description().split()?;
-        Some(match (known::name_of(&split), split) {
+        // A splitter of the caller may have taken the place of the named split.
+        let asked = self.split_name.filter(|name| known::split_named(name).as_ref() == Some(&split));
+        Some(match (asked.or_else(|| known::name_of(&split)), split) {
             (Some(name), _) => name.to_owned(),
             (None, Split::Pattern(regex)) => regex,
             (None, Split::Whole) => "none".to_owned(),

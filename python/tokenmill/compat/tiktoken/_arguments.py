@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from ...errors import SpecialTokenError
 from ._making import ID_LIMIT
 
-__all__ = ["check_threads", "missing", "refuse", "to_bytes", "to_texts"]
+__all__ = ["check_threads", "disallowed", "missing", "refuse", "to_bytes", "to_texts"]
 
 
 def to_bytes(text_or_bytes: str | bytes) -> bytes:
@@ -43,14 +43,18 @@ def refuse(text: str, literals: frozenset[str]) -> None:
     if literals:
         found = _search_for(literals).search(text)
         if found is not None:
-            token, position = found.group(), found.start()
-            raise SpecialTokenError(
-                f"the text holds {token!r} at character {position}, which is not allowed: add it to "
-                "allowed_special to have it encoded as a special token, or pass disallowed_special=() to "
-                "read it as plain text",
-                token=token,
-                position=position,
-            )
+            raise disallowed(found.group(), found.start())
+
+
+def disallowed(token: str, position: int | None = None) -> SpecialTokenError:
+    """The error of a literal that the text holds, at a character if it is known where."""
+    place = "" if position is None else f" at character {position}"
+    return SpecialTokenError(
+        f"the text holds {token!r}{place}, which is not allowed: add it to allowed_special to have it encoded "
+        "as a special token, or pass disallowed_special=() to read it as plain text",
+        token=token,
+        position=position,
+    )
 
 
 @functools.lru_cache(maxsize=128)

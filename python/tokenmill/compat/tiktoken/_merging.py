@@ -52,11 +52,20 @@ def merge_piece(piece: bytes, ranks: Mapping[bytes, int], *, whole: bool = True)
     while at < size:
         token = piece[at : ends[at]]
         if token not in ranks:
+            shown = _shown(piece, at)
             raise UnknownTokenError(
-                f"the byte 0x{token[0]:02x} at {at} has no token in this vocabulary",
-                char=f"0x{token[0]:02x}",
-                position=at,
+                f"{shown!r} at byte {at} has no token in this vocabulary", char=shown, position=at
             )
         ids.append(ranks[token])
         at = ends[at]
     return ids
+
+
+def _shown(piece: bytes, at: int) -> str:
+    """The character that begins at a byte, or the byte as ``0xNN`` where none does."""
+    for end in range(at + 1, at + 5):
+        try:
+            return piece[at:end].decode()
+        except UnicodeDecodeError:
+            continue
+    return f"0x{piece[at]:02X}"

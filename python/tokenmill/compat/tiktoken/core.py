@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 from ..._forks import waited_for
 from ...errors import SpecialTokenError, VocabularyError
 from . import _unstable
-from ._arguments import check_threads, missing, refuse, to_bytes, to_texts
+from ._arguments import check_threads, disallowed, missing, refuse, to_bytes, to_texts
 from ._kept import kept
 from ._making import distinct_ids, make_tokenizer
 from ._merging import merge_piece
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Encoding"]
+__all__ = ["Encoding", "raise_disallowed_special_token"]
 
 _Allowed = Literal["all"] | AbstractSet[str]
 _Disallowed = Literal["all"] | Collection[str]
@@ -380,3 +380,8 @@ class Encoding:
     @kept
     def _engine_special(self) -> frozenset[int]:
         return frozenset(self._tokenizer.special_tokens.values())
+
+
+def raise_disallowed_special_token(token: str) -> NoReturn:
+    """Raise the ``ValueError`` that ``Encoding.encode`` raises for a literal that is not allowed."""
+    raise disallowed(token)

@@ -95,6 +95,23 @@ fn skip_leaves_the_document_out_and_counts_it() {
 }
 
 #[test]
+fn a_compressed_file_is_refused_whatever_becomes_of_bad_text() {
+    for errors in [Errors::Strict, Errors::Replace, Errors::Skip] {
+        for documents in [Documents::File, Documents::Lines] {
+            let error = one(b"\x1f\x8b\x08\0\n\0\0", documents, errors).unwrap_err();
+            assert!(matches!(error.kind, Kind::Training { byte: None, .. }), "{error}");
+            assert!(error.to_string().contains("a.txt: is compressed (gzip)"), "{error}");
+        }
+    }
+    let text = b"BZh9 is text, and so is a short one";
+    assert_eq!(
+        one(text, Documents::File, Errors::Strict).unwrap().0,
+        ["BZh9 is text, and so is a short one"]
+    );
+    assert_eq!(one(b"BZ", Documents::Lines, Errors::Strict).unwrap().0, ["BZ"]);
+}
+
+#[test]
 fn a_missing_file_and_a_folder_are_errors_of_the_file_system() {
     let folder = Folder::new();
     for documents in [Documents::File, Documents::Lines] {

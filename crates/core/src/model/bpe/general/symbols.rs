@@ -11,7 +11,7 @@ use crate::byte_alphabet::BYTE_TO_CHAR;
 use crate::description::{BpeDescription, EndOfWord, EndOfWordForm};
 use crate::error::Result;
 use crate::ids::{NO_ID, TokenId, to_u32};
-use crate::model::unknown::{unknown_byte, unknown_symbol};
+use crate::model::unknown::{unknown_char, unknown_symbol};
 use crate::vocabulary::Vocabulary;
 
 /// Writes the row of symbols. The caller has reserved its capacity.
@@ -119,7 +119,7 @@ pub(super) fn split_bytes(
                 let written = BYTE_TO_CHAR[usize::from(byte)].encode_utf8(&mut [0; 4]).to_owned();
                 row.reserve(written.len() + pretoken.len() - i)?;
                 if !row.write_unknown(["", &written, ""], 1, fallback) {
-                    return Err(unknown_byte(byte, i));
+                    return Err(unknown_char(pretoken, i));
                 }
             }
             id => row.write(id, 1, fallback),
