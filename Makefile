@@ -3,7 +3,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
+MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin
+
+# A profile of Cargo.toml: what wheels are built with takes twice the time, and is what the benchmark measures.
+profile := quick
+bench wheel: profile := release
+DEVELOP = $(MATURIN) develop --profile $(profile)
 
 # pip speaks of errors only, whoever calls it.
 export PIP_QUIET := 1
@@ -18,7 +23,7 @@ PEERS := $(VENV)/.peers
 SOURCES := $(shell find crates -type f 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test test-slow check bench fuzz sanitize clean
+.PHONY: help venv build demo test test-slow check bench wheel fuzz sanitize clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,7 +43,7 @@ test-slow: $(BUILT) $(TOOLS)  ## every test, the slow ones too
 	TOKENMILL_SLOW=1 PYO3_PYTHON=$(abspath $(BIN)/python) cargo test --locked
 	TOKENMILL_SLOW=1 $(BIN)/python -m pytest -W error --slow -n auto --maxprocesses=4
 
-check: $(BUILT) $(TOOLS)  ## formatting, lints, types, stubs
+check: $(BUILT) $(TOOLS)  ## formatting, lints, types, stubs, workflows
 	cargo fmt --all --check
 	PYO3_PYTHON=$(abspath $(BIN)/python) cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo check --locked --manifest-path fuzz/Cargo.toml --lib --no-default-features
@@ -46,9 +51,18 @@ check: $(BUILT) $(TOOLS)  ## formatting, lints, types, stubs
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict python/tokenmill tests bench fuzz
 	$(BIN)/python -m mypy.stubtest tokenmill._core
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 bench: $(BUILT) $(TOOLS) $(PEERS)  ## speed beside the other libraries: the short form, about 3 minutes
+	$(DEVELOP)
 	$(BIN)/python bench/compare.py --quick
+
+# Where they go, and what they are for: interpreters="python3.10 python3.13".
+dist ?= dist
+interpreters ?= $(BIN)/python
+
+wheel: $(MADE)  ## an sdist, and from it a wheel: interpreters="python3.10 python3.13" for several
+	$(MATURIN) build --profile $(profile) --locked --sdist --out $(dist) --interpreter $(interpreters)
 
 # For all targets together.
 minutes ?= 15
@@ -74,14 +88,14 @@ $(MADE):
 	touch $@
 
 $(BUILT): $(MADE) $(SOURCES)
-	$(MATURIN) --extras cli
+	$(DEVELOP) --extras cli
 	touch $@
 
 $(TOOLS): pyproject.toml | $(BUILT)
-	$(MATURIN) --extras cli,arrow,test,lint
+	$(DEVELOP) --extras cli,arrow,test,lint
 	touch $@
 
 # Not every one of these is there for every machine; the benchmark leaves out what is not installed.
 $(PEERS): pyproject.toml | $(TOOLS)
-	-$(MATURIN) --extras bench
+	-$(DEVELOP) --extras bench
 	touch $@
