@@ -51,6 +51,7 @@ check: $(BUILT) $(TOOLS)  ## formatting, lints, types, stubs, workflows
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict python/tokenmill tests bench fuzz
 	$(BIN)/python -m mypy.stubtest tokenmill._core
+	$(BIN)/python tests/stub_docs.py --check
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 bench: $(BUILT) $(TOOLS) $(PEERS)  ## speed beside the other libraries: the short form, about 3 minutes

@@ -42,14 +42,10 @@ _Words = Sequence[_Text]
 
 @type_check_only
 class _ArrowStrings(Protocol):
-    """A column of strings that any Arrow library has made."""
-
     def __arrow_c_array__(self, requested_schema: object | None = None, /) -> tuple[object, object]: ...
 
 @type_check_only
 class _CallSignature:
-    """What objects that can be called have, and their class has not."""
-
     def __get__(self, instance: Tokenizer, owner: object = None, /) -> Signature: ...
 
 _Special = Literal["text", "parse", "raise"] | AbstractSet[str]
@@ -65,34 +61,68 @@ _Progress = Callable[[str, int, int], object] | None
 
 @final
 class Encoding:
+    """Ids, each with the part of the text that it stands for.
+
+    All lists have one entry per id. `offsets` count characters of the given text, `byte_offsets`
+    bytes of its UTF-8; both are half-open, and non-decreasing in each sequence. A token that splits
+    a character has the whole character as its `offsets`. Special tokens and padding that were added
+    have `(0, 0)`, and no word and no sequence.
+
+    Each list is made when it is first asked for, and kept: `encoding.ids is encoding.ids`. It is
+    yours to read; changing it changes neither the encoding nor what its methods return, but what
+    this attribute shows from then on. Encodings can be copied and pickled: a pickle has the tokens
+    of the ids in it, so it is read without the tokenizer.
+    """
     @property
-    def ids(self) -> list[int]: ...
+    def ids(self) -> list[int]:
+        """The ids."""
     @property
-    def tokens(self) -> list[str]: ...
+    def tokens(self) -> list[str]:
+        """The tokens in the written form of their format (`Ġworld`)."""
     @property
-    def surface_tokens(self) -> list[str]: ...
+    def surface_tokens(self) -> list[str]:
+        """The tokens as the tokenizers library has them: added tokens, and text unknown to a Unigram
+        model, appear as in the normalized text.
+        """
     @property
-    def offsets(self) -> list[tuple[int, int]]: ...
+    def offsets(self) -> list[tuple[int, int]]:
+        """`(start, end)` in characters."""
     @property
-    def byte_offsets(self) -> list[tuple[int, int]]: ...
+    def byte_offsets(self) -> list[tuple[int, int]]:
+        """`(start, end)` in bytes."""
     @property
-    def type_ids(self) -> list[int]: ...
+    def type_ids(self) -> list[int]:
+        """The type of each id, as set by the file's post-processor; without one, 1 for ids of the
+        second sequence.
+        """
     @property
-    def attention_mask(self) -> list[int]: ...
+    def attention_mask(self) -> list[int]:
+        """0 for padding, 1 for everything else."""
     @property
-    def special_tokens_mask(self) -> list[int]: ...
+    def special_tokens_mask(self) -> list[int]:
+        """1 for everything that was added to the text, including padding, 0 for everything else."""
     @property
-    def word_ids(self) -> list[int | None]: ...
+    def word_ids(self) -> list[int | None]:
+        """The index of the pretoken in its sequence (an added token in the text counts as one), or of
+        the given word; None for ids that were added.
+        """
     @property
-    def sequence_ids(self) -> list[int | None]: ...
+    def sequence_ids(self) -> list[int | None]:
+        """0 for ids of the text, 1 for those of its pair, None for ids that were added."""
     @property
-    def n_sequences(self) -> int: ...
+    def n_sequences(self) -> int:
+        """Number of texts: 2 with a pair."""
     @property
-    def overflowing(self) -> list[Encoding]: ...
-    def char_to_token(self, char: int, sequence: int = 0) -> int | None: ...
-    def token_to_chars(self, token: int) -> tuple[int, int] | None: ...
-    def token_to_word(self, token: int) -> int | None: ...
-    def word_to_tokens(self, word: int, sequence: int = 0) -> tuple[int, int] | None: ...
+    def overflowing(self) -> list[Encoding]:
+        """The windows after this one, if the text was truncated; they have none of their own."""
+    def char_to_token(self, char: int, sequence: int = 0) -> int | None:
+        """The index of the first id that stands for a character of a sequence, or None."""
+    def token_to_chars(self, token: int) -> tuple[int, int] | None:
+        """The characters that the id at an index stands for, or None for an id that was added."""
+    def token_to_word(self, token: int) -> int | None:
+        """The word of the id at an index, or None for an id that was added."""
+    def word_to_tokens(self, word: int, sequence: int = 0) -> tuple[int, int] | None:
+        """The indices of the ids of a word, `(start, end)`, or None."""
     def __len__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __copy__(self) -> Encoding: ...
@@ -101,71 +131,138 @@ class Encoding:
 
 @final
 class EncodedRows:
-    def part(self, start: int, step: int, count: int, /) -> EncodedRows: ...
-    def encodings(self) -> list[Encoding]: ...
+    """Encodings that are no Python objects yet. The written forms of their ids are the same ones."""
+    def part(self, start: int, step: int, count: int, /) -> EncodedRows:
+        """`count` rows from `start` on, by steps."""
+    def encodings(self) -> list[Encoding]:
+        """A new `Encoding` for each row."""
     def __len__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class DecodeStream:
-    def step(self, id: int, /) -> str: ...
-    def extend(self, ids: _Ids, /) -> str: ...
-    def finish(self) -> str: ...
-    def reset(self) -> None: ...
+    """Decodes ids one at a time; made by `Tokenizer.decode_stream`.
+
+    `step` returns the text that is certain after an id, which may be empty; `finish` returns the
+    rest. The joined pieces are the result of `decode` for all ids, and no piece ends inside a
+    character. For one thread at a time. Cost: constant per id, on average.
+    """
+    def step(self, id: int, /) -> str:
+        """Takes the next id and returns the text that is certain now.
+
+        Raises `VocabularyError` for an id that does not exist, which is then not taken.
+        """
+    def extend(self, ids: _Ids, /) -> str:
+        """Takes many ids, as `decode` does, and returns the text that is certain then.
+
+        Raises `VocabularyError` for an id that does not exist; then none of the ids is taken.
+        """
+    def finish(self) -> str:
+        """Ends the ids and returns the rest of the text. The stream starts anew."""
+    def reset(self) -> None:
+        """Drops the ids so far. The stream starts anew."""
 
 @final
 class ReadyIds:
-    def rows(self, ids: npt.NDArray[Any], row_offsets: npt.NDArray[np.int64], /) -> list[list[int]]: ...
+    """The `int` objects of the ids 0, 1, 2, ... of a tokenizer. Lists of ids reuse them, which takes a
+    fifth of the time of making new objects.
+    """
+    def rows(self, ids: npt.NDArray[Any], row_offsets: npt.NDArray[np.int64], /) -> list[list[int]]:
+        """A list for each row of ids: `row_offsets` has the start of each row in `ids`, and the end of
+        the last one.
+        """
 
 @final
 class LoadFinding:
+    """A defect that `tokenmill.load` tolerated. With `strict=True` it is a `FormatError` with the same
+    kind, file, field and reason.
+    """
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """The kind of defect, a stable word."""
     @property
-    def file(self) -> str: ...
+    def file(self) -> str:
+        """The name of the file."""
     @property
-    def field(self) -> str: ...
+    def field(self) -> str:
+        """The field or line in the file."""
     @property
-    def reason(self) -> str: ...
+    def reason(self) -> str:
+        """What was found, and how it was read."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final
 class LoadReport:
+    """The findings of `tokenmill.load`: the files that were read, tolerated defects, and decisions."""
     @property
-    def files(self) -> dict[str, list[str]]: ...
+    def files(self) -> dict[str, list[str]]:
+        """The parts that each file supplied, by the name of the file; a new dict at every access."""
     @property
-    def tolerated(self) -> list[LoadFinding]: ...
+    def tolerated(self) -> list[LoadFinding]:
+        """The tolerated defects, in order; a new list at every access. Of many defects of one kind in
+        one place the first hundred are listed.
+        """
     @property
-    def notes(self) -> list[str]: ...
+    def notes(self) -> list[str]:
+        """The decisions made, with reasons; a new list at every access."""
 
 @final
 class TrainingReport:
+    """The report of a training run."""
     @property
-    def documents(self) -> int: ...
+    def documents(self) -> int:
+        """Documents counted."""
     @property
-    def skipped(self) -> int: ...
+    def skipped(self) -> int:
+        """Documents left out because they are not UTF-8 (`errors="skip"`)."""
     @property
-    def replaced(self) -> int: ...
+    def replaced(self) -> int:
+        """Documents in which U+FFFD replaces invalid UTF-8 (`errors="replace"`)."""
     @property
-    def bytes(self) -> int: ...
+    def bytes(self) -> int:
+        """Bytes of the documents counted."""
     @property
-    def pretokens(self) -> int: ...
+    def pretokens(self) -> int:
+        """Pretokens counted."""
     @property
-    def distinct_pretokens(self) -> int: ...
+    def distinct_pretokens(self) -> int:
+        """Distinct pretokens."""
     @property
-    def merges(self) -> list[tuple[_Bytes, _Bytes, int]]: ...
+    def merges(self) -> list[tuple[_Bytes, _Bytes, int]]:
+        """Each merge as (left, right, count when it was chosen), in order."""
     @property
-    def stopped_early(self) -> str | None: ...
+    def stopped_early(self) -> str | None:
+        """Why there are fewer merges than requested (`"no-pair-left"`, `"min-frequency"`,
+        `"max-token-length"`), or None.
+        """
     @property
-    def phases(self) -> dict[str, float]: ...
+    def phases(self) -> dict[str, float]:
+        """Wall seconds by phase, in order."""
 
 @final
 class Tokenizer:
+    """A tokenizer: text to ids and back.
+
+    It never changes; methods that modify return a new one. It may be shared between threads, forked
+    and pickled. Make one with `tokenmill.train`, `tokenmill.load` or the constructors
+    `from_tokens`, `from_merges` and `from_pairs`. Called with a text or a list of texts, it returns
+    input of a model: special tokens, truncation and padding (`help(Tokenizer.__call__)`).
+    """
     @staticmethod
     def from_tokens(
         tokens: Sequence[bytes], *, split: str = "none", special_tokens: _SpecialTokens = None
-    ) -> Tokenizer: ...
+    ) -> Tokenizer:
+        """A tokenizer from an ordered list of tokens: ids are indices, and any two neighbours whose
+        joined bytes are a token merge, lowest id first, leftmost first.
+
+        Special tokens take the ids after the list. Raises `FormatError` for an invalid vocabulary
+        (empty or repeated tokens).
+
+        >>> tok = tokenmill.Tokenizer.from_tokens([b"a", b"b", b"ab"])
+        >>> tok.encode("abb")
+        [2, 1]
+        """
     @staticmethod
     def from_merges(
         vocab: Mapping[str, int] | Mapping[bytes, int],
@@ -173,7 +270,16 @@ class Tokenizer:
         *,
         split: str = "none",
         special_tokens: _SpecialTokens = None,
-    ) -> Tokenizer: ...
+    ) -> Tokenizer:
+        """A tokenizer from ids by token and merges in rank order, over bytes.
+
+        Tokens are `bytes`, or `str` in the byte alphabet (`Ġworld`). Raises `FormatError` that
+        names the merge with a missing part or result, or the wrong entry.
+
+        >>> tok = tokenmill.Tokenizer.from_merges({"a": 0, "b": 1, "ab": 2}, [("a", "b")])
+        >>> tok.encode("abb")
+        [2, 1]
+        """
     @staticmethod
     def from_ranks(
         ranks: Mapping[bytes, int],
@@ -182,11 +288,33 @@ class Tokenizer:
         unmatched: Literal["keep", "drop"] = "keep",
         whole_pretokens: bool = True,
         special_tokens: _SpecialTokens = None,
-    ) -> Tokenizer: ...
+    ) -> Tokenizer:
+        """A tokenizer from ranks, as in tiktoken: a rank is the id of its token, and any two
+        neighbours whose joined bytes are a token merge, lowest rank first, leftmost first. Ranks
+        may have gaps.
+
+        `unmatched` is the policy for text that the split does not match: `"keep"`, or `"drop"` as
+        in tiktoken. With `whole_pretokens` a pretoken that is a token becomes that token, even if
+        merging gives another result. Raises `FormatError` for invalid ranks (empty tokens, repeated
+        ranks).
+
+        >>> tok = tokenmill.Tokenizer.from_ranks({b"a": 0, b"b": 1, b"ab": 5})
+        >>> tok.encode("abb")
+        [5, 1]
+        """
     @staticmethod
     def from_pairs(
         pairs: Sequence[tuple[int, int]], *, split: str = "none", special_tokens: _SpecialTokens = None
-    ) -> Tokenizer: ...
+    ) -> Tokenizer:
+        """A tokenizer from pairs of ids: ids 0 to 255 are the bytes, and the pairs become 256, 257, ...
+        in order, which is also the order of the merges.
+
+        Raises `VocabularyError` that names a pair of ids that do not exist yet.
+
+        >>> tok = tokenmill.Tokenizer.from_pairs([(97, 98), (256, 98)])
+        >>> tok.encode("abb")
+        [257]
+        """
     def encode(
         self,
         text: _Text,
@@ -195,7 +323,21 @@ class Tokenizer:
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
-    ) -> list[int]: ...
+    ) -> list[int]:
+        """The ids of a text.
+
+        `special` is the meaning of a special token's literal in the text: `"text"` plain text,
+        `"parse"` the token, `"raise"` a `SpecialTokenError`, or a set of the literals to recognise.
+        `add_special_tokens` adds the special tokens that the file puts around a text. `surrogates`
+        is `"replace"` (lone ones become U+FFFD, pairs are joined) or `"error"`. A long text is cut
+        for several threads where that cannot change the ids (`num_threads=None`: all cores). Raises
+        `UnknownTokenError` for text that the vocabulary cannot spell. Cost: at most n log n, for
+        any text.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2, special_tokens=["<|end|>"])
+        >>> tok.encode("low<|end|>", special="parse")
+        [258, 0]
+        """
     def encode_to_numpy(
         self,
         text: _Text,
@@ -206,7 +348,18 @@ class Tokenizer:
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
-    ) -> npt.NDArray[Any]: ...
+    ) -> npt.NDArray[Any]:
+        """As `encode`, into a numpy array.
+
+        `dtype` is uint16, uint32, int32, int64 or uint64; one that cannot hold the largest id is a
+        `ValueError`. With `out=`, an array of one of these types, the ids fill it from the front
+        and the filled view is returned; if it is too small, a `ValueError` names the required size.
+        A `dtype` given with `out` must be that of the array.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> tok.encode_to_numpy("low low", dtype="uint16")
+        array([257,  32, 257], dtype=uint16)
+        """
     @overload
     def encode_batch(
         self,
@@ -218,7 +371,20 @@ class Tokenizer:
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
-    ) -> Ragged: ...
+    ) -> Ragged:
+        """The ids of many texts, as a `Ragged`: flat ids and the offset of each row.
+
+        Rows are the same as from `encode`, for every `num_threads`. `texts` is an iterable of
+        texts, or an Arrow array of strings (string, large_string or string_view), which is read
+        without making Python strings: a null gives an empty row, and stays null in
+        `Ragged.to_arrow()`. With `offsets`, the result is a `RaggedEncodings`, which also has the
+        part of its text that each id stands for, as from `encode_with_offsets`.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> batch = tok.encode_batch(["low", "", "lower"])
+        >>> batch.ids, batch.row_offsets
+        (array([257, 257, 101, 114], dtype=uint32), array([0, 1, 1, 4]))
+        """
     @overload
     def encode_batch(
         self,
@@ -241,7 +407,17 @@ class Tokenizer:
         is_pretokenized: Literal[False] = False,
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
-    ) -> Encoding: ...
+    ) -> Encoding:
+        """The ids of a text, each with the part of the text that it stands for, as an `Encoding`.
+
+        With `pair`, of two texts. With `is_pretokenized`, a text is a sequence of words: each word
+        is encoded as a text of its own, offsets count within the word, and `word_ids` are the
+        indices of the words.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> tok.encode_with_offsets("lower").offsets
+        [(0, 3), (3, 4), (4, 5)]
+        """
     @overload
     def encode_with_offsets(
         self,
@@ -271,7 +447,40 @@ class Tokenizer:
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
-    ) -> Encoding: ...
+    ) -> Encoding:
+        """Encodes a text as input of a model: an `Encoding`. For a list of texts, a list of them.
+
+        `pair` is a second text, or a list of as many. With `is_pretokenized` a text is a list of words:
+        each word is encoded as a text of its own, offsets count within it, and `word_ids` are its index.
+        `add_special_tokens` adds the tokens that the file puts around a text or a pair; `special` and
+        `surrogates` are as for `encode`.
+
+        Lengths count ids, special tokens included:
+
+        - `truncation` cuts to `max_length`: True as the file says, or `"longest_first"`, `"only_first"`,
+          `"only_second"`; False does not cut. None cuts if `max_length` is given and there is no
+          `padding`. `truncation_side` is `"right"` or `"left"`. The windows after the first one are its
+          `overflowing`; neighbours share `stride` ids.
+        - `padding` is True (as the file says, else to the longest of the list), `"longest"` or
+          `"max_length"`, on `padding_side`, up to a multiple of `pad_to_multiple_of`.
+
+        The texts of a list are shared among `num_threads` threads, None for all cores; the result is the
+        same.
+
+        Raises `UnknownTokenError` for text that the vocabulary cannot spell, `SpecialTokenError` as
+        `special` says, and `ValueError` for what cannot be: a `max_length` without room for the special
+        tokens, a `stride` that is not below it, truncation to a `max_length` that `pad_to_multiple_of`
+        does not divide, padding without a padding token.
+
+        >>> import tokenmill
+        >>> tok = tokenmill.train(texts=["low lower lowest"] * 3, vocab_size=260)
+        >>> [encoding.tokens for encoding in tok(["lower", "low"], max_length=2)]
+        [['low', 'e'], ['low']]
+        >>> tok(["low", "lower"], "lowest", is_pretokenized=True)
+        Traceback (most recent call last):
+            ...
+        TypeError: pair must be a sequence of words where is_pretokenized is set, not str
+        """
     @overload
     def __call__(
         self,
@@ -330,18 +539,54 @@ class Tokenizer:
         num_threads: int | None = 1,
     ) -> list[Encoding]: ...
     __signature__: ClassVar[_CallSignature]
-    def memory_usage(self) -> dict[str, int]: ...
-    def plan(self) -> Plan: ...
-    def audit(self, *, seconds: float = 3.0, max_bytes: int = 65_536) -> Audit: ...
+    def memory_usage(self) -> dict[str, int]:
+        """The memory of the tokenizer and the counters of its cache, in a dict of ints.
+
+        In bytes: `vocabulary`, `model`, `lists` (an `int` for each id), `seed` (the static table of
+        pretokens that are tokens), `workers` (the pretoken caches of all workers; never more than `cache_bytes`). In pretokens:
+        cache `hits` and `misses` so far.
+        """
+    def plan(self) -> Plan:
+        """The implementation of each stage for encoding and decoding, and the reason for it, as a
+        `Plan`: print it, or ask it for a stage by name.
+        """
+    def audit(self, *, seconds: float = 3.0, max_bytes: int = 65_536) -> Audit:
+        """How the time of each stage grows with the length of a text, as an `Audit`: the promised
+        growth, the reason, and the worst text that was found, with its measured slope. Print it, or
+        ask it for a stage by name.
+
+        Texts that are known to be slow, among them some of the tokenizer's own tokens, go through
+        every stage at lengths that double up to `max_bytes`, for about `seconds`. A slope is d log
+        cost / d log length. The cost is counted work, which is the same in every run; if time grows
+        clearly faster than that, it is time. An error that a text causes is part of the finding;
+        functions of yours (hooks) are called with these texts.
+        """
     def explain(
         self, text: _Text, *, special: _Special = "text", surrogates: _Surrogates = "replace"
-    ) -> Explanation: ...
+    ) -> Explanation:
+        """The output of every stage for a text, as an `Explanation`: print it, or walk through its segments.
+
+        Shows added tokens and the text between them, the output of each normalizer step, the
+        pretokens, and the tokens of each; for byte-pair encoding also the merges in the order in
+        which they were made, for pretokens of at most 1,000 symbols. Its `ids` are those of
+        `encode`. Errors are those of `encode`.
+        """
     def encode_nbest(
         self, text: _Text, n: int, *, special: _Special = "text", surrogates: _Surrogates = "replace"
-    ) -> list[tuple[list[int], float]]: ...
+    ) -> list[tuple[list[int], float]]:
+        """The `n` best ways to spell a text (at most 1024), as ids and score, best first; fewer if
+        there are no more.
+
+        A score is the logarithm of a probability. Only Unigram models have them: for others a
+        `FormatError`. The first result is that of `encode`. Cost: `n` times that of encoding.
+        """
     def log_probability(
         self, text: _Text, *, special: _Special = "text", surrogates: _Surrogates = "replace"
-    ) -> float: ...
+    ) -> float:
+        """The logarithm of the probability of a text: the sum over all ways to spell it, not only the best.
+
+        Added tokens are certain and do not count. For models other than Unigram a `FormatError`.
+        """
     def sample(
         self,
         text: _Text,
@@ -352,7 +597,16 @@ class Tokenizer:
         nbest_size: int = -1,
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
-    ) -> list[int]: ...
+    ) -> list[int]:
+        """The ids of a text, spelled in a randomly drawn way (subword regularization).
+
+        Unigram: ways are drawn with a probability proportional to exp(alpha × score), among all of
+        them (`nbest_size=-1`), among this number of the best, or always the best (0 or 1).
+        Byte-pair encoding: each merge is skipped with the probability `dropout`, by default that of
+        the file; as in tokenizers, and for models by score as in SentencePiece. An argument that
+        the model does not support is a `FormatError`. The same seed gives the same ids on every
+        machine.
+        """
     def count(
         self,
         text: _Text,
@@ -361,7 +615,13 @@ class Tokenizer:
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
-    ) -> int: ...
+    ) -> int:
+        """The number of ids that `encode` returns; none are stored.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> tok.count("lower")
+        3
+        """
     def count_batch(
         self,
         texts: Iterable[_Text] | _ArrowStrings,
@@ -370,7 +630,13 @@ class Tokenizer:
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
-    ) -> npt.NDArray[np.int64]: ...
+    ) -> npt.NDArray[np.int64]:
+        """The number of ids of each text, as an int64 array. For a null of an Arrow array it is 0.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> tok.count_batch(["low", "lower"])
+        array([1, 3])
+        """
     def decode(
         self,
         ids: _Ids,
@@ -378,14 +644,31 @@ class Tokenizer:
         errors: Literal["replace", "strict", "ignore"] = "replace",
         skip_special_tokens: bool = False,
         undefined: Literal["error", "skip", "replace"] = "error",
-    ) -> str: ...
+    ) -> str:
+        """The text of ids.
+
+        `ids` is a list, an integer array or any sequence. `errors` is Python's policy for invalid
+        UTF-8: `"replace"`, `"strict"` or `"ignore"`. `undefined` is the policy for an id that does
+        not exist: `"error"` (a `VocabularyError` with id and position), `"skip"`, or `"replace"`
+        (U+FFFD). If the file has a decoder, its steps turn the tokens into text. Cost: linear.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> tok.decode([257, 101, 114])
+        'lower'
+        """
     def decode_bytes(
         self,
         ids: _Ids,
         *,
         skip_special_tokens: bool = False,
         undefined: Literal["error", "skip", "replace"] = "error",
-    ) -> bytes: ...
+    ) -> bytes:
+        r"""The bytes of ids, which need not be valid UTF-8.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> tok.decode_bytes([257, 0xC3])
+        b'low\xc3'
+        """
     def decode_batch(
         self,
         batch: Iterable[_Ids] | Ragged,
@@ -394,57 +677,114 @@ class Tokenizer:
         skip_special_tokens: bool = False,
         undefined: Literal["error", "skip", "replace"] = "error",
         num_threads: int | None = 1,
-    ) -> list[str]: ...
+    ) -> list[str]:
+        """The text of every row of ids: a `Ragged`, or an iterable of what `decode` takes.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> tok.decode_batch([[257], [257, 101, 114]])
+        ['low', 'lower']
+        """
     def decode_stream(
         self,
         *,
         skip_special_tokens: bool = False,
         errors: Literal["replace", "strict", "ignore"] = "replace",
         undefined: Literal["error", "skip", "replace"] = "error",
-    ) -> DecodeStream: ...
-    def token_to_id(self, token: str, /) -> int | None: ...
-    def id_to_token(self, id: int, /) -> str | None: ...
-    def token_bytes(self, id: int, /) -> bytes: ...
+    ) -> DecodeStream:
+        """A `DecodeStream`, which takes ids one at a time and returns text as soon as it is certain.
+
+        Its joined pieces are the result of `decode` for all ids; no piece ends inside a character.
+        The arguments are those of `decode`.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> stream = tok.decode_stream()
+        >>> [stream.step(id) for id in [257, 0xC3, 0xA9]] + [stream.finish()]
+        ['low', '', 'é', '']
+        """
+    def token_to_id(self, token: str, /) -> int | None:
+        """The id of a token in written form (`Ġworld`), or None."""
+    def id_to_token(self, id: int, /) -> str | None:
+        """The written form of an id, or None for one that does not exist."""
+    def token_bytes(self, id: int, /) -> bytes:
+        """The bytes of an id. Raises `VocabularyError` for one that does not exist."""
     @property
-    def vocab(self) -> dict[str, int]: ...
+    def vocab(self) -> dict[str, int]:
+        """Ids by written form, special tokens included; a new dict at every access. Several tokens may
+        have one id.
+
+        >>> tokenmill.Tokenizer.from_tokens([b"a", b" b"], special_tokens=["<s>"]).vocab
+        {'a': 0, 'Ġb': 1, '<s>': 2}
+        """
     @property
-    def merges(self) -> list[tuple[bytes, bytes]]: ...
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """The merges in rank order, as pairs of bytes; a new list at every access."""
     @property
-    def vocab_size(self) -> int: ...
+    def vocab_size(self) -> int:
+        """Number of ids that exist; `len(tok)` is the same."""
     @property
-    def max_id(self) -> int: ...
+    def max_id(self) -> int:
+        """The largest id. If ids have gaps it is more than `vocab_size - 1`."""
     @property
-    def special_tokens(self) -> dict[str, int]: ...
+    def special_tokens(self) -> dict[str, int]:
+        """Ids of the special tokens by literal, ascending by id."""
     @property
-    def fingerprint(self) -> str: ...
+    def fingerprint(self) -> str:
+        """A hash of the tokenizer's behaviour: `tm1-` and 64 hexadecimal digits. It is the same for
+        files that differ in layout only, and another one for any other behaviour. Hooks are
+        identified by their names; one without a name is a `FormatError`.
+        """
     @property
-    def digests(self) -> dict[str, str]: ...
+    def digests(self) -> dict[str, str]:
+        """The three parts of the fingerprint as hashes: of what determines the ids of a text
+        (`encode`), the text of ids (`decode`), and the tokens around ids (`template`).
+        """
     @property
-    def split(self) -> str | None: ...
+    def split(self) -> str | None:
+        """The name of the split, or its regular expression; None if pre-tokenization is more than one split.
+        `llama3` and `cl100k` are one pattern: it goes by the name that was asked for, in a file by `cl100k`.
+        """
     @property
-    def bos_token_id(self) -> int | None: ...
+    def bos_token_id(self) -> int | None:
+        """The id that begins a sequence, or None where the file names none."""
     @property
-    def eos_token_id(self) -> int | None: ...
+    def eos_token_id(self) -> int | None:
+        """The id that ends a sequence, or None where the file names none."""
     @property
-    def pad_token_id(self) -> int | None: ...
+    def pad_token_id(self) -> int | None:
+        """The id of padding, or None where the file names none. If it names no roles at all, a special
+        token that is written like padding (`[PAD]`, `<pad>`) is it.
+        """
     @property
-    def unk_token_id(self) -> int | None: ...
+    def unk_token_id(self) -> int | None:
+        """The id for text that the vocabulary cannot spell, or None."""
     @property
-    def sep_token_id(self) -> int | None: ...
+    def sep_token_id(self) -> int | None:
+        """The id that separates two sequences, or None where the file names none."""
     @property
-    def cls_token_id(self) -> int | None: ...
+    def cls_token_id(self) -> int | None:
+        """The id that represents a whole text, or None where the file names none."""
     @property
-    def mask_token_id(self) -> int | None: ...
+    def mask_token_id(self) -> int | None:
+        """The id of a token to be predicted, or None where the file names none."""
     @property
-    def padding_side(self) -> Literal["left", "right"]: ...
+    def padding_side(self) -> Literal["left", "right"]:
+        """The side on which `tok(...)` pads: `"right"` or `"left"`, as the file says."""
     @property
-    def truncation_side(self) -> Literal["left", "right"]: ...
+    def truncation_side(self) -> Literal["left", "right"]:
+        """The side on which `tok(...)` cuts: `"right"` or `"left"`, as the file says."""
     @property
-    def model_max_length(self) -> int | None: ...
+    def model_max_length(self) -> int | None:
+        """The number of ids that the model takes at most, which `tok(...)` cuts and pads to where a call
+        gives no `max_length`; None where the file names none. Only a folder's settings do.
+        """
     @property
-    def load_report(self) -> LoadReport | None: ...
+    def load_report(self) -> LoadReport | None:
+        """The findings of `tokenmill.load`: the files that were read, and tolerated defects; None for
+        a tokenizer that was not just loaded.
+        """
     @property
-    def training_report(self) -> TrainingReport | None: ...
+    def training_report(self) -> TrainingReport | None:
+        """The report of `tokenmill.train`; None for a tokenizer that was not just trained."""
     def with_special_tokens(
         self,
         special_tokens: _SpecialTokens = None,
@@ -458,17 +798,76 @@ class Tokenizer:
         mask_token: str | None = None,
         add_bos_token: bool | None = None,
         add_eos_token: bool | None = None,
-    ) -> Tokenizer: ...
-    def with_vocab_size(self, vocab_size: int) -> Tokenizer: ...
-    def with_normalizer(self, function: _Normalizer | None, *, name: str | None = None) -> Tokenizer: ...
-    def with_splitter(self, function: _Splitter | None, *, name: str | None = None) -> Tokenizer: ...
+    ) -> Tokenizer:
+        """The same tokenizer with more special tokens, and with roles of tokens.
+
+        `special_tokens` is a list (they take the next free ids) or a dict of ids. A role (`bos_token`,
+        `eos_token`, ...) is given by the literal of its token; one that is not a token yet becomes a
+        special token. `add_bos_token` and `add_eos_token` say whether `add_special_tokens=True` puts
+        these tokens before and after each text. None leaves a thing as it is. A folder keeps all of it;
+        a tokenizer.json alone cannot hold roles.
+
+        Raises `SpecialTokenError` for an empty or repeated literal and for an id that is taken, and
+        `ValueError` for a token around texts whose role no token has.
+
+        >>> import tokenmill
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> tok = tok.with_special_tokens(["<pad>"], bos_token="<s>", pad_token="<pad>", add_bos_token=True)
+        >>> tok.special_tokens, tok.pad_token_id
+        ({'<pad>': 258, '<s>': 259}, 258)
+        >>> tok.encode("low", add_special_tokens=True)
+        [259, 257]
+        """
+    def with_vocab_size(self, vocab_size: int) -> Tokenizer:
+        """The same tokenizer with only its first merges, so that `vocab_size` ids remain: the result
+        of training to that size. Remaining ids are unchanged.
+
+        Raises `VocabularyError` for a size below that without merges, or above that with all merges.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> tok.with_vocab_size(257).merges
+        [(b'l', b'o')]
+        """
+    def with_normalizer(self, function: _Normalizer | None, *, name: str | None = None) -> Tokenizer:
+        """The same tokenizer with a function of yours in place of its normalizer; `None` removes the normalizer.
+
+        `function` gets the text between added tokens (`str`) and returns the new text: as a `str`,
+        which is aligned with the given text by comparison, or as a sequence of pieces `(text,
+        start, end)`, each with the characters of the given text that it stands for, in order. It is
+        called from the threads that encode. An invalid result is a `HookError`; what the function
+        raises reaches the caller of `encode`. `name` identifies the function in saved files and
+        pickles, and `tokenmill.load(path, hooks={name: function})` finds it by name; without one
+        the tokenizer cannot be saved. Added tokens with `normalized` set go through the function at
+        once.
+        """
+    def with_splitter(self, function: _Splitter | None, *, name: str | None = None) -> Tokenizer:
+        """The same tokenizer with a function of yours in place of its pre-tokenizer; with `None` the
+        text between added tokens is one pretoken.
+
+        `function` gets the normalized text between added tokens (`str`) and returns the pretokens
+        in order: as `(start, end)` in characters of that text, or as `str` pieces of it. Text
+        between them is dropped. Threads, errors and `name` are as for `with_normalizer`.
+        """
     def save(
         self,
         path: str | os.PathLike[str],
         *,
         format: Literal["tokenizer.json", "tiktoken", "vocab+merges", "sentencepiece"] | None = None,
         lossy: bool = False,
-    ) -> None: ...
+    ) -> None:
+        """Saves the tokenizer atomically, with the same bytes every time.
+
+        A folder (a name without an ending, or with one that holds a digit, as in `qwen2.5`) gets a
+        tokenizer.json and a manifest; else the name decides: `*.json` is
+        tokenizer.json, `*.tiktoken` ranks, `vocab.json` the pair vocab.json and merges.txt;
+        `format` overrides the name. What a format cannot hold is a `FormatError`, unless
+        `lossy=True`.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> tok.save("low.json")
+        >>> tokenmill.load("low.json") == tok
+        True
+        """
     def __len__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -484,13 +883,40 @@ def load_file(
     strict: bool = False,
     hooks: Mapping[str, Callable[[str], Any]] | None = None,
     cache_bytes: int | None = None,
-) -> Tokenizer: ...
-def force_cpu(level: Literal["portable", "neon", "avx2", "avx512"] | None, /) -> str: ...
-def register_hook(name: str, function: Callable[[str], Any], /) -> None: ...
-def from_state(state: bytes, split: str | None = None, /) -> Tokenizer: ...
-def encoding_from_state(state: bytes, /) -> Encoding: ...
-def encoded_rows_from_state(state: bytes, /) -> EncodedRows: ...
-def from_tokenizer_json(json: bytes, /, scores: Sequence[float] | None = None) -> Tokenizer: ...
+) -> Tokenizer:
+    """Loads a tokenizer file or folder; see `tokenmill.load`. `additions` has the keyword arguments of
+    `Tokenizer.with_special_tokens`.
+    """
+
+def force_cpu(level: Literal["portable", "neon", "avx2", "avx512"] | None, /) -> str:
+    """Makes encoding use these instructions from now on, in all threads, and returns the name of the
+    level in use: `"portable"`, `"neon"`, `"avx2"`, `"avx512"`. `None` selects the widest level of
+    the machine, which is the default. Meant for tests: the ids are the same at every level.
+
+    Raises `ValueError` for a level that this machine does not have, without a change.
+    """
+
+def register_hook(name: str, function: Callable[[str], Any], /) -> None:
+    """Registers a function under a name in this process: `tokenmill.load` and unpickling find it there
+    for a tokenizer that names it. A later function replaces an earlier one of the same name, for
+    tokenizers loaded from then on.
+
+    A file never causes an import, so each process registers what it needs. Raises `ValueError` for
+    an empty name.
+    """
+
+def from_state(state: bytes, split: str | None = None, /) -> Tokenizer:
+    """Restores a tokenizer from the bytes of a pickle. `split` is the name that its split was asked for by."""
+
+def encoding_from_state(state: bytes, /) -> Encoding:
+    """Restores an encoding from the bytes of a pickle."""
+
+def encoded_rows_from_state(state: bytes, /) -> EncodedRows:
+    """Restores rows from the bytes of a pickle."""
+
+def from_tokenizer_json(json: bytes, /, scores: Sequence[float] | None = None) -> Tokenizer:
+    """Loads a tokenizer.json from memory. `scores` are exact scores of a Unigram vocabulary, by id."""
+
 def encode_inputs(
     tokenizer: Tokenizer,
     texts: Sequence[Any],
@@ -502,13 +928,20 @@ def encode_inputs(
     truncation: Mapping[str, Any] | None = None,
     padding: Mapping[str, Any] | None = None,
     num_threads: int | None,
-) -> list[Encoding]: ...
-def train_files(
-    paths: Sequence[str], options: Mapping[str, object], progress: _Progress = None
-) -> Tokenizer: ...
+) -> list[Encoding]:
+    """Encodes texts, each with the text at the same index of `pairs` unless that is None.
+
+    `truncation` and `padding` are dicts as in the tokenizers library. A truncation that cuts
+    nothing is ignored, for any stride.
+    """
+
+def train_files(paths: Sequence[str], options: Mapping[str, object], progress: _Progress = None) -> Tokenizer:
+    """Trains on files; see `tokenmill.train`."""
+
 def train_texts(
     texts: Iterable[str],
     options: Mapping[str, object],
     progress: _Progress = None,
     weights: Sequence[int] | None = None,
-) -> Tokenizer: ...
+) -> Tokenizer:
+    """Trains on an iterable of str, each a document, which counts as often as its weight says; see `tokenmill.train`."""

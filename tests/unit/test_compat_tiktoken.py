@@ -338,6 +338,8 @@ def test_beside_tiktoken_itself_nothing_changes(native: Any) -> None:
 def test_a_disallowed_literal_can_be_raised_by_its_function(native: Any) -> None:
     from tokenmill.compat.tiktoken.core import raise_disallowed_special_token
 
-    with pytest.raises(native.SpecialTokenError, match="'<s>', which is not allowed.*allowed_special") as raised:
+    with pytest.raises(
+        native.SpecialTokenError, match="'<s>', which is not allowed.*allowed_special"
+    ) as raised:
         raise_disallowed_special_token("<s>")
     assert (raised.value.token, raised.value.position) == ("<s>", None)

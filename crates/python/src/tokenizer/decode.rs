@@ -52,6 +52,10 @@ impl Tokenizer {
     /// UTF-8: `"replace"`, `"strict"` or `"ignore"`. `undefined` is the policy for an id that does
     /// not exist: `"error"` (a `VocabularyError` with id and position), `"skip"`, or `"replace"`
     /// (U+FFFD). If the file has a decoder, its steps turn the tokens into text. Cost: linear.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+    /// >>> tok.decode([257, 101, 114])
+    /// 'lower'
     #[pyo3(signature = (ids, *, errors = "replace", skip_special_tokens = false, undefined = "error"))]
     fn decode<'py>(
         &self,
@@ -72,6 +76,10 @@ impl Tokenizer {
     }
 
     /// The bytes of ids, which need not be valid UTF-8.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+    /// >>> tok.decode_bytes([257, 0xC3])
+    /// b'low\xc3'
     #[pyo3(signature = (ids, *, skip_special_tokens = false, undefined = "error"))]
     fn decode_bytes<'py>(
         &self,
@@ -88,6 +96,10 @@ impl Tokenizer {
     }
 
     /// The text of every row of ids: a `Ragged`, or an iterable of what `decode` takes.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+    /// >>> tok.decode_batch([[257], [257, 101, 114]])
+    /// ['low', 'lower']
     #[pyo3(signature = (batch, *, errors = "replace", skip_special_tokens = false, undefined = "error", num_threads = NOT_GIVEN), text_signature = "($self, batch, *, errors='replace', skip_special_tokens=False, undefined='error', num_threads=1)")]
     #[allow(clippy::too_many_arguments)]
     fn decode_batch<'py>(
@@ -113,6 +125,11 @@ impl Tokenizer {
     ///
     /// Its joined pieces are the result of `decode` for all ids; no piece ends inside a character.
     /// The arguments are those of `decode`.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+    /// >>> stream = tok.decode_stream()
+    /// >>> [stream.step(id) for id in [257, 0xC3, 0xA9]] + [stream.finish()]
+    /// ['low', '', 'é', '']
     #[pyo3(signature = (*, skip_special_tokens = false, errors = "replace", undefined = "error"))]
     fn decode_stream(
         &self,

@@ -92,6 +92,10 @@ impl Tokenizer {
     /// for several threads where that cannot change the ids (`num_threads=None`: all cores). Raises
     /// `UnknownTokenError` for text that the vocabulary cannot spell. Cost: at most n log n, for
     /// any text.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2, special_tokens=["<|end|>"])
+    /// >>> tok.encode("low<|end|>", special="parse")
+    /// [258, 0]
     #[pyo3(signature = (text, *, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     fn encode<'py>(
         &self,
@@ -113,6 +117,10 @@ impl Tokenizer {
     /// `ValueError`. With `out=`, an array of one of these types, the ids fill it from the front
     /// and the filled view is returned; if it is too small, a `ValueError` names the required size.
     /// A `dtype` given with `out` must be that of the array.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+    /// >>> tok.encode_to_numpy("low low", dtype="uint16")
+    /// array([257,  32, 257], dtype=uint16)
     #[pyo3(signature = (text, *, dtype = None, out = None, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, dtype='uint32', out=None, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     #[allow(clippy::too_many_arguments)]
     fn encode_to_numpy<'py>(
@@ -147,6 +155,11 @@ impl Tokenizer {
     /// without making Python strings: a null gives an empty row, and stays null in
     /// `Ragged.to_arrow()`. With `offsets`, the result is a `RaggedEncodings`, which also has the
     /// part of its text that each id stands for, as from `encode_with_offsets`.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+    /// >>> batch = tok.encode_batch(["low", "", "lower"])
+    /// >>> batch.ids, batch.row_offsets
+    /// (array([257, 257, 101, 114], dtype=uint32), array([0, 1, 1, 4]))
     #[pyo3(signature = (texts, *, dtype = None, offsets = false, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, dtype='uint32', offsets=False, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     #[allow(clippy::too_many_arguments)]
     fn encode_batch<'py>(
@@ -182,6 +195,10 @@ impl Tokenizer {
     /// With `pair`, of two texts. With `is_pretokenized`, a text is a sequence of words: each word
     /// is encoded as a text of its own, offsets count within the word, and `word_ids` are the
     /// indices of the words.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+    /// >>> tok.encode_with_offsets("lower").offsets
+    /// [(0, 3), (3, 4), (4, 5)]
     #[pyo3(signature = (text, pair = None, *, add_special_tokens = false, is_pretokenized = false, special = None, surrogates = "replace"), text_signature = "($self, text, pair=None, *, add_special_tokens=False, is_pretokenized=False, special='text', surrogates='replace')")]
     #[allow(clippy::too_many_arguments)]
     fn encode_with_offsets(
@@ -206,6 +223,10 @@ impl Tokenizer {
     }
 
     /// The number of ids that `encode` returns; none are stored.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+    /// >>> tok.count("lower")
+    /// 3
     #[pyo3(signature = (text, *, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     fn count<'py>(
         &self,
@@ -231,6 +252,10 @@ impl Tokenizer {
     }
 
     /// The number of ids of each text, as an int64 array. For a null of an Arrow array it is 0.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+    /// >>> tok.count_batch(["low", "lower"])
+    /// array([1, 3])
     #[pyo3(signature = (texts, *, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
     fn count_batch<'py>(
         &self,

@@ -17,6 +17,10 @@ impl Tokenizer {
     ///
     /// Special tokens take the ids after the list. Raises `FormatError` for an invalid vocabulary
     /// (empty or repeated tokens).
+    ///
+    /// >>> tok = tokenmill.Tokenizer.from_tokens([b"a", b"b", b"ab"])
+    /// >>> tok.encode("abb")
+    /// [2, 1]
     #[staticmethod]
     #[pyo3(signature = (tokens, *, split = NOT_GIVEN, special_tokens = None), text_signature = "(tokens, *, split='none', special_tokens=None)")]
     fn from_tokens(
@@ -38,6 +42,10 @@ impl Tokenizer {
     /// in tiktoken. With `whole_pretokens` a pretoken that is a token becomes that token, even if
     /// merging gives another result. Raises `FormatError` for invalid ranks (empty tokens, repeated
     /// ranks).
+    ///
+    /// >>> tok = tokenmill.Tokenizer.from_ranks({b"a": 0, b"b": 1, b"ab": 5})
+    /// >>> tok.encode("abb")
+    /// [5, 1]
     #[staticmethod]
     #[pyo3(signature = (ranks, *, split = NOT_GIVEN, unmatched = "keep", whole_pretokens = true, special_tokens = None), text_signature = "(ranks, *, split='none', unmatched='keep', whole_pretokens=True, special_tokens=None)")]
     fn from_ranks(
@@ -57,6 +65,10 @@ impl Tokenizer {
     ///
     /// Tokens are `bytes`, or `str` in the byte alphabet (`Ġworld`). Raises `FormatError` that
     /// names the merge with a missing part or result, or the wrong entry.
+    ///
+    /// >>> tok = tokenmill.Tokenizer.from_merges({"a": 0, "b": 1, "ab": 2}, [("a", "b")])
+    /// >>> tok.encode("abb")
+    /// [2, 1]
     #[staticmethod]
     #[pyo3(signature = (vocab, merges, *, split = NOT_GIVEN, special_tokens = None), text_signature = "(vocab, merges, *, split='none', special_tokens=None)")]
     fn from_merges(
@@ -75,6 +87,10 @@ impl Tokenizer {
     /// in order, which is also the order of the merges.
     ///
     /// Raises `VocabularyError` that names a pair of ids that do not exist yet.
+    ///
+    /// >>> tok = tokenmill.Tokenizer.from_pairs([(97, 98), (256, 98)])
+    /// >>> tok.encode("abb")
+    /// [257]
     #[staticmethod]
     #[pyo3(signature = (pairs, *, split = NOT_GIVEN, special_tokens = None), text_signature = "(pairs, *, split='none', special_tokens=None)")]
     fn from_pairs(
@@ -137,6 +153,10 @@ impl Tokenizer {
     /// of training to that size. Remaining ids are unchanged.
     ///
     /// Raises `VocabularyError` for a size below that without merges, or above that with all merges.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+    /// >>> tok.with_vocab_size(257).merges
+    /// [(b'l', b'o')]
     #[pyo3(signature = (vocab_size))]
     fn with_vocab_size(&self, py: Python<'_>, vocab_size: &Bound<'_, PyAny>) -> PyResult<Self> {
         let number = convert::number(vocab_size, || "vocab_size".to_owned())?;

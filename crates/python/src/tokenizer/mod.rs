@@ -117,6 +117,11 @@ impl Tokenizer {
     /// tokenizer.json, `*.tiktoken` ranks, `vocab.json` the pair vocab.json and merges.txt;
     /// `format` overrides the name. What a format cannot hold is a `FormatError`, unless
     /// `lossy=True`.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+    /// >>> tok.save("low.json")
+    /// >>> tokenmill.load("low.json") == tok
+    /// True
     #[pyo3(signature = (path, *, format = None, lossy = false))]
     fn save(&self, py: Python<'_>, path: PathBuf, format: Option<&str>, lossy: bool) -> PyResult<()> {
         let options = SaveOptions { format: convert::format(format)?, lossy };

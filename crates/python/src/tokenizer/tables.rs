@@ -48,6 +48,9 @@ impl Tokenizer {
 
     /// Ids by written form, special tokens included; a new dict at every access. Several tokens may
     /// have one id.
+    ///
+    /// >>> tokenmill.Tokenizer.from_tokens([b"a", b" b"], special_tokens=["<s>"]).vocab
+    /// {'a': 0, 'Ġb': 1, '<s>': 2}
     #[getter]
     fn vocab<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let vocab = PyDict::new(py);
