@@ -84,7 +84,8 @@ else:
         return value
 
     def __dir__():
-        return sorted({*globals(), *_HOMES})
+        modules = ["compat", "errors", "explain", "hub", "ragged", "reference", "stages"]
+        return sorted([*__all__, *modules, "__doc__", "__file__", "__name__", "__path__"])
 
 
 __all__ = [

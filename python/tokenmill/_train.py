@@ -21,7 +21,7 @@ _Progress = Callable[[str, int, int], object]
 
 
 def train(
-    files: _Path | Sequence[_Path] | None = None,
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     *,
     texts: Iterable[str] | Mapping[str, int] | None = None,
     vocab_size: int | None = None,
@@ -50,7 +50,7 @@ def train(
     end_of_word_form: Literal["separate", "suffix"] = "separate",
     errors: Literal["strict", "replace", "skip"] = "strict",
     num_threads: int | None = None,
-    progress: bool | _Progress | None = None,
+    progress: bool | Callable[[str, int, int], object] | None = None,
 ) -> Tokenizer:
     """Learn a byte-pair encoding from text; ``tok.training_report`` says what was read and learned.
 

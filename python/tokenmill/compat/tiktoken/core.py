@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Encoding", "raise_disallowed_special_token"]
 
-_Allowed = Literal["all"] | AbstractSet[str]
-_Disallowed = Literal["all"] | Collection[str]
 _Special = Literal["text", "parse", "raise"] | AbstractSet[str]
 _T = TypeVar("_T")
 
@@ -79,7 +77,11 @@ class Encoding:
         return self._encode(text, "text")
 
     def encode(
-        self, text: str, *, allowed_special: _Allowed = _NONE, disallowed_special: _Disallowed = "all"
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | AbstractSet[str] = _NONE,
+        disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> list[int]:
         """The ids of a text.
 
@@ -89,7 +91,11 @@ class Encoding:
         return self._checked(self._encode, text, allowed_special, disallowed_special)
 
     def encode_to_numpy(
-        self, text: str, *, allowed_special: _Allowed = _NONE, disallowed_special: _Disallowed = "all"
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | AbstractSet[str] = _NONE,
+        disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> npt.NDArray[np.uint32]:
         """As ``encode``, into an array of uint32. Surrogates are a ``UnicodeEncodeError``."""
         return self._checked(self._encode_to_numpy, text, allowed_special, disallowed_special)
@@ -103,8 +109,8 @@ class Encoding:
         text: list[str],
         *,
         num_threads: int = 8,
-        allowed_special: _Allowed = _NONE,
-        disallowed_special: _Disallowed = "all",
+        allowed_special: Literal["all"] | AbstractSet[str] = _NONE,
+        disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> list[list[int]]:
         """``encode`` for each of many texts, on at most so many threads."""
         texts = to_texts(text)
@@ -119,7 +125,11 @@ class Encoding:
         return self._encode_batch(texts, special, num_threads)
 
     def encode_with_unstable(
-        self, text: str, *, allowed_special: _Allowed = _NONE, disallowed_special: _Disallowed = "all"
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | AbstractSet[str] = _NONE,
+        disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> tuple[list[int], list[list[int]]]:
         """The ids that no continuation of the text changes, and what may follow them.
 
@@ -284,7 +294,9 @@ class Encoding:
 
     # ---- special tokens -----------------------------------------------------------------------
 
-    def _policy(self, allowed: _Allowed, disallowed: _Disallowed) -> tuple[_Special, frozenset[str]]:
+    def _policy(
+        self, allowed: Literal["all"] | AbstractSet[str], disallowed: Literal["all"] | Collection[str]
+    ) -> tuple[_Special, frozenset[str]]:
         """What special tokens mean to the tokenizer, and the literals that no text may hold."""
         if disallowed == "all" and not allowed and isinstance(allowed, AbstractSet):
             return "raise", self._literals
@@ -297,7 +309,11 @@ class Encoding:
         return (recognised or "text"), refused
 
     def _checked(
-        self, encode: Callable[[str, _Special], _T], text: str, allowed: _Allowed, disallowed: _Disallowed
+        self,
+        encode: Callable[[str, _Special], _T],
+        text: str,
+        allowed: Literal["all"] | AbstractSet[str],
+        disallowed: Literal["all"] | Collection[str],
     ) -> _T:
         """Encode a text that holds none of the disallowed literals.
 

@@ -38,13 +38,12 @@ __all__ = [
     "set_folder",
 ]
 
-_Path = str | os.PathLike[str]
 
 _folder: Path | None = None
 _offline = False
 
 
-def set_folder(path: _Path | None, *, offline: bool = False) -> None:
+def set_folder(path: str | os.PathLike[str] | None, *, offline: bool = False) -> None:
     """Look for rank files in this folder before all others; ``None`` undoes it.
 
     They go by their own names there (``cl100k_base.tiktoken``, ``vocab.bpe``), or by tiktoken's names for

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["attach", "tokenizer_object"]
 
-_AnyTokenizer = TypeVar("_AnyTokenizer")
+TokenizerT = TypeVar("TokenizerT")
 
 
-def attach(tokenizer: _AnyTokenizer, *, num_threads: int | None = 1) -> _AnyTokenizer:
+def attach(tokenizer: TokenizerT, *, num_threads: int | None = 1) -> TokenizerT:
     """Let this tokenizer of transformers encode and decode with tokenmill, and return it.
 
     ``tokenizer`` is what ``AutoTokenizer.from_pretrained`` gives (a ``PreTrainedTokenizerFast``). No other
