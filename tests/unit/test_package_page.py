@@ -1,4 +1,4 @@
-"""What a package index shows: the metadata of pyproject.toml, and README.md without the repository around it."""
+"""What a package index shows: the metadata of pyproject.toml, and README.md without the repository."""
 
 from __future__ import annotations
 
@@ -70,7 +70,14 @@ def project() -> str:
 
 def test_the_metadata_has_what_a_package_page_shows() -> None:
     text = project()
-    for key in ["authors = [", "keywords = [", "license = ", "readme = ", "classifiers = [", "description = "]:
+    for key in [
+        "authors = [",
+        "keywords = [",
+        "license = ",
+        "readme = ",
+        "classifiers = [",
+        "description = ",
+    ]:
         assert f"\n{key}" in f"\n{text}", key
     urls = dict(re.findall(r'^(\w+) = "(https://[^"]+)"$', text, flags=re.MULTILINE))
     assert {*urls} >= {"Homepage", "Source", "Issues", "Changelog", "Documentation"}
@@ -102,7 +109,9 @@ def test_the_extra_for_transformers_brings_what_its_chat_templates_need() -> Non
 
 
 def test_every_extra_that_an_error_or_a_page_names_exists() -> None:
-    extras = set(re.findall(r"^(\w+) = \[", project().partition("[project.optional-dependencies]")[2], re.MULTILINE))
+    extras = set(
+        re.findall(r"^(\w+) = \[", project().partition("[project.optional-dependencies]")[2], re.MULTILINE)
+    )
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "python").rglob("*.py")]
     named = {
         (extra, path.name)

@@ -48,7 +48,8 @@ def test_a_file_that_names_a_function_imports_and_calls_nothing(
     assert '"mark"' in text
     path.write_text(text.replace('"mark"', json.dumps(name)), encoding="utf-8")
     (tmp_path / "evil.py").write_text(
-        "open('mark', 'w').close()\ndef run(text): open('mark', 'w').close(); return [text]\n", encoding="utf-8"
+        "open('mark', 'w').close()\ndef run(text): open('mark', 'w').close(); return [text]\n",
+        encoding="utf-8",
     )
     script = """
         import tokenmill

@@ -8,6 +8,7 @@ from .registry import get_encoding
 
 __all__ = ["MODEL_PREFIX_TO_ENCODING", "MODEL_TO_ENCODING", "encoding_for_model", "encoding_name_for_model"]
 
+
 def encoding_name_for_model(model_name: str) -> str:
     """The name of the encoding that a model uses; a ``KeyError`` for a model that is not known."""
     encoding = encoding_of(model_name)
