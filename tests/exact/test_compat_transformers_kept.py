@@ -412,3 +412,13 @@ def test_threads_and_their_number_change_nothing(tmp_path: Path, data: Path) -> 
     for thread in threads:
         thread.join()
     assert found == [want[:200]] * 4
+
+
+def test_an_attached_object_is_shown_by_its_model_and_size_and_not_as_the_whole_file(tmp_path: Path) -> None:
+    theirs = small(tmp_path)
+    plain = theirs.backend_tokenizer
+    ours = attached(theirs).backend_tokenizer
+    size = plain.get_vocab_size()
+    assert repr(plain).startswith('Tokenizer(version="1.0", truncation=None')
+    assert repr(ours) == str(ours) == f"Backend(BPE, vocab_size={size})"
+    assert repr(ours.to_tokenizers()) == repr(plain)

@@ -130,6 +130,53 @@ def test_a_function_is_saved_by_its_name_here_and_not_at_all_there(native: Any, 
         Tokenizer.from_file(str(path))
 
 
+@pytest.mark.parametrize(
+    ("text", "theirs", "ours"),
+    [
+        # U+0344 becomes two characters, and the control character behind it is removed.
+        ("a\u0344\x01", [(0, 1), (0, 1), (1, 3)], [(0, 1), (0, 1), (1, 2)]),
+        ("a\u0344\x01b", [(0, 1), (0, 1), (1, 3), (3, 4)], [(0, 1), (0, 1), (1, 2), (3, 4)]),
+        ("\ufb01\x01", [(0, 2)], [(0, 1)]),
+        ("½\x01", [(0, 1), (0, 1), (1, 2)], [(0, 1), (0, 1), (0, 1)]),
+        # Without the one or the other there is no difference.
+        ("a\u0344", [(0, 1), (0, 1), (1, 2)], [(0, 1), (0, 1), (1, 2)]),
+        ("a\x01", [(0, 1), (0, 1)], [(0, 1), (0, 1)]),
+    ],
+)
+def test_a_removed_control_character_is_no_part_of_the_token_before_it_here(
+    text: str, theirs: list[tuple[int, int]], ours: list[tuple[int, int]], native: Any, data: Path
+) -> None:
+    from tokenizers import Tokenizer
+
+    path = data / "vocab" / "t5-small" / "tokenizer.json"
+    want = Tokenizer.from_file(str(path)).encode(text, add_special_tokens=False)
+    found = native.load(path).encode_with_offsets(text)
+    assert found.ids == want.ids
+    assert want.offsets == theirs
+    assert found.offsets == ours
+
+
+def test_of_added_tokens_with_one_normalized_text_the_first_is_found_here_and_any_there(
+    native: Any, tmp_path: Path
+) -> None:
+    """In the peer the order of a randomly seeded map decides, so that it changes from load to load."""
+    from tokenizers import Tokenizer
+
+    added = [special(1, "<A>", normalized=True), special(2, "<a>", normalized=True)]
+    tok, _ = both(native, tmp_path, file_of(["?"], normalizer={"type": "Lowercase"}, added_tokens=added))
+    path = str(tmp_path / "tokenizer.json")
+    loads = (Tokenizer.from_file(path) for _ in range(200))
+    found_there = set()
+    for peer in loads:
+        found_there.add(peer.encode("<a>").ids[0])
+        if found_there == {1, 2}:
+            break
+    assert found_there == {1, 2}
+    for text in ["<a>", "<A>"]:
+        assert tok.encode(text, special="parse") == [1]
+        assert {tuple(native.load(path).encode(text, special="parse")) for _ in range(8)} == {(1,)}
+
+
 def test_an_end_of_word_symbol_within_a_special_token_is_kept_here_and_removed_there(
     native: Any, tmp_path: Path
 ) -> None:
@@ -244,6 +291,69 @@ def test_a_frequency_of_zero_means_one_in_the_peer_and_is_an_error_here(native: 
     assert merges_of(none) == merges_of(one) == written_merges(ours)
     with pytest.raises(native.TrainingError, match="min_frequency"):
         native.train(texts=["abcabd"], vocab_size=300, min_frequency=0)
+
+
+# ---- sentencepiece ------------------------------------------------------------------------------
+
+
+def unigram_model(path: Path, scores: dict[str, float]) -> Path:
+    """A model of these pieces behind `<unk>`, which changes nothing in a text."""
+    from sentencepiece import sentencepiece_model_pb2 as messages
+
+    model = messages.ModelProto()  # type: ignore[attr-defined]
+    model.pieces.add(piece="<unk>", score=0, type=2)
+    for piece, score in scores.items():
+        model.pieces.add(piece=piece, score=score, type=1)
+    model.trainer_spec.model_type = 1
+    for name in ("bos_id", "eos_id", "pad_id"):
+        setattr(model.trainer_spec, name, -1)
+    model.normalizer_spec.name = "identity"
+    model.normalizer_spec.add_dummy_prefix = False
+    model.normalizer_spec.remove_extra_whitespaces = False
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def nbest_of_sentencepiece(path: Path, text: str, n: int) -> list[tuple[list[int], float]]:
+    from sentencepiece import SentencePieceProcessor
+
+    processor = SentencePieceProcessor(model_file=str(path))
+    found = processor.nbest_encode(text, nbest_size=n, return_type="proto")
+    return [([piece.id for piece in one.pieces], one.score) for one in found.nbests]
+
+
+def test_the_best_of_one_has_its_score_here_and_zero_in_sentencepiece(native: Any, data: Path) -> None:
+    path = data / "vocab" / "sentencepiece-test" / "test_model.model"
+    tok = native.load(path)
+    for text in ["hello", "I saw a girl with a telescope.", "aaaaaa"]:
+        ((ids, score),) = tok.encode_nbest(text, 1)
+        assert nbest_of_sentencepiece(path, text, 1) == [(ids, 0.0)]
+        # Asked for more, it gives the score of the best one, too.
+        theirs = nbest_of_sentencepiece(path, text, 8)
+        ours = tok.encode_nbest(text, 8)
+        assert [way for way, _ in ours] == [way for way, _ in theirs]
+        assert [score for _, score in ours] == pytest.approx([score for _, score in theirs], abs=1e-4)
+        assert ours[0] == (ids, score)
+        assert score < -10
+
+
+def test_segmentations_of_equal_score_have_another_order_in_sentencepiece(
+    native: Any, tmp_path: Path
+) -> None:
+    scores = {"a": -1.0, "b": -1.0, "c": -1.0, "ab": -2.0, "bc": -2.0, "abc": -3.0}
+    path = unigram_model(tmp_path / "ties.model", scores)
+    tok = native.load(path)
+    pieces = {number: piece for piece, number in tok.vocab.items()}
+
+    def written(ways: list[tuple[list[int], float]]) -> list[str]:
+        assert {score for _, score in ways} == {-3.0}
+        return [" ".join(pieces[number] for number in ids) for ids, _ in ways]
+
+    ours, theirs = written(tok.encode_nbest("abc", 9)), written(nbest_of_sentencepiece(path, "abc", 9))
+    assert sorted(ours) == sorted(theirs) == ["a b c", "a bc", "ab c", "abc"]
+    assert ours != theirs
+    # Which of them are among the first two is a matter of the order.
+    assert written(tok.encode_nbest("abc", 2)) == ours[:2]
 
 
 # ---- tiktoken -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a package index shows: the metadata of pyproject.toml, and README.md without the repository around it."""
+"""What a package index shows: the metadata of pyproject.toml, and README.md without the repository."""
 
 from __future__ import annotations
 

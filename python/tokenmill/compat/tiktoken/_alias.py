@@ -1,7 +1,7 @@
 """One module under two names, where the caller has put this package in the place of tiktoken.
 
-After ``sys.modules["tiktoken"] = tokenmill.compat.tiktoken`` the statement ``import tiktoken.core`` would read
-``core.py`` a second time, as another module. The finder gives it the module that is there.
+After ``sys.modules["tiktoken"] = tokenmill.compat.tiktoken`` the statement ``import tiktoken.core`` would
+read ``core.py`` a second time, as another module. The finder gives it the module that is there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ class _Finder(MetaPathFinder):
     """Finds nothing but the loaded modules of this package by another name of it."""
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self,
+        fullname: str,
+        path: Sequence[str] | None,  # noqa: ARG002  # as the import system calls it
+        target: ModuleType | None = None,  # noqa: ARG002
     ) -> ModuleSpec | None:
         parent, _, name = fullname.rpartition(".")
         package = sys.modules.get(_PACKAGE)
@@ -44,7 +47,7 @@ class _AsItIs(Loader):
         self._module = module
         self._spec = module.__spec__
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
+    def create_module(self, spec: ModuleSpec) -> ModuleType:  # noqa: ARG002
         return self._module
 
     def exec_module(self, module: ModuleType) -> None:

@@ -50,8 +50,8 @@ def disallowed(token: str, position: int | None = None) -> SpecialTokenError:
     """The error of a literal that the text holds, at a character if it is known where."""
     place = "" if position is None else f" at character {position}"
     return SpecialTokenError(
-        f"the text holds {token!r}{place}, which is not allowed: add it to allowed_special to have it encoded "
-        "as a special token, or pass disallowed_special=() to read it as plain text",
+        f"the text holds {token!r}{place}, which is not allowed: add it to allowed_special to have it "
+        "encoded as a special token, or pass disallowed_special=() to read it as plain text",
         token=token,
         position=position,
     )
