@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin
 
-# A profile of Cargo.toml: what wheels are built with takes twice the time, and is what the benchmark measures.
+# A profile of Cargo.toml: what wheels are built with takes longer to build, and is what the benchmark measures.
 profile := quick
 bench wheel: profile := release
 DEVELOP = $(MATURIN) develop --profile $(profile)
