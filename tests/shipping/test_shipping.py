@@ -114,7 +114,7 @@ def is_described(metadata: list[list[str]], description: str) -> None:
     assert fields["Version"] == VERSION
     assert fields["License-Expression"] == "MIT OR Apache-2.0"
     assert fields["Requires-Python"] == ">=3.10"
-    assert fields["Author"] == "the tokenmill authors"
+    assert fields["Author"] == "The tokenmill authors"
     assert fields["Summary"]
     assert fields["Keywords"]
     required = [value for key, value in metadata if key == "Requires-Dist"]
