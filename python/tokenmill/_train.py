@@ -89,9 +89,11 @@ def train(
       to the last character, and ``unk_token`` stands for characters that are not in the alphabet (bytes
       need none).
     - ``errors``: what happens to a document that is not UTF-8: a ``TrainingError`` naming file and byte,
-      U+FFFD in place of what is wrong, or the document is left out. The report counts both.
+      U+FFFD in place of what is wrong, or the document is left out (``"skip"``; ``"ignore"`` of Python's
+      codecs would drop bytes and keep the rest). The report counts both.
 
     ``num_threads=None`` takes every core that this process may use; the result is the same for any number.
+    It is the default here, where one call is all the work, and 1 where calls are many.
     ``progress`` is ``None`` or ``False`` (silent), ``True`` (a bar on stderr; extra ``cli``), or a callable
     that gets ``(phase, done, total)``, where a total of 0 is unknown. Ctrl-C stops within 200 ms.
 

@@ -51,7 +51,9 @@ impl Tokenizer {
     /// `ids` is a list, an integer array or any sequence. `errors` is Python's policy for invalid
     /// UTF-8: `"replace"`, `"strict"` or `"ignore"`. `undefined` is the policy for an id that does
     /// not exist: `"error"` (a `VocabularyError` with id and position), `"skip"`, or `"replace"`
-    /// (U+FFFD). If the file has a decoder, its steps turn the tokens into text. Cost: linear.
+    /// (U+FFFD). The words of `errors` are those of `bytes.decode`; an id that does not exist is no
+    /// byte to ignore, so `undefined` has words of its own. If the file has a decoder, its steps turn
+    /// the tokens into text. Cost: linear.
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> tok.decode([257, 101, 114])
