@@ -151,3 +151,11 @@ def test_a_published_file_keeps_its_special_tokens_when_more_are_named(native: A
         **known,
         "<|im_start|>": 100264,
     }
+
+
+def test_the_published_ranks_of_llama_3_are_split_by_the_name_of_their_own(native: Any, data: Path) -> None:
+    """The pattern is that of cl100k, and no file holds it: the name comes from what the file is."""
+    path = data / "vocab" / "llama3" / "tokenizer.model"
+    assert native.load(path).split == "llama3"
+    assert native.load(path, split="cl100k").split == "cl100k"
+    assert native.load(path.with_name("tokenizer.json")).split == "cl100k"
