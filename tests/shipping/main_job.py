@@ -21,7 +21,7 @@ TEXTS = [
     "the miller mills words",
     "words become ids",
     "ids become words",
-    "Käse, 你好 🦊",
+    "Käse, 你好 🦊 und Käse, 你好 🦊",
 ]
 END = "<|end|>"
 MERGES = 25
