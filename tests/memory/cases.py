@@ -607,6 +607,7 @@ WITHOUT = {
     "Tokenizer.with_splitter",
     "Tokenizer.with_vocab_size",
     *(f"Tokenizer.{role}_token_id" for role in ("bos", "cls", "eos", "mask", "pad", "sep", "unk")),
+    *(f"Tokenizer.{name}" for name in ("model_max_length", "padding_side", "truncation_side")),
 }
 
 

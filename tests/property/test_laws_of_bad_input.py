@@ -233,11 +233,11 @@ def test_law_10_a_damaged_folder_is_refused_or_the_same(
 
 @given(recipe=recipes(), seed=st.integers(0, 2**32))
 def test_law_10_a_damaged_pickle_is_refused(native: Any, recipe: Recipe, seed: int) -> None:
-    make, (state,) = recipe.make(native).__reduce__()
+    make, (state, *rest) = recipe.make(native).__reduce__()
     after = mutated_bytes(state, random.Random(seed))
     assume(after != state)
     with pytest.raises(errors.FormatError):
-        make(after)
+        make(after, *rest)
 
 
 @given(

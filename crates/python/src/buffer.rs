@@ -24,7 +24,7 @@ use tokenmill_kernels::{
     CodeUnit, Prefetcher, UnitWidth, append_code_units, fill_code_units, guess_length, measure,
 };
 
-use crate::errors::{out_of_memory, raise, wrong_type};
+use crate::exceptions::{out_of_memory, raise, wrong_type};
 
 pub(crate) use self::lists::{ids_in_list, list_of_ids, lists_of_ids};
 pub(crate) use self::numbers::numbers;

@@ -11,7 +11,7 @@ use tokenmill_kernels::StringColumn;
 
 use crate::buffer::{Surrogates, WideUnits, column_error, string_column, wide_units};
 use crate::convert::{self, Given, look};
-use crate::errors::{gather, out_of_memory};
+use crate::exceptions::{gather, out_of_memory};
 use crate::text::PyText;
 use crate::watch::run;
 

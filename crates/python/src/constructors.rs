@@ -13,7 +13,7 @@ use tokenmill_core::ids::TokenId;
 use tokenmill_core::try_alloc;
 
 use crate::convert::{self, look};
-use crate::errors::{gather, out_of_memory, raise, wrong_type};
+use crate::exceptions::{gather, out_of_memory, raise, wrong_type};
 
 /// Maximum total length in bytes of the tokens made from pairs.
 const LENGTH_LIMIT: u64 = 1 << 30;

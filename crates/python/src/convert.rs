@@ -17,7 +17,7 @@ use tokenmill_io::Format;
 use tokenmill_kernels::MadeOnce;
 
 use crate::buffer::{Surrogates, ids_in_list, numbers};
-use crate::errors::{gather, out_of_memory, raise, wrong_type};
+use crate::exceptions::{gather, out_of_memory, raise, wrong_type};
 
 /// An argument, or `None` for its default. Errors are raised here, in our own words, not by the
 /// argument conversion of pyo3.

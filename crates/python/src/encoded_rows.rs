@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::buffer::objects;
 use crate::encoding::{Encoding, Names};
-use crate::errors::{gather, raise};
+use crate::exceptions::{gather, raise};
 use crate::output;
 
 /// Encodings that are no Python objects yet. The written forms of their ids are the same ones.

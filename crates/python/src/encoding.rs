@@ -14,7 +14,7 @@ use tokenmill_kernels::MadeOnce;
 
 use crate::buffer::objects;
 use crate::convert;
-use crate::errors::raise;
+use crate::exceptions::raise;
 use crate::output::{self, Item};
 
 /// How ids are written: by the tokenizer, or as a pickle has kept it.

@@ -19,7 +19,7 @@ use tokenmill_kernels::MadeOnce;
 
 use crate::buffer::{self, Surrogates, Utf8, utf8};
 use crate::convert::string;
-use crate::errors::{Raised, gather, wrong_type};
+use crate::exceptions::{Raised, gather, wrong_type};
 
 /// A function, owned by the tokenizers that use it.
 #[pyclass(frozen, weakref, module = "tokenmill._core")]

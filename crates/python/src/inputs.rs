@@ -9,7 +9,7 @@ use tokenmill_core::ids::TokenId;
 use crate::buffer::Surrogates;
 use crate::convert::{self, Given};
 use crate::encoding::Encoding;
-use crate::errors::{gather, raise};
+use crate::exceptions::{gather, raise};
 use crate::output::list_of;
 use crate::sequences::{How, Sample};
 use crate::tokenizer::Tokenizer;

@@ -10,7 +10,7 @@ mod convert;
 mod cpu;
 mod encoded_rows;
 mod encoding;
-mod errors;
+mod exceptions;
 mod hooks;
 mod inputs;
 mod late;

@@ -5,7 +5,7 @@ use pyo3::types::{PyBool, PyString};
 use tokenmill_core::description::{Padding, PaddingLength, Side, Truncation, TruncationStrategy};
 use tokenmill_core::engine::Engine;
 
-use crate::errors::wrong_type;
+use crate::exceptions::wrong_type;
 
 /// The arguments of a call.
 pub(crate) struct Limits<'a, 'py> {

@@ -9,7 +9,7 @@ use tokenmill_core::ids::TokenId;
 use tokenmill_core::try_alloc;
 
 use crate::buffer::{objects, string};
-use crate::errors::{in_row, out_of_memory, wrong_type};
+use crate::exceptions::{in_row, out_of_memory, wrong_type};
 use crate::late;
 
 /// An item of a list.

@@ -8,7 +8,7 @@ use tokenmill_core::try_alloc;
 use tokenmill_core::vocabulary::Vocabulary;
 
 use crate::buffer::{list_of_ids, lists_of_ids, numbers, objects};
-use crate::errors::out_of_memory;
+use crate::exceptions::out_of_memory;
 use crate::{convert, output};
 
 /// Size of an `int` below 2^30 in bytes, as rounded up by Python's allocator.

@@ -15,7 +15,7 @@ use crate::buffer::{Surrogates, column_error, string_column};
 use crate::call::{OfTexts, refuse_one_text};
 use crate::convert::{self, look};
 use crate::encoding::Encoding;
-use crate::errors::{gather, raise, wrong_type};
+use crate::exceptions::{gather, raise, wrong_type};
 use crate::text::{PyText, locate_in_rows};
 use crate::watch::run;
 

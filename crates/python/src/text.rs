@@ -9,7 +9,7 @@ use tokenmill_core::span::Span;
 use tokenmill_core::watch::{Unwatched, Watch};
 
 use crate::buffer::{Surrogates, Utf8, numbers, utf8};
-use crate::errors::wrong_type;
+use crate::exceptions::wrong_type;
 
 /// A text that lives as long as its Python object.
 pub(crate) enum PyText<'a> {

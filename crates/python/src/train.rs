@@ -16,7 +16,7 @@ use tokenmill_io::corpus::{Documents, Errors, read_files};
 
 use crate::buffer::{Surrogates, Utf8, utf8};
 use crate::convert::{self, Given};
-use crate::errors::{gather, out_of_memory, raise, wrong_type};
+use crate::exceptions::{gather, out_of_memory, raise, wrong_type};
 use crate::tokenizer::Tokenizer;
 use crate::training_report::TrainingReport;
 use crate::watch::run_long;

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::watch::{Unwatched, Watch, cancelled};
 
-use crate::errors::raise;
+use crate::exceptions::raise;
 
 /// Time between two checks for signals, and between two progress reports.
 const SIGNALS_EVERY: Duration = Duration::from_millis(20);

@@ -105,7 +105,7 @@ impl Value {
     }
 }
 
-/// If there are more ids than [`INLINE`].
+/// The three words of a value; the last word has `inline_len` in its low byte, the flag [`OVERFLOWED`], and
 /// `spilled_len` in its upper half.
 pub(super) type Words = [u32; INLINE + 1];
 

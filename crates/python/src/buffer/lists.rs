@@ -10,7 +10,7 @@ use tokenmill_kernels::{MadeOnce, pages, try_alloc};
 
 use super::objects;
 use super::units::units;
-use crate::errors::out_of_memory;
+use crate::exceptions::out_of_memory;
 
 /// Items between two checks for signals: some milliseconds of work.
 const ITEMS: usize = 1 << 17;

@@ -3,7 +3,7 @@ use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
 use tokenmill_core::try_alloc;
 
-use crate::errors::out_of_memory;
+use crate::exceptions::out_of_memory;
 
 /// A copy of the numbers in a buffer, in index order.
 pub(crate) fn numbers<T: Element + Copy + Default>(py: Python<'_>, buffer: &PyBuffer<T>) -> PyResult<Vec<T>> {

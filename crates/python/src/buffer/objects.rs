@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use tokenmill_core::error::Error;
 
-use crate::errors::raise;
+use crate::exceptions::raise;
 
 /// A new `int`.
 pub(crate) fn int(py: Python<'_>, number: usize) -> PyResult<Bound<'_, PyAny>> {

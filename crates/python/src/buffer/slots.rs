@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use tokenmill_core::error::Error;
 
-use crate::errors::raise;
+use crate::exceptions::raise;
 
 /// Gives a special method a text of its own: `name($self, ...)`, a line `--`, an empty line, the documentation.
 /// The first line is the signature. Only what `help` and `inspect` read changes, not how the method is called. Cython

@@ -11,7 +11,7 @@ use tokenmill_core::error::Error;
 use super::Tokenizer;
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::encoding::Encoding;
-use crate::errors::{gather, raise};
+use crate::exceptions::{gather, raise};
 use crate::limits::Limits;
 use crate::output;
 use crate::sequences::{How, Sample};

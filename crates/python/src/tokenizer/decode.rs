@@ -9,7 +9,7 @@ use tokenmill_core::ids::TokenId;
 use super::Tokenizer;
 use crate::buffer::{ascii_string, objects};
 use crate::convert::{self, Given, NOT_GIVEN};
-use crate::errors::gather;
+use crate::exceptions::gather;
 use crate::output;
 use crate::stream::DecodeStream;
 use crate::watch::run;

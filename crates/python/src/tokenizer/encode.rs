@@ -8,7 +8,7 @@ use crate::call::{OfTexts, Options, in_blocks, with_text, with_texts};
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::encoded_rows::{EncodedRows, Flat};
 use crate::encoding::Encoding;
-use crate::errors::raise;
+use crate::exceptions::raise;
 use crate::late;
 use crate::output::{self, Dtype};
 use crate::sequences::{How, Sample};

@@ -11,7 +11,7 @@ use super::Tokenizer;
 use crate::buffer::{objects, string};
 use crate::call::{Options, with_text};
 use crate::convert::NOT_GIVEN;
-use crate::errors::{gather, out_of_memory};
+use crate::exceptions::{gather, out_of_memory};
 use crate::late;
 use crate::output::{self, Item};
 use crate::watch::run;

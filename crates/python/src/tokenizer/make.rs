@@ -6,7 +6,7 @@ use tokenmill_core::error::Error;
 use super::Tokenizer;
 use crate::constructors;
 use crate::convert::{self, Given, NOT_GIVEN, NamedSplit};
-use crate::errors::raise;
+use crate::exceptions::raise;
 use crate::hooks::PyHooks;
 use crate::watch::run_long;
 

@@ -23,7 +23,7 @@ use tokenmill_io::SaveOptions;
 use tokenmill_kernels::MadeOnce;
 
 use crate::convert;
-use crate::errors::raise;
+use crate::exceptions::raise;
 use crate::hooks::PyHooks;
 use crate::load_report::LoadReport;
 use crate::ready_ids::ReadyIds;

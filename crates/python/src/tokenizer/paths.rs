@@ -7,7 +7,7 @@ use tokenmill_core::error::Error;
 use super::Tokenizer;
 use crate::call::{Options, with_text};
 use crate::convert::{self, NOT_GIVEN};
-use crate::errors::raise;
+use crate::exceptions::raise;
 use crate::output;
 
 #[pymethods]

@@ -10,7 +10,7 @@ use tokenmill_io::fingerprint::Digests;
 use super::Tokenizer;
 use crate::buffer::{self, objects};
 use crate::convert;
-use crate::errors::raise;
+use crate::exceptions::raise;
 use crate::load_report::LoadReport;
 use crate::output::Item;
 use crate::training_report::TrainingReport;

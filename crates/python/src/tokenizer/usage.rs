@@ -8,7 +8,7 @@ use tokenmill_core::error::Error;
 
 use super::Tokenizer;
 use crate::convert;
-use crate::errors::raise;
+use crate::exceptions::raise;
 use crate::late;
 use crate::output;
 use crate::watch::run_long;

@@ -1,5 +1,6 @@
-//! Which pretokens a cache admits: all while it is small; later, where more than a fifth of a text is new, those
-//! that come a second time, and short ones at once. What is spelled at once has a rule of its own in `batch`.
+//! Which pretokens a cache admits: all while it is small; later, where the miss rate is above a fifth, those that
+//! come a second time, and those of up to three bytes on first sight. `batch` has a stricter rule for what is spelled
+//! without the queue, and `keys` says which pretokens have no place in a cache at all.
 //!
 //! A text of random letters never repeats, and caching a pretoken costs as much as spelling it.
 use tokenmill_kernels::{OutOfMemory, try_alloc};
@@ -11,7 +12,7 @@ const ALL: usize = 1 << 16;
 /// Above this miss rate a pretoken is admitted on second sight.
 const HIGH: usize = ALL / 5;
 
-/// Pretokens of up to this many bytes are always admitted: there are not many of them.
+/// Pretokens of up to this many bytes are admitted at any miss rate: there are not many of them.
 const ALWAYS_ADMITTED_BYTES: usize = 3;
 
 /// The miss rate of one worker, and what it has seen once.
@@ -20,7 +21,7 @@ pub(super) struct Admission {
     /// The share of the last lookups for which the model was asked, less those that the cache saved, as a fraction
     /// of [`ALL`].
     miss_rate: usize,
-    /// There from a certain size of the cache on: before that everything is admitted.
+    /// There from a certain size of the cache on: before that this rule admits everything.
     doorkeeper: Option<Doorkeeper>,
 }
 
@@ -68,8 +69,8 @@ impl Admission {
 /// Bits of a doorkeeper, as a power of two.
 const BITS: u32 = 19;
 
-/// Remembers hashes, as a Bloom filter with two bits for each. About a tenth of the hashes that are new are
-/// taken for seen. When half of the bits are set all are cleared.
+/// Remembers hashes, as a Bloom filter with two bits for each. A tenth of the hashes that are new are
+/// taken for seen on average, a quarter just before all bits are cleared. That happens when half of them are set.
 #[derive(Debug)]
 pub(super) struct Doorkeeper {
     words: Vec<u64>,

@@ -179,7 +179,7 @@ impl LookupBatch {
         Some(has_long)
     }
 
-    /// Pushes one lookup. The batch is not full.
+    /// Pushes one lookup. The batch must not be full.
     pub(super) fn push(&mut self, key: Key, end: usize, cache: &PretokenCache) {
         let hash = short_table::hash(key);
         cache.prefetch(hash);
@@ -277,7 +277,7 @@ impl LookupBatch {
 /// Predicts whether a miss can be spelled at once, from how often earlier attempts succeeded.
 #[derive(Debug, Default)]
 pub(super) struct SpellPredictor {
-    /// Successes, less [`FAILURE_COST`] for each failure.
+    /// Successes, less [`FAILURE_COST`] for each failure; never below 0, nor above twice a streak.
     score: u8,
     /// Misses that were not tried since the last attempt.
     skipped: u8,

@@ -103,7 +103,8 @@ const fn memory_of(bits: u32) -> usize {
 }
 
 impl PretokenCache {
-    /// An empty cache. Where the budget has no bytes left it stays empty until [`Self::retry_budget`] succeeds.
+    /// An empty cache. Where the budget has no bytes left it stays empty until [`Self::retry_budget`] succeeds; where
+    /// the memory cannot be had, or the limit is below the first table, it stays empty.
     pub(in super::super) fn new(budget: &Arc<CacheBudget>) -> Self {
         let mut cache = Self {
             table: ShortTable::new(0),
@@ -179,7 +180,7 @@ impl PretokenCache {
         !self.was_denied()
     }
 
-    /// Asks no more until an insertion needs it, if there is a table at all.
+    /// Forgets the bytes that were denied, if there is a table at all; a later insertion tries to grow it again.
     pub(in super::super) fn stop_retrying(&mut self) {
         if self.held > 0 {
             self.denied = 0;
@@ -297,7 +298,7 @@ impl PretokenCache {
     }
 
     /// Grows the table. Where budget or memory do not allow it, the table is filled further and then cleared; if
-    /// the bytes and ids outside it are full, it is cleared at once. What is met often is soon back.
+    /// the bytes or the ids outside it are full, it is cleared at once. What is met often is soon back.
     #[cold]
     fn grow_or_clear(&mut self) {
         let bits = self.table.bits();
@@ -367,7 +368,7 @@ impl CacheBudget {
     /// Adds the lookups of a call, and for how many the model was asked.
     pub(super) fn add(&self, lookups: u64, misses: u64) {
         for (all, more) in [(&self.lookups, lookups), (&self.misses, misses)] {
-            // An atomic that threads share costs as much to leave as it is as to change.
+            // Adding 0 to an atomic that threads share costs as much as adding more.
             if more > 0 {
                 all.fetch_add(more, Relaxed);
             }

@@ -1,7 +1,8 @@
 //! Pretokens to ids through the cache, in batches.
 //!
 //! In: a text, and the split that cuts it. Out: ids, in the order of the text, into a sink. First the split fills a
-//! batch with lookups, whose entries are prefetched; then the hits are copied, and what missed is spelled together.
+//! batch with lookups, whose entries are prefetched; then the hits are copied. Some misses are spelled at once; the
+//! others wait, perhaps over several batches, and are spelled together.
 //! It knows nothing of added tokens or normalization, and no ids but those of pretokens.
 use tokenmill_kernels::short_table::{self, INLINE};
 
@@ -64,9 +65,9 @@ impl PretokenEncoder<'_, '_> {
         split
     }
 
-    /// Pushes a pretoken that is longer than a key. If it hardly repeats, or the text is not split at all, its
-    /// segments are pushed instead, where it may be divided and, unless it hardly repeats, all of them can be
-    /// cached.
+    /// Pushes a pretoken that is longer than a key: whole, unless it hardly repeats or the text is not split at all.
+    /// Then its segments are pushed instead, if it may be divided. In a text that is not split and may repeat, all of
+    /// them must also be short enough to be cached.
     fn push_long<S: IdSink>(
         &mut self,
         text: &[u8],
@@ -155,7 +156,7 @@ impl PretokenEncoder<'_, '_> {
         }
         // By estimate the hits saved one call of the model for every two ids that they gave beyond one each (long
         // ones: for every two). If at most an eighth of the lookups asked the model, as many are subtracted, so
-        // that this text never counts as new.
+        // that this batch never counts as new.
         let saved = if asked > length / 8 { (batch.waiting - before - single) / 2 } else { asked };
         context.cache.record(length, asked, saved);
         Ok(())

@@ -19,7 +19,7 @@ const MAX_CACHED_BYTES: usize = 128;
 /// endings.
 const LEAD_OF_THREE: u8 = 0xE0;
 
-/// Has this key the bits of [`SEGMENT`]?
+/// Is the key marked as one of a segment? Four bits are compared: the key of a hash has the bit of the mark too.
 pub(super) fn is_segment(key: Key) -> bool {
     (key >> 124) == (SEGMENT >> 124)
 }

@@ -84,7 +84,7 @@ struct PendingPretoken {
     span: Span,
     /// How many of the waiting ids come before those of this miss.
     position: usize,
-    /// The miss that has its ids: itself, or the first one of the same bytes.
+    /// The miss that has its ids: itself, or an earlier one of the same bytes.
     first: usize,
     /// Its own ids.
     start: usize,
@@ -178,7 +178,7 @@ impl MissQueue {
     }
 
     /// Resolves the misses that were not looked up in the static table yet: what is not there is spelled, or queued
-    /// to be merged with others. Returns for how many the model is asked.
+    /// to be merged with others. Returns how many were in neither table.
     #[cold]
     pub(super) fn resolve(&mut self, context: &mut MissContext<'_, '_, '_>) -> Result<usize> {
         let (text, mut asked) = (context.text, 0);

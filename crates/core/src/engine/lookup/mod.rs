@@ -2,17 +2,19 @@
 //!
 //! In: text without added tokens, and the split that cuts it. Out: ids into a sink. The way of a pretoken:
 //!
-//! 1. It gets a key: a short one in the batch, a longer one by `keys`, which says what is cached at all.
+//! 1. It gets a key: up to 15 bytes are the key themselves; of longer ones `keys` makes a hash, or says that they are
+//!    not cached.
 //! 2. `batch` looks the key up together with others, while their entries are prefetched.
 //! 3. `cache` has its ids, which are copied; or it misses, and `speller` may spell the pretoken at once.
 //! 4. `misses` holds the others. They are looked up in `static_table`; what is not there is merged with others
 //!    where the vocabulary allows it, else spelled by the model alone.
 //! 5. `cache` gets the ids, if `admission` lets them in.
 //!
-//! `encoder` runs these steps for one text. A long pretoken may be cut into segments, which go the same way.
+//! `encoder` runs these steps for one text; for a single pretoken it asks the cache, the static table and the model,
+//! without a batch. A long pretoken may be cut into segments, most of which go the same way.
 //!
-//! Nothing here knows an engine or added tokens. All of it belongs to one worker, but for the static table and the
-//! budget of the caches, which threads share. A cache never changes a result.
+//! Nothing here knows an engine or added tokens. All of it belongs to one worker, but for the model, the vocabulary,
+//! the static table and the budget of the caches, which threads share. A cache never changes a result.
 mod admission;
 mod batch;
 mod cache;

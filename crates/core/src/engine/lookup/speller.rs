@@ -29,7 +29,8 @@ impl<'a> Speller<'a> {
         self.model.as_bpe()?.canonical()
     }
 
-    /// The canonical merges, if the ids of its segments, joined, are the ids of a pretoken.
+    /// The canonical merges, if this pretoken may be cut into segments: if the ids of the segments, joined, are its
+    /// ids.
     pub(super) fn divide(self, pretoken: &[u8]) -> Option<&'a CanonicalMerges> {
         self.model.as_bpe()?.divide(pretoken, self.vocabulary)
     }
@@ -63,8 +64,8 @@ impl<'a> Speller<'a> {
     }
 
     /// Spells a pretoken into `buffer`, which is as long, where that costs less than a lookup in the static table:
-    /// it falls into short runs, and nothing merges across their borders. Not tried where it begins with two ASCII
-    /// bytes. Returns how many ids there are.
+    /// it falls into short runs, and nothing merges across their borders. Gives up at once where it begins with
+    /// two ASCII bytes, which counts as a failure. Returns how many ids there are.
     #[inline(never)]
     pub(super) fn spell_byte_runs(self, pretoken: &[u8], key: Key, buffer: &mut [TokenId]) -> Option<usize> {
         if pretoken.iter().take(2).all(u8::is_ascii) {
@@ -74,7 +75,7 @@ impl<'a> Speller<'a> {
         merges?.encode_byte_runs(pretoken, buffer)
     }
 
-    /// Spells a pretoken into `scratch.ids`, a long one that may be divided by its segments, which are cached.
+    /// Spells a pretoken into `scratch.ids`; a long one that may be divided segment by segment, which are cached.
     pub(super) fn spell(
         self,
         pretoken: &[u8],
