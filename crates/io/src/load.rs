@@ -64,39 +64,42 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
                 load_file(&path, &files, &options, report, watch).map_err(|error| error.in_file(&path))?
             }
         };
-        report_changes(&files, report).map_err(|error| error.in_file(path))?;
+        report_changed(&files, report).map_err(|error| error.in_file(path))?;
+        note_settings(&files, report);
         engine
     } else {
         // Files that complete this one are in the same folder.
         let names = path.file_name().into_iter().chain(BESIDE.map(OsStr::new));
         let files = Snapshot::take(path.parent().unwrap_or(Path::new("")), names, watch)?;
         let engine = load_file(path, &files, options, report, watch).map_err(|error| error.in_file(path))?;
-        report_changes(&files, report).map_err(|error| error.in_file(path))?;
+        report_changed(&files, report).map_err(|error| error.in_file(path))?;
         engine
     };
     Ok((engine, std::mem::take(report)))
 }
 
-/// Reports files that changed after the last save, and settings that it did not write.
-fn report_changes(files: &Snapshot<'_>, report: &mut Report) -> Result<()> {
+/// Reports files that were read although another program wrote them after the last save.
+fn report_changed(files: &Snapshot<'_>, report: &mut Report) -> Result<()> {
     for name in files.changed() {
         report.reads(&name);
         let reason = format!(
-            "was written after the last save, of which {} has the hash; it is read as it is",
+            "was written after the last save, whose hash of it is in {}; it is read as it is",
             manifest::NAME
         );
         report.tolerate(Defect::Inconsistent, "sha256", reason)?;
     }
+    Ok(())
+}
+
+/// Notes the settings in a folder that the last save did not write.
+fn note_settings(files: &Snapshot<'_>, report: &mut Report) {
     let (later, ignored) = files.other_settings();
     for name in later {
         report.note(format!("{name} came after the last save; it is read"));
     }
     for name in ignored {
-        report.note(format!(
-            "{name} was there before the last save, which is of another tokenizer; it is not read"
-        ));
+        report.note(format!("{name} belongs to a tokenizer that was saved here before; it is not read"));
     }
-    Ok(())
 }
 
 /// Compiles a description with the caller's special tokens and hooks.

@@ -24,7 +24,7 @@ pub(crate) struct Flat {
     pub(crate) ids: Vec<TokenId>,
     /// The start of each row in `ids`, and the end of the last one.
     pub(crate) row_offsets: Vec<i64>,
-    /// Start and end of each id, one behind the other, in characters.
+    /// Start and end of each id, one after the other, in characters.
     pub(crate) offsets: Vec<i64>,
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn train_files(
     finish(py, trained, options)
 }
 
-/// Trains on an iterable of str, each a document, which counts as often as its weight says; see `tokenmill.train`.
+/// Trains on an iterable of str, each a document. `weights` says how often each counts; see `tokenmill.train`.
 #[pyfunction]
 #[pyo3(signature = (texts, options, progress = None, weights = None))]
 pub(crate) fn train_texts(

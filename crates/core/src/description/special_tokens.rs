@@ -23,7 +23,7 @@ impl Description {
     /// # Errors
     /// A special-token error for an empty or repeated content, or for an id that is taken; those of
     /// `spells_as_one`.
-    pub fn with_special_tokens(
+    pub(super) fn with_special_tokens(
         self,
         tokens: &[(String, Option<TokenId>)],
         spells_as_one: &mut SpellsAsOne<'_>,

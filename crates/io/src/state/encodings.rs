@@ -13,17 +13,16 @@ mod tests;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
 use tokenmill_core::engine::{Encoding, Sequence};
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::postprocess::OutputPart;
 use tokenmill_core::span::Span;
 
-const MAGIC: &[u8] = b"tokenmill encoding";
-const VERSION: u8 = 1;
-const DIGEST: usize = 8;
-const HEADER: usize = MAGIC.len() + 1 + DIGEST;
+use super::header::Header;
+
+const HEADER: Header =
+    Header { magic: b"tokenmill encoding", version: 1, digest: 8, what: "tokenmill encoding" };
 
 /// Maximum number of padding ids of a part.
 const PADDING_LIMIT: usize = 1 << 30;
@@ -94,7 +93,7 @@ fn find(names: &[(TokenId, String)], id: TokenId) -> Option<&str> {
 
 /// The binary form of encodings.
 pub fn write(names: &EncodingNames, rows: &[EncodingRow]) -> Vec<u8> {
-    let mut out = Digits(vec![0; HEADER]);
+    let mut out = Digits(HEADER.space());
     out.names(&names.tokens);
     out.names(&names.added);
     out.number(rows.len());
@@ -115,12 +114,7 @@ pub fn write(names: &EncodingNames, rows: &[EncodingRow]) -> Vec<u8> {
             out.text(token);
         }
     }
-    let Digits(mut bytes) = out;
-    let digest = Sha256::digest(&bytes[HEADER..]);
-    bytes[..MAGIC.len()].copy_from_slice(MAGIC);
-    bytes[MAGIC.len()] = VERSION;
-    bytes[HEADER - DIGEST..HEADER].copy_from_slice(&digest[..DIGEST]);
-    bytes
+    HEADER.seal(out.0)
 }
 
 /// Reads the binary form.
@@ -128,25 +122,10 @@ pub fn write(names: &EncodingNames, rows: &[EncodingRow]) -> Vec<u8> {
 /// # Errors
 /// A format error for truncated or damaged bytes, another version, or other data.
 pub fn read(bytes: &[u8]) -> Result<(EncodingNames, Vec<EncodingRow>)> {
-    let Some(header) = bytes.get(..HEADER).filter(|header| header.starts_with(MAGIC)) else {
-        return Err(Error::format(Defect::WrongKind, "these bytes are no encoding of tokenmill"));
-    };
-    if header[MAGIC.len()] != VERSION {
-        let reason = format!(
-            "version {} of the state is not known; this tokenmill reads {VERSION}",
-            header[MAGIC.len()]
-        );
-        return Err(Error::format(Defect::Version, reason));
-    }
-    let body = &bytes[HEADER..];
-    if Sha256::digest(body)[..DIGEST] != header[HEADER - DIGEST..] {
-        let reason = "the checksum does not fit: the bytes were changed or cut";
-        return Err(Error::format(Defect::Inconsistent, reason));
-    }
-    let mut from = Reader(body);
+    let mut from = Reader(HEADER.open(bytes)?);
     let names = EncodingNames { tokens: from.names()?, added: from.names()? };
     let rows = (0..from.length()?).map(|_| from.row()).collect::<Result<_>>()?;
-    if from.0.is_empty() { Ok((names, rows)) } else { Err(wrong("there is more behind the end")) }
+    if from.0.is_empty() { Ok((names, rows)) } else { Err(wrong("there is more after the end")) }
 }
 
 /// The error for fields that contradict each other.

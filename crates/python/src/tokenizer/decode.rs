@@ -77,7 +77,8 @@ impl Tokenizer {
         }
     }
 
-    /// The bytes of ids, which need not be valid UTF-8.
+    /// The bytes of ids, which need not be valid UTF-8. Raises `VocabularyError` for an id that does not
+    /// exist, unless `undefined` says otherwise.
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> tok.decode_bytes([257, 0xC3])
@@ -97,7 +98,8 @@ impl Tokenizer {
         }
     }
 
-    /// The text of every row of ids: a `Ragged`, or an iterable of what `decode` takes.
+    /// The text of every row of ids: a `Ragged`, or an iterable of what `decode` takes. Raises what
+    /// `decode` raises; a `VocabularyError` names the row.
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> tok.decode_batch([[257], [257, 101, 114]])
@@ -126,7 +128,7 @@ impl Tokenizer {
     /// A `DecodeStream`, which takes ids one at a time and returns text as soon as it is certain.
     ///
     /// Its joined pieces are the result of `decode` for all ids; no piece ends inside a character.
-    /// The arguments are those of `decode`.
+    /// The arguments are those of `decode`, and so are the errors, which `step` raises.
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> stream = tok.decode_stream()

@@ -154,7 +154,8 @@ impl Tokenizer {
     /// texts, or an Arrow array of strings (string, large_string or string_view), which is read
     /// without making Python strings: a null gives an empty row, and stays null in
     /// `Ragged.to_arrow()`. With `offsets`, the result is a `RaggedEncodings`, which also has the
-    /// part of its text that each id stands for, as from `encode_with_offsets`.
+    /// part of its text that each id stands for, as from `encode_with_offsets`. Raises what `encode`
+    /// raises.
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> batch = tok.encode_batch(["low", "", "lower"])
@@ -194,7 +195,7 @@ impl Tokenizer {
     ///
     /// With `pair`, of two texts. With `is_pretokenized`, a text is a sequence of words: each word
     /// is encoded as a text of its own, offsets count within the word, and `word_ids` are the
-    /// indices of the words.
+    /// indices of the words. Raises what `encode` raises.
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> tok.encode_with_offsets("lower").offsets
@@ -222,7 +223,7 @@ impl Tokenizer {
         how.encode_one(py, &Sample::new(text, pair, is_pretokenized)?)
     }
 
-    /// The number of ids that `encode` returns; none are stored.
+    /// The number of ids that `encode` returns; none are stored. Raises what `encode` raises.
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> tok.count("lower")
@@ -251,7 +252,8 @@ impl Tokenizer {
         Ok(self.engine.count_with_special_tokens(count, add_special_tokens))
     }
 
-    /// The number of ids of each text, as an int64 array. For a null of an Arrow array it is 0.
+    /// The number of ids of each text, as an int64 array. For a null of an Arrow array it is 0. Raises
+    /// what `encode` raises.
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> tok.count_batch(["low", "lower"])

@@ -15,8 +15,9 @@ impl Tokenizer {
     /// A tokenizer from an ordered list of tokens: ids are indices, and any two neighbours whose
     /// joined bytes are a token merge, lowest id first, leftmost first.
     ///
-    /// Special tokens take the ids after the list. Raises `FormatError` for an invalid vocabulary
-    /// (empty or repeated tokens).
+    /// Special tokens take the ids after the list. A table says nothing about how text is split, so
+    /// that it is not, unless `split` says how. Raises `FormatError` for an invalid vocabulary (empty
+    /// or repeated tokens).
     ///
     /// >>> tok = tokenmill.Tokenizer.from_tokens([b"a", b"b", b"ab"])
     /// >>> tok.encode("abb")

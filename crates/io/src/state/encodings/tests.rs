@@ -51,8 +51,7 @@ fn named(rows: &[EncodingRow]) -> EncodingNames {
 
 /// Bytes with a header that fits them.
 fn sealed(body: &[u8]) -> Vec<u8> {
-    let digest = Sha256::digest(body);
-    [MAGIC, &[VERSION], &digest[..DIGEST], body].concat()
+    HEADER.seal([HEADER.space().as_slice(), body].concat())
 }
 
 proptest! {
@@ -81,7 +80,7 @@ proptest! {
         rows in prop::collection::vec(row(), 1..3),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
-        let mut body = write(&named(&rows), &rows).split_off(HEADER);
+        let mut body = write(&named(&rows), &rows).split_off(HEADER.space().len());
         for (at, byte) in changes {
             let at = at.index(body.len());
             body[at] = byte;
@@ -114,7 +113,7 @@ fn each_defect_is_named() {
     assert_eq!(read(&good).unwrap(), (EncodingNames::default(), Vec::new()));
     assert_eq!(defect(b"tokenmill"), Defect::WrongKind);
     let mut newer = good.clone();
-    newer[MAGIC.len()] = 2;
+    newer[HEADER.magic.len()] = 2;
     assert_eq!(defect(&newer), Defect::Version);
     assert_eq!(defect(&[good.as_slice(), &[0]].concat()), Defect::Inconsistent);
     assert_eq!(defect(&sealed(&[0, 0])), Defect::Truncated);
