@@ -256,8 +256,9 @@ class Tokenizer:
         """A tokenizer from an ordered list of tokens: ids are indices, and any two neighbours whose
         joined bytes are a token merge, lowest id first, leftmost first.
 
-        Special tokens take the ids after the list. Raises `FormatError` for an invalid vocabulary
-        (empty or repeated tokens).
+        Special tokens take the ids after the list. A table says nothing about how text is split, so
+        that it is not, unless `split` says how. Raises `FormatError` for an invalid vocabulary (empty
+        or repeated tokens).
 
         >>> tok = tokenmill.Tokenizer.from_tokens([b"a", b"b", b"ab"])
         >>> tok.encode("abb")
@@ -378,7 +379,8 @@ class Tokenizer:
         texts, or an Arrow array of strings (string, large_string or string_view), which is read
         without making Python strings: a null gives an empty row, and stays null in
         `Ragged.to_arrow()`. With `offsets`, the result is a `RaggedEncodings`, which also has the
-        part of its text that each id stands for, as from `encode_with_offsets`.
+        part of its text that each id stands for, as from `encode_with_offsets`. Raises what `encode`
+        raises.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> batch = tok.encode_batch(["low", "", "lower"])
@@ -412,7 +414,7 @@ class Tokenizer:
 
         With `pair`, of two texts. With `is_pretokenized`, a text is a sequence of words: each word
         is encoded as a text of its own, offsets count within the word, and `word_ids` are the
-        indices of the words.
+        indices of the words. Raises what `encode` raises.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> tok.encode_with_offsets("lower").offsets
@@ -616,7 +618,7 @@ class Tokenizer:
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
     ) -> int:
-        """The number of ids that `encode` returns; none are stored.
+        """The number of ids that `encode` returns; none are stored. Raises what `encode` raises.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> tok.count("lower")
@@ -631,7 +633,8 @@ class Tokenizer:
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
     ) -> npt.NDArray[np.int64]:
-        """The number of ids of each text, as an int64 array. For a null of an Arrow array it is 0.
+        """The number of ids of each text, as an int64 array. For a null of an Arrow array it is 0. Raises
+        what `encode` raises.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> tok.count_batch(["low", "lower"])
@@ -665,7 +668,8 @@ class Tokenizer:
         skip_special_tokens: bool = False,
         undefined: Literal["error", "skip", "replace"] = "error",
     ) -> bytes:
-        r"""The bytes of ids, which need not be valid UTF-8.
+        r"""The bytes of ids, which need not be valid UTF-8. Raises `VocabularyError` for an id that does not
+        exist, unless `undefined` says otherwise.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> tok.decode_bytes([257, 0xC3])
@@ -680,7 +684,8 @@ class Tokenizer:
         undefined: Literal["error", "skip", "replace"] = "error",
         num_threads: int | None = 1,
     ) -> list[str]:
-        """The text of every row of ids: a `Ragged`, or an iterable of what `decode` takes.
+        """The text of every row of ids: a `Ragged`, or an iterable of what `decode` takes. Raises what
+        `decode` raises; a `VocabularyError` names the row.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> tok.decode_batch([[257], [257, 101, 114]])
@@ -696,7 +701,7 @@ class Tokenizer:
         """A `DecodeStream`, which takes ids one at a time and returns text as soon as it is certain.
 
         Its joined pieces are the result of `decode` for all ids; no piece ends inside a character.
-        The arguments are those of `decode`.
+        The arguments are those of `decode`, and so are the errors, which `step` raises.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> stream = tok.decode_stream()
@@ -946,4 +951,4 @@ def train_texts(
     progress: _Progress = None,
     weights: Sequence[int] | None = None,
 ) -> Tokenizer:
-    """Trains on an iterable of str, each a document, which counts as often as its weight says; see `tokenmill.train`."""
+    """Trains on an iterable of str, each a document. `weights` says how often each counts; see `tokenmill.train`."""

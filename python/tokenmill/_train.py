@@ -76,7 +76,7 @@ def train(
     - ``special_tokens``: literals that take ids of their own: 0 and up, or behind all others with
       ``special_ids="last"``. Found in the text, they are cut out: not counted, and not merged across.
     - ``bos_token``, ``eos_token``, ``unk_token``, ``sep_token``, ``pad_token``, ``cls_token``,
-      ``mask_token``: the special tokens with these roles. They come behind those of ``special_tokens``
+      ``mask_token``: the special tokens with these roles. They come after those of ``special_tokens``
       where they are not listed there. ``tok.pad_token_id`` and the others have their ids, and a saved
       folder says which they are. With ``add_bos_token=True`` and ``add_eos_token=True``,
       ``encode(text, add_special_tokens=True)`` and ``tok(text)`` put them around each text.

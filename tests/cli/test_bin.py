@@ -79,12 +79,12 @@ def test_documents_keep_their_order_whatever_a_batch_holds(
 
 
 def _lines(content: bytes) -> list[bytes]:
-    """Lines without their ends; nothing behind the last line end is no line."""
+    """Lines without their ends; nothing after the last line end is no line."""
     lines = content.decode("latin1").replace("\r\n", "\n").split("\n")
     return [line.encode("latin1") for line in (lines if lines[-1] else lines[:-1])]
 
 
-def test_an_empty_document_is_its_marks_alone(run: Run, folder: Path, tmp_path: Path) -> None:
+def test_an_empty_document_is_its_bos_and_eos_alone(run: Run, folder: Path, tmp_path: Path) -> None:
     target = tmp_path / "ids.bin"
     assert run("encode", "-t", folder, "--bos", 7, "--eos", 9, "--out", target).code == 0
     assert np.fromfile(target, "<u2").tolist() == [7, 9]

@@ -45,7 +45,7 @@ def test_a_special_literal_of_digits_is_the_token(run: Run, tmp_path: Path) -> N
     assert run("encode", "-t", path, "--eos", "200").out == b"1\n"
 
 
-def test_marks_are_in_every_form(run: Run, folder: Path, text_file: Path, tmp_path: Path) -> None:
+def test_bos_and_eos_are_in_every_form(run: Run, folder: Path, text_file: Path, tmp_path: Path) -> None:
     ids = [7, *tokenmill.load(folder).encode(TEXT), 9]
     words = ("encode", "-t", folder, text_file, "--bos", 7, "--eos", 9)
     assert list(map(int, run(*words).out.split())) == ids
@@ -97,7 +97,7 @@ def test_no_role_and_no_special_token(run: Run, tmp_path: Path) -> None:
         ("9999", "the vocabulary has no such id"),
         ("4294967296", "the vocabulary has no such id"),
         ("9" * 5000, "the vocabulary has no such id"),
-        ("text.txt", "hint: if it is a file, put --eos behind it: text.txt --eos"),
+        ("text.txt", "hint: if it is a file, put --eos after it: text.txt --eos"),
     ],
 )
 def test_what_is_no_token_is_an_error_before_anything_is_written(

@@ -65,7 +65,7 @@ def test_a_file_that_is_missing_is_never_taken_for_a_text(
     assert (result.code, result.out) == (2, b"")
     assert result.err.splitlines() == [
         f"tokenmill: error: {words[0]}: No such file or directory",
-        "hint: a text itself goes in quotes, or behind --text: --text 'some words'",
+        "hint: a text itself goes in quotes, or after --text: --text 'some words'",
     ]
     assert list(tmp_path.iterdir()) == []
 

@@ -61,6 +61,7 @@ def docstrings(native: Any) -> Iterator[tuple[str, str]]:
                     yield f"{name}.{getattr(inner, '__name__', '?')}", doc
         if isinstance(getattr(value, "__doc__", None), str):
             yield name, value.__doc__
+    yield "tokenmill", native.__doc__ or ""
     for name in MODULES:
         module = importlib.import_module(f"tokenmill.{name}")
         for test in doctest.DocTestFinder().find(module):
@@ -78,4 +79,9 @@ def test_examples_in_docstrings_are_true(native: Any, tmp_path: Any, monkeypatch
             runner.run(test)
             ran.add(name)
     assert runner.failures == 0
-    assert {"Tokenizer.with_special_tokens", "Tokenizer.encode", "Tokenizer.decode_stream"} <= ran
+    assert {
+        "tokenmill",
+        "Tokenizer.with_special_tokens",
+        "Tokenizer.encode",
+        "Tokenizer.decode_stream",
+    } <= ran

@@ -1,4 +1,4 @@
-"""``--bos`` and ``--eos``: a token before and behind each document."""
+"""``--bos`` and ``--eos``: a token before and after each document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .usage import UsageError
 if TYPE_CHECKING:
     from tokenmill import Tokenizer
 
-__all__ = ["Marks", "add_marks", "read_marks"]
+__all__ = ["BosEos", "add_bos_eos", "read_bos_eos"]
 
 _ROLE = object()
 """The option alone, without a token."""
@@ -25,16 +25,16 @@ _MOST_SHOWN = 5
 """Special tokens that a hint lists."""
 
 
-class Marks(NamedTuple):
-    """The ids before and behind each document: none, or one each."""
+class BosEos(NamedTuple):
+    """The ids before and after each document: none, or one each."""
 
     bos: list[int]
     eos: list[int]
 
 
-def add_marks(parser: argparse.ArgumentParser) -> None:
+def add_bos_eos(parser: argparse.ArgumentParser) -> None:
     """``--bos`` and ``--eos``, with a token or without."""
-    for option, where in (("--bos", "before"), ("--eos", "behind")):
+    for option, where in (("--bos", "before"), ("--eos", "after")):
         parser.add_argument(
             option,
             nargs="?",
@@ -45,15 +45,15 @@ def add_marks(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def read_marks(tokenizer: Tokenizer, args: argparse.Namespace) -> Marks:
+def read_bos_eos(tokenizer: Tokenizer, args: argparse.Namespace) -> BosEos:
     """The ids that the options mean. Raises ``UsageError`` for what is no token."""
-    marks = Marks(
+    bos_eos = BosEos(
         _ids(tokenizer, "--bos", args.bos, tokenizer.bos_token_id),
         _ids(tokenizer, "--eos", args.eos, tokenizer.eos_token_id),
     )
-    if args.add_special_tokens and (marks.bos or marks.eos):
-        _check_not_doubled(tokenizer, marks)
-    return marks
+    if args.add_special_tokens and (bos_eos.bos or bos_eos.eos):
+        _check_not_doubled(tokenizer, bos_eos)
+    return bos_eos
 
 
 def _ids(tokenizer: Tokenizer, option: str, given: object, role: int | None) -> list[int]:
@@ -88,18 +88,18 @@ def _id(tokenizer: Tokenizer, option: str, given: str) -> int:
         return found
     hint = "`tokenmill vocab` lists the tokens"
     if os.path.lexists(given):
-        hint = f"if it is a file, put {option} behind it: {given} {option}"
+        hint = f"if it is a file, put {option} after it: {given} {option}"
     raise UsageError(
         f"{option} {visible(given)}: no token and no id of the vocabulary{closest(given, special)}", hint=hint
     )
 
 
-def _check_not_doubled(tokenizer: Tokenizer, marks: Marks) -> None:
+def _check_not_doubled(tokenizer: Tokenizer, bos_eos: BosEos) -> None:
     """Refuse to put the same token twice in a row, once of our own and once of the tokenizer's template."""
     with contextlib.suppress(TokenmillError):  # of a vocabulary that cannot spell this text
         alone = tokenizer.encode("a")
         within = tokenizer.encode("a", add_special_tokens=True)
-        for option, ids, place in (("--bos", marks.bos, 0), ("--eos", marks.eos, -1)):
+        for option, ids, place in (("--bos", bos_eos.bos, 0), ("--eos", bos_eos.eos, -1)):
             if ids and within and within[place] == ids[0] and alone[place:][:1] != ids:
                 raise UsageError(
                     f"{option} and --add-special-tokens would both put {tokenizer.id_to_token(ids[0])} there",

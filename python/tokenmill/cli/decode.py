@@ -4,7 +4,7 @@ FILE holds ids separated by white space or commas, in brackets or not, or is
 what `encode` writes with --json or --format npy; raw numbers, as in NAME.bin,
 do not say what they are, and need --dtype. Ids can stand in the command itself,
 where no file has such a name. The bytes they stand for are written as they are,
-one FILE behind the other, with nothing in between.
+one FILE after the other, with nothing in between.
 
   tokenmill encode -t tokenizer/ book.txt | tokenmill decode -t tokenizer/
   tokenmill decode -t tokenizer/ 72 105

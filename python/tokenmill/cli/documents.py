@@ -31,7 +31,7 @@ _BLOCK = 1 << 20
 """Bytes of lines that are read at once."""
 _ENDING = re.compile(r"\.\w{1,10}$")
 
-_NO_FILE = "a text itself goes in quotes, or behind --text: --text 'some words'"
+_NO_FILE = "a text itself goes in quotes, or after --text: --text 'some words'"
 """What to do about a word that is no file."""
 
 

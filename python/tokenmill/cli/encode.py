@@ -5,7 +5,7 @@ Each FILE is a document and becomes one line of ids, separated by spaces; with
 they are UTF-8 or not. A single FILE of several words, where there is no such
 file, is the text itself; --text takes any.
 
---out NAME.bin writes the ids of all documents one behind the other, as raw
+--out NAME.bin writes the ids of all documents one after the other, as raw
 numbers of 16 or 32 bits, the lowest byte first: numpy.fromfile reads them.
 What was written is said on standard error, or with --json on standard output.
 Whatever is written appears whole or, after an error, not at all.
@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tokenmill import TokenmillError
 
+from .bos_eos import BosEos, add_bos_eos, read_bos_eos
 from .documents import Batch, documents, texts_given
 from .files import STDIN, as_json, expand, write_summary, write_whole
-from .marks import Marks, add_marks, read_marks
 from .options import add_files, add_output, add_special, add_tokenizer, load_tokenizer
 from .parsing import whole_number
 from .streams import check_stdout, is_terminal, say
@@ -59,12 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="texts",
         action="append",
         default=[],
-        help="a text itself, in the place of FILE; may be given again",
+        help="a text itself, in place of FILE; may be given again",
     )
     parser.add_argument(
         "--documents", choices=("file", "lines"), default="file", help="what a document is (default: file)"
     )
-    add_marks(parser)
+    add_bos_eos(parser)
     parser.add_argument(
         "--add-special-tokens",
         action="store_true",
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     dtype = _dtype(tokenizer, form, args.dtype)
     encoder = _Encoder(
         tokenizer,
-        read_marks(tokenizer, args),
+        read_bos_eos(tokenizer, args),
         special=args.special,
         add_special_tokens=args.add_special_tokens,
         num_threads=args.num_threads,
@@ -147,7 +147,7 @@ def _check(form: str, args: argparse.Namespace, *, documents: int) -> None:
     if form == "npy" and (documents > 1 or args.documents == "lines"):
         raise UsageError(
             "an array holds the ids of one text",
-            hint="--format bin writes many, one behind the other; or one call for each file, or --format ids",
+            hint="--format bin writes many, one after the other; or one call for each file, or --format ids",
         )
     if to_stdout and is_terminal(sys.stdout):
         what = "an array is" if form == "npy" else "raw numbers are"
@@ -176,10 +176,10 @@ def _dtype(tokenizer: Tokenizer, form: str, given: str | None) -> Literal["uint1
 
 @dataclass(frozen=True)
 class _Encoder:
-    """Batches of documents to ids, those of ``marks`` around each document."""
+    """Batches of documents to ids, with bos and eos around each document."""
 
     tokenizer: Tokenizer
-    marks: Marks
+    bos_eos: BosEos
     special: Literal["text", "parse", "raise"]
     add_special_tokens: bool
     num_threads: int | None
@@ -192,14 +192,14 @@ class _Encoder:
             rows = self._ragged(batch, "uint32").to_lists()
         else:
             rows = self._lists(batch)
-        bos, eos = self.marks
+        bos, eos = self.bos_eos
         return [bos + ids + eos for ids in rows] if bos or eos else rows
 
     def array(self, batch: Batch, dtype: Literal["uint16", "uint32"]) -> npt.NDArray[Any]:
-        """The ids of all documents, one behind the other."""
+        """The ids of all documents, one after the other."""
         import numpy as np
 
-        bos, eos = self.marks
+        bos, eos = self.bos_eos
         if len(batch.texts) == 1:
             ids = self._numpy(batch, dtype)
             return np.concatenate([np.array(bos, dtype), ids, np.array(eos, dtype)]) if bos or eos else ids

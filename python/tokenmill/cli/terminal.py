@@ -61,7 +61,7 @@ def shortened(parts: Sequence[str], between: str = "", *, quote: str = "") -> st
 
 
 def painted(tokens: Iterable[bytes]) -> str:
-    """The tokens one behind the other, each in another shade than its neighbour.
+    """The tokens one after the other, each in another shade than its neighbour.
 
     A line end is shown as an escape and then taken, so that the text keeps its shape; bytes that are no
     whole character are escapes too.
