@@ -82,7 +82,9 @@ def _is_word(name: str) -> bool:
 def _tried(name: str) -> str:
     encoding = encoding_of(name)
     if encoding is not None:
-        return f"no file or folder here, but the name of a model; its encoding is {encoding}: load({encoding!r})"
+        return (
+            f"no file or folder here, but the name of a model; its encoding is {encoding}: load({encoding!r})"
+        )
     with waited_for:
         import difflib
 
