@@ -261,6 +261,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "save": lambda o: o.save(new_path(".json")),
         "token_bytes": lambda o: o.token_bytes(40_000),
         "token_to_id": lambda o: o.token_to_id("low"),
+        "with_call_defaults": lambda o: o.with_call_defaults(padding_side="left"),
         "with_normalizer": lambda o: o.with_normalizer(str.lower, name="lower").encode(TEXT),
         "with_special_tokens": lambda o: o.with_special_tokens(["<x>"]),
         "with_splitter": lambda o: o.with_splitter(str.split, name="split"),

@@ -150,12 +150,14 @@ class DecodeStream:
     def step(self, id: int, /) -> str:
         """Takes the next id and returns the text that is certain now.
 
-        Raises `VocabularyError` for an id that does not exist, which is then not taken.
+        Raises `VocabularyError` for an id that does not exist, and with `errors="strict"`
+        `UnicodeDecodeError` for bytes that are no text; the id is then not taken.
         """
     def extend(self, ids: _Ids, /) -> str:
         """Takes many ids, as `decode` does, and returns the text that is certain then.
 
-        Raises `VocabularyError` for an id that does not exist; then none of the ids is taken.
+        Raises `VocabularyError` for an id that does not exist, and with `errors="strict"`
+        `UnicodeDecodeError` for bytes that are no text; then none of the ids is taken.
         """
     def finish(self) -> str:
         """Ends the ids and returns the rest of the text. The stream starts anew."""
@@ -747,7 +749,8 @@ class Tokenizer:
         """
     @property
     def split(self) -> str | None:
-        """The name of the split, or its regular expression; None if pre-tokenization is more than one split.
+        """The name of the split, or its regular expression, whatever normalizes the text before; None if
+        pre-tokenization is more than one split.
         `llama3` and `cl100k` are one pattern: it goes by the name that was asked for, in a file by `cl100k`.
         """
     @property
@@ -773,6 +776,27 @@ class Tokenizer:
     @property
     def mask_token_id(self) -> int | None:
         """The id of a token to be predicted, or None where the file names none."""
+    @property
+    def bos_token(self) -> str | None:
+        """The token that begins a sequence, in its written form, or None: that of `bos_token_id`."""
+    @property
+    def eos_token(self) -> str | None:
+        """The token that ends a sequence, in its written form, or None: that of `eos_token_id`."""
+    @property
+    def pad_token(self) -> str | None:
+        """The token that is padding, in its written form, or None: that of `pad_token_id`."""
+    @property
+    def unk_token(self) -> str | None:
+        """The token that stands for text that the vocabulary cannot spell, in its written form, or None: that of `unk_token_id`."""
+    @property
+    def sep_token(self) -> str | None:
+        """The token that separates two sequences, in its written form, or None: that of `sep_token_id`."""
+    @property
+    def cls_token(self) -> str | None:
+        """The token that represents a whole text, in its written form, or None: that of `cls_token_id`."""
+    @property
+    def mask_token(self) -> str | None:
+        """The token that is to be predicted, in its written form, or None: that of `mask_token_id`."""
     @property
     def padding_side(self) -> Literal["left", "right"]:
         """The side on which `tok(...)` pads: `"right"` or `"left"`, as the file says."""
@@ -824,6 +848,27 @@ class Tokenizer:
         ({'<pad>': 258, '<s>': 259}, 258)
         >>> tok.encode("low", add_special_tokens=True)
         [259, 257]
+        """
+    def with_call_defaults(
+        self,
+        *,
+        padding_side: Literal["left", "right"] | None = None,
+        truncation_side: Literal["left", "right"] | None = None,
+        model_max_length: int | None = None,
+    ) -> Tokenizer:
+        """The same tokenizer with other defaults for `tok(...)`, as a folder's settings have them.
+
+        `padding_side` and `truncation_side` are `"right"` or `"left"`. `model_max_length` is the number of
+        ids that calls cut and pad to where they give no `max_length`. None leaves a thing as it is. A folder
+        keeps all of it; a tokenizer.json alone cannot.
+
+        Raises `ValueError` for another side and for a length below 1.
+
+        >>> import tokenmill
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2, pad_token="<pad>")
+        >>> tok = tok.with_call_defaults(padding_side="left", model_max_length=4)
+        >>> [encoding.tokens for encoding in tok(["low", "lower low"], truncation=True, padding=True)]
+        [['<pad>', '<pad>', '<pad>', 'low'], ['low', 'e', 'r', 'Ġ']]
         """
     def with_vocab_size(self, vocab_size: int) -> Tokenizer:
         """The same tokenizer with only its first merges, so that `vocab_size` ids remain: the result

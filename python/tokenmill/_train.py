@@ -179,8 +179,9 @@ def _expand(files: _Path | Sequence[_Path]) -> list[str]:
     """Every file that is meant, in the order given."""
     if isinstance(files, str | os.PathLike):
         return _matches(os.fspath(files))
-    if not isinstance(files, Iterable):
-        raise TypeError(f"files must be a path or a sequence of paths, not {type(files).__name__}")
+    if not isinstance(files, Iterable) or isinstance(files, Mapping):
+        hint = "; texts go into texts=" if isinstance(files, Mapping) else ""
+        raise TypeError(f"files must be a path or a sequence of paths, not {type(files).__name__}{hint}")
     sources = list(files)
     if not sources:
         raise _misuse("the list of files is empty")
@@ -195,7 +196,15 @@ def _matches(source: str) -> list[str]:
     with waited_for:
         import glob
 
-    if not glob.has_magic(source) or Path(source).exists():
+    try:
+        is_there = Path(source).exists()
+    except OSError:  # a name that no file can have
+        is_there = False
+    if is_there:
+        return [source]
+    if any(map(str.isspace, source)) and not glob.has_magic(source):
+        raise FileNotFoundError(2, "no such file; texts go into texts=", source)
+    if not glob.has_magic(source):
         return [source]
     found = glob.glob(source, recursive=True)  # noqa: PTH207  # Path.glob takes no absolute pattern
     found = sorted(path for path in found if not Path(path).is_dir())

@@ -160,7 +160,7 @@ class Explanation:
         return html_table(self._table())
 
     def _table(self) -> list[_Row]:
-        return [_HEADER, *(row for segment in self.segments for row in _rows(segment))]
+        return [_HEADER, *(row for segment in self.segments for row in _rows(segment, self.text))]
 
 
 # ---- from the compiled part -------------------------------------------------------------------
@@ -205,7 +205,7 @@ def _plain(value: object) -> object:
 # ---- for people -------------------------------------------------------------------------------
 
 
-def _rows(segment: Added | Ordinary) -> Iterator[_Row]:
+def _rows(segment: Added | Ordinary, text: str) -> Iterator[_Row]:
     if isinstance(segment, Added):
         token = segment.token
         yield ("added", shown(token.token), f"id {token.id}", *_places(segment))
@@ -215,10 +215,10 @@ def _rows(segment: Added | Ordinary) -> Iterator[_Row]:
         # Normal forms look alike; their lengths tell them apart.
         yield (step.name, quoted(step.text), f"{len(step.text)} chars", "", "")
     for pretoken in segment.pretokens:
-        yield from _pretoken_rows(pretoken)
+        yield from _pretoken_rows(pretoken, text)
 
 
-def _pretoken_rows(pretoken: Pretoken) -> Iterator[_Row]:
+def _pretoken_rows(pretoken: Pretoken, text: str) -> Iterator[_Row]:
     if pretoken.how == "added":
         for token in pretoken.tokens:
             yield ("added", shown(token.token), f"id {token.id}", *_places(token))
@@ -234,7 +234,15 @@ def _pretoken_rows(pretoken: Pretoken) -> Iterator[_Row]:
             what = f"{shown(merge.left)} + {shown(merge.right)} -> {shown(merge.result)}"
             yield ("merge", what, f"rank {merge.rank}", "", "")
     for token in pretoken.tokens:
-        yield ("token", shown(token.token), f"id {token.id}", *_places(token))
+        yield ("token", _written(token, text), f"id {token.id}", *_places(token))
+
+
+def _written(token: Token, text: str) -> str:
+    """A token in its written form, and what it stands for in the text where that reads otherwise."""
+    form, meant = token.token, text[slice(*token.offsets)]
+    if form == meant and not form.isspace():
+        return shown(form)
+    return f"{shown(form)}  {quoted(meant)}" if meant else shown(form)
 
 
 def _places(part: Token | Pretoken | Added | Ordinary) -> tuple[str, str]:

@@ -21,7 +21,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Generic, Literal, TypeVar
 
 S = TypeVar("S", bytes, str)
@@ -116,20 +116,23 @@ def cut_special(text: str, special_tokens: Iterable[str]) -> list[tuple[str, boo
 
 
 def count_pretokens(
-    texts: Iterable[str],
+    texts: Iterable[str] | Mapping[str, int],
     to_symbols: Callable[[str], Pretoken[S]],
     *,
     split: Split | None = None,
     special_tokens: Iterable[str] = (),
 ) -> Counter[Pretoken[S]]:
-    """Make the corpus of some texts, each a document. Special tokens are cut out, not counted."""
+    """Make the corpus of some texts, each a document, or of a mapping of texts to how often each counts.
+
+    Special tokens are cut out, not counted.
+    """
     literals = list(special_tokens)
     corpus: Counter[Pretoken[S]] = Counter()
-    for text in texts:
+    for text, times in texts.items() if isinstance(texts, Mapping) else zip(texts, repeat(1)):
         for part, is_special in cut_special(text, literals):
             if not is_special:
-                pretokens = split(part) if split else [part]
-                corpus.update(to_symbols(pretoken) for pretoken in pretokens if pretoken)
+                for pretoken in filter(None, split(part) if split else [part]):
+                    corpus[to_symbols(pretoken)] += times
     return corpus
 
 
@@ -173,7 +176,9 @@ def merge_corpus(corpus: Mapping[Pretoken[S], int], pair: Pair[S]) -> Counter[Pr
 def choose(tied: Sequence[Pair[S]], tie_break: TieBreak, numbers: Mapping[S, int]) -> Pair[S]:
     """Choose the pair to merge among equally frequent ones, given in the order of first occurrence.
 
-    Strings compare by code point, which is also the order of their UTF-8 bytes.
+    Strings compare by code point, which is also the order of their UTF-8 bytes. Both rules by id take the
+    smallest pair of ids, and differ in how the alphabet is numbered (see `trace_training`): as here, or in
+    the order of the written forms, as the library tokenizers does.
     """
     if tie_break == "lexicographic":
         return min(tied)
@@ -212,7 +217,7 @@ def trace_training(
 
     Both bounds are inclusive; a token is as long as the text it stands for. `alphabet` lists the first
     symbols in the order of their ids (default: `alphabet_of` the pretokens); each merge takes the next id.
-    No merge spells the mark `end_of_word` inside a word, for symbols are known by their spelling.
+    A merge whose text would hold the mark `end_of_word` is skipped: it could not be told from the mark.
     """
 
     def fits(left: S, right: S) -> bool:
@@ -222,6 +227,8 @@ def trace_training(
         return max_token_length is None or len(text) <= max_token_length
 
     corpus: Mapping[Pretoken[S], int] = Counter(pretokens)
+    if any(isinstance(pretoken, str | bytes) for pretoken in corpus):
+        raise TypeError("a pretoken is a tuple of symbols: see byte_symbols and char_symbols")
     vocabulary: list[S] = alphabet_of(corpus, end_of_word) if alphabet is None else list(alphabet)
     order = vocabulary
     if tie_break == "huggingface":

@@ -92,7 +92,7 @@ RESULTS = rows(
     (
         "a normalizer gives bytes",
         normalizing(str.encode),
-        "piece 0 must be a tuple (text, start, end), not int",
+        "what it gives must be str, or a sequence of (text, start, end), not bytes",
         facts(3),
     ),
     (

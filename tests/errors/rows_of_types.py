@@ -26,6 +26,12 @@ CALLS = rows(
     ),
     ("a number as text", with_tok(lambda tok, _: tok.encode(3)), "text must be str, bytes, bytearray or"),
     ("None as text", with_tok(lambda tok, _: tok.count(None)), "not NoneType"),
+    (
+        "an encoding as ids",
+        with_tok(lambda tok, _: tok.decode(tok("low"))),
+        "such as the .ids of what was given, not Encoding",
+    ),
+    ("texts with counts as files", trained_on({"low": 5}), "not dict; texts go into texts="),
     ("one text as a batch", with_tok(lambda tok, _: tok.encode_batch("low")), "wrap it in a list"),
     ("one text to count", with_tok(lambda tok, _: tok.count_batch(b"low")), "wrap it in a list"),
     ("a number as a batch", with_tok(lambda tok, _: tok.encode_batch(3)), "texts must be an iterable of"),

@@ -602,11 +602,16 @@ WITHOUT = {
     "Tokenizer.training_report",
     "Tokenizer.vocab",
     "Tokenizer.vocab_size",
+    "Tokenizer.with_call_defaults",
     "Tokenizer.with_normalizer",
     "Tokenizer.with_special_tokens",
     "Tokenizer.with_splitter",
     "Tokenizer.with_vocab_size",
-    *(f"Tokenizer.{role}_token_id" for role in ("bos", "cls", "eos", "mask", "pad", "sep", "unk")),
+    *(
+        f"Tokenizer.{role}_token{what}"
+        for role in ("bos", "cls", "eos", "mask", "pad", "sep", "unk")
+        for what in ("", "_id")
+    ),
     *(f"Tokenizer.{name}" for name in ("model_max_length", "padding_side", "truncation_side")),
 }
 

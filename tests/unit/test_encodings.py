@@ -252,3 +252,18 @@ def test_a_stream_with_steps_shows_what_waits_and_is_not_changed(native: Any, tm
     assert len(shown) < 120
     assert repr(stream) == shown
     assert given + stream.finish() == "a" + " " * 100
+
+
+def test_a_strict_stream_that_refuses_is_as_it_was(native: Any) -> None:
+    """As for an id that does not exist: what was certain before the fault is not lost."""
+    tok = native.Tokenizer.from_pairs([])
+    fox, low = tok.encode("🦊"), tok.encode("low")
+    stream = tok.decode_stream(errors="strict")
+    before = repr(stream)
+    with pytest.raises(UnicodeDecodeError):
+        stream.extend([*low, fox[0], *low])
+    assert repr(stream) == before
+    assert stream.extend([*low, fox[0]]) == "low"
+    with pytest.raises(UnicodeDecodeError):
+        stream.step(low[0])
+    assert stream.extend(fox[1:]) + stream.finish() == "🦊"

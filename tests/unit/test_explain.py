@@ -242,7 +242,7 @@ def test_the_rendering_shows_every_stage_in_columns(native: Any) -> None:
         "merge     l + o -> lo  rank 0",
         "token     lo           id 257  3-5         3-5",
         'pretoken  "\\n"                 5-6         5-6',
-        "token     Ċ            id 11   5-6         5-6",
+        'token     Ċ  "\\n"      id 11   5-6         5-6',
     ]
 
 

@@ -438,3 +438,11 @@ def test_symbols_are_shown_so_that_they_can_be_told_apart() -> None:
     assert show(" w\n") == "␣w\\n"
     assert show("ñ".encode()) == "ñ"
     assert show(b"\xc3") == "\\xc3"
+
+
+def test_texts_may_be_counted_and_plain_strings_are_no_pretokens() -> None:
+    counted = count_pretokens({"low lower": 2, "low": 1}, byte_symbols, split=str.split)
+    assert counted == {byte_symbols("low"): 3, byte_symbols("lower"): 2}
+    for pretokens in (["low", "low"], {"low": 2}, [b"low"]):
+        with pytest.raises(TypeError, match="a tuple of symbols"):
+            train(pretokens, num_merges=2)  # type: ignore[arg-type]

@@ -200,3 +200,51 @@ def test_settings_that_are_no_json_are_an_error(native: Any, tmp_path: Path) -> 
     (tmp_path / "tokenizer_config.json").write_text("{")
     with pytest.raises(native.FormatError, match=r"tokenizer_config\.json"):
         native.load(tmp_path)
+
+
+def test_a_role_s_token_has_its_written_form(native: Any) -> None:
+    tok = trained(native, bos_token="<s>", pad_token="<pad>")
+    assert [getattr(tok, f"{role}_token") for role in ROLES] == ["<s>", None, None, None, "<pad>", None, None]
+    # A form alone makes a token padding where nothing names roles.
+    assert trained(native, special_tokens=["[PAD]"]).pad_token == "[PAD]"
+
+
+def test_the_role_of_the_unknown_token_reaches_the_model(native: Any, tmp_path: Path) -> None:
+    """Where the vocabulary cannot spell all, ``unk_token=`` says what stands for the rest."""
+    tokenizers = pytest.importorskip("tokenizers")
+    plain = trained(native, alphabet="chars")
+    of_merges = native.Tokenizer.from_merges({"l": 0, "o": 1, "lo": 2}, [("l", "o")])
+    for tok in (plain, of_merges, trained(native, alphabet="chars", unk_token="[A]")):
+        later = tok.with_special_tokens(unk_token="[B]")
+        assert later.encode("lox") == [*tok.encode("lo"), later.special_tokens["[B]"]]
+        later.save(tmp_path / "t")
+        assert native.load(tmp_path / "t") == later
+        ids = tokenizers.Tokenizer.from_file(str(tmp_path / "t" / "tokenizer.json")).encode("lox").ids
+        assert ids == later.encode("lox")
+    # Bytes spell everything: the token has a role, and the model has no use for it.
+    whole = trained(native)
+    assert (
+        whole.with_special_tokens(unk_token="[B]").digests["encode"]
+        == (whole.with_special_tokens(["[B]"]).digests["encode"])
+    )
+
+
+def test_defaults_of_a_call_are_set_and_kept(native: Any, tmp_path: Path) -> None:
+    tok = trained(native, pad_token="<pad>")
+    left = tok.with_call_defaults(padding_side="left", model_max_length=4)
+    assert (left.padding_side, left.truncation_side, left.model_max_length) == ("left", "right", 4)
+    short, long = left(["low", "lower newest wide"], truncation=True, padding=True)
+    assert (short.ids[0], len(long)) == (tok.pad_token_id, 4)
+    both = left.with_call_defaults(truncation_side="left")
+    assert (both.padding_side, both.truncation_side, both.model_max_length) == ("left", "left", 4)
+    both.save(tmp_path / "t")
+    again = native.load(tmp_path / "t")
+    assert again == both
+    assert again("lower newest wide", truncation=True).ids == tok.encode("lower newest wide")[-4:]
+    # Padding that is known by its form alone stays padding.
+    formed = trained(native, special_tokens=["[PAD]"])
+    assert formed.with_call_defaults(padding_side="left").pad_token_id == formed.pad_token_id == 0
+    with pytest.raises(ValueError, match='"middle" is neither "left" nor "right"'):
+        tok.with_call_defaults(padding_side="middle")
+    with pytest.raises(ValueError, match="model_max_length is 0"):
+        tok.with_call_defaults(model_max_length=0)

@@ -182,3 +182,9 @@ def test_ctrl_c_is_heard_while_a_pipe_has_no_writer(tmp_path: Path) -> None:
     writer.start()
     assert tokenmill.train(path, num_merges=20) == tokenmill.train(texts=[TEXT], num_merges=20)
     writer.join(60)
+
+
+@pytest.mark.parametrize("files", ["low lower lowest", ["low lower lowest"], "low " * 2000])
+def test_a_text_in_place_of_a_file_is_told_where_it_belongs(native: Any, files: Any) -> None:
+    with pytest.raises(FileNotFoundError, match="texts go into texts="):
+        native.train(files, num_merges=1)

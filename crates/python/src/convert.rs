@@ -349,6 +349,9 @@ pub(crate) fn ids(object: &Bound<'_, PyAny>, row: Option<usize>) -> PyResult<Vec
         let reason = format!("{name} must be a sequence of integers, not one; for one id write [{id}]");
         return Err(PyTypeError::new_err(reason));
     }
+    if object.hasattr("ids")? && !object.hasattr("__iter__")? {
+        return Err(wrong_type(&name, "a sequence of integers, such as the .ids of what was given", object));
+    }
     gather(items(object, &name, "a sequence of integers")?.enumerate().map(id))
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple, PyWeakrefReference};
+use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple, PyWeakrefReference};
 use tokenmill_core::description::{Description, HookName};
 use tokenmill_core::error::{Error, Kind, Result};
 use tokenmill_core::hooks::{Cuts, Hooks, Normalized, fault};
@@ -266,6 +266,9 @@ impl Caller {
             return Ok(Normalized::Text(self.text(text, "the text that it gives")?));
         }
         let expected = "str, or a sequence of (text, start, end)";
+        if result.cast::<PyBytes>().is_ok() {
+            return Err(self.wrong("what it gives", expected, result));
+        }
         let mut pieces = Vec::new();
         for (i, item) in self.items(result, expected)?.iter().enumerate() {
             let what = format!("piece {i}");

@@ -37,7 +37,7 @@ fn choice(argument: Option<&Bound<'_, PyAny>>, name: &str, words: &str) -> PyRes
     }
 }
 
-fn side(argument: Option<&str>, name: &str) -> PyResult<Option<Side>> {
+pub(crate) fn side(argument: Option<&str>, name: &str) -> PyResult<Option<Side>> {
     match argument {
         None => Ok(None),
         Some("left") => Ok(Some(Side::Left)),

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use tokenmill_core::engine::{self, DecodeOptions, Engine};
-use tokenmill_core::watch::Unwatched;
+use tokenmill_core::error::Result;
+use tokenmill_core::watch::{Unwatched, Watch};
 
 use crate::buffer::objects;
 use crate::convert;
@@ -29,32 +30,47 @@ impl DecodeStream {
     pub(crate) fn new(engine: Arc<Engine>, options: DecodeOptions, errors: &str) -> Self {
         Self { stream: engine::DecodeStream::new(engine, options), errors: errors.to_owned() }
     }
+
+    /// Gives the text of `work`. Where that is none, and is to be an error, the stream is as it was before.
+    fn take<'py>(
+        &mut self,
+        py: Python<'py>,
+        size: usize,
+        work: impl FnOnce(&mut engine::DecodeStream, &mut Vec<u8>, &dyn Watch) -> Result<()> + Send,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let before = (self.errors == "strict").then(|| self.stream.clone());
+        let mut bytes = Vec::new();
+        run(py, size, |watch| work(&mut self.stream, &mut bytes, watch))?;
+        let text = output::text(py, &bytes, &self.errors);
+        if let (Err(_), Some(before)) = (&text, before) {
+            self.stream = before;
+        }
+        text
+    }
 }
 
 #[pymethods]
 impl DecodeStream {
     /// Takes the next id and returns the text that is certain now.
     ///
-    /// Raises `VocabularyError` for an id that does not exist, which is then not taken.
+    /// Raises `VocabularyError` for an id that does not exist, and with `errors="strict"`
+    /// `UnicodeDecodeError` for bytes that are no text; the id is then not taken.
     #[pyo3(signature = (id, /))]
     fn step<'py>(&mut self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let py = id.py();
         let id = convert::token_id(id, || "id".to_owned())?;
-        let mut bytes = Vec::new();
-        run(py, 0, |watch| self.stream.step(id, &mut bytes, watch))?;
-        output::text(py, &bytes, &self.errors)
+        self.take(py, 0, |stream, bytes, watch| stream.step(id, bytes, watch))
     }
 
     /// Takes many ids, as `decode` does, and returns the text that is certain then.
     ///
-    /// Raises `VocabularyError` for an id that does not exist; then none of the ids is taken.
+    /// Raises `VocabularyError` for an id that does not exist, and with `errors="strict"`
+    /// `UnicodeDecodeError` for bytes that are no text; then none of the ids is taken.
     #[pyo3(signature = (ids, /))]
     fn extend<'py>(&mut self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let py = ids.py();
         let ids = convert::ids(ids, None)?;
-        let mut bytes = Vec::new();
-        run(py, ids.len() * 4, |watch| self.stream.extend(&ids, &mut bytes, watch))?;
-        output::text(py, &bytes, &self.errors)
+        self.take(py, ids.len() * 4, |stream, bytes, watch| stream.extend(&ids, bytes, watch))
     }
 
     /// Ends the ids and returns the rest of the text. The stream starts anew.

@@ -81,11 +81,15 @@ impl Description {
     fn give_role(&mut self, role: Role, content: &str) {
         let Some(token) = self.added_tokens.iter().find(|token| token.content == content) else { return };
         self.roles.set(role, token.id);
-        if role == Role::Pad
-            && let Some(padding) = &mut self.padding
-        {
-            padding.id = token.id;
-            content.clone_into(&mut padding.token);
+        match role {
+            Role::Pad => {
+                if let Some(padding) = &mut self.padding {
+                    padding.id = token.id;
+                    content.clone_into(&mut padding.token);
+                }
+            }
+            Role::Unk => self.model.set_unk(token.id),
+            _ => {}
         }
     }
 

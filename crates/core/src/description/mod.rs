@@ -119,6 +119,21 @@ impl Description {
         let filed = || self.truncation.map(|truncation| truncation.direction).unwrap_or_default();
         self.defaults.limits.map_or_else(filed, |limits| limits.truncation_side)
     }
+
+    /// The limits of a call as they stand, whoever says so.
+    pub fn call_limits(&self) -> CallLimits {
+        self.defaults.limits.unwrap_or_else(|| CallLimits {
+            padding_side: self.padding_side(),
+            truncation_side: self.truncation_side(),
+            max_length: None,
+        })
+    }
+
+    /// Sets the limits of a call. A padding token that is known by its form keeps that role: it is given it.
+    pub fn set_call_limits(&mut self, limits: CallLimits) {
+        self.roles.pad = self.pad();
+        self.defaults.limits = Some(limits);
+    }
 }
 
 /// How files write a padding token to which they give no role.

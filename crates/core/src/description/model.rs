@@ -66,6 +66,17 @@ impl ModelDescription {
         }
     }
 
+    /// Sets the id for text that the vocabulary cannot spell. All bytes spell every text, and Unigram knows
+    /// unknown text by one of its pieces: there nothing changes.
+    pub(super) fn set_unk(&mut self, id: TokenId) {
+        match self {
+            Self::Bpe(model) if !model.has_all_bytes() => model.unk = Some(id),
+            Self::Bpe(_) | Self::Unigram(_) => {}
+            Self::WordPiece(model) => model.unk = Some(id),
+            Self::WordLevel(model) => model.unk = Some(id),
+        }
+    }
+
     /// The symbols that merging starts from, for byte-pair encoding.
     pub fn alphabet(&self) -> Option<&Alphabet> {
         match self {
@@ -135,6 +146,11 @@ impl BpeDescription {
             continuing_prefix: None,
             dropout: None,
         }
+    }
+
+    /// Are merges over bytes, of which each is a token?
+    fn has_all_bytes(&self) -> bool {
+        self.alphabet == Alphabet::Bytes && (0..=u8::MAX).all(|byte| self.tokens.find(&[byte]).is_some())
     }
 }
 

@@ -41,7 +41,9 @@ impl Engine {
             return Err(Error::format(Defect::Unsupported, reason).at("type").at("model"));
         };
         let Some(probability) = how.probability.or(self.bpe()?.dropout.map(f64::from)) else {
-            return Err(Error::argument("this tokenizer has no dropout of its own; say how much"));
+            return Err(Error::argument(
+                "this tokenizer has no dropout of its own; pass dropout=, from 0 to 1",
+            ));
         };
         if !(0.0..=1.0).contains(&probability) {
             return Err(Error::argument(format!("dropout is {probability}; it must be from 0 to 1")));

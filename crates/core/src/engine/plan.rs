@@ -27,7 +27,7 @@ impl Engine {
         steps.push(if names.is_empty() {
             step("normalization", "none", "the tokenizer has no normalizer")
         } else {
-            let reason = "what these leave as it is, is read where it lies; else a text is written";
+            let reason = "text that they leave as it is, is not copied";
             step("normalization", names.join(", "), reason)
         });
         steps.push(self.plan_of_split());
@@ -41,7 +41,7 @@ impl Engine {
         steps.push(self.plan_of_model());
         steps.push(match &self.stages.chain {
             None => step("decoding", "copied bytes", "each id stands for its own bytes"),
-            Some(_) => step("decoding", "steps of a machine", "the decoder changes what tokens say"),
+            Some(_) => step("decoding", "step by step", "the decoder changes what tokens say"),
         });
         steps
     }
@@ -82,7 +82,7 @@ impl Engine {
                     ("BPE by score", "any two neighbours that are a piece together merge")
                 }
                 (_, Alphabet::Bytes) if compiled.canonical().is_some() => {
-                    ("BPE over bytes, side by side", "of all merges one decides for each token")
+                    ("BPE over bytes, side by side", "every token is made by one merge")
                 }
                 (_, Alphabet::Bytes) if !compiled.is_byte_complete() => {
                     ("BPE over bytes, one by one", "a byte has no token")

@@ -1,6 +1,7 @@
 //! Constructors: tokenizers from tables, and from other tokenizers.
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tokenmill_core::description::{Additions, Description, HookName, Normalizer, PreTokenizer};
+use tokenmill_core::description::{Additions, CallLimits, Description, HookName, Normalizer, PreTokenizer};
 use tokenmill_core::error::Error;
 
 use super::Tokenizer;
@@ -8,6 +9,7 @@ use crate::constructors;
 use crate::convert::{self, Given, NOT_GIVEN, NamedSplit};
 use crate::exceptions::raise;
 use crate::hooks::PyHooks;
+use crate::limits::side;
 use crate::watch::run_long;
 
 #[pymethods]
@@ -147,6 +149,41 @@ impl Tokenizer {
             adds_eos: add_eos_token,
         };
         let description = run_long(py, None, |_| self.engine.with_additions(&additions))?;
+        Self::build(py, description, &Additions::default(), &self.hooks, self.split_name)
+    }
+
+    /// The same tokenizer with other defaults for `tok(...)`, as a folder's settings have them.
+    ///
+    /// `padding_side` and `truncation_side` are `"right"` or `"left"`. `model_max_length` is the number of
+    /// ids that calls cut and pad to where they give no `max_length`. None leaves a thing as it is. A folder
+    /// keeps all of it; a tokenizer.json alone cannot.
+    ///
+    /// Raises `ValueError` for another side and for a length below 1.
+    ///
+    /// >>> import tokenmill
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2, pad_token="<pad>")
+    /// >>> tok = tok.with_call_defaults(padding_side="left", model_max_length=4)
+    /// >>> [encoding.tokens for encoding in tok(["low", "lower low"], truncation=True, padding=True)]
+    /// [['<pad>', '<pad>', '<pad>', 'low'], ['low', 'e', 'r', 'Ġ']]
+    #[pyo3(signature = (*, padding_side = None, truncation_side = None, model_max_length = None))]
+    fn with_call_defaults(
+        &self,
+        py: Python<'_>,
+        padding_side: Option<&str>,
+        truncation_side: Option<&str>,
+        model_max_length: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut description = self.engine.description().clone();
+        let now = description.call_limits();
+        let max_length = convert::length(model_max_length, "model_max_length")?;
+        if max_length == Some(0) {
+            return Err(PyValueError::new_err("model_max_length is 0; a text has at least one id"));
+        }
+        description.set_call_limits(CallLimits {
+            padding_side: side(padding_side, "padding_side")?.unwrap_or(now.padding_side),
+            truncation_side: side(truncation_side, "truncation_side")?.unwrap_or(now.truncation_side),
+            max_length: max_length.or(now.max_length),
+        });
         Self::build(py, description, &Additions::default(), &self.hooks, self.split_name)
     }
 

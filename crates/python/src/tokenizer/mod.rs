@@ -5,6 +5,7 @@ mod encode;
 mod explain;
 mod make;
 mod paths;
+mod roles;
 mod tables;
 mod usage;
 

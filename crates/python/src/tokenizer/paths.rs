@@ -1,6 +1,7 @@
 //! The model's view of a text beyond its ids: other ways to spell it, and its probability.
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use tokenmill_core::description::ModelDescription;
 use tokenmill_core::engine::{Draw, Dropout};
 use tokenmill_core::error::Error;
 
@@ -78,7 +79,8 @@ impl Tokenizer {
         let refuse = |reason: &str| raise(py, Error::argument(reason));
         let seed = u64::try_from(convert::number(seed, || "seed".to_owned())?)
             .map_err(|_| refuse("seed must be from 0 to 2**64 - 1"))?;
-        let is_bpe = self.engine.description().model.as_bpe().is_some();
+        let model = &self.engine.description().model;
+        let (is_bpe, is_unigram) = (model.as_bpe().is_some(), matches!(model, ModelDescription::Unigram(_)));
         if dropout.is_some() && (alpha.is_some() || nbest_size.is_some()) {
             return Err(refuse("alpha and nbest_size are for Unigram, dropout is for byte-pair encoding"));
         }
@@ -98,7 +100,7 @@ impl Tokenizer {
         let alpha = match alpha {
             Some(alpha) => alpha,
             // Always the best needs no alpha, and another model raises its own error.
-            None if !is_bpe && !matches!(n_best, Some(0 | 1)) => {
+            None if is_unigram && !matches!(n_best, Some(0 | 1)) => {
                 return Err(refuse("alpha is missing: how much the score counts, 0 for nothing"));
             }
             None => 1.0,

@@ -1,7 +1,7 @@
 //! Lookups in the tables of a tokenizer.
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use tokenmill_core::description::{Side, Split};
+use tokenmill_core::description::Split;
 use tokenmill_core::error::Error;
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known;
@@ -122,11 +122,12 @@ impl Tokenizer {
         Ok(digests)
     }
 
-    /// The name of the split, or its regular expression; None if pre-tokenization is more than one split.
+    /// The name of the split, or its regular expression, whatever normalizes the text before; None if
+    /// pre-tokenization is more than one split.
     /// `llama3` and `cl100k` are one pattern: it goes by the name that was asked for, in a file by `cl100k`.
     #[getter]
     pub(super) fn split(&self) -> Option<String> {
-        let split = self.engine.description().split()?;
+        let split = Split::of_stages(&self.engine.description().pre_tokenizer)?;
         // A splitter of the caller may have taken the place of the named split.
         let asked = self.split_name.filter(|name| known::split_named(name).as_ref() == Some(&split));
         Some(match (asked.or_else(|| known::name_of(&split)), split) {
@@ -134,68 +135,6 @@ impl Tokenizer {
             (None, Split::Pattern(regex)) => regex,
             (None, Split::Whole) => "none".to_owned(),
         })
-    }
-
-    /// The id that begins a sequence, or None where the file names none.
-    #[getter]
-    fn bos_token_id(&self) -> Option<TokenId> {
-        self.engine.description().roles.bos
-    }
-
-    /// The id that ends a sequence, or None where the file names none.
-    #[getter]
-    fn eos_token_id(&self) -> Option<TokenId> {
-        self.engine.description().roles.eos
-    }
-
-    /// The id of padding, or None where the file names none. If it names no roles at all, a special
-    /// token that is written like padding (`[PAD]`, `<pad>`) is it.
-    #[getter]
-    fn pad_token_id(&self) -> Option<TokenId> {
-        self.engine.description().pad()
-    }
-
-    /// The id for text that the vocabulary cannot spell, or None.
-    #[getter]
-    fn unk_token_id(&self) -> Option<TokenId> {
-        self.engine.description().roles.unk.or(self.engine.description().model.unk())
-    }
-
-    /// The id that separates two sequences, or None where the file names none.
-    #[getter]
-    fn sep_token_id(&self) -> Option<TokenId> {
-        self.engine.description().roles.sep
-    }
-
-    /// The id that represents a whole text, or None where the file names none.
-    #[getter]
-    fn cls_token_id(&self) -> Option<TokenId> {
-        self.engine.description().roles.cls
-    }
-
-    /// The id of a token to be predicted, or None where the file names none.
-    #[getter]
-    fn mask_token_id(&self) -> Option<TokenId> {
-        self.engine.description().roles.mask
-    }
-
-    /// The side on which `tok(...)` pads: `"right"` or `"left"`, as the file says.
-    #[getter]
-    fn padding_side(&self) -> &'static str {
-        side(self.engine.description().padding_side())
-    }
-
-    /// The side on which `tok(...)` cuts: `"right"` or `"left"`, as the file says.
-    #[getter]
-    fn truncation_side(&self) -> &'static str {
-        side(self.engine.description().truncation_side())
-    }
-
-    /// The number of ids that the model takes at most, which `tok(...)` cuts and pads to where a call
-    /// gives no `max_length`; None where the file names none. Only a folder's settings do.
-    #[getter]
-    fn model_max_length(&self) -> Option<usize> {
-        self.engine.description().defaults.limits?.max_length
     }
 
     /// The findings of `tokenmill.load`: the files that were read, and tolerated defects; None for
@@ -209,12 +148,5 @@ impl Tokenizer {
     #[getter]
     fn training_report(&self, py: Python<'_>) -> Option<Py<TrainingReport>> {
         self.report.as_ref().map(|report| report.clone_ref(py))
-    }
-}
-
-fn side(side: Side) -> &'static str {
-    match side {
-        Side::Left => "left",
-        Side::Right => "right",
     }
 }
