@@ -940,6 +940,11 @@ def load_file(
     `Tokenizer.with_special_tokens`.
     """
 
+def not_text(start: bytes, /) -> str | None:
+    """What a file is instead of UTF-8 text, and how it becomes one, where its first bytes, ten at least, show
+    it: compressed, or UTF-16 or UTF-32 with a byte-order mark. Else None.
+    """
+
 def force_cpu(level: Literal["portable", "neon", "avx2", "avx512"] | None, /) -> str:
     """Makes encoding use these instructions from now on, in all threads, and returns the name of the
     level in use: `"portable"`, `"neon"`, `"avx2"`, `"avx512"`. `None` selects the widest level of

@@ -1,4 +1,4 @@
-"""A file written from here: it appears whole or not at all. Tokenizers are saved by the core."""
+"""Files that are no tokenizers, which the core saves: what is no text, and writing whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["write_file"]
+from ._core import not_text
+
+__all__ = ["not_text", "write_file"]
 
 
 def write_file(out: str, pieces: Iterable[bytes]) -> None:

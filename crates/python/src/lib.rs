@@ -17,6 +17,7 @@ mod late;
 mod limits;
 mod load;
 mod load_report;
+mod not_text;
 mod output;
 mod ready_ids;
 mod sequences;
@@ -47,6 +48,8 @@ mod _core {
     use super::load::{from_state, from_tokenizer_json, load_file};
     #[pymodule_export]
     use super::load_report::{LoadFinding, LoadReport};
+    #[pymodule_export]
+    use super::not_text::not_text;
     #[pymodule_export]
     use super::ready_ids::ReadyIds;
     #[pymodule_export]

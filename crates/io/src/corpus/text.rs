@@ -6,8 +6,8 @@ use tokenmill_core::error::{Error, Kind, Result};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 
-use super::compressed::{self, refuse_compressed};
 use super::decode::{Decoder, Errors, Invalid};
+use super::not_text::{self, refuse_compressed};
 use super::pipes::refuse_pipes_given_twice;
 use crate::files::{self, Source};
 
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
     fn open(&self, path: &Path) -> Result<Started<'a>> {
         let in_file = |error: std::io::Error| Error::from(error).in_file(path);
         let mut source = Source::open(path, self.watch).map_err(in_file)?;
-        let start = files::start(&mut source, compressed::START).map_err(in_file)?;
+        let start = files::start(&mut source, not_text::START).map_err(in_file)?;
         refuse_compressed(&start, path)?;
         Ok(Cursor::new(start).chain(source))
     }
