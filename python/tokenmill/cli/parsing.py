@@ -7,7 +7,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise, takewhile
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .streams import print_page
 from .usage import UsageError
@@ -24,7 +24,11 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Errors are raised, not printed, and name the page that helps."""
+    """Errors are raised, not printed, and name the page that helps. A parser is for one command line."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._given: set[str] = set()
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse found."""
@@ -35,6 +39,17 @@ class Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: object = None) -> None:  # noqa: ARG002
         """Print the page of --help or --version; argparse would ignore that it cannot be written."""
         print_page(message)
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """Refuse an option of one value that is given again; argparse would take the last one in silence."""
+        if action.option_strings and action.nargs != 0 and not isinstance(action, argparse._AppendAction):
+            if action.dest in self._given:
+                raise UsageError(
+                    f"{'/'.join(action.option_strings)} is given twice, and takes one value",
+                    hint=f"{self.prog} --help",
+                )
+            self._given.add(action.dest)
+        return super()._get_values(action, arg_strings)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         """Say what could have been chosen, in words that no version of Python changes."""
