@@ -7,7 +7,6 @@ Exit codes: 0 done; 1 done, and something was found that should not be; 2 bad us
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ import tokenmill
 
 from . import count, decode, demo, encode, info, inspect, train, vocab
 from .files import STDIN
+from .given import in_quotes
 from .parsing import Help, Parser, check_words
 from .streams import check_stdout, say
 from .terminal import visible
@@ -69,7 +69,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
         hint = f"tokenmill {args.command} --help"
         if args.command == "inspect":
             text = " ".join(word for word in [args.text, *surplus] if word is not None)
-            hint = f"quote the text: {_quoted(text)}"
+            hint = f"quote the text: {in_quotes(text)}"
         raise UsageError(f"more words than tokenmill {args.command} takes: {' '.join(surplus)}", hint=hint)
     _check_paths(args)
     return args
@@ -82,11 +82,6 @@ def _check_paths(args: argparse.Namespace) -> None:
         for path in given if isinstance(given, list) else [given]:
             if path is not None and "\0" in path:
                 raise UsageError(f"{visible(path)}: the name of a file holds no NUL")
-
-
-def _quoted(text: str) -> str:
-    """One word to a shell, in double quotes where nothing in them would be read again."""
-    return shlex.quote(text) if set(text) & set('"$`\\!') else f'"{text}"'
 
 
 def main(argv: Sequence[str] | None = None) -> int:

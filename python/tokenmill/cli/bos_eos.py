@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokenmill import TokenmillError
 
+from .given import in_quotes
 from .parsing import closest
 from .terminal import visible
 from .usage import UsageError
@@ -23,6 +24,8 @@ _ROLE = object()
 _WORDS = {"--bos": "begins", "--eos": "ends"}
 _MOST_SHOWN = 5
 """Special tokens that a hint lists."""
+_MOST_OF_TEXT = 60
+"""Characters of a text that was taken for a token."""
 
 
 class BosEos(NamedTuple):
@@ -86,11 +89,15 @@ def _id(tokenizer: Tokenizer, option: str, given: str) -> int:
     found = tokenizer.token_to_id(given)
     if found is not None:
         return found
-    hint = "`tokenmill vocab` lists the tokens"
+    hint = f"`tokenmill vocab` lists the tokens; if it is the text, do not put it right after {option}"
     if os.path.lexists(given):
         hint = f"if it is a file, put {option} after it: {given} {option}"
+    elif len(given.split()) > 1:
+        text = given if len(given) <= _MOST_OF_TEXT else "some words"
+        hint = f"if it is the text, do not put it right after {option}: --text {in_quotes(text)} {option}"
+    shown = given if len(given) <= _MOST_OF_TEXT else given[:_MOST_OF_TEXT] + "…"
     raise UsageError(
-        f"{option} {visible(given)}: no token and no id of the vocabulary{closest(given, special)}", hint=hint
+        f"{option} {visible(shown)}: no token and no id of the vocabulary{closest(given, special)}", hint=hint
     )
 
 

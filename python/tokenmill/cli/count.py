@@ -1,24 +1,74 @@
-"""How many tokens each text has; no ids are made.
+"""How many tokens each text has, and how many characters and bytes they are.
 
-A line for each FILE, `COUNT NAME`, and the total where there are several;
-standard input gives the number alone.
+FILE gives a table with a row for each, and the total where there are several;
+standard input, or one text in the command, the number of tokens alone. --json
+has all figures of both. Where the vocabulary has an unknown token, a column
+says how many tokens are it, if any is.
+
+--text TEXT is the text itself. So is a single FILE of several words, if there
+is no such file, nor one that it looks like (a/b, c.txt), and without --out.
+Every byte counts: of standard input the last line end too, which echo puts
+there and printf %s does not. Files that are compressed, or UTF-16 or UTF-32
+with a byte-order mark, are refused, unless --binary says that their bytes are
+meant.
 
   tokenmill count -t tokenizer/ docs/*.md
+  tokenmill count -t tokenizer/ --text "Hello world"
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .files import STDIN, as_json, read_inputs, write_output
-from .options import NO_FILE, add_files, add_output, add_special, add_tokenizer, load_tokenizer
+from .given import COMMAND, add_texts, hint_of_text, texts_given
+from .options import add_files, add_output, add_special, add_tokenizer, load_tokenizer
+from .streams import is_terminal
+from .terminal import quoted, table
+
+if TYPE_CHECKING:
+    from tokenmill import Tokenizer
 
 __all__ = ["add_arguments", "run"]
+
+_LONG = 1_000_000
+"""Bytes. Shorter texts do without numpy, which takes a while to import."""
+
+
+class _Row(NamedTuple):
+    """The figures of a text: how many ids, characters (None where it is not UTF-8), bytes, unknown tokens."""
+
+    name: str
+    tokens: int
+    characters: int | None
+    size: int
+    unknown: int | None
+    """None where the vocabulary has no unknown token."""
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """None where there are no tokens."""
+        return self.size / self.tokens if self.tokens else None
+
+    def facts(self) -> dict[str, Any]:
+        """The figures by name."""
+        ratio = self.bytes_per_token
+        return {
+            "count": self.tokens,
+            "characters": self.characters,
+            "bytes": self.size,
+            "bytes_per_token": None if ratio is None else round(ratio, 3),
+            "unknown": self.unknown,
+        }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``count`` takes."""
     add_files(parser, "a text")
+    add_texts(parser)
     add_special(parser)
     add_output(parser)
     add_tokenizer(parser)
@@ -26,20 +76,82 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Count each text, then write the table."""
-    inputs = read_inputs(args.files, tokenizer=args.tokenizer, no_file=NO_FILE)
+    texts = texts_given(args.files, args.texts, printed=args.out in (None, STDIN))
+    inputs: Iterable[tuple[str, bytes]] = (
+        [(COMMAND, text) for text in texts]
+        if texts
+        else read_inputs(
+            args.files,
+            tokenizer=args.tokenizer,
+            no_file=hint_of_text(args.files),
+            what="bytes" if args.binary else "text",
+        )
+    )
     tokenizer = load_tokenizer(args)
-    rows = [(name, tokenizer.count(content, special=args.special), len(content)) for name, content in inputs]
-    total = sum(count for _, count, _ in rows)
+    rows = [_row(tokenizer, name, content, args) for name, content in inputs]
+    total = _total(rows)
     if args.json:
-        texts = [{"file": name, "count": count, "bytes": size} for name, count, size in rows]
-        write_output(args.out, as_json({"texts": texts, "total": total}))
-    elif [name for name, _, _ in rows] == [STDIN]:
-        write_output(args.out, f"{total}\n".encode())
+        shown = [{"file": row.name, **row.facts()} for row in rows]
+        write_output(args.out, as_json({"texts": shown, "total": total.tokens, "totals": total.facts()}))
+    elif len(rows) == 1 and (texts or rows[0].name == STDIN):
+        write_output(args.out, f"{total.tokens}\n".encode())
     else:
-        shown = [(str(count), name) for name, count, _ in rows]
-        if len(shown) > 1:
-            shown.append((str(total), "total"))
-        width = max(len(count) for count, _ in shown)
-        lines = "".join(f"{count:>{width}} {name}\n" for count, name in shown)
-        write_output(args.out, lines.encode("utf-8", "surrogateescape"))
+        names = [quoted(text) for text in texts] or [row.name for row in rows]
+        page = _table([*zip(names, rows, strict=True), *[("total", total)] * (len(rows) > 1)], args.out)
+        write_output(args.out, page.encode("utf-8", "surrogateescape"))
     return 0
+
+
+def _row(tokenizer: Tokenizer, name: str, content: bytes, args: argparse.Namespace) -> _Row:
+    unknown = tokenizer.unk_token_id
+    if unknown is None:
+        count, found = tokenizer.count(content, special=args.special), None
+    elif len(content) < _LONG:
+        ids = tokenizer.encode(content, special=args.special)
+        count, found = len(ids), ids.count(unknown)
+    else:
+        array = tokenizer.encode_to_numpy(content, special=args.special)
+        count, found = len(array), int((array == unknown).sum())
+    return _Row(name, count, _characters(content), len(content), found)
+
+
+def _characters(content: bytes) -> int | None:
+    try:
+        return len(content.decode())
+    except UnicodeDecodeError:
+        return None
+
+
+def _total(rows: list[_Row]) -> _Row:
+    def added(numbers: list[int | None]) -> int | None:
+        known = [number for number in numbers if number is not None]
+        return sum(known) if len(known) == len(numbers) else None
+
+    return _Row(
+        "total",
+        sum(row.tokens for row in rows),
+        added([row.characters for row in rows]),
+        sum(row.size for row in rows),
+        added([row.unknown for row in rows]),
+    )
+
+
+def _table(rows: list[tuple[str, _Row]], out: str | None) -> str:
+    header = ["tokens", "characters", "bytes", "bytes/token"]
+    has_unknown = any(row.unknown for _, row in rows)
+    cells = []
+    for name, row in rows:
+        ratio = row.bytes_per_token
+        cells.append(
+            [
+                str(row.tokens),
+                "-" if row.characters is None else str(row.characters),
+                str(row.size),
+                "-" if ratio is None else f"{ratio:.2f}",
+                *[str(row.unknown)] * has_unknown,
+                name,
+            ]
+        )
+    header += [*["unknown"] * has_unknown, ""]
+    numbers = range(len(header) - 1)
+    return table(header, cells, right=numbers, rich=out is None and is_terminal(sys.stdout))

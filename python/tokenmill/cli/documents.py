@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
-from .files import STDIN, check_read_once, expand, hinting, open_input, read_inputs, source
-from .streams import say
-from .usage import UsageError
+from .files import (
+    BINARY,
+    STDIN,
+    check_read_once,
+    check_text,
+    expand,
+    hinting,
+    open_input,
+    read_inputs,
+    source,
+)
+from .given import COMMAND, hint_of_text
 
-__all__ = ["COMMAND", "Batch", "documents", "texts_given"]
-
-COMMAND = "the command"
-"""What stands in the place of a file's name for a text in the command itself."""
+__all__ = ["Batch", "documents"]
 
 _BATCH = 1 << 24
 """Bytes of a batch, about."""
@@ -29,10 +35,6 @@ _ALONE = 1 << 22
 """Bytes. A document of this size is a batch of its own: threads share it, not only the documents."""
 _BLOCK = 1 << 20
 """Bytes of lines that are read at once."""
-_ENDING = re.compile(r"\.\w{1,10}$")
-
-_NO_FILE = "a text itself goes in quotes, or after --text: --text 'some words'"
-"""What to do about a word that is no file."""
 
 
 class Batch(NamedTuple):
@@ -48,44 +50,29 @@ class Batch(NamedTuple):
         return source(self.names[index]) + ("" if line is None else f": line {line}")
 
 
-def texts_given(files: list[str], texts: list[str]) -> list[bytes]:
-    """The texts that the command itself holds: those of ``--text``, or a FILE that is one.
-
-    That is a single one, with white space in it, which is no file and does not look like the path of one.
-    """
-    if texts:
-        if files:
-            raise UsageError("give FILE or --text, not both")
-        for text in texts:
-            if os.path.isfile(text):  # noqa: PTH113  # a Path raises where a text is too long for a name
-                say(f"hint: without --text the file {text} is encoded; this is its name")
-        return [os.fsencode(text) for text in texts]
-    return [os.fsencode(text) for text in files if len(files) == 1 and _is_text(text)]
-
-
-def _is_text(word: str) -> bool:
-    if len(word.split()) < 2 or {"/", os.sep} & set(word) or _ENDING.search(word) or os.path.lexists(word):
-        return False
-    from glob import glob
-
-    return not glob(word)  # noqa: PTH207  # `what is this?` is a pattern too
-
-
 def documents(
-    files: list[str], texts: list[bytes], *, by_lines: bool, tokenizer: str | None = None
+    files: list[str],
+    texts: list[bytes],
+    *,
+    by_lines: bool,
+    tokenizer: str | None = None,
+    binary: bool = False,
 ) -> Iterator[Batch]:
     """The documents of ``files``, or of standard input, or those in ``texts``, in their order.
 
     Each file is read once, when its turn comes; a pipe that is given twice, or is also the tokenizer, is
-    refused at once.
+    refused at once. Compressed files and UTF-16 are refused unless they are meant (``binary``).
     """
     if texts:
         return _grouped(_given(texts, by_lines=by_lines))
     if by_lines:
-        names = expand(files) or [STDIN]
+        no_file = hint_of_text(files)
+        names = expand(files, no_file=no_file) or [STDIN]
         check_read_once(names, tokenizer=tokenizer)
-        return _grouped(part for name in names for part in _lines_of(name))
-    inputs = read_inputs(files, tokenizer=tokenizer, no_file=_NO_FILE)
+        return _grouped(part for name in names for part in _lines_of(name, no_file, binary=binary))
+    inputs = read_inputs(
+        files, tokenizer=tokenizer, no_file=hint_of_text(files), what="bytes" if binary else "text"
+    )
     return _grouped(Batch([content], [name], [None]) for name, content in inputs)
 
 
@@ -105,10 +92,14 @@ def _parted(text: bytes) -> list[bytes]:
     return [*lines, last] if last else lines
 
 
-def _lines_of(name: str) -> Iterator[Batch]:
+def _lines_of(name: str, no_file: str | None, *, binary: bool) -> Iterator[Batch]:
     """The lines of a file, many at a time, as ``train --documents lines`` takes them."""
-    with hinting(name, _NO_FILE), open_input(name) as file:
-        yield from _numbered(name, _blocks(iter(lambda: _read(file.read(_BLOCK)), b"")))
+    with hinting(name, no_file), open_input(name) as file:
+        first = _read(file.read(_BLOCK))
+        if not binary:
+            check_text(name, first, hint=BINARY)
+        rest = iter(lambda: _read(file.read(_BLOCK)), b"")
+        yield from _numbered(name, _blocks(chain([first], rest)))
 
 
 def _read(block: bytes | None) -> bytes:

@@ -1,13 +1,18 @@
 """Text into ids.
 
 Each FILE is a document and becomes one line of ids, separated by spaces; with
---documents lines each of its lines does. Bytes are taken as they are, whether
-they are UTF-8 or not. A single FILE of several words, where there is no such
-file, is the text itself; --text takes any.
+--documents lines each of its lines does. --text TEXT is the text itself. So is
+a single FILE of several words, if there is no such file, nor one that it looks
+like (a/b, c.txt), and ids are printed, without --out.
+
+Bytes are taken as they are, whether they are UTF-8 or not. Files that are
+compressed, or UTF-16 or UTF-32 with a byte-order mark, are refused: their
+bytes are no text, unless --binary says that they are meant.
 
 --out NAME.bin writes the ids of all documents one after the other, as raw
 numbers of 16 or 32 bits, the lowest byte first: numpy.fromfile reads them.
-What was written is said on standard error, or with --json on standard output.
+What was written to a file is said on standard error, for raw numbers with
+--json on standard output.
 Whatever is written appears whole or, after an error, not at all.
 
   tokenmill encode -t tokenizer/ book.txt > book.ids
@@ -21,14 +26,15 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokenmill import TokenmillError
 
 from .bos_eos import BosEos, add_bos_eos, read_bos_eos
-from .documents import Batch, documents, texts_given
+from .documents import Batch, documents
 from .files import STDIN, as_json, expand, write_summary, write_whole
+from .given import add_texts, hint_of_text, texts_given
 from .options import add_files, add_output, add_special, add_tokenizer, load_tokenizer
 from .parsing import whole_number
 from .streams import check_stdout, is_terminal, say
@@ -53,14 +59,7 @@ _LARGEST = (1 << 16) - 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``encode`` takes."""
     add_files(parser, "a text")
-    parser.add_argument(
-        "--text",
-        metavar="TEXT",
-        dest="texts",
-        action="append",
-        default=[],
-        help="a text itself, in place of FILE; may be given again",
-    )
+    add_texts(parser)
     parser.add_argument(
         "--documents", choices=("file", "lines"), default="file", help="what a document is (default: file)"
     )
@@ -92,11 +91,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Encode the documents, batch by batch, and write them."""
     form = _form(args)
-    texts = texts_given(args.files, args.texts)
+    printed = form == "ids" and args.out in (None, STDIN)
+    texts = texts_given(args.files, args.texts, printed=printed)
     files = [] if texts else args.files
     by_lines = args.documents == "lines"
-    _check(form, args, documents=len(texts or expand(files) or [STDIN]))
-    batches = documents(files, texts, by_lines=by_lines, tokenizer=args.tokenizer)
+    inputs = texts or expand(files, no_file=hint_of_text(files)) or [STDIN]
+    _check(form, args, documents=len(inputs))
+    batches = documents(files, texts, by_lines=by_lines, tokenizer=args.tokenizer, binary=args.binary)
     tokenizer = load_tokenizer(args)
     dtype = _dtype(tokenizer, form, args.dtype)
     encoder = _Encoder(
@@ -106,21 +107,24 @@ def run(args: argparse.Namespace) -> int:
         add_special_tokens=args.add_special_tokens,
         num_threads=args.num_threads,
     )
+    counts = _Counts()
+    pieces: Iterator[bytes]
     if form == "bin":
-        _write_bin(args, encoder, batches, dtype)
+        pieces = (piece for batch in batches for piece in raw(counts.of(batch, encoder.array(batch, dtype))))
     elif form == "npy":
-        write_whole(args.out, (piece for batch in batches for piece in as_npy(encoder.array(batch, dtype))))
+        pieces = (
+            piece for batch in batches for piece in as_npy(counts.of(batch, encoder.array(batch, dtype)))
+        )
     elif args.json:
-        write_whole(
-            args.out,
-            in_json(
-                row
-                for batch in batches
-                for row in zip(batch.names, batch.lines, encoder.rows(batch), strict=True)
-            ),
+        pieces = in_json(
+            row
+            for batch in batches
+            for row in zip(batch.names, batch.lines, counts.of_rows(batch, encoder.rows(batch)), strict=True)
         )
     else:
-        write_whole(args.out, in_print(ids for batch in batches for ids in encoder.rows(batch)))
+        pieces = in_print(ids for batch in batches for ids in counts.of_rows(batch, encoder.rows(batch)))
+    write_whole(args.out, pieces)
+    _report(args, form, dtype, counts)
     return 0
 
 
@@ -258,33 +262,47 @@ class _Encoder:
             raise
 
 
-# ---- raw numbers ------------------------------------------------------------------------------
+# ---- what is said of it -----------------------------------------------------------------------
 
 
-def _write_bin(
-    args: argparse.Namespace,
-    encoder: _Encoder,
-    batches: Iterable[Batch],
-    dtype: Literal["uint16", "uint32"],
-) -> None:
-    """Write the ids of all documents, and say how many there were."""
-    counts = {"documents": 0, "bytes": 0, "tokens": 0}
+@dataclass
+class _Counts:
+    """What was encoded so far."""
 
-    def pieces() -> Iterator[bytes]:
-        for batch in batches:
-            ids = encoder.array(batch, dtype)
-            yield from raw(ids)
-            counts["documents"] += len(batch.texts)
-            counts["bytes"] += sum(map(len, batch.texts))
-            counts["tokens"] += len(ids)
+    documents: int = 0
+    bytes: int = 0
+    tokens: int = 0
 
-    write_whole(args.out, pieces())
-    if args.json:
-        facts = {"file": args.out, "dtype": dtype, **counts}
+    def of(self, batch: Batch, ids: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The ids of a batch, counted."""
+        self._add(batch)
+        self.tokens += len(ids)
+        return ids
+
+    def of_rows(self, batch: Batch, rows: Iterable[Ids]) -> Iterator[Ids]:
+        """The ids of each document of a batch, counted."""
+        self._add(batch)
+        for ids in rows:
+            self.tokens += len(ids)
+            yield ids
+
+    def _add(self, batch: Batch) -> None:
+        self.documents += len(batch.texts)
+        self.bytes += sum(map(len, batch.texts))
+
+
+def _report(args: argparse.Namespace, form: str, dtype: str, counts: _Counts) -> None:
+    """Say what is in the file that was written; of raw numbers, which say nothing themselves, always."""
+    if form == "bin" and args.json:
+        facts = {"file": args.out, "dtype": dtype, **asdict(counts)}
         write_summary(args.out, as_json(facts), what="the ids are")
         return
-    saved = "" if args.out in (None, STDIN) else f"saved {args.out}: "
+    to_stdout = args.out in (None, STDIN)
+    if to_stdout and form != "bin":
+        return
+    saved = "" if to_stdout else f"saved {args.out}: "
     said = ", ".join(
-        f"{count:,} {name.removesuffix('s') if count == 1 else name}" for name, count in counts.items()
+        f"{count:,} {name.removesuffix('s') if count == 1 else name}"
+        for name, count in asdict(counts).items()
     )
-    say(f"{saved}{said} as {dtype}")
+    say(f"{saved}{said}" + ("" if form == "ids" else f" as {dtype}"))

@@ -10,16 +10,18 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 from .streams import naming, open_stdin, read_stdin, say, write_stdout
 from .usage import UsageError
 
 __all__ = [
+    "BINARY",
     "STDIN",
     "as_json",
     "as_text",
     "check_read_once",
+    "check_text",
     "expand",
     "hinting",
     "open_input",
@@ -32,24 +34,29 @@ __all__ = [
 ]
 
 STDIN = "-"
+BINARY = "--binary takes the bytes as they are"
+"""What to do where a file that is no text is meant."""
 
 _MOST_SHOWN = 60
 """Characters of a text that was taken for the name of a file."""
+_START = 16
+"""Bytes that tell whether a file is text."""
 _IN_MEMORY = 1 << 26
 """Bytes for standard output that wait in memory; more of them wait in a temporary file."""
 _BLOCK = 1 << 20
 """Bytes of that file that are read at once."""
 
 
-def expand(files: Iterable[str]) -> list[str]:
+def expand(files: Iterable[str], *, no_file: str | None = None) -> list[str]:
     """Every file that is meant: the matches of a glob in sorted order, folders among them left out.
 
-    What exists under the name given is never read as a pattern.
+    What exists under the name given is never read as a pattern. ``no_file`` is the hint for several words
+    that match nothing.
     """
-    return [name for given in files for name in _matches(given)]
+    return [name for given in files for name in _matches(given, no_file)]
 
 
-def _matches(given: str) -> list[str]:
+def _matches(given: str, no_file: str | None) -> list[str]:
     import glob
 
     if not given:
@@ -57,6 +64,8 @@ def _matches(given: str) -> list[str]:
     if given == STDIN or not glob.has_magic(given) or os.path.lexists(given):
         return [given]
     found = sorted(name for name in glob.glob(given, recursive=True) if not Path(name).is_dir())  # noqa: PTH207
+    if not found and no_file is not None and len(given.split()) > 1:
+        raise UsageError(f"{_short(given)}: no file matches", hint=no_file)
     if not found:
         raise FileNotFoundError(errno.ENOENT, "no file matches", given)
     return found
@@ -104,23 +113,39 @@ def _pipe(status: os.stat_result) -> object:
 
 
 def read_inputs(
-    files: Iterable[str], *, tokenizer: str | None = None, no_file: str | None = None
+    files: Iterable[str],
+    *,
+    tokenizer: str | None = None,
+    no_file: str | None = None,
+    what: Literal["text", "bytes"] = "bytes",
 ) -> Iterator[tuple[str, bytes]]:
     """``(name, content)`` of each file, byte for byte; ``-``, or no file at all, is standard input.
 
     Each is read once, when its turn comes; a pipe that is given twice, or is also the tokenizer, is refused
-    at once. ``no_file`` is the hint for a word that is neither a file nor looks like the name of one.
+    at once. ``no_file`` is the hint for a word that is neither a file nor looks like the name of one. Where
+    ``text`` is read, compressed files and UTF-16 are refused.
     """
-    names = expand(files) or [STDIN]
+    names = expand(files, no_file=no_file) or [STDIN]
     check_read_once(names, tokenizer=tokenizer)
-    return _contents(names, no_file)
+    return _contents(names, no_file, what)
 
 
-def _contents(names: Iterable[str], no_file: str | None) -> Iterator[tuple[str, bytes]]:
+def _contents(names: Iterable[str], no_file: str | None, what: str) -> Iterator[tuple[str, bytes]]:
     for name in names:
         with hinting(name, no_file):
             content = read_input(name)
+        if what == "text":
+            check_text(name, content, hint=BINARY)
         yield name, content
+
+
+def check_text(name: str, content: bytes, *, hint: str | None = None) -> None:
+    """Raise ``UsageError`` for what begins as a compressed file, or as UTF-16 or UTF-32 with its mark."""
+    from .._files import not_text
+
+    reason = not_text(content[:_START])
+    if reason is not None:
+        raise UsageError(f"{source(name)}: {reason}", hint=hint)
 
 
 @contextlib.contextmanager
@@ -132,8 +157,11 @@ def hinting(name: str, no_file: str | None) -> Iterator[None]:
         is_word = " " in name or not (os.sep in name or Path(name).suffix)
         if no_file is None or not is_word or error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
             raise
-        shown = name if len(name) <= _MOST_SHOWN else name[:_MOST_SHOWN] + "…"
-        raise UsageError(f"{shown}: {error.strerror}", hint=no_file) from error
+        raise UsageError(f"{_short(name)}: {error.strerror}", hint=no_file) from error
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _MOST_SHOWN else name[:_MOST_SHOWN] + "…"
 
 
 def read_input(name: str) -> bytes:

@@ -1,5 +1,9 @@
 """What a tokenizer is: sizes, special tokens and their roles, split, fingerprint.
 
+What is put around a text is what --add-special-tokens of `encode` adds, with …
+in the place of the text. Defects of its files that were tolerated are listed
+last.
+
 Tokenizers with the same fingerprint mean the same, whatever their files look
 like. The digests are its parts: the ids of a text (encode), the text of ids
 (decode), the tokens around ids (template). Memory is what its tables take, and
@@ -12,9 +16,10 @@ the most that caches may take beside them.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tokenmill import FormatError, VocabularyError
+from tokenmill import FormatError, TokenmillError, VocabularyError
 
 from .files import as_json, write_output
 from .options import ROLES, add_output, add_tokenizer, load_tokenizer
@@ -28,6 +33,8 @@ __all__ = ["add_arguments", "run"]
 _TABLES = ("vocabulary", "model", "lists", "seed")
 _MOST_SHOWN = 20
 """Special tokens that people are shown."""
+_MOST_TRIED = 100
+"""Ids whose texts are tried to see what is put around one."""
 _WIDTH = 16
 
 
@@ -61,6 +68,8 @@ def _facts(tokenizer: Tokenizer, name: str) -> dict[str, Any]:
         "fingerprint": tokenizer.fingerprint,
         "digests": tokenizer.digests,
         "memory": tokenizer.memory_usage(),
+        "around": _templates(tokenizer),
+        "tolerated": _tolerated(tokenizer),
     }
 
 
@@ -101,6 +110,7 @@ def _page(tokenizer: Tokenizer, facts: dict[str, Any]) -> bytes:
         ("split", ["no single split" if split is None else visible(split)]),
         ("special tokens", _special(facts["special_tokens"]) or ["none"]),
         ("roles", [f"{role:<6}{_shown(tokenizer, number)}" for role, number in roles] or ["none"]),
+        *[(f"around a {name}", [_around(tokenizer, ids)]) for name, ids in facts["around"].items()],
         ("inputs", [_inputs(tokenizer)]),
         ("fingerprint", [facts["fingerprint"]]),
         ("digests", [f"{name:<10}{digest}" for name, digest in facts["digests"].items()]),
@@ -111,12 +121,71 @@ def _page(tokenizer: Tokenizer, facts: dict[str, Any]) -> bytes:
                 f"caches take up to {memory['cache_bytes']:,}"
             ],
         ),
+        *[("tolerated", [_defect(found) for found in facts["tolerated"]])] * bool(facts["tolerated"]),
     ]
     return "".join(
         f"{'' if row else name:<{_WIDTH}}{value}\n"
         for name, values in lines
         for row, value in enumerate(values)
     ).encode("utf-8", "surrogateescape")
+
+
+def _templates(tokenizer: Tokenizer) -> dict[str, list[int | None]]:
+    """The ids that are put around a text and around a pair, with None in the place of each text.
+
+    A pair is left out where nothing is put around it, and what no text of the vocabulary shows.
+    """
+    found = {"text": _template(tokenizer, pair=False), "pair": _template(tokenizer, pair=True)}
+    return {
+        name: ids
+        for name, ids in found.items()
+        if ids is not None and (name == "text" or any(number is not None for number in ids))
+    }
+
+
+def _template(tokenizer: Tokenizer, *, pair: bool) -> list[int | None] | None:
+    for text in _samples(tokenizer):
+        try:
+            encoding = tokenizer.encode_with_offsets(text, text if pair else None, add_special_tokens=True)
+        except TokenmillError:  # the vocabulary cannot spell it, or there are no pairs
+            continue
+        places = encoding.sequence_ids
+        if {0, 1}.issubset(places) if pair else 0 in places:
+            # A text stands there once, however many ids it has.
+            shown = zip([None, *places], places, encoding.ids, strict=False)
+            return [
+                number if place is None else None
+                for before, place, number in shown
+                if place is None or place != before
+            ]
+    return None
+
+
+def _samples(tokenizer: Tokenizer) -> Iterator[str]:
+    """Texts, one of which has ids in every vocabulary that has any."""
+    yield "a"
+    for number in range(_MOST_TRIED):
+        if tokenizer.id_to_token(number) is not None and (text := tokenizer.decode([number])):
+            yield text
+
+
+def _around(tokenizer: Tokenizer, ids: list[int | None]) -> str:
+    if ids == [None]:
+        return "nothing"
+    return " ".join("…" if number is None else visible(tokenizer.id_to_token(number) or "") for number in ids)
+
+
+def _tolerated(tokenizer: Tokenizer) -> list[dict[str, str]]:
+    """The defects of its files that loading tolerated."""
+    report = tokenizer.load_report
+    return [
+        {"kind": found.kind, "file": found.file, "field": found.field, "reason": found.reason}
+        for found in ([] if report is None else report.tolerated)
+    ]
+
+
+def _defect(found: dict[str, str]) -> str:
+    return ": ".join(visible(found[name]) for name in ("file", "field", "reason") if found[name])
 
 
 def _inputs(tokenizer: Tokenizer) -> str:

@@ -3,8 +3,9 @@
 The column `text` is what people read; `token` is the same in the letters of the
 vocabulary, where over bytes Ġ is a space, Ċ a line end, and a byte that is no
 letter has another one in its place. Long cells are shortened. Offsets are
-half-open, first in characters and then in bytes of the text. Without TEXT and
---file the text is read from standard input, without its last line end.
+half-open, first in characters and then in bytes of the text. TEXT, or --text
+TEXT, is the text itself, --file FILE what is in a file; without them the text
+is read from standard input, without its last line end.
 
 With --stages: what every stage made of the text. Added tokens, normalized text,
 pretokens, tokens, and for byte-pair encoding the merges in their order.
@@ -27,7 +28,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from .files import STDIN, as_json, as_text, check_read_once, read_input, write_output
+from .files import STDIN, as_json, as_text, check_read_once, check_text, read_input, write_output
 from .options import add_output, add_special, add_tokenizer, load_tokenizer
 from .streams import is_terminal, say
 from .terminal import colour_wanted, painted, quoted, shortened, table, visible
@@ -48,6 +49,7 @@ _HEADER = ("#", "id", "text", "token", "bytes", "characters", "byte offsets")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``inspect`` takes."""
     parser.add_argument("text", metavar="TEXT", nargs="?", help="the text itself")
+    parser.add_argument("--text", metavar="TEXT", dest="text_itself", help="the same, whatever is in it")
     parser.add_argument("--file", metavar="FILE", help="a file with the text, every byte of it; - is stdin")
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
@@ -74,8 +76,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Encode the text and show what became of it."""
-    if args.text is not None and args.file is not None:
-        raise UsageError("give TEXT or --file, not both")
+    if sum(given is not None for given in (args.text, args.text_itself, args.file)) > 1:
+        raise UsageError("give one of TEXT, --text and --file")
+    if args.text is None:
+        args.text = args.text_itself
     if args.plan or args.audit:
         return _show_stages(args)
     if args.text is None:
@@ -128,7 +132,9 @@ def _text(args: argparse.Namespace) -> str:
     name = args.file or STDIN
     if os.path.isdir(name):  # noqa: PTH112
         raise UsageError(f"{name}: is a folder", hint="--file names one file in it")
-    text = as_text(name, read_input(name))
+    content = read_input(name)
+    check_text(name, content)
+    text = as_text(name, content)
     return text if args.file else text.removesuffix("\n")
 
 
@@ -161,8 +167,8 @@ def _table(tokenizer: Tokenizer, encoding: Encoding, *, rich: bool) -> str:
             quoted(tokenizer.token_bytes(number)),
             shortened([visible(char) for char in token]),
             shortened(tokenizer.token_bytes(number).hex(" ").split(), " "),
-            f"{start}–{end}",
-            f"{byte_start}–{byte_end}",
+            f"{start}-{end}",
+            f"{byte_start}-{byte_end}",
         )
         for place, (number, token, (start, end), (byte_start, byte_end)) in enumerate(
             zip(encoding.ids, encoding.tokens, encoding.offsets, encoding.byte_offsets, strict=True)

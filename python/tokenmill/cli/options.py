@@ -14,10 +14,8 @@ from .usage import UsageError, explain
 if TYPE_CHECKING:
     from tokenmill import Tokenizer
 
-__all__ = ["NO_FILE", "ROLES", "add_files", "add_output", "add_special", "add_tokenizer", "load_tokenizer"]
+__all__ = ["ROLES", "add_files", "add_output", "add_special", "add_tokenizer", "load_tokenizer"]
 
-NO_FILE = "FILE is a file; a text itself comes through a pipe: echo 'some words' | tokenmill ..."
-"""What to do about a word that is no file."""
 ROLES = {
     "bos": "the beginning of a text",
     "eos": "the end of a text",

@@ -5,22 +5,23 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
+import os
 from pathlib import Path
 from typing import Literal
 
 from .options import ROLES
 from .usage import UsageError
 
-__all__ = ["check_folder", "check_out", "is_replaced"]
+__all__ = ["Form", "check_folder", "check_out", "form_of", "is_replaced", "kept_roles"]
 
-_Form = Literal["folder", "tokenizer.json", ".tiktoken", "vocab.json with merges.txt"]
+Form = Literal["folder", "tokenizer.json", ".tiktoken", "vocab.json with merges.txt"]
 
 
 def check_out(args: argparse.Namespace) -> None:
     """Refuse what cannot be saved: a name without a format, a place that is not there, a format too poor."""
     _check_name(args.out)
     path = Path(args.out)
-    form = _form(path)
+    form = form_of(args.out)
     if form == "folder":
         check_folder(args.out)
     elif not path.parent.is_dir():
@@ -31,7 +32,8 @@ def check_out(args: argparse.Namespace) -> None:
                 "tokenizer.json cannot hold a separate end-of-word symbol", hint="--end-of-word-form suffix"
             )
         named = [role for role in ROLES if getattr(args, f"{role}_token") is not None]
-        if form == "tokenizer.json" and named and not args.lossy and not _is_of_model(named, args):
+        lost = [role for role in named if role not in kept_roles(form, args)]
+        if lost and not args.lossy:
             raise UsageError(
                 f"a tokenizer.json alone cannot hold which tokens are {', '.join(named)}",
                 hint="--out FOLDER/",
@@ -47,16 +49,21 @@ def check_out(args: argparse.Namespace) -> None:
         )
 
 
-def _is_of_model(roles: list[str], args: argparse.Namespace) -> bool:
-    """Whether the model itself says what the roles are: the unknown token of characters."""
-    return roles == ["unk"] and args.alphabet == "chars"
+def kept_roles(form: Form, args: argparse.Namespace) -> list[str]:
+    """The roles that this form can hold."""
+    if form == "folder":
+        return list(ROLES)
+    # The model itself says which token is unknown characters.
+    return ["unk"] if form == "tokenizer.json" and args.alphabet == "chars" else []
 
 
 def check_folder(out: str) -> None:
     """Refuse what is no folder, and cannot become one."""
     _check_name(out)
     path = Path(out)
-    if path.exists() and not path.is_dir() and not (path.is_fifo() or path.is_char_device()):
+    if path.exists() and not path.is_dir() and _is_slashed(out):
+        raise UsageError(f"{out}: is a file, and no folder", hint=f"--out {path}, or another name")
+    if path.exists() and not path.is_dir() and not _is_stream(path):
         raise UsageError(f"{out}: is a file, and names no format", hint="--out FOLDER/")
     if path.is_symlink() and not path.exists():
         raise FileNotFoundError(errno.ENOENT, "is a link to what does not exist", out)
@@ -73,15 +80,33 @@ def _check_name(out: str) -> None:
 def is_replaced(out: str) -> bool:
     """Whether saving there writes over a tokenizer."""
     path = Path(out)
-    if _form(path) == "folder":
+    if form_of(out) == "folder":
         return (path / "tokenizer.json").exists()
-    return path.exists()
+    return path.is_file()
 
 
-def _form(path: Path) -> _Form:
-    """The form that the library saves in under this name."""
-    if path.is_dir():
+def _is_slashed(out: str) -> bool:
+    """Whether the name ends with a slash, which a Path would not say any more."""
+    return out.endswith(tuple(filter(None, (os.sep, os.altsep))))
+
+
+def _is_version(ending: str) -> bool:
+    """Whether an ending is a part of a name: qwen2.5."""
+    return any(character in "0123456789" for character in ending)
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether it is a pipe or a device, which takes one file."""
+    return path.is_fifo() or path.is_char_device()
+
+
+def form_of(out: str) -> Form:
+    """The form that the library saves in under this name. A slash at its end always means a folder."""
+    path = Path(out)
+    if path.is_dir() or _is_slashed(out):
         return "folder"
+    if _is_stream(path) and (not path.suffix or _is_version(path.suffix)):
+        return "tokenizer.json"
     if path.name in ("vocab.json", "merges.txt"):
         return "vocab.json with merges.txt"
     match path.suffix:
@@ -91,8 +116,8 @@ def _form(path: Path) -> _Form:
             return "tokenizer.json"
         case ".tiktoken":
             return ".tiktoken"
-    if any(character in "0123456789" for character in path.suffix):
-        return "folder"  # a version: qwen2.5
+    if _is_version(path.suffix):
+        return "folder"
     raise UsageError(
         f"{path}: no format goes by the ending {path.suffix}",
         hint="--out FOLDER/, or a name that ends in .json or .tiktoken",

@@ -19,12 +19,12 @@ import argparse
 import re
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .files import as_json, check_read_once, expand, write_output, write_summary
 from .options import ROLES
 from .parsing import whole_number
-from .saving import check_out, is_replaced
+from .saving import check_out, form_of, is_replaced, kept_roles
 from .spool import spooled
 from .streams import say
 from .terminal import bar_wanted, visible
@@ -44,7 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="text to learn from; - is standard input")
     parser.add_argument("--out", metavar="PATH", help="folder or file to save to (needed, but for --trace)")
     parser.add_argument(
-        "--lossy", action="store_true", help="save although the format holds no split and no special tokens"
+        "--lossy",
+        action="store_true",
+        help="save although the format cannot hold the split, special tokens, or which of them are bos, eos "
+        "and so on; the report says what is left out",
     )
     parser.add_argument("--json", action="store_true", help="the report as one JSON object, for programs")
     parser.add_argument(
@@ -198,7 +201,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         done = "replaced" if is_replaced(args.out) else "saved"
         tokenizer.save(args.out, lossy=args.lossy)
-        page = _facts(tokenizer, args.out, seconds) if args.json else _summary(tokenizer, args, done, seconds)
+        page = _facts(tokenizer, args, seconds) if args.json else _summary(tokenizer, args, done, seconds)
         write_summary(args.out, page)
     return 0
 
@@ -232,21 +235,40 @@ def _not_utf8(tokenizer: Tokenizer) -> Iterator[tuple[str, str]]:
         yield "mended", f"{report.replaced:,} with U+FFFD for what is not UTF-8"
 
 
-def _roles(tokenizer: Tokenizer) -> dict[str, int]:
-    """Ids by role."""
+class _Saved(NamedTuple):
+    """What of a tokenizer is in the file: ids by role and by literal, and what --lossy left out."""
+
+    roles: dict[str, int]
+    special_tokens: dict[str, int]
+    left_out: list[str]
+
+
+def _saved(tokenizer: Tokenizer, args: argparse.Namespace) -> _Saved:
+    form = form_of(args.out)
     ids = {role: getattr(tokenizer, f"{role}_token_id") for role in ROLES}
-    return {role: id for role, id in ids.items() if id is not None}
+    named = {role: id for role, id in ids.items() if id is not None}
+    roles = {role: id for role, id in named.items() if role in kept_roles(form, args)}
+    special = dict(tokenizer.special_tokens)
+    left_out = []
+    if form not in ("folder", "tokenizer.json"):
+        left_out += ["the split", *["special tokens"] * bool(special)]
+        special = {}
+    if lost := [role for role in named if role not in roles]:
+        left_out.append(f"which tokens are {', '.join(lost)}")
+    return _Saved(roles, special, left_out)
 
 
-def _facts(tokenizer: Tokenizer, out: str, seconds: float) -> bytes:
+def _facts(tokenizer: Tokenizer, args: argparse.Namespace, seconds: float) -> bytes:
     report = tokenizer.training_report
     assert report is not None
+    saved = _saved(tokenizer, args)
     facts = {
-        "saved": out,
+        "saved": args.out,
         "vocab_size": tokenizer.vocab_size,
         "merges": len(tokenizer.merges),
-        "special_tokens": tokenizer.special_tokens,
-        "roles": _roles(tokenizer),
+        "special_tokens": saved.special_tokens,
+        "roles": saved.roles,
+        "left_out": saved.left_out,
         "documents": report.documents,
         "skipped": report.skipped,
         "replaced": report.replaced,
@@ -267,18 +289,20 @@ def _summary(tokenizer: Tokenizer, args: argparse.Namespace, done: str, seconds:
         visible((left + right).decode("utf-8", "backslashreplace")).replace(" ", "␣")
         for left, right, _ in report.merges[:_FIRST_MERGES]
     ]
+    saved = _saved(tokenizer, args)
+    stopped = _stopped(tokenizer, args)
+    roles = ", ".join(f"{role} {id}" for role, id in saved.roles.items())
     lines = [
         (done, args.out),
+        *[("not saved", ", ".join(saved.left_out))] * bool(saved.left_out),
         ("vocabulary", f"{tokenizer.vocab_size:,} tokens, {len(report.merges):,} of them merges"),
+        *([("", stopped)] if stopped else []),
+        *[("roles", roles)] * bool(roles),
         ("documents", f"{report.documents:,}"),
         ("bytes", f"{report.bytes:,}"),
         ("pretokens", f"{report.pretokens:,}, {report.distinct_pretokens:,} distinct"),
         ("first merges", " ".join(first) or "none"),
         ("seconds", f"{seconds:.2f}"),
+        *_not_utf8(tokenizer),
     ]
-    if roles := _roles(tokenizer):
-        lines.insert(2, ("roles", ", ".join(f"{role} {id}" for role, id in roles.items())))
-    lines += _not_utf8(tokenizer)
-    if stopped := _stopped(tokenizer, args):
-        lines.insert(2, ("", stopped))
     return "".join(f"{name:<14}{value}\n" for name, value in lines).encode("utf-8", "surrogateescape")
