@@ -92,7 +92,12 @@ def test_no_role_and_no_special_token(run: Run, tmp_path: Path) -> None:
     ("given", "says"),
     [
         ("<|edn|>", f"no token and no id of the vocabulary; did you mean {END}?"),
-        ("no such thing", "no token and no id of the vocabulary"),
+        (
+            "no such thing",
+            'hint: if it is the text, do not put it right after --eos: --text "no such thing" --eos',
+        ),
+        ("hello", "if it is the text, do not put it right after --eos"),
+        ("word " * 200, '--text "some words" --eos'),
         ("", "no token and no id of the vocabulary"),
         ("9999", "the vocabulary has no such id"),
         ("4294967296", "the vocabulary has no such id"),

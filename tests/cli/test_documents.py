@@ -44,35 +44,80 @@ def test_a_text_that_names_a_file_is_the_text(
     assert run("encode", "-t", folder, "a file").out == _ids(tokenizer, "fox")
     result = run("encode", "-t", folder, "--text", "a file")
     assert result.out == _ids(tokenizer, "a file")
-    assert result.err == "hint: without --text the file a file is encoded; this is its name\n"
+    assert result.err == "hint: without --text the file a file is read; this is its name\n"
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "text"),
     [
-        ["fox"],
-        ["some", "words"],
-        ["my corpus.txt"],
-        ["my corpus/part"],
-        ["some words", "others"],
-        ["fox "],
+        (["fox"], '"fox"'),
+        (["some", "words"], '"some words"'),
+        (["my corpus.txt"], '"my corpus.txt"'),
+        (["my corpus/part"], '"my corpus/part"'),
+        (["some words", "others"], '"some words others"'),
+        (["fox "], '"fox "'),
+        (["5$", "each"], "'5$ each'"),
+        (["word"] * 50, '"some words"'),
     ],
 )
-def test_a_file_that_is_missing_is_never_taken_for_a_text(
-    run: Run, folder: Path, tmp_path: Path, words: list[str]
+@pytest.mark.parametrize("command", ["encode", "count"])
+def test_a_file_that_is_missing_brings_the_option_for_a_text(
+    run: Run, folder: Path, command: str, words: list[str], text: str
 ) -> None:
-    result = run("encode", "-t", folder, *words, "--out", tmp_path / "ids.bin")
+    result = run(command, "-t", folder, *words)
     assert (result.code, result.out) == (2, b"")
     assert result.err.splitlines() == [
         f"tokenmill: error: {words[0]}: No such file or directory",
-        "hint: a text itself goes in quotes, or after --text: --text 'some words'",
+        f"hint: a text itself goes after --text: --text {text}",
     ]
+
+
+@pytest.mark.parametrize("options", [(), ("--format", "bin"), ("--documents", "lines"), ("--json",)])
+@pytest.mark.parametrize("words", ["my corpus", "what is this?", "it costs 3.5"])
+def test_what_is_saved_is_never_of_a_text_that_may_be_a_file(
+    run: Run, folder: Path, tmp_path: Path, words: str, options: tuple[str, ...]
+) -> None:
+    result = run("encode", "-t", folder, words, *options, "--out", tmp_path / "ids")
+    assert result.code == 2
+    error, hint = result.err.splitlines()
+    what = "no file matches" if "?" in words else "No such file or directory"
+    assert error == f"tokenmill: error: {words}: {what}"
+    assert hint == f'hint: a text itself goes after --text: --text "{words}"'
+    assert run("count", "-t", folder, words, "--out", tmp_path / "count").code == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_numbers_of_the_shell_are_no_place_for_a_guess(run: Run, folder: Path) -> None:
+    result = run("encode", "-t", folder, "my corpus", "--format", "bin")
+    assert (result.code, result.out) == (2, b"")
+
+
+def test_a_hint_of_a_text_needs_that_no_file_was_meant(run: Run, folder: Path, text_file: Path) -> None:
+    result = run("encode", "-t", folder, text_file, "fox")
+    assert result.err == "tokenmill: error: fox: No such file or directory\n"
 
 
 def test_a_glob_without_a_match_is_no_text(run: Run, folder: Path) -> None:
     result = run("encode", "-t", folder, "missing*")
     assert (result.code, "no file matches" in result.err) == (2, True)
+
+
+@pytest.mark.parametrize("text", ["hello", "the fox", "a/b c.txt", "", "--eos", "missing*"])
+def test_text_is_the_text_in_every_command(run: Run, folder: Path, text: str) -> None:
+    ids = tokenmill.load(folder).encode(text)
+    given = ("-t", folder, f"--text={text}")
+    assert run("encode", *given).out.split() == [str(number).encode() for number in ids]
+    assert run("count", *given).out == f"{len(ids)}\n".encode()
+    tokens = run("inspect", *given, "--json").json["tokens"]
+    assert [token["id"] for token in tokens] == ids
+
+
+def test_words_in_quotes_are_a_text_where_they_are_printed(run: Run, folder: Path) -> None:
+    for text in ("the fox", "it costs 3.5", "what is this?"):
+        ids = tokenmill.load(folder).encode(text)
+        assert run("encode", "-t", folder, text).out.split() == [str(number).encode() for number in ids]
+        assert run("count", "-t", folder, text).out == f"{len(ids)}\n".encode()
+        assert run("inspect", "-t", folder, text, "--json").json["count"] == len(ids)
 
 
 def test_lines_are_documents_as_in_training(run: Run, folder: Path, tmp_path: Path) -> None:

@@ -77,18 +77,75 @@ def test_special_tokens_are_text_unless_asked_for(run: Run, folder: Path) -> Non
 def test_count_is_the_number_of_ids(run: Run, folder: Path, text_file: Path) -> None:
     count = len(tokenmill.load(folder).encode(TEXT))
     assert run("count", "-t", folder, stdin=TEXT.encode()).out == f"{count}\n".encode()
-    assert run("count", "-t", folder, text_file).out == f"{count} {text_file}\n".encode()
+    assert run("count", "-t", folder, "--text", TEXT).out == f"{count}\n".encode()
+    chars, size = len(TEXT), text_file.stat().st_size
+    ratio = size / count
     lines = run("count", "-t", folder, text_file, text_file).out.decode().splitlines()
     assert [line.split() for line in lines] == [
-        [str(count), str(text_file)],
-        [str(count), str(text_file)],
-        [str(2 * count), "total"],
+        ["tokens", "characters", "bytes", "bytes/token"],
+        [str(count), str(chars), str(size), f"{ratio:.2f}", str(text_file)],
+        [str(count), str(chars), str(size), f"{ratio:.2f}", str(text_file)],
+        [str(2 * count), str(2 * chars), str(2 * size), f"{ratio:.2f}", "total"],
     ]
-    size = text_file.stat().st_size
+    assert run("count", "-t", folder, text_file).out.decode().splitlines() == lines[:2]
+    facts = {"count": count, "characters": chars, "bytes": size, "bytes_per_token": round(ratio, 3)}
     assert run("count", "-t", folder, text_file, "--json").json == {
-        "texts": [{"file": str(text_file), "count": count, "bytes": size}],
+        "texts": [{"file": str(text_file), **facts, "unknown": None}],
         "total": count,
+        "totals": {**facts, "unknown": None},
     }
+
+
+def test_count_says_what_it_cannot(run: Run, folder: Path, tmp_path: Path) -> None:
+    empty, latin = tmp_path / "empty", tmp_path / "latin"
+    empty.touch()
+    latin.write_bytes(b"K\xe4se")
+    lines = run("count", "-t", folder, empty, latin).out.decode().splitlines()
+    assert lines[1].split() == ["0", "0", "0", "-", str(empty)]
+    assert [line.split()[1:3] for line in lines[2:]] == [["-", "4"], ["-", "4"]]
+    rows = run("count", "-t", folder, empty, latin, "--json").json["texts"]
+    assert [row["characters"] for row in rows] == [0, None]
+    assert rows[0]["bytes_per_token"] is None
+    lines = run("count", "-t", folder, "--text", "fox", "--text", "a\nb").out.decode().splitlines()
+    assert [line.split()[-1] for line in lines[1:]] == ['"fox"', '"a\\nb"', "total"]
+
+
+@pytest.mark.parametrize("times", [1, 200_000])
+def test_count_says_how_many_tokens_are_unknown(run: Run, tmp_path: Path, times: int) -> None:
+    path, known, strange = (tmp_path / name for name in ("t", "known", "strange"))
+    tokenmill.train(texts=["a b ab"], num_merges=0, alphabet="chars", unk_token="?").save(path)
+    known.write_text("ab a" * times)
+    strange.write_text("abxay " * times)
+    tokenizer = tokenmill.load(path)
+    unknown = tokenizer.encode(strange.read_text()).count(tokenizer.unk_token_id)
+    assert unknown == 2 * times
+    lines = run("count", "-t", path, known, strange).out.decode().splitlines()
+    assert lines[0].split()[-1] == "unknown"
+    assert [line.split()[4] for line in lines[1:]] == ["0", str(unknown), str(unknown)]
+    assert "unknown" not in run("count", "-t", path, known).out.decode()
+    found = run("count", "-t", path, known, strange, "--json").json
+    assert [row["unknown"] for row in found["texts"]] == [0, unknown]
+    assert found["totals"]["unknown"] == unknown
+    assert [row["count"] for row in found["texts"]] == [
+        tokenizer.count(content.read_bytes()) for content in (known, strange)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("y.ids", ""), ("y", ""), ("y.npy", " as uint32"), ("y.bin", " as uint16")],
+)
+def test_encode_says_what_it_saved(
+    run: Run, folder: Path, text_file: Path, tmp_path: Path, name: str, said: str
+) -> None:
+    count = len(tokenmill.load(folder).encode(TEXT))
+    size = text_file.stat().st_size
+    facts = f": 1 document, {size:,} bytes, {count:,} tokens"
+    for options in ((), ("--json",)) if not said else ((),):
+        result = run("encode", "-t", folder, text_file, "--out", tmp_path / name, *options)
+        assert (result.code, result.out) == (0, b"")
+        assert result.err == f"saved {tmp_path / name}{facts}{said}\n"
+    assert run("encode", "-t", folder, text_file).err == ""
 
 
 def test_out_replaces_a_file_at_once_and_keeps_its_rights(run: Run, folder: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def test_the_table_has_a_row_for_each_token(run: Run, folder: Path) -> None:
     assert len(lines) == 1 + len(encoding)
     for line, number, (start, end) in zip(lines[1:], encoding.ids, encoding.byte_offsets, strict=True):
         assert line.split()[1] == str(number)
-        assert line.endswith(f"{start}–{end}")
+        assert line.endswith(f"{start}-{end}")
 
 
 def test_json_has_ids_bytes_and_both_offsets(run: Run, folder: Path) -> None:
@@ -41,7 +41,9 @@ def test_the_text_comes_from_the_argument_a_file_or_a_pipe(run: Run, folder: Pat
     expected = run("inspect", "-t", folder, SAMPLE).out
     assert run("inspect", "-t", folder, "--file", path).out == expected
     assert run("inspect", "-t", folder, stdin=SAMPLE.encode() + b"\n").out == expected
+    assert run("inspect", "-t", folder, "--text", SAMPLE).out == expected
     assert run("inspect", "-t", folder, SAMPLE, "--file", path).code == 2
+    assert run("inspect", "-t", folder, "--text", SAMPLE, "--file", path).code == 2
 
 
 def test_colour_comes_when_asked_for_or_on_a_terminal(
@@ -116,6 +118,14 @@ def test_stages_show_what_explain_says(run: Run, folder: Path) -> None:
     assert run("inspect", "-t", folder, "--stages", "").err == "no tokens\n"
 
 
+def test_offsets_are_written_as_the_stages_write_them(run: Run, folder: Path) -> None:
+    table, stages = (run("inspect", "-t", folder, *more, SAMPLE).out.decode() for more in ((), ("--stages",)))
+    encoding = tokenmill.load(folder).encode_with_offsets(SAMPLE)
+    for start, end in encoding.offsets:
+        assert f"{start}-{end}" in table
+        assert f"{start}-{end}" in stages
+
+
 def test_the_plan_and_the_audit_of_a_tokenizer_need_no_text(run: Run, folder: Path) -> None:
     plan = tokenmill.load(folder).plan()
     assert run("inspect", "-t", folder, "--plan").out.decode() == f"{plan}\n"
@@ -129,7 +139,7 @@ def test_the_plan_and_the_audit_of_a_tokenizer_need_no_text(run: Run, folder: Pa
 
 @pytest.mark.parametrize("option", ["--plan", "--audit"])
 def test_what_needs_no_text_takes_none(run: Run, folder: Path, option: str) -> None:
-    for text in (["low"], ["--file", "-"]):
+    for text in (["low"], ["--text", "low"], ["--file", "-"]):
         result = run("inspect", "-t", folder, option, *text)
         assert (result.code, result.out) == (2, b"")
         assert f"{option} takes no text" in result.err

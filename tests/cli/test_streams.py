@@ -23,6 +23,7 @@ WORDS = {
     "encode -": "encode -t {folder}",
     "npy": "encode -t {folder} text --format npy",
     "bin": "encode -t {folder} text --format bin",
+    "count --out": "count -t {folder} text --out made",
     "bin --out": "encode -t {folder} text --out made.bin",
     "bin --json": "encode -t {folder} text --out made.bin --json",
     "lines -": "encode -t {folder} --documents lines",
@@ -43,7 +44,7 @@ WORDS = {
     "no file": "count -t {folder} missing",
     "no tokenizer": "count -t missing text",
 }
-SILENT = {"encode --out", "bin --out"}
+SILENT = {"encode --out", "count --out", "bin --out"}
 """What writes nothing to standard output."""
 FAILING = {"no command", "no file", "no tokenizer"}
 
@@ -79,7 +80,7 @@ def _run(name: str, streams: str, folder: Path, where: Path) -> Done:
         ("count", ">&-", 2, CLOSED),
         ("inspect", ">&-", 2, CLOSED),
         ("help", ">&-", 2, CLOSED),
-        ("encode --out", ">&-", 0, ""),
+        ("count --out", ">&-", 0, ""),
         ("encode", ">/dev/full", 2, FULL),
         ("npy", ">/dev/full", 2, FULL),
         ("bin", ">/dev/full", 2, FULL),

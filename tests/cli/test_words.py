@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import tokenmill
-from tokenmill.cli import parsing, usage
+from tokenmill.cli import app, parsing, usage
 
 from .conftest import END, Run
 from .test_main import COMMANDS
@@ -39,10 +39,18 @@ def test_help_fits_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch, command
         ("count -tokenizer x", "did you mean --tokenizer?", "tokenmill count --help"),
         ("decode --frobnicate", "tokenmill decode has no option --frobnicate", "tokenmill decode --help"),
         ("train x --num-merges 1 --special-token --x-- --out m", "no option --x--", "--special-token=--x--"),
-        ("inspect -t x --text", "no option --text", "goes behind --"),
+        ("inspect -t x --hello", "no option --hello", "goes behind --"),
         ("inspect -t x -help-me", "no option -help-me", "goes behind --"),
         ("train x --num-merges 1 --tie-break tokenid", "did you mean token-id?", "tokenmill train --help"),
         ("encode", "missing: -t/--tokenizer", "tokenmill encode --help"),
+        ("count -t a -t b", "-t/--tokenizer is given twice, and takes one value", "tokenmill count --help"),
+        ("count -ta --tokenizer=a", "-t/--tokenizer is given twice", "tokenmill count --help"),
+        ("encode -t a --eos --eos x", "--eos is given twice", "tokenmill encode --help"),
+        ("inspect -t a --color never --colour auto", "--color/--colour is given twice", "inspect --help"),
+        ("inspect -t a --text b --text c", "--text is given twice", "tokenmill inspect --help"),
+        ("train x --vocab-size 300 --vocab-size 400", "--vocab-size is given twice", "train --help"),
+        ("decode -t x --out a --out b 65", "--out is given twice", "tokenmill decode --help"),
+        ("demo --out a --out b", "--out is given twice", "tokenmill demo --help"),
         ("demo now", "more words than tokenmill demo takes: now", "tokenmill demo --help"),
         ("inspect -t x some words here", "takes: words here", 'quote the text: "some words here"'),
         ("inspect -t x cost: 5$", "takes: 5$", "quote the text: 'cost: 5$'"),
@@ -56,6 +64,21 @@ def test_a_slip_is_answered_with_what_was_meant(run: Run, arguments: str, says: 
     assert says in error
     assert advice.startswith("hint: ")
     assert hint in advice
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_option_of_one_value_is_taken_twice(command: str) -> None:
+    parser = app._parsers()[1][command]
+    for action in parser._actions:
+        if action.option_strings and action.nargs != 0:
+            value = (next(iter(action.choices)) if action.choices else "1",)
+            words = [action.option_strings[-1], *value] * 2
+            repeatable = isinstance(action.default, list)
+            if repeatable:
+                assert "may be given again" in str(action.help)
+                continue
+            with pytest.raises(usage.UsageError, match="is given twice"):
+                app._parsers()[1][command].parse_args(words)
 
 
 def test_help_is_a_word_too(run: Run) -> None:
@@ -197,11 +220,7 @@ def test_the_glob_of_the_hint_works(run: Run, folder: Path, text_file: Path, tmp
 
 
 @pytest.mark.parametrize("words", [["some", "words"], ["some words."], ["many " * 1000]])
-def test_words_that_are_no_files_bring_the_pipe(run: Run, folder: Path, words: list[str]) -> None:
-    result = run("count", "-t", folder, *words)
-    assert result.code == 2
-    assert "echo 'some words' | tokenmill" in result.err
-    assert len(result.err) < 300
+def test_words_that_are_no_ids_bring_encode(run: Run, folder: Path, words: list[str]) -> None:
     assert "a text becomes ids with `tokenmill encode`" in run("decode", "-t", folder, *words).err
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "check_text",
     "expand",
     "hinting",
+    "is_slashed",
     "open_input",
     "read_input",
     "read_inputs",
@@ -204,6 +205,11 @@ def as_json(result: object) -> bytes:
     return json.dumps(result, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
 
 
+def is_slashed(out: str) -> bool:
+    """Whether a name ends with a slash, which makes it that of a folder; a Path does not keep it."""
+    return out.endswith(tuple(filter(None, (os.sep, os.altsep))))
+
+
 def write_output(out: str | None, content: bytes | Iterable[bytes]) -> None:
     """Write to standard output, or to the file ``out``, which is replaced at once or not at all.
 
@@ -215,6 +221,8 @@ def write_output(out: str | None, content: bytes | Iterable[bytes]) -> None:
         return
     if not out:
         raise UsageError("--out is empty", hint="--out FILE, or leave it out for standard output")
+    if is_slashed(out):
+        raise UsageError(f"{out}: is the name of a folder", hint=f"--out {out}NAME")
     from .._files import write_file
 
     with naming(out):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
-import os
 from pathlib import Path
 from typing import Literal
 
+from .files import is_slashed
 from .options import ROLES
 from .usage import UsageError
 
@@ -61,8 +61,8 @@ def check_folder(out: str) -> None:
     """Refuse what is no folder, and cannot become one."""
     _check_name(out)
     path = Path(out)
-    if path.exists() and not path.is_dir() and _is_slashed(out):
-        raise UsageError(f"{out}: is a file, and no folder", hint=f"--out {path}, or another name")
+    if path.exists() and not path.is_dir() and is_slashed(out):
+        raise UsageError(f"{out}: is a file, and no folder", hint="--out FOLDER/, under another name")
     if path.exists() and not path.is_dir() and not _is_stream(path):
         raise UsageError(f"{out}: is a file, and names no format", hint="--out FOLDER/")
     if path.is_symlink() and not path.exists():
@@ -85,11 +85,6 @@ def is_replaced(out: str) -> bool:
     return path.is_file()
 
 
-def _is_slashed(out: str) -> bool:
-    """Whether the name ends with a slash, which a Path would not say any more."""
-    return out.endswith(tuple(filter(None, (os.sep, os.altsep))))
-
-
 def _is_version(ending: str) -> bool:
     """Whether an ending is a part of a name: qwen2.5."""
     return any(character in "0123456789" for character in ending)
@@ -103,7 +98,7 @@ def _is_stream(path: Path) -> bool:
 def form_of(out: str) -> Form:
     """The form that the library saves in under this name. A slash at its end always means a folder."""
     path = Path(out)
-    if path.is_dir() or _is_slashed(out):
+    if path.is_dir() or is_slashed(out):
         return "folder"
     if _is_stream(path) and (not path.suffix or _is_version(path.suffix)):
         return "tokenizer.json"
