@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import tokenmill
-from exact.folders_made import BERT, LLAMA, Json, byte_level, make, pieces, words
+from exact.folders_made import BERT, LLAMA, Json, byte_level, klass, make, pieces, words
 
 from .conftest import END, TEXT, Run
 
@@ -32,6 +32,8 @@ def test_info_for_programs_is_what_the_library_says(run: Run, folder: Path, name
             "fingerprint": tokenizer.fingerprint,
             "digests": tokenizer.digests,
             "memory": tokenizer.memory_usage(),
+            "around": {"text": [None] if path == folder else [0, None], "pair": [None, None]},
+            "tolerated": [],
         }
 
 
@@ -53,6 +55,8 @@ def test_info_for_people(run: Run, named: Path, tmp_path: Path) -> None:
         "roles           bos   0  <s>",
         "                eos   1  </s>",
         "                pad   2  <pad>",
+        "around a text   <s> …",
+        "around a pair   … …",
         "inputs          padded right, cut right",
         f"fingerprint     {tokenizer.fingerprint}",
         f"digests         encode    {digests['encode']}",
@@ -71,6 +75,65 @@ def test_info_says_how_texts_become_inputs(run: Run, named: Path) -> None:
     config.write_text(json.dumps(json.loads(config.read_text()) | settings))
     page = run("info", "-t", named).out.decode()
     assert "inputs          padded left, cut right, at most 4,096 ids\n" in page
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text", "pair"),
+    [
+        ({}, "nothing", None),
+        ({"add_bos_token": True}, "<s> …", "<s> … <s> …"),
+        ({"add_bos_token": True, "add_eos_token": True}, "<s> … </s>", "<s> … </s> <s> … </s>"),
+    ],
+)
+@pytest.mark.parametrize("sample", [TEXT, "bcb bc b", "ὀξύ ὀξύ"])
+def test_info_shows_what_is_put_around_texts(
+    run: Run, tmp_path: Path, sample: str, tokens: dict[str, bool], text: str, pair: str | None
+) -> None:
+    path = tmp_path / "t"
+    tokenizer = tokenmill.train(
+        texts=[sample], num_merges=2, bos_token="<s>", eos_token="</s>", alphabet="chars", **tokens
+    )
+    tokenizer.save(path)
+    rows = [line for line in run("info", "-t", path).out.decode().splitlines() if "around" in line]
+    assert rows == [f"around a text   {text}", *([f"around a pair   {pair}"] if pair else [])]
+    around = run("info", "-t", path, "--json").json["around"]
+    word = sample.split()[0]
+    ids = tokenizer.encode(word)
+    for name, given in (("text", (word,)), ("pair", (word, word))):
+        encoded = tokenizer.encode_with_offsets(*given, add_special_tokens=True).ids
+        spread = [[id] if id is not None else ids for id in around[name]]
+        assert [id for part in spread for id in part] == encoded
+
+
+def test_info_shows_a_pair_of_bert(run: Run, tmp_path: Path) -> None:
+    roles = {"cls_token": "[CLS]", "sep_token": "[SEP]"}
+    path = make(tmp_path / "t", words(BERT), tokenizer_config=klass("BertTokenizer", **roles))
+    page = run("info", "-t", path).out.decode()
+    assert "around a text   [CLS] … [SEP]\naround a pair   [CLS] … [SEP] … [SEP]\n" in page
+
+
+def test_info_of_a_vocabulary_that_spells_nothing(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    tokenmill.train(texts=[""], num_merges=0, alphabet="chars", special_tokens=["<s>"]).save(path)
+    assert run("info", "-t", path, "--json").json["around"] == {"text": None, "pair": None}
+    assert "around" not in run("info", "-t", path).out.decode()
+
+
+def test_info_lists_what_was_tolerated(run: Run, tmp_path: Path) -> None:
+    description = byte_level([END])
+    description["model"]["spa\x1bre"] = 2
+    path = make(tmp_path / "t", description)
+    report = tokenmill.load(path).load_report
+    assert report is not None
+    [found] = report.tolerated
+    assert (found.file, found.field) == ("tokenizer.json", "model.spa\x1bre")
+    result = run("info", "-t", path)
+    [row] = [line for line in result.out.decode().splitlines() if line.startswith("tolerated ")]
+    assert row.startswith("tolerated       tokenizer.json: model.spa\\x1bre: ")
+    assert found.reason.replace("\x1b", "\\x1b") in row
+    assert run("info", "-t", path, "--json").json["tolerated"] == [
+        {"kind": found.kind, "file": found.file, "field": found.field, "reason": found.reason}
+    ]
 
 
 def test_info_says_what_there_is_none_of(run: Run, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def _page(tokenizer: Tokenizer, facts: dict[str, Any]) -> bytes:
         ("split", ["no single split" if split is None else visible(split)]),
         ("special tokens", _special(facts["special_tokens"]) or ["none"]),
         ("roles", [f"{role:<6}{_shown(tokenizer, number)}" for role, number in roles] or ["none"]),
-        *[(f"around a {name}", [_around(tokenizer, ids)]) for name, ids in facts["around"].items()],
+        *_around(tokenizer, facts["around"]),
         ("inputs", [_inputs(tokenizer)]),
         ("fingerprint", [facts["fingerprint"]]),
         ("digests", [f"{name:<10}{digest}" for name, digest in facts["digests"].items()]),
@@ -130,17 +130,12 @@ def _page(tokenizer: Tokenizer, facts: dict[str, Any]) -> bytes:
     ).encode("utf-8", "surrogateescape")
 
 
-def _templates(tokenizer: Tokenizer) -> dict[str, list[int | None]]:
+def _templates(tokenizer: Tokenizer) -> dict[str, list[int | None] | None]:
     """The ids that are put around a text and around a pair, with None in the place of each text.
 
-    A pair is left out where nothing is put around it, and what no text of the vocabulary shows.
+    None in place of the list is that no text was found that the vocabulary can spell.
     """
-    found = {"text": _template(tokenizer, pair=False), "pair": _template(tokenizer, pair=True)}
-    return {
-        name: ids
-        for name, ids in found.items()
-        if ids is not None and (name == "text" or any(number is not None for number in ids))
-    }
+    return {"text": _template(tokenizer, pair=False), "pair": _template(tokenizer, pair=True)}
 
 
 def _template(tokenizer: Tokenizer, *, pair: bool) -> list[int | None] | None:
@@ -169,10 +164,21 @@ def _samples(tokenizer: Tokenizer) -> Iterator[str]:
             yield text
 
 
-def _around(tokenizer: Tokenizer, ids: list[int | None]) -> str:
-    if ids == [None]:
-        return "nothing"
-    return " ".join("…" if number is None else visible(tokenizer.id_to_token(number) or "") for number in ids)
+def _around(
+    tokenizer: Tokenizer, templates: dict[str, list[int | None] | None]
+) -> list[tuple[str, list[str]]]:
+    """The rows of what is put around texts; one is enough where nothing is."""
+    text, pair = templates["text"], templates["pair"]
+    if text == [None] and pair in ([None, None], None):
+        return [("around a text", ["nothing"])]
+    return [
+        (
+            f"around a {name}",
+            [" ".join("…" if id is None else visible(tokenizer.id_to_token(id) or "") for id in ids)],
+        )
+        for name, ids in templates.items()
+        if ids is not None
+    ]
 
 
 def _tolerated(tokenizer: Tokenizer) -> list[dict[str, str]]:
