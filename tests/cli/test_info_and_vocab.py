@@ -78,20 +78,26 @@ def test_info_says_how_texts_become_inputs(run: Run, named: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tokens", "text", "pair"),
+    ("bos", "eos", "text", "pair"),
     [
-        ({}, "nothing", None),
-        ({"add_bos_token": True}, "<s> …", "<s> … <s> …"),
-        ({"add_bos_token": True, "add_eos_token": True}, "<s> … </s>", "<s> … </s> <s> … </s>"),
+        (None, None, "nothing", None),
+        (True, None, "<s> …", "<s> … <s> …"),
+        (True, True, "<s> … </s>", "<s> … </s> <s> … </s>"),
     ],
 )
 @pytest.mark.parametrize("sample", [TEXT, "bcb bc b", "ὀξύ ὀξύ"])
 def test_info_shows_what_is_put_around_texts(
-    run: Run, tmp_path: Path, sample: str, tokens: dict[str, bool], text: str, pair: str | None
+    run: Run, tmp_path: Path, sample: str, bos: bool | None, eos: bool | None, text: str, pair: str | None
 ) -> None:
     path = tmp_path / "t"
     tokenizer = tokenmill.train(
-        texts=[sample], num_merges=2, bos_token="<s>", eos_token="</s>", alphabet="chars", **tokens
+        texts=[sample],
+        num_merges=2,
+        bos_token="<s>",
+        eos_token="</s>",
+        add_bos_token=bos,
+        add_eos_token=eos,
+        alphabet="chars",
     )
     tokenizer.save(path)
     rows = [line for line in run("info", "-t", path).out.decode().splitlines() if "around" in line]

@@ -106,6 +106,7 @@ TRAINING = rows(
             ("xz", "unxz", lzma.compress(b"low lower")),
             ("bzip2", "bunzip2", bz2.compress(b"low lower")),
             ("bzip2", "bunzip2", bz2.compress(b"")),
+            ("zip", "unzip -p", b"PK\x03\x04\x14\x00"),
         ]
         for policy in ("strict", "replace", "skip")
     ),

@@ -28,7 +28,7 @@ def test_a_download_is_said_once(
     publish(FILE)
     assert main([*COUNT, text]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("2")
+    assert out.splitlines()[1].split() == ["2", "4", "4", "2.00", text]
     assert err == f"downloading cl100k_base to {cache}, once\n"
     for more in ([], ["--offline"]):
         assert main([*COUNT, text, *more]) == 0
