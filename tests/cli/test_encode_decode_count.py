@@ -96,6 +96,22 @@ def test_count_is_the_number_of_ids(run: Run, folder: Path, text_file: Path) -> 
     }
 
 
+@pytest.mark.parametrize("part", [1, 2, 3, 7])
+def test_characters_are_counted_in_parts(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, part: int
+) -> None:
+    monkeypatch.setattr("tokenmill.cli.count._PART", part)
+    for content, characters in (
+        (TEXT.encode(), len(TEXT)),
+        (b"", 0),
+        ("🦊".encode()[:-1], None),
+        (b"\xff", None),
+    ):
+        assert (
+            run("count", "-t", folder, "--json", stdin=content).json["texts"][0]["characters"] == characters
+        )
+
+
 def test_count_says_what_it_cannot(run: Run, folder: Path, tmp_path: Path) -> None:
     empty, latin = tmp_path / "empty", tmp_path / "latin"
     empty.touch()

@@ -116,3 +116,18 @@ def test_training_says_the_same(run: Run, tmp_path: Path, name: str) -> None:
         with pytest.raises(TrainingError) as caught:
             tokenmill.train(path, num_merges=1, errors=errors)
         assert str(caught.value) == f"{path}: {SAYS[name]}"
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_training_says_how_to_convert(run: Run, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "corpus"
+    path.write_bytes(CONTENTS[name])
+    result = run("train", path, "--num-merges", 1, "--out", tmp_path / "m")
+    place = CONTENTS[name].find(0xFE if name.endswith("32-be") else CONTENTS[name][0])
+    encoding = WIDE[name]
+    assert result.err == (
+        f"tokenmill: error: {path}: at byte {place}: not UTF-8, but {encoding}; "
+        f"convert it with iconv -f {encoding} -t UTF-8 first\n"
+    )
+    skipped = run("train", path, "--num-merges", 1, "--errors", "skip", "--out", tmp_path / "m", "--json")
+    assert skipped.json["skipped"] == 1

@@ -110,7 +110,18 @@ TRAINING = rows(
         ]
         for policy in ("strict", "replace", "skip")
     ),
-    ("UTF-16 text", train_on("utf16.txt", "low".encode("utf-16")), "not UTF-8", {"byte": 0}),
+    (
+        "UTF-16 text",
+        train_on("utf16.txt", "low".encode("utf-16")),
+        "not UTF-8, but UTF-16; convert it with iconv -f UTF-16 -t UTF-8 first",
+        {"byte": 0},
+    ),
+    (
+        "UTF-32 text",
+        train_on("utf32.txt", b"\x00\x00\xfe\xff" + "low".encode("utf-32-be"), documents="lines"),
+        "not UTF-8, but UTF-32; convert it with iconv -f UTF-32 -t UTF-8 first",
+        {"byte": 2},
+    ),
 )
 
 

@@ -115,6 +115,8 @@ def _hint(error: Exception) -> str | None:
         if getattr(error, "position", None) is not None:
             return f"--split takes {', '.join(SPLITS)}, or a regular expression"
     if isinstance(error, TrainingError) and getattr(error, "byte", None) is not None:
+        if "iconv" in str(error):  # it is all of it in another encoding, and this would be no help
+            return None
         return "--errors replace|skip: replace puts U+FFFD in its place, skip leaves the document out"
     if isinstance(error, VocabularyError) and getattr(error, "position", None) is not None:
         return "is this the tokenizer that made the ids?"

@@ -24,8 +24,13 @@ pub(super) fn refuse_compressed(start: &[u8], path: &Path) -> Result<()> {
 pub fn not_text(start: &[u8]) -> Option<String> {
     compressed(start).or_else(|| {
         let name = wide_encoding(start)?;
-        Some(format!("is {name}, where text is UTF-8; convert it with iconv -f {name} -t UTF-8 first"))
+        Some(format!("is {name}, where text is UTF-8; {}", converted(name)))
     })
+}
+
+/// What to do with a file in another encoding.
+pub(super) fn converted(encoding: &str) -> String {
+    format!("convert it with iconv -f {encoding} -t UTF-8 first")
 }
 
 fn compressed(start: &[u8]) -> Option<String> {
@@ -55,7 +60,7 @@ fn format_of(start: &[u8]) -> Option<(&'static str, &'static str)> {
 }
 
 /// The encoding that a byte-order mark of two or four bytes names.
-fn wide_encoding(start: &[u8]) -> Option<&'static str> {
+pub(super) fn wide_encoding(start: &[u8]) -> Option<&'static str> {
     match start {
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Some("UTF-32"),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),

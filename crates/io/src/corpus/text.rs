@@ -7,7 +7,7 @@ use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 
 use super::decode::{Decoder, Errors, Invalid};
-use super::not_text::{self, refuse_compressed};
+use super::not_text::{self, converted, refuse_compressed, wide_encoding};
 use super::pipes::refuse_pipes_given_twice;
 use crate::files::{self, Source};
 
@@ -71,6 +71,7 @@ pub fn read_files(
         feed,
         watch,
         report: CorpusReport::default(),
+        encoding: None,
         text: String::new(),
         ends: Vec::new(),
         block: vec![0; BLOCK],
@@ -93,6 +94,8 @@ struct Reader<'a> {
     feed: &'a mut dyn FnMut(&[&str]) -> Result<()>,
     watch: &'a dyn Watch,
     report: CorpusReport,
+    /// The encoding of the current file, if its byte-order mark names another one than UTF-8.
+    encoding: Option<&'static str>,
     /// The complete documents of the batch, concatenated, followed by the current one.
     text: String,
     /// The end of each complete document.
@@ -138,11 +141,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Opens a file and looks at its start, which is read again with the rest.
-    fn open(&self, path: &Path) -> Result<Started<'a>> {
+    fn open(&mut self, path: &Path) -> Result<Started<'a>> {
         let in_file = |error: std::io::Error| Error::from(error).in_file(path);
         let mut source = Source::open(path, self.watch).map_err(in_file)?;
         let start = files::start(&mut source, not_text::START).map_err(in_file)?;
         refuse_compressed(&start, path)?;
+        self.encoding = wide_encoding(&start);
         Ok(Cursor::new(start).chain(source))
     }
 
@@ -177,7 +181,10 @@ impl<'a> Reader<'a> {
             Ok(()) => Ok(false),
             Err(Invalid(_)) if self.errors == Errors::Skip => Ok(true),
             Err(Invalid(at)) => {
-                let reason = "not UTF-8; convert the file, or pass errors=\"replace\" or \"skip\"".to_owned();
+                let reason = match self.encoding {
+                    Some(name) => format!("not UTF-8, but {name}; {}", converted(name)),
+                    None => "not UTF-8; convert the file, or pass errors=\"replace\" or \"skip\"".to_owned(),
+                };
                 Err(Error::from(Kind::Training { byte: Some(start + at), reason }).in_file(path))
             }
         }
