@@ -30,6 +30,7 @@ __all__ = [
     "from_state",
     "from_tokenizer_json",
     "load_file",
+    "not_text",
     "register_hook",
     "train_files",
     "train_texts",

@@ -50,7 +50,6 @@ def test_help_fits_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch, command
         ("inspect -t a --text b --text c", "--text is given twice", "tokenmill inspect --help"),
         ("train x --vocab-size 300 --vocab-size 400", "--vocab-size is given twice", "train --help"),
         ("decode -t x --out a --out b 65", "--out is given twice", "tokenmill decode --help"),
-        ("demo --out a --out b", "--out is given twice", "tokenmill demo --help"),
         ("demo now", "more words than tokenmill demo takes: now", "tokenmill demo --help"),
         ("inspect -t x some words here", "takes: words here", 'quote the text: "some words here"'),
         ("inspect -t x cost: 5$", "takes: 5$", "quote the text: 'cost: 5$'"),

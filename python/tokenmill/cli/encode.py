@@ -12,7 +12,8 @@ bytes are no text, unless --binary says that they are meant.
 --out NAME.bin writes the ids of all documents one after the other, as raw
 numbers of 16 or 32 bits, the lowest byte first: numpy.fromfile reads them.
 What was written to a file is said on standard error, for raw numbers with
---json on standard output. Whatever is written appears whole or, after an error, not at all.
+--json on standard output. Whatever is written appears whole or, after an error,
+not at all.
 
   tokenmill encode -t tokenizer/ book.txt > book.ids
   tokenmill encode -t tokenizer/ "Hello world"
