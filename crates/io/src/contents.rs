@@ -4,8 +4,9 @@ use tokenmill_core::error::{Defect, Error, Result};
 /// The bytes of a file as UTF-8, without a byte-order mark.
 ///
 /// # Errors
-/// A format error that says what the file is instead: empty, compressed, UTF-16, a web page, a
-/// pointer to a file elsewhere, invalid UTF-8 at some line, or truncated within a character.
+/// A format error that says what the file is instead: empty, compressed, an image, a pickle, UTF-16,
+/// a web page, a pointer to a file elsewhere, invalid UTF-8 at some line, or truncated within a
+/// character.
 pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(Error::format(Defect::Empty, "the file is empty"));
@@ -13,16 +14,7 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err(Error::format(Defect::Encoding, "the file is UTF-16; save it as UTF-8"));
     }
-    let start: Vec<u8> = bytes.trim_ascii_start().iter().take(32).map(u8::to_ascii_lowercase).collect();
-    let known: [(&[u8], &str); 6] = [
-        (&[0x1f, 0x8b], "gzip data; unpack it first"),
-        (&[0x28, 0xb5, 0x2f, 0xfd], "zstd data; unpack it first"),
-        (b"pk\x03\x04", "a zip archive; unpack it first"),
-        (b"version https://git-lfs", "a Git LFS pointer; fetch the file it points to (git lfs pull)"),
-        (b"<!doctype html", "a web page, probably an error page from a download"),
-        (b"<html", "a web page, probably an error page from a download"),
-    ];
-    if let Some((_, what)) = known.iter().find(|(known, _)| start.starts_with(known)) {
+    if let Some(what) = other_kind(bytes) {
         return Err(Error::format(Defect::WrongKind, format!("the file is {what}")));
     }
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
@@ -35,4 +27,79 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
         };
         error.at(format!("line {line}"))
     })
+}
+
+const GZIP: &str = "gzip data; unpack it first";
+const ZSTD: &str = "zstd data; unpack it first";
+const XZ: &str = "xz data; unpack it first";
+const BZIP2: &str = "bzip2 data; unpack it first";
+const ZIP: &str = "a zip archive; unpack it first";
+const ARCHIVE: &str = "an archive; unpack it first";
+const IMAGE: &str = "an image";
+const PICKLE: &str = "a Python pickle, which could run code and is not opened";
+const WEIGHTS: &str = "model weights; load the tokenizer.json of the model";
+const PAGE: &str = "a web page, probably an error page from a download";
+
+/// How files of other kinds begin, and what they are. Text begins with none of these.
+const BINARY: [(&[u8], &str); 20] = [
+    (b"\x1f\x8b", GZIP),
+    (b"\x28\xb5\x2f\xfd", ZSTD),
+    (b"\xfd7zXZ\0", XZ),
+    (b"7z\xbc\xaf\x27\x1c", ARCHIVE),
+    (b"Rar!\x1a\x07", ARCHIVE),
+    (b"PK\x03\x04", ZIP),
+    (b"\x89PNG\r\n\x1a\n", IMAGE),
+    (b"\xff\xd8\xff", IMAGE),
+    (b"%PDF-", "a PDF document"),
+    (b"PAR1\x15", "Parquet data"),
+    (b"ARROW1\0\0", "Arrow data"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\x89HDF\r\n\x1a\n", WEIGHTS),
+    (b"SQLite format 3\0", "a SQLite database"),
+    (b"\x7fELF", "a program or a library"),
+    // Protocol 1 and before begin with no number.
+    (b"\x80\x02", PICKLE),
+    (b"\x80\x03", PICKLE),
+    (b"\x80\x04", PICKLE),
+    (b"\x80\x05", PICKLE),
+    (b"\x80\x06", PICKLE),
+];
+
+/// How text of other kinds begins, in small letters, after white space.
+const TEXT: [(&[u8], &str); 3] = [
+    (b"version https://git-lfs", "a Git LFS pointer; fetch the file it points to (git lfs pull)"),
+    (b"<!doctype html", PAGE),
+    (b"<html", PAGE),
+];
+
+/// What a file is that no reader of text takes, by its first bytes.
+fn other_kind(bytes: &[u8]) -> Option<&'static str> {
+    let start: Vec<u8> = bytes.trim_ascii_start().iter().take(32).map(u8::to_ascii_lowercase).collect();
+    let begins = |table: &[(&[u8], &'static str)], bytes: &[u8]| {
+        table.iter().find(|(known, _)| bytes.starts_with(known)).map(|&(_, what)| what)
+    };
+    match begins(&BINARY, bytes) {
+        // The first file of a checkpoint of PyTorch.
+        Some(ZIP) if bytes[..bytes.len().min(200)].windows(9).any(|name| name == b"/data.pkl") => {
+            Some(WEIGHTS)
+        }
+        // The digit is the size of blocks.
+        None if bytes.starts_with(b"BZh") && bytes.get(4..10) == Some(b"1AY&SY") => Some(BZIP2),
+        // A number of eight bytes, then as many of JSON.
+        None if bytes.get(4..8) == Some(&[0; 4]) && bytes.get(8..10) == Some(b"{\"") => Some(WEIGHTS),
+        None => begins(&TEXT, &start),
+        found => found,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_begins_almost_like_another_kind_is_text() {
+        for text in ["BZh9 is a token\n", "PAR1\n##a\n", "PK\n", "%PDF\n", "\u{80}\n", "7z\n", "ARROW1\n"] {
+            assert_eq!(super::text(text.as_bytes()).ok(), Some(text));
+        }
+    }
 }

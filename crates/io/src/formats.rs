@@ -41,7 +41,13 @@ pub(crate) fn detect(path: &Path, bytes: &[u8]) -> Result<FileFormat> {
         // The reader of the format reports the byte or line.
         Err(error) => return unreadable(path, bytes, error),
     };
-    if text.trim_start().starts_with('{') {
+    if let Some(rest) = text.trim_start().strip_prefix('{') {
+        // No object goes on like this, nor does a chat template name a tokenizer.
+        if rest.starts_with(['{', '%', '#']) {
+            let reason = "the file is a Jinja template, as chat templates are, and no tokenizer; load the folder it \
+                          is in, or the tokenizer.json beside it";
+            return Err(Error::format(Defect::WrongKind, reason));
+        }
         return Ok(match first_telling_key(text) {
             Some(kind) => kind,
             None if vocab_merges::is_like_vocab(text) => FileFormat::Vocab,
@@ -158,5 +164,9 @@ mod tests {
         assert_eq!(of("merges.txt", "a b\n"), Some(FileFormat::Merges));
         assert_eq!(of("vocab.json", "[]"), Some(FileFormat::Vocab));
         assert_eq!(of("x", "\n\n"), None);
+        for template in ["{{ bos }}", "{%- for m in messages %}", " {# a chat #}"] {
+            let error = detect(Path::new("chat_template.jinja"), template.as_bytes()).unwrap_err();
+            assert!(error.to_string().contains("Jinja"), "{error}");
+        }
     }
 }

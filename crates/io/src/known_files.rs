@@ -79,23 +79,20 @@ const WHISPER: Known = Known {
     numbered: &[],
 };
 
-const FILES: [(&str, &Known); 8] = [
-    // r50k_base.tiktoken, and gpt2.tiktoken of Whisper
-    ("306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930", &GPT2),
-    // p50k_base.tiktoken
-    ("94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069", &GPT2),
-    // cl100k_base.tiktoken
-    ("223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7", &CL100K),
-    // o200k_base.tiktoken
-    ("446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d", &O200K),
+/// The sha256, name and meaning of each file. A name that files of many models have is empty.
+const FILES: [(&str, &str, &Known); 8] = [
+    // also gpt2.tiktoken of Whisper
+    ("306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930", "r50k_base.tiktoken", &GPT2),
+    ("94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069", "p50k_base.tiktoken", &GPT2),
+    ("223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7", "cl100k_base.tiktoken", &CL100K),
+    ("446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d", "o200k_base.tiktoken", &O200K),
     // tokenizer.model of Llama 3
-    ("82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55", &LLAMA3),
-    // qwen.tiktoken
-    ("b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186", &QWEN),
-    // multilingual.tiktoken of Whisper
-    ("b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126", &WHISPER),
+    ("82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55", "", &LLAMA3),
+    ("b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186", "qwen.tiktoken", &QWEN),
+    // of Whisper
+    ("b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126", "multilingual.tiktoken", &WHISPER),
     // vocab.json of GPT-2, which comes with a merges.txt
-    ("196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783", &GPT2),
+    ("196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783", "", &GPT2),
 ];
 
 /// The sha256 of bytes, in hexadecimal.
@@ -110,5 +107,10 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 /// Looks up a published file by its bytes.
 pub(crate) fn find(bytes: &[u8]) -> Option<&'static Known> {
     let digest = sha256(bytes);
-    FILES.iter().find(|(known, _)| *known == digest).map(|(_, known)| *known)
+    FILES.iter().find(|(known, ..)| *known == digest).map(|(.., known)| *known)
+}
+
+/// The sha256 of the published file that has this name.
+pub(crate) fn sha256_of_name(name: &str) -> Option<&'static str> {
+    FILES.iter().find(|(_, known, _)| !name.is_empty() && *known == name).map(|(digest, ..)| *digest)
 }

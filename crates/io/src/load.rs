@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tokenmill_core::compile::{compile, compile_with_additions};
 use tokenmill_core::description::{AddedToken, Additions, Description, ModelDescription, Split};
 use tokenmill_core::engine::Engine;
-use tokenmill_core::error::{Defect, Error, Result};
+use tokenmill_core::error::{Defect, Error, Kind, Result};
 use tokenmill_core::hooks::Hooks;
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known;
@@ -64,7 +64,7 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
                 load_file(&path, &files, &options, report, watch).map_err(|error| error.in_file(&path))?
             }
         };
-        report_changed(&files, report).map_err(|error| error.in_file(path))?;
+        report_changed(&files, report)?;
         note_settings(&files, report);
         engine
     } else {
@@ -72,7 +72,7 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
         let names = path.file_name().into_iter().chain(BESIDE.map(OsStr::new));
         let files = Snapshot::take(path.parent().unwrap_or(Path::new("")), names, watch)?;
         let engine = load_file(path, &files, options, report, watch).map_err(|error| error.in_file(path))?;
-        report_changed(&files, report).map_err(|error| error.in_file(path))?;
+        report_changed(&files, report)?;
         engine
     };
     Ok((engine, std::mem::take(report)))
@@ -86,7 +86,8 @@ fn report_changed(files: &Snapshot<'_>, report: &mut Report) -> Result<()> {
             "was written after the last save, whose hash of it is in {}; it is read as it is",
             manifest::NAME
         );
-        report.tolerate(Defect::Inconsistent, "sha256", reason)?;
+        let tolerated = report.tolerate(Defect::Inconsistent, "sha256", reason);
+        tolerated.map_err(|error| error.in_file(&files.path(&name)))?;
     }
     Ok(())
 }
@@ -126,7 +127,9 @@ fn load_file(
     report.reads(&name_of(path));
     let start = files::start(&mut source, gguf::MAGIC.len() as u64)?;
     let description = if start == gguf::MAGIC {
-        gguf::load(source, start, options.split.as_ref(), report)?
+        let description = gguf::load(source, start, options.split.as_ref(), report)?;
+        report.gave_parts(&description);
+        description
     } else {
         let bytes = files::read_rest(source, start)?;
         if let Some(name) = name.to_str() {
@@ -178,7 +181,7 @@ pub fn parse_bytes(
         found.map(|(_, bytes)| bytes.to_vec()).ok_or_else(|| not_beside(path, other))
     };
     let description = if bytes.starts_with(gguf::MAGIC) {
-        gguf::parse(bytes, options.split.as_ref(), &mut report)
+        gguf::parse(bytes, options.split.as_ref(), &mut report).inspect(|found| report.gave_parts(found))
     } else {
         parse(path, bytes, &find, options, &mut report)
     };
@@ -263,25 +266,38 @@ fn parse(
     options: &LoadOptions,
     report: &mut Report,
 ) -> Result<Description> {
+    let whole = |description: Description, report: &mut Report| {
+        report.gave_parts(&description);
+        with_own_split(description, options, "file")
+    };
     match formats::detect(path, bytes)? {
-        FileFormat::TokenizerJson => with_own_split(tokenizer_json::parse(bytes, report)?, options, "file"),
-        FileFormat::Tekken => with_own_split(tekken::parse(bytes, report)?, options, "file"),
-        FileFormat::SentencePiece => with_own_split(sentencepiece::parse(bytes, report)?, options, "file"),
-        FileFormat::VocabTxt => with_own_split(vocab_txt::parse(bytes, report)?, options, "file"),
+        FileFormat::TokenizerJson => whole(tokenizer_json::parse(bytes, report)?, report),
+        FileFormat::Tekken => whole(tekken::parse(bytes, report)?, report),
+        FileFormat::SentencePiece => whole(sentencepiece::parse(bytes, report)?, report),
+        FileFormat::VocabTxt => {
+            report.gave("vocabulary");
+            with_own_split(vocab_txt::parse(bytes, report)?, options, "file")
+        }
         FileFormat::Tiktoken => {
             let known = known_files::find(bytes);
-            let split = split_of(known, options, "a .tiktoken file", report)?;
+            let doubt = if known.is_none() { doubt_of_name(path, bytes) } else { None };
+            let split = split_of(known, options, "a .tiktoken file", doubt.as_deref(), report)?;
+            if let Some(reason) = doubt {
+                report.tolerate(Defect::Inconsistent, "sha256", reason)?;
+            }
+            report.gave("vocabulary");
             let beside = options.additions.special_tokens.iter().filter_map(|&(_, id)| id);
             let of_library = known.filter(|_| !options.names_all_special);
             let own = of_library.into_iter().flat_map(known_files::Known::special_tokens).map(|(_, id)| id);
             let special: Vec<TokenId> = beside.chain(own).collect();
             let mut description = tiktoken::parse(bytes, &split, &special, report)?;
-            add_known(&mut description, known, options);
+            add_known(&mut description, known, options, report);
             Ok(description)
         }
         FileFormat::Vocab => {
             let other = path.with_file_name("merges.txt");
-            parse_pair((path, bytes), (&other, &beside(&other)?), options, report)
+            let merges = beside(&other).map_err(|error| of_a_pair(path, error))?;
+            parse_pair((path, bytes), (&other, &merges), options, report)
         }
         FileFormat::Merges => {
             let other = path.with_file_name("vocab.json");
@@ -317,6 +333,28 @@ fn not_beside(path: &Path, other: &Path) -> Error {
     Error::format(Defect::Missing, reason).at(name_of(other))
 }
 
+/// The error of a file that was taken for a vocab.json by its content alone, and has no merges.txt.
+fn of_a_pair(path: &Path, error: Error) -> Error {
+    let Kind::Format { defect: Defect::Missing, reason, .. } = &error.kind else { return error };
+    if path.file_name() == Some(OsStr::new("vocab.json")) {
+        return error;
+    }
+    let reason =
+        format!("the file has no \"model\", as a tokenizer.json has, and is read as a vocab.json: {reason}");
+    Error { kind: Kind::Format { defect: Defect::Missing, reason, limit: None }, ..error }
+}
+
+/// Why this may not be the published file that it is named like.
+fn doubt_of_name(path: &Path, bytes: &[u8]) -> Option<String> {
+    let name = name_of(path);
+    let expected = known_files::sha256_of_name(&name)?;
+    let found = known_files::sha256(bytes);
+    Some(format!(
+        "the file is named like the published {name}, but its sha256 is {found} and not {expected}: damaged, or \
+         another file?"
+    ))
+}
+
 /// Parses a vocab/merges pair, each with its path.
 fn parse_pair(
     (vocab_path, vocab): (&Path, &[u8]),
@@ -325,23 +363,27 @@ fn parse_pair(
     report: &mut Report,
 ) -> Result<Description> {
     let known = known_files::find(vocab);
-    let split = split_of(known, options, "vocab.json with merges.txt", report)?;
+    let split = split_of(known, options, "vocab.json with merges.txt", None, report)?;
     let special = options.additions.all_special_tokens();
     let special: Vec<&str> = special.iter().map(|(content, _)| content.as_str()).collect();
     let in_vocab = |error: Error| error.in_file(vocab_path);
     report.reads(&name_of(vocab_path));
+    report.gave("vocabulary");
     let written = vocab_merges::parse_vocab(vocab, report).map_err(in_vocab)?;
     report.reads(&name_of(merges_path));
+    report.gave("merges");
     let merges = vocab_merges::parse_merges(merges, &written, report).map_err(|e| e.in_file(merges_path))?;
     let mut description = vocab_merges::describe(&written, merges, &split, &special).map_err(in_vocab)?;
-    add_known(&mut description, known, options);
+    add_known(&mut description, known, options, report);
     Ok(description)
 }
 
+/// The split of a file that holds none. `doubt` says why it is not the published file of its name.
 fn split_of(
     known: Option<&known_files::Known>,
     options: &LoadOptions,
     format: &str,
+    doubt: Option<&str>,
     report: &mut Report,
 ) -> Result<Split> {
     if let Some(split) = &options.split {
@@ -352,18 +394,38 @@ fn split_of(
     }
     known.map(|known| known::split_from(known.split)).ok_or_else(|| {
         let names = known::NAMES.join(", ");
-        let reason = format!(
-            "{format} does not say how text is split, and this one is not a published file whose split is known; pass \
-             split= ({names}, or a regular expression)"
-        );
+        let reason = match doubt {
+            Some(doubt) => format!(
+                "{doubt} {format} does not say how text is split; if it is another file, pass split= ({names}, or a \
+                 regular expression)"
+            ),
+            None => format!(
+                "{format} does not say how text is split, and this one is not a published file whose split is known; \
+                 pass split= ({names}, or a regular expression)"
+            ),
+        };
         Error::format(Defect::Unknown, reason).at("split")
     })
 }
 
 /// Adds the special tokens of a published file. The caller's tokens are added later; a literal
 /// among these keeps its id.
-fn add_known(description: &mut Description, known: Option<&known_files::Known>, options: &LoadOptions) {
-    let Some(known) = known.filter(|_| !options.names_all_special) else { return };
+fn add_known(
+    description: &mut Description,
+    known: Option<&known_files::Known>,
+    options: &LoadOptions,
+    report: &mut Report,
+) {
+    let Some(known) = known else { return };
+    let split = options.split.is_none().then(|| format!("the split ({})", known.split));
+    let special = (!options.names_all_special).then(|| "the special tokens".to_owned());
+    let parts: Vec<String> = split.into_iter().chain(special).collect();
+    if !parts.is_empty() {
+        report.note(format!("{}: known by the sha256 of the published file", parts.join(" and ")));
+    }
+    if options.names_all_special {
+        return;
+    }
     for (content, id) in known.special_tokens() {
         if description.added_tokens.iter().any(|token| token.content == content) {
             continue;

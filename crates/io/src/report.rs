@@ -3,6 +3,7 @@
 //! Readers write into a [`Report`] while they read. A defect that the format's own library ignores
 //! is reported with [`Report::tolerate`], which returns an error in strict loading.
 use tokenmill_core::charsmap::Charsmap;
+use tokenmill_core::description::{Decoding, Description, Roles};
 use tokenmill_core::error::{Defect, Error, Result};
 
 /// The findings of loading.
@@ -88,6 +89,24 @@ impl Report {
         let given = &mut self.files[index].1;
         if !given.iter().any(|known| known == what) {
             given.push(what.to_owned());
+        }
+    }
+
+    /// Records that the current file supplied all that the description has.
+    pub(crate) fn gave_parts(&mut self, description: &Description) {
+        let parts = [
+            ("vocabulary", true),
+            ("added_tokens", !description.added_tokens.is_empty()),
+            ("normalizer", !description.normalizer.is_empty()),
+            ("pre_tokenizer", !description.pre_tokenizer.is_empty()),
+            ("post_processor", !description.post_processor.is_empty()),
+            ("decoder", description.decoding != Decoding::Spaced),
+            ("truncation", description.truncation.is_some()),
+            ("padding", description.padding.is_some()),
+            ("roles", description.roles != Roles::default()),
+        ];
+        for (what, _) in parts.iter().filter(|(_, is_there)| *is_there) {
+            self.gave(what);
         }
     }
 
