@@ -58,7 +58,8 @@ def load(
     checked by its hash, and kept. The hub is asked each time what a branch holds now. ``offline=True`` makes
     no connection and takes what the cache has. Encodings are kept in ``cache_dir``, else where the
     variable ``TOKENMILL_CACHE`` says, else in the platform's place; repositories in ``cache_dir``, else in
-    huggingface_hub's own cache. Both need the extra ``hub``.
+    huggingface_hub's own cache. Both need the extra ``hub``. Unless ``cache_dir`` is given, an encoding that
+    tiktoken has in its cache is copied from there.
 
     ``split`` (a name such as ``"cl100k"``, or a pattern) and ``special_tokens`` (literals, which take the
     ids behind the last one, or a mapping of literals to ids) are for formats that hold neither. Published
@@ -85,6 +86,8 @@ def load(
     cannot be reached. ``ManifestError`` has both hashes of a file that is not what was published;
     ``MissingExtraError`` says what to install.
     """
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise TypeError(f"path must be str or os.PathLike, not {type(path).__name__}")
     own: Mapping[str, int] = {}
     if revision is not None or (isinstance(path, str) and not os.path.lexists(path)):
         with waited_for:

@@ -45,9 +45,11 @@ pub struct LoadOptions {
 /// A format error that names file and field; errors of the operating system; a manifest error for a
 /// folder whose files do not match the manifest.
 pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(Engine, Report)> {
-    let mut report = Report::new(options.strict);
+    let is_folder = path.is_dir();
+    let folder = if is_folder { path } else { path.parent().unwrap_or(Path::new("")) };
+    let mut report = Report::on_folder(folder, options.strict);
     let report = &mut report;
-    let engine = if path.is_dir() {
+    let engine = if is_folder {
         let names = SAVED.into_iter().chain(SETTINGS);
         let files = Snapshot::take(path, names.map(OsStr::new), watch)?;
         let engine = match folder::load(&files, report)? {
@@ -70,7 +72,7 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
     } else {
         // Files that complete this one are in the same folder.
         let names = path.file_name().into_iter().chain(BESIDE.map(OsStr::new));
-        let files = Snapshot::take(path.parent().unwrap_or(Path::new("")), names, watch)?;
+        let files = Snapshot::take(folder, names, watch)?;
         let engine = load_file(path, &files, options, report, watch).map_err(|error| error.in_file(path))?;
         report_changed(&files, report)?;
         engine
@@ -86,8 +88,7 @@ fn report_changed(files: &Snapshot<'_>, report: &mut Report) -> Result<()> {
             "was written after the last save, whose hash of it is in {}; it is read as it is",
             manifest::NAME
         );
-        let tolerated = report.tolerate(Defect::Inconsistent, "sha256", reason);
-        tolerated.map_err(|error| error.in_file(&files.path(&name)))?;
+        report.tolerate(Defect::Inconsistent, "sha256", reason)?;
     }
     Ok(())
 }
@@ -396,8 +397,8 @@ fn split_of(
         let names = known::NAMES.join(", ");
         let reason = match doubt {
             Some(doubt) => format!(
-                "{doubt} {format} does not say how text is split; if it is another file, pass split= ({names}, or a \
-                 regular expression)"
+                "{doubt} If it is another file, pass split= ({names}, or a regular expression), since {format} does \
+                 not say how text is split"
             ),
             None => format!(
                 "{format} does not say how text is split, and this one is not a published file whose split is known; \

@@ -2,6 +2,8 @@
 //!
 //! Readers write into a [`Report`] while they read. A defect that the format's own library ignores
 //! is reported with [`Report::tolerate`], which returns an error in strict loading.
+use std::path::{Path, PathBuf};
+
 use tokenmill_core::charsmap::Charsmap;
 use tokenmill_core::description::{Decoding, Description, Roles};
 use tokenmill_core::error::{Defect, Error, Result};
@@ -15,6 +17,8 @@ pub struct Report {
     /// The name of the split that belongs to a published file.
     split_name: Option<&'static str>,
     is_strict: bool,
+    /// The folder of the files.
+    folder: PathBuf,
     /// The file that is being read.
     file: String,
 }
@@ -39,6 +43,11 @@ impl Report {
     /// An empty report; a strict one turns everything tolerated into an error.
     pub fn new(is_strict: bool) -> Self {
         Self { is_strict, ..Self::default() }
+    }
+
+    /// An empty report on files of a folder.
+    pub(crate) fn on_folder(folder: &Path, is_strict: bool) -> Self {
+        Self { folder: folder.to_owned(), ..Self::new(is_strict) }
     }
 
     /// Each file that was read, by name, with the parts that it supplied.
@@ -129,7 +138,7 @@ impl Report {
     /// Tolerates a defect.
     ///
     /// # Errors
-    /// The defect as a format error, in strict loading.
+    /// The defect as a format error that names the file, in strict loading.
     pub(crate) fn tolerate(
         &mut self,
         defect: Defect,
@@ -138,7 +147,12 @@ impl Report {
     ) -> Result<()> {
         let (field, reason) = (field.into(), reason.into());
         if self.is_strict {
-            return Err(Error::format(defect, reason).at(field));
+            let error = Error::format(defect, reason).at(field);
+            return Err(if self.file.is_empty() {
+                error
+            } else {
+                error.in_file(&self.folder.join(&self.file))
+            });
         }
         // `list[3]` and `line 3` count as one place.
         let place = |field: &str| field.find(|c: char| c == '[' || c.is_ascii_digit()).unwrap_or(field.len());
@@ -168,8 +182,11 @@ mod tests {
         }
         report.tolerate(Defect::Ignored, "other", "has no effect").unwrap();
         assert_eq!(report.tolerated().len(), 2 * LISTED + 1);
-        let error = Report::new(true).tolerate(Defect::Ignored, "x", "has no effect").unwrap_err();
+        let mut report = Report::on_folder(Path::new("folder"), true);
+        report.reads("a.json");
+        let error = report.tolerate(Defect::Ignored, "x", "has no effect").unwrap_err();
         assert_eq!(error.field.to_string(), "x");
+        assert_eq!(error.path.as_deref(), Some(Path::new("folder/a.json")));
     }
 
     #[test]

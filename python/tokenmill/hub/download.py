@@ -7,21 +7,22 @@ by a rename. So several processes may fetch one file at once, and each finds a w
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import io
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from .._forks import waited_for
-from ..errors import ManifestError
-from .folder import import_pooch
+from ..errors import ManifestError, MissingExtraError
+from .folder import VARIABLE, import_pooch
 
-__all__ = ["File", "ensure", "is_whole", "read"]
+__all__ = ["DownloadError", "File", "another", "copy_of", "ensure", "is_whole", "not_used", "read"]
 
 _ATTEMPTS = 2
 _SECONDS = (10, 60)
@@ -42,11 +43,19 @@ class File:
     size: int | None = None
 
 
-def ensure(file: File, place: Path, *, offline: bool = False) -> Path:
-    """``place``, where the file is after this: found there with the right hash, or downloaded.
+class DownloadError(ConnectionError):
+    """A server that cannot be reached, or refuses. Its number, which is the same for all, is not shown."""
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"
+
+
+def ensure(file: File, place: Path, *, offline: bool = False, copies: Iterable[Path] = ()) -> Path:
+    """``place``, where the file is after this: found there with the right hash, copied or downloaded.
 
     A file with another hash is never used. It is replaced when the right one has arrived, and not removed
-    before, since another process may have replaced it by then.
+    before, since another process may have replaced it by then. ``copies`` are places of others where it may
+    be; only a file whose hash is known is taken from there.
 
     Raises ``FileNotFoundError``, ``ConnectionError`` or ``ManifestError``, which say what is missing where;
     other ``OSError``s for a folder that cannot be written.
@@ -54,18 +63,47 @@ def ensure(file: File, place: Path, *, offline: bool = False) -> Path:
     found = _hash_at(place)
     if found is not None and file.sha256 in (None, found):
         return place
+    copy = copy_of(file, copies)
+    if copy is not None:
+        _into_place(place, lambda opened: opened.write(copy))
+        return place
     if offline:
         if found is not None:
-            raise _mismatch(str(place), file, found, "it is not used, and offline no other is downloaded")
-        raise FileNotFoundError(
-            errno.ENOENT, f"{file.name} is not in the cache, and offline nothing is downloaded", str(place)
+            raise another(str(place), file, found, "it is not used, and offline no other is downloaded")
+        said = (
+            f"{file.name} is not in the cache, and offline nothing is downloaded; cache_dir= or the variable "
+            f"{VARIABLE} names a folder that has it"
         )
+        raise FileNotFoundError(errno.ENOENT, said, str(place))
     try:
-        _retried(file, lambda: _into_place(file, place))
+        _retried(file, lambda: _into_place(place, lambda opened: _transfer(file, opened)))
     except ConnectionError as error:
-        hint = f"{error.strerror}; a copy that you have may be put at {place}"
-        raise ConnectionError(error.errno, hint, error.filename) from error
+        hint = f"a copy that you have may be put at {place}" if found is None else not_used(place, file, found)
+        raise DownloadError(error.errno, f"{error.strerror}; {hint}", error.filename) from error
+    except MissingExtraError as error:
+        if found is None:
+            raise
+        raise MissingExtraError(f"{error}; {not_used(place, file, found)}", extra=error.extra) from error
     return place
+
+
+def not_used(place: Path, file: File, found: str) -> str:
+    """Why what lies at a place is not the file."""
+    return (
+        f"what is at {place} is not used, since it is damaged or another file: expected sha256 {file.sha256}, "
+        f"found {found}"
+    )
+
+
+def copy_of(file: File, places: Iterable[Path]) -> bytes | None:
+    """The bytes of a file from the first of these places that has it, with the hash that it should have."""
+    for place in places:
+        with contextlib.suppress(OSError):  # places of others, which need not be readable
+            if file.sha256 is not None and place.is_file():
+                content = place.read_bytes()
+                if hashlib.sha256(content).hexdigest() == file.sha256:
+                    return content
+    return None
 
 
 def read(file: File) -> bytes:
@@ -102,7 +140,7 @@ def _hash_at(place: Path) -> str | None:
 # ---- the way ----------------------------------------------------------------------------------
 
 
-class _InterruptedError(ConnectionError):
+class _InterruptedError(DownloadError):
     """A failure that may pass."""
 
 
@@ -121,15 +159,15 @@ def _retried(file: File, once: Callable[[], None]) -> None:
                 raise
         except _InterruptedError as error:
             if attempt == _ATTEMPTS:
-                raise ConnectionError(error.errno, error.strerror, file.url) from error.__cause__
+                raise DownloadError(error.errno, error.strerror, file.url) from error.__cause__
 
 
-def _into_place(file: File, place: Path) -> None:
+def _into_place(place: Path, fill: Callable[[BinaryIO], object]) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     part = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
     try:
         with part.open("xb") as opened:
-            _transfer(file, opened)
+            fill(opened)
             opened.flush()
             os.fsync(opened.fileno())
         part.replace(place)
@@ -173,16 +211,16 @@ def _transfer(file: File, to: BinaryIO) -> None:
         carry(file.url, sink, None)
     except _TooLongError:
         found = f"more than {sink.limit:,} bytes"
-        raise _mismatch(file.url, file, found, "it was downloaded twice and not kept") from None
+        raise another(file.url, file, found, "it was downloaded twice and not kept") from None
     except requests.HTTPError as error:
         status = 0 if error.response is None else error.response.status_code
         if status in (404, 410):
             said = f"the server has no such file (status {status})"
             raise FileNotFoundError(errno.ENOENT, said, file.url) from error
-        kind = _InterruptedError if status >= 500 else ConnectionError
+        kind = _InterruptedError if status >= 500 else DownloadError
         raise kind(errno.ECONNABORTED, f"the server refuses with status {status}", file.url) from error
     except requests.RequestException as error:
-        kind = ConnectionError if isinstance(error, requests.ConnectTimeout) else _InterruptedError
+        kind = DownloadError if isinstance(error, requests.ConnectTimeout) else _InterruptedError
         said = f"the download failed: {_cause(error)}"
         raise kind(errno.ECONNABORTED, said, file.url) from error
     finally:
@@ -190,7 +228,7 @@ def _transfer(file: File, to: BinaryIO) -> None:
             response.close()
     found = sink.digest.hexdigest()
     if file.sha256 not in (None, found):
-        raise _mismatch(file.url, file, found, "it was downloaded twice and not kept")
+        raise another(file.url, file, found, "it was downloaded twice and not kept")
 
 
 def _cause(error: BaseException) -> str:
@@ -198,10 +236,12 @@ def _cause(error: BaseException) -> str:
     bottom = error
     while bottom.__context__ is not None:
         bottom = bottom.__context__
-    return str(bottom) or type(bottom).__name__
+    said = bottom.strerror if isinstance(bottom, OSError) else None
+    return said or str(bottom) or type(bottom).__name__
 
 
-def _mismatch(where: str, file: File, found: str, then: str) -> ManifestError:
+def another(where: str, file: File, found: str, then: str) -> ManifestError:
+    """The error for a file that is not the one that was published."""
     expected = f"sha256 {file.sha256}"
     if file.size is not None:
         expected += f", {file.size:,} bytes"

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .download import File, ensure, is_whole
+from .caches import of_tiktoken
+from .download import File, copy_of, ensure, is_whole
 from .folder import cache_folder
 
 __all__ = ["ENCODINGS", "FILES", "HARMONY", "P50K_EDIT", "PublishedEncoding", "fetch_encoding", "is_cached"]
@@ -110,21 +111,33 @@ def fetch_encoding(
 ) -> Path:
     """The file of an encoding on disk; what is not in the cache is downloaded.
 
-    For ``gpt2`` it is the vocab.json, with its merges.txt beside it.
+    For ``gpt2`` it is the vocab.json, with its merges.txt beside it. Unless ``cache_dir`` names the cache, a
+    file that tiktoken has in its own is copied from there.
 
     Raises ``ValueError`` for a name that is not known, ``FileNotFoundError`` for a file that is missing
     offline or on the server, ``ConnectionError`` where the server cannot be reached, ``ManifestError`` with
     both hashes where a file is not what was published, ``MissingExtraError`` without the extra ``hub``.
     """
     folder = cache_folder(cache_dir)
-    first, *_ = [ensure(file, folder / file.name, offline=offline) for file in _files(name)]
+    first, *_ = [
+        ensure(file, folder / file.name, offline=offline, copies=_copies(file, cache_dir))
+        for file in _files(name)
+    ]
     return first
 
 
 def is_cached(name: str, *, cache_dir: str | os.PathLike[str] | None = None) -> bool:
-    """Whether all files of an encoding are in the cache, each with its own hash."""
+    """Whether all files of an encoding are here, each with its own hash, so that nothing is downloaded."""
     folder = cache_folder(cache_dir)
-    return all(is_whole(file, folder / file.name) for file in _files(name))
+    return all(
+        is_whole(file, folder / file.name) or copy_of(file, _copies(file, cache_dir)) is not None
+        for file in _files(name)
+    )
+
+
+def _copies(file: File, cache_dir: str | os.PathLike[str] | None) -> list[Path]:
+    """Where the file may be, if not in the cache: a cache that the caller names is the only one."""
+    return of_tiktoken(file.url) if cache_dir is None else []
 
 
 def _files(name: str) -> list[File]:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from .._forks import waited_for
 from .encodings import ENCODINGS, fetch_encoding
-from .models import encoding_of
+from .models import MODEL_TO_ENCODING, encoding_of
 from .repositories import fetch_repository
 
 __all__ = ["Found", "find", "kind_of"]
@@ -85,12 +85,42 @@ def _tried(name: str) -> str:
         return (
             f"no file or folder here, but the name of a model; its encoding is {encoding}: load({encoding!r})"
         )
-    with waited_for:
-        import difflib
-
-    close = difflib.get_close_matches(name, ENCODINGS, n=1, cutoff=0.6)
-    meant = f" (did you mean {close[0]}?)" if close else ""
+    guess = _guess(name)
+    meant = "" if guess is None else f" (did you mean {guess}?)"
+    if guess is not None and guess not in ENCODINGS:
+        meant = f" (did you mean the model {guess}? Its encoding is {encoding_of(guess)})"
     return (
         f"no file or folder here, none of the encodings {', '.join(ENCODINGS)}{meant}, "
         "and no id of a repository, which is owner/name"
     )
+
+
+def _guess(name: str) -> str | None:
+    """The encoding or model that was meant, if there is one that is likely."""
+    # Where both have one folded name, the encoding is meant.
+    known = {_folded(each): each for each in (*MODEL_TO_ENCODING, *ENCODINGS)}
+    folded = _folded(name)
+    if folded in known:
+        return known[folded]
+    model = re.sub(r"^gpt-?(?=\d)", "gpt-", name.lower().replace("_", "-").replace(" ", "-"))
+    if encoding_of(model) is not None:
+        return model  # a variant, which only begins with a known name
+    unlike = folded if "." in name else folded.replace("0", "o")
+    alike = [each for each in known if each.replace("0", "o") == unlike]
+    longer = [_folded(each) for each in ENCODINGS if _folded(each).startswith(folded) and len(folded) > 2]
+    if alike or longer:
+        return known[(alike or longer)[0]]
+    with waited_for:
+        import difflib
+
+    close = difflib.get_close_matches(folded, map(_folded, ENCODINGS), n=1, cutoff=0.8)
+    if not close:  # a model with other numbers is another model
+        numbers = re.findall(r"\d+", folded)
+        models = [each for each in known if re.findall(r"\d+", each) == numbers]
+        close = difflib.get_close_matches(folded, models, n=1, cutoff=0.8)
+    return known[close[0]] if close else None
+
+
+def _folded(name: str) -> str:
+    """A name without what is easily written otherwise."""
+    return re.sub(r"[-_. ]", "", name.lower())

@@ -15,6 +15,7 @@ from typing import Any
 
 from .._forks import waited_for
 from ..errors import FormatError, ManifestError
+from .download import DownloadError
 from .folder import missing_extra
 
 __all__ = ["FILES", "fetch_repository"]
@@ -137,7 +138,8 @@ def _snapshot(
 
 def _unreachable(repository: str, error: BaseException) -> ConnectionError:
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return ConnectionError(errno.ECONNABORTED, f"the hub cannot be reached: {lines[0]}", repository)
+    said = re.sub(r"\[Errno -?\d+\] ", "", lines[0])
+    return DownloadError(errno.ECONNABORTED, f"the hub cannot be reached: {said}", repository)
 
 
 # ---- hashes -----------------------------------------------------------------------------------

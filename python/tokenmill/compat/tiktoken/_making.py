@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from ... import Tokenizer
-from ...errors import FormatError
+from ...errors import FormatError, PatternError
 from ._published import COVERING
 
 __all__ = ["ID_LIMIT", "distinct_ids", "make_tokenizer"]
@@ -53,4 +53,8 @@ def make_tokenizer(ranks: Mapping[bytes, int], pattern: str, special_tokens: dic
     # What consists of letters alone would be the name of a split.
     split = f"(?:{pattern})" if re.fullmatch(r"[\w-]*", pattern) else pattern
     unmatched: Literal["keep", "drop"] = "keep" if pattern in COVERING else "drop"
-    return Tokenizer.from_ranks(ranks, split=split, unmatched=unmatched, special_tokens=special_tokens)
+    try:
+        return Tokenizer.from_ranks(ranks, split=split, unmatched=unmatched, special_tokens=special_tokens)
+    except PatternError as error:
+        said = str(error).replace("pre_tokenizer[0]: pattern", "pat_str: pattern", 1)
+        raise PatternError(said, **vars(error)) from None

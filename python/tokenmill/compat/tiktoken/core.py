@@ -13,7 +13,7 @@ from ._arguments import check_threads, disallowed, missing, refuse, to_bytes, to
 from ._kept import kept
 from ._making import distinct_ids, make_tokenizer
 from ._merging import merge_piece
-from .load import get_folder, set_folder
+from .load import get_folder, take_folder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -287,9 +287,10 @@ class Encoding:
         if isinstance(value, dict):
             self.__init__(**value)  # type: ignore[misc]
             return
-        name, folder, offline = value
+        # tiktoken sends the name alone.
+        name, folder, offline = (value, None, False) if isinstance(value, str) else value
         if get_folder() == (None, False):
-            set_folder(folder, offline=offline)
+            take_folder(folder, offline=offline)
         self.__dict__.update(registry.get_encoding(name).__dict__)
 
     # ---- special tokens -----------------------------------------------------------------------

@@ -17,14 +17,14 @@ import errno
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from ..._files import write_file
 from ...errors import FormatError, MissingExtraError
 from ...hub import download
-from ...hub.download import File
+from ...hub.caches import name_in_cache, named_cache, of_tiktoken
+from ...hub.download import DownloadError, File
 from ...hub.encodings import FILES
 from ...hub.folder import cache_folder
 
@@ -49,7 +49,17 @@ def set_folder(path: str | os.PathLike[str] | None, *, offline: bool = False) ->
     They go by their own names there (``cl100k_base.tiktoken``, ``vocab.bpe``), or by tiktoken's names for
     its cache. Nothing is written to the folder. Encodings that were made before stay as they are.
     With ``offline=True`` nothing is downloaded until the next call of this function.
+
+    Raises ``FileNotFoundError`` or ``NotADirectoryError`` for what is no folder.
     """
+    if path is not None and not Path(path).is_dir():
+        number = errno.ENOTDIR if Path(path).exists() else errno.ENOENT
+        raise OSError(number, "no folder, in which rank files could be", os.fspath(path))
+    take_folder(path, offline=offline)
+
+
+def take_folder(path: str | os.PathLike[str] | None, *, offline: bool) -> None:
+    """As ``set_folder``, for a folder that need not be on this machine."""
     global _folder, _offline
     _folder = None if path is None else Path(path).absolute()
     _offline = offline
@@ -65,7 +75,7 @@ def get_folder() -> tuple[str | None, bool]:
 
 def read_file(blobpath: str) -> bytes:
     """The bytes of a local file, or of what a URL names, past every cache."""
-    return _fetch(blobpath, None, []) if "://" in blobpath else Path(blobpath).read_bytes()
+    return _fetch(blobpath, None, [], {}) if "://" in blobpath else Path(blobpath).read_bytes()
 
 
 def check_hash(data: bytes, expected_hash: str) -> bool:
@@ -77,9 +87,10 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
     """The bytes of a local file, or of what a URL names, from the places that the module names.
 
     Raises ``FormatError`` for a local file with another sha256 than expected. For a URL it raises
-    ``ManifestError`` with both hashes for a download with another one, ``FileNotFoundError`` where it is
-    not on this machine, offline, or not on the server, ``ConnectionError`` for a server that cannot be
-    reached, and ``MissingExtraError``, which says where to put the file, without the extra ``hub``.
+    ``ManifestError`` with both hashes for a download with another one, or offline for a file on this machine,
+    ``FileNotFoundError`` where it is not on this machine, offline, or not on the server, ``ConnectionError``
+    for a server that cannot be reached, and ``MissingExtraError``, which says where to put the file, without
+    the extra ``hub``. The last two also name a file on this machine that has another hash.
     """
     if "://" not in blobpath:
         data = read_file(blobpath)
@@ -87,58 +98,62 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
             raise _format_error(blobpath, "", "hash", f"its sha256 is not {expected_hash}")
         return data
     places = list(_places(blobpath, expected_hash))
+    others: dict[Path, str] = {}
     for path in places:
         if path.is_file():
             data = path.read_bytes()
             if expected_hash is None or check_hash(data, expected_hash):
                 return data
-    return _fetch(blobpath, expected_hash, places)
+            others[path] = hashlib.sha256(data).hexdigest()
+    return _fetch(blobpath, expected_hash, places, others)
 
 
 def _places(url: str, sha256: str | None) -> Iterator[Path]:
     """Where the file of a URL may be. What is downloaded goes to the last place, unless it is nobody's."""
-    cached = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
+    cached = name_in_cache(url)
     if _folder is not None:
         yield _folder / url.rsplit("/", 1)[-1]
         yield _folder / cached
-    cache = _cache()
-    if cache is None:
-        if sha256 is not None:
-            # Anyone may write among the temporary files, so only what can be checked is taken from there.
-            yield Path(tempfile.gettempdir(), "data-gym-cache", cached)
+    # Anyone may write among the temporary files, so only what can be checked is taken from there.
+    if named_cache() is not None or sha256 is not None:
+        yield from of_tiktoken(url)
+    if named_cache() is None:
         with contextlib.suppress(MissingExtraError):
             # Files of others may have one name and several addresses.
             known = _known(url)
             yield cache_folder() / (known.name if known else f"{cached[:12]}-{url.rsplit('/', 1)[-1]}")
-    elif cache:
-        yield Path(cache, cached)
-
-
-def _cache() -> str | None:
-    """The cache that tiktoken's variables name; an empty one is none."""
-    return os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
-
 
 def _known(url: str) -> File | None:
     return next((file for file in FILES.values() if file.url == url), None)
 
 
-def _fetch(url: str, sha256: str | None, places: list[Path]) -> bytes:
-    """The one place that asks a network for a file, which is in none of the places."""
+def _fetch(url: str, sha256: str | None, places: list[Path], others: dict[Path, str]) -> bytes:
+    """The one place that asks a network for a file, which is in none of the places.
+
+    ``others`` are files that are there in its place, with their sha256.
+    """
     known, name = _known(url), url.rsplit("/", 1)[-1]
+    file = File(name, url, sha256, known.size if known and known.sha256 == sha256 else None)
     if _offline:
+        for path, found in others.items():
+            raise download.another(
+                str(path), file, found, "it is not used, and offline no other is downloaded"
+            )
         looked = f" (looked for at {', '.join(map(str, places))})" if places else ""
         said = f"{name} is not on this machine{looked}, and offline nothing is downloaded"
         raise FileNotFoundError(errno.ENOENT, said, url)
-    file = File(name, url, sha256, known.size if known and known.sha256 == sha256 else None)
+    # Of the last place, where the download is kept, the error says so itself.
+    apart = [download.not_used(path, file, found) for path, found in others.items() if path != places[-1]]
     try:
-        if not places or _cache() == "":
+        if not places or named_cache() == "":
             return download.read(file)
         return download.ensure(file, places[-1]).read_bytes()
-    except (ConnectionError, FileNotFoundError):
+    except ConnectionError as error:
+        raise DownloadError(error.errno, "; ".join([error.strerror, *apart]), error.filename) from error
+    except FileNotFoundError:
         raise
     except OSError:
-        if _cache() is not None:
+        if named_cache() is not None:
             raise
         return download.read(file)  # a place of nobody's choice that cannot be written, as in tiktoken
     except MissingExtraError as error:
@@ -146,7 +161,7 @@ def _fetch(url: str, sha256: str | None, places: list[Path]) -> bytes:
         raise MissingExtraError(
             f'{name}{checked} is not on this machine; for its download: pip install "tokenmill[hub]". Or put '
             f"it into a folder and name that with tiktoken.set_folder(...), or let TIKTOKEN_CACHE_DIR name "
-            f"tiktoken's cache",
+            "tiktoken's cache" + "".join(f"; {one}" for one in apart),
             extra="hub",
         ) from error
 
