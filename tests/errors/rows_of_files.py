@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import bz2
 import gzip
 import json
+import lzma
+import pickle
 from typing import Any
 
 from tokenmill import errors
@@ -88,6 +91,28 @@ FORMAT = rows(
     is_no_tokenizer("gzip", gzip.compress(WHOLE.encode()), "gzip", "wrong-kind"),
     is_no_tokenizer("zstd", b"\x28\xb5\x2f\xfd\x04\x00", "zstd", "wrong-kind"),
     is_no_tokenizer("a zip archive", b"PK\x03\x04rest", "zip", "wrong-kind"),
+    is_no_tokenizer("bzip2", bz2.compress(WHOLE.encode()), "bzip2", "wrong-kind"),
+    is_no_tokenizer("xz", lzma.compress(WHOLE.encode()), "xz", "wrong-kind"),
+    is_no_tokenizer("a PNG", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "an image", "wrong-kind"),
+    is_no_tokenizer("a JPEG", b"\xff\xd8\xff\xe0\0\x10JFIF", "an image", "wrong-kind"),
+    is_no_tokenizer("a PDF", b"%PDF-1.7\n%\xe2\xe3", "a PDF document", "wrong-kind"),
+    is_no_tokenizer("Parquet", b"PAR1\x15\x04\x15\xff", "Parquet data", "wrong-kind"),
+    is_no_tokenizer("Arrow", b"ARROW1\0\0\xff", "Arrow data", "wrong-kind"),
+    is_no_tokenizer("a NumPy array", b"\x93NUMPY\x01\0v\0{", "a NumPy array", "wrong-kind"),
+    is_no_tokenizer("a library", b"\x7fELF\x02\x01\x01\0", "a program or a library", "wrong-kind"),
+    is_no_tokenizer("a pickle", pickle.dumps({"a": 1}), "pickle, which could run", "wrong-kind"),
+    is_no_tokenizer("an old pickle", pickle.dumps({"a": 1}, 2), "pickle, which could run", "wrong-kind"),
+    is_no_tokenizer("a checkpoint", b"PK\x03\x04" + bytes(26) + b"x/data.pkl", "model weights", "wrong-kind"),
+    is_no_tokenizer(
+        "safetensors",
+        (20).to_bytes(8, "little") + b'{"a":{"dtype":"F32"}' + b"\xff",
+        "model weights",
+        "wrong-kind",
+    ),
+    is_no_tokenizer("HDF5", b"\x89HDF\r\n\x1a\n\0", "model weights", "wrong-kind"),
+    is_no_tokenizer("a chat template", "{%- for m in messages %}", "a Jinja template", "wrong-kind"),
+    is_no_tokenizer("a chat template that begins with bos", "{{ bos_token }}", "a Jinja", "wrong-kind"),
+    is_no_tokenizer("a chat template that begins with a comment", "{# chat #}", "a Jinja", "wrong-kind"),
     is_no_tokenizer("a web page", "<!DOCTYPE html><html></html>", "web page", "wrong-kind"),
     is_no_tokenizer("a web page in small letters", "<!doctype html>", "web page", "wrong-kind"),
     is_no_tokenizer(
@@ -105,6 +130,18 @@ FORMAT = rows(
         load("r.tiktoken", ranks("YQ== 0")),
         "pass split=",
         broken("unknown", "split", path="r.tiktoken"),
+    ),
+    (
+        "ranks that are named like published ones",
+        load("cl100k_base.tiktoken", ranks("YQ== 0")),
+        "named like the published cl100k_base.tiktoken, but its sha256 is",
+        broken("unknown", "split", path="cl100k_base.tiktoken"),
+    ),
+    (
+        "ranks that are named like published ones, with a split",
+        load("qwen.tiktoken", ranks("YQ== 0"), split="qwen2", strict=True),
+        "damaged, or another file?",
+        broken("inconsistent", "sha256", path="qwen.tiktoken"),
     ),
     in_ranks("not base64", ranks("YQ== 0", "Y! 1"), "base64", broken("base64", "line 2")),
     in_ranks("not base64 on the first line", ranks("Y! 0", "YQ== 1"), "base64", {}),
@@ -205,6 +242,12 @@ FORMAT = rows(
         load_pair('{"a": 0}', None),
         "merges.txt",
         broken("missing", "merges.txt", path="vocab.json"),
+    ),
+    (
+        "a table that is no tokenizer.json",
+        load("some.json", '{"a": 1}'),
+        'has no "model", as a tokenizer.json has, and is read as a vocab.json: some.json needs merges.txt',
+        broken("missing", "merges.txt", path="some.json"),
     ),
     (
         "merges of another model",

@@ -18,6 +18,8 @@ def trained_on(files: Any) -> Run:
 
 CALLS = rows(
     TypeError,
+    ("None as a path", lambda native, _: native.load(None), "path must be str or os.PathLike, not NoneType"),
+    ("bytes as a path", lambda native, _: native.load(b"x"), "path must be str or os.PathLike, not bytes"),
     ("text as seconds", with_tok(lambda tok, _: tok.audit(seconds="3")), "must be real number, not str"),
     (
         "half a byte",

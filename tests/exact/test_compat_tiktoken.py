@@ -9,6 +9,7 @@ import copy
 import inspect
 import pickle
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -299,6 +300,15 @@ def test_every_public_name_of_tiktoken_is_here_with_the_same_arguments(ours: Any
     assert len(members) > 20
 
 
+def test_what_tiktoken_is_made_of_is_not_here(ours: Any) -> None:
+    import tiktoken._educational  # noqa: F401  # there
+
+    assert not hasattr(ours, "_educational")
+    both = own(ours)
+    assert hasattr(both.theirs, "_core_bpe")
+    assert not hasattr(both.ours, "_core_bpe")
+
+
 def compare_arguments(ours: Any, theirs: Any) -> None:
     if callable(theirs):
         shapes = [
@@ -367,6 +377,27 @@ def test_text_that_a_pattern_does_not_match_is_dropped_alike(ours: Any, pattern:
         both.same("_encode_bytes", text.encode() + b"\xe2\x82")
 
     run()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "ids"), [("", []), ("x*", [120]), ("a?", [97]), ("^", []), ("(?=b)", []), (r"\b", [])]
+)
+def test_a_match_of_nothing_gives_no_ids_here_and_panics_in_tiktoken(
+    ours: Any, pattern: str, ids: list[int]
+) -> None:
+    both = own(ours, pat_str=pattern)
+    text = "axb"
+    assert type(outcome(both.theirs.encode, text)).__name__ == "PanicException"
+    assert both.ours.encode(text) == both.ours.encode_ordinary(text) == ids
+
+
+@pytest.mark.parametrize(("pattern", "position"), [("[", 1), ("(?<=a", 5), ("a|(b", None)])
+def test_a_bad_pattern_is_named_as_the_argument(ours: Any, pattern: str, position: int | None) -> None:
+    error = outcome(ours.Encoding, **{**OWN, "pat_str": pattern})
+    assert type(error).__name__ == "PatternError"
+    assert str(error).startswith("pat_str: pattern ")
+    assert error.pattern == pattern
+    assert position is None or error.position == position
 
 
 def test_patterns_that_are_taken_to_match_everything_do(ours: Any) -> None:
@@ -521,6 +552,28 @@ def test_an_encoding_by_name_is_pickled_by_name(ours: Any) -> None:
     pickled = pickle.dumps(enc)
     assert len(pickled) < 1000
     assert pickle.loads(pickled).encode("hello world") == enc.encode("hello world")
+
+
+def test_a_pickle_by_name_that_tiktoken_wrote_is_read(ours: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tiktoken
+
+    theirs = tiktoken.Encoding(**{**OWN, "name": "cl100k_base"})
+    for name in ["cl100k_base", "nobody"]:
+        theirs.name = name
+        monkeypatch.setitem(tiktoken.registry.ENCODINGS, name, theirs)
+        sent = pickle.dumps(theirs)
+        assert len(sent) < 200
+        with monkeypatch.context() as patch:
+            for module in ["", ".core", ".load", ".model", ".registry"]:
+                patch.delitem(sys.modules, f"tiktoken{module}", raising=False)
+            patch.setitem(sys.modules, "tiktoken", ours)
+            if name == "nobody":
+                with pytest.raises(ValueError, match="no encoding is called 'nobody'"):
+                    pickle.loads(sent)
+            else:
+                read = pickle.loads(sent)
+                assert type(read) is ours.Encoding
+                assert read.encode("hello world") == ours.get_encoding(name).encode("hello world")
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda enc: pickle.loads(pickle.dumps(enc))])

@@ -43,9 +43,17 @@ def test_offline_says_what_is_missing_and_where(
     assert main([*COUNT, text, "--offline"]) == 2
     assert capsys.readouterr() == (
         "",
-        f"tokenmill: error: {cache / FILE}: {FILE} is not in the cache, and offline nothing is downloaded\n"
+        f"tokenmill: error: {cache / FILE}: {FILE} is not in the cache, and offline nothing is downloaded; "
+        "the variable TOKENMILL_CACHE names a folder that has it\n"
         "hint: without --offline it is downloaded\n",
     )
+
+
+@pytest.mark.usefixtures("no_network")
+def test_a_model_brings_the_name_for_the_option(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["count", "-t", "gpt-4o", text]) == 2
+    err = capsys.readouterr().err.splitlines()
+    assert err[0].endswith("but the name of a model; its encoding is o200k_base: -t o200k_base")
 
 
 def test_a_server_that_is_down_brings_the_switch(

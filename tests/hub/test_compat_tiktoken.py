@@ -108,6 +108,7 @@ def test_set_folder_comes_first_and_is_never_written(
 @pytest.mark.usefixtures("no_network")
 def test_offline_every_place_is_named(publish: Publish, cache: Path, tmp_path: Path) -> None:
     publish(FILE)
+    (tmp_path / "mine").mkdir()
     tiktoken.set_folder(tmp_path / "mine", offline=True)
     with pytest.raises(FileNotFoundError, match="offline") as raised:
         ranks()
@@ -117,6 +118,91 @@ def test_offline_every_place_is_named(publish: Publish, cache: Path, tmp_path: P
     with pytest.raises(FileNotFoundError, match="offline"):
         load.read_file(FILES[FILE].url)
     assert not cache.exists()
+
+
+@pytest.mark.usefixtures("no_network")
+@pytest.mark.parametrize("name", [FILE, None])
+def test_offline_a_file_with_another_hash_is_an_error_with_both(
+    publish: Publish, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str | None
+) -> None:
+    publish(FILE)
+    bad = tmp_path / (name or their_name())
+    bad.write_bytes(b"bad")
+    if name is None:
+        monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    tiktoken.set_folder(tmp_path if name else None, offline=True)
+    with pytest.raises(ManifestError) as raised:
+        ranks()
+    assert str(raised.value).startswith(f"{bad}: is not the file that was published")
+    assert hashlib.sha256(RANKS).hexdigest() in raised.value.expected
+    assert raised.value.found == f"sha256 {hashlib.sha256(b'bad').hexdigest()}"
+
+
+@pytest.mark.parametrize("variable", [None, "TIKTOKEN_CACHE_DIR"])
+def test_a_failed_download_names_the_copies_that_are_not_used(
+    publish: Publish, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str | None
+) -> None:
+    publish(FILE, answer=Answer(status=503))
+    (tmp_path / FILE).write_bytes(b"bad")
+    tiktoken.set_folder(tmp_path)
+    copies = [tmp_path / FILE]
+    if variable:
+        monkeypatch.setenv(variable, str(tmp_path / "theirs"))
+        copies.append(tmp_path / "theirs" / their_name())
+        copies[-1].parent.mkdir()
+        copies[-1].write_bytes(b"worse")
+    with pytest.raises(ConnectionError) as raised:
+        ranks()
+    for copy in copies:
+        assert str(raised.value).count(f"the copy at {copy} is not used") == 1
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(MissingExtraError) as missing:
+        ranks()
+    for copy in copies:
+        assert str(missing.value).count(f"the copy at {copy} is not used") == 1
+
+
+def test_errors_of_the_network_are_those_of_python_here_and_of_requests_in_tiktoken(server: Server) -> None:
+    import requests
+    import tiktoken.load as theirs
+
+    server.answers["/busy"] = Answer(status=503)
+    cases: list[tuple[str, type[OSError], type[OSError]]] = [
+        ("http://127.0.0.1:9/x", ConnectionError, requests.exceptions.ConnectionError),
+        (f"{server.url}/busy", ConnectionError, requests.exceptions.HTTPError),
+        (f"{server.url}/none", FileNotFoundError, requests.exceptions.HTTPError),
+    ]
+    for url, ours, of_requests in cases:
+        with pytest.raises(ours):
+            load.read_file(url)
+        with pytest.raises(of_requests) as raised:
+            theirs.read_file(url)
+        assert isinstance(raised.value, OSError)
+        assert not isinstance(raised.value, ours)
+
+
+def test_what_is_no_folder_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    tiktoken.set_folder(tmp_path)
+    for name, error in [("file", NotADirectoryError), ("nope", FileNotFoundError)]:
+        with pytest.raises(error, match="no folder") as raised:
+            tiktoken.set_folder(tmp_path / name)
+        assert raised.value.filename == str(tmp_path / name)
+    assert load.get_folder() == (str(tmp_path), False)
+
+
+def test_a_pickle_of_a_folder_that_is_not_here_finds_the_file_elsewhere(
+    publish: Publish, tmp_path: Path
+) -> None:
+    (tmp_path / "mine").mkdir()
+    made = {"pat_str": "a", "mergeable_ranks": {bytes([i]): i for i in range(256)}, "special_tokens": {}}
+    registry.ENCODINGS["own"] = tiktoken.Encoding("own", **made)
+    tiktoken.set_folder(tmp_path / "mine")
+    sent = pickle.dumps(registry.ENCODINGS["own"])
+    tiktoken.set_folder(None)
+    (tmp_path / "mine").rmdir()
+    assert pickle.loads(sent).encode("aa") == [97, 97]
+    assert load.get_folder() == (str(tmp_path / "mine"), False)
 
 
 def test_offline_goes_along_with_a_pickle(tmp_path: Path) -> None:

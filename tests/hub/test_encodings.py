@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import multiprocessing
+import pickle
 import socket
 import subprocess
 import sys
@@ -71,7 +72,31 @@ def test_offline_a_missing_file_is_named_with_its_place(cache: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"cl100k_base\.tiktoken .*offline") as raised:
         hub.fetch_encoding(NAME, offline=True)
     assert raised.value.filename == str(cache / FILE)
+    assert "cache_dir= or the variable TOKENMILL_CACHE" in str(raised.value)
     assert not cache.exists()
+
+
+@pytest.mark.usefixtures("no_network")
+@pytest.mark.parametrize("variable", ["TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", None])
+def test_what_tiktoken_has_in_its_cache_is_copied_from_there(
+    publish: Publish, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str | None
+) -> None:
+    publish(FILE)
+    theirs = tmp_path / "data-gym-cache"
+    if variable:
+        monkeypatch.setenv(variable, str(theirs))
+    theirs.mkdir()
+    copy = theirs / hashlib.sha1(FILES[FILE].url.encode()).hexdigest()
+    copy.write_bytes(b"bad")
+    assert not hub.is_cached(NAME)
+    with pytest.raises(FileNotFoundError):
+        hub.fetch_encoding(NAME, offline=True)
+    copy.write_bytes(RANKS)
+    with pytest.raises(FileNotFoundError):  # a cache that the caller names is the only one
+        hub.fetch_encoding(NAME, offline=True, cache_dir=tmp_path / "mine")
+    assert hub.is_cached(NAME)
+    assert hub.fetch_encoding(NAME, offline=True) == cache / FILE
+    assert content_of(cache) == {FILE: RANKS}
 
 
 def test_the_cache_may_be_named(publish: Publish, tmp_path: Path, cache: Path) -> None:
@@ -201,8 +226,10 @@ def test_a_server_that_refuses_is_named_with_its_status(
     publish(FILE, answer=Answer(b"no", status=status))
     with pytest.raises(error, match=str(status)) as raised:
         hub.fetch_encoding(NAME)
-    assert type(raised.value) is error
     assert raised.value.filename == f"{server.url}/{FILE}"
+    assert error is FileNotFoundError or "Errno" not in str(raised.value)
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (type(again), str(again)) == (type(raised.value), str(raised.value))
     assert len(server.requests) == asked
     assert content_of(cache) == {}
 
@@ -220,6 +247,7 @@ def test_a_server_that_is_down_is_an_error_with_the_place_for_a_copy(
         hub.fetch_encoding(NAME)
     assert raised.value.filename == down
     assert str(cache / FILE) in str(raised.value)
+    assert "Errno" not in str(raised.value)
 
 
 def test_a_failed_download_leaves_the_old_file_which_is_still_not_used(publish: Publish, cache: Path) -> None:
@@ -227,8 +255,11 @@ def test_a_failed_download_leaves_the_old_file_which_is_still_not_used(publish: 
     cache.mkdir()
     (cache / FILE).write_bytes(b"bad")
     for _ in range(2):
-        with pytest.raises(ConnectionError):
+        with pytest.raises(ConnectionError) as raised:
             hub.fetch_encoding(NAME)
+        assert f"the copy at {cache / FILE} is not used: expected sha256 {sha256(RANKS)}" in str(raised.value)
+        assert f"found {sha256(b'bad')}" in str(raised.value)
+        assert "may be put" not in str(raised.value)
     assert content_of(cache) == {FILE: b"bad"}
 
 
@@ -301,8 +332,11 @@ def test_without_pooch_the_error_says_what_to_install(
         hub.fetch_encoding(NAME)
     assert raised.value.extra == "hub"
     assert not cache.exists()
-    # What is there needs no library.
     cache.mkdir()
+    (cache / FILE).write_bytes(b"bad")
+    with pytest.raises(MissingExtraError, match=r"tokenmill\[hub\].*the copy at .* is not used"):
+        hub.fetch_encoding(NAME)
+    # What is there needs no library.
     (cache / FILE).write_bytes(RANKS)
     assert hub.fetch_encoding(NAME) == cache / FILE
     monkeypatch.delenv("TOKENMILL_CACHE")

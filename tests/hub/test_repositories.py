@@ -199,7 +199,8 @@ def test_a_hub_that_is_down_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(ConnectionError, match="cannot be reached") as raised:
         tokenmill.load(ID)
-    assert type(raised.value) is ConnectionError
+    assert not type(raised.value).__module__.startswith(("httpx", "huggingface_hub", "requests"))
+    assert "Errno" not in str(raised.value)
     assert raised.value.filename == ID
 
 

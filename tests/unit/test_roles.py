@@ -168,8 +168,11 @@ def test_settings_that_were_changed_after_a_save_are_read_and_reported(native: A
     assert (tok.bos_token_id, tok.eos_token_id) == (1, 0)
     [finding] = tok.load_report.tolerated
     assert (finding.file, finding.field) == ("tokenizer_config.json", "sha256")
-    with pytest.raises(native.FormatError, match="after the last save"):
+    with pytest.raises(native.FormatError, match="after the last save") as raised:
         native.load(tmp_path, strict=True)
+    error = raised.value
+    assert error.path == str(tmp_path / finding.file)
+    assert (error.kind, error.field, error.reason) == (finding.kind, finding.field, finding.reason)
 
 
 def test_settings_of_another_tokenizer_are_not_read(native: Any, tmp_path: Path) -> None:

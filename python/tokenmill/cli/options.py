@@ -83,12 +83,17 @@ def load_tokenizer(args: argparse.Namespace) -> Tokenizer:
         )
     except FileNotFoundError as error:
         name = args.tokenizer if error.filename is None else error.filename
-        raise UsageError(f"{name}: {error.strerror}", hint=_hint(args)) from error
+        raise UsageError(f"{name}: {_in_options(error.strerror)}", hint=_hint(args)) from error
     except ConnectionError as error:
         hint = "--offline takes what was downloaded before" if error.strerror else None
         raise UsageError(explain(error)[0], hint=hint) from error
     except MissingExtraError as error:
         raise UsageError(str(error), hint="or name a file or folder on your disk") from error
+
+
+def _in_options(said: str) -> str:
+    """What ``load`` says of names and places, said of options."""
+    return re.sub(r"load\('([\w-]+)'\)", r"-t \1", said).replace("cache_dir= or ", "")
 
 
 def _announce(name: str) -> None:

@@ -78,7 +78,7 @@ def ensure(file: File, place: Path, *, offline: bool = False, copies: Iterable[P
     try:
         _retried(file, lambda: _into_place(place, lambda opened: _transfer(file, opened)))
     except ConnectionError as error:
-        hint = f"a copy that you have may be put at {place}" if found is None else not_used(place, file, found)
+        hint = not_used(place, file, found) if found else f"a copy that you have may be put at {place}"
         raise DownloadError(error.errno, f"{error.strerror}; {hint}", error.filename) from error
     except MissingExtraError as error:
         if found is None:
@@ -89,10 +89,7 @@ def ensure(file: File, place: Path, *, offline: bool = False, copies: Iterable[P
 
 def not_used(place: Path, file: File, found: str) -> str:
     """Why what lies at a place is not the file."""
-    return (
-        f"what is at {place} is not used, since it is damaged or another file: expected sha256 {file.sha256}, "
-        f"found {found}"
-    )
+    return f"the copy at {place} is not used: expected sha256 {file.sha256}, found {found}"
 
 
 def copy_of(file: File, places: Iterable[Path]) -> bytes | None:

@@ -123,6 +123,7 @@ def _places(url: str, sha256: str | None) -> Iterator[Path]:
             known = _known(url)
             yield cache_folder() / (known.name if known else f"{cached[:12]}-{url.rsplit('/', 1)[-1]}")
 
+
 def _known(url: str) -> File | None:
     return next((file for file in FILES.values() if file.url == url), None)
 
@@ -135,20 +136,21 @@ def _fetch(url: str, sha256: str | None, places: list[Path], others: dict[Path, 
     known, name = _known(url), url.rsplit("/", 1)[-1]
     file = File(name, url, sha256, known.size if known and known.sha256 == sha256 else None)
     if _offline:
-        for path, found in others.items():
+        if others:
+            path, found = next(iter(others.items()))
             raise download.another(
                 str(path), file, found, "it is not used, and offline no other is downloaded"
             )
         looked = f" (looked for at {', '.join(map(str, places))})" if places else ""
         said = f"{name} is not on this machine{looked}, and offline nothing is downloaded"
         raise FileNotFoundError(errno.ENOENT, said, url)
-    # Of the last place, where the download is kept, the error says so itself.
-    apart = [download.not_used(path, file, found) for path, found in others.items() if path != places[-1]]
+    kept = places[-1] if places and named_cache() != "" else None
+    not_used = {path: download.not_used(path, file, found) for path, found in others.items()}
     try:
-        if not places or named_cache() == "":
-            return download.read(file)
-        return download.ensure(file, places[-1]).read_bytes()
+        return download.read(file) if kept is None else download.ensure(file, kept).read_bytes()
     except ConnectionError as error:
+        # Of the place where the download would be kept, the error says so itself.
+        apart = [said for path, said in not_used.items() if path != kept]
         raise DownloadError(error.errno, "; ".join([error.strerror, *apart]), error.filename) from error
     except FileNotFoundError:
         raise
@@ -161,7 +163,7 @@ def _fetch(url: str, sha256: str | None, places: list[Path], others: dict[Path, 
         raise MissingExtraError(
             f'{name}{checked} is not on this machine; for its download: pip install "tokenmill[hub]". Or put '
             f"it into a folder and name that with tiktoken.set_folder(...), or let TIKTOKEN_CACHE_DIR name "
-            "tiktoken's cache" + "".join(f"; {one}" for one in apart),
+            "tiktoken's cache" + "".join(f"; {said}" for said in not_used.values()),
             extra="hub",
         ) from error
 
