@@ -195,7 +195,11 @@ def test_a_pickle_of_a_folder_that_is_not_here_finds_the_file_elsewhere(
     publish: Publish, tmp_path: Path
 ) -> None:
     (tmp_path / "mine").mkdir()
-    made = {"pat_str": "a", "mergeable_ranks": {bytes([i]): i for i in range(256)}, "special_tokens": {}}
+    made: dict[str, Any] = {
+        "pat_str": "a",
+        "mergeable_ranks": {bytes([i]): i for i in range(256)},
+        "special_tokens": {},
+    }
     registry.ENCODINGS["own"] = tiktoken.Encoding("own", **made)
     tiktoken.set_folder(tmp_path / "mine")
     sent = pickle.dumps(registry.ENCODINGS["own"])

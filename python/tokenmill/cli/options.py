@@ -83,7 +83,7 @@ def load_tokenizer(args: argparse.Namespace) -> Tokenizer:
         )
     except FileNotFoundError as error:
         name = args.tokenizer if error.filename is None else error.filename
-        raise UsageError(f"{name}: {_in_options(error.strerror)}", hint=_hint(args)) from error
+        raise UsageError(f"{name}: {_in_options(str(error.strerror))}", hint=_hint(args)) from error
     except ConnectionError as error:
         hint = "--offline takes what was downloaded before" if error.strerror else None
         raise UsageError(explain(error)[0], hint=hint) from error

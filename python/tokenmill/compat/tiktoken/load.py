@@ -151,7 +151,7 @@ def _fetch(url: str, sha256: str | None, places: list[Path], others: dict[Path, 
     except ConnectionError as error:
         # Of the place where the download would be kept, the error says so itself.
         apart = [said for path, said in not_used.items() if path != kept]
-        raise DownloadError(error.errno, "; ".join([error.strerror, *apart]), error.filename) from error
+        raise DownloadError(error.errno, "; ".join([str(error.strerror), *apart]), error.filename) from error
     except FileNotFoundError:
         raise
     except OSError:
