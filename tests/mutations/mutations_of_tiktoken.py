@@ -173,7 +173,7 @@ def reference(source: Source, path: Path) -> Encode:
         ranks = load_tiktoken_bpe(str(path))
     theirs = tiktoken.Encoding(
         "damaged",
-        pat_str=pattern(path.stem),
+        pat_str=pattern(path.stem.removeprefix(sources.CUT)),
         mergeable_ranks=ranks,
         special_tokens=source.options["special_tokens"],
     )

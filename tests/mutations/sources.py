@@ -21,13 +21,15 @@ KEPT = 3000
 # ---- .tiktoken ------------------------------------------------------------------------------------
 
 SPLITS = {"r50k_base": "gpt2", "cl100k_base": "cl100k", "o200k_base": "o200k"}
+CUT = "cut-"
+"""Before the name of a file: under its own a cut one would be known for one that is not the published one."""
 
 
 @cache
 def tiktoken(data: Path, name: str) -> Source:
     """The first ranks of a published encoding, with one special token behind them."""
     lines = (data / "vocab" / name / f"{name}.tiktoken").read_bytes().splitlines(keepends=True)
-    file = f"{name}.tiktoken"
+    file = f"{CUT}{name}.tiktoken"
     options = {"split": SPLITS[name], "special_tokens": {"<|endoftext|>": KEPT + 10}}
     return Source({file: b"".join(lines[:KEPT])}, file, options, "tiktoken")
 

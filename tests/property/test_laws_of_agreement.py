@@ -148,8 +148,9 @@ def test_law_6_holds_for_batches_of_published_vocabularies(
 def check_offsets_of_batch(tok: Any, rows: list[str], **options: Any) -> None:
     try:
         alone = [tok.encode_with_offsets(row, **options) for row in rows]
-    except (errors.UnknownTokenError, UnicodeEncodeError) as error:
-        with pytest.raises(type(error)):
+    except (errors.UnknownTokenError, UnicodeEncodeError):
+        # A batch is read before it is encoded: where several rows are refused, another one may be named.
+        with pytest.raises((errors.UnknownTokenError, UnicodeEncodeError)):
             tok.encode_batch(rows, offsets=True, **options)
         return
     batch = tok.encode_batch(rows, offsets=True, **options)

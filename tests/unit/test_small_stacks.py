@@ -73,6 +73,7 @@ work = {
     "save": lambda: [tok.save(folder / "saved"), tok.save(folder / "t.json")],
     "token_bytes": lambda: tok.token_bytes(5),
     "token_to_id": lambda: tok.token_to_id("a"),
+    "with_call_defaults": lambda: tok.with_call_defaults(padding_side="left"),
     "with_normalizer": lambda: tok.with_normalizer(str.lower).encode(text[:1_000]),
     "with_special_tokens": lambda: tok.with_special_tokens(["<new>", "x" * 5_000]).encode(text),
     "with_splitter": lambda: tok.with_splitter(lambda text: [text]).encode(text[:1_000]),
