@@ -788,7 +788,9 @@ class Tokenizer:
         """The token that is padding, in its written form, or None: that of `pad_token_id`."""
     @property
     def unk_token(self) -> str | None:
-        """The token that stands for text that the vocabulary cannot spell, in its written form, or None: that of `unk_token_id`."""
+        """The token for text that the vocabulary cannot spell, in its written form, or None: that of
+        `unk_token_id`.
+        """
     @property
     def sep_token(self) -> str | None:
         """The token that separates two sequences, in its written form, or None: that of `sep_token_id`."""
@@ -860,8 +862,9 @@ class Tokenizer:
         """The same tokenizer with other defaults for `tok(...)`, as a folder's settings have them.
 
         `padding_side` and `truncation_side` are `"right"` or `"left"`. `model_max_length` is the number of
-        ids that calls cut and pad to where they give no `max_length`. None leaves a thing as it is. A folder
-        keeps all of it; a tokenizer.json alone cannot.
+        ids that calls cut and pad to where they give no `max_length`. None keeps the current value. Strategy,
+        stride and fixed lengths from a tokenizer.json no longer count. A folder keeps all of it; a
+        tokenizer.json alone cannot.
 
         Raises `ValueError` for another side and for a length below 1.
 

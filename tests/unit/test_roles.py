@@ -247,6 +247,14 @@ def test_defaults_of_a_call_are_set_and_kept(native: Any, tmp_path: Path) -> Non
     # Padding that is known by its form alone stays padding.
     formed = trained(native, special_tokens=["[PAD]"])
     assert formed.with_call_defaults(padding_side="left").pad_token_id == formed.pad_token_id == 0
+    # The length of a file's own truncation stays.
+    tok.save(tmp_path / "f")
+    document = json.loads((tmp_path / "f" / "tokenizer.json").read_text())
+    cut = {"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0}
+    (tmp_path / "alone.json").write_text(json.dumps(document | {"truncation": cut}))
+    alone = native.load(tmp_path / "alone.json").with_call_defaults(truncation_side="left")
+    assert alone.model_max_length == 3
+    assert alone("lower newest wide", truncation=True).ids == tok.encode("lower newest wide")[-3:]
     with pytest.raises(ValueError, match='"middle" is neither "left" nor "right"'):
         tok.with_call_defaults(padding_side="middle")
     with pytest.raises(ValueError, match="model_max_length is 0"):

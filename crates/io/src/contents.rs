@@ -1,5 +1,9 @@
 //! The text of a file; for a file of another kind, an error that names the kind.
+use std::borrow::Cow;
+
 use tokenmill_core::error::{Defect, Error, Result};
+
+use crate::first_bytes::{compression, converted, wide_encoding};
 
 /// The bytes of a file as UTF-8, without a byte-order mark.
 ///
@@ -11,8 +15,11 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(Error::format(Defect::Empty, "the file is empty"));
     }
-    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-        return Err(Error::format(Defect::Encoding, "the file is UTF-16; save it as UTF-8"));
+    if let Some(encoding) = wide_encoding(bytes) {
+        return Err(Error::format(
+            Defect::Encoding,
+            format!("the file is {encoding}; {}", converted(encoding)),
+        ));
     }
     if let Some(what) = other_kind(bytes) {
         return Err(Error::format(Defect::WrongKind, format!("the file is {what}")));
@@ -29,11 +36,6 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
     })
 }
 
-const GZIP: &str = "gzip data; unpack it first";
-const ZSTD: &str = "zstd data; unpack it first";
-const XZ: &str = "xz data; unpack it first";
-const BZIP2: &str = "bzip2 data; unpack it first";
-const ZIP: &str = "a zip archive; unpack it first";
 const ARCHIVE: &str = "an archive; unpack it first";
 const IMAGE: &str = "an image";
 const PICKLE: &str = "a Python pickle, which could run code and is not opened";
@@ -41,13 +43,9 @@ const WEIGHTS: &str = "model weights; load the tokenizer.json of the model";
 const PAGE: &str = "a web page, probably an error page from a download";
 
 /// How files of other kinds begin, and what they are. Text begins with none of these.
-const BINARY: [(&[u8], &str); 20] = [
-    (b"\x1f\x8b", GZIP),
-    (b"\x28\xb5\x2f\xfd", ZSTD),
-    (b"\xfd7zXZ\0", XZ),
+const BINARY: [(&[u8], &str); 16] = [
     (b"7z\xbc\xaf\x27\x1c", ARCHIVE),
     (b"Rar!\x1a\x07", ARCHIVE),
-    (b"PK\x03\x04", ZIP),
     (b"\x89PNG\r\n\x1a\n", IMAGE),
     (b"\xff\xd8\xff", IMAGE),
     (b"%PDF-", "a PDF document"),
@@ -73,23 +71,28 @@ const TEXT: [(&[u8], &str); 3] = [
 ];
 
 /// What a file is that no reader of text takes, by its first bytes.
-fn other_kind(bytes: &[u8]) -> Option<&'static str> {
-    let start: Vec<u8> = bytes.trim_ascii_start().iter().take(32).map(u8::to_ascii_lowercase).collect();
+fn other_kind(bytes: &[u8]) -> Option<Cow<'static, str>> {
     let begins = |table: &[(&[u8], &'static str)], bytes: &[u8]| {
-        table.iter().find(|(known, _)| bytes.starts_with(known)).map(|&(_, what)| what)
+        table.iter().find(|(known, _)| bytes.starts_with(known)).map(|&(_, what)| Cow::Borrowed(what))
     };
-    match begins(&BINARY, bytes) {
-        // The first file of a checkpoint of PyTorch.
-        Some(ZIP) if bytes[..bytes.len().min(200)].windows(9).any(|name| name == b"/data.pkl") => {
-            Some(WEIGHTS)
-        }
-        // The digit is the size of blocks.
-        None if bytes.starts_with(b"BZh") && bytes.get(4..10) == Some(b"1AY&SY") => Some(BZIP2),
-        // A number of eight bytes, then as many of JSON.
-        None if bytes.get(4..8) == Some(&[0; 4]) && bytes.get(8..10) == Some(b"{\"") => Some(WEIGHTS),
-        None => begins(&TEXT, &start),
-        found => found,
+    if is_weights(bytes) {
+        return Some(WEIGHTS.into());
     }
+    if let Some((format, command)) = compression(bytes) {
+        return Some(format!("compressed ({format}); decompress it with {command} first").into());
+    }
+    begins(&BINARY, bytes).or_else(|| {
+        let start: Vec<u8> = bytes.trim_ascii_start().iter().take(32).map(u8::to_ascii_lowercase).collect();
+        begins(&TEXT, &start)
+    })
+}
+
+/// Is it a checkpoint of PyTorch, a zip archive whose first file says so, or of safetensors: a number of eight bytes,
+/// then as many of JSON?
+fn is_weights(bytes: &[u8]) -> bool {
+    let is_checkpoint = bytes.starts_with(b"PK\x03\x04")
+        && bytes[..bytes.len().min(200)].windows(9).any(|name| name == b"/data.pkl");
+    is_checkpoint || (bytes.get(4..8) == Some(&[0; 4]) && bytes.get(8..10) == Some(b"{\""))
 }
 
 #[cfg(test)]

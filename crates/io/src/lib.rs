@@ -11,6 +11,7 @@ mod contents;
 pub mod corpus;
 mod files;
 pub mod fingerprint;
+mod first_bytes;
 mod folder;
 mod formats;
 mod gaps;

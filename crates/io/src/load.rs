@@ -334,7 +334,7 @@ fn not_beside(path: &Path, other: &Path) -> Error {
     Error::format(Defect::Missing, reason).at(name_of(other))
 }
 
-/// The error of a file that was taken for a vocab.json by its content alone, and has no merges.txt.
+/// Explains a missing merges.txt where only its content made a file a vocab.json.
 fn of_a_pair(path: &Path, error: Error) -> Error {
     let Kind::Format { defect: Defect::Missing, reason, .. } = &error.kind else { return error };
     if path.file_name() == Some(OsStr::new("vocab.json")) {
@@ -345,7 +345,7 @@ fn of_a_pair(path: &Path, error: Error) -> Error {
     Error { kind: Kind::Format { defect: Defect::Missing, reason, limit: None }, ..error }
 }
 
-/// Why this may not be the published file that it is named like.
+/// The reason to doubt a file: it has the name of a published one, and another sha256.
 fn doubt_of_name(path: &Path, bytes: &[u8]) -> Option<String> {
     let name = name_of(path);
     let expected = known_files::sha256_of_name(&name)?;
@@ -379,7 +379,7 @@ fn parse_pair(
     Ok(description)
 }
 
-/// The split of a file that holds none. `doubt` says why it is not the published file of its name.
+/// The split of a file that holds none. `doubt` is the reason to doubt a published name, for the error.
 fn split_of(
     known: Option<&known_files::Known>,
     options: &LoadOptions,

@@ -120,16 +120,17 @@ impl Description {
         self.defaults.limits.map_or_else(filed, |limits| limits.truncation_side)
     }
 
-    /// The limits of a call as they stand, whoever says so.
+    /// The limits of a call, from the settings of a folder or from the description's own truncation and padding.
     pub fn call_limits(&self) -> CallLimits {
         self.defaults.limits.unwrap_or_else(|| CallLimits {
             padding_side: self.padding_side(),
             truncation_side: self.truncation_side(),
-            max_length: None,
+            max_length: self.truncation.map(|truncation| truncation.max_length),
         })
     }
 
-    /// Sets the limits of a call. A padding token that is known by its form keeps that role: it is given it.
+    /// Sets the limits of a call. Settings name roles in full, so a padding token that was known only by its
+    /// written form is given the role.
     pub fn set_call_limits(&mut self, limits: CallLimits) {
         self.roles.pad = self.pad();
         self.defaults.limits = Some(limits);

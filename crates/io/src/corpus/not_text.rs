@@ -1,14 +1,12 @@
-//! Recognises files that are no UTF-8 text by their first bytes: compressed ones, which are not decompressed here, and
-//! UTF-16 and UTF-32 with a byte-order mark.
+//! Refuses files that are no UTF-8 text, where their first bytes show it: compressed ones, which are not decompressed
+//! here, and UTF-16 and UTF-32 with a byte-order mark.
 use std::path::Path;
 
 use tokenmill_core::error::{Error, Result};
 
-/// Bytes of a file that tell what it is.
-pub(super) const START: u64 = 10;
+use crate::first_bytes::{compression, converted, wide_encoding};
 
-/// Refuses a file that begins as a compressed one does. Only bzip2 begins with text, but with one of ten characters
-/// that no prose begins with.
+/// Refuses a file that begins as a compressed one does.
 ///
 /// # Errors
 /// [`Kind::Training`](tokenmill_core::error::Kind::Training) with the path, the format and how to decompress it.
@@ -28,44 +26,12 @@ pub fn not_text(start: &[u8]) -> Option<String> {
     })
 }
 
-/// What to do with a file in another encoding.
-pub(super) fn converted(encoding: &str) -> String {
-    format!("convert it with iconv -f {encoding} -t UTF-8 first")
-}
-
 fn compressed(start: &[u8]) -> Option<String> {
-    let (format, command) = format_of(start)?;
+    let (format, command) = compression(start)?;
     Some(format!(
         "is compressed ({format}), which is not decompressed here; decompress it with {command} first, or pass a pipe \
          that does so"
     ))
-}
-
-/// The format of a compressed file, and the command that decompresses it.
-fn format_of(start: &[u8]) -> Option<(&'static str, &'static str)> {
-    match start {
-        [0x1f, 0x8b, ..] => Some(("gzip", "gunzip")),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(("Zstandard", "unzstd")),
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(("xz", "unxz")),
-        // An archive of nothing has its end alone.
-        [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(("zip", "unzip -p")),
-        // The first block begins with the digits of pi; a file of nothing has those of its square root.
-        [b'B', b'Z', b'h', b'1'..=b'9', block @ ..]
-            if block.starts_with(b"1AY&SY") || block.starts_with(b"\x17rE8P\x90") =>
-        {
-            Some(("bzip2", "bunzip2"))
-        }
-        _ => None,
-    }
-}
-
-/// The encoding that a byte-order mark of two or four bytes names.
-pub(super) fn wide_encoding(start: &[u8]) -> Option<&'static str> {
-    match start {
-        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Some("UTF-32"),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -90,7 +56,7 @@ mod tests {
             (b"", None),
         ];
         for (start, format) in cases {
-            assert_eq!(format_of(start).map(|(format, _)| format), format, "{start:?}");
+            assert_eq!(compression(start).map(|(format, _)| format), format, "{start:?}");
             assert_eq!(not_text(start).is_some(), format.is_some(), "{start:?}");
         }
     }

@@ -7,9 +7,10 @@ use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 
 use super::decode::{Decoder, Errors, Invalid};
-use super::not_text::{self, converted, refuse_compressed, wide_encoding};
+use super::not_text::refuse_compressed;
 use super::pipes::refuse_pipes_given_twice;
 use crate::files::{self, Source};
+use crate::first_bytes::{self, converted, wide_encoding};
 
 /// The unit of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +145,7 @@ impl<'a> Reader<'a> {
     fn open(&mut self, path: &Path) -> Result<Started<'a>> {
         let in_file = |error: std::io::Error| Error::from(error).in_file(path);
         let mut source = Source::open(path, self.watch).map_err(in_file)?;
-        let start = files::start(&mut source, not_text::START).map_err(in_file)?;
+        let start = files::start(&mut source, first_bytes::LENGTH as u64).map_err(in_file)?;
         refuse_compressed(&start, path)?;
         self.encoding = wide_encoding(&start);
         Ok(Cursor::new(start).chain(source))

@@ -155,8 +155,9 @@ impl Tokenizer {
     /// The same tokenizer with other defaults for `tok(...)`, as a folder's settings have them.
     ///
     /// `padding_side` and `truncation_side` are `"right"` or `"left"`. `model_max_length` is the number of
-    /// ids that calls cut and pad to where they give no `max_length`. None leaves a thing as it is. A folder
-    /// keeps all of it; a tokenizer.json alone cannot.
+    /// ids that calls cut and pad to where they give no `max_length`. None keeps the current value. Strategy,
+    /// stride and fixed lengths from a tokenizer.json no longer count. A folder keeps all of it; a
+    /// tokenizer.json alone cannot.
     ///
     /// Raises `ValueError` for another side and for a length below 1.
     ///
