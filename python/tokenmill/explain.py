@@ -238,7 +238,7 @@ def _pretoken_rows(pretoken: Pretoken, text: str) -> Iterator[_Row]:
 
 
 def _written(token: Token, text: str) -> str:
-    """A token in its written form, and what it stands for in the text where that reads otherwise."""
+    """A token in its written form, followed by its part of the text where the two differ."""
     form, meant = token.token, text[slice(*token.offsets)]
     if form == meant and not form.isspace():
         return shown(form)

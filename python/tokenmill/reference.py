@@ -122,7 +122,7 @@ def count_pretokens(
     split: Split | None = None,
     special_tokens: Iterable[str] = (),
 ) -> Counter[Pretoken[S]]:
-    """Make the corpus of some texts, each a document, or of a mapping of texts to how often each counts.
+    """Build the corpus from texts, each a document, or from a mapping of texts to counts.
 
     Special tokens are cut out, not counted.
     """

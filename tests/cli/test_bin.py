@@ -79,7 +79,7 @@ def test_documents_keep_their_order_whatever_a_batch_holds(
 
 
 def _lines(content: bytes) -> list[bytes]:
-    """Lines without their ends; nothing after the last line end is no line."""
+    """The lines without their line ends; a final line end does not begin another line."""
     lines = content.decode("latin1").replace("\r\n", "\n").split("\n")
     return [line.encode("latin1") for line in (lines if lines[-1] else lines[:-1])]
 

@@ -31,7 +31,7 @@ impl DecodeStream {
         Self { stream: engine::DecodeStream::new(engine, options), errors: errors.to_owned() }
     }
 
-    /// Gives the text of `work`. Where that is none, and is to be an error, the stream is as it was before.
+    /// Decodes what `work` appends. If that is no UTF-8 and errors are strict, the stream is restored.
     fn take<'py>(
         &mut self,
         py: Python<'py>,

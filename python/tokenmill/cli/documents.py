@@ -85,7 +85,7 @@ def _given(texts: list[bytes], *, by_lines: bool) -> Iterator[Batch]:
 
 
 def _parted(text: bytes) -> list[bytes]:
-    """The lines of a text without their ends; what follows the last line end is a line if it is anything."""
+    """The lines of a text without their line ends; a final line end does not begin another line."""
     *lines, last = text.split(b"\n")
     if b"\r" in text:
         lines = [line.removesuffix(b"\r") for line in lines]

@@ -22,7 +22,7 @@ from .._forks import waited_for
 from ..errors import ManifestError, MissingExtraError
 from .folder import VARIABLE, import_pooch
 
-__all__ = ["DownloadError", "File", "another", "copy_of", "ensure", "is_whole", "not_used", "read"]
+__all__ = ["DownloadError", "File", "copy_of", "ensure", "hash_mismatch", "is_whole", "not_used", "read"]
 
 _ATTEMPTS = 2
 _SECONDS = (10, 60)
@@ -44,18 +44,18 @@ class File:
 
 
 class DownloadError(ConnectionError):
-    """A server that cannot be reached, or refuses. Its number, which is the same for all, is not shown."""
+    """A server that cannot be reached or refuses. ``str`` leaves out ``errno``, which is always the same."""
 
     def __str__(self) -> str:
         return f"{self.filename}: {self.strerror}"
 
 
 def ensure(file: File, place: Path, *, offline: bool = False, copies: Iterable[Path] = ()) -> Path:
-    """``place``, where the file is after this: found there with the right hash, copied or downloaded.
+    """Return ``place`` with the file in it: kept if its hash is right, else copied or downloaded.
 
     A file with another hash is never used. It is replaced when the right one has arrived, and not removed
-    before, since another process may have replaced it by then. ``copies`` are places of others where it may
-    be; only a file whose hash is known is taken from there.
+    before, since another process may have replaced it by then. ``copies`` are paths in other programs'
+    caches; a file is taken from there only if its hash is known and right.
 
     Raises ``FileNotFoundError``, ``ConnectionError`` or ``ManifestError``, which say what is missing where;
     other ``OSError``s for a folder that cannot be written.
@@ -69,7 +69,7 @@ def ensure(file: File, place: Path, *, offline: bool = False, copies: Iterable[P
         return place
     if offline:
         if found is not None:
-            raise another(str(place), file, found, "it is not used, and offline no other is downloaded")
+            raise hash_mismatch(str(place), file, found, "it is not used, and offline no other is downloaded")
         said = (
             f"{file.name} is not in the cache, and offline nothing is downloaded; cache_dir= or the variable "
             f"{VARIABLE} names a folder that has it"
@@ -88,14 +88,14 @@ def ensure(file: File, place: Path, *, offline: bool = False, copies: Iterable[P
 
 
 def not_used(place: Path, file: File, found: str) -> str:
-    """Why what lies at a place is not the file."""
+    """What a message says of a file at ``place`` whose hash is wrong."""
     return f"the copy at {place} is not used: expected sha256 {file.sha256}, found {found}"
 
 
 def copy_of(file: File, places: Iterable[Path]) -> bytes | None:
-    """The bytes of a file from the first of these places that has it, with the hash that it should have."""
+    """The bytes of a file from the first of these paths where its hash is right; None if there is none."""
     for place in places:
-        with contextlib.suppress(OSError):  # places of others, which need not be readable
+        with contextlib.suppress(OSError):  # other programs' caches may be unreadable
             if file.sha256 is not None and place.is_file():
                 content = place.read_bytes()
                 if hashlib.sha256(content).hexdigest() == file.sha256:
@@ -208,7 +208,7 @@ def _transfer(file: File, to: BinaryIO) -> None:
         carry(file.url, sink, None)
     except _TooLongError:
         found = f"more than {sink.limit:,} bytes"
-        raise another(file.url, file, found, "it was downloaded twice and not kept") from None
+        raise hash_mismatch(file.url, file, found, "it was downloaded twice and not kept") from None
     except requests.HTTPError as error:
         status = 0 if error.response is None else error.response.status_code
         if status in (404, 410):
@@ -225,7 +225,7 @@ def _transfer(file: File, to: BinaryIO) -> None:
             response.close()
     found = sink.digest.hexdigest()
     if file.sha256 not in (None, found):
-        raise another(file.url, file, found, "it was downloaded twice and not kept")
+        raise hash_mismatch(file.url, file, found, "it was downloaded twice and not kept")
 
 
 def _cause(error: BaseException) -> str:
@@ -237,7 +237,7 @@ def _cause(error: BaseException) -> str:
     return said or str(bottom) or type(bottom).__name__
 
 
-def another(where: str, file: File, found: str, then: str) -> ManifestError:
+def hash_mismatch(where: str, file: File, found: str, then: str) -> ManifestError:
     """The error for a file that is not the one that was published."""
     expected = f"sha256 {file.sha256}"
     if file.size is not None:

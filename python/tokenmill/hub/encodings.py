@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .caches import of_tiktoken
+from .caches import tiktoken_cache_paths
 from .download import File, copy_of, ensure, is_whole
 from .folder import cache_folder
 
@@ -111,8 +111,8 @@ def fetch_encoding(
 ) -> Path:
     """The file of an encoding on disk; what is not in the cache is downloaded.
 
-    For ``gpt2`` it is the vocab.json, with its merges.txt beside it. Unless ``cache_dir`` names the cache, a
-    file that tiktoken has in its own is copied from there.
+    For ``gpt2`` this is vocab.json, and merges.txt lies in the same folder. Without ``cache_dir``, a file in
+    tiktoken's cache is copied instead of downloaded.
 
     Raises ``ValueError`` for a name that is not known, ``FileNotFoundError`` for a file that is missing
     offline or on the server, ``ConnectionError`` where the server cannot be reached, ``ManifestError`` with
@@ -136,8 +136,8 @@ def is_cached(name: str, *, cache_dir: str | os.PathLike[str] | None = None) -> 
 
 
 def _copies(file: File, cache_dir: str | os.PathLike[str] | None) -> list[Path]:
-    """Where the file may be, if not in the cache: a cache that the caller names is the only one."""
-    return of_tiktoken(file.url) if cache_dir is None else []
+    """Paths in other caches where the file may be; none if the caller names a cache."""
+    return tiktoken_cache_paths(file.url) if cache_dir is None else []
 
 
 def _files(name: str) -> list[File]:

@@ -74,7 +74,7 @@ def find(
 
 
 def _is_word(name: str) -> bool:
-    """Neither a path that exists nor one by its looks."""
+    """Whether a name is no path, neither an existing one nor one by its form."""
     looks_like_a_path = os.path.dirname(name) or Path(name).suffix.lower() in _SUFFIXES  # noqa: PTH120
     return bool(name) and not looks_like_a_path and not os.path.lexists(name)
 
@@ -96,7 +96,7 @@ def _tried(name: str) -> str:
 
 
 def _guess(name: str) -> str | None:
-    """The encoding or model that was meant, if there is one that is likely."""
+    """The known encoding or model most like a misspelt name, or None."""
     # Where both have one folded name, the encoding is meant.
     known = {_folded(each): each for each in (*MODEL_TO_ENCODING, *ENCODINGS)}
     folded = _folded(name)
@@ -122,5 +122,5 @@ def _guess(name: str) -> str | None:
 
 
 def _folded(name: str) -> str:
-    """A name without what is easily written otherwise."""
+    """A name in lower case without separators, to compare spellings."""
     return re.sub(r"[-_. ]", "", name.lower())

@@ -66,8 +66,8 @@ impl ModelDescription {
         }
     }
 
-    /// Sets the id for text that the vocabulary cannot spell. All bytes spell every text, and Unigram knows
-    /// unknown text by one of its pieces: there nothing changes.
+    /// Sets the id for text that the vocabulary cannot spell. Nothing changes in a vocabulary with all bytes, which
+    /// spells every text, or in a Unigram model, whose unknown token is one of its pieces.
     pub(super) fn set_unk(&mut self, id: TokenId) {
         match self {
             Self::Bpe(model) if !model.has_all_bytes() => model.unk = Some(id),
@@ -148,7 +148,7 @@ impl BpeDescription {
         }
     }
 
-    /// Are merges over bytes, of which each is a token?
+    /// Is the alphabet bytes, and is each of the 256 a token?
     fn has_all_bytes(&self) -> bool {
         self.alphabet == Alphabet::Bytes && (0..=u8::MAX).all(|byte| self.tokens.find(&[byte]).is_some())
     }

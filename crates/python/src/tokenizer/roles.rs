@@ -74,7 +74,8 @@ impl Tokenizer {
         self.written(self.pad_token_id())
     }
 
-    /// The token that stands for text that the vocabulary cannot spell, in its written form, or None: that of `unk_token_id`.
+    /// The token for text that the vocabulary cannot spell, in its written form, or None: that of
+    /// `unk_token_id`.
     #[getter]
     fn unk_token(&self) -> Option<String> {
         self.written(self.unk_token_id())

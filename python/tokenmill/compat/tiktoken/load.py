@@ -23,7 +23,7 @@ from pathlib import Path
 from ..._files import write_file
 from ...errors import FormatError, MissingExtraError
 from ...hub import download
-from ...hub.caches import name_in_cache, named_cache, of_tiktoken
+from ...hub.caches import name_in_cache, named_cache, tiktoken_cache_paths
 from ...hub.download import DownloadError, File
 from ...hub.encodings import FILES
 from ...hub.folder import cache_folder
@@ -59,7 +59,7 @@ def set_folder(path: str | os.PathLike[str] | None, *, offline: bool = False) ->
 
 
 def take_folder(path: str | os.PathLike[str] | None, *, offline: bool) -> None:
-    """As ``set_folder``, for a folder that need not be on this machine."""
+    """``set_folder`` without the check that the folder exists: a pickle may come from another machine."""
     global _folder, _offline
     _folder = None if path is None else Path(path).absolute()
     _offline = offline
@@ -116,7 +116,7 @@ def _places(url: str, sha256: str | None) -> Iterator[Path]:
         yield _folder / cached
     # Anyone may write among the temporary files, so only what can be checked is taken from there.
     if named_cache() is not None or sha256 is not None:
-        yield from of_tiktoken(url)
+        yield from tiktoken_cache_paths(url)
     if named_cache() is None:
         with contextlib.suppress(MissingExtraError):
             # Files of others may have one name and several addresses.
@@ -138,7 +138,7 @@ def _fetch(url: str, sha256: str | None, places: list[Path], others: dict[Path, 
     if _offline:
         if others:
             path, found = next(iter(others.items()))
-            raise download.another(
+            raise download.hash_mismatch(
                 str(path), file, found, "it is not used, and offline no other is downloaded"
             )
         looked = f" (looked for at {', '.join(map(str, places))})" if places else ""
