@@ -10,6 +10,7 @@ import inspect
 import pickle
 import shutil
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -223,7 +224,9 @@ def test_what_is_private_is_the_same_too(both: Both, text: str) -> None:
     both.same("encode_single_token", text)
     for token in [text[:1], text[:2], text[:3]]:
         both.same("encode_single_token", token)
-    both.same("_encode_only_native_bpe", text.encode(errors="replace").decode())
+    # tiktoken splits this one with Python's regex, whose Unicode is newer than that of its own engine.
+    known = "".join(char for char in text if unicodedata.category(char) != "Cn")
+    both.same("_encode_only_native_bpe", known.encode(errors="replace").decode())
 
 
 def test_a_long_piece_is_merged_alike(both: Both, corpus: Callable[[str], str]) -> None:
