@@ -38,7 +38,7 @@ pub fn encode(engine: &Engine, text: &str) {
         let mut of_bytes = Vec::new();
         let encoded_bytes = engine.encode(bytes, &special, 1, &Patience::default(), &mut of_bytes);
         let recognizer = engine.recognizer(&special).expect("a policy that names no tokens");
-        let spans = engine.encode_with_offsets(Text::Str(text), &recognizer, &Patience::default());
+        let spans = engine.encode_with_offsets(Text::Str(text), &recognizer, UntrustedRanges::none(), &Patience::default());
         let explained = engine.explain(Text::Str(text), &special, &Patience::default());
         let rows = [Text::Str(text), bytes].map(|text| Some(Source::Text(text)));
         let batch = engine.encode_batch(&rows, &special, true, 1, &Patience::default());

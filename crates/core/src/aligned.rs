@@ -77,6 +77,20 @@ impl Origins<'_> {
             }
         }
     }
+
+    /// As [`Self::span`], for those who must not overlook a source byte: a byte that stands for nothing, because it
+    /// is one of several that a character was rewritten to, stands for the first byte of that character.
+    pub fn touched(self, range: Span) -> Span {
+        let span = self.span(range);
+        match self {
+            Self::Mapped { base, each, .. } if !range.is_empty() => {
+                let last = each[range.end - 1];
+                let end = base + (last.end as usize).max(last.start as usize + 1);
+                Span::new(span.start, span.end.max(end))
+            }
+            _ => span,
+        }
+    }
 }
 
 /// A text with its origins.

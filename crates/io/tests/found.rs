@@ -5,7 +5,7 @@ use tokenmill_core::description::{
     Normalizer, Pattern, PreTokenizer, Split, TokenList, UnicodeTables, UnigramDescription,
     WordLevelDescription, WordPieceDescription,
 };
-use tokenmill_core::engine::{Engine, Special, Text, char_offsets};
+use tokenmill_core::engine::{Engine, Special, Text, UntrustedRanges, char_offsets};
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::watch::Unwatched;
 
@@ -83,7 +83,12 @@ fn what_is_inserted_behind_a_character_of_several_tokens_does_not_go_back() {
     description.normalizer = vec![Normalizer::Replace { pattern, content: "-".to_owned() }];
     let engine = compile(description).unwrap();
     let encoding = engine
-        .encode_with_offsets(Text::Str("éa"), &engine.recognizer(&Special::Text).unwrap(), &Unwatched)
+        .encode_with_offsets(
+            Text::Str("éa"),
+            &engine.recognizer(&Special::Text).unwrap(),
+            UntrustedRanges::none(),
+            &Unwatched,
+        )
         .unwrap();
     let spans: Vec<(usize, usize)> =
         encoding.byte_offsets.iter().map(|span| (span.start, span.end)).collect();
@@ -108,7 +113,12 @@ fn a_mark_within_a_decomposed_character_does_not_stand_behind_it() {
     let spans = |description: &Description| {
         let engine = compile(description.clone()).unwrap();
         let encoding = engine
-            .encode_with_offsets(Text::Str("İa"), &engine.recognizer(&Special::Text).unwrap(), &Unwatched)
+            .encode_with_offsets(
+                Text::Str("İa"),
+                &engine.recognizer(&Special::Text).unwrap(),
+                UntrustedRanges::none(),
+                &Unwatched,
+            )
             .unwrap();
         encoding.byte_offsets.iter().map(|span| (span.start, span.end)).collect::<Vec<_>>()
     };
@@ -136,7 +146,12 @@ fn bytes_and_unknown_tokens_stand_in_the_order_of_the_text() {
     {
         assert_eq!(encode(&engine, text), want, "{text}");
         let encoding = engine
-            .encode_with_offsets(Text::Str(text), &engine.recognizer(&Special::Text).unwrap(), &Unwatched)
+            .encode_with_offsets(
+                Text::Str(text),
+                &engine.recognizer(&Special::Text).unwrap(),
+                UntrustedRanges::none(),
+                &Unwatched,
+            )
             .unwrap();
         let ends: Vec<usize> = encoding.byte_offsets.iter().map(|span| span.end).collect();
         assert!(ends.is_sorted() && ends.last() == Some(&text.len()), "{text}: {ends:?}");

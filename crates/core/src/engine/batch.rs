@@ -12,6 +12,7 @@ use super::input::Special;
 use super::recognizer::Recognizer;
 use super::sink::{Counter, IdSink};
 use super::source::Source;
+use super::untrusted::UntrustedRanges;
 use super::{DecodeOptions, Engine};
 
 /// Rows per unit of work are chosen so that a unit has about this much text, in bytes.
@@ -31,10 +32,27 @@ impl Engine {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<(Vec<TokenId>, Vec<i64>)> {
-        let recognizer = &self.recognizer(special)?;
-        let (units, bytes) = units(texts)?;
+        self.encode_batch_untrusted(texts, &[], &self.recognizer(special)?, adds_special, threads, watch)
+    }
+
+    /// As [`Self::encode_batch`], for texts of which some bytes are untrusted, as in [`Engine::encode_untrusted`]:
+    /// those of row `i` are `untrusted[i]`, and none where there is no such row.
+    ///
+    /// # Errors
+    /// As [`Self::encode_batch`].
+    pub fn encode_batch_untrusted(
+        &self,
+        texts: &[Option<Source<'_>>],
+        untrusted: &[UntrustedRanges],
+        recognizer: &Recognizer<'_>,
+        adds_special: bool,
+        threads: usize,
+        watch: &dyn Watch,
+    ) -> Result<(Vec<TokenId>, Vec<i64>)> {
+        let texts = Rows { texts, untrusted };
+        let (units, bytes) = units(texts.texts)?;
         let threads = threads::threads_for(bytes, threads);
-        let encode = |rows: &mut Rows, unit: Range<usize>, watch: &dyn Watch| -> Result<()> {
+        let encode = |rows: &mut Encoded, unit: Range<usize>, watch: &dyn Watch| -> Result<()> {
             // Each row has a ticker of its own, which a short row never fills.
             watch.poll()?;
             let mut buffer = String::new();
@@ -48,19 +66,19 @@ impl Engine {
             Ok(())
         };
         if threads == 1 {
-            let mut rows = Rows { ids: row_for(bytes)?, offsets: try_alloc::vec(texts.len() + 1)? };
+            let mut rows = Encoded { ids: row_for(bytes)?, offsets: try_alloc::vec(texts.texts.len() + 1)? };
             rows.offsets.push(0);
             units.into_iter().try_for_each(|unit| encode(&mut rows, unit, watch))?;
             return Ok((rows.ids, rows.offsets));
         }
         let all = ReorderBuffer::append_to(row_for(bytes)?);
         let parts = threads::run(units.len(), threads, watch, |unit, watch| {
-            let mut rows = Rows { ids: all.spare(), offsets: try_alloc::vec(units[unit].len())? };
+            let mut rows = Encoded { ids: all.spare(), offsets: try_alloc::vec(units[unit].len())? };
             encode(&mut rows, units[unit].clone(), watch)?;
             all.put(unit, rows.ids);
             Ok(rows.offsets)
         })?;
-        let mut row_offsets = try_alloc::vec(texts.len() + 1)?;
+        let mut row_offsets = try_alloc::vec(texts.texts.len() + 1)?;
         row_offsets.push(0);
         for part in parts {
             let start = row_offsets.last().copied().unwrap_or_default();
@@ -73,17 +91,19 @@ impl Engine {
     /// for a text that must be decoded first.
     fn encode_row<S: IdSink>(
         &self,
-        texts: &[Option<Source<'_>>],
+        rows: Rows<'_>,
         row: usize,
         recognizer: &Recognizer<'_>,
         buffer: &mut String,
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<bool> {
+        let Rows { texts, untrusted } = rows;
         let Some(text) = texts[row] else { return Ok(false) };
         let ahead = text.prefetcher_for(texts.get(row + 1).copied().flatten());
+        let untrusted = untrusted.get(row).unwrap_or(UntrustedRanges::none());
         let text = text.read(buffer, watch);
-        let encoded = text.and_then(|text| self.encode_ids(text, recognizer, ahead, watch, sink));
+        let encoded = text.and_then(|text| self.encode_ids(text, recognizer, untrusted, ahead, watch, sink));
         encoded.map(|()| true).map_err(|error| error.at_index(row).at("texts"))
     }
 
@@ -99,8 +119,24 @@ impl Engine {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<i64>> {
-        let recognizer = &self.recognizer(special)?;
-        let (units, bytes) = units(texts)?;
+        self.count_batch_untrusted(texts, &[], &self.recognizer(special)?, adds_special, threads, watch)
+    }
+
+    /// As [`Self::count_batch`], for texts of which some bytes are untrusted.
+    ///
+    /// # Errors
+    /// As [`Self::encode_batch_untrusted`].
+    pub fn count_batch_untrusted(
+        &self,
+        texts: &[Option<Source<'_>>],
+        untrusted: &[UntrustedRanges],
+        recognizer: &Recognizer<'_>,
+        adds_special: bool,
+        threads: usize,
+        watch: &dyn Watch,
+    ) -> Result<Vec<i64>> {
+        let texts = Rows { texts, untrusted };
+        let (units, bytes) = units(texts.texts)?;
         let threads = threads::threads_for(bytes, threads);
         let parts = threads::run(units.len(), threads, watch, |unit, watch| {
             watch.poll()?;
@@ -112,7 +148,7 @@ impl Engine {
             });
             try_alloc::collect(rows)
         })?;
-        let mut counts = try_alloc::vec(texts.len())?;
+        let mut counts = try_alloc::vec(texts.texts.len())?;
         for part in &parts {
             counts.extend_from_slice(part);
         }
@@ -179,8 +215,15 @@ fn units(texts: &[Option<Source<'_>>]) -> Result<(Vec<Range<usize>>, usize)> {
     Ok((units, total + bytes))
 }
 
+/// The texts of a batch, and what of each is untrusted.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    texts: &'a [Option<Source<'a>>],
+    untrusted: &'a [UntrustedRanges],
+}
+
 /// The ids of some rows, and where each ends.
-struct Rows {
+struct Encoded {
     ids: Vec<TokenId>,
     offsets: Vec<i64>,
 }

@@ -17,6 +17,7 @@ use super::encode::size_of_units;
 use super::input::{Special, Text};
 use super::sink::{Counter, IdSink};
 use super::source::CodeUnits;
+use super::untrusted::UntrustedRanges;
 
 /// Bytes of a block: it fits into the second-level cache beside the tables.
 const BLOCK: usize = 64 << 10;
@@ -107,7 +108,7 @@ impl Engine {
         sink: &mut S,
     ) -> Result<()> {
         let splitter = self.splitter_of_blocks()?;
-        let recognizer = self.recognizer(&Special::Text)?;
+        let (recognizer, trusted) = (self.recognizer(&Special::Text)?, UntrustedRanges::none());
         let mut text = try_alloc::string(4 * size)?;
         let mut enough = size;
         let (mut at, mut ahead) = (range.start, Prefetcher::default());
@@ -116,7 +117,7 @@ impl Engine {
             while text.len() < enough {
                 if at >= range.end {
                     let rest = Text::Str(&text);
-                    return self.encode_ids(rest, &recognizer, Prefetcher::default(), watch, sink);
+                    return self.encode_ids(rest, &recognizer, trusted, Prefetcher::default(), watch, sink);
                 }
                 at = units.append(at..range.end.min(at + PART.min(size)), &mut text)?;
                 ahead = units.ahead(at);
@@ -127,7 +128,7 @@ impl Engine {
                     // The next block is prefetched while this one is encoded.
                     let bytes = before.bytes_before(ahead);
                     let next = ahead.paced(bytes, text.len() - length);
-                    self.encode_ids(Text::Str(&text[..cut]), &recognizer, next, watch, sink)?;
+                    self.encode_ids(Text::Str(&text[..cut]), &recognizer, trusted, next, watch, sink)?;
                     text.drain(..cut);
                     enough = size;
                 }

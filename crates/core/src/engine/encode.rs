@@ -9,7 +9,9 @@ use super::input::{Special, Text};
 use super::pipeline::{ById, Run};
 use super::recognizer::Recognizer;
 use super::sink::{Counter, IdSink};
-use crate::error::Result;
+use super::untrusted::UntrustedRanges;
+use crate::aligned::AlignedText;
+use crate::error::{Error, Result};
 use crate::ids::TokenId;
 use crate::span::Span;
 use crate::special::TextPart;
@@ -50,7 +52,40 @@ impl Engine {
             *ids = rows.finish()?;
             return done.map(drop);
         }
-        self.encode_ids(text, &recognizer, Prefetcher::default(), watch, ids)
+        self.encode_ids(text, &recognizer, UntrustedRanges::none(), Prefetcher::default(), watch, ids)
+    }
+
+    /// As [`Self::encode`] on one thread, for a text of which some bytes are untrusted. Where `untrusted` holds a
+    /// byte of the literal of a special or protected token, the literal is ordinary text; neither does the model
+    /// give such a token there.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn encode_untrusted(
+        &self,
+        text: Text<'_>,
+        recognizer: &Recognizer<'_>,
+        untrusted: &UntrustedRanges,
+        watch: &dyn Watch,
+        ids: &mut Vec<TokenId>,
+    ) -> Result<()> {
+        self.encode_ids(text, recognizer, untrusted, Prefetcher::default(), watch, ids)
+    }
+
+    /// How many ids [`Self::encode_untrusted`] gives; none are stored.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn count_untrusted(
+        &self,
+        text: Text<'_>,
+        recognizer: &Recognizer<'_>,
+        untrusted: &UntrustedRanges,
+        watch: &dyn Watch,
+    ) -> Result<usize> {
+        let mut counter = Counter::default();
+        self.encode_ids(text, recognizer, untrusted, Prefetcher::default(), watch, &mut counter)?;
+        Ok(counter.0)
     }
 
     /// How many ids [`Self::encode`] gives; none are stored.
@@ -77,7 +112,14 @@ impl Engine {
             return Ok(counts.iter().sum());
         }
         let mut counter = Counter::default();
-        self.encode_ids(text, &recognizer, Prefetcher::default(), watch, &mut counter)?;
+        self.encode_ids(
+            text,
+            &recognizer,
+            UntrustedRanges::none(),
+            Prefetcher::default(),
+            watch,
+            &mut counter,
+        )?;
         Ok(counter.0)
     }
 
@@ -95,16 +137,33 @@ impl Engine {
         )
     }
 
+    /// As [`Self::recognizer`], for texts of which some bytes are untrusted: there it recognises neither special
+    /// tokens nor the `protected` ones, which are ids of added tokens. Special ones need not be among them.
+    ///
+    /// # Errors
+    /// As [`Self::recognizer`]; a vocabulary error for an id that is not that of an added token.
+    pub fn recognizer_protecting(&self, special: &Special, protected: &[TokenId]) -> Result<Recognizer<'_>> {
+        if let Some(&id) = protected.iter().find(|&&id| self.vocabulary().added_by_id(id).is_none()) {
+            let reason = "is not the id of an added token; only added tokens can be protected";
+            return Err(Error::vocabulary(Some(id.into()), reason).at("protected"));
+        }
+        Ok(self.recognizer(special)?.protecting(protected.to_vec(), self.description.model.unk()))
+    }
+
     /// Gives the ids of a text to a sink, on this thread; `next` is prefetched meanwhile.
     pub(super) fn encode_ids<S: IdSink>(
         &self,
         text: Text<'_>,
         recognizer: &Recognizer<'_>,
+        untrusted: &UntrustedRanges,
         next: Prefetcher,
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<()> {
-        self.encode_into(text, recognizer, next, watch, &mut ById(sink))
+        if !untrusted.is_empty() && !recognizer.forgeable.is_empty() {
+            return self.encode_ids_unforged(text, recognizer, untrusted, next, watch, sink);
+        }
+        self.encode_into(text, recognizer, untrusted, next, watch, &mut ById(sink))
     }
 
     /// May a text be cut and its parts be encoded apart? Only where nothing but a split looks at
@@ -132,7 +191,8 @@ impl Engine {
             let span = units[unit];
             self.workers.with(|worker| {
                 worker.scratch.wants_ends = false;
-                let mut run = Run { engine: self, recognizer, worker, ticker: &mut ticker };
+                let untrusted = UntrustedRanges::none();
+                let mut run = Run { engine: self, recognizer, untrusted, worker, ticker: &mut ticker };
                 run.encode_text(&text[span.start..span.end], span.start, &mut ById(&mut sink))
             })?;
             Ok(done(unit, sink))
@@ -151,7 +211,8 @@ impl Engine {
         let mut units = Vec::new();
         let mut start = 0;
         let ticker = &mut Ticker::new(watch);
-        recognizer.for_each_part(&recognizer.in_raw, text, ticker, |segment, ticker| {
+        let (whole, trusted) = (AlignedText::original(text, 0), UntrustedRanges::none());
+        recognizer.for_each_part(&recognizer.in_raw, whole, trusted, ticker, |segment, ticker| {
             match segment {
                 // A literal may always begin a unit, and one that is long enough ends here.
                 TextPart::Literal(_, span) => {

@@ -14,6 +14,7 @@ mod derive;
 mod dropout;
 mod encode;
 pub mod explain;
+mod forging;
 mod input;
 mod lookup;
 mod offsets;
@@ -24,6 +25,7 @@ mod recognizer;
 mod sink;
 mod source;
 mod stream;
+mod untrusted;
 mod worker;
 
 pub use crate::decoded::DecodedSize;
@@ -39,6 +41,7 @@ pub(crate) use recognizer::AddedSet;
 pub use recognizer::Recognizer;
 pub use source::{CodeUnits, Source};
 pub use stream::DecodeStream;
+pub use untrusted::UntrustedRanges;
 
 use crate::decode::Chain;
 use crate::description::{BpeDescription, Description, Merge, Merges, Pattern, PreTokenizer};
@@ -51,7 +54,9 @@ use crate::postprocess::PostProcessors;
 use crate::pretokenize::PreTokenizers;
 use crate::special::LiteralMatcher;
 use crate::vocabulary::Vocabulary;
+use forging::Unforgeable;
 use lookup::{DEFAULT_CACHE_BYTES, Speller, StaticTable};
+use tokenmill_kernels::MadeOnce;
 use worker::Workers;
 
 /// A tokenizer, ready to run.
@@ -62,6 +67,8 @@ pub struct Engine {
     stages: Stages,
     static_table: StaticTable,
     workers: Workers,
+    /// What spells untrusted text where the model would give a protected token. Made at the first need.
+    unforgeable: MadeOnce<Unforgeable>,
 }
 
 /// Heap bytes of an engine by what they are for, and what its cache did.
@@ -108,7 +115,8 @@ pub(crate) struct Stages {
 impl Engine {
     pub(crate) fn new(description: Description, hooks: Hooks, stages: Stages) -> Self {
         let static_table = StaticTable::new(&stages.model, &stages.vocabulary);
-        Self { description, hooks, stages, static_table, workers: Workers::new(DEFAULT_CACHE_BYTES) }
+        let workers = Workers::new(DEFAULT_CACHE_BYTES);
+        Self { description, hooks, stages, static_table, workers, unforgeable: MadeOnce::new() }
     }
 
     /// What this tokenizer is.
@@ -157,9 +165,12 @@ impl Engine {
     pub fn memory_usage(&self) -> MemoryUsage {
         let budget = self.workers.budget();
         let ((cache_bytes, caches), (lookups, misses)) = (budget.bytes(), budget.lookups());
+        let unforgeable =
+            self.unforgeable.get().map(|(vocabulary, model)| (vocabulary.memory(), model.memory()));
+        let (of_vocabulary, of_model) = unforgeable.unwrap_or_default();
         MemoryUsage {
-            vocabulary: self.stages.vocabulary.memory(),
-            model: self.stages.model.memory(),
+            vocabulary: self.stages.vocabulary.memory() + of_vocabulary,
+            model: self.stages.model.memory() + of_model,
             static_table: self.static_table.memory(),
             caches,
             cache_bytes,

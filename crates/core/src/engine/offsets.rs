@@ -16,6 +16,7 @@ use super::input::Text;
 use super::pipeline::ByPretoken;
 use super::recognizer::Recognizer;
 use super::sink::{PretokenSink, SinkResult};
+use super::untrusted::UntrustedRanges;
 
 /// Ids, and the text that each stands for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -129,10 +130,12 @@ impl Engine {
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<()> {
-        self.encode_into(text, recognizer, Prefetcher::default(), watch, &mut ByPretoken(sink))
+        let trusted = UntrustedRanges::none();
+        self.encode_into(text, recognizer, trusted, Prefetcher::default(), watch, &mut ByPretoken(sink))
     }
 
-    /// Encodes a text and says which bytes of it each id stands for.
+    /// Encodes a text and says which bytes of it each id stands for. Untrusted ranges are as in
+    /// [`Engine::encode_untrusted`].
     ///
     /// # Errors
     /// As [`Engine::encode`].
@@ -140,10 +143,12 @@ impl Engine {
         &self,
         text: Text<'_>,
         recognizer: &Recognizer<'_>,
+        untrusted: &UntrustedRanges,
         watch: &dyn Watch,
     ) -> Result<Encoding> {
         let mut sink = Spans::new(self, false);
-        self.encode_pretokens(text, recognizer, watch, &mut sink)?;
+        let adapter = &mut ByPretoken(&mut sink);
+        self.encode_into(text, recognizer, untrusted, Prefetcher::default(), watch, adapter)?;
         Ok(sink.encoding)
     }
 

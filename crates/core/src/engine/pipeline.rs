@@ -6,10 +6,12 @@
 //! for which the cache holds too little: neither ends nor origins.
 use tokenmill_kernels::Prefetcher;
 
+use super::forging::is_forged;
 use super::input::{Text, placed, without_letters};
 use super::lookup::PretokenEncoder;
 use super::recognizer::Recognizer;
 use super::sink::{IdSink, PretokenSink, SinkResult, Spelling};
+use super::untrusted::UntrustedRanges;
 use super::worker::Worker;
 use super::{Engine, Stages};
 use crate::aligned::{AlignedText, Origins, Rewritten};
@@ -24,6 +26,8 @@ use crate::watch::{Ticker, Watch};
 pub(super) struct Run<'a, 'w> {
     pub(super) engine: &'a Engine,
     pub(super) recognizer: &'a Recognizer<'a>,
+    /// What of the caller's text is untrusted.
+    pub(super) untrusted: &'a UntrustedRanges,
     pub(super) worker: &'a mut Worker,
     pub(super) ticker: &'a mut Ticker<'w>,
 }
@@ -77,7 +81,7 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
 
     #[inline]
     fn added(&mut self, _found: AlignedText<'_>, id: TokenId) -> SinkResult {
-        self.0.push_ids(&[id])
+        self.0.push_added(id)
     }
 
     fn encode_split(
@@ -120,6 +124,11 @@ impl<S: PretokenSink> ByPretoken<'_, S> {
         let (Stages { model, vocabulary, .. }, scratch) = (&run.engine.stages, &mut run.worker.scratch);
         let mut with = Spelling { model, vocabulary, scratch, ticker: run.ticker };
         self.0.spell(pretoken, &mut with).map_err(|error| placed(error, origins))?;
+        if !run.untrusted.is_empty() && is_forged(run.recognizer, run.untrusted, with.scratch, origins) {
+            let (vocabulary, model) = run.engine.without_added_tokens(with.ticker)?;
+            with = Spelling { model, vocabulary, ..with };
+            self.0.spell(pretoken, &mut with).map_err(|error| placed(error, origins))?;
+        }
         Ok(self.0.take(pretoken, origins, &scratch.ids, &scratch.ends)?)
     }
 }
@@ -162,12 +171,12 @@ impl<S: PretokenSink> SinkAdapter for ByPretoken<'_, S> {
     }
 
     fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()> {
-        let Run { engine, recognizer, worker, ticker } = run;
+        let Run { engine, recognizer, untrusted, worker, ticker } = run;
         // Taken out, as the rest of the worker is borrowed meanwhile.
         let mut pretokenized = std::mem::take(&mut worker.pretokenized);
         let emit = &mut |pretoken: AlignedText<'_>, ticker: &mut Ticker<'_>| {
             ticker.spend(pretoken.text.len())?;
-            let run = &mut Run { engine, recognizer, worker, ticker };
+            let run = &mut Run { engine, recognizer, untrusted, worker, ticker };
             self.encode_one(pretoken.text.as_bytes(), pretoken.origins, run)
         };
         let done = engine.stages.pre_tokenizers.for_each(piece, &mut pretokenized, ticker, emit);
@@ -186,6 +195,7 @@ impl Engine {
         &self,
         text: Text<'_>,
         recognizer: &Recognizer<'_>,
+        untrusted: &UntrustedRanges,
         next: Prefetcher,
         watch: &dyn Watch,
         adapter: &mut A,
@@ -195,7 +205,7 @@ impl Engine {
         self.workers.with(|worker| {
             worker.scratch.wants_ends = A::WANTS_ENDS;
             worker.batch.set_prefetch(next);
-            let mut run = Run { engine: self, recognizer, worker, ticker: &mut ticker };
+            let mut run = Run { engine: self, recognizer, untrusted, worker, ticker: &mut ticker };
             let done = match text.validated() {
                 Text::Str(text) => run.encode_text(text, 0, adapter),
                 Text::Bytes(bytes) => run.encode_mixed(bytes, adapter),
@@ -220,16 +230,15 @@ impl Run<'_, '_> {
         base: usize,
         adapter: &mut A,
     ) -> Result<()> {
-        let Run { engine, recognizer, worker, ticker } = self;
-        recognizer.for_each_part(&recognizer.in_raw, text, ticker, |segment, ticker| match segment {
-            TextPart::Literal(id, span) => {
-                Ok(adapter
-                    .added(AlignedText::original(&text[span.start..span.end], base + span.start), id)?)
-            }
+        let Run { engine, recognizer, untrusted, worker, ticker } = self;
+        let text = AlignedText::original(text, base);
+        recognizer.for_each_part(&recognizer.in_raw, text, untrusted, ticker, |segment, ticker| match segment
+        {
+            TextPart::Literal(id, span) => Ok(adapter.added(text.slice(span), id)?),
             TextPart::Ordinary(span) => {
-                let piece = AlignedText::original(&text[span.start..span.end], base + span.start);
+                let piece = text.slice(span);
                 adapter.begin(piece)?;
-                Run { engine, recognizer, worker, ticker }.encode_ordinary(piece, adapter)?;
+                Run { engine, recognizer, untrusted, worker, ticker }.encode_ordinary(piece, adapter)?;
                 Ok(adapter.end()?)
             }
         })
@@ -253,19 +262,22 @@ impl Run<'_, '_> {
         normalized: &mut [Rewritten; 2],
         adapter: &mut A,
     ) -> Result<()> {
-        let Run { engine, recognizer, worker, ticker } = self;
+        let Run { engine, recognizer, untrusted, worker, ticker } = self;
         ticker.spend(piece.text.len())?;
-        let tracks_origins = A::WANTS_ORIGINS || !engine.stages.spells_everything;
+        let untrusted = if untrusted.touch(piece.span()) { untrusted } else { UntrustedRanges::none() };
+        let tracks_origins = A::WANTS_ORIGINS
+            || !engine.stages.spells_everything
+            || (!untrusted.is_empty() && recognizer.guards_normalized());
         let piece = if tracks_origins { piece } else { AlignedText { origins: Origins::Untracked, ..piece } };
         let normalizers = &engine.stages.normalizers;
         let piece = normalizers.apply_telling(piece, normalized, ticker, &mut |step, text| {
             Ok(adapter.normalized(step, text)?)
         })?;
-        recognizer.for_each_part(&recognizer.in_normalized, piece.text, ticker, |segment, ticker| {
+        recognizer.for_each_part(&recognizer.in_normalized, piece, untrusted, ticker, |segment, ticker| {
             match segment {
                 TextPart::Literal(id, span) => Ok(adapter.added(piece.slice(span), id)?),
                 TextPart::Ordinary(span) => {
-                    let run = &mut Run { engine, recognizer, worker, ticker };
+                    let run = &mut Run { engine, recognizer, untrusted, worker, ticker };
                     match &engine.stages.splitter {
                         Some(splitter) => run.encode_split(splitter, piece.slice(span), adapter),
                         None => adapter.encode_pretokenized(piece.slice(span), run),

@@ -1,19 +1,24 @@
 //! The added tokens of one pass over the text, and which of them a call recognises.
 //!
 //! In: a text and the policy of the call. Out: its parts, added tokens and the text between them. A token that the
-//! policy does not allow must never be recognised.
+//! policy does not allow must never be recognised, nor a guarded one, which is special or protected, where its literal
+//! holds an untrusted byte.
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use tokenmill_kernels::MadeOnce;
+
+use crate::aligned::{AlignedText, Origins};
 use crate::description::AddedToken;
 use crate::error::{Error, Kind, Place, Result};
 use crate::ids::TokenId;
 use crate::span::Span;
-use crate::special::{AddedMatcher, LiteralMatcher, Surroundings, TextPart};
+use crate::special::{AddedMatcher, Choice, LiteralMatcher, LongestOf, Prefixes, Surroundings, TextPart};
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Watch};
 
 use super::input::Special;
+use super::untrusted::UntrustedRanges;
 
 /// Some of the added tokens, ready to be found.
 #[derive(Debug, Clone)]
@@ -21,6 +26,8 @@ pub(crate) struct AddedSet {
     matcher: AddedMatcher,
     tokens: Vec<AddedLiteral>,
     is_special: bool,
+    /// Made where the first literal is dropped.
+    prefixes: MadeOnce<Prefixes>,
 }
 
 /// An added token, and the literal that it is found by.
@@ -40,14 +47,31 @@ pub struct Recognizer<'a> {
     special: &'a LiteralMatcher,
     vocabulary: &'a Vocabulary,
     /// Tokens that are matched in the caller's text.
-    pub(super) in_raw: Cow<'a, AddedSet>,
+    pub(super) in_raw: RecognizedSet<'a>,
     /// Tokens that are matched in normalized text.
-    pub(super) in_normalized: Cow<'a, AddedSet>,
+    pub(super) in_normalized: RecognizedSet<'a>,
+    /// The ids of protected tokens, ascending.
+    protected: Vec<TokenId>,
+    /// Those that the model could give as well, ascending.
+    pub(super) forgeable: Vec<TokenId>,
     /// Special tokens are matched and then treated as text: as in the tokenizers library, no shorter token is
     /// matched in their place.
     skips_special: bool,
     /// A literal of a special token is an error.
     refuses_special: bool,
+}
+
+/// The added tokens of one pass that a call recognises.
+pub(super) struct RecognizedSet<'a> {
+    pub(super) set: Cow<'a, AddedSet>,
+    /// The tokens that are not guarded. Made where the first literal is dropped.
+    unguarded: MadeOnce<LongestOf>,
+}
+
+impl<'a> From<Cow<'a, AddedSet>> for RecognizedSet<'a> {
+    fn from(set: Cow<'a, AddedSet>) -> Self {
+        Self { set, unguarded: MadeOnce::new() }
+    }
 }
 
 impl AddedSet {
@@ -78,6 +102,7 @@ impl AddedSet {
             matcher: AddedMatcher::new(literals)?,
             is_special: tokens.iter().all(|token| token.is_special),
             tokens,
+            prefixes: MadeOnce::new(),
         })
     }
 
@@ -112,6 +137,13 @@ impl AddedSet {
         self.matcher.is_plain()
     }
 
+    fn prefixes(&self) -> &Prefixes {
+        self.prefixes.get_or_make(|| {
+            let literals: Vec<&str> = self.tokens.iter().map(|token| token.literal.as_str()).collect();
+            Prefixes::new(&literals)
+        })
+    }
+
     fn special_contents(&self) -> impl Iterator<Item = &str> {
         self.tokens.iter().filter(|token| token.is_special).map(|token| token.content.as_str())
     }
@@ -140,8 +172,10 @@ impl<'a> Recognizer<'a> {
         Ok(Self {
             special: literals,
             vocabulary,
-            in_raw,
-            in_normalized,
+            in_raw: in_raw.into(),
+            in_normalized: in_normalized.into(),
+            protected: Vec::new(),
+            forgeable: Vec::new(),
             skips_special: matches!(special, Special::Text | Special::Raise),
             refuses_special: *special == Special::Raise,
         })
@@ -165,27 +199,101 @@ impl<'a> Recognizer<'a> {
         Err(Kind::SpecialToken { token, position, reason: reason.to_owned() }.into())
     }
 
-    /// Calls `emit` for the tokens of a set that are recognised in `text`, by id, and for the text
-    /// between them.
+    /// The same, which never recognises these added tokens in untrusted text, nor lets the model give them there. For
+    /// special tokens that is so anyway. `unk` is the id of what the vocabulary cannot spell.
+    pub(super) fn protecting(mut self, mut protected: Vec<TokenId>, unk: Option<TokenId>) -> Self {
+        protected.sort_unstable();
+        protected.dedup();
+        let may_be_given = |id: &TokenId| {
+            self.vocabulary.tokens().index_of(*id).is_some()
+                && !self.vocabulary.is_special(*id)
+                && Some(*id) != unk
+        };
+        self.forgeable = protected.iter().copied().filter(may_be_given).collect();
+        self.protected = protected;
+        self
+    }
+
+    /// Is this the id of a protected token that is no special one, which the model gave?
+    #[inline]
+    pub(super) fn may_forge(&self, id: TokenId) -> bool {
+        self.forgeable.binary_search(&id).is_ok()
+    }
+
+    fn is_guarded(&self, token: &AddedLiteral) -> bool {
+        token.is_special || self.protected.binary_search(&token.id).is_ok()
+    }
+
+    /// Does it matter where normalized text came from, so that no token is recognised in untrusted text?
+    pub(super) fn guards_normalized(&self) -> bool {
+        let set = &self.in_normalized.set;
+        let is_searched = !(set.is_empty() || self.skips_special && set.has_only_special());
+        is_searched && set.tokens.iter().any(|token| self.is_guarded(token))
+    }
+
+    /// Calls `emit` for the tokens of a set that are recognised in a text, by id, and for the text
+    /// between them. Where some bytes are untrusted, its origins must be known if a token is guarded.
     pub(super) fn for_each_part(
         &self,
-        set: &AddedSet,
-        text: &str,
+        recognized: &RecognizedSet<'_>,
+        text: AlignedText<'_>,
+        untrusted: &UntrustedRanges,
         ticker: &mut Ticker<'_>,
         mut emit: impl FnMut(TextPart<TokenId>, &mut Ticker<'_>) -> Result<()>,
     ) -> Result<()> {
+        let set: &AddedSet = &recognized.set;
         if set.is_empty() || (self.skips_special && set.has_only_special()) {
-            let whole = TextPart::Ordinary(Span::new(0, text.len()));
-            return if text.is_empty() { Ok(()) } else { emit(whole, ticker) };
+            let whole = TextPart::Ordinary(Span::new(0, text.text.len()));
+            return if text.text.is_empty() { Ok(()) } else { emit(whole, ticker) };
         }
         let accept = |index: usize| !(self.skips_special && set.tokens[index].is_special);
-        set.matcher.for_each_part(text, accept, ticker, |segment, ticker| {
+        let choose = |index: usize, found: Span| self.choose(recognized, text, untrusted, index, found);
+        let choose: Option<&dyn Fn(usize, Span) -> Choice> =
+            if untrusted.is_empty() { None } else { Some(&choose) };
+        set.matcher.for_each_part(text.text, choose, accept, ticker, |segment, ticker| {
             let segment = match segment {
                 TextPart::Literal(index, span) => TextPart::Literal(set.tokens[index].id, span),
                 TextPart::Ordinary(span) => TextPart::Ordinary(span),
             };
             emit(segment, ticker)
         })
+    }
+
+    /// Drops a literal that was found if it is that of a guarded token and holds an untrusted byte. The longest one
+    /// that it begins with and that is not dropped comes in its place; where there is none, the search goes on.
+    fn choose(
+        &self,
+        recognized: &RecognizedSet<'_>,
+        text: AlignedText<'_>,
+        untrusted: &UntrustedRanges,
+        index: usize,
+        found: Span,
+    ) -> Choice {
+        let set = &recognized.set;
+        let span = |index: usize| Span::new(found.start, found.start + set.tokens[index].literal.len());
+        let touches = |index: usize| untrusted.touch(text.origins.touched(span(index)));
+        if !self.is_guarded(&set.tokens[index]) || !touches(index) {
+            return Choice::Take(index, found);
+        }
+        let prefixes = set.prefixes();
+        let unguarded = recognized
+            .unguarded
+            .get_or_make(|| prefixes.longest_of(|index| !self.is_guarded(&set.tokens[index])));
+        let length = |index: &usize| set.tokens[*index].literal.len();
+        // Of equal literals the first.
+        let longest = [unguarded.get(index), prefixes.longest(index, touches)]
+            .into_iter()
+            .flatten()
+            .max_by_key(|index| (length(index), std::cmp::Reverse(*index)));
+        match (longest, text.origins) {
+            (Some(index), _) => Choice::Take(index, span(index)),
+            // Whatever begins before the next trusted byte is dropped as well.
+            (None, Origins::Same(at)) if unguarded.is_empty() => {
+                let next = untrusted.next_trusted(at + found.start) - at;
+                Choice::SearchFrom(next.clamp(found.start + 1, text.text.len()))
+            }
+            _ => Choice::SearchFrom(found.start + 1),
+        }
     }
 }
 

@@ -17,8 +17,14 @@ pub(super) type SinkResult = std::result::Result<(), OutOfMemory>;
 
 /// Takes ids alone.
 pub(super) trait IdSink {
-    /// The ids of pretokens, or that of an added token.
+    /// The ids of pretokens.
     fn push_ids(&mut self, ids: &[TokenId]) -> SinkResult;
+
+    /// The id of an added token.
+    #[inline]
+    fn push_added(&mut self, id: TokenId) -> SinkResult {
+        self.push_ids(&[id])
+    }
 }
 
 impl IdSink for Vec<TokenId> {

@@ -3,12 +3,23 @@
 //! In: a text. Out: its parts, each a literal or ordinary text. A match says nothing about who
 //! wrote the literal: `engine` decides whether it counts as a token.
 mod literals;
+mod prefixes;
 
 use crate::error::Result;
 use crate::span::Span;
 use crate::watch::Ticker;
 
 pub use literals::{LiteralMatcher, TextPart};
+pub use prefixes::{LongestOf, Prefixes};
+
+/// What becomes of a literal that was found, before its conditions are tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// This literal is taken: the one that was found, or one that it begins with.
+    Take(usize, Span),
+    /// None is: the search goes on from this byte.
+    SearchFrom(usize),
+}
 
 /// Conditions on the text around a literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,20 +68,31 @@ impl AddedMatcher {
     /// may be cut short if it starts in the white space that the literal before it took.
     ///
     /// At each position the longest literal is found first and tested then: if `accept` or its
-    /// conditions reject it, it is ordinary text, and no shorter literal is tried there.
+    /// conditions reject it, it is ordinary text, and no shorter literal is tried there. `choose`
+    /// comes before all that: what it drops is as if it had not been in the text.
     ///
     /// # Errors
     /// Errors of `emit` and of the watch.
     pub fn for_each_part(
         &self,
         text: &str,
+        choose: Option<&dyn Fn(usize, Span) -> Choice>,
         accept: impl Fn(usize) -> bool,
         ticker: &mut Ticker<'_>,
         mut emit: impl FnMut(TextPart, &mut Ticker<'_>) -> Result<()>,
     ) -> Result<()> {
         let (mut start, mut from) = (0, 0);
         let mut search = self.literals.search(text.as_bytes());
-        while let Some((index, found)) = search.next(from, ticker)? {
+        while let Some((mut index, mut found)) = search.next(from, ticker)? {
+            if let Some(choose) = choose {
+                match choose(index, found) {
+                    Choice::Take(chosen, span) => (index, found) = (chosen, span),
+                    Choice::SearchFrom(next) => {
+                        from = next;
+                        continue;
+                    }
+                }
+            }
             from = found.end;
             let minds = self.surroundings[index];
             let (before, after) = (&text[..found.start], &text[found.end..]);
@@ -133,7 +155,7 @@ mod tests {
             });
             Ok(())
         };
-        matcher.for_each_part(text, |_| true, &mut Ticker::new(&Unwatched), emit).unwrap();
+        matcher.for_each_part(text, None, |_| true, &mut Ticker::new(&Unwatched), emit).unwrap();
         found
     }
 

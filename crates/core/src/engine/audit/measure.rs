@@ -20,8 +20,8 @@ use crate::special::TextPart;
 use crate::watch::{Ticker, Watch, cancelled};
 
 use super::super::lookup::{CacheBudget, PretokenCache, key_of};
-use super::super::recognizer::Recognizer;
-use super::super::{AddedSet, DecodeOptions, Engine, Special, Stages};
+use super::super::recognizer::{RecognizedSet, Recognizer};
+use super::super::{DecodeOptions, Engine, Special, Stages, UntrustedRanges};
 
 /// The stages, in the order of a plan.
 pub(super) const STAGES: usize = 6;
@@ -217,20 +217,26 @@ impl<'a> Pass<'a> {
     fn find_added<'t>(
         &mut self,
         recognizer: &Recognizer<'_>,
-        set: &AddedSet,
+        recognized: &RecognizedSet<'_>,
         pieces: &[AlignedText<'t>],
     ) -> Result<Option<Vec<AlignedText<'t>>>> {
-        let found = if set.is_empty() {
+        let found = if recognized.set.is_empty() {
             Some(pieces.to_vec())
         } else {
             self.run_stage(ADDED, true, |ticker, found: &mut Vec<AlignedText<'t>>| {
                 pieces.iter().try_for_each(|piece| {
-                    recognizer.for_each_part(set, piece.text, ticker, |part, _| {
-                        if let TextPart::Ordinary(span) = part {
-                            found.push(piece.slice(span));
-                        }
-                        Ok(())
-                    })
+                    recognizer.for_each_part(
+                        recognized,
+                        *piece,
+                        UntrustedRanges::none(),
+                        ticker,
+                        |part, _| {
+                            if let TextPart::Ordinary(span) = part {
+                                found.push(piece.slice(span));
+                            }
+                            Ok(())
+                        },
+                    )
                 })
             })?
         };

@@ -1,0 +1,120 @@
+//! Protected tokens that the model could give: where a vocabulary holds an added token as an ordinary one, text may be
+//! spelled with it though its literal was not recognised.
+//!
+//! In: a text of which some bytes are untrusted. Out: ids, none of which stands for an untrusted byte and is that of a
+//! protected token. Special tokens are no part of a model, so nothing needs to be done about them. Of a pretoken in
+//! which a protected token would stand for an untrusted byte, the ids are those of a model without any added tokens.
+use tokenmill_kernels::{Prefetcher, try_alloc};
+
+use crate::aligned::{AlignedText, Origins};
+use crate::error::Result;
+use crate::ids::TokenId;
+use crate::model::{Model, SAME_PART, Scratch};
+use crate::span::Span;
+use crate::vocabulary::Vocabulary;
+use crate::watch::{Ticker, Watch};
+
+use super::Engine;
+use super::input::Text;
+use super::pipeline::{ById, ByPretoken};
+use super::recognizer::Recognizer;
+use super::sink::{IdSink, PretokenSink, SinkResult};
+use super::untrusted::UntrustedRanges;
+
+/// A vocabulary whose added tokens are all special, and the model that is made with it.
+pub(super) type Unforgeable = (Vocabulary, Model);
+
+/// Does a protected id in the scratch, which says where ids end, stand for an untrusted byte?
+pub(super) fn is_forged(
+    recognizer: &Recognizer<'_>,
+    untrusted: &UntrustedRanges,
+    scratch: &Scratch,
+    origins: Origins<'_>,
+) -> bool {
+    if recognizer.forgeable.is_empty() {
+        return false;
+    }
+    let mut part = Span::new(0, 0);
+    scratch.ids.iter().zip(&scratch.ends).any(|(id, &end)| {
+        if end != SAME_PART {
+            part = Span::new(part.end, end as usize);
+        }
+        recognizer.may_forge(*id) && untrusted.touch(origins.touched(part))
+    })
+}
+
+/// Keeps ids, and notes whether the model gave one that may be forged.
+struct Noted<'a> {
+    ids: Vec<TokenId>,
+    recognizer: &'a Recognizer<'a>,
+    may_be_forged: bool,
+}
+
+impl IdSink for Noted<'_> {
+    fn push_ids(&mut self, ids: &[TokenId]) -> SinkResult {
+        self.may_be_forged |= ids.iter().any(|&id| self.recognizer.may_forge(id));
+        self.ids.push_ids(ids)
+    }
+
+    fn push_added(&mut self, id: TokenId) -> SinkResult {
+        self.ids.push_added(id)
+    }
+}
+
+/// Keeps ids, each pretoken of which was looked at.
+struct Looked(Vec<TokenId>);
+
+impl PretokenSink for Looked {
+    const WANTS_ENDS: bool = true;
+
+    fn take(&mut self, _: &[u8], _: Origins<'_>, ids: &[TokenId], _: &[u32]) -> SinkResult {
+        try_alloc::extend(&mut self.0, ids)
+    }
+
+    fn added(&mut self, _: AlignedText<'_>, id: TokenId) -> SinkResult {
+        try_alloc::push(&mut self.0, id)
+    }
+}
+
+impl Engine {
+    /// As [`Engine::encode_ids`], where the model could give a protected token. The text is encoded through the cache
+    /// first, which knows no places; if such an id comes up, it is encoded once more, pretoken by pretoken.
+    pub(super) fn encode_ids_unforged<S: IdSink>(
+        &self,
+        text: Text<'_>,
+        recognizer: &Recognizer<'_>,
+        untrusted: &UntrustedRanges,
+        next: Prefetcher,
+        watch: &dyn Watch,
+        sink: &mut S,
+    ) -> Result<()> {
+        let mut noted = Noted { ids: Vec::new(), recognizer, may_be_forged: false };
+        self.encode_into(text, recognizer, untrusted, next, watch, &mut ById(&mut noted))?;
+        if !noted.may_be_forged {
+            return Ok(sink.push_ids(&noted.ids)?);
+        }
+        noted.ids.clear();
+        let mut looked = Looked(noted.ids);
+        let adapter = &mut ByPretoken(&mut looked);
+        self.encode_into(text, recognizer, untrusted, Prefetcher::default(), watch, adapter)?;
+        Ok(sink.push_ids(&looked.0)?)
+    }
+
+    /// The model without added tokens, which is made by the first call. Cost then: that of compiling a model.
+    ///
+    /// # Errors
+    /// Errors of the watch.
+    pub(super) fn without_added_tokens(&self, ticker: &mut Ticker<'_>) -> Result<(&Vocabulary, &Model)> {
+        let (vocabulary, model) = match self.unforgeable.get() {
+            Some(made) => made,
+            None => {
+                let mut description = self.description.clone();
+                description.added_tokens.iter_mut().for_each(|token| token.is_special = true);
+                let vocabulary = Vocabulary::new(&description);
+                let model = Model::new(&description.model, &vocabulary, ticker)?;
+                self.unforgeable.get_or_make(|| (vocabulary, model))
+            }
+        };
+        Ok((vocabulary, model))
+    }
+}

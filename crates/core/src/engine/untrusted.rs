@@ -1,0 +1,90 @@
+//! Untrusted ranges: the bytes of a text that were written by someone who must not write certain tokens.
+use tokenmill_kernels::try_alloc;
+
+use crate::error::Result;
+use crate::span::Span;
+
+/// Ranges of the bytes of one text, ascending, apart from each other and never empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UntrustedRanges {
+    spans: Vec<Span>,
+}
+
+impl UntrustedRanges {
+    /// No bytes.
+    pub fn none() -> &'static Self {
+        static NONE: UntrustedRanges = UntrustedRanges { spans: Vec::new() };
+        &NONE
+    }
+
+    /// These bytes. Spans may come in any order, overlap and be empty.
+    ///
+    /// # Errors
+    /// Memory that cannot be had.
+    pub fn new(spans: impl IntoIterator<Item = Span>) -> Result<Self> {
+        let mut all: Vec<Span> = Vec::new();
+        for span in spans {
+            if !span.is_empty() {
+                try_alloc::push(&mut all, span)?;
+            }
+        }
+        if !all.is_sorted() {
+            all.sort_unstable();
+        }
+        all.dedup_by(|next, last| {
+            let meets = next.start <= last.end;
+            if meets {
+                last.end = last.end.max(next.end);
+            }
+            meets
+        });
+        Ok(Self { spans: all })
+    }
+
+    /// Are all bytes trusted?
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The first range that ends after this byte.
+    fn first_from(&self, byte: usize) -> Option<Span> {
+        self.spans.get(self.spans.partition_point(|range| range.end <= byte)).copied()
+    }
+
+    /// Is one of the bytes of `span` untrusted?
+    pub fn touch(&self, span: Span) -> bool {
+        self.first_from(span.start).is_some_and(|range| range.start < span.end)
+    }
+
+    /// The first trusted byte from this one on.
+    pub fn next_trusted(&self, byte: usize) -> usize {
+        self.first_from(byte).filter(|range| range.start <= byte).map_or(byte, |range| range.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn ranges_say_what_a_mark_for_each_byte_says(
+            spans in prop::collection::vec((0usize..40, 0usize..12), 0..12),
+        ) {
+            let spans = spans.into_iter().map(|(start, length)| Span::new(start, start + length));
+            let mut marks = [false; 60];
+            spans.clone().for_each(|span| marks[span.start..span.end].fill(true));
+            let ranges = UntrustedRanges::new(spans).unwrap();
+            prop_assert!(ranges.spans.windows(2).all(|two| two[0].end < two[1].start));
+            prop_assert_eq!(ranges.is_empty(), !marks.contains(&true));
+            for start in 0..59 {
+                let trusted = (start..60).find(|&byte| !marks[byte]);
+                prop_assert_eq!(Some(ranges.next_trusted(start)), trusted);
+                for end in start + 1..60 {
+                    prop_assert_eq!(ranges.touch(Span::new(start, end)), marks[start..end].contains(&true));
+                }
+            }
+        }
+    }
+}
