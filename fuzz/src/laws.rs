@@ -4,7 +4,8 @@ use std::sync::Arc;
 use tokenmill_core::description::{Alphabet, Decoding};
 use tokenmill_core::engine::explain::ExplainedSegment;
 use tokenmill_core::engine::{
-    DecodeOptions, DecodeStream, Encoding, Engine, Source, Special, Text, Undefined, char_offsets,
+    DecodeOptions, DecodeStream, Encoding, Engine, Source, Special, Text, Undefined, UntrustedRanges,
+    char_offsets,
 };
 use tokenmill_core::error::{Kind, Result};
 use tokenmill_core::ids::TokenId;

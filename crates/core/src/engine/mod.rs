@@ -15,6 +15,7 @@ mod dropout;
 mod encode;
 pub mod explain;
 mod forging;
+mod found;
 mod input;
 mod lookup;
 mod offsets;

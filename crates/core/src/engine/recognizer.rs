@@ -298,34 +298,4 @@ impl<'a> Recognizer<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::cell::Cell;
-
-    use super::super::{Source, Text};
-    use super::*;
-    use crate::compile::compile;
-    use crate::description::{Alphabet, BpeDescription, Description, Merges, Split, TokenList};
-    use crate::watch::Unwatched;
-
-    thread_local! {
-        /// How many matchers were made on this thread.
-        pub(super) static MADE: Cell<usize> = const { Cell::new(0) };
-    }
-
-    #[test]
-    fn a_set_of_literals_has_its_matchers_made_once_for_all_rows() {
-        let tokens = TokenList::from_entries(vec![(0, b"a".to_vec())]);
-        let mut description =
-            Description::of_bpe(&Split::Whole, BpeDescription::plain(Alphabet::Bytes, tokens, Merges::ById));
-        description.added_tokens = vec![AddedToken::special(1, "<s>"), AddedToken::special(2, "<t>")];
-        let engine = compile(description).unwrap();
-        let special = Special::Only(vec!["<s>".to_owned()]);
-        let rows = [Some(Source::Text(Text::Str("a<s>a"))); 50];
-        MADE.set(0);
-        let (ids, _) = engine.encode_batch(&rows, &special, false, 1, &Unwatched).unwrap();
-        assert_eq!(ids, [0, 1, 0].repeat(50));
-        assert_eq!(engine.count_batch(&rows, &special, false, 1, &Unwatched).unwrap(), [3; 50]);
-        // One for each pass over the text, in each of the two calls.
-        assert_eq!(MADE.get(), 4);
-    }
-}
+mod tests;
