@@ -32,11 +32,13 @@ impl Engine {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<(Vec<TokenId>, Vec<i64>)> {
-        self.encode_batch_untrusted(texts, &[], &self.recognizer(special)?, adds_special, threads, watch)
+        let recognizers = [&self.recognizer(special)?];
+        self.encode_batch_untrusted(texts, &[], &recognizers, adds_special, threads, watch)
     }
 
     /// As [`Self::encode_batch`], for texts of which some bytes are untrusted, as in [`Engine::encode_untrusted`]:
-    /// those of row `i` are `untrusted[i]`, and none where there is no such row.
+    /// those of row `i` are `untrusted[i]`, and none where there is no such row. `recognizers` is one for all rows,
+    /// or one for each row.
     ///
     /// # Errors
     /// As [`Self::encode_batch`].
@@ -44,12 +46,12 @@ impl Engine {
         &self,
         texts: &[Option<Source<'_>>],
         untrusted: &[UntrustedRanges],
-        recognizer: &Recognizer<'_>,
+        recognizers: &[&Recognizer<'_>],
         adds_special: bool,
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<(Vec<TokenId>, Vec<i64>)> {
-        let texts = Rows { texts, untrusted };
+        let texts = Rows { texts, untrusted, recognizers };
         let (units, bytes) = units(texts.texts)?;
         let threads = threads::threads_for(bytes, threads);
         let encode = |rows: &mut Encoded, unit: Range<usize>, watch: &dyn Watch| -> Result<()> {
@@ -58,7 +60,7 @@ impl Engine {
             let mut buffer = String::new();
             for row in unit {
                 let start = rows.ids.len();
-                if self.encode_row(texts, row, recognizer, &mut buffer, watch, &mut rows.ids)? {
+                if self.encode_row(texts, row, &mut buffer, watch, &mut rows.ids)? {
                     self.add_special_tokens(&mut rows.ids, start, adds_special)?;
                 }
                 rows.offsets.push(rows.ids.len() as i64);
@@ -93,14 +95,17 @@ impl Engine {
         &self,
         rows: Rows<'_>,
         row: usize,
-        recognizer: &Recognizer<'_>,
         buffer: &mut String,
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<bool> {
-        let Rows { texts, untrusted } = rows;
+        let Rows { texts, untrusted, recognizers } = rows;
         let Some(text) = texts[row] else { return Ok(false) };
         let ahead = text.prefetcher_for(texts.get(row + 1).copied().flatten());
+        let recognizer = match recognizers {
+            [for_all] => for_all,
+            for_each => for_each[row],
+        };
         let untrusted = untrusted.get(row).unwrap_or(UntrustedRanges::none());
         let text = text.read(buffer, watch);
         let encoded = text.and_then(|text| self.encode_ids(text, recognizer, untrusted, ahead, watch, sink));
@@ -119,7 +124,8 @@ impl Engine {
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<i64>> {
-        self.count_batch_untrusted(texts, &[], &self.recognizer(special)?, adds_special, threads, watch)
+        let recognizers = [&self.recognizer(special)?];
+        self.count_batch_untrusted(texts, &[], &recognizers, adds_special, threads, watch)
     }
 
     /// As [`Self::count_batch`], for texts of which some bytes are untrusted.
@@ -130,12 +136,12 @@ impl Engine {
         &self,
         texts: &[Option<Source<'_>>],
         untrusted: &[UntrustedRanges],
-        recognizer: &Recognizer<'_>,
+        recognizers: &[&Recognizer<'_>],
         adds_special: bool,
         threads: usize,
         watch: &dyn Watch,
     ) -> Result<Vec<i64>> {
-        let texts = Rows { texts, untrusted };
+        let texts = Rows { texts, untrusted, recognizers };
         let (units, bytes) = units(texts.texts)?;
         let threads = threads::threads_for(bytes, threads);
         let parts = threads::run(units.len(), threads, watch, |unit, watch| {
@@ -143,7 +149,7 @@ impl Engine {
             let mut buffer = String::new();
             let rows = units[unit].clone().map(|row| {
                 let mut counter = Counter::default();
-                let is_there = self.encode_row(texts, row, recognizer, &mut buffer, watch, &mut counter)?;
+                let is_there = self.encode_row(texts, row, &mut buffer, watch, &mut counter)?;
                 Ok(if is_there { self.count_with_special_tokens(counter.0, adds_special) as i64 } else { 0 })
             });
             try_alloc::collect(rows)
@@ -215,11 +221,12 @@ fn units(texts: &[Option<Source<'_>>]) -> Result<(Vec<Range<usize>>, usize)> {
     Ok((units, total + bytes))
 }
 
-/// The texts of a batch, and what of each is untrusted.
+/// The texts of a batch, what of each is untrusted, and what finds the added tokens in it.
 #[derive(Clone, Copy)]
 struct Rows<'a> {
     texts: &'a [Option<Source<'a>>],
     untrusted: &'a [UntrustedRanges],
+    recognizers: &'a [&'a Recognizer<'a>],
 }
 
 /// The ids of some rows, and where each ends.

@@ -11,7 +11,7 @@ use super::recognizer::Recognizer;
 use super::sink::{Counter, IdSink};
 use super::untrusted::UntrustedRanges;
 use crate::aligned::AlignedText;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::TokenId;
 use crate::span::Span;
 use crate::special::TextPart;
@@ -55,9 +55,9 @@ impl Engine {
         self.encode_ids(text, &recognizer, UntrustedRanges::none(), Prefetcher::default(), watch, ids)
     }
 
-    /// As [`Self::encode`] on one thread, for a text of which some bytes are untrusted. Where `untrusted` holds a
-    /// byte of the literal of a special or protected token, the literal is ordinary text; neither does the model
-    /// give such a token there.
+    /// As [`Self::encode`] on one thread, for a text of which some bytes are untrusted. If one of them is part of the
+    /// literal of a special token, or of one that the recognizer [protects](Recognizer::protecting), the literal is
+    /// dropped before the longest one is chosen; nor does the model give such a token for one of them.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -133,21 +133,9 @@ impl Engine {
             (&stages.added_in_raw, &stages.added_in_normalized),
             &stages.special,
             &stages.vocabulary,
+            self.description.model.unk(),
             special,
         )
-    }
-
-    /// As [`Self::recognizer`], for texts of which some bytes are untrusted: there it recognises neither special
-    /// tokens nor the `protected` ones, which are ids of added tokens. Special ones need not be among them.
-    ///
-    /// # Errors
-    /// As [`Self::recognizer`]; a vocabulary error for an id that is not that of an added token.
-    pub fn recognizer_protecting(&self, special: &Special, protected: &[TokenId]) -> Result<Recognizer<'_>> {
-        if let Some(&id) = protected.iter().find(|&&id| self.vocabulary().added_by_id(id).is_none()) {
-            let reason = "is not the id of an added token; only added tokens can be protected";
-            return Err(Error::vocabulary(Some(id.into()), reason).at("protected"));
-        }
-        Ok(self.recognizer(special)?.protecting(protected.to_vec(), self.description.model.unk()))
     }
 
     /// Gives the ids of a text to a sink, on this thread; `next` is prefetched meanwhile.

@@ -118,3 +118,115 @@ impl Engine {
         Ok((vocabulary, model))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::compile::compile;
+    use crate::description::{
+        AddedToken, Alphabet, BpeDescription, Description, Merges, ModelDescription, Split, TokenList,
+        UnigramDescription, WordLevelDescription, WordPieceDescription,
+    };
+    use crate::engine::Special;
+    use crate::watch::Unwatched;
+
+    const PIECES: [&str; 8] = ["?", "a", "b", "<", ">", "<a", "<a>", "##>"];
+
+    /// One of each model, whose vocabulary holds `<a>` (6), which is an added token that only matches by itself.
+    fn engines() -> Vec<Engine> {
+        let tokens =
+            TokenList::from_entries((0..).zip(PIECES.map(|piece| piece.as_bytes().to_vec())).collect());
+        let plain = BpeDescription::plain(Alphabet::Bytes, tokens.clone(), Merges::ById);
+        let tokens = Arc::new(tokens);
+        let unigram = UnigramDescription {
+            tokens: Arc::clone(&tokens),
+            scores: vec![-1.0; PIECES.len()],
+            kinds: vec![],
+            unk: Some(0),
+            unk_score: -9.0,
+            byte_fallback: false,
+            single_precision: false,
+        };
+        let wordpiece = WordPieceDescription {
+            tokens: Arc::clone(&tokens),
+            unk: Some(0),
+            continuing_prefix: "##".to_owned(),
+            max_chars: 100,
+        };
+        let models = [
+            ModelDescription::Bpe(plain.clone()),
+            ModelDescription::Unigram(unigram),
+            ModelDescription::WordPiece(wordpiece),
+            ModelDescription::WordLevel(WordLevelDescription { tokens, unk: Some(0) }),
+        ];
+        let token = AddedToken { is_special: false, single_word: true, ..AddedToken::special(6, "<a>") };
+        let of_model = |model| {
+            let description = Description::of_bpe(&Split::Pattern("[^b]+|b".to_owned()), plain.clone());
+            let added_tokens =
+                vec![token.clone(), AddedToken { is_special: false, ..AddedToken::special(9, "+") }];
+            compile(Description { model, added_tokens, ..description }).unwrap()
+        };
+        models.into_iter().map(of_model).collect()
+    }
+
+    fn encoded(
+        engine: &Engine,
+        text: &str,
+        untrusted: (usize, usize),
+        protected: &[TokenId],
+    ) -> Vec<TokenId> {
+        let ranges = UntrustedRanges::new([Span::new(untrusted.0, untrusted.1)]).unwrap();
+        let recognizer = engine.recognizer(&Special::Text).unwrap();
+        let recognizer = recognizer.protecting(protected).unwrap();
+        let text = Text::Str(text);
+        let mut ids = Vec::new();
+        engine.encode_untrusted(text, &recognizer, &ranges, &Unwatched, &mut ids).unwrap();
+        let spans = engine.encode_with_offsets(text, &recognizer, &ranges, &Unwatched).unwrap();
+        assert_eq!(spans.ids, ids);
+        ids
+    }
+
+    #[test]
+    fn no_model_gives_a_protected_token_for_untrusted_text() {
+        // What each model makes of the literal without the token.
+        let without: [&[TokenId]; 4] = [&[5, 4], &[5, 4], &[5, 7], &[0]];
+        for (engine, without) in engines().iter().zip(without) {
+            // The literal is found only where no word is beside it, so `b<a>` leaves it to the model.
+            let (all, part) = ("b<a>", (3, 4));
+            assert_eq!(encoded(engine, all, (0, 0), &[6]), [2, 6]);
+            assert_eq!(encoded(engine, all, (0, 4), &[]), [2, 6]);
+            for untrusted in [(0, 4), (1, 2), part] {
+                assert_eq!(encoded(engine, all, untrusted, &[6]), [&[2], without].concat());
+            }
+            // Elsewhere it stands.
+            assert_eq!(encoded(engine, all, (0, 1), &[6]), [2, 6]);
+            assert_eq!(encoded(engine, "b<a>b<a>", (5, 6), &[6]), [&[2, 6, 2], without].concat());
+            assert_eq!(encoded(engine, "<a>+<a>", (4, 5), &[6]), [&[6, 9], without].concat());
+        }
+    }
+
+    #[test]
+    fn what_the_model_gives_for_unknown_text_is_no_forgery() {
+        for engine in &engines()[1..] {
+            let mut description = engine.description().clone();
+            description
+                .added_tokens
+                .insert(0, AddedToken { is_special: false, ..AddedToken::special(0, "?") });
+            let engine = compile(description).unwrap();
+            assert_eq!(encoded(&engine, "é", (0, 2), &[0]), [0]);
+        }
+    }
+
+    #[test]
+    fn the_other_model_is_made_only_when_it_is_needed() {
+        let engine = &engines()[1];
+        let before = engine.memory_usage().model;
+        encoded(engine, "b<a>", (0, 1), &[6, 9]);
+        encoded(engine, "ab", (0, 2), &[6, 9]);
+        assert_eq!(engine.memory_usage().model, before);
+        encoded(engine, "b<a>", (0, 4), &[6, 9]);
+        assert!(engine.memory_usage().model > before);
+    }
+}

@@ -35,7 +35,7 @@ pub use batch::DecodedRows;
 pub use decode::{DecodeOptions, Undefined};
 pub use dropout::Dropout;
 pub use input::{Special, Text};
-pub use offsets::{Encoding, char_offsets};
+pub use offsets::{Encoding, byte_spans, char_offsets};
 pub use paths::Draw;
 pub use plan::Step;
 pub(crate) use recognizer::AddedSet;

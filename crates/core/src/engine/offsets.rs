@@ -203,6 +203,23 @@ pub fn char_offsets(text: &[u8], spans: &[Span], watch: &dyn Watch) -> Result<Ve
     Ok(offsets)
 }
 
+/// Byte spans of character offsets, which ascend and lie apart within the text: the way back of [`char_offsets`].
+///
+/// # Errors
+/// What the watch says; memory that cannot be had.
+pub fn byte_spans(text: &str, offsets: &[(usize, usize)], watch: &dyn Watch) -> Result<Vec<Span>> {
+    let mut spans = try_alloc::vec(offsets.len())?;
+    let mut ticker = Ticker::new(watch);
+    let mut place = Place::default();
+    for &(start, end) in offsets {
+        let before = place.at;
+        let start = place.skip(text.as_bytes(), start);
+        spans.push(Span::new(start, place.skip(text.as_bytes(), end)));
+        ticker.spend(8 + (place.at - before) / 8)?;
+    }
+    Ok(spans)
+}
+
 /// A place in a text: `chars` characters start before byte `at`.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
@@ -210,7 +227,30 @@ struct Place {
     chars: usize,
 }
 
+/// Bytes of text that are counted at once.
+const BLOCK: usize = 32;
+
 impl Place {
+    /// Goes forward in UTF-8 until this many characters start before the place; the byte that it is at then.
+    fn skip(&mut self, text: &[u8], chars: usize) -> usize {
+        let starts = |byte: &u8| byte & 0xc0 != 0x80;
+        while let Some(block) = text.get(self.at..self.at + BLOCK) {
+            // A loop without an exit is vectorised.
+            let count = usize::from(block.iter().map(|byte| u8::from(starts(byte))).sum::<u8>());
+            if self.chars + count > chars {
+                break;
+            }
+            (self.at, self.chars) = (self.at + BLOCK, self.chars + count);
+        }
+        while let Some(byte) = text.get(self.at)
+            && (self.chars < chars || !starts(byte))
+        {
+            self.chars += usize::from(starts(byte));
+            self.at += 1;
+        }
+        self.at
+    }
+
     /// Goes to a byte; how many characters start before it.
     fn advance(&mut self, text: &[u8], to: usize) -> usize {
         while self.at < to {
@@ -242,4 +282,29 @@ fn starts_character(text: &[u8], at: usize) -> bool {
         back < length
             && text.get(lead..lead + length).is_some_and(|sequence| std::str::from_utf8(sequence).is_ok())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::Unwatched;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn byte_spans_are_the_way_back_of_character_offsets(
+            text in "(\\PC|[a-zé語🦊]{0,40}){0,9}",
+            cuts in prop::collection::vec(0usize..400, 0..12),
+        ) {
+            let length = text.chars().count();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(length)).collect();
+            cuts.sort_unstable();
+            let offsets: Vec<(usize, usize)> = cuts.chunks_exact(2).map(|two| (two[0], two[1])).collect();
+            let spans = byte_spans(&text, &offsets, &Unwatched).unwrap();
+            let byte = |char: usize| text.char_indices().nth(char).map_or(text.len(), |(at, _)| at);
+            let want: Vec<Span> = offsets.iter().map(|&(a, b)| Span::new(byte(a), byte(b))).collect();
+            prop_assert_eq!(&spans, &want);
+            prop_assert_eq!(char_offsets(text.as_bytes(), &spans, &Unwatched).unwrap(), offsets);
+        }
+    }
 }

@@ -46,6 +46,8 @@ pub struct Recognizer<'a> {
     /// The literals of all special tokens.
     special: &'a LiteralMatcher,
     vocabulary: &'a Vocabulary,
+    /// What the model gives for text that the vocabulary cannot spell.
+    unk: Option<TokenId>,
     /// Tokens that are matched in the caller's text.
     pub(super) in_raw: RecognizedSet<'a>,
     /// Tokens that are matched in normalized text.
@@ -158,6 +160,7 @@ impl<'a> Recognizer<'a> {
         (first, second): (&'a AddedSet, &'a AddedSet),
         literals: &'a LiteralMatcher,
         vocabulary: &'a Vocabulary,
+        unk: Option<TokenId>,
         special: &Special,
     ) -> Result<Self> {
         let (mut in_raw, mut in_normalized) = (Cow::Borrowed(first), Cow::Borrowed(second));
@@ -172,6 +175,7 @@ impl<'a> Recognizer<'a> {
         Ok(Self {
             special: literals,
             vocabulary,
+            unk,
             in_raw: in_raw.into(),
             in_normalized: in_normalized.into(),
             protected: Vec::new(),
@@ -199,19 +203,35 @@ impl<'a> Recognizer<'a> {
         Err(Kind::SpecialToken { token, position, reason: reason.to_owned() }.into())
     }
 
-    /// The same, which never recognises these added tokens in untrusted text, nor lets the model give them there. For
-    /// special tokens that is so anyway. `unk` is the id of what the vocabulary cannot spell.
-    pub(super) fn protecting(mut self, mut protected: Vec<TokenId>, unk: Option<TokenId>) -> Self {
+    /// The same, for texts of which some bytes are untrusted: there it recognises neither special tokens nor the
+    /// protected ones, which are ids of added tokens, and neither are given by the model.
+    ///
+    /// # Errors
+    /// A vocabulary error for an id that is not that of an added token.
+    pub fn protecting(&self, protected: &[TokenId]) -> Result<Recognizer<'_>> {
+        if let Some(&id) = protected.iter().find(|&&id| self.vocabulary.added_by_id(id).is_none()) {
+            let reason = "is not an added token of this tokenizer, and only those can be protected";
+            return Err(Error::vocabulary(Some(id.into()), reason));
+        }
+        let mut protected = protected.to_vec();
         protected.sort_unstable();
         protected.dedup();
         let may_be_given = |id: &TokenId| {
             self.vocabulary.tokens().index_of(*id).is_some()
                 && !self.vocabulary.is_special(*id)
-                && Some(*id) != unk
+                && Some(*id) != self.unk
         };
-        self.forgeable = protected.iter().copied().filter(may_be_given).collect();
-        self.protected = protected;
-        self
+        Ok(Recognizer {
+            special: self.special,
+            vocabulary: self.vocabulary,
+            unk: self.unk,
+            in_raw: Cow::Borrowed(&*self.in_raw.set).into(),
+            in_normalized: Cow::Borrowed(&*self.in_normalized.set).into(),
+            forgeable: protected.iter().copied().filter(may_be_given).collect(),
+            protected,
+            skips_special: self.skips_special,
+            refuses_special: self.refuses_special,
+        })
     }
 
     /// Is this the id of a protected token that is no special one, which the model gave?

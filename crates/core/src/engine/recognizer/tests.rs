@@ -51,7 +51,8 @@ fn found(
     protected: &[TokenId],
 ) -> Vec<(usize, usize, TokenId)> {
     let ranges = UntrustedRanges::new(untrusted.iter().map(|&(a, b)| Span::new(a, b))).unwrap();
-    let recognizer = engine.recognizer_protecting(special, protected).unwrap();
+    let recognizer = engine.recognizer(special).unwrap();
+    let recognizer = recognizer.protecting(protected).unwrap();
     let found = engine.find_added(Text::Str(text), &recognizer, &ranges, &Unwatched).unwrap();
     found.into_iter().map(|(span, id)| (span.start, span.end, id)).collect()
 }
@@ -87,11 +88,11 @@ fn tokens_that_are_not_special_are_dropped_only_if_they_are_protected() {
     assert_eq!(found(&engine, "<s>", &[], &Special::Text, &[]), []);
     assert_eq!(found(&engine, "<s>", &[(3, 3)], &Special::Text, &[1001]), []);
     // An error wherever it stands.
-    let recognizer = engine.recognizer_protecting(&Special::Raise, &[]).unwrap();
+    let recognizer = engine.recognizer(&Special::Raise).unwrap();
     let ranges = UntrustedRanges::new([Span::new(0, 3)]).unwrap();
     let raised = engine.find_added(Text::Str("<s>"), &recognizer, &ranges, &Unwatched).unwrap_err();
     assert!(matches!(raised.kind, Kind::SpecialToken { token, .. } if token == "<s>"));
-    let unknown = engine.recognizer_protecting(&Special::Parse, &[5]).err().unwrap();
+    let unknown = recognizer.protecting(&[5]).err().unwrap();
     assert!(matches!(unknown.kind, Kind::Vocabulary { id: Some(5), .. }));
 }
 
@@ -330,7 +331,8 @@ proptest! {
         }
 
         let ranges = UntrustedRanges::new(spans).unwrap();
-        let recognizer = engine.recognizer_protecting(&special, &protected).unwrap();
+        let recognizer = engine.recognizer(&special).unwrap();
+        let recognizer = recognizer.protecting(&protected).unwrap();
         let found = engine.find_added(Text::Str(&text), &recognizer, &ranges, &Unwatched).unwrap();
         let found: Vec<_> = found.into_iter().map(|(span, id)| (span.start, span.end, id)).collect();
         prop_assert_eq!(&found, &want);
@@ -348,10 +350,10 @@ proptest! {
         let rows = [Some(Source::Text(Text::Str(&text))), None, Some(Source::Text(Text::Bytes(text.as_bytes())))];
         let untrusted = [ranges.clone(), UntrustedRanges::default(), ranges.clone()];
         let (flat, ends) =
-            engine.encode_batch_untrusted(&rows, &untrusted, &recognizer, false, 1, &Unwatched).unwrap();
+            engine.encode_batch_untrusted(&rows, &untrusted, &[&recognizer], false, 1, &Unwatched).unwrap();
         prop_assert_eq!(ends, [0, ids.len() as i64, ids.len() as i64, 2 * ids.len() as i64]);
         prop_assert_eq!(flat, ids.repeat(2));
-        let counts = engine.count_batch_untrusted(&rows, &untrusted, &recognizer, false, 1, &Unwatched).unwrap();
+        let counts = engine.count_batch_untrusted(&rows, &untrusted, &[&recognizer], false, 1, &Unwatched).unwrap();
         prop_assert_eq!(counts, [count as i64, 0, count as i64]);
         if ranges.is_empty() {
             let mut plain = Vec::new();
