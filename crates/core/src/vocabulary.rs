@@ -9,13 +9,16 @@ use crate::decoded::DecodedTokens;
 use crate::description::{
     AddedToken, Alphabet, Decoding, Description, EndOfWord, EndOfWordForm, Merges, TokenList,
 };
-use crate::ids::{NO_ID, TokenId};
+use crate::ids::{NO_ID, TokenId, to_u32};
+use tokenmill_kernels::MadeOnce;
 
 /// The ids and bytes of one tokenizer.
 #[derive(Debug)]
 pub struct Vocabulary {
     tokens: Arc<TokenList>,
     added: Vec<AddedToken>,
+    /// The indices of added tokens, ascending by content. Made at the first need.
+    added_by_content: MadeOnce<Vec<u32>>,
     written_in_byte_alphabet: bool,
     decoded: DecodedTokens,
 }
@@ -49,7 +52,14 @@ impl Vocabulary {
                 decoded.push(id, &bytes[..bytes.len() - endings.length(first)], false);
             }
         }
-        Self { written_in_byte_alphabet: is_byte_level, tokens, added, decoded: decoded.finish() }
+        let decoded = decoded.finish();
+        Self {
+            written_in_byte_alphabet: is_byte_level,
+            tokens,
+            added,
+            added_by_content: MadeOnce::new(),
+            decoded,
+        }
     }
 
     /// Number of ids that exist.
@@ -129,6 +139,18 @@ impl Vocabulary {
         self.added.binary_search_by_key(&id, |token| token.id).ok().map(|index| &self.added[index])
     }
 
+    /// The added token with this content; of several the first. Cost: logarithmic, but for the first call.
+    pub fn added_by_content(&self, content: &str) -> Option<&AddedToken> {
+        let of = |index: &u32| self.added[*index as usize].content.as_str();
+        let sorted = self.added_by_content.get_or_make(|| {
+            let mut sorted: Vec<u32> = (0..to_u32(self.added.len())).collect();
+            sorted.sort_by(|a, b| of(a).cmp(of(b)));
+            sorted
+        });
+        let first = sorted.get(sorted.partition_point(|index| of(index) < content))?;
+        Some(&self.added[*first as usize]).filter(|token| token.content == content)
+    }
+
     /// Is this the id of a special token? The model never produces one from text.
     #[inline]
     pub fn is_special(&self, id: TokenId) -> bool {
@@ -189,7 +211,7 @@ impl Vocabulary {
 
     /// The id of a written form; added tokens first.
     pub fn id_of_written(&self, written: &str) -> Option<TokenId> {
-        if let Some(token) = self.added.iter().find(|token| token.content == written) {
+        if let Some(token) = self.added_by_content(written) {
             return Some(token.id);
         }
         self.find_written_index(written).map(|index| self.tokens.id(index))

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use tokenmill_core::engine::{CodeUnits, Engine, Source, Special, Text};
+use tokenmill_core::engine::{CodeUnits, Engine, Recognizer, Source, Special, Text, UntrustedRanges};
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
@@ -13,6 +13,7 @@ use crate::buffer::{Surrogates, WideUnits, column_error, string_column, wide_uni
 use crate::convert::{self, Given, look};
 use crate::exceptions::{gather, out_of_memory};
 use crate::text::PyText;
+use crate::untrusted::{Length, Marks, Trust, ranges_of_characters};
 use crate::watch::run;
 
 /// The arguments that all of these calls share.
@@ -49,6 +50,29 @@ pub(crate) fn with_text<'a, T: Send>(
         work(text_of, &options.special, options.threads, watch).map_err(|error| py_text.locate(error))
     })?;
     Ok((result, py_text))
+}
+
+/// Runs `work(text, recognizer, untrusted, watch)` on one text, of which a part is untrusted. `None` if all of it is
+/// trusted.
+pub(crate) fn with_untrusted<T: Send>(
+    text: &Bound<'_, PyAny>,
+    options: &Options,
+    (engine, marks): (&Engine, Marks<'_, '_>),
+    work: impl FnOnce(Text<'_>, &Recognizer<'_>, &UntrustedRanges, &dyn Watch) -> Result<T> + Send,
+) -> PyResult<Option<T>> {
+    if marks.is_empty() {
+        return Ok(None);
+    }
+    let py_text = PyText::new(text, options.surrogates, None)?;
+    let Some(trust) = marks.for_text(engine, py_text.length(text)?)? else { return Ok(None) };
+    let text_of = py_text.as_text();
+    let result = run(text.py(), text_of.as_bytes().len(), |watch| {
+        let untrusted = py_text.untrusted(trust.pairs(0), watch)?;
+        trust.with_recognizers(engine, &options.special, |recognizers| {
+            work(text_of, recognizers[0], &untrusted, watch).map_err(|error| py_text.locate(error))
+        })
+    })?;
+    Ok(Some(result))
 }
 
 /// Strings with fewer characters are copied as a whole.
@@ -123,6 +147,13 @@ impl<'a> Row<'a> {
 }
 
 impl Texts<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Objects(texts) => texts.len(),
+            Self::Column(column) => column.len(),
+        }
+    }
+
     /// The text of each row; `None` for a null.
     fn rows(&self, py: Python<'_>) -> PyResult<Vec<Option<Source<'_>>>> {
         match self {
@@ -140,12 +171,51 @@ impl Texts<'_> {
         }
     }
 
+    /// The length of a text, for what is untrusted in it. An Arrow string has characters, as other strings do.
+    fn length(&self, objects: &[Bound<'_, PyAny>], row: usize) -> PyResult<Length> {
+        match self {
+            Self::Objects(texts) => match &texts[row] {
+                Row::Read(text) => text.length(&objects[row]),
+                Row::Unread(_) => Ok(Length::Characters(objects[row].len()?)),
+            },
+            Self::Column(column) => {
+                let text = column_text(column, row).map_err(PyValueError::new_err)?;
+                Ok(Length::Characters(text.chars().count()))
+            }
+        }
+    }
+
+    fn untrusted(&self, trust: &Trust, watch: &dyn Watch) -> Result<Vec<UntrustedRanges>> {
+        let of_row = |row: usize| match (trust.pairs(row), self) {
+            ([], _) => Ok(UntrustedRanges::default()),
+            (pairs, Self::Objects(texts)) => match &texts[row] {
+                Row::Read(text) => text.untrusted(pairs, watch),
+                Row::Unread(units) => {
+                    let (text, joined) = units.text()?;
+                    ranges_of_characters(&text, &joined, pairs, watch)
+                }
+            },
+            (pairs, Self::Column(column)) => {
+                let text = column_text(column, row).map_err(Error::argument)?;
+                ranges_of_characters(text, &[], pairs, watch)
+            }
+        };
+        try_alloc::collect((0..self.len()).map(of_row))
+    }
+
     fn locate(&self, error: Error) -> Error {
         match (self, error.field.first_index()) {
             (Self::Objects(texts), Some(row)) if row < texts.len() => texts[row].locate(error),
             _ => error,
         }
     }
+}
+
+/// A text of a column, whose characters are counted; a null has none.
+pub(crate) fn column_text(column: &StringColumn, row: usize) -> std::result::Result<&str, String> {
+    let bytes = column.get(row).ok().flatten().unwrap_or_default();
+    std::str::from_utf8(bytes)
+        .map_err(|_| format!("texts[{row}] is not UTF-8, so that it has no characters to mark as untrusted"))
 }
 
 /// The result for a batch.
@@ -171,10 +241,48 @@ pub(crate) fn with_texts<T: Send>(
     options: &Options,
     work: impl FnOnce(&[Option<Source<'_>>], &Special, usize, &dyn Watch) -> Result<T> + Send,
 ) -> PyResult<OfTexts<T>> {
+    with_read_texts(texts, options, |texts, _| with_read(texts.0, texts.1, options, work))
+}
+
+/// Runs `work(texts, untrusted, recognizers, threads, watch)` on the texts of a batch, of which parts may be
+/// untrusted.
+pub(crate) fn with_untrusted_texts<T: Send>(
+    texts: &Bound<'_, PyAny>,
+    options: &Options,
+    (engine, marks): (&Engine, Marks<'_, '_>),
+    work: impl FnOnce(
+        &[Option<Source<'_>>],
+        &[UntrustedRanges],
+        &[&Recognizer<'_>],
+        usize,
+        &dyn Watch,
+    ) -> Result<T>
+    + Send,
+) -> PyResult<OfTexts<T>> {
+    with_read_texts(texts, options, |(py, texts), objects| {
+        let trust = marks.for_rows(py, engine, texts.len(), |row| texts.length(objects, row))?;
+        with_read(py, texts, options, |rows, special, threads, watch| match &trust {
+            None => work(rows, &[], &[&engine.recognizer(special)?], threads, watch),
+            Some(trust) => {
+                let untrusted = texts.untrusted(trust, watch)?;
+                trust.with_recognizers(engine, special, |recognizers| {
+                    work(rows, &untrusted, recognizers, threads, watch)
+                })
+            }
+        })
+    })
+}
+
+/// Reads the texts of a batch, and the objects that they were read from; a column has none.
+fn with_read_texts<'py, T>(
+    texts: &Bound<'py, PyAny>,
+    options: &Options,
+    work: impl FnOnce((Python<'py>, &Texts<'_>), &[Bound<'py, PyAny>]) -> PyResult<OfTexts<T>>,
+) -> PyResult<OfTexts<T>> {
     let py = texts.py();
     refuse_one_text(texts)?;
     if let Some(column) = string_column(texts)? {
-        let result = with_read(py, &Texts::Column(&column), options, work);
+        let result = work((py, &Texts::Column(&column)), &[]);
         // The release callback is foreign code: it may wait for a thread that needs the interpreter lock.
         py.detach(|| drop(column));
         return result;
@@ -185,7 +293,7 @@ pub(crate) fn with_texts<T: Send>(
         look(py, row)?;
         read.push(Row::new(object, options.surrogates, row)?);
     }
-    with_read(py, &Texts::Objects(read), options, work)
+    work((py, &Texts::Objects(read)), &objects)
 }
 
 fn with_read<T: Send>(

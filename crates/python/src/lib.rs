@@ -27,6 +27,7 @@ mod text;
 mod tokenizer;
 mod train;
 mod training_report;
+mod untrusted;
 mod watch;
 
 /// The compiled part of tokenmill.

@@ -1,10 +1,11 @@
 //! Encodes samples from Python with offsets: a text, a list of words, or a pair.
 use std::sync::Arc;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use tokenmill_core::description::Truncation;
-use tokenmill_core::engine::{Engine, Recognizer, Sequence, Special, Text};
+use tokenmill_core::engine::{Engine, Recognizer, Sequence, Special, Text, UntrustedRanges};
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::postprocess::Windows;
 use tokenmill_core::threads;
@@ -12,11 +13,12 @@ use tokenmill_core::try_alloc;
 use tokenmill_core::watch::{Ticker, Watch};
 
 use crate::buffer::{Surrogates, column_error, string_column};
-use crate::call::{OfTexts, refuse_one_text};
+use crate::call::{OfTexts, column_text, refuse_one_text};
 use crate::convert::{self, look};
 use crate::encoding::Encoding;
 use crate::exceptions::{gather, raise, wrong_type};
 use crate::text::{PyText, locate_in_rows};
+use crate::untrusted::{Length, Marks, Trust};
 use crate::watch::run;
 
 /// The options of encoding samples.
@@ -90,10 +92,17 @@ impl Read<'_> {
         }
     }
 
-    fn encode(&self, engine: &Engine, recognizer: &Recognizer<'_>, watch: &dyn Watch) -> Result<Sequence> {
+    /// Words are trusted.
+    fn encode(
+        &self,
+        engine: &Engine,
+        recognizer: &Recognizer<'_>,
+        untrusted: &UntrustedRanges,
+        watch: &dyn Watch,
+    ) -> Result<Sequence> {
         match self {
             Self::Text(text) => {
-                let encoding = engine.encode_with_offsets(text.as_text(), recognizer, watch);
+                let encoding = engine.encode_with_offsets(text.as_text(), recognizer, untrusted, watch);
                 let encoding = encoding.map_err(|error| text.locate(error))?;
                 let offsets = text.offsets(&encoding.byte_offsets, watch)?;
                 Ok(Sequence { encoding, offsets })
@@ -117,9 +126,28 @@ impl Read<'_> {
 }
 
 impl How<'_> {
-    /// Encodes one sample.
-    pub(crate) fn encode_one(&self, py: Python<'_>, sample: &Sample<'_>) -> PyResult<Encoding> {
-        let encodings = self.encode(py, std::slice::from_ref(sample), 1)?;
+    /// Encodes one sample, of which parts may be untrusted if it is one text.
+    pub(crate) fn encode_one(
+        &self,
+        py: Python<'_>,
+        sample: &Sample<'_>,
+        marks: Marks<'_, '_>,
+    ) -> PyResult<Encoding> {
+        let Sample(given) = sample;
+        let read = gather(given.iter().map(|one| one.read(self.surrogates)))?;
+        let trust = match (read.as_slice(), given.as_slice()) {
+            _ if marks.is_empty() => None,
+            ([Read::Text(text)], [Source::Text(object)]) => {
+                marks.for_text(self.engine, text.length(object)?)?
+            }
+            _ if marks.has_untrusted() => {
+                return Err(PyValueError::new_err(
+                    "untrusted marks one text, not a pair or words; encode each of them by itself",
+                ));
+            }
+            _ => marks.for_text(self.engine, Length::Bytes(0))?,
+        };
+        let encodings = self.encode_rows(py, &[read], trust.as_ref(), None, 1)?;
         let one = encodings.into_iter().next();
         one.ok_or_else(|| raise(py, Error::internal("a sample without an encoding")))
     }
@@ -133,14 +161,15 @@ impl How<'_> {
     ) -> PyResult<Vec<Encoding>> {
         let read = |Sample(given): &'a Sample<'_>| gather(given.iter().map(|one| one.read(self.surrogates)));
         let rows = gather(samples.iter().map(read))?;
-        self.encode_rows(py, &rows, None, threads)
+        self.encode_rows(py, &rows, None, None, threads)
     }
 
-    /// Encodes the texts of a batch, as [`Self::encode`] does each; a null has no ids.
-    pub(crate) fn encode_texts(
+    /// Encodes the texts of a batch, as [`Self::encode_one`] does each; a null has no ids.
+    pub(crate) fn encode_texts<'py>(
         &self,
-        py: Python<'_>,
-        texts: &Bound<'_, PyAny>,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        marks: Marks<'_, 'py>,
         threads: usize,
     ) -> PyResult<OfTexts<Vec<Encoding>>> {
         const NAME: &str = "texts";
@@ -150,12 +179,24 @@ impl How<'_> {
                 look(py, row)?;
                 let bytes =
                     column.get(row).map_err(|error| column_error(&format!("{NAME}[{row}]"), error))?;
-                Ok(bytes.map(|bytes| Read::Text(PyText::Bytes(bytes.into()))).into_iter().collect())
+                let text = bytes.map(|bytes| match std::str::from_utf8(bytes) {
+                    // What is untrusted is counted in characters, which bytes do not have.
+                    Ok(text) if marks.has_untrusted() => {
+                        Read::Text(PyText::Str { text: text.into(), pairs: Vec::new() })
+                    }
+                    _ => Read::Text(PyText::Bytes(bytes.into())),
+                });
+                Ok(text.into_iter().collect())
             };
             let encode = || {
                 let rows: Vec<Vec<Read<'_>>> = gather((0..column.len()).map(read))?;
                 let nulls = gather(rows.iter().map(|row| Ok(row.is_empty())))?;
-                let result = self.encode_rows(py, &rows, Some(NAME), threads)?;
+                let length = |row: usize| {
+                    let text = column_text(&column, row).map_err(PyValueError::new_err)?;
+                    Ok(Length::Characters(text.chars().count()))
+                };
+                let trust = marks.for_rows(py, self.engine, rows.len(), length)?;
+                let result = self.encode_rows(py, &rows, trust.as_ref(), Some(NAME), threads)?;
                 Ok(OfTexts { result, nulls: Some(nulls) })
             };
             let encoded = encode();
@@ -169,7 +210,13 @@ impl How<'_> {
             Ok(vec![Read::Text(PyText::new(object, self.surrogates, Some(row))?)])
         };
         let rows = gather(objects.iter().enumerate().map(read))?;
-        Ok(OfTexts { result: self.encode_rows(py, &rows, Some(NAME), threads)?, nulls: None })
+        let length = |row: usize| match rows[row].as_slice() {
+            [Read::Text(text)] => text.length(&objects[row]),
+            _ => Ok(Length::Bytes(0)),
+        };
+        let trust = marks.for_rows(py, self.engine, rows.len(), length)?;
+        let result = self.encode_rows(py, &rows, trust.as_ref(), Some(NAME), threads)?;
+        Ok(OfTexts { result, nulls: None })
     }
 
     /// Encodes rows, each a sample; one without a sequence has no ids. `name` is that of the rows in errors.
@@ -177,28 +224,45 @@ impl How<'_> {
         &self,
         py: Python<'_>,
         rows: &[Vec<Read<'_>>],
+        trust: Option<&Trust>,
         name: Option<&str>,
         threads: usize,
     ) -> PyResult<Vec<Encoding>> {
         let size = rows.iter().map(|row| row.iter().map(Read::size).sum::<usize>() + 1).sum();
         let encoded = run(py, size, |watch| {
-            let recognizer = &self.engine.recognizer(&self.special)?;
-            let threads = threads::threads_for(size, threads);
-            let unit = rows.len().div_ceil(threads * 4).max(1);
-            let units: Vec<&[Vec<Read<'_>>]> = rows.chunks(unit).collect();
-            let parts = threads::run(units.len(), threads, watch, |i, watch| {
-                let mut ticker = Ticker::new(watch);
-                let one = |(k, row): (usize, &Vec<Read<'_>>)| {
-                    // Adds a constant, so that very short rows use up a slice as well.
-                    ticker.spend(row.iter().map(Read::size).sum::<usize>() + 16)?;
-                    self.sample(row, recognizer, watch).map_err(|error| match name {
-                        Some(name) => error.at_index(i * unit + k).at(name),
-                        None => error,
-                    })
-                };
-                try_alloc::collect(units[i].iter().enumerate().map(one))
-            })?;
-            try_alloc::collect(parts.into_iter().flatten().map(Ok))
+            let untrusted_of = |trust: &Trust, row: usize| match rows[row].as_slice() {
+                [Read::Text(text)] => text.untrusted(trust.pairs(row), watch),
+                _ => Ok(UntrustedRanges::default()),
+            };
+            let untrusted = match trust {
+                Some(trust) => try_alloc::collect((0..rows.len()).map(|row| untrusted_of(trust, row)))?,
+                None => Vec::new(),
+            };
+            let encode = |recognizers: &[&Recognizer<'_>]| {
+                let threads = threads::threads_for(size, threads);
+                let unit = rows.len().div_ceil(threads * 4).max(1);
+                let units: Vec<&[Vec<Read<'_>>]> = rows.chunks(unit).collect();
+                let parts = threads::run(units.len(), threads, watch, |i, watch| {
+                    let mut ticker = Ticker::new(watch);
+                    let one = |(k, row): (usize, &Vec<Read<'_>>)| {
+                        // Adds a constant, so that very short rows use up a slice as well.
+                        ticker.spend(row.iter().map(Read::size).sum::<usize>() + 16)?;
+                        let number = i * unit + k;
+                        let recognizer = recognizers.get(number).unwrap_or(&recognizers[0]);
+                        let untrusted = untrusted.get(number).unwrap_or(UntrustedRanges::none());
+                        self.sample(row, recognizer, untrusted, watch).map_err(|error| match name {
+                            Some(name) => error.at_index(number).at(name),
+                            None => error,
+                        })
+                    };
+                    try_alloc::collect(units[i].iter().enumerate().map(one))
+                })?;
+                try_alloc::collect(parts.into_iter().flatten().map(Ok))
+            };
+            match trust {
+                Some(trust) => trust.with_recognizers(self.engine, &self.special, encode),
+                None => encode(&[&self.engine.recognizer(&self.special)?]),
+            }
         })?;
         let of = |(sequences, windows)| Encoding::new(Arc::clone(self.engine), sequences, windows);
         gather(encoded.into_iter().map(|one| Ok(of(one))))
@@ -208,12 +272,13 @@ impl How<'_> {
         &self,
         row: &[Read<'_>],
         recognizer: &Recognizer<'_>,
+        untrusted: &UntrustedRanges,
         watch: &dyn Watch,
     ) -> Result<(Vec<Sequence>, Windows)> {
         if row.is_empty() {
             return Ok((Vec::new(), vec![Vec::new()]));
         }
-        let encode = |read: &Read<'_>| read.encode(self.engine, recognizer, watch);
+        let encode = |read: &Read<'_>| read.encode(self.engine, recognizer, untrusted, watch);
         let sequences = try_alloc::collect(row.iter().map(encode))?;
         let lengths: Vec<usize> = sequences.iter().map(|sequence| sequence.offsets.len()).collect();
         let cuts =

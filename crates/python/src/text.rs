@@ -3,13 +3,14 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use tokenmill_core::engine::{Text, char_offsets};
+use tokenmill_core::engine::{Text, UntrustedRanges, char_offsets};
 use tokenmill_core::error::{Error, Place, Result};
 use tokenmill_core::span::Span;
 use tokenmill_core::watch::{Unwatched, Watch};
 
 use crate::buffer::{Surrogates, Utf8, numbers, utf8};
 use crate::exceptions::wrong_type;
+use crate::untrusted::{Length, ranges_of_bytes, ranges_of_characters};
 
 /// A text that lives as long as its Python object.
 pub(crate) enum PyText<'a> {
@@ -67,6 +68,22 @@ impl<'a> PyText<'a> {
             }
         }
         Ok(offsets)
+    }
+
+    /// The length in the unit of [`Self::untrusted`]. `object` is what the text was read from.
+    pub(crate) fn length(&self, object: &Bound<'_, PyAny>) -> PyResult<Length> {
+        Ok(match (self, object.cast::<PyString>()) {
+            (Self::Str { .. }, Ok(string)) => Length::Characters(string.len()?),
+            _ => Length::Bytes(self.as_text().as_bytes().len()),
+        })
+    }
+
+    /// The ranges that pairs are: of characters of the caller's string, or of bytes.
+    pub(crate) fn untrusted(&self, pairs: &[(usize, usize)], watch: &dyn Watch) -> Result<UntrustedRanges> {
+        match self {
+            Self::Str { text, pairs: joined } => ranges_of_characters(text, joined, pairs, watch),
+            Self::Bytes(_) => ranges_of_bytes(pairs),
+        }
     }
 
     /// Moves the position of an error to the caller's text: a character of a string, a byte of bytes.

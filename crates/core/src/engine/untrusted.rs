@@ -46,6 +46,11 @@ impl UntrustedRanges {
         self.spans.is_empty()
     }
 
+    /// The ranges, ascending.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Span> + '_ {
+        self.spans.iter().copied()
+    }
+
     /// The first range that ends after this byte.
     fn first_from(&self, byte: usize) -> Option<Span> {
         self.spans.get(self.spans.partition_point(|range| range.end <= byte)).copied()

@@ -4,7 +4,7 @@ use pyo3::types::PyList;
 use tokenmill_core::ids::{TokenId, row_for};
 
 use super::Tokenizer;
-use crate::call::{OfTexts, Options, in_blocks, with_text, with_texts};
+use crate::call::{OfTexts, Options, in_blocks, with_text, with_texts, with_untrusted, with_untrusted_texts};
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::encoded_rows::{EncodedRows, Flat};
 use crate::encoding::Encoding;
@@ -12,6 +12,7 @@ use crate::exceptions::raise;
 use crate::late;
 use crate::output::{self, Dtype};
 use crate::sequences::{How, Sample};
+use crate::untrusted::Marks;
 use crate::watch::run;
 
 impl Tokenizer {
@@ -20,20 +21,29 @@ impl Tokenizer {
         text: &Bound<'_, PyAny>,
         add_special_tokens: bool,
         options: &Options,
+        marks: Marks<'_, '_>,
     ) -> PyResult<Vec<TokenId>> {
-        let blocks = in_blocks(text, options, &self.engine, |units, threads, watch| {
-            self.engine.encode_units(units, threads, watch)
-        });
-        let mut ids = match blocks? {
+        let marked = (&*self.engine, marks);
+        let mut ids = match with_untrusted(text, options, marked, |text, recognizer, untrusted, watch| {
+            let mut ids = row_for(text.as_bytes().len())?;
+            self.engine.encode_untrusted(text, recognizer, untrusted, watch, &mut ids)?;
+            Ok(ids)
+        })? {
             Some(ids) => ids,
-            None => self.encode_whole(text, options)?,
+            None => self.encode_trusted(text, options)?,
         };
         let added = self.engine.add_special_tokens(&mut ids, 0, add_special_tokens);
         added.map_err(|error| raise(text.py(), error))?;
         Ok(ids)
     }
 
-    fn encode_whole(&self, text: &Bound<'_, PyAny>, options: &Options) -> PyResult<Vec<TokenId>> {
+    fn encode_trusted(&self, text: &Bound<'_, PyAny>, options: &Options) -> PyResult<Vec<TokenId>> {
+        let blocks = in_blocks(text, options, &self.engine, |units, threads, watch| {
+            self.engine.encode_units(units, threads, watch)
+        });
+        if let Some(ids) = blocks? {
+            return Ok(ids);
+        }
         let (ids, _) = with_text(text, options, |text, special, threads, watch| {
             let mut ids = row_for(text.as_bytes().len())?;
             self.engine.encode(text, special, threads, watch, &mut ids)?;
@@ -42,12 +52,26 @@ impl Tokenizer {
         Ok(ids)
     }
 
+    fn count_trusted(&self, text: &Bound<'_, PyAny>, options: &Options) -> PyResult<usize> {
+        let blocks = in_blocks(text, options, &self.engine, |units, threads, watch| {
+            self.engine.count_units(units, threads, watch)
+        });
+        if let Some(count) = blocks? {
+            return Ok(count);
+        }
+        let (count, _) = with_text(text, options, |text, special, threads, watch| {
+            self.engine.count(text, special, threads, watch)
+        })?;
+        Ok(count)
+    }
+
     fn encode_batch_with_offsets<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
         dtype: Dtype,
         add_special_tokens: bool,
         options: Options,
+        marks: Marks<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = texts.py();
         let Options { special, surrogates, threads } = options;
@@ -59,7 +83,7 @@ impl Tokenizer {
             truncation: None,
             only_if_cut: false,
         };
-        let OfTexts { result: rows, nulls } = how.encode_texts(py, texts, threads)?;
+        let OfTexts { result: rows, nulls } = how.encode_texts(py, texts, marks, threads)?;
         let Flat { ids, row_offsets, offsets } = run(py, rows.len() * 64, |watch| Flat::of(&rows, watch))?;
         late::RAGGED.get(py)?.getattr("RaggedEncodings")?.call_method1(
             "_of_encodings",
@@ -93,21 +117,34 @@ impl Tokenizer {
     /// `UnknownTokenError` for text that the vocabulary cannot spell. Cost: at most n log n, for
     /// any text.
     ///
+    /// `untrusted` names the parts of the text that others wrote, as pairs (start, stop) in
+    /// characters (for bytes in bytes), in any order, or as an integer array of shape (n, 2). A
+    /// literal that holds an untrusted character, even if only one, is plain text if its token is
+    /// special or in `protected`, which holds added tokens by literal or id. A shorter literal may
+    /// match in its place, or one inside it; all else is encoded as in the whole text. A pair that
+    /// is not in the text is a `ValueError`, an unknown token in `protected` a `SpecialTokenError`
+    /// or, for an id, a `VocabularyError`. Such a text is encoded on one thread.
+    ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2, special_tokens=["<|end|>"])
     /// >>> tok.encode("low<|end|>", special="parse")
     /// [258, 0]
-    #[pyo3(signature = (text, *, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
+    /// >>> tok.encode("low<|end|>low<|end|>", special="parse", untrusted=[(10, 20)])
+    /// [258, 0, 258, 61, 125, 102, 111, 101, 125, 63]
+    #[pyo3(signature = (text, *, add_special_tokens = false, special = None, untrusted = None, protected = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, add_special_tokens=False, special='text', untrusted=None, protected=None, surrogates='replace', num_threads=1)")]
+    #[allow(clippy::too_many_arguments)]
     fn encode<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         add_special_tokens: bool,
         special: Option<&Bound<'py, PyAny>>,
+        untrusted: Option<&Bound<'py, PyAny>>,
+        protected: Option<&Bound<'py, PyAny>>,
         surrogates: &str,
         num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let ids =
-            self.encode_ids(text, add_special_tokens, &Options::new(special, surrogates, &num_threads)?)?;
+        let options = Options::new(special, surrogates, &num_threads)?;
+        let ids = self.encode_ids(text, add_special_tokens, &options, Marks::new(untrusted, protected))?;
         self.ready_ids.get().list(py, &ids)
     }
 
@@ -121,7 +158,7 @@ impl Tokenizer {
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> tok.encode_to_numpy("low low", dtype="uint16")
     /// array([257,  32, 257], dtype=uint16)
-    #[pyo3(signature = (text, *, dtype = None, out = None, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, dtype='uint32', out=None, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
+    #[pyo3(signature = (text, *, dtype = None, out = None, add_special_tokens = false, special = None, untrusted = None, protected = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, dtype='uint32', out=None, add_special_tokens=False, special='text', untrusted=None, protected=None, surrogates='replace', num_threads=1)")]
     #[allow(clippy::too_many_arguments)]
     fn encode_to_numpy<'py>(
         &self,
@@ -131,6 +168,8 @@ impl Tokenizer {
         out: Option<&Bound<'py, PyAny>>,
         add_special_tokens: bool,
         special: Option<&Bound<'py, PyAny>>,
+        untrusted: Option<&Bound<'py, PyAny>>,
+        protected: Option<&Bound<'py, PyAny>>,
         surrogates: &str,
         num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -140,8 +179,8 @@ impl Tokenizer {
         if let Some(out) = out {
             output::check_out(out, given.then_some(dtype), max_id)?;
         }
-        let ids =
-            self.encode_ids(text, add_special_tokens, &Options::new(special, surrogates, &num_threads)?)?;
+        let options = Options::new(special, surrogates, &num_threads)?;
+        let ids = self.encode_ids(text, add_special_tokens, &options, Marks::new(untrusted, protected))?;
         match out {
             Some(out) => output::fill(out, &ids, max_id),
             None => output::array(py, ids, dtype),
@@ -154,14 +193,15 @@ impl Tokenizer {
     /// texts, or an Arrow array of strings (string, large_string or string_view), which is read
     /// without making Python strings: a null gives an empty row, and stays null in
     /// `Ragged.to_arrow()`. With `offsets`, the result is a `RaggedEncodings`, which also has the
-    /// part of its text that each id stands for, as from `encode_with_offsets`. Raises what `encode`
-    /// raises.
+    /// part of its text that each id stands for, as from `encode_with_offsets`. `untrusted` has for
+    /// each text what `encode` takes, or None; `protected` is one collection for all texts, or one
+    /// for each. Raises what `encode` raises.
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> batch = tok.encode_batch(["low", "", "lower"])
     /// >>> batch.ids, batch.row_offsets
     /// (array([257, 257, 101, 114], dtype=uint32), array([0, 1, 1, 4]))
-    #[pyo3(signature = (texts, *, dtype = None, offsets = false, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, dtype='uint32', offsets=False, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
+    #[pyo3(signature = (texts, *, dtype = None, offsets = false, add_special_tokens = false, special = None, untrusted = None, protected = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, dtype='uint32', offsets=False, add_special_tokens=False, special='text', untrusted=None, protected=None, surrogates='replace', num_threads=1)")]
     #[allow(clippy::too_many_arguments)]
     fn encode_batch<'py>(
         &self,
@@ -171,17 +211,34 @@ impl Tokenizer {
         offsets: bool,
         add_special_tokens: bool,
         special: Option<&Bound<'py, PyAny>>,
+        untrusted: Option<&Bound<'py, PyAny>>,
+        protected: Option<&Bound<'py, PyAny>>,
         surrogates: &str,
         num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let dtype = Dtype::new(dtype, self.engine.vocabulary().max_id())?;
         let options = Options::new(special, surrogates, &num_threads)?;
+        let marks = Marks::new(untrusted, protected);
         if offsets {
-            return self.encode_batch_with_offsets(texts, dtype, add_special_tokens, options);
+            return self.encode_batch_with_offsets(texts, dtype, add_special_tokens, options, marks);
         }
-        let OfTexts { result, nulls } = with_texts(texts, &options, |texts, special, threads, watch| {
-            self.engine.encode_batch(texts, special, add_special_tokens, threads, watch)
-        })?;
+        let OfTexts { result, nulls } = if marks.is_empty() {
+            with_texts(texts, &options, |texts, special, threads, watch| {
+                self.engine.encode_batch(texts, special, add_special_tokens, threads, watch)
+            })?
+        } else {
+            let marked = (&*self.engine, marks);
+            with_untrusted_texts(texts, &options, marked, |texts, untrusted, recognizers, threads, watch| {
+                self.engine.encode_batch_untrusted(
+                    texts,
+                    untrusted,
+                    recognizers,
+                    add_special_tokens,
+                    threads,
+                    watch,
+                )
+            })?
+        };
         let (ids, row_offsets) = result;
         let (ids, row_offsets) = (output::array(py, ids, dtype)?, output::int64_array(py, row_offsets)?);
         let nulls = null_rows(py, nulls)?;
@@ -195,12 +252,13 @@ impl Tokenizer {
     ///
     /// With `pair`, of two texts. With `is_pretokenized`, a text is a sequence of words: each word
     /// is encoded as a text of its own, offsets count within the word, and `word_ids` are the
-    /// indices of the words. Raises what `encode` raises.
+    /// indices of the words. `untrusted` and `protected` are as for `encode`, for one text that is
+    /// no list of words. Raises what `encode` raises.
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> tok.encode_with_offsets("lower").offsets
     /// [(0, 3), (3, 4), (4, 5)]
-    #[pyo3(signature = (text, pair = None, *, add_special_tokens = false, is_pretokenized = false, special = None, surrogates = "replace"), text_signature = "($self, text, pair=None, *, add_special_tokens=False, is_pretokenized=False, special='text', surrogates='replace')")]
+    #[pyo3(signature = (text, pair = None, *, add_special_tokens = false, is_pretokenized = false, special = None, untrusted = None, protected = None, surrogates = "replace"), text_signature = "($self, text, pair=None, *, add_special_tokens=False, is_pretokenized=False, special='text', untrusted=None, protected=None, surrogates='replace')")]
     #[allow(clippy::too_many_arguments)]
     fn encode_with_offsets(
         &self,
@@ -210,6 +268,8 @@ impl Tokenizer {
         add_special_tokens: bool,
         is_pretokenized: bool,
         special: Option<&Bound<'_, PyAny>>,
+        untrusted: Option<&Bound<'_, PyAny>>,
+        protected: Option<&Bound<'_, PyAny>>,
         surrogates: &str,
     ) -> PyResult<Encoding> {
         let how = How {
@@ -220,58 +280,78 @@ impl Tokenizer {
             truncation: None,
             only_if_cut: false,
         };
-        how.encode_one(py, &Sample::new(text, pair, is_pretokenized)?)
+        let sample = Sample::new(text, pair, is_pretokenized)?;
+        how.encode_one(py, &sample, Marks::new(untrusted, protected))
     }
 
-    /// The number of ids that `encode` returns; none are stored. Raises what `encode` raises.
+    /// The number of ids that `encode` returns; none are stored. Arguments are as for `encode`. Raises
+    /// what `encode` raises.
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> tok.count("lower")
     /// 3
-    #[pyo3(signature = (text, *, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
+    #[pyo3(signature = (text, *, add_special_tokens = false, special = None, untrusted = None, protected = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, text, *, add_special_tokens=False, special='text', untrusted=None, protected=None, surrogates='replace', num_threads=1)")]
+    #[allow(clippy::too_many_arguments)]
     fn count<'py>(
         &self,
         text: &Bound<'py, PyAny>,
         add_special_tokens: bool,
         special: Option<&Bound<'py, PyAny>>,
+        untrusted: Option<&Bound<'py, PyAny>>,
+        protected: Option<&Bound<'py, PyAny>>,
         surrogates: &str,
         num_threads: Given<'py>,
     ) -> PyResult<usize> {
         let options = Options::new(special, surrogates, &num_threads)?;
-        let blocks = in_blocks(text, &options, &self.engine, |units, threads, watch| {
-            self.engine.count_units(units, threads, watch)
+        let marked = (&*self.engine, Marks::new(untrusted, protected));
+        let count = with_untrusted(text, &options, marked, |text, recognizer, untrusted, watch| {
+            self.engine.count_untrusted(text, recognizer, untrusted, watch)
         });
-        let count = if let Some(count) = blocks? {
-            count
-        } else {
-            let count = with_text(text, &options, |text, special, threads, watch| {
-                self.engine.count(text, special, threads, watch)
-            });
-            count?.0
+        let count = match count? {
+            Some(count) => count,
+            None => self.count_trusted(text, &options)?,
         };
         Ok(self.engine.count_with_special_tokens(count, add_special_tokens))
     }
 
-    /// The number of ids of each text, as an int64 array. For a null of an Arrow array it is 0. Raises
-    /// what `encode` raises.
+    /// The number of ids of each text, as an int64 array. For a null of an Arrow array it is 0.
+    /// Arguments are as for `encode_batch`. Raises what `encode` raises.
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> tok.count_batch(["low", "lower"])
     /// array([1, 3])
-    #[pyo3(signature = (texts, *, add_special_tokens = false, special = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, add_special_tokens=False, special='text', surrogates='replace', num_threads=1)")]
+    #[pyo3(signature = (texts, *, add_special_tokens = false, special = None, untrusted = None, protected = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, add_special_tokens=False, special='text', untrusted=None, protected=None, surrogates='replace', num_threads=1)")]
+    #[allow(clippy::too_many_arguments)]
     fn count_batch<'py>(
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
         add_special_tokens: bool,
         special: Option<&Bound<'py, PyAny>>,
+        untrusted: Option<&Bound<'py, PyAny>>,
+        protected: Option<&Bound<'py, PyAny>>,
         surrogates: &str,
         num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = Options::new(special, surrogates, &num_threads)?;
-        let counts = with_texts(texts, &options, |texts, special, threads, watch| {
-            self.engine.count_batch(texts, special, add_special_tokens, threads, watch)
-        })?;
+        let marks = Marks::new(untrusted, protected);
+        let counts = if marks.is_empty() {
+            with_texts(texts, &options, |texts, special, threads, watch| {
+                self.engine.count_batch(texts, special, add_special_tokens, threads, watch)
+            })?
+        } else {
+            let marked = (&*self.engine, marks);
+            with_untrusted_texts(texts, &options, marked, |texts, untrusted, recognizers, threads, watch| {
+                self.engine.count_batch_untrusted(
+                    texts,
+                    untrusted,
+                    recognizers,
+                    add_special_tokens,
+                    threads,
+                    watch,
+                )
+            })?
+        };
         output::int64_array(py, counts.result)
     }
 }

@@ -3,6 +3,7 @@ mod call;
 mod decode;
 mod encode;
 mod explain;
+mod find_added;
 mod make;
 mod paths;
 mod roles;

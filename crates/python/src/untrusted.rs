@@ -1,0 +1,326 @@
+//! `untrusted=` and `protected=`: which parts of a text must not become which tokens.
+use std::collections::HashMap;
+
+use pyo3::buffer::{Element, PyUntypedBuffer};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+use tokenmill_core::engine::{Engine, Recognizer, Special, UntrustedRanges, byte_spans};
+use tokenmill_core::error::{Error, Result};
+use tokenmill_core::ids::TokenId;
+use tokenmill_core::span::Span;
+use tokenmill_core::try_alloc;
+use tokenmill_core::watch::Watch;
+
+use crate::buffer::numbers;
+use crate::convert::{self, look};
+use crate::exceptions::{gather, raise, wrong_type};
+
+/// The two arguments of a call as Python gave them.
+#[derive(Clone, Copy)]
+pub(crate) struct Marks<'a, 'py> {
+    untrusted: Option<&'a Bound<'py, PyAny>>,
+    protected: Option<&'a Bound<'py, PyAny>>,
+}
+
+/// A pair (start, stop), in the unit of its text.
+type Pair = (usize, usize);
+
+/// What is untrusted in each text of a call, and what is protected there.
+pub(crate) struct Trust {
+    /// By row.
+    pairs: Vec<Vec<Pair>>,
+    /// Sets of protected tokens: one for all rows, or those that `set_of_row` names.
+    protected: Vec<Vec<TokenId>>,
+    set_of_row: Option<Vec<usize>>,
+}
+
+/// The length of a text, and its unit.
+#[derive(Clone, Copy)]
+pub(crate) enum Length {
+    Characters(usize),
+    Bytes(usize),
+}
+
+impl<'a, 'py> Marks<'a, 'py> {
+    pub(crate) fn new(
+        untrusted: Option<&'a Bound<'py, PyAny>>,
+        protected: Option<&'a Bound<'py, PyAny>>,
+    ) -> Self {
+        Self { untrusted, protected }
+    }
+
+    /// No arguments at all?
+    pub(crate) fn is_empty(self) -> bool {
+        self.untrusted.is_none() && self.protected.is_none()
+    }
+
+    /// Is a part of a text marked?
+    pub(crate) fn has_untrusted(self) -> bool {
+        self.untrusted.is_some()
+    }
+
+    /// Reads them for one text. `None` if all of it is trusted: then nothing is protected.
+    pub(crate) fn for_text(self, engine: &Engine, length: Length) -> PyResult<Option<Trust>> {
+        let protected = self.protected.map(|given| protected_set(given, "protected", engine)).transpose()?;
+        let Some(given) = self.untrusted else { return Ok(None) };
+        let pairs = checked(pairs(given, "untrusted")?, length, "untrusted")?;
+        Ok(Some(Trust {
+            pairs: vec![pairs],
+            protected: vec![protected.unwrap_or_default()],
+            set_of_row: None,
+        }))
+    }
+
+    /// Reads them for a batch of this many texts, whose lengths `length` tells.
+    pub(crate) fn for_rows(
+        self,
+        py: Python<'py>,
+        engine: &Engine,
+        rows: usize,
+        length: impl Fn(usize) -> PyResult<Length>,
+    ) -> PyResult<Option<Trust>> {
+        let (protected, set_of_row) = match self.protected {
+            Some(given) => protected_rows(given, engine, rows)?,
+            None => (vec![Vec::new()], None),
+        };
+        let Some(given) = self.untrusted else { return Ok(None) };
+        let given = convert::sequence(given, "untrusted", "rows, each a sequence of pairs or None")?;
+        check_rows("untrusted", given.len(), rows)?;
+        let row = |(row, given): (usize, &Bound<'py, PyAny>)| {
+            look(py, row)?;
+            if given.is_none() {
+                return Ok(Vec::new());
+            }
+            let name = format!("untrusted[{row}]");
+            let pairs = pairs(given, &name)?;
+            // The length of a text may have to be counted.
+            if pairs.is_empty() { Ok(Vec::new()) } else { checked(pairs, length(row)?, &name) }
+        };
+        let pairs = gather(given.iter().enumerate().map(row))?;
+        Ok(Some(Trust { pairs, protected, set_of_row }))
+    }
+}
+
+impl Trust {
+    /// The pairs of a row.
+    pub(crate) fn pairs(&self, row: usize) -> &[Pair] {
+        self.pairs.get(row).map_or(&[], Vec::as_slice)
+    }
+
+    /// Runs `work` with what finds the added tokens: one recognizer for all rows, or one for each.
+    pub(crate) fn with_recognizers<T>(
+        &self,
+        engine: &Engine,
+        special: &Special,
+        work: impl FnOnce(&[&Recognizer<'_>]) -> Result<T>,
+    ) -> Result<T> {
+        let recognizer = engine.recognizer(special)?;
+        let sets: Vec<Recognizer<'_>> =
+            try_alloc::collect(self.protected.iter().map(|ids| recognizer.protecting(ids)))?;
+        let of_rows: Vec<&Recognizer<'_>> = match &self.set_of_row {
+            None => sets.iter().collect(),
+            Some(set_of_row) => try_alloc::collect(set_of_row.iter().map(|&set| Result::Ok(&sets[set])))?,
+        };
+        work(&of_rows)
+    }
+}
+
+/// The ranges that pairs of characters are. `joined` has the characters that are two of the caller's, a surrogate
+/// pair: of which the whole is untrusted if one is.
+pub(crate) fn ranges_of_characters(
+    text: &str,
+    joined: &[usize],
+    pairs: &[Pair],
+    watch: &dyn Watch,
+) -> Result<UntrustedRanges> {
+    if pairs.is_empty() {
+        return Ok(UntrustedRanges::default());
+    }
+    // Where each joined pair starts in the caller's text, in which each of those before is two characters.
+    let starts: Vec<usize> =
+        try_alloc::collect(joined.iter().enumerate().map(|(before, &at)| Result::Ok(at + before)))?;
+    let place = |at: usize| {
+        let before = starts.partition_point(|&start| start < at);
+        let is_inside = before > 0 && starts[before - 1] + 1 == at;
+        (at - before, usize::from(is_inside))
+    };
+    let characters = pairs.iter().filter(|(start, stop)| start < stop).map(|&(start, stop)| {
+        let (stop, inside) = place(stop);
+        Span::new(place(start).0, stop + inside)
+    });
+    let characters = UntrustedRanges::new(characters)?;
+    let offsets: Vec<Pair> =
+        try_alloc::collect(characters.iter().map(|span| Result::Ok((span.start, span.end))))?;
+    UntrustedRanges::new(byte_spans(text, &offsets, watch)?)
+}
+
+/// The ranges that pairs of bytes are.
+pub(crate) fn ranges_of_bytes(pairs: &[Pair]) -> Result<UntrustedRanges> {
+    UntrustedRanges::new(pairs.iter().map(|&(start, stop)| Span::new(start, stop)))
+}
+
+/// Reads pairs of integers, from a sequence of pairs or an array of two columns.
+fn pairs(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<(i128, i128)>> {
+    if let Ok(buffer) = PyUntypedBuffer::get(given)
+        && buffer.dimensions() == 2
+        && let Some(pairs) = pairs_in_buffer(given.py(), &buffer, name)
+    {
+        return pairs;
+    }
+    let items = convert::sequence(given, name, "pairs (start, stop)")?;
+    let pair = |(i, item): (usize, &Bound<'_, PyAny>)| {
+        look(given.py(), i)?;
+        let number =
+            |item: &Bound<'_, PyAny>, side: usize| convert::number(item, || format!("{name}[{i}][{side}]"));
+        if let Ok(tuple) = item.cast::<PyTuple>()
+            && tuple.len() == 2
+        {
+            return Ok((number(&tuple.get_item(0)?, 0)?, number(&tuple.get_item(1)?, 1)?));
+        }
+        let name = format!("{name}[{i}]");
+        let is_pair = item.cast::<PyString>().is_err() && item.hasattr("__getitem__")?;
+        if !is_pair {
+            return Err(wrong_type(&name, "a pair (start, stop)", item));
+        }
+        match convert::sequence(item, &name, "two integers")?.as_slice() {
+            [start, stop] => Ok((number(start, 0)?, number(stop, 1)?)),
+            other => {
+                let reason = format!("{name} must be a pair (start, stop), but has {} items", other.len());
+                Err(PyValueError::new_err(reason))
+            }
+        }
+    };
+    gather(items.iter().enumerate().map(pair))
+}
+
+/// The pairs in an array; `None` for one that must be read item by item.
+fn pairs_in_buffer(
+    py: Python<'_>,
+    buffer: &PyUntypedBuffer,
+    name: &str,
+) -> Option<PyResult<Vec<(i128, i128)>>> {
+    let foreign = if cfg!(target_endian = "little") { [b'>', b'!'] } else { [b'<', b'<'] };
+    if buffer.format().to_bytes().first().is_some_and(|first| foreign.contains(first)) {
+        return None;
+    }
+    if buffer.shape()[1] != 2 {
+        let reason = format!("{name} must have the shape (n, 2), but has {:?}", buffer.shape());
+        return Some(Err(PyValueError::new_err(reason)));
+    }
+    pairs_of_type::<i64>(py, buffer)
+        .or_else(|| pairs_of_type::<i32>(py, buffer))
+        .or_else(|| pairs_of_type::<u64>(py, buffer))
+        .or_else(|| pairs_of_type::<u32>(py, buffer))
+}
+
+fn pairs_of_type<T>(py: Python<'_>, buffer: &PyUntypedBuffer) -> Option<PyResult<Vec<(i128, i128)>>>
+where
+    T: Element + Copy + Default + Into<i128>,
+{
+    let values = numbers(py, buffer.as_typed::<T>().ok()?);
+    Some(
+        values.and_then(|values| {
+            gather(values.chunks_exact(2).map(|pair| Ok((pair[0].into(), pair[1].into()))))
+        }),
+    )
+}
+
+/// Refuses pairs that are not in the text.
+fn checked(pairs: Vec<(i128, i128)>, length: Length, name: &str) -> PyResult<Vec<Pair>> {
+    let (length, unit) = match length {
+        Length::Characters(length) => (length, "characters"),
+        Length::Bytes(length) => (length, "bytes"),
+    };
+    let within = |at: i128| usize::try_from(at).ok().filter(|&at| at <= length);
+    let pair = |(i, (start, stop)): (usize, (i128, i128))| match (within(start), within(stop)) {
+        (Some(from), Some(to)) if from <= to => Ok((from, to)),
+        (Some(_), Some(_)) => {
+            let reason = format!("{name}[{i}] is ({start}, {stop}): it starts after it stops");
+            Err(PyValueError::new_err(reason))
+        }
+        _ => Err(PyValueError::new_err(format!(
+            "{name}[{i}] is ({start}, {stop}), which is not in the text: it has {length} {unit}"
+        ))),
+    };
+    gather(pairs.into_iter().enumerate().map(pair))
+}
+
+fn check_rows(name: &str, given: usize, rows: usize) -> PyResult<()> {
+    if given == rows {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!("{name} has {given} rows for {rows} texts; pass one for each text")))
+}
+
+/// A collection of added tokens, by their written forms or ids.
+fn protected_set(given: &Bound<'_, PyAny>, name: &str, engine: &Engine) -> PyResult<Vec<TokenId>> {
+    let expected = "a collection of str and int";
+    if given.cast::<PyString>().is_ok() || given.cast::<PyDict>().is_ok() {
+        return Err(wrong_type(name, expected, given));
+    }
+    protected_items(convert::items(given, name, expected)?, name, engine)
+}
+
+fn protected_items<'py>(
+    items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+    name: &str,
+    engine: &Engine,
+) -> PyResult<Vec<TokenId>> {
+    let id = |(i, item): (usize, PyResult<Bound<'py, PyAny>>)| {
+        let item = item?;
+        let py = item.py();
+        look(py, i)?;
+        let Ok(content) = item.cast::<PyString>() else {
+            let id = convert::token_id(&item, || format!("{name}[{i}]"))?;
+            if engine.vocabulary().added_by_id(id).is_none() {
+                let reason = "is not an added token of this tokenizer, and only those can be protected";
+                return Err(raise(py, Error::vocabulary(Some(id.into()), reason)));
+            }
+            return Ok(id);
+        };
+        let content = convert::string(content, || format!("{name}[{i}]"))?;
+        match engine.vocabulary().added_by_content(&content) {
+            Some(token) => Ok(token.id),
+            None => {
+                let reason = "is not an added token of this tokenizer, and only those can be protected";
+                Err(raise(py, Error::special(content, reason)))
+            }
+        }
+    };
+    gather(items.enumerate().map(id))
+}
+
+/// One collection for all rows, or one for each: the different ones, and which of them each row has.
+fn protected_rows(
+    given: &Bound<'_, PyAny>,
+    engine: &Engine,
+    rows: usize,
+) -> PyResult<(Vec<Vec<TokenId>>, Option<Vec<usize>>)> {
+    const NAME: &str = "protected";
+    let expected = "a collection of str and int, or one for each text";
+    if given.cast::<PyString>().is_ok() || given.cast::<PyDict>().is_ok() {
+        return Err(wrong_type(NAME, expected, given));
+    }
+    let items = gather(convert::items(given, NAME, expected)?)?;
+    let is_token = |item: &Bound<'_, PyAny>| {
+        item.cast::<PyString>().is_ok() || (!item.is_none() && item.try_iter().is_err())
+    };
+    if items.iter().all(is_token) && !(items.is_empty() && rows == 0) {
+        return Ok((vec![protected_items(items.into_iter().map(Ok), NAME, engine)?], None));
+    }
+    check_rows(NAME, items.len(), rows)?;
+    let (mut sets, mut known) = (Vec::new(), HashMap::new());
+    let mut row = |(row, item): (usize, &Bound<'_, PyAny>)| {
+        look(given.py(), row)?;
+        let mut ids =
+            if item.is_none() { Vec::new() } else { protected_set(item, &format!("{NAME}[{row}]"), engine)? };
+        ids.sort_unstable();
+        Ok(*known.entry(ids).or_insert_with_key(|ids| {
+            sets.push(ids.clone());
+            sets.len() - 1
+        }))
+    };
+    let set_of_row = gather(items.iter().enumerate().map(&mut row))?;
+    Ok((sets, Some(set_of_row)))
+}
