@@ -249,6 +249,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "encode_to_numpy": lambda o: o.encode_to_numpy(TEXT),
         "encode_with_offsets": lambda o: o.encode_with_offsets(TEXT).offsets,
         "explain": lambda o: o.explain(TEXT[:100]),
+        "find_added": lambda o: o.find_added(TEXT + "<s>", untrusted=[(0, 9)], protected=["<s>"]),
         "from_merges": lambda o: o.from_merges({"a": 0, "b": 1, "ab": 2}, [("a", "b")]),
         "from_pairs": lambda o: o.from_pairs([(101, 32)]),
         "from_ranks": lambda o: o.from_ranks({b"a": 0, b"b": 1}),

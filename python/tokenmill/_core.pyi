@@ -1,7 +1,7 @@
 """Types of the compiled part. `python -m mypy.stubtest tokenmill` holds them to the module."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from inspect import Signature
 from typing import Any, ClassVar, Literal, Protocol, final, overload, type_check_only
@@ -50,6 +50,8 @@ class _CallSignature:
     def __get__(self, instance: Tokenizer, owner: object = None, /) -> Signature: ...
 
 _Special = Literal["text", "parse", "raise"] | AbstractSet[str]
+_Ranges = Sequence[Sequence[int]] | npt.NDArray[np.integer[Any]]  # pairs (start, stop)
+_Tokens = Collection[str | int]
 _Surrogates = Literal["replace", "error"]
 _Truncation = Literal["longest_first", "only_first", "only_second"] | bool | None
 _Padding = Literal["longest", "max_length"] | bool | None
@@ -325,6 +327,8 @@ class Tokenizer:
         *,
         add_special_tokens: bool = False,
         special: _Special = "text",
+        untrusted: _Ranges | None = None,
+        protected: _Tokens | None = None,
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
     ) -> list[int]:
@@ -350,6 +354,8 @@ class Tokenizer:
         out: npt.NDArray[Any] | None = None,
         add_special_tokens: bool = False,
         special: _Special = "text",
+        untrusted: _Ranges | None = None,
+        protected: _Tokens | None = None,
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
     ) -> npt.NDArray[Any]:
@@ -373,6 +379,8 @@ class Tokenizer:
         offsets: Literal[False] = False,
         add_special_tokens: bool = False,
         special: _Special = "text",
+        untrusted: Sequence[_Ranges | None] | None = None,
+        protected: _Tokens | Sequence[_Tokens | None] | None = None,
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
     ) -> Ragged:
@@ -399,6 +407,8 @@ class Tokenizer:
         offsets: Literal[True],
         add_special_tokens: bool = False,
         special: _Special = "text",
+        untrusted: Sequence[_Ranges | None] | None = None,
+        protected: _Tokens | Sequence[_Tokens | None] | None = None,
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
     ) -> RaggedEncodings: ...
@@ -411,6 +421,8 @@ class Tokenizer:
         add_special_tokens: bool = False,
         is_pretokenized: Literal[False] = False,
         special: _Special = "text",
+        untrusted: _Ranges | None = None,
+        protected: _Tokens | None = None,
         surrogates: _Surrogates = "replace",
     ) -> Encoding:
         """The ids of a text, each with the part of the text that it stands for, as an `Encoding`.
@@ -432,6 +444,8 @@ class Tokenizer:
         add_special_tokens: bool = False,
         is_pretokenized: Literal[True],
         special: _Special = "text",
+        untrusted: None = None,
+        protected: _Tokens | None = None,
         surrogates: _Surrogates = "replace",
     ) -> Encoding: ...
     @overload
@@ -612,12 +626,24 @@ class Tokenizer:
         the model does not support is a `FormatError`. The same seed gives the same ids on every
         machine.
         """
+    def find_added(
+        self,
+        text: _Text,
+        *,
+        special: _Special = "parse",
+        untrusted: _Ranges | None = None,
+        protected: _Tokens | None = None,
+        surrogates: _Surrogates = "replace",
+    ) -> list[tuple[int, int, int]]:
+        """..."""
     def count(
         self,
         text: _Text,
         *,
         add_special_tokens: bool = False,
         special: _Special = "text",
+        untrusted: _Ranges | None = None,
+        protected: _Tokens | None = None,
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
     ) -> int:
@@ -633,6 +659,8 @@ class Tokenizer:
         *,
         add_special_tokens: bool = False,
         special: _Special = "text",
+        untrusted: Sequence[_Ranges | None] | None = None,
+        protected: _Tokens | Sequence[_Tokens | None] | None = None,
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
     ) -> npt.NDArray[np.int64]:

@@ -26,6 +26,36 @@ CALLS = rows(
         with_tok(lambda tok, _: tok.audit(max_bytes=0.5)),
         "max_bytes must be an integer, not float",
     ),
+    (
+        "numbers as untrusted ranges",
+        with_tok(lambda tok, _: tok.encode("low", untrusted=[0, 3])),
+        "untrusted[0] must be a pair (start, stop), not int",
+    ),
+    (
+        "text as an untrusted range",
+        with_tok(lambda tok, _: tok.encode("low", untrusted=["ab"])),
+        "untrusted[0] must be a pair (start, stop), not str",
+    ),
+    (
+        "half a character as an untrusted range",
+        with_tok(lambda tok, _: tok.encode("low", untrusted=[(0, 0.5)])),
+        "untrusted[0][1] must be an integer, not float",
+    ),
+    (
+        "a number as untrusted ranges of a row",
+        with_tok(lambda tok, _: tok.encode_batch(["low"], untrusted=[3])),
+        "untrusted[0] must be a sequence of pairs (start, stop), not int",
+    ),
+    (
+        "one literal as what is protected",
+        with_tok(lambda tok, _: tok.encode("low", protected="<s>")),
+        "protected must be a collection of str and int, not str",
+    ),
+    (
+        "bytes as what is protected",
+        with_tok(lambda tok, _: tok.encode("low", protected=[b"<s>"])),
+        "protected[0] must be an integer, not bytes",
+    ),
     ("a number as text", with_tok(lambda tok, _: tok.encode(3)), "text must be str, bytes, bytearray or"),
     ("None as text", with_tok(lambda tok, _: tok.count(None)), "not NoneType"),
     (

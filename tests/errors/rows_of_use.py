@@ -98,6 +98,18 @@ TEXTS = [
             {"token": "<x>", "position": None},
         ),
         (
+            "what is protected is no token",
+            with_tok(lambda tok, _: tok.encode("low", protected=["<s>", "low"])),
+            'special token "low": is not an added token',
+            {"token": "low", "position": None},
+        ),
+        (
+            "what is protected in a row is no token",
+            with_tok(lambda tok, _: tok.encode_batch(["low"], untrusted=[None], protected=[["<x>"]])),
+            '"<x>"',
+            {"token": "<x>", "position": None},
+        ),
+        (
             "an empty literal is added",
             with_tok(lambda tok, _: tok.with_special_tokens([""])),
             "empty",
@@ -232,6 +244,18 @@ IDS = rows(
         {"id": 999, "position": 2},
     ),
     (
+        "an id that is protected is no added token",
+        with_tok(lambda tok, _: tok.count("low", untrusted=[], protected=[0, 5])),
+        "id 5: is not an added token",
+        {"id": 5, "position": None},
+    ),
+    (
+        "a number that is protected is no id",
+        with_tok(lambda tok, _: tok.find_added("low", protected=[-1])),
+        "id -1: is not an id",
+        {"id": -1, "position": None},
+    ),
+    (
         "an undefined id far behind",
         with_tok(lambda tok, _: tok.decode([1] * 20_000 + [999])),
         "999",
@@ -327,6 +351,63 @@ ARGUMENTS = [
             "an unknown surrogates=",
             with_tok(lambda tok, _: tok.encode("a", surrogates="x")),
             'surrogates="x"',
+        ),
+        (
+            "an untrusted range behind the text",
+            with_tok(lambda tok, _: tok.encode("low é", untrusted=[(0, 2), (3, 6)])),
+            "untrusted[1] is (3, 6), which is not in the text: it has 5 characters",
+        ),
+        (
+            "an untrusted range before the text",
+            with_tok(lambda tok, _: tok.encode_to_numpy("low", untrusted=[(-1, 2)])),
+            "untrusted[0] is (-1, 2), which is not in the text",
+        ),
+        (
+            "an untrusted range of bytes behind the text",
+            with_tok(lambda tok, _: tok.encode_with_offsets("é".encode(), untrusted=[[0, 3]])),
+            "untrusted[0] is (0, 3), which is not in the text: it has 2 bytes",
+        ),
+        (
+            "an untrusted range the wrong way round",
+            with_tok(lambda tok, _: tok.find_added("low", untrusted=[(2, 1)])),
+            "untrusted[0] is (2, 1): it starts after it stops",
+        ),
+        (
+            "an untrusted range of a row",
+            with_tok(lambda tok, _: tok.encode_batch(["low", "a"], untrusted=[None, [(0, 1), (0, 2)]])),
+            "untrusted[1][1] is (0, 2), which is not in the text: it has 1 characters",
+        ),
+        (
+            "an untrusted range of a row with offsets",
+            with_tok(lambda tok, _: tok.encode_batch(["é"], offsets=True, untrusted=[[(0, 2)]])),
+            "untrusted[0][0] is (0, 2)",
+        ),
+        (
+            "untrusted ranges for other rows",
+            with_tok(lambda tok, _: tok.count_batch(["low", "a"], untrusted=[None])),
+            "untrusted has 1 rows for 2 texts",
+        ),
+        (
+            "protected tokens for other rows",
+            with_tok(lambda tok, _: tok.encode_batch(["low"], protected=[["<s>"], ["<s>"]])),
+            "protected has 2 rows for 1 texts",
+        ),
+        (
+            "three numbers as an untrusted range",
+            with_tok(lambda tok, _: tok.encode("low", untrusted=[(0, 1, 2)])),
+            "untrusted[0] must be a pair (start, stop), but has 3 items",
+        ),
+        (
+            "an array of three columns as untrusted ranges",
+            with_tok(lambda tok, _: tok.encode("low", untrusted=array([[0, 0, 1]]))),
+            "untrusted must have the shape (n, 2), but has [1, 3]",
+        ),
+        (
+            "untrusted ranges of words",
+            with_tok(
+                lambda tok, _: tok.encode_with_offsets(["low"], is_pretokenized=True, untrusted=[(0, 1)])
+            ),
+            "untrusted marks one text, not a pair or words",
         ),
         ("an unknown undefined=", with_tok(lambda tok, _: tok.decode([1], undefined="x")), 'undefined="x"'),
         ("an unknown errors=", with_tok(lambda tok, _: tok.decode([1], errors="x")), 'errors="x"'),
