@@ -1,8 +1,8 @@
 """Law 9 over published tokenizers: untrusted text becomes no special and no protected token.
 
-All added tokens are protected, white space too, which is more than a chat asks for: the vocabularies of some models
-hold them as ordinary tokens. Each literal comes whole, in halves of which one is trusted, in other cases and forms,
-and among others.
+All added tokens are protected, white space too, which is more than a chat asks for: the vocabularies of some
+models hold them as ordinary tokens. Each literal comes whole, in halves of which one is trusted, in other cases
+and forms, and among others.
 """
 
 from __future__ import annotations
@@ -94,23 +94,21 @@ def test_no_untrusted_text_becomes_a_protected_token(
     loaded: tuple[str, Any, dict[str, int], set[int]], slow: bool
 ) -> None:
     name, tok, tokens, forbidden = loaded
-    cases = forged_in_peer = 0
+    cases = trusted = 0
     for text, untrusted in hostile(name, sorted(tokens), 2_000 if slow else 60):
         for special in ("parse", "text"):
             options: dict[str, Any] = {"special": special, "untrusted": untrusted, "protected": tokens}
             ids = tok.encode(text, **options)
             assert forbidden.isdisjoint(ids), (text, untrusted, special)
             cases += 1
-            forged_in_peer += not forbidden.isdisjoint(tok.encode(text, special=special))
+            trusted += not forbidden.isdisjoint(tok.encode(text, special=special))
         encoding = tok.encode_with_offsets(text, **options)
         assert encoding.ids == ids, text
         assert tok.count(text, **options) == len(ids)
         if untrusted == [(0, len(text))]:
             assert tok.find_added(text, untrusted=untrusted, protected=tokens) == []
-    print(
-        f"{name}: {cases} encodings, {forged_in_peer} with such an id where all is trusted, none where it is not"
-    )
-    assert forged_in_peer > 0
+    print(f"{name}: {cases} encodings, none with such an id; {trusted} have one if all of it is trusted")
+    assert trusted > 0
 
 
 @pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.slow)])

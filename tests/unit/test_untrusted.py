@@ -108,9 +108,9 @@ def test_ranges_come_in_every_form_and_order(tok: Any) -> None:
 
 def test_ranges_of_bytes_are_in_bytes(tok: Any) -> None:
     data = f"é{END}é{END}".encode()
-    for given in (data, bytearray(data), memoryview(data)):
-        assert tok.find_added(given) == [(2, 9, 0), (11, 18, 0)]
-        assert tok.find_added(given, untrusted=[(0, 2), (10, 12)]) == [(2, 9, 0)]
+    for text in (data, bytearray(data), memoryview(data)):
+        assert tok.find_added(text) == [(2, 9, 0), (11, 18, 0)]
+        assert tok.find_added(text, untrusted=[(0, 2), (10, 12)]) == [(2, 9, 0)]
     # Bytes that are no text, too.
     assert tok.find_added(b"\xff\xa9" + data[2:], untrusted=[(1, 3)]) == [(11, 18, 0)]
 
