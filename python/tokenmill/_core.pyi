@@ -342,9 +342,19 @@ class Tokenizer:
         `UnknownTokenError` for text that the vocabulary cannot spell. Cost: at most n log n, for
         any text.
 
+        `untrusted` names the parts of the text that others wrote, as pairs (start, stop) in
+        characters (for bytes in bytes), in any order, or as an integer array of shape (n, 2). A
+        literal that holds an untrusted character, even if only one, is plain text if its token is
+        special or in `protected`, which holds added tokens by literal or id. A shorter literal may
+        match in its place, or one inside it; all else is encoded as in the whole text. A pair that
+        is not in the text is a `ValueError`, an unknown token in `protected` a `SpecialTokenError`
+        or, for an id, a `VocabularyError`. Such a text is encoded on one thread.
+
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2, special_tokens=["<|end|>"])
         >>> tok.encode("low<|end|>", special="parse")
         [258, 0]
+        >>> tok.encode("low<|end|>low<|end|>", special="parse", untrusted=[(10, 20)])
+        [258, 0, 258, 61, 125, 102, 111, 101, 125, 63]
         """
     def encode_to_numpy(
         self,
@@ -390,8 +400,9 @@ class Tokenizer:
         texts, or an Arrow array of strings (string, large_string or string_view), which is read
         without making Python strings: a null gives an empty row, and stays null in
         `Ragged.to_arrow()`. With `offsets`, the result is a `RaggedEncodings`, which also has the
-        part of its text that each id stands for, as from `encode_with_offsets`. Raises what `encode`
-        raises.
+        part of its text that each id stands for, as from `encode_with_offsets`. `untrusted` has for
+        each text what `encode` takes, or None; `protected` is one collection for all texts, or one
+        for each. Raises what `encode` raises.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> batch = tok.encode_batch(["low", "", "lower"])
@@ -429,7 +440,8 @@ class Tokenizer:
 
         With `pair`, of two texts. With `is_pretokenized`, a text is a sequence of words: each word
         is encoded as a text of its own, offsets count within the word, and `word_ids` are the
-        indices of the words. Raises what `encode` raises.
+        indices of the words. `untrusted` and `protected` are as for `encode`, for one text that is
+        no list of words. Raises what `encode` raises.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> tok.encode_with_offsets("lower").offsets
@@ -635,7 +647,21 @@ class Tokenizer:
         protected: _Tokens | None = None,
         surrogates: _Surrogates = "replace",
     ) -> list[tuple[int, int, int]]:
-        """..."""
+        """The added tokens that `encode` would recognise in a text, as a list of (start, stop, id) in the
+        order of the text.
+
+        Places are in characters, for bytes in bytes. White space that a token takes (`lstrip`,
+        `rstrip`) belongs to it. A token that is matched in normalized text is where its characters
+        come from. Arguments are as for `encode`, but that special tokens are found by default:
+        `special="text"` finds only those that are not special. Raises what `encode` raises, but no
+        `UnknownTokenError`: the text between is not encoded.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2, special_tokens=["<|end|>"])
+        >>> tok.find_added("low<|end|>low<|end|>")
+        [(3, 10, 0), (13, 20, 0)]
+        >>> tok.find_added("low<|end|>low<|end|>", untrusted=[(0, 4)])
+        [(13, 20, 0)]
+        """
     def count(
         self,
         text: _Text,
@@ -647,7 +673,8 @@ class Tokenizer:
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
     ) -> int:
-        """The number of ids that `encode` returns; none are stored. Raises what `encode` raises.
+        """The number of ids that `encode` returns; none are stored. Arguments are as for `encode`. Raises
+        what `encode` raises.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> tok.count("lower")
@@ -664,8 +691,8 @@ class Tokenizer:
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
     ) -> npt.NDArray[np.int64]:
-        """The number of ids of each text, as an int64 array. For a null of an Arrow array it is 0. Raises
-        what `encode` raises.
+        """The number of ids of each text, as an int64 array. For a null of an Arrow array it is 0.
+        Arguments are as for `encode_batch`. Raises what `encode` raises.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> tok.count_batch(["low", "lower"])

@@ -1,8 +1,8 @@
 """Law 9 over published tokenizers: untrusted text becomes no special and no protected token.
 
 All added tokens are protected, white space too, which is more than a chat asks for: the vocabularies of some
-models hold them as ordinary tokens. Each literal comes whole, in halves of which one is trusted, in other cases
-and forms, and among others.
+models hold them as ordinary tokens. Each literal comes whole, in halves of which one is trusted, in other
+cases and forms, and among others.
 """
 
 from __future__ import annotations

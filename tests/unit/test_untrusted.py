@@ -20,7 +20,7 @@ def tok(native: Any) -> Any:
     trained = native.train(texts=["low lower lowest"] * 3, num_merges=5, special_tokens=[END])
     description = json.loads(saved(trained))
     tokens = description["added_tokens"]
-    tokens.append({**tokens[0], "id": 400, "content": CALL, "special": False})
+    tokens.append({**tokens[0], "id": 262, "content": CALL, "special": False})
     return native._core.from_tokenizer_json(json.dumps(description).encode())
 
 
@@ -63,13 +63,13 @@ def test_ids_beside_a_dropped_literal_are_those_of_the_joined_text(tok: Any) -> 
 def test_tokens_that_are_not_special_must_be_protected(tok: Any) -> None:
     text = f"a{CALL}{END}"
     whole = [(0, len(text))]
-    assert tok.find_added(text, untrusted=whole) == [(1, 7, 400)]
-    for protected in ([CALL], {400}, (END, CALL), [0, 400], {CALL: None}.keys()):
+    assert tok.find_added(text, untrusted=whole) == [(1, 7, 262)]
+    for protected in ([CALL], {262}, (END, CALL), [0, 262], {CALL: None}.keys()):
         assert tok.find_added(text, untrusted=whole, protected=protected) == []
-    assert tok.find_added(text, untrusted=[(7, 14)], protected=[CALL]) == [(1, 7, 400)]
+    assert tok.find_added(text, untrusted=[(7, 14)], protected=[CALL]) == [(1, 7, 262)]
     # Where nothing is untrusted, nothing is protected.
     for untrusted in (None, [], [(3, 3)]):
-        assert tok.find_added(text, untrusted=untrusted, protected=[CALL, END]) == [(1, 7, 400), (7, 14, 0)]
+        assert tok.find_added(text, untrusted=untrusted, protected=[CALL, END]) == [(1, 7, 262), (7, 14, 0)]
         assert tok.encode(text, untrusted=untrusted, protected=[CALL]) == tok.encode(text)
 
 
@@ -131,7 +131,7 @@ def test_characters_are_those_of_the_string_with_its_surrogates(tok: Any) -> Non
 def test_rows_have_ranges_of_their_own(tok: Any, native: Any) -> None:
     texts = [f"low{END}", END, f"é{CALL}{END}", "", f"🦊{END}".encode()]
     untrusted = [None, [(0, 1)], [(0, 4)], [], [(4, 5)]]
-    each = [[CALL], None, [400], set(), (END,)]
+    each = [[CALL], None, [262], set(), (END,)]
     for protected in (None, [CALL, END], each, tuple(each)):
         of_row = each if protected is each or protected == tuple(each) else [protected] * len(texts)
         want = [
@@ -186,7 +186,7 @@ def test_what_is_found_is_what_the_rule_says(tok: Any, data: st.DataObject) -> N
     want, at = [], 0
     while at < len(text):
         # No literal begins with another.
-        for literal, id, guarded in ((END, 0, True), (CALL, 400, CALL in protected)):
+        for literal, id, guarded in ((END, 0, True), (CALL, 262, CALL in protected)):
             stop = at + len(literal)
             if text.startswith(literal, at) and not (guarded and marked.intersection(range(at, stop))):
                 want.append((at, stop, id))
@@ -197,7 +197,7 @@ def test_what_is_found_is_what_the_rule_says(tok: Any, data: st.DataObject) -> N
     assert tok.find_added(text, **options) == want
     encoding = tok.encode_with_offsets(text, special="parse", **options)
     added = [
-        (*offsets, id) for id, offsets in zip(encoding.ids, encoding.offsets, strict=True) if id in (0, 400)
+        (*offsets, id) for id, offsets in zip(encoding.ids, encoding.offsets, strict=True) if id in (0, 262)
     ]
     assert added == want
     ids = tok.encode(text, special="parse", **options)
