@@ -64,7 +64,7 @@ def test_tokens_that_are_not_special_must_be_protected(tok: Any) -> None:
     text = f"a{CALL}{END}"
     whole = [(0, len(text))]
     assert tok.find_added(text, untrusted=whole) == [(1, 7, 262)]
-    for protected in ([CALL], {262}, (END, CALL), [0, 262], {CALL: None}.keys()):
+    for protected in ([CALL], {262}, (END, CALL), [0, 262], {CALL: 262}):
         assert tok.find_added(text, untrusted=whole, protected=protected) == []
     assert tok.find_added(text, untrusted=[(7, 14)], protected=[CALL]) == [(1, 7, 262)]
     # Where nothing is untrusted, nothing is protected.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use pyo3::buffer::{Element, PyUntypedBuffer};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyString, PyTuple};
 use tokenmill_core::engine::{Engine, Recognizer, Special, UntrustedRanges, byte_spans};
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::ids::TokenId;
@@ -253,10 +253,10 @@ fn check_rows(name: &str, given: usize, rows: usize) -> PyResult<()> {
     Err(PyValueError::new_err(format!("{name} has {given} rows for {rows} texts; pass one for each text")))
 }
 
-/// A collection of added tokens, by their written forms or ids.
+/// A collection of added tokens, by their written forms or ids; of a dict such as `special_tokens` its keys.
 fn protected_set(given: &Bound<'_, PyAny>, name: &str, engine: &Engine) -> PyResult<Vec<TokenId>> {
     let expected = "a collection of str and int";
-    if given.cast::<PyString>().is_ok() || given.cast::<PyDict>().is_ok() {
+    if given.cast::<PyString>().is_ok() {
         return Err(wrong_type(name, expected, given));
     }
     protected_items(convert::items(given, name, expected)?, name, engine)
@@ -299,7 +299,7 @@ fn protected_rows(
 ) -> PyResult<(Vec<Vec<TokenId>>, Option<Vec<usize>>)> {
     const NAME: &str = "protected";
     let expected = "a collection of str and int, or one for each text";
-    if given.cast::<PyString>().is_ok() || given.cast::<PyDict>().is_ok() {
+    if given.cast::<PyString>().is_ok() {
         return Err(wrong_type(NAME, expected, given));
     }
     let items = gather(convert::items(given, NAME, expected)?)?;
