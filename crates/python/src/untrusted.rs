@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use pyo3::buffer::{Element, PyUntypedBuffer};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 use tokenmill_core::engine::{Engine, Recognizer, Special, UntrustedRanges, byte_spans};
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::ids::TokenId;
@@ -64,7 +64,10 @@ impl<'a, 'py> Marks<'a, 'py> {
     pub(crate) fn for_text(self, engine: &Engine, length: Length) -> PyResult<Option<Trust>> {
         let protected = self.protected.map(|given| protected_set(given, "protected", engine)).transpose()?;
         let Some(given) = self.untrusted else { return Ok(None) };
-        let pairs = checked(pairs(given, "untrusted")?, length, "untrusted")?;
+        let pairs = match plain_pairs(given, length) {
+            Some(pairs) => pairs,
+            None => checked(pairs(given, "untrusted")?, length, "untrusted")?,
+        };
         Ok(Some(Trust {
             pairs: vec![pairs],
             protected: vec![protected.unwrap_or_default()],
@@ -92,10 +95,16 @@ impl<'a, 'py> Marks<'a, 'py> {
             if given.is_none() {
                 return Ok(Vec::new());
             }
-            let name = format!("untrusted[{row}]");
-            let pairs = pairs(given, &name)?;
             // The length of a text may have to be counted.
-            if pairs.is_empty() { Ok(Vec::new()) } else { checked(pairs, length(row)?, &name) }
+            if given.cast_exact::<PyList>().is_ok_and(|list| list.is_empty()) {
+                return Ok(Vec::new());
+            }
+            let length = length(row)?;
+            if let Some(pairs) = plain_pairs(given, length) {
+                return Ok(pairs);
+            }
+            let name = format!("untrusted[{row}]");
+            checked(pairs(given, &name)?, length, &name)
         };
         let pairs = gather(given.iter().enumerate().map(row))?;
         Ok(Some(Trust { pairs, protected, set_of_row }))
@@ -134,8 +143,8 @@ pub(crate) fn ranges_of_characters(
     pairs: &[Pair],
     watch: &dyn Watch,
 ) -> Result<UntrustedRanges> {
-    if pairs.is_empty() {
-        return Ok(UntrustedRanges::default());
+    if text.is_ascii() {
+        return ranges_of_bytes(pairs);
     }
     // Where each joined pair starts in the caller's text, in which each of those before is two characters.
     let starts: Vec<usize> =
@@ -158,6 +167,31 @@ pub(crate) fn ranges_of_characters(
 /// The ranges that pairs of bytes are.
 pub(crate) fn ranges_of_bytes(pairs: &[Pair]) -> Result<UntrustedRanges> {
     UntrustedRanges::new(pairs.iter().map(|&(start, stop)| Span::new(start, stop)))
+}
+
+/// Lists up to this length are read without checks for signals.
+const SHORT: usize = 1 << 16;
+
+/// The pairs in a list of tuples that are in the text, as nearly all are; `None` for everything else, which
+/// [`pairs`] reads in five times as long.
+fn plain_pairs(given: &Bound<'_, PyAny>, length: Length) -> Option<Vec<Pair>> {
+    let (Length::Characters(length) | Length::Bytes(length)) = length;
+    let list = given.cast_exact::<PyList>().ok().filter(|list| list.len() <= SHORT)?;
+    let mut pairs = try_alloc::vec(list.len()).ok()?;
+    for item in list.iter() {
+        let pair = item.cast_exact::<PyTuple>().ok().filter(|pair| pair.len() == 2)?;
+        let side = |side: usize| {
+            let item = pair.get_borrowed_item(side).ok()?;
+            let number = item.cast_exact::<PyInt>().ok()?.extract::<i64>().ok()?;
+            usize::try_from(number).ok().filter(|&at| at <= length)
+        };
+        let (start, stop) = (side(0)?, side(1)?);
+        if start > stop {
+            return None;
+        }
+        try_alloc::push(&mut pairs, (start, stop)).ok()?;
+    }
+    Some(pairs)
 }
 
 /// Reads pairs of integers, from a sequence of pairs or an array of two columns.
@@ -279,7 +313,7 @@ fn protected_items<'py>(
             }
             return Ok(id);
         };
-        let content = convert::string(content, || format!("{name}[{i}]"))?;
+        let content = content.to_cow()?;
         match engine.vocabulary().added_by_content(&content) {
             Some(token) => Ok(token.id),
             None => {

@@ -227,28 +227,31 @@ struct Place {
     chars: usize,
 }
 
-/// Bytes of text that are counted at once.
-const BLOCK: usize = 32;
-
 impl Place {
     /// Goes forward in UTF-8 until this many characters start before the place; the byte that it is at then.
     fn skip(&mut self, text: &[u8], chars: usize) -> usize {
-        let starts = |byte: &u8| byte & 0xc0 != 0x80;
-        while let Some(block) = text.get(self.at..self.at + BLOCK) {
-            // A loop without an exit is vectorised.
-            let count = usize::from(block.iter().map(|byte| u8::from(starts(byte))).sum::<u8>());
-            if self.chars + count > chars {
-                break;
-            }
-            (self.at, self.chars) = (self.at + BLOCK, self.chars + count);
-        }
+        self.skip_blocks::<64>(text, chars);
+        self.skip_blocks::<8>(text, chars);
         while let Some(byte) = text.get(self.at)
-            && (self.chars < chars || !starts(byte))
+            && (self.chars < chars || byte & 0xc0 == 0x80)
         {
-            self.chars += usize::from(starts(byte));
+            self.chars += usize::from(byte & 0xc0 != 0x80);
             self.at += 1;
         }
         self.at
+    }
+
+    /// Goes forward as far as whole blocks have no more characters.
+    fn skip_blocks<const BLOCK: usize>(&mut self, text: &[u8], chars: usize) {
+        while let Some(block) = text.get(self.at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+            // A loop of known length without an exit is vectorised.
+            let count = block.iter().fold(0_u8, |count, byte| count + u8::from(byte & 0xc0 != 0x80));
+            let after = self.chars + usize::from(count);
+            if after > chars {
+                return;
+            }
+            (self.at, self.chars) = (self.at + BLOCK, after);
+        }
     }
 
     /// Goes to a byte; how many characters start before it.

@@ -267,7 +267,14 @@ impl<'a> Recognizer<'a> {
             return if text.text.is_empty() { Ok(()) } else { emit(whole, ticker) };
         }
         let accept = |index: usize| !(self.skips_special && set.tokens[index].is_special);
-        let choose = |index: usize, found: Span| self.choose(recognized, text, untrusted, index, found);
+        let passed_over = untrusted.passed_over(text.span().start);
+        let touches = |span: Span| untrusted.touch_from(&passed_over, text.origins.touched(span));
+        let choose = |index: usize, found: Span| {
+            if !self.is_guarded(&set.tokens[index]) || !touches(found) {
+                return Choice::Take(index, found);
+            }
+            self.choose_shorter(recognized, text, untrusted, index, found)
+        };
         let choose: Option<&dyn Fn(usize, Span) -> Choice> =
             if untrusted.is_empty() { None } else { Some(&choose) };
         set.matcher.for_each_part(text.text, choose, accept, ticker, |segment, ticker| {
@@ -279,9 +286,10 @@ impl<'a> Recognizer<'a> {
         })
     }
 
-    /// Drops a literal that was found if it is that of a guarded token and holds an untrusted byte. The longest one
-    /// that it begins with and that is not dropped comes in its place; where there is none, the search goes on.
-    fn choose(
+    /// In the place of a literal that is dropped comes the longest one that it begins with and that is not dropped;
+    /// where there is none, the search goes on.
+    #[cold]
+    fn choose_shorter(
         &self,
         recognized: &RecognizedSet<'_>,
         text: AlignedText<'_>,
@@ -292,9 +300,6 @@ impl<'a> Recognizer<'a> {
         let set = &recognized.set;
         let span = |index: usize| Span::new(found.start, found.start + set.tokens[index].literal.len());
         let touches = |index: usize| untrusted.touch(text.origins.touched(span(index)));
-        if !self.is_guarded(&set.tokens[index]) || !touches(index) {
-            return Choice::Take(index, found);
-        }
         let prefixes = set.prefixes();
         let unguarded = recognized
             .unguarded

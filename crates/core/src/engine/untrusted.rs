@@ -1,4 +1,6 @@
 //! Untrusted ranges: the bytes of a text that were written by someone who must not write certain tokens.
+use std::cell::Cell;
+
 use tokenmill_kernels::try_alloc;
 
 use crate::error::Result;
@@ -61,6 +63,23 @@ impl UntrustedRanges {
         self.first_from(span.start).is_some_and(|range| range.start < span.end)
     }
 
+    /// As [`Self::touch`], for spans whose starts do not decrease: `from` is what was passed over before. It starts at
+    /// [`Self::passed_over`].
+    #[inline]
+    pub(super) fn touch_from(&self, from: &Cell<usize>, span: Span) -> bool {
+        let mut at = from.get();
+        while self.spans.get(at).is_some_and(|range| range.end <= span.start) {
+            at += 1;
+        }
+        from.set(at);
+        self.spans.get(at).is_some_and(|range| range.start < span.end)
+    }
+
+    /// How many ranges end before this byte.
+    pub(super) fn passed_over(&self, byte: usize) -> Cell<usize> {
+        Cell::new(self.spans.partition_point(|range| range.end <= byte))
+    }
+
     /// The first trusted byte from this one on.
     pub fn next_trusted(&self, byte: usize) -> usize {
         self.first_from(byte).filter(|range| range.start <= byte).map_or(byte, |range| range.end)
@@ -83,11 +102,15 @@ mod tests {
             let ranges = UntrustedRanges::new(spans).unwrap();
             prop_assert!(ranges.spans.windows(2).all(|two| two[0].end < two[1].start));
             prop_assert_eq!(ranges.is_empty(), !marks.contains(&true));
+            let from = ranges.passed_over(0);
             for start in 0..59 {
                 let trusted = (start..60).find(|&byte| !marks[byte]);
                 prop_assert_eq!(Some(ranges.next_trusted(start)), trusted);
                 for end in start + 1..60 {
-                    prop_assert_eq!(ranges.touch(Span::new(start, end)), marks[start..end].contains(&true));
+                    let span = Span::new(start, end);
+                    prop_assert_eq!(ranges.touch(span), marks[start..end].contains(&true));
+                    prop_assert_eq!(ranges.touch_from(&from, span), ranges.touch(span));
+                    prop_assert_eq!(ranges.touch_from(&ranges.passed_over(start), span), ranges.touch(span));
                 }
             }
         }
