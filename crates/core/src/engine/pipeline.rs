@@ -231,17 +231,23 @@ impl Run<'_, '_> {
         adapter: &mut A,
     ) -> Result<()> {
         let Run { engine, recognizer, untrusted, worker, ticker } = self;
-        let text = AlignedText::original(text, base);
-        recognizer.for_each_part(&recognizer.in_raw, text, untrusted, ticker, |segment, ticker| match segment
-        {
-            TextPart::Literal(id, span) => Ok(adapter.added(text.slice(span), id)?),
-            TextPart::Ordinary(span) => {
-                let piece = text.slice(span);
-                adapter.begin(piece)?;
-                Run { engine, recognizer, untrusted, worker, ticker }.encode_ordinary(piece, adapter)?;
-                Ok(adapter.end()?)
-            }
-        })
+        let whole = AlignedText::original(text, base);
+        recognizer.for_each_part(
+            &recognizer.in_raw,
+            whole,
+            untrusted,
+            ticker,
+            |segment, ticker| match segment {
+                TextPart::Literal(id, span) => Ok(adapter
+                    .added(AlignedText::original(&text[span.start..span.end], base + span.start), id)?),
+                TextPart::Ordinary(span) => {
+                    let piece = AlignedText::original(&text[span.start..span.end], base + span.start);
+                    adapter.begin(piece)?;
+                    Run { engine, recognizer, untrusted, worker, ticker }.encode_ordinary(piece, adapter)?;
+                    Ok(adapter.end()?)
+                }
+            },
+        )
     }
 
     /// Encodes text between the added tokens of the first pass.
@@ -264,10 +270,11 @@ impl Run<'_, '_> {
     ) -> Result<()> {
         let Run { engine, recognizer, untrusted, worker, ticker } = self;
         ticker.spend(piece.text.len())?;
-        let untrusted = if untrusted.touch(piece.span()) { untrusted } else { UntrustedRanges::none() };
+        let is_touched = !untrusted.is_empty() && untrusted.touch(piece.span());
+        let untrusted = if is_touched { untrusted } else { UntrustedRanges::none() };
         let tracks_origins = A::WANTS_ORIGINS
             || !engine.stages.spells_everything
-            || (!untrusted.is_empty() && recognizer.guards_normalized());
+            || (is_touched && recognizer.guards_normalized());
         let piece = if tracks_origins { piece } else { AlignedText { origins: Origins::Untracked, ..piece } };
         let normalizers = &engine.stages.normalizers;
         let piece = normalizers.apply_telling(piece, normalized, ticker, &mut |step, text| {
