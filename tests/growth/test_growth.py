@@ -75,6 +75,12 @@ def hostile_texts(data: Path) -> dict[str, bytes]:
     return texts | {path.name: path.read_bytes() for path in sorted((data / "adversarial").glob("*.txt"))}
 
 
+def total(counted: Path) -> int:
+    found = re.search(r"^(?:summary|totals): (\d+)", counted.read_text(), re.MULTILINE)
+    assert found is not None
+    return int(found[1])
+
+
 def instructions(vocabulary: Path, level: str, texts: dict[str, str], folder: Path) -> dict[str, int]:
     """What encoding each of these texts takes after "Hello world", by the name of its file."""
     valgrind = shutil.which("valgrind")
@@ -101,13 +107,8 @@ def instructions(vocabulary: Path, level: str, texts: dict[str, str], folder: Pa
     )
     assert done.returncode == 0, done.stderr[-2_000:]
 
-    def total(pid: int) -> int:
-        found = re.search(r"^(?:summary|totals): (\d+)", (counts / str(pid)).read_text(), re.MULTILINE)
-        assert found is not None
-        return int(found[1])
-
     return {
-        name: total(with_text) - total(without)
+        name: total(counts / str(with_text)) - total(counts / str(without))
         for name, (without, with_text) in json.loads(done.stdout).items()
     }
 
@@ -163,3 +164,77 @@ def test_one_megabyte_of_one_kind_decodes_to_itself(name: str, native: Any, data
     for encoding in ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"]:
         tok = native.load(data / "vocab" / encoding / f"{encoding}.tiktoken")
         assert tok.decode(tok.encode(text)) == text, encoding
+
+
+UNTRUSTED = """
+import json
+import os
+import sys
+
+import numpy as np
+import tokenmill
+from tokenmill import _core
+
+path, *sizes = sys.argv[1:]
+with open(path, "rb") as file:
+    tok = _core.from_tokenizer_json(file.read())
+
+
+def child(size, step):
+    text = "a" * size
+    starts = np.arange(0, size, step)
+    ranges = np.stack([starts, np.minimum(starts + max(1, step // 2), size)], axis=1)
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if len(tok.find_added(text, untrusted=ranges)) < size else 1)
+    assert os.waitpid(pid, 0) == (pid, 0)
+    return pid
+
+
+print(json.dumps([[child(int(size), step) for size in sizes] for step in (2, 300, 10**6)]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lengths", [range(1, 201), [200], [4_999, 5_000]], ids=["nested", "one", "long"])
+def test_literals_that_are_dropped_take_as_long_as_the_text(
+    lengths: list[int], native: Any, tmp_path: Path
+) -> None:
+    """The literals are `aaa...`, and each holds an untrusted character, wherever it begins."""
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        missing("valgrind is not installed: instructions cannot be counted")
+    saved = tmp_path / "tokenizer.json"
+    native.train(texts=["low"] * 2, num_merges=1, special_tokens=["a" * length for length in lengths]).save(
+        saved
+    )
+    description = json.loads(saved.read_text(encoding="utf-8"))
+    # One that is not guarded, so that no part of the text can be passed over.
+    added = description["added_tokens"]
+    added.append({**added[0], "id": 10_000, "content": "b", "special": False})
+    saved.write_text(json.dumps(description), encoding="utf-8")
+    counts = tmp_path / "counts"
+    counts.mkdir()
+    sizes = [20_000, 200_000]
+    command = [
+        valgrind,
+        "--tool=callgrind",
+        f"--callgrind-out-file={counts}/%p",
+        sys.executable,
+        "-c",
+        UNTRUSTED,
+    ]
+    done = subprocess.run(
+        [*command, str(saved), *map(str, sizes)],
+        env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    for small, large in json.loads(done.stdout):
+        of = [total(counts / str(pid)) for pid in (small, large)]
+        print(
+            f"{lengths}: {of[1] / sizes[1]:.0f} instructions a byte, ratio {of[1] / of[0]:.2f}, limit {LIMIT}"
+        )
+        assert of[1] / of[0] < LIMIT

@@ -105,16 +105,14 @@ impl Engine {
     /// # Errors
     /// Errors of the watch.
     pub(super) fn without_added_tokens(&self, ticker: &mut Ticker<'_>) -> Result<(&Vocabulary, &Model)> {
-        let (vocabulary, model) = match self.unforgeable.get() {
-            Some(made) => made,
-            None => {
-                let mut description = self.description.clone();
-                description.added_tokens.iter_mut().for_each(|token| token.is_special = true);
-                let vocabulary = Vocabulary::new(&description);
-                let model = Model::new(&description.model, &vocabulary, ticker)?;
-                self.unforgeable.get_or_make(|| (vocabulary, model))
-            }
-        };
+        if let Some((vocabulary, model)) = self.unforgeable.get() {
+            return Ok((vocabulary, model));
+        }
+        let mut description = self.description.clone();
+        description.added_tokens.iter_mut().for_each(|token| token.is_special = true);
+        let vocabulary = Vocabulary::new(&description);
+        let model = Model::new(&description.model, &vocabulary, ticker)?;
+        let (vocabulary, model) = self.unforgeable.get_or_make(|| (vocabulary, model));
         Ok((vocabulary, model))
     }
 }
