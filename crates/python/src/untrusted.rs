@@ -96,7 +96,7 @@ impl<'a, 'py> Marks<'a, 'py> {
                 return Ok(Vec::new());
             }
             // The length of a text may have to be counted.
-            if given.cast_exact::<PyList>().is_ok_and(|list| list.is_empty()) {
+            if given.cast_exact::<PyList>().is_ok_and(PyListMethods::is_empty) {
                 return Ok(Vec::new());
             }
             let length = length(row)?;
@@ -287,6 +287,8 @@ fn check_rows(name: &str, given: usize, rows: usize) -> PyResult<()> {
     Err(PyValueError::new_err(format!("{name} has {given} rows for {rows} texts; pass one for each text")))
 }
 
+const NOT_ADDED: &str = "is not an added token of this tokenizer, and only those can be protected";
+
 /// A collection of added tokens, by their written forms or ids; of a dict such as `special_tokens` its keys.
 fn protected_set(given: &Bound<'_, PyAny>, name: &str, engine: &Engine) -> PyResult<Vec<TokenId>> {
     let expected = "a collection of str and int";
@@ -308,29 +310,24 @@ fn protected_items<'py>(
         let Ok(content) = item.cast::<PyString>() else {
             let id = convert::token_id(&item, || format!("{name}[{i}]"))?;
             if engine.vocabulary().added_by_id(id).is_none() {
-                let reason = "is not an added token of this tokenizer, and only those can be protected";
-                return Err(raise(py, Error::vocabulary(Some(id.into()), reason)));
+                return Err(raise(py, Error::vocabulary(Some(id.into()), NOT_ADDED)));
             }
             return Ok(id);
         };
         let content = content.to_cow()?;
         match engine.vocabulary().added_by_content(&content) {
             Some(token) => Ok(token.id),
-            None => {
-                let reason = "is not an added token of this tokenizer, and only those can be protected";
-                Err(raise(py, Error::special(content, reason)))
-            }
+            None => Err(raise(py, Error::special(content, NOT_ADDED))),
         }
     };
     gather(items.enumerate().map(id))
 }
 
-/// One collection for all rows, or one for each: the different ones, and which of them each row has.
-fn protected_rows(
-    given: &Bound<'_, PyAny>,
-    engine: &Engine,
-    rows: usize,
-) -> PyResult<(Vec<Vec<TokenId>>, Option<Vec<usize>>)> {
+/// Sets of protected tokens, and which of them each row has; `None` where there is one for all.
+type ProtectedRows = (Vec<Vec<TokenId>>, Option<Vec<usize>>);
+
+/// One collection for all rows, or one for each.
+fn protected_rows(given: &Bound<'_, PyAny>, engine: &Engine, rows: usize) -> PyResult<ProtectedRows> {
     const NAME: &str = "protected";
     let expected = "a collection of str and int, or one for each text";
     if given.cast::<PyString>().is_ok() {

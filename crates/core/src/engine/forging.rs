@@ -164,7 +164,7 @@ mod tests {
             let description = Description::of_bpe(&Split::Pattern("[^b]+|b".to_owned()), plain.clone());
             let added_tokens =
                 vec![token.clone(), AddedToken { is_special: false, ..AddedToken::special(9, "+") }];
-            compile(Description { model, added_tokens, ..description }).unwrap()
+            compile(Description { added_tokens, model, ..description }).unwrap()
         };
         models.into_iter().map(of_model).collect()
     }

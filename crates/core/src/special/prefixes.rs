@@ -95,7 +95,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// The literals that one begins with: the longest first, of equal ones the first.
-    fn row<'a>(literals: &'a [String], index: usize) -> Vec<(usize, &'a str)> {
+    fn row(literals: &[String], index: usize) -> Vec<(usize, &str)> {
         let mut row: Vec<(usize, &str)> = literals
             .iter()
             .map(String::as_str)
