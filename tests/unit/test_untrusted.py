@@ -131,7 +131,7 @@ def test_characters_are_those_of_the_string_with_its_surrogates(tok: Any) -> Non
 def test_rows_have_ranges_of_their_own(tok: Any, native: Any) -> None:
     texts = [f"low{END}", END, f"é{CALL}{END}", "", f"🦊{END}".encode()]
     untrusted = [None, [(0, 1)], [(0, 4)], [], [(4, 5)]]
-    each = [[CALL], None, [262], set(), (END,)]
+    each: list[Any] = [[CALL], None, [262], set(), (END,)]
     for protected in (None, [CALL, END], each, tuple(each)):
         of_row = each if protected is each or protected == tuple(each) else [protected] * len(texts)
         want = [

@@ -9,8 +9,7 @@ use tokenmill_kernels::{Prefetcher, try_alloc};
 use crate::aligned::{AlignedText, Origins};
 use crate::error::Result;
 use crate::ids::TokenId;
-use crate::model::{Model, SAME_PART, Scratch};
-use crate::span::Span;
+use crate::model::Model;
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Watch};
 
@@ -20,28 +19,6 @@ use super::pipeline::{ById, ByPretoken};
 use super::recognizer::Recognizer;
 use super::sink::{IdSink, PretokenSink, SinkResult};
 use super::untrusted::UntrustedRanges;
-
-/// A vocabulary whose added tokens are all special, and the model that is made with it.
-pub(super) type Unforgeable = (Vocabulary, Model);
-
-/// Does a protected id in the scratch, which says where ids end, stand for an untrusted byte?
-pub(super) fn is_forged(
-    recognizer: &Recognizer<'_>,
-    untrusted: &UntrustedRanges,
-    scratch: &Scratch,
-    origins: Origins<'_>,
-) -> bool {
-    if recognizer.forgeable.is_empty() {
-        return false;
-    }
-    let mut part = Span::new(0, 0);
-    scratch.ids.iter().zip(&scratch.ends).any(|(id, &end)| {
-        if end != SAME_PART {
-            part = Span::new(part.end, end as usize);
-        }
-        recognizer.may_forge(*id) && untrusted.touch(origins.touched(part))
-    })
-}
 
 /// Keeps ids, and notes whether the model gave one that may be forged.
 struct Noted<'a> {
@@ -128,6 +105,7 @@ mod tests {
         UnigramDescription, WordLevelDescription, WordPieceDescription,
     };
     use crate::engine::Special;
+    use crate::span::Span;
     use crate::watch::Unwatched;
 
     const PIECES: [&str; 8] = ["?", "a", "b", "<", ">", "<a", "<a>", "##>"];

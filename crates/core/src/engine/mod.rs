@@ -55,7 +55,6 @@ use crate::postprocess::PostProcessors;
 use crate::pretokenize::PreTokenizers;
 use crate::special::LiteralMatcher;
 use crate::vocabulary::Vocabulary;
-use forging::Unforgeable;
 use lookup::{DEFAULT_CACHE_BYTES, Speller, StaticTable};
 use tokenmill_kernels::MadeOnce;
 use worker::Workers;
@@ -68,8 +67,9 @@ pub struct Engine {
     stages: Stages,
     static_table: StaticTable,
     workers: Workers,
-    /// What spells untrusted text where the model would give a protected token. Made at the first need.
-    unforgeable: MadeOnce<Unforgeable>,
+    /// A vocabulary whose added tokens are all special, and the model that is made with it: what spells untrusted text
+    /// where the other model gives a protected token. Made at the first need.
+    unforgeable: MadeOnce<(Vocabulary, Model)>,
 }
 
 /// Heap bytes of an engine by what they are for, and what its cache did.

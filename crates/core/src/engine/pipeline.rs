@@ -6,7 +6,6 @@
 //! for which the cache holds too little: neither ends nor origins.
 use tokenmill_kernels::Prefetcher;
 
-use super::forging::is_forged;
 use super::input::{Text, placed, without_letters};
 use super::lookup::PretokenEncoder;
 use super::recognizer::Recognizer;
@@ -124,7 +123,7 @@ impl<S: PretokenSink> ByPretoken<'_, S> {
         let (Stages { model, vocabulary, .. }, scratch) = (&run.engine.stages, &mut run.worker.scratch);
         let mut with = Spelling { model, vocabulary, scratch, ticker: run.ticker };
         self.0.spell(pretoken, &mut with).map_err(|error| placed(error, origins))?;
-        if !run.untrusted.is_empty() && is_forged(run.recognizer, run.untrusted, with.scratch, origins) {
+        if !run.untrusted.is_empty() && run.recognizer.finds_forged(run.untrusted, with.scratch, origins) {
             let (vocabulary, model) = run.engine.without_added_tokens(with.ticker)?;
             with = Spelling { model, vocabulary, ..with };
             self.0.spell(pretoken, &mut with).map_err(|error| placed(error, origins))?;

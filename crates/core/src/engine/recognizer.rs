@@ -12,6 +12,7 @@ use crate::aligned::{AlignedText, Origins};
 use crate::description::AddedToken;
 use crate::error::{Error, Kind, Place, Result};
 use crate::ids::TokenId;
+use crate::model::{SAME_PART, Scratch};
 use crate::span::Span;
 use crate::special::{AddedMatcher, Choice, LiteralMatcher, LongestOf, Prefixes, Surroundings, TextPart};
 use crate::vocabulary::Vocabulary;
@@ -238,6 +239,25 @@ impl<'a> Recognizer<'a> {
     #[inline]
     pub(super) fn may_forge(&self, id: TokenId) -> bool {
         self.forgeable.binary_search(&id).is_ok()
+    }
+
+    /// Does one of these ids in the scratch of a pretoken, which says where ids end, stand for an untrusted byte?
+    pub(super) fn finds_forged(
+        &self,
+        untrusted: &UntrustedRanges,
+        scratch: &Scratch,
+        origins: Origins<'_>,
+    ) -> bool {
+        if self.forgeable.is_empty() {
+            return false;
+        }
+        let mut part = Span::new(0, 0);
+        scratch.ids.iter().zip(&scratch.ends).any(|(id, &end)| {
+            if end != SAME_PART {
+                part = Span::new(part.end, end as usize);
+            }
+            self.may_forge(*id) && untrusted.touch(origins.touched(part))
+        })
     }
 
     fn is_guarded(&self, token: &AddedLiteral) -> bool {

@@ -2,8 +2,6 @@
 //!
 //! All literals that match at one place begin with each other. A search finds the longest one; from there the others
 //! are a row of ever shorter ones, which is gone through in steps that get longer, as a skip list does.
-use crate::ids::to_u32;
-
 /// No literal.
 const NONE: u32 = u32::MAX;
 
@@ -28,7 +26,7 @@ pub struct LongestOf {
 impl Prefixes {
     /// Compares literals, which are numbered from 0. Cost: that of sorting them.
     pub fn new(literals: &[&str]) -> Self {
-        let mut order: Vec<u32> = (0..to_u32(literals.len())).collect();
+        let mut order: Vec<u32> = (0..).zip(literals).map(|(index, _)| index).collect();
         let text = |index: u32| literals[index as usize];
         order.sort_unstable_by(|&a, &b| text(a).cmp(text(b)).then(b.cmp(&a)));
         let (mut shorter, mut far) = (vec![NONE; literals.len()], vec![NONE; literals.len()]);
@@ -54,12 +52,16 @@ impl Prefixes {
     /// The longest literal that this one begins with, itself included, for which `is_too_long` does not hold. That
     /// must hold for every literal which begins with one that it holds for. Cost: logarithmic.
     pub fn longest(&self, index: usize, is_too_long: impl Fn(usize) -> bool) -> Option<usize> {
-        let mut at = to_u32(index);
-        while at != NONE && is_too_long(at as usize) {
-            let far = self.far[at as usize];
-            at = if far != NONE && is_too_long(far as usize) { far } else { self.shorter[at as usize] };
+        let mut at = index;
+        while is_too_long(at) {
+            let far = self.far[at];
+            let next = if far != NONE && is_too_long(far as usize) { far } else { self.shorter[at] };
+            if next == NONE {
+                return None;
+            }
+            at = next as usize;
         }
-        (at != NONE).then_some(at as usize)
+        Some(at)
     }
 
     /// The longest one of those that `is_among` holds for, for every literal. Cost: linear.
