@@ -293,7 +293,7 @@ impl<'a> Recognizer<'a> {
             if !self.is_guarded(&set.tokens[index]) || !touches(found) {
                 return Choice::Take(index, found);
             }
-            self.choose_shorter(recognized, text, untrusted, index, found)
+            self.choose_shorter(recognized, text, untrusted, &touches, (index, found))
         };
         let choose: Option<&dyn Fn(usize, Span) -> Choice> =
             if untrusted.is_empty() { None } else { Some(&choose) };
@@ -314,19 +314,18 @@ impl<'a> Recognizer<'a> {
         recognized: &RecognizedSet<'_>,
         text: AlignedText<'_>,
         untrusted: &UntrustedRanges,
-        index: usize,
-        found: Span,
+        touches: &dyn Fn(Span) -> bool,
+        (index, found): (usize, Span),
     ) -> Choice {
         let set = &recognized.set;
         let span = |index: usize| Span::new(found.start, found.start + set.tokens[index].literal.len());
-        let touches = |index: usize| untrusted.touch(text.origins.touched(span(index)));
         let prefixes = set.prefixes();
         let unguarded = recognized
             .unguarded
             .get_or_make(|| prefixes.longest_of(|index| !self.is_guarded(&set.tokens[index])));
         let length = |index: &usize| set.tokens[*index].literal.len();
         // Of equal literals the first.
-        let longest = [unguarded.get(index), prefixes.longest(index, touches)]
+        let longest = [unguarded.get(index), prefixes.longest(index, |index| touches(span(index)))]
             .into_iter()
             .flatten()
             .max_by_key(|index| (length(index), std::cmp::Reverse(*index)));
