@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use tokenmill_core::description::{
-    AddedToken, CallDefaults, Decoder, Decoding, Description, ModelDescription, Normalizer, PreTokenizer,
+    AddedToken, CallDefaults, ChatTemplates, Decoder, Decoding, Description, ModelDescription, Normalizer, PreTokenizer,
     Roles, TokenList, WordPieceDescription,
 };
 use tokenmill_core::error::{Defect, Error, Result};
@@ -148,6 +148,7 @@ pub(crate) fn around(
         padding: None,
         roles,
         defaults: CallDefaults::default(),
+        chat_templates: ChatTemplates::default(),
     }
 }
 

@@ -6,6 +6,7 @@
 //! [`Description::validate`] does, for every source.
 mod added;
 mod additions;
+mod chat;
 mod decoder;
 mod hook;
 mod hook_name;
@@ -22,6 +23,7 @@ mod validate;
 
 pub use added::AddedToken;
 pub use additions::Additions;
+pub use chat::ChatTemplates;
 pub use decoder::{Decoder, Decoding};
 pub use hook_name::HookName;
 pub use limits::{CallLimits, Padding, PaddingLength, Side, Truncation, TruncationStrategy};
@@ -63,6 +65,8 @@ pub struct Description {
     pub roles: Roles,
     /// Defaults for options that a call does not set.
     pub defaults: CallDefaults,
+    /// How conversations become text. They have no effect on ids.
+    pub chat_templates: ChatTemplates,
 }
 
 impl Description {
@@ -79,6 +83,7 @@ impl Description {
             padding: None,
             roles: Roles::default(),
             defaults: CallDefaults::default(),
+            chat_templates: ChatTemplates::default(),
         }
     }
 

@@ -1,11 +1,12 @@
-//! Tokenizers made from one another: a smaller vocabulary, more special tokens, another budget of the caches. The
+//! Tokenizers made from one another: a smaller vocabulary, more special tokens, other chat templates, another budget
+//! of the caches. The
 //! engine that they are made from does not change.
 use std::collections::HashSet;
 
 use super::Engine;
 use super::lookup::DEFAULT_CACHE_BYTES;
 use super::worker::Workers;
-use crate::description::{Additions, Description, Merges};
+use crate::description::{Additions, ChatTemplates, Description, Merges};
 use crate::error::{Error, Result};
 use crate::ids::TokenId;
 
@@ -64,6 +65,20 @@ impl Engine {
     /// changes how fast it is and nothing else.
     #[must_use]
     pub fn with_cache_bytes(self, bytes: Option<usize>) -> Self {
-        Self { workers: Workers::new(bytes.unwrap_or(DEFAULT_CACHE_BYTES)), ..self }
+        Self { workers: Workers::new(bytes.unwrap_or(DEFAULT_CACHE_BYTES)).into(), ..self }
+    }
+
+    /// The same tokenizer with these chat templates, and no others. Nothing is compiled: both engines share
+    /// tables and caches.
+    #[must_use]
+    pub fn with_chat_templates(&self, chat_templates: ChatTemplates) -> Self {
+        Self {
+            description: Description { chat_templates, ..self.description.clone() },
+            hooks: self.hooks.clone(),
+            stages: self.stages.clone(),
+            static_table: self.static_table.clone(),
+            workers: self.workers.clone(),
+            unforgeable: self.unforgeable.clone(),
+        }
     }
 }

@@ -29,6 +29,8 @@ mod stream;
 mod untrusted;
 mod worker;
 
+use std::sync::Arc;
+
 pub use crate::decoded::DecodedSize;
 pub use arranged::{Arranged, Sequence};
 pub use batch::DecodedRows;
@@ -64,12 +66,12 @@ use worker::Workers;
 pub struct Engine {
     description: Description,
     hooks: Hooks,
-    stages: Stages,
-    static_table: StaticTable,
-    workers: Workers,
+    stages: Arc<Stages>,
+    static_table: Arc<StaticTable>,
+    workers: Arc<Workers>,
     /// A vocabulary whose added tokens are all special, and the model that is made with it: what spells untrusted text
     /// where the other model gives a protected token. Made at the first need.
-    unforgeable: MadeOnce<(Vocabulary, Model)>,
+    unforgeable: Arc<MadeOnce<(Vocabulary, Model)>>,
 }
 
 /// Heap bytes of an engine by what they are for, and what its cache did.
@@ -81,6 +83,8 @@ pub struct MemoryUsage {
     pub model: usize,
     /// The static table of pretokens that are tokens.
     pub static_table: usize,
+    /// The sources of the chat templates.
+    pub chat_templates: usize,
     /// The pretoken caches of all workers.
     pub caches: usize,
     /// What these may take.
@@ -115,9 +119,16 @@ pub(crate) struct Stages {
 
 impl Engine {
     pub(crate) fn new(description: Description, hooks: Hooks, stages: Stages) -> Self {
-        let static_table = StaticTable::new(&stages.model, &stages.vocabulary);
-        let workers = Workers::new(DEFAULT_CACHE_BYTES);
-        Self { description, hooks, stages, static_table, workers, unforgeable: MadeOnce::new() }
+        let static_table = StaticTable::new(&stages.model, &stages.vocabulary).into();
+        let workers = Workers::new(DEFAULT_CACHE_BYTES).into();
+        Self {
+            description,
+            hooks,
+            stages: stages.into(),
+            static_table,
+            workers,
+            unforgeable: MadeOnce::new().into(),
+        }
     }
 
     /// What this tokenizer is.
@@ -158,7 +169,7 @@ impl Engine {
 
     /// What spells pretokens.
     fn speller(&self) -> Speller<'_> {
-        let Stages { model, vocabulary, .. } = &self.stages;
+        let Stages { model, vocabulary, .. } = &*self.stages;
         Speller { model, vocabulary, static_table: &self.static_table }
     }
 
@@ -173,6 +184,7 @@ impl Engine {
             vocabulary: self.stages.vocabulary.memory() + of_vocabulary,
             model: self.stages.model.memory() + of_model,
             static_table: self.static_table.memory(),
+            chat_templates: self.description.chat_templates.memory(),
             caches,
             cache_bytes,
             lookups,
@@ -208,7 +220,8 @@ impl Engine {
     }
 
     /// The one description among all that mean the same: merges as a list where a list can say
-    /// it, and no rule for whole pretokens where merging gives the same. Two tokenizers are equal
+    /// it, no rule for whole pretokens where merging gives the same, and chat templates in the order of
+    /// their names. Two tokenizers are equal
     /// when their canonical descriptions are.
     pub fn canonical(&self) -> Description {
         let mut description = self.description.clone();
@@ -220,6 +233,7 @@ impl Engine {
                 *pattern = again;
             }
         }
+        description.chat_templates = std::mem::take(&mut description.chat_templates).sorted();
         let merges = self.merges();
         if let Some(model) = description.model.as_bpe_mut() {
             if let Ok(merges) = merges {

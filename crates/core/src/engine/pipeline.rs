@@ -107,7 +107,7 @@ impl<S: IdSink> SinkAdapter for ById<'_, S> {
     }
 
     fn encode_bytes(&mut self, bytes: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<()> {
-        let (stages, scratch) = (&run.engine.stages, &mut run.worker.scratch);
+        let (stages, scratch) = (&*run.engine.stages, &mut run.worker.scratch);
         let encoded = stages.model.encode(bytes, &stages.vocabulary, scratch, run.ticker);
         encoded.map_err(|error| placed(error, origins))?;
         Ok(self.0.push_ids(&scratch.ids)?)
@@ -120,7 +120,7 @@ pub(super) struct ByPretoken<'s, S>(pub(super) &'s mut S);
 impl<S: PretokenSink> ByPretoken<'_, S> {
     #[inline]
     fn encode_one(&mut self, pretoken: &[u8], origins: Origins<'_>, run: &mut Run<'_, '_>) -> Result<()> {
-        let (Stages { model, vocabulary, .. }, scratch) = (&run.engine.stages, &mut run.worker.scratch);
+        let (Stages { model, vocabulary, .. }, scratch) = (&*run.engine.stages, &mut run.worker.scratch);
         let mut with = Spelling { model, vocabulary, scratch, ticker: run.ticker };
         self.0.spell(pretoken, &mut with).map_err(|error| placed(error, origins))?;
         if !run.untrusted.is_empty() && run.recognizer.finds_forged(run.untrusted, with.scratch, origins) {

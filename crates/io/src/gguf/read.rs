@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::charsmap::Charsmap;
 use tokenmill_core::description::{
-    AddedToken, Alphabet, BpeDescription, CallDefaults, Decoder, Decoding, Description, Merge, Merges,
+    AddedToken, Alphabet, BpeDescription, CallDefaults, ChatTemplates, Decoder, Decoding, Description, Merge, Merges,
     ModelDescription, Normalizer, Pattern, PieceKind, PostProcessor, Roles, SentencePieceRules, Split,
     TokenList, UnigramDescription, WordPieceDescription,
 };
@@ -230,6 +230,7 @@ impl<'a> Source<'a> {
             padding: None,
             roles: self.roles(),
             defaults: CallDefaults::default(),
+            chat_templates: ChatTemplates::default(),
         })
     }
 
@@ -272,6 +273,7 @@ impl<'a> Source<'a> {
             padding: None,
             roles: self.roles(),
             defaults: CallDefaults::default(),
+            chat_templates: ChatTemplates::default(),
         })
     }
 

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 
 use tokenmill_core::charsmap::Charsmap;
 use tokenmill_core::description::{
-    AddedToken, Alphabet, BpeDescription, CallDefaults, Decoder, Decoding, Description, Merges,
+    AddedToken, Alphabet, BpeDescription, CallDefaults, ChatTemplates, Decoder, Decoding, Description, Merges,
     ModelDescription, Normalizer, PieceKind, Roles, SentencePieceRules, TokenList, UnigramDescription,
 };
 use tokenmill_core::error::{Defect, Error, Result};
@@ -89,6 +89,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
             ..Roles::default()
         },
         defaults: CallDefaults::default(),
+        chat_templates: ChatTemplates::default(),
     })
 }
 

@@ -2,7 +2,7 @@
 use std::collections::hash_map::Entry;
 
 use tokenmill_core::description::{
-    AddedToken, Alphabet, CallDefaults, Decoder, Decoding, Description, EndOfWordForm, ModelDescription,
+    AddedToken, Alphabet, CallDefaults, ChatTemplates, Decoder, Decoding, Description, EndOfWordForm, ModelDescription,
     Normalizer, Pattern, Roles,
 };
 use tokenmill_core::error::{Defect, Error, Result};
@@ -131,6 +131,7 @@ pub(crate) fn describe(file: File<'_>, report: &mut Report) -> Result<Descriptio
         padding,
         roles,
         defaults: CallDefaults::default(),
+        chat_templates: ChatTemplates::default(),
     })
 }
 
