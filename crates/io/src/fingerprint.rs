@@ -1,7 +1,8 @@
 //! A hash of a tokenizer's behaviour, independent of the layout of its file.
 //!
 //! In: an engine. Out: three digests of the canonical description, for everything that determines
-//! ids, text and the frame around them; the fingerprint is the hash of the three. Layout, key
+//! ids, text and the frame around them; the fingerprint is the hash of the three. A fourth digest, of the
+//! chat templates, stands beside it: they change no id of a text. Layout, key
 //! order, the notation of merges and steps without effect must not change them.
 use tokenmill_core::description::{Decoder, Decoding, Description, Normalizer, PostProcessor};
 use tokenmill_core::engine::Engine;
@@ -22,6 +23,8 @@ pub struct Digests {
     pub decode: String,
     /// Digest of everything around the ids: templates, truncation, padding and roles.
     pub template: String,
+    /// Digest of the chat templates. It is not part of the fingerprint.
+    pub chat: String,
 }
 
 impl Digests {
@@ -42,6 +45,7 @@ impl Digests {
             padding,
             roles,
             defaults,
+            chat_templates,
         } = plain(engine.canonical());
         let vocabulary = engine.vocabulary();
         // Without steps, a token decodes to its bytes: `Ġ` may be a space or itself.
@@ -63,12 +67,13 @@ impl Digests {
             encode: digest("encode", &[&added_tokens, &normalizer, &pre_tokenizer, &model]),
             decode: digest("decode", &[&decoding, &texts, &special, &defaults.clean_up_spaces]),
             template: digest("template", &around),
+            chat: digest("chat", &[&chat_templates]),
         })
     }
 
     /// The fingerprint: `tm1-` and 64 hexadecimal digits.
     pub fn fingerprint(&self) -> String {
-        let Self { encode, decode, template } = self;
+        let Self { encode, decode, template, chat: _ } = self;
         format!("tm{VERSION}-{}", digest("tokenizer", &[encode, decode, template]))
     }
 }

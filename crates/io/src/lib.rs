@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod byte_tokens;
+mod chat_files;
 mod contents;
 pub mod corpus;
 mod files;

@@ -1,6 +1,6 @@
 //! Loads a tokenizer. In: a path and the caller's options. Out: an engine and a report. Formats are
 //! detected by content.
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use tokenmill_core::compile::{compile, compile_with_additions};
@@ -12,6 +12,7 @@ use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known;
 use tokenmill_core::watch::{Ticker, Watch};
 
+use crate::chat_files;
 use crate::files::{self, Snapshot};
 use crate::folder::Loaded;
 use crate::formats::{self, FileFormat};
@@ -50,10 +51,20 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
     let mut report = Report::on_folder(folder, options.strict);
     let report = &mut report;
     let engine = if is_folder {
-        let names = SAVED.into_iter().chain(SETTINGS);
-        let files = Snapshot::take(path, names.map(OsStr::new), watch)?;
-        let engine = match folder::load(&files, report)? {
+        let templates = chat_files::in_folder(path);
+        let names = SAVED.into_iter().chain(SETTINGS).map(OsStr::new);
+        let files = Snapshot::take(path, names.chain(templates.iter().map(OsString::as_os_str)), watch)?;
+        let (loaded, templates) = folder::load(&files, report)?;
+        // A GGUF file has templates of its own.
+        let with_templates = |description: Description| {
+            if templates.is_empty() {
+                return description;
+            }
+            Description { chat_templates: templates, ..description }
+        };
+        let engine = match loaded {
             Loaded::Described(description) => with_own_split(*description, options, "folder")
+                .map(with_templates)
                 .and_then(|description| compile_extended(description, options, report, watch))
                 .map_err(|error| error.in_file(path))?,
             Loaded::File(named) => {
@@ -63,7 +74,10 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
                     additions: named.overridden_by(&options.additions),
                     ..options.clone()
                 };
-                load_file(&path, &files, &options, report, watch).map_err(|error| error.in_file(&path))?
+                read_file(&path, &files, &options, report)
+                    .map(with_templates)
+                    .and_then(|description| compile_extended(description, &options, report, watch))
+                    .map_err(|error| error.in_file(&path))?
             }
         };
         report_changed(&files, report)?;
@@ -73,7 +87,9 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
         // Files that complete this one are in the same folder.
         let names = path.file_name().into_iter().chain(BESIDE.map(OsStr::new));
         let files = Snapshot::take(folder, names, watch)?;
-        let engine = load_file(path, &files, options, report, watch).map_err(|error| error.in_file(path))?;
+        let engine = read_file(path, &files, options, report)
+            .and_then(|description| compile_extended(description, options, report, watch))
+            .map_err(|error| error.in_file(path))?;
         report_changed(&files, report)?;
         engine
     };
@@ -115,30 +131,27 @@ fn compile_extended(
     compile_with_additions(description, &options.additions, &options.hooks, watch)
 }
 
-/// Loads a single file. It is opened and read once, since it may be a pipe. `files` are those of its folder.
-fn load_file(
+/// Reads a single file. It is opened and read once, since it may be a pipe. `files` are those of its folder.
+fn read_file(
     path: &Path,
     files: &Snapshot<'_>,
     options: &LoadOptions,
     report: &mut Report,
-    watch: &dyn Watch,
-) -> Result<Engine> {
+) -> Result<Description> {
     let name = path.file_name().unwrap_or_default();
     let mut source = files.source(name)?;
     report.reads(&name_of(path));
     let start = files::start(&mut source, gguf::MAGIC.len() as u64)?;
-    let description = if start == gguf::MAGIC {
+    if start == gguf::MAGIC {
         let description = gguf::load(source, start, options.split.as_ref(), report)?;
         report.gave_parts(&description);
-        description
-    } else {
-        let bytes = files::read_rest(source, start)?;
-        if let Some(name) = name.to_str() {
-            files.check(name, &bytes)?;
-        }
-        parse(path, &bytes, &|other| read_beside(path, other, files), options, report)?
-    };
-    compile_extended(description, options, report, watch)
+        return Ok(description);
+    }
+    let bytes = files::read_rest(source, start)?;
+    if let Some(name) = name.to_str() {
+        files.check(name, &bytes)?;
+    }
+    parse(path, &bytes, &|other| read_beside(path, other, files), options, report)
 }
 
 /// Loads a tokenizer.json from memory. `scores` are exact scores of a Unigram vocabulary, by id:
@@ -229,7 +242,7 @@ fn file_in(files: &Snapshot<'_>) -> Result<PathBuf> {
     for name in listed.iter().map(String::as_str).chain(IN_FOLDERS) {
         // Names in a manifest are untrusted: only files in the folder are opened.
         let is_plain = Path::new(name).file_name() == Some(name.as_ref());
-        if is_plain && name != "merges.txt" && files.has(name) {
+        if is_plain && name != "merges.txt" && !chat_files::is_template(name) && files.has(name) {
             return Ok(folder.join(name));
         }
     }

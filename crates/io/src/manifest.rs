@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Kind, Result};
 
+use crate::chat_files;
 use crate::contents;
 use crate::files::SavedFile;
 use crate::known_files::sha256;
@@ -17,6 +18,11 @@ use crate::tokenizer_json::json_error;
 /// The files that say how a tokenizer is used. Users and other programs write them beside a saved one.
 pub(crate) const SETTINGS: [&str; 3] =
     ["tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"];
+
+/// Is this a file that says how a tokenizer is used: settings, or a chat template?
+pub(crate) fn is_setting(name: &str) -> bool {
+    SETTINGS.contains(&name) || chat_files::is_template(name)
+}
 
 /// The file name of the manifest.
 pub(crate) const NAME: &str = "tokenmill.json";

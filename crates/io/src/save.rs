@@ -1,4 +1,5 @@
 //! Saves a tokenizer. In: an engine and a path. Out: files, all or none, with the same bytes every time.
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use tokenmill_core::description::{Normalizer, Split};
@@ -9,7 +10,7 @@ use tokenmill_core::watch::Watch;
 use crate::files::{self, FolderWriter, SavedFile, Snapshot, Source, Target};
 use crate::folder::LOSSY;
 use crate::manifest::{self, SETTINGS};
-use crate::{folder, sentencepiece, tiktoken, tokenizer_json, vocab_merges};
+use crate::{chat_files, folder, sentencepiece, tiktoken, tokenizer_json, vocab_merges};
 
 /// The files that a save may write into a folder, besides the manifest. They are always read together.
 pub(crate) const SAVED: [&str; 6] = [TOKENIZER_JSON, folder::CONFIG_NAME, TIKTOKEN, MODEL, VOCAB, MERGES];
@@ -123,7 +124,8 @@ fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Re
     if format.is_bare() && !lossy {
         refuse_loss(engine, format)?;
     }
-    let files = match format {
+    let templates = &engine.description().chat_templates;
+    let mut files = match format {
         Format::TokenizerJson => {
             let mut files = vec![(TOKENIZER_JSON, tokenizer_json::write(engine)?)];
             let config = match folder::write(engine.description()) {
@@ -143,8 +145,18 @@ fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Re
             let (vocab, merges) = vocab_merges::write(engine)?;
             vec![(VOCAB, vocab), (MERGES, merges)]
         }
-    };
-    Ok(files.into_iter().map(|(name, bytes)| (name.into(), bytes)).collect())
+    }
+    .into_iter()
+    .map(|(name, bytes)| (name.into(), bytes))
+    .collect::<Vec<SavedFile>>();
+    match chat_files::files(templates) {
+        Some(of_templates) if is_folder => files.extend(of_templates),
+        // tokenizer_config.json has them.
+        None if is_folder && format == Format::TokenizerJson => {}
+        _ if templates.is_empty() || lossy => {}
+        _ => return Err(refuse_templates(engine, is_folder)),
+    }
+    Ok(files)
 }
 
 fn write(
@@ -184,24 +196,39 @@ fn write(
     }
 }
 
-/// Saves files with a new manifest.
+/// Saves files with a new manifest. Chat templates of the tokenizer that was saved here before are removed, since
+/// other programs read every template that they find.
 fn write_folder(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch: &dyn Watch) -> Result<()> {
     let writer = FolderWriter::new(folder, watch)?;
-    let ignored = other_settings(folder, &files, watch);
+    let mut ignored = other_settings(folder, &files, watch);
+    let before = Snapshot::take(folder, [], watch)?;
+    let is_stale = |name: &str| chat_files::is_template(name) && before.is_as_saved(name);
+    let names = ignored.iter().map(|(name, _)| name);
+    let stale: Vec<OsString> = names.filter(|name| name.to_str().is_some_and(is_stale)).cloned().collect();
     files.push((manifest::NAME.into(), manifest::write(&files, &ignored, engine)?));
-    writer.replace(&files)
+    writer.replace(&files)?;
+    if stale.is_empty() {
+        return Ok(());
+    }
+    // The save has taken effect: for its manifest they are those of another tokenizer.
+    writer.remove(&stale)?;
+    ignored.retain(|(name, _)| !stale.contains(name));
+    files.pop();
+    let manifest = manifest::write(&files, &ignored, engine)?;
+    writer.replace(&[(manifest::NAME.into(), manifest)])
 }
 
-/// The settings in a folder that a save does not write: they belong to another tokenizer. What cannot be read
-/// is left out.
+/// The settings and chat templates in a folder that a save does not write: they belong to another tokenizer. What
+/// cannot be read is left out.
 fn other_settings(folder: &Path, files: &[SavedFile], watch: &dyn Watch) -> Vec<SavedFile> {
-    let others = SETTINGS.into_iter().filter(|name| files.iter().all(|(saved, _)| saved != name));
-    let read = |name: &str| {
+    let settings = SETTINGS.into_iter().map(OsString::from).chain(chat_files::in_folder(folder));
+    let others = settings.filter(|name| files.iter().all(|(saved, _)| saved != name));
+    let read = |name: &OsStr| {
         let path = folder.join(name);
         let source = path.is_file().then(|| Source::open(&path, watch))?;
         files::read_rest(source.ok()?, Vec::new()).ok()
     };
-    others.filter_map(|name| Some((name.into(), read(name)?))).collect()
+    others.filter_map(|name| Some((name.clone(), read(&name)?))).collect()
 }
 
 /// Saves files; renews a manifest in the folder that lists them.
@@ -230,6 +257,20 @@ fn refuse_roles(engine: &Engine) -> Error {
     };
     let reason = format!("a tokenizer.json alone cannot hold {what}; save to a folder, or {LOSSY}");
     Error::format(Defect::CannotHold, reason).at(field)
+}
+
+/// A single file does not store chat templates.
+fn refuse_templates(engine: &Engine, is_folder: bool) -> Error {
+    let names: Vec<&str> = engine.description().chat_templates.iter().map(|(name, _)| name).collect();
+    let what = format!("the chat templates ({})", names.join(", "));
+    let reason = if is_folder {
+        format!(
+            "files beside this format cannot hold {what} under these names, or with their line ends; {LOSSY}"
+        )
+    } else {
+        format!("a single file cannot hold {what}; save to a folder, or {LOSSY}")
+    };
+    Error::format(Defect::CannotHold, reason).at("chat_templates")
 }
 
 /// Formats with ids only store neither the split nor the special tokens.

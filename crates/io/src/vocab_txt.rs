@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use tokenmill_core::description::{
-    AddedToken, CallDefaults, ChatTemplates, Decoder, Decoding, Description, ModelDescription, Normalizer, PreTokenizer,
-    Roles, TokenList, WordPieceDescription,
+    AddedToken, CallDefaults, ChatTemplates, Decoder, Decoding, Description, ModelDescription, Normalizer,
+    PreTokenizer, Roles, TokenList, WordPieceDescription,
 };
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;

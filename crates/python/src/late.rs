@@ -19,6 +19,7 @@ pub(crate) struct Late {
     module: MadeOnce<Py<PyModule>>,
 }
 
+pub(crate) static BUILTIN_TEMPLATES: Late = Late::new("tokenmill.chat.builtin", |_| Ok(()));
 pub(crate) static ERRORS: Late = Late::new("tokenmill.errors", |_| Ok(()));
 pub(crate) static EXPLAIN: Late = Late::new("tokenmill.explain", |_| Ok(()));
 pub(crate) static NUMPY: Late = Late::new("numpy", use_arrays);

@@ -4,9 +4,6 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-/// Maximum number of templates of a tokenizer. Published ones have up to three.
-const MOST: usize = 100;
-
 /// Maximum length of a template in bytes. Published ones have up to 20 kB.
 const LONGEST: usize = 1 << 20;
 
@@ -20,6 +17,9 @@ pub struct ChatTemplates(Vec<(String, Arc<str>)>);
 impl ChatTemplates {
     /// The name of the template for calls that name none.
     pub const DEFAULT: &'static str = "default";
+
+    /// Maximum number of templates of a tokenizer. Published ones have up to three.
+    pub const MOST: usize = 100;
 
     /// Checks the length of a template, which may be known before it is read.
     ///
@@ -50,9 +50,9 @@ impl ChatTemplates {
             *known = source.into();
             return Ok(());
         }
-        if self.0.len() == MOST {
-            let reason = format!("there are more than {MOST} chat templates");
-            return Err(Error::limit(reason, MOST as u64));
+        if self.0.len() == Self::MOST {
+            let reason = format!("there are more than {} chat templates", Self::MOST);
+            return Err(Error::limit(reason, Self::MOST as u64));
         }
         self.0.push((name.to_owned(), source.into()));
         Ok(())
@@ -132,11 +132,11 @@ mod tests {
         templates.set(&"n".repeat(LONGEST_NAME), &"s".repeat(LONGEST)).unwrap();
         assert_eq!(limit(templates.set("a", &"s".repeat(LONGEST + 1))), LONGEST as u64);
         assert_eq!(limit(templates.set(&"n".repeat(LONGEST_NAME + 1), "")), LONGEST_NAME as u64);
-        for i in 1..MOST {
+        for i in 1..ChatTemplates::MOST {
             templates.set(&i.to_string(), "").unwrap();
         }
-        assert_eq!(limit(templates.set("one more", "")), MOST as u64);
+        assert_eq!(limit(templates.set("one more", "")), ChatTemplates::MOST as u64);
         templates.set("1", "another source").unwrap();
-        assert_eq!(templates.len(), MOST);
+        assert_eq!(templates.len(), ChatTemplates::MOST);
     }
 }

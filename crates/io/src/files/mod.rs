@@ -1,7 +1,8 @@
 //! Tokenizer files on disk: a set of files is read as it was at one moment, and replaced all or nothing.
 //!
 //! In: paths and bytes. Out: bytes, or files. [`Snapshot`] reads a set, [`FolderWriter`] replaces one, [`Source`] is a file
-//! or a pipe that is read once, [`stream`] writes to a pipe or a device. The only format known here is the manifest.
+//! or a pipe that is read once, [`stream`] writes to a pipe or a device. The only format known here is the manifest;
+//! the only folder within a folder is that of chat templates.
 //!
 //! A save of several files takes effect at one moment. The new files are written into the folder `.tokenmill-staging`,
 //! which is then renamed to `.tokenmill-pending`: this rename is the commit. From then on every reader takes a pending file
@@ -19,7 +20,11 @@ mod stream;
 mod target;
 mod writer;
 
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
+
+use crate::chat_files;
 
 pub(crate) use read::{read_rest, start};
 pub(crate) use snapshot::Snapshot;
@@ -33,6 +38,25 @@ const STAGING: &str = ".tokenmill-staging";
 
 /// The folder of a committed save whose files are not in their final places yet.
 const PENDING: &str = ".tokenmill-pending";
+
+/// The name in the staging or pending folder of a file that is in a folder of its own: these have no folders.
+fn staged_name(name: &OsStr) -> Cow<'_, OsStr> {
+    match name.to_str().and_then(|name| name.strip_prefix(chat_files::FOLDER)?.strip_prefix('/')) {
+        Some(rest) => OsString::from(format!("{}{BESIDE}{rest}", chat_files::FOLDER)).into(),
+        None => name.into(),
+    }
+}
+
+/// The name of a file whose name in the staging or pending folder is this.
+fn name_of_staged(staged: &OsStr) -> Cow<'_, OsStr> {
+    match staged.to_str().and_then(|name| name.strip_prefix(chat_files::FOLDER)?.strip_prefix(BESIDE)) {
+        Some(rest) => OsString::from(format!("{}/{rest}", chat_files::FOLDER)).into(),
+        None => staged.into(),
+    }
+}
+
+/// Stands for the slash in a staged name. The names of templates that are saved in files do not contain it.
+const BESIDE: char = '@';
 
 /// The parent of a bare file name is the empty path, which the system does not take for the current folder.
 fn itself(folder: &Path) -> &Path {

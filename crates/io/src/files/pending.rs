@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{PENDING, identity, itself};
+use super::{PENDING, identity, itself, staged_name};
 
 /// A pending folder, identified by an open handle.
 pub(super) struct Pending {
@@ -27,7 +27,7 @@ impl Pending {
         if !self.replaces(name) {
             return Ok(None);
         }
-        match File::open(self.path.join(name)) {
+        match File::open(self.path.join(staged_name(name))) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             opened => opened.map(Some),
         }
@@ -35,7 +35,7 @@ impl Pending {
 
     /// Is there a pending file that replaces the one of this name?
     pub(super) fn replaces(&self, name: &OsStr) -> bool {
-        let path = self.path.join(name);
+        let path = self.path.join(staged_name(name));
         fs::symlink_metadata(&path).is_ok_and(|pending| {
             pending.is_file() && is_trusted(&self.folder, &self.folder.join(name), &pending)
         })

@@ -13,7 +13,8 @@ use tokenmill_core::watch::Watch;
 use super::Source;
 use super::pending::Pending;
 use super::read::read_rest;
-use crate::manifest::{self, Manifest, SETTINGS};
+use crate::chat_files;
+use crate::manifest::{self, Manifest, SETTINGS, is_setting};
 
 /// An attempt rarely meets a save; this many in a row mean that files are replaced all the time.
 const TRIES: u32 = 1000;
@@ -99,7 +100,9 @@ impl<'w> Snapshot<'w> {
 
     fn add(&mut self, name: &OsStr, pending: Option<&Pending>) {
         // A manifest may list any name; only those inside the folder are opened.
-        if Path::new(name).file_name() != Some(name) || self.files.contains_key(name) {
+        let is_inside = Path::new(name).file_name() == Some(name)
+            || Path::new(name).parent() == Some(Path::new(chat_files::FOLDER));
+        if !is_inside || self.files.contains_key(name) {
             return;
         }
         let opened = if let Some(file) = pending.and_then(|pending| pending.file(name).transpose()) {
@@ -154,13 +157,33 @@ impl<'w> Snapshot<'w> {
     /// Did these settings come, or change, after the last save? What cannot be read did.
     fn is_later(&self, manifest: &Manifest, name: &str) -> bool {
         let is_known = || self.bytes(name).is_ok_and(|bytes| manifest.knows(name, &bytes));
-        SETTINGS.contains(&name) && self.has(name) && !is_known()
+        is_setting(name) && self.has(name) && !is_known()
+    }
+
+    /// The files of chat templates that are part of the tokenizer.
+    pub(crate) fn chat_templates(&self) -> Vec<OsString> {
+        let is_part = |path: &&OsString| match path.to_str() {
+            Some(path) => chat_files::is_template(path) && self.has_part(path),
+            // Only templates have such names here, and no manifest lists one.
+            None => true,
+        };
+        self.files.keys().filter(is_part).cloned().collect()
+    }
+
+    /// Was this file written by the last save, and not changed since?
+    pub(crate) fn is_as_saved(&self, name: &str) -> bool {
+        let manifest = self.manifest().ok().flatten();
+        let is_as_saved =
+            |manifest: &Manifest, bytes: &[u8]| manifest.lists(name) && manifest.check(name, bytes).is_ok();
+        manifest.is_some_and(|manifest| self.bytes(name).is_ok_and(|bytes| is_as_saved(manifest, &bytes)))
     }
 
     /// The settings in the folder that came after the last save, and those that it ignored.
-    pub(crate) fn other_settings(&self) -> (Vec<&'static str>, Vec<&'static str>) {
+    pub(crate) fn other_settings(&self) -> (Vec<&str>, Vec<&str>) {
         let Ok(Some(manifest)) = self.manifest() else { return (Vec::new(), Vec::new()) };
-        let others = SETTINGS.into_iter().filter(|name| self.has(name) && !manifest.lists(name));
+        let templates = self.files.keys().filter_map(|name| name.to_str());
+        let names = SETTINGS.into_iter().chain(templates.filter(|name| chat_files::is_template(name)));
+        let others = names.filter(|name| self.has(name) && !manifest.lists(name));
         others.partition(|name| self.is_later(manifest, name))
     }
 
@@ -213,16 +236,19 @@ impl<'w> Snapshot<'w> {
         Ok(self.manifest()?.map(Manifest::names))
     }
 
-    /// Checks the bytes of a file against the manifest, if it lists the file. Settings may change after a
-    /// save. If they did, another program may have written the other files as well, and all of them count
-    /// as they are.
+    /// Checks the bytes of a file against the manifest, if it lists the file. Settings and chat templates may
+    /// change after a save. If settings did, another program may have written the other files as well, and all
+    /// of them count as they are.
     ///
     /// # Errors
     /// A manifest error with both hashes; a format error for a manifest that cannot be read.
     pub(crate) fn check(&self, name: &str, bytes: &[u8]) -> Result<()> {
         match self.manifest()? {
             Some(manifest) => match manifest.check(name, bytes) {
-                Err(_) if SETTINGS.iter().any(|name| self.is_later(manifest, name)) => {
+                Err(_)
+                    if chat_files::is_template(name)
+                        || SETTINGS.iter().any(|name| self.is_later(manifest, name)) =>
+                {
                     let mut changed = self.changed.borrow_mut();
                     if !changed.iter().any(|known| known == name) {
                         changed.push(name.to_owned());

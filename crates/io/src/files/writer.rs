@@ -11,7 +11,7 @@ use tokenmill_core::watch::Watch;
 use super::lock::Lock;
 use super::pending::Pending;
 use super::target::Target;
-use super::{PENDING, STAGING, itself};
+use super::{PENDING, STAGING, itself, name_of_staged, staged_name};
 
 /// Without a lock, a save gives up after this many others were committed first.
 const MOST_SAVES: usize = 100;
@@ -46,7 +46,7 @@ impl FolderWriter {
     ///
     /// # Errors
     /// Errors of the operating system, with the path.
-    pub(crate) fn replace(self, files: &[SavedFile]) -> Result<()> {
+    pub(crate) fn replace(&self, files: &[SavedFile]) -> Result<()> {
         let mut targets = Vec::with_capacity(files.len());
         for (name, _) in files {
             let path = self.folder.join(name);
@@ -60,7 +60,7 @@ impl FolderWriter {
             staging.write(name, bytes, target).map_err(|error| self.error(error, name))?;
         }
         match (files, targets.as_slice()) {
-            ([(name, _)], [target]) => place(&staging.path.join(name), target)
+            ([(name, _)], [target]) => place(&staging.path.join(staged_name(name)), target)
                 .and_then(|()| sync_folder(&self.folder))
                 .map_err(|error| self.error(error, name)),
             _ => self.commit(&staging, files, &targets),
@@ -83,7 +83,7 @@ impl FolderWriter {
         renamed.map_err(|error| Error::from(error).in_file(&pending))?;
         self.place_all(files.iter().map(|(name, _)| name).zip(targets)).inspect_err(|_| {
             // While no file is in its final place yet, the commit can be undone.
-            if files.iter().all(|(name, _)| pending.join(name).exists()) {
+            if files.iter().all(|(name, _)| pending.join(staged_name(name)).exists()) {
                 let _: io::Result<()> = fs::rename(&pending, &staging.path);
             }
         })
@@ -95,7 +95,13 @@ impl FolderWriter {
         let Some(pending) = Pending::of(&self.folder) else { return Ok(()) };
         let names = names_in(&self.folder.join(PENDING));
         let mut names = names.map_err(|error| Error::from(error).in_file(itself(&self.folder)))?;
+        names = names.iter().map(|name| name_of_staged(name).into_owned()).collect();
         names.retain(|name| pending.replaces(name));
+        for folder in names.iter().filter_map(|name| self.folder_within(name)) {
+            if folder.is_symlink() {
+                fs::remove_file(&folder).map_err(|error| Error::from(error).in_file(&folder))?;
+            }
+        }
         let targets: Vec<PathBuf> = names.iter().map(|name| self.folder.join(name)).collect();
         for target in &targets {
             Target::file(target).map_err(|error| Error::from(error).in_file(target))?;
@@ -110,7 +116,13 @@ impl FolderWriter {
         // The commit must be on the disk before the first file is moved.
         sync_folder(&self.folder).map_err(|error| Error::from(error).in_file(itself(&self.folder)))?;
         for (name, target) in files {
-            let staged = path.join(name);
+            let staged = path.join(staged_name(name));
+            if let Some(folder) = self.folder_within(name) {
+                match fs::create_dir(&folder) {
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                    made => made.map_err(|error| Error::from(error).in_file(&folder))?,
+                }
+            }
             match place(&staged, target) {
                 // Another process has moved it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !staged.exists() => {}
@@ -126,6 +138,30 @@ impl FolderWriter {
             }
             removed => removed.map_err(|error| self.error(error, PENDING)),
         }
+    }
+
+    /// Removes these files, and folders within the folder that then are empty. A file may be gone already.
+    ///
+    /// # Errors
+    /// Errors of the operating system, with the path.
+    pub(crate) fn remove(&self, names: &[OsString]) -> Result<()> {
+        for name in names {
+            match fs::remove_file(self.folder.join(name)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => removed.map_err(|error| self.error(error, name))?,
+            }
+            if let Some(folder) = self.folder_within(name) {
+                // It may hold more.
+                let _: io::Result<()> = fs::remove_dir(folder);
+            }
+        }
+        sync_folder(&self.folder).map_err(|error| Error::from(error).in_file(itself(&self.folder)))
+    }
+
+    /// The folder of a file that is not directly in this one.
+    fn folder_within(&self, name: &OsStr) -> Option<PathBuf> {
+        let within = Path::new(name).parent().filter(|within| !within.as_os_str().is_empty())?;
+        Some(self.folder.join(within))
     }
 
     fn error(&self, error: io::Error, name: impl AsRef<OsStr>) -> Error {
@@ -173,7 +209,7 @@ impl Staging {
 
     /// Writes and flushes a file, with the permissions of the one that it will replace.
     fn write(&self, name: &OsStr, bytes: &[u8], target: &Path) -> io::Result<()> {
-        let mut file = File::create_new(self.path.join(name))?;
+        let mut file = File::create_new(self.path.join(staged_name(name)))?;
         file.write_all(bytes)?;
         if let Ok(before) = fs::metadata(target) {
             file.set_permissions(before.permissions())?;

@@ -6,6 +6,7 @@
 //! the classes, `tokens` orders the added tokens, `frame` builds the tokens around ids.
 //!
 //! For most classes the stages of tokenizer.json are ignored, because the class builds its own.
+mod chat;
 mod choice;
 mod classes;
 mod defaults;
@@ -21,7 +22,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use tokenmill_core::byte_alphabet;
-use tokenmill_core::description::{Additions, Alphabet, Description, PostProcessor, Roles, TemplatePiece};
+use tokenmill_core::description::{
+    Additions, Alphabet, ChatTemplates, Description, PostProcessor, Roles, TemplatePiece,
+};
 use tokenmill_core::error::{Defect, Error, Kind as ErrorKind, Result};
 use tokenmill_core::ids::TokenId;
 
@@ -47,26 +50,36 @@ pub(crate) enum Loaded {
     File(Additions),
 }
 
-/// Loads a folder. One without configuration needs no class.
+/// Loads a folder, and its chat templates. One without configuration needs no class.
 ///
 /// # Errors
 /// A format error that names file and field; errors of the operating system.
-pub(crate) fn load(files: &Snapshot<'_>, report: &mut Report) -> Result<Loaded> {
-    let folder = files.folder();
+pub(crate) fn load(files: &Snapshot<'_>, report: &mut Report) -> Result<(Loaded, ChatTemplates)> {
     files.listed()?;
-    if !CONFIGS.iter().any(|name| files.has_part(name)) {
-        return Ok(Loaded::File(Additions::default()));
-    }
     let config = settings::read(files, CONFIG)?;
+    let loaded = if CONFIGS.iter().any(|name| files.has_part(name)) {
+        load_configured(files, config.as_ref(), report)?
+    } else {
+        Loaded::File(Additions::default())
+    };
+    Ok((loaded, chat::read(files, config.as_ref(), report)?))
+}
+
+fn load_configured(
+    files: &Snapshot<'_>,
+    config: Option<&Map<String, Value>>,
+    report: &mut Report,
+) -> Result<Loaded> {
+    let folder = files.folder();
     let model_config = settings::read(files, MODEL_CONFIG)?;
-    let name = tokenizer_file(folder, config.as_ref())?;
+    let name = tokenizer_file(folder, config)?;
     let path = folder.join(&name);
     let bytes = files.has_part(&name).then(|| files.read(&name)).transpose()?;
     let nothing = Map::new();
     let speaks_of_bytes =
         |bytes: &Vec<u8>| std::str::from_utf8(bytes).is_ok_and(|text| text.contains("\"ByteLevel\""));
     let signs = Signs {
-        config: config.as_ref().unwrap_or(&nothing),
+        config: config.unwrap_or(&nothing),
         model_config: model_config.as_ref().unwrap_or(&nothing),
         is_byte_level: bytes.as_ref().is_some_and(speaks_of_bytes),
         has_tekken: files.has_part(TEKKEN),
@@ -101,7 +114,7 @@ pub(crate) fn load(files: &Snapshot<'_>, report: &mut Report) -> Result<Loaded> 
         pieces.iter_mut().zip(scores).for_each(|((_, score), nearest)| *score = nearest);
     }
     let entries = file.as_ref().map(|file| file.added_tokens.as_slice());
-    let mut settings = Settings::read(files, config.clone(), entries, report)?;
+    let mut settings = Settings::read(files, config.cloned(), entries, report)?;
     let is_older = file.is_none();
     let source = match file {
         Some(file) => {

@@ -1,4 +1,5 @@
 //! GGUF files. In: a file. Out: the description in its keys; tensors are never read.
+mod chat;
 mod container;
 mod metadata;
 mod names;

@@ -5,15 +5,15 @@ use std::collections::{HashMap, HashSet};
 use tokenmill_core::byte_alphabet;
 use tokenmill_core::charsmap::Charsmap;
 use tokenmill_core::description::{
-    AddedToken, Alphabet, BpeDescription, CallDefaults, ChatTemplates, Decoder, Decoding, Description, Merge, Merges,
-    ModelDescription, Normalizer, Pattern, PieceKind, PostProcessor, Roles, SentencePieceRules, Split,
-    TokenList, UnigramDescription, WordPieceDescription,
+    AddedToken, Alphabet, BpeDescription, CallDefaults, ChatTemplates, Decoder, Decoding, Description, Merge,
+    Merges, ModelDescription, Normalizer, Pattern, PieceKind, PostProcessor, Roles, SentencePieceRules,
+    Split, TokenList, UnigramDescription, WordPieceDescription,
 };
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;
 
-use super::container;
 use super::metadata::{Metadata, Token, key};
+use super::{chat, container};
 use super::{names, pre};
 use crate::byte_tokens;
 use crate::report::Report;
@@ -49,12 +49,13 @@ pub(crate) fn parse(bytes: &[u8], split: Option<&Split>, report: &mut Report) ->
         return Err(Error::format(Defect::Inconsistent, reason).at(key("pre")));
     }
     let source = Source::new(&metadata)?;
-    match kind {
+    let description = match kind {
         Kind::Llama => source.llama(),
         Kind::Gpt2 => source.gpt2(split, report),
         Kind::Bert => source.bert(),
         Kind::T5 => source.t5(report),
-    }
+    };
+    Ok(Description { chat_templates: chat::read(&metadata.0, report)?, ..description? })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

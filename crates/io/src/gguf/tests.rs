@@ -239,3 +239,45 @@ fn an_empty_token_is_called_by_its_number() {
     let description = parse(&file.bytes(), None).unwrap();
     assert_eq!(description.model.tokens().bytes(3), b"[EMPTY_3]");
 }
+
+/// The fields of what was tolerated.
+fn chat(keys: &[(&str, Vec<u8>)]) -> (Vec<(String, String)>, Vec<String>) {
+    let mut file = gpt2();
+    file.0.extend(keys.iter().map(|(key, value)| (format!("tokenizer.{key}"), value.clone())));
+    let mut report = Report::new(false);
+    let description = super::parse(&file.bytes(), None, &mut report).unwrap();
+    let templates = description.chat_templates.iter();
+    let templates = templates.map(|(name, source)| (name.to_owned(), source.to_owned())).collect();
+    (templates, report.tolerated().iter().map(|finding| finding.field.clone()).collect())
+}
+
+#[test]
+fn chat_templates_are_read_in_the_order_of_their_list() {
+    let pair = |name: &str, source: &str| (name.to_owned(), source.to_owned());
+    assert_eq!(chat(&[]), (vec![], vec![]));
+    let keys = [
+        ("chat_template.b", string("2")),
+        ("chat_template.a", string("3")),
+        ("chat_template", string("1\r\n")),
+        ("chat_template.z", string("4")),
+        ("chat_templates", texts(&["z", "b"])),
+    ];
+    let read = vec![pair("default", "1\r\n"), pair("z", "4"), pair("b", "2"), pair("a", "3")];
+    assert_eq!(chat(&keys), (read, vec![]));
+}
+
+#[test]
+fn bad_chat_templates_are_tolerated_with_their_key_and_a_long_one_is_not() {
+    let is_bad = |key: &str, value: Vec<u8>| {
+        let (templates, tolerated) = chat(&[(key, value)]);
+        assert_eq!((templates, tolerated), (vec![], vec![format!("tokenizer.{key}")]));
+    };
+    is_bad("chat_template", number(5));
+    is_bad("chat_template.a", texts(&["a"]));
+    is_bad("chat_template", [&8_u32.to_le_bytes()[..], &1_u64.to_le_bytes(), b"\xff"].concat());
+    is_bad("chat_templates", number(5));
+    is_bad("chat_templates", texts(&["a"]));
+    let mut file = gpt2();
+    file.0.push(("tokenizer.chat_template".to_owned(), string(&"a".repeat((1 << 20) + 1))));
+    assert_eq!(file.fault(), ("tokenizer.chat_template".to_owned(), "limit"));
+}

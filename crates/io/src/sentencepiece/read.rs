@@ -3,8 +3,9 @@ use std::collections::HashMap;
 
 use tokenmill_core::charsmap::Charsmap;
 use tokenmill_core::description::{
-    AddedToken, Alphabet, BpeDescription, CallDefaults, ChatTemplates, Decoder, Decoding, Description, Merges,
-    ModelDescription, Normalizer, PieceKind, Roles, SentencePieceRules, TokenList, UnigramDescription,
+    AddedToken, Alphabet, BpeDescription, CallDefaults, ChatTemplates, Decoder, Decoding, Description,
+    Merges, ModelDescription, Normalizer, PieceKind, Roles, SentencePieceRules, TokenList,
+    UnigramDescription,
 };
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::ids::TokenId;

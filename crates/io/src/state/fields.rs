@@ -2,11 +2,11 @@
 use std::sync::Arc;
 
 use tokenmill_core::description::{
-    AddedToken, Alphabet, Behavior, BpeDescription, CallDefaults, CallLimits, Decoder, Decoding, Description,
-    EndOfWord, EndOfWordForm, HookName, Merge, Merges, ModelDescription, Normalizer, Padding, PaddingLength,
-    Pattern, PieceKind, PostProcessor, PreTokenizer, PrependScheme, Roles, SentencePieceRules, Side,
-    Template, TemplatePiece, TemplateToken, TokenList, Truncation, TruncationStrategy, UnicodeTables,
-    UnigramDescription, WordLevelDescription, WordPieceDescription,
+    AddedToken, Alphabet, Behavior, BpeDescription, CallDefaults, CallLimits, ChatTemplates, Decoder,
+    Decoding, Description, EndOfWord, EndOfWordForm, HookName, Merge, Merges, ModelDescription, Normalizer,
+    Padding, PaddingLength, Pattern, PieceKind, PostProcessor, PreTokenizer, PrependScheme, Roles,
+    SentencePieceRules, Side, Template, TemplatePiece, TemplateToken, TokenList, Truncation,
+    TruncationStrategy, UnicodeTables, UnigramDescription, WordLevelDescription, WordPieceDescription,
 };
 use tokenmill_core::error::{Defect, Error, Result};
 
@@ -23,6 +23,7 @@ record!(Description {
     padding,
     roles,
     defaults,
+    chat_templates,
 });
 record!(AddedToken { id, content, is_special, single_word, lstrip, rstrip, normalized });
 record!(Roles { bos, eos, unk, sep, pad, cls, mask });
@@ -128,6 +129,24 @@ choice!(Side { 0: Left, 1: Right });
 choice!(TruncationStrategy { 0: LongestFirst, 1: OnlyFirst, 2: OnlySecond });
 record!(Padding { length, direction, multiple_of, id, type_id, token });
 choice!(PaddingLength { 0: Longest, 1: Fixed(length) });
+
+impl State for ChatTemplates {
+    fn write(&self, out: &mut Writer) {
+        out.length(self.len());
+        for (name, source) in self.iter() {
+            out.bytes(name.as_bytes());
+            out.bytes(source.as_bytes());
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self> {
+        let mut templates = Self::default();
+        for _ in 0..from.length()? {
+            templates.set(&String::read(from)?, &String::read(from)?)?;
+        }
+        Ok(templates)
+    }
+}
 
 impl State for Arc<TokenList> {
     fn write(&self, out: &mut Writer) {

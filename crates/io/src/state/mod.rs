@@ -15,7 +15,7 @@ use tokenmill_core::error::Result;
 use header::Header;
 use shape::{Reader, State, Writer};
 
-const HEADER: Header = Header { magic: b"tokenmill", version: 3, digest: 32, what: "tokenmill tokenizer" };
+const HEADER: Header = Header { magic: b"tokenmill", version: 4, digest: 32, what: "tokenmill tokenizer" };
 
 /// The binary form of a description.
 pub fn write(description: &Description) -> Vec<u8> {

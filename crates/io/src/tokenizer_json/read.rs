@@ -2,8 +2,8 @@
 use std::collections::hash_map::Entry;
 
 use tokenmill_core::description::{
-    AddedToken, Alphabet, CallDefaults, ChatTemplates, Decoder, Decoding, Description, EndOfWordForm, ModelDescription,
-    Normalizer, Pattern, Roles,
+    AddedToken, Alphabet, CallDefaults, ChatTemplates, Decoder, Decoding, Description, EndOfWordForm,
+    ModelDescription, Normalizer, Pattern, Roles,
 };
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::hooks::Hooks;

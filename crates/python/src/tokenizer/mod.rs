@@ -1,5 +1,6 @@
 //! `tokenmill.Tokenizer`, by purpose: construction, lookup, encoding and decoding.
 mod call;
+mod chat;
 mod decode;
 mod encode;
 mod explain;
@@ -88,6 +89,19 @@ impl Tokenizer {
         self.identity.get_or_make(|| py.detach(|| tokenmill_io::state::write(&self.engine.canonical())))
     }
 
+    /// This tokenizer with another engine, of the same vocabulary and hooks.
+    fn with_engine(&self, py: Python<'_>, engine: Engine) -> Self {
+        Self {
+            ready_ids: self.ready_ids.clone_ref(py),
+            hooks: self.hooks.named_by(py, engine.description()),
+            engine: Arc::new(engine),
+            report: None,
+            load_report: None,
+            split_name: self.split_name,
+            identity: MadeOnce::new(),
+        }
+    }
+
     fn build(
         py: Python<'_>,
         description: Description,
@@ -115,7 +129,8 @@ impl Tokenizer {
     /// Saves the tokenizer atomically, with the same bytes every time.
     ///
     /// A folder (a name without an ending, or with one that holds a digit, as in `qwen2.5`) gets a
-    /// tokenizer.json and a manifest; else the name decides: `*.json` is
+    /// tokenizer.json and a manifest, with tokenizer_config.json and files of chat templates where there are
+    /// roles, settings and templates; else the name decides: `*.json` is
     /// tokenizer.json, `*.tiktoken` ranks, `vocab.json` the pair vocab.json and merges.txt;
     /// `format` overrides the name. What a format cannot hold is a `FormatError`, unless
     /// `lossy=True`.

@@ -103,7 +103,8 @@ impl Tokenizer {
     }
 
     /// A hash of the tokenizer's behaviour: `tm1-` and 64 hexadecimal digits. It is the same for
-    /// files that differ in layout only, and another one for any other behaviour. Hooks are
+    /// files that differ in layout only, and another one for any other behaviour. Chat templates, which
+    /// change no id of a text, are not part of it. Hooks are
     /// identified by their names; one without a name is a `FormatError`.
     #[getter]
     fn fingerprint(&self, py: Python<'_>) -> PyResult<String> {
@@ -111,12 +112,14 @@ impl Tokenizer {
     }
 
     /// The three parts of the fingerprint as hashes: of what determines the ids of a text
-    /// (`encode`), the text of ids (`decode`), and the tokens around ids (`template`).
+    /// (`encode`), the text of ids (`decode`), and the tokens around ids (`template`). Beside them, and not
+    /// in the fingerprint, stands the hash of the chat templates (`chat`), in whatever order they are.
     #[getter]
     fn digests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let Digests { encode, decode, template } = self.digests_of(py)?;
+        let Digests { encode, decode, template, chat } = self.digests_of(py)?;
         let digests = PyDict::new(py);
-        for (name, digest) in [("encode", encode), ("decode", decode), ("template", template)] {
+        for (name, digest) in [("encode", encode), ("decode", decode), ("template", template), ("chat", chat)]
+        {
             digests.set_item(name, digest)?;
         }
         Ok(digests)

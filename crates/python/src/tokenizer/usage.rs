@@ -28,8 +28,9 @@ impl Tokenizer {
     /// The memory of the tokenizer and the counters of its cache, in a dict of ints.
     ///
     /// In bytes: `vocabulary`, `model`, `lists` (an `int` for each id), `seed` (the static table of
-    /// pretokens that are tokens), `workers` (the pretoken caches of all workers; never more than `cache_bytes`). In pretokens:
-    /// cache `hits` and `misses` so far.
+    /// pretokens that are tokens), `chat_templates` (their sources), `workers` (the pretoken caches of all
+    /// workers; never more than `cache_bytes`). In pretokens: cache `hits` and `misses` so far. A tokenizer made
+    /// by `with_chat_template` shares all of it but its templates with the one that it is made from.
     fn memory_usage<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let usage = self.engine.memory_usage();
         let dict = PyDict::new(py);
@@ -38,6 +39,7 @@ impl Tokenizer {
             ("model", usage.model),
             ("lists", self.ready_ids.get().memory()),
             ("seed", usage.static_table),
+            ("chat_templates", usage.chat_templates),
             ("workers", usage.caches),
             ("cache_bytes", usage.cache_bytes),
         ] {
