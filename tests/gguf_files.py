@@ -32,9 +32,11 @@ def value_of(value: Any) -> bytes:
 
 def gguf(**keys: Any) -> bytes:
     """A file with these keys of the tokenizer; `None` leaves one out."""
-    rows = [(name, value) for name, value in keys.items() if value is not None]
+    whole = ("tokenizer.", "general.")
+    named = ((name if name.startswith(whole) else PREFIX + name, value) for name, value in keys.items())
+    rows = [(name, value) for name, value in named if value is not None]
     head = b"GGUF" + struct.pack("<IQQ", 3, 0, len(rows))
-    return head + b"".join(text(PREFIX + name) + value_of(value) for name, value in rows)
+    return head + b"".join(text(name) + value_of(value) for name, value in rows)
 
 
 def small_gpt2(**changes: Any) -> bytes:

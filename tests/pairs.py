@@ -263,6 +263,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "token_bytes": lambda o: o.token_bytes(40_000),
         "token_to_id": lambda o: o.token_to_id("low"),
         "with_call_defaults": lambda o: o.with_call_defaults(padding_side="left"),
+        "with_chat_template": lambda o: o.with_chat_template("chatml").encode(TEXT),
         "with_normalizer": lambda o: o.with_normalizer(str.lower, name="lower").encode(TEXT),
         "with_special_tokens": lambda o: o.with_special_tokens(["<x>"]),
         "with_splitter": lambda o: o.with_splitter(str.split, name="split"),

@@ -793,6 +793,9 @@ class Tokenizer:
     def special_tokens(self) -> dict[str, int]:
         """Ids of the special tokens by literal, ascending by id."""
     @property
+    def chat_templates(self) -> dict[str, str]:
+        """x"""
+    @property
     def fingerprint(self) -> str:
         """A hash of the tokenizer's behaviour: `tm1-` and 64 hexadecimal digits. It is the same for
         files that differ in layout only, and another one for any other behaviour. Hooks are
@@ -939,6 +942,8 @@ class Tokenizer:
         >>> tok.with_vocab_size(257).merges
         [(b'l', b'o')]
         """
+    def with_chat_template(self, source: str | None, name: str = "default") -> Tokenizer:
+        """x"""
     def with_normalizer(self, function: _Normalizer | None, *, name: str | None = None) -> Tokenizer:
         """The same tokenizer with a function of yours in place of its normalizer; `None` removes the normalizer.
 

@@ -46,7 +46,7 @@ def load(
     - a ``vocab.txt`` of BERT, lower-casing where none of its tokens has an upper-case letter;
     - a folder that holds one of them; with a ``tokenizer_config.json`` (or ``config.json``,
       ``special_tokens_map.json``, ``added_tokens.json``) beside a ``tokenizer.json`` it means what it means
-      to ``transformers.AutoTokenizer``, tokenizer classes included;
+      to ``transformers.AutoTokenizer``, tokenizer classes and chat templates included;
     - the name of a published encoding: ``gpt2``, ``r50k_base``, ``p50k_base``, ``p50k_edit``,
       ``cl100k_base``, ``o200k_base``, ``o200k_harmony``;
     - the id of a repository on the Hugging Face hub, ``"owner/name"``, of which ``revision`` (a branch, a

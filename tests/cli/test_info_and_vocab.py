@@ -29,6 +29,7 @@ def test_info_for_programs_is_what_the_library_says(run: Run, folder: Path, name
             "padding_side": "right",
             "truncation_side": "right",
             "model_max_length": None,
+            "chat_templates": {},
             "fingerprint": tokenizer.fingerprint,
             "digests": tokenizer.digests,
             "memory": tokenizer.memory_usage(),
@@ -58,10 +59,12 @@ def test_info_for_people(run: Run, named: Path, tmp_path: Path) -> None:
         "around a text   <s> …",
         "around a pair   … …",
         "inputs          padded right, cut right",
+        "chat templates  none",
         f"fingerprint     {tokenizer.fingerprint}",
         f"digests         encode    {digests['encode']}",
         f"                decode    {digests['decode']}",
         f"                template  {digests['template']}",
+        f"                chat      {digests['chat']}",
     ]
     assert lines[-1].startswith("memory          ")
     target = tmp_path / "info"

@@ -1,4 +1,4 @@
-"""What a tokenizer is: sizes, special tokens and their roles, split, fingerprint.
+"""What a tokenizer is: sizes, special tokens and their roles, split, chat templates, fingerprint.
 
 What is put around a text is what --add-special-tokens of `encode` adds, with …
 in the place of the text. Defects of its files that were tolerated are listed
@@ -6,8 +6,9 @@ last.
 
 Tokenizers with the same fingerprint mean the same, whatever their files look
 like. The digests are its parts: the ids of a text (encode), the text of ids
-(decode), the tokens around ids (template). Memory is what its tables take, and
-the most that caches may take beside them.
+(decode), the tokens around ids (template); that of the chat templates (chat)
+stands beside them. Memory is what its tables take, and the most that caches may
+take beside them.
 
   tokenmill info -t tokenizer/
   tokenmill info -t cl100k_base --json
@@ -65,6 +66,7 @@ def _facts(tokenizer: Tokenizer, name: str) -> dict[str, Any]:
         "padding_side": tokenizer.padding_side,
         "truncation_side": tokenizer.truncation_side,
         "model_max_length": tokenizer.model_max_length,
+        "chat_templates": {name: len(source.encode()) for name, source in tokenizer.chat_templates.items()},
         "fingerprint": tokenizer.fingerprint,
         "digests": tokenizer.digests,
         "memory": tokenizer.memory_usage(),
@@ -112,6 +114,11 @@ def _page(tokenizer: Tokenizer, facts: dict[str, Any]) -> bytes:
         ("roles", [f"{role:<6}{_shown(tokenizer, number)}" for role, number in roles] or ["none"]),
         *_around(tokenizer, facts["around"]),
         ("inputs", [_inputs(tokenizer)]),
+        (
+            "chat templates",
+            [f"{visible(name)}  {size:,} bytes" for name, size in facts["chat_templates"].items()]
+            or ["none"],
+        ),
         ("fingerprint", [facts["fingerprint"]]),
         ("digests", [f"{name:<10}{digest}" for name, digest in facts["digests"].items()]),
         (

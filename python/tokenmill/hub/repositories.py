@@ -34,9 +34,12 @@ FILES = (
         "special_tokens_map.json",
         "added_tokens.json",
     ),
-    *("config.json", "chat_template.jinja", "tokenmill.json"),
+    *("config.json", "chat_template.jinja", "additional_chat_templates/*.jinja", "tokenmill.json"),
 )
-"""What is downloaded, from the top folder of a repository."""
+"""What is downloaded: files of the top folder of a repository, and the templates of one within it."""
+
+_DEEPER = tuple(f"*/{pattern}" for pattern in FILES if "*" in pattern and "/" not in pattern)
+"""Files of other folders, which these patterns mean too."""
 
 _DIGEST = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
@@ -108,7 +111,7 @@ def _snapshot(
             cache_dir=place,
             local_files_only=offline,
             allow_patterns=list(FILES),
-            ignore_patterns=["*/*"],
+            ignore_patterns=list(_DEEPER),
             tqdm_class=Silent,
         )
     except errors.LocalEntryNotFoundError as error:
