@@ -1,4 +1,4 @@
-"""Chat templates: what `AutoTokenizer` of transformers 5.23 finds in a folder, and what published ones write."""
+"""Chat templates: what `AutoTokenizer` of transformers 5.23 finds in a folder; what published ones write."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def theirs(folder: Path) -> dict[str, str]:
 
 
 def agree(native: Any, folder: Path, saved: Path) -> Any:
-    """What is read is equal, also after either library has saved what it read, and over what the other saved."""
+    """What is read is equal, also after either library has saved it, and over what the other saved."""
     ours = native.load(folder)
     assert ours.chat_templates == theirs(folder)
     ours.save(saved / "ours")

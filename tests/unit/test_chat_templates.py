@@ -437,18 +437,19 @@ def test_damaged_settings_are_read_or_refused_and_never_more(native: Any, plain:
         return rng.choice(pieces)
 
     plain.save(tmp_path / "tokenizer.json")
-    read = 0
+    read, fields = 0, set()
     for number in range(300):
         (tmp_path / "tokenizer_config.json").write_text(json.dumps({"chat_template": value(3)}))
         try:
             tok = native.load(tmp_path)
         except native.FormatError as refused:
-            assert refused.field.startswith("chat_template")
+            fields.add(refused.field.partition("[")[0])
             continue
         read += bool(tok.chat_templates)
         tok.save(tmp_path / f"saved{number}")
         assert native.load(tmp_path / f"saved{number}") == tok
     assert read > 20
+    assert fields == {"chat_template"}
 
 
 def test_damaged_files_are_read_or_refused(native: Any, plain: Any, tmp_path: Path) -> None:
