@@ -39,6 +39,8 @@ def made(word: str, **options: Any) -> tokenmill.Tokenizer:
 
 OLD, NEW, NEXT = made("low"), made("new"), made("six")
 SPECIAL = made("put", special_tokens=["<s>"]).with_special_tokens(["<t>"])
+CHATTY = OLD.with_chat_template("{{ 1 }}").with_chat_template("{{ 2 }}", "a")
+OTHER = NEW.with_chat_template("{{ 3 }}", "a").with_chat_template("{{ 4 }}", "b")
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,9 @@ CASES = [
     Case("first folder", nothing, folder(NEW), loaded(), folder(NEXT), before=None),
     Case("folder, other files", folder(OLD), folder(NEW, **PAIR), loaded(split="none"), folder(NEXT, **PAIR)),
     Case("folder, more tokens", folder(SPECIAL), folder(NEW), loaded(), folder(NEXT), before=SPECIAL),
+    Case("templates", folder(CHATTY), folder(OTHER), loaded(), folder(NEXT), before=CHATTY, after=OTHER),
+    Case("templates go", folder(CHATTY), folder(NEW), loaded(), folder(NEXT), before=CHATTY),
+    Case("templates come", folder(OLD), folder(OTHER), loaded(), folder(NEXT), after=OTHER),
     Case(
         "pair",
         file(OLD, "vocab.json"),
@@ -104,7 +109,10 @@ CASES = [
 
 
 def same(tokenizer: tokenmill.Tokenizer, other: tokenmill.Tokenizer | None) -> bool:
-    return other is not None and tokenizer.vocab == other.vocab and tokenizer.merges == other.merges
+    def parts(tok: tokenmill.Tokenizer) -> tuple[object, ...]:
+        return tok.vocab, tok.merges, tok.chat_templates
+
+    return other is not None and parts(tokenizer) == parts(other)
 
 
 def what_is_there(case: Case, path: Path) -> str:
@@ -257,7 +265,7 @@ def beside(path: Path, writers: int, reads: int, saves: int) -> dict[str, Any]:
     return {**done, "bad": bad}
 
 
-BESIDE = ("folder", "folder, other files", "pair", "file of a folder")
+BESIDE = ("folder", "folder, other files", "templates", "templates go", "pair", "file of a folder")
 
 
 def _spoken(work: Callable[[], str]) -> Callable[[], str]:

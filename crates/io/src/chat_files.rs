@@ -3,6 +3,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use tokenmill_core::description::ChatTemplates;
+use tokenmill_core::error::{Error, Result};
 
 /// The file of the default template.
 pub(crate) const DEFAULT: &str = "chat_template.jinja";
@@ -61,13 +62,21 @@ pub(crate) fn files(templates: &ChatTemplates) -> Option<Vec<(OsString, Vec<u8>)
 }
 
 /// The paths of the templates in a folder, sorted, and not many more than a tokenizer can have.
-pub(crate) fn in_folder(folder: &Path) -> Vec<OsString> {
+///
+/// # Errors
+/// Errors of the operating system, with the path.
+pub(crate) fn in_folder(folder: &Path) -> Result<Vec<OsString>> {
     let mut paths = Vec::new();
     if folder.join(DEFAULT).is_file() {
         paths.push(DEFAULT.into());
     }
-    // The folder need not be there.
-    for entry in std::fs::read_dir(folder.join(FOLDER)).into_iter().flatten().flatten() {
+    let within = folder.join(FOLDER);
+    let in_folder = |error: std::io::Error| Error::from(error).in_file(&within);
+    if !within.is_dir() {
+        return Ok(paths);
+    }
+    for entry in std::fs::read_dir(&within).map_err(in_folder)? {
+        let entry = entry.map_err(in_folder)?;
         let name = entry.file_name();
         if name.as_encoded_bytes().ends_with(ENDING.as_bytes()) && entry.path().is_file() {
             let mut path = OsString::from(FOLDER);
@@ -80,7 +89,7 @@ pub(crate) fn in_folder(folder: &Path) -> Vec<OsString> {
         }
     }
     paths.sort();
-    paths
+    Ok(paths)
 }
 
 /// The text of a file as Python reads it: each line end is `\n`.

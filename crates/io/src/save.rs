@@ -221,7 +221,8 @@ fn write_folder(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch
 /// The settings and chat templates in a folder that a save does not write: they belong to another tokenizer. What
 /// cannot be read is left out.
 fn other_settings(folder: &Path, files: &[SavedFile], watch: &dyn Watch) -> Vec<SavedFile> {
-    let settings = SETTINGS.into_iter().map(OsString::from).chain(chat_files::in_folder(folder));
+    let settings =
+        SETTINGS.into_iter().map(OsString::from).chain(chat_files::in_folder(folder).unwrap_or_default());
     let others = settings.filter(|name| files.iter().all(|(saved, _)| saved != name));
     let read = |name: &OsStr| {
         let path = folder.join(name);
