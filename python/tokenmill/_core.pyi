@@ -574,8 +574,9 @@ class Tokenizer:
         """The memory of the tokenizer and the counters of its cache, in a dict of ints.
 
         In bytes: `vocabulary`, `model`, `lists` (an `int` for each id), `seed` (the static table of
-        pretokens that are tokens), `workers` (the pretoken caches of all workers; never more than `cache_bytes`). In pretokens:
-        cache `hits` and `misses` so far.
+        pretokens that are tokens), `chat_templates` (their sources), `workers` (the pretoken caches of all
+        workers; never more than `cache_bytes`). In pretokens: cache `hits` and `misses` so far. A tokenizer made
+        by `with_chat_template` shares all of it but its templates with the one that it is made from.
         """
     def plan(self) -> Plan:
         """The implementation of each stage for encoding and decoding, and the reason for it, as a
@@ -794,17 +795,28 @@ class Tokenizer:
         """Ids of the special tokens by literal, ascending by id."""
     @property
     def chat_templates(self) -> dict[str, str]:
-        """x"""
+        """The chat templates by name, as they are written; a new dict at every access. The one for calls that
+        name none is `default`.
+
+        They belong to the tokenizer: a folder keeps them, `==`, `hash` and pickles include them. They change no
+        id of a text, so that `fingerprint` does not; `digests["chat"]` is theirs.
+
+        >>> tok = tokenmill.Tokenizer.from_tokens([b"a"]).with_chat_template("{{ messages[0].content }}")
+        >>> tok.chat_templates
+        {'default': '{{ messages[0].content }}'}
+        """
     @property
     def fingerprint(self) -> str:
         """A hash of the tokenizer's behaviour: `tm1-` and 64 hexadecimal digits. It is the same for
-        files that differ in layout only, and another one for any other behaviour. Hooks are
+        files that differ in layout only, and another one for any other behaviour. Chat templates, which
+        change no id of a text, are not part of it. Hooks are
         identified by their names; one without a name is a `FormatError`.
         """
     @property
     def digests(self) -> dict[str, str]:
         """The three parts of the fingerprint as hashes: of what determines the ids of a text
-        (`encode`), the text of ids (`decode`), and the tokens around ids (`template`).
+        (`encode`), the text of ids (`decode`), and the tokens around ids (`template`). Beside them, and not
+        in the fingerprint, stands the hash of the chat templates (`chat`), in whatever order they are.
         """
     @property
     def split(self) -> str | None:
@@ -943,7 +955,22 @@ class Tokenizer:
         [(b'l', b'o')]
         """
     def with_chat_template(self, source: str | None, name: str = "default") -> Tokenizer:
-        """x"""
+        """The same tokenizer with a chat template under a name, in place of the one that has it; with `None`
+        without that one. Nothing else changes: both share their tables and caches.
+
+        `source` is a Jinja template, or the name of one that comes with tokenmill: `"chatml"`, `"gemma"`,
+        `"llama2"`, `"llama3"`, `"mistral"`. A text without `{` is taken for a name. The template is not parsed
+        here.
+
+        Raises `ValueError` for a name that is not known, and `FormatError` for a template of more than 1 MiB, a
+        name of more than 255 bytes, and more than 100 templates.
+
+        >>> tok = tokenmill.Tokenizer.from_tokens([b"a"]).with_chat_template("chatml")
+        >>> "<|im_start|>" in tok.chat_templates["default"]
+        True
+        >>> tok.with_chat_template(None).chat_templates
+        {}
+        """
     def with_normalizer(self, function: _Normalizer | None, *, name: str | None = None) -> Tokenizer:
         """The same tokenizer with a function of yours in place of its normalizer; `None` removes the normalizer.
 
@@ -974,7 +1001,8 @@ class Tokenizer:
         """Saves the tokenizer atomically, with the same bytes every time.
 
         A folder (a name without an ending, or with one that holds a digit, as in `qwen2.5`) gets a
-        tokenizer.json and a manifest; else the name decides: `*.json` is
+        tokenizer.json and a manifest, with tokenizer_config.json and files of chat templates where there are
+        roles, settings and templates; else the name decides: `*.json` is
         tokenizer.json, `*.tiktoken` ranks, `vocab.json` the pair vocab.json and merges.txt;
         `format` overrides the name. What a format cannot hold is a `FormatError`, unless
         `lossy=True`.

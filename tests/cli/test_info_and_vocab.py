@@ -286,3 +286,15 @@ def test_both_take_a_rank_file_with_its_special_tokens(run: Run, text_file: Path
     own = ("-t", ranks, "--split", "gpt2", "--special-token", f"{END}=300")
     assert run("info", *own, "--json").json["special_tokens"] == {END: 300}
     assert run("vocab", *own, "--special").out.startswith(b"300\t")
+
+
+def test_info_has_the_names_and_sizes_of_chat_templates(run: Run, named: Path, tmp_path: Path) -> None:
+    tokenizer = tokenmill.load(named).with_chat_template("{{ 'é' }}").with_chat_template("{", "a\n")
+    tokenizer.save(tmp_path / "t")
+    assert run("info", "-t", tmp_path / "t", "--json").json["chat_templates"] == {"default": 10, "a\n": 1}
+    lines = run("info", "-t", tmp_path / "t").out.decode().splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("chat templates"))
+    assert lines[start : start + 2] == [
+        "chat templates  default  10 bytes",
+        "                a\\n  1 bytes",
+    ]

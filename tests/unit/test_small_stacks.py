@@ -68,6 +68,7 @@ work = {
     "id_to_token": lambda: tok.id_to_token(5),
     "log_probability": lambda: tok.log_probability("hello"),
     "memory_usage": lambda: tok.memory_usage(),
+    "with_chat_template": lambda: tok.with_chat_template("chatml"),
     "plan": lambda: str(tok.plan()),
     "sample": lambda: tok.sample("hello", seed=1, alpha=0.5),
     "save": lambda: [tok.save(folder / "saved"), tok.save(folder / "t.json")],

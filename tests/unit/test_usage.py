@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 TEXT = "the lower the lowest the newest " * 50
-SIZES = ["vocabulary", "model", "lists", "seed", "workers", "cache_bytes"]
+SIZES = ["vocabulary", "model", "lists", "seed", "chat_templates", "workers", "cache_bytes"]
 
 
 @pytest.fixture
