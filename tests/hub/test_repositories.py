@@ -296,3 +296,22 @@ def test_without_huggingface_hub_the_error_says_what_to_install(monkeypatch: pyt
     with pytest.raises(MissingExtraError, match=r"owner/mill, which is no path.*tokenmill\[hub\]") as raised:
         tokenmill.load(ID)
     assert raised.value.extra == "hub"
+
+
+def test_chat_templates_of_a_repository_are_downloaded(
+    repository: Imitation, trained: tokenmill.Tokenizer, tokenizer_files: dict[str, bytes]
+) -> None:
+    files = {
+        "tokenizer.json": tokenizer_files["tokenizer.json"],
+        "chat_template.jinja": b"{{ 1 }}",
+        "additional_chat_templates/tool_use.jinja": b"{{ 2 }}",
+        "additional_chat_templates/notes.txt": b"x",
+        "onnx/tokenizer.4.0.0.json": b"{}",
+        "original/ranks.tiktoken": b"",
+    }
+    repository.put(COMMIT, files)
+    tok = tokenmill.load(ID)
+    assert tok.chat_templates == {"default": "{{ 1 }}", "tool_use": "{{ 2 }}"}
+    assert repository.downloads() == ["chat_template.jinja", "tokenizer.json", "tool_use.jinja"]
+    assert tokenmill.load(ID, offline=True) == tok
+    assert tok.with_chat_template(None).with_chat_template(None, "tool_use") == trained
