@@ -190,10 +190,10 @@ def conversations(*, with_system: bool) -> Iterator[list[Message]]:
 def render(source: str, messages: list[Message], **options: Any) -> str:
     from transformers.utils.chat_template_utils import render_jinja_template
 
-    rendered, _ = render_jinja_template(
+    done: Any = render_jinja_template(
         conversations=[messages], chat_template=source, bos_token="<s>", eos_token="</s>", **options
     )
-    return str(rendered[0])
+    return str(done[0][0])
 
 
 def plainly(source: str, messages: list[Message], **options: Any) -> str:
@@ -303,13 +303,14 @@ def test_what_the_assistant_says_is_marked_to_the_end_of_its_turn(name: str, nat
     texts = ["ask", "Say it.", "ask again", "It is said."]
     roles = ["user", "assistant", "user", "assistant"]
     messages = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
-    rendered, spans = render_jinja_template(
+    done: Any = render_jinja_template(
         conversations=[messages],
         chat_template=source_of(name),
         return_assistant_tokens_mask=True,
         bos_token="<s>",
         eos_token="</s>",
     )
-    marked = [rendered[0][start:stop] for start, stop in spans[0]]
+    rendered, spans = done[0][0], done[1][0]
+    marked = [rendered[start:stop] for start, stop in spans]
     space = " " if name in {"llama2", "mistral"} else ""
     assert marked == [f"{space}{text}{ENDS[name]}" for text in texts[1::2]]
