@@ -7,7 +7,7 @@ mod stages;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use tokenmill_core::description::{
-    self, AddedToken, CallDefaults, CallLimits, Description, ModelDescription, Roles, Side,
+    self, AddedToken, CallDefaults, CallLimits, ChatTemplates, Description, ModelDescription, Roles, Side,
 };
 use tokenmill_core::ids::TokenId;
 
@@ -186,6 +186,7 @@ fn description(from: &mut Unstructured<'_>) -> Result<Description> {
             clean_up_spaces: from.ratio(1, 8)?,
             limits: limits(from)?,
         },
+        chat_templates: ChatTemplates::default(),
         model,
         added_tokens,
     })

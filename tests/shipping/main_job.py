@@ -43,12 +43,15 @@ def train(folder: Path) -> tokenmill.Tokenizer:
 
 
 def save_and_load(tok: tokenmill.Tokenizer, folder: Path) -> tokenmill.Tokenizer:
-    """Saves in two formats, and loads what is equal."""
+    """Saves in two formats, and loads what is equal; a chat template is a file of the package."""
     tok.save(folder / "mill")
     loaded = tokenmill.load(folder / "mill")
     assert loaded == tok
     tok.save(folder / "mill.json")
     assert tokenmill.load(folder / "mill.json") == tok
+    chatty = tok.with_chat_template("chatml")
+    chatty.save(folder / "chat")
+    assert tokenmill.load(folder / "chat") == chatty != tok
     return loaded
 
 

@@ -101,9 +101,10 @@ def wheel_is_whole(wheel: Path) -> None:
     about = f"tokenmill-{VERSION}.dist-info"
     assert {name.partition("/")[0] for name in names} == {"tokenmill", about}
     inside = [name for name in names if name.startswith("tokenmill/")]
-    [extension] = [name for name in inside if not name.endswith((".py", ".pyi", "/py.typed"))]
+    [extension] = [name for name in inside if not name.endswith((".py", ".pyi", ".jinja", "/py.typed"))]
     assert re.fullmatch(r"tokenmill/_core\..*(so|pyd)", extension)
     assert {"tokenmill/__init__.py", "tokenmill/_core.pyi", "tokenmill/py.typed"} <= set(inside)
+    assert "tokenmill/chat/builtin/chatml.jinja" in inside
     licenses = {f"{about}/licenses/LICENSE-MIT", f"{about}/licenses/LICENSE-APACHE"}
     assert licenses | {f"{about}/METADATA", f"{about}/RECORD", f"{about}/entry_points.txt"} <= set(names)
 
