@@ -218,6 +218,8 @@ def test_a_single_file_cannot_hold_them(native: Any, chatty: Any, plain: Any, tm
         chatty.save(tmp_path / "t.json")
     assert (caught.value.kind, caught.value.field) == ("cannot-hold", "chat_templates")
     assert list(tmp_path.iterdir()) == []
+    with pytest.raises(native.FormatError, match="chat templates"):
+        plain.with_chat_template("{\r").save(tmp_path / "t.json")
     chatty.save(tmp_path / "t.json", lossy=True)
     assert native.load(tmp_path / "t.json") == plain
     chatty.save(tmp_path / "t.tiktoken", lossy=True)

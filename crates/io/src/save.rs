@@ -2,7 +2,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use tokenmill_core::description::{Normalizer, Split};
+use tokenmill_core::description::{ChatTemplates, Normalizer, Split};
 use tokenmill_core::engine::Engine;
 use tokenmill_core::error::{Defect, Error, Result};
 use tokenmill_core::watch::Watch;
@@ -125,10 +125,13 @@ fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Re
         refuse_loss(engine, format)?;
     }
     let templates = &engine.description().chat_templates;
+    let of_templates = chat_files::files(templates);
+    let nothing = ChatTemplates::default();
+    let in_config = if is_folder && of_templates.is_none() { templates } else { &nothing };
     let mut files = match format {
         Format::TokenizerJson => {
             let mut files = vec![(TOKENIZER_JSON, tokenizer_json::write(engine)?)];
-            let config = match folder::write(engine.description()) {
+            let config = match folder::write(engine.description(), in_config) {
                 Err(_) if lossy => None,
                 config => config?,
             };
@@ -149,7 +152,7 @@ fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Re
     .into_iter()
     .map(|(name, bytes)| (name.into(), bytes))
     .collect::<Vec<SavedFile>>();
-    match chat_files::files(templates) {
+    match of_templates {
         Some(of_templates) if is_folder => files.extend(of_templates),
         // tokenizer_config.json has them.
         None if is_folder && format == Format::TokenizerJson => {}

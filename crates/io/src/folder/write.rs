@@ -1,25 +1,25 @@
 //! Writes the configuration that a folder needs next to its tokenizer.json.
 use serde_json::{Map, Value, json};
-use tokenmill_core::description::{CallDefaults, CallLimits, Description, ModelDescription, Roles, Side};
+use tokenmill_core::description::{
+    CallDefaults, CallLimits, ChatTemplates, Description, ModelDescription, Roles, Side,
+};
 use tokenmill_core::error::{Defect, Error, Result};
 
 use super::chat;
-use crate::chat_files;
 
 /// Hint for formats that cannot hold all of a tokenizer.
 pub(crate) const LOSSY: &str = "pass lossy=True to save without it";
 
-/// `tokenizer_config.json` for what tokenizer.json cannot hold; `None` if it holds everything. Chat templates are
-/// in it only if files of their own cannot hold them.
+/// `tokenizer_config.json` for what tokenizer.json cannot hold; `None` if it holds everything. These templates are
+/// those that files of their own cannot hold.
 ///
 /// # Errors
 /// A format error for a role whose token is not an added token: the file would make it one.
-pub(crate) fn write(description: &Description) -> Result<Option<Vec<u8>>> {
-    let Description { roles, defaults, padding, added_tokens, chat_templates, .. } = description;
-    let has_files = chat_files::files(chat_templates).is_some();
+pub(crate) fn write(description: &Description, templates: &ChatTemplates) -> Result<Option<Vec<u8>>> {
+    let Description { roles, defaults, padding, added_tokens, .. } = description;
     let pad = padding.as_ref().map(|padding| padding.id);
     let of_file = Roles { pad: roles.pad.filter(|&id| Some(id) == pad), ..Roles::default() };
-    if *roles == of_file && *defaults == CallDefaults::default() && has_files {
+    if *roles == of_file && *defaults == CallDefaults::default() && templates.is_empty() {
         return Ok(None);
     }
     let mut config = Map::new();
@@ -58,8 +58,8 @@ pub(crate) fn write(description: &Description) -> Result<Option<Vec<u8>>> {
             config.insert("model_max_length".to_owned(), json!(max_length));
         }
     }
-    if !has_files {
-        config.insert(chat::KEY.to_owned(), chat::for_config(chat_templates));
+    if !templates.is_empty() {
+        config.insert(chat::KEY.to_owned(), chat::for_config(templates));
     }
     let mut text = serde_json::to_vec_pretty(&config)
         .map_err(|error| Error::internal(format!("tokenizer_config.json: {error}")))?;
