@@ -39,6 +39,9 @@ const STAGING: &str = ".tokenmill-staging";
 /// The folder of a committed save whose files are not in their final places yet.
 const PENDING: &str = ".tokenmill-pending";
 
+/// Stands for the slash in a staged name. The names of templates that are saved in files do not contain it.
+const BESIDE: char = '@';
+
 /// The name in the staging or pending folder of a file that is in a folder of its own: these have no folders.
 fn staged_name(name: &OsStr) -> Cow<'_, OsStr> {
     match name.to_str().and_then(|name| name.strip_prefix(chat_files::FOLDER)?.strip_prefix('/')) {
@@ -49,16 +52,33 @@ fn staged_name(name: &OsStr) -> Cow<'_, OsStr> {
 
 /// The name of a file whose name in the staging or pending folder is this.
 fn name_of_staged(staged: &OsStr) -> Cow<'_, OsStr> {
-    match staged.to_str().and_then(|name| name.strip_prefix(chat_files::FOLDER)?.strip_prefix(BESIDE)) {
-        Some(rest) => OsString::from(format!("{}/{rest}", chat_files::FOLDER)).into(),
+    let rest = staged.to_str().and_then(|name| name.strip_prefix(chat_files::FOLDER)?.strip_prefix(BESIDE));
+    let name = rest.map(|rest| format!("{}/{rest}", chat_files::FOLDER));
+    // A pending folder may come from elsewhere.
+    match name.filter(|name| chat_files::is_template(name)) {
+        Some(name) => OsString::from(name).into(),
         None => staged.into(),
     }
 }
 
-/// Stands for the slash in a staged name. The names of templates that are saved in files do not contain it.
-const BESIDE: char = '@';
-
 /// The parent of a bare file name is the empty path, which the system does not take for the current folder.
 fn itself(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_staged_name_leads_back_to_its_file_and_nowhere_else() {
+        for name in ["tokenizer.json", "chat_template.jinja", "additional_chat_templates/a.jinja"] {
+            let staged = staged_name(name.as_ref());
+            assert!(!staged.to_str().unwrap().contains('/'));
+            assert_eq!(name_of_staged(&staged), OsStr::new(name));
+        }
+        for staged in ["additional_chat_templates@..", "additional_chat_templates@a.json", "a@b.jinja"] {
+            assert_eq!(name_of_staged(staged.as_ref()), OsStr::new(staged));
+        }
+    }
 }
