@@ -325,7 +325,7 @@ FORMAT = rows(
     ),
     (
         "a state that was cut",
-        from_state(b"tokenmill\x03" + bytes(40)),
+        from_state(b"tokenmill\x04" + bytes(40)),
         "checksum",
         broken("inconsistent", ""),
     ),
