@@ -204,6 +204,25 @@ def test_line_ends_that_files_do_not_keep_are_kept_in_the_settings(
     assert native.load(tmp_path / "t") == tok
 
 
+def test_settings_that_would_change_padding_are_not_written_for_templates(
+    native: Any, plain: Any, tmp_path: Path
+) -> None:
+    truncation = {"direction": "Left", "max_length": 3, "strategy": "OnlyFirst", "stride": 1}
+    plain.save(tmp_path / "t.json")
+    file = json.loads((tmp_path / "t.json").read_text())
+    (tmp_path / "t.json").write_text(json.dumps({**file, "truncation": truncation}))
+    cut = native.load(tmp_path / "t.json")
+    for tok in [cut, plain.with_special_tokens(["[PAD]"])]:
+        held = tok.with_chat_template(SOURCE)
+        held.save(tmp_path / "held")
+        assert native.load(tmp_path / "held") == held
+        with pytest.raises(native.FormatError, match="padding and truncation") as caught:
+            tok.with_chat_template("{\r").save(tmp_path / "not")
+        assert (caught.value.kind, caught.value.field) == ("cannot-hold", "chat_templates")
+        tok.with_chat_template("{\r").save(tmp_path / "lossy", lossy=True)
+        assert native.load(tmp_path / "lossy") == tok
+
+
 def test_roles_and_templates_are_saved_together(native: Any, chatty: Any, tmp_path: Path) -> None:
     tok = chatty.with_special_tokens(bos_token="<s>")
     tok.save(tmp_path / "t")

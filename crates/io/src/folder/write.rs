@@ -14,13 +14,23 @@ pub(crate) const LOSSY: &str = "pass lossy=True to save without it";
 /// those that files of their own cannot hold.
 ///
 /// # Errors
-/// A format error for a role whose token is not an added token: the file would make it one.
+/// A format error for a role whose token is not an added token: the file would make it one; for templates beside
+/// which the file would change what tokenizer.json says of padding and truncation.
 pub(crate) fn write(description: &Description, templates: &ChatTemplates) -> Result<Option<Vec<u8>>> {
-    let Description { roles, defaults, padding, added_tokens, .. } = description;
+    let Description { roles, defaults, padding, truncation, added_tokens, .. } = description;
     let pad = padding.as_ref().map(|padding| padding.id);
     let of_file = Roles { pad: roles.pad.filter(|&id| Some(id) == pad), ..Roles::default() };
-    if *roles == of_file && *defaults == CallDefaults::default() && templates.is_empty() {
-        return Ok(None);
+    if *roles == of_file && *defaults == CallDefaults::default() {
+        if templates.is_empty() {
+            return Ok(None);
+        }
+        if padding.is_some() || truncation.is_some() || description.pad() != roles.pad {
+            let reason = format!(
+                "chat templates with these names, or with their line ends, need a tokenizer_config.json, beside which \
+                 padding and truncation of the tokenizer.json mean something else; {LOSSY}"
+            );
+            return Err(Error::format(Defect::CannotHold, reason).at("chat_templates"));
+        }
     }
     let mut config = Map::new();
     config.insert("tokenizer_class".to_owned(), json!("TokenizersBackend"));
