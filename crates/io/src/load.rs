@@ -50,6 +50,7 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
     let folder = if is_folder { path } else { path.parent().unwrap_or(Path::new("")) };
     let mut report = Report::on_folder(folder, options.strict);
     let report = &mut report;
+    let engine = if is_folder {
         let templates = chat_files::in_folder(path)?;
         let names = SAVED.into_iter().chain(SETTINGS).map(OsStr::new);
         let files = Snapshot::take(path, names.chain(templates.iter().map(OsString::as_os_str)), watch)?;

@@ -127,13 +127,13 @@ fn in_config(value: &Value, report: &mut Report) -> Result<ChatTemplates> {
 
 /// The value for tokenizer_config.json, for templates that files cannot hold.
 pub(super) fn for_config(templates: &ChatTemplates) -> Value {
-    match (templates.len(), templates.get(ChatTemplates::DEFAULT)) {
-        (1, Some(source)) => source.into(),
-        _ => {
-            let entry = |(name, source)| serde_json::json!({ "name": name, "template": source });
-            templates.iter().map(entry).collect()
-        }
+    if templates.len() == 1
+        && let Some(source) = templates.get(ChatTemplates::DEFAULT)
+    {
+        return source.into();
     }
+    let entry = |(name, source)| serde_json::json!({ "name": name, "template": source });
+    templates.iter().map(entry).collect()
 }
 
 #[cfg(test)]
