@@ -10,6 +10,7 @@
     ├── VocabularyError                an id that does not exist, a table that contradicts itself
     ├── TrainingError                  sources or arguments that ``train`` cannot use
     ├── HookError                      a function of yours gave what a normalizer or splitter cannot give
+    ├── TemplateError                  a chat template that is wrong, or refuses or cannot render what it is given
     ├── ManifestError                  a manifest that does not fit the files beside it
     ├── MissingExtraError              an optional dependency is not installed
     └── InternalError                  a fault of ours; please report it
@@ -28,6 +29,7 @@ __all__ = [
     "MissingExtraError",
     "PatternError",
     "SpecialTokenError",
+    "TemplateError",
     "TokenmillError",
     "TrainingError",
     "UnknownTokenError",
@@ -38,7 +40,7 @@ __all__ = [
 class TokenmillError(Exception):
     """The root of the tree: ``except tokenmill.TokenmillError`` catches all of it."""
 
-    def __init__(self, message: str, **facts: object) -> None:
+    def __init__(self, message: str, /, **facts: object) -> None:
         super().__init__(message)
         self.__dict__.update(facts)
 
@@ -118,6 +120,17 @@ class HookError(TokenmillError, ValueError):
     """The name of the function, where it has one."""
     position: int | None
     """Character position in the text (byte position for bytes); None for what is no text of a call."""
+
+
+class TemplateError(TokenmillError, ValueError):
+    """A chat template that is no template, that refuses a conversation, or that cannot render it."""
+
+    template: str | None
+    """The name of the template; None for what is wrong before one is chosen."""
+    line: int | None
+    """The line of its source, where this is known."""
+    message: str
+    """What is wrong, without the place: what the template itself says where it refuses."""
 
 
 class ManifestError(TokenmillError, ValueError):

@@ -1,0 +1,16 @@
+"""Conversations to text, with chat templates.
+
+``render`` runs a template of jinja2 on messages, as transformers does, and says for every character of the
+text what wrote it. ``choose`` picks a template among several named ones. jinja2 is imported by the first
+rendering: the extra ``chat`` brings it.
+
+The template runs in a sandbox and within bounds that are counted in steps (``MAX_STEPS``), not in time. Text of
+messages, tools, documents and variables never counts as the template's own.
+"""
+
+from __future__ import annotations
+
+from .rendered import RenderedChat, Segment
+from .rendering import DEFAULT_ROLES, choose, render
+
+__all__ = ["DEFAULT_ROLES", "RenderedChat", "Segment", "choose", "render"]

@@ -1,0 +1,276 @@
+"""Templates to Python code whose strings are tracked.
+
+jinja2 compiles a template to a Python module. This generator writes the same module with other operations in
+a few places: constants are tracked strings, made once for the module; ``+``, ``~``, ``%``, ``*`` and output go
+through functions of ``operations``; loops pay for their turns and say whose turn it is when they walk messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from jinja2 import nodes
+from jinja2.compiler import CodeGenerator, Frame, operators
+
+__all__ = ["TrackingGenerator"]
+
+#: Filters whose arguments may become text; those of all others choose and compare only.
+_TEXT_FILTERS = frozenset(("d", "default", "join", "replace", "indent", "format", "batch", "slice", "map", "truncate"))
+#: Methods whose arguments choose and compare only.
+_SEEKING = frozenset(
+    (
+        *("split", "rsplit", "strip", "lstrip", "rstrip", "startswith", "endswith", "find", "rfind", "index"),
+        *("rindex", "count", "removeprefix", "removesuffix", "partition", "rpartition"),
+    )
+)
+_FUNCTIONS_OF_SEEKING = frozenset(("raise_exception", "range"))
+
+
+class TrackingGenerator(CodeGenerator):
+    """Generates a module whose strings are tracked."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._constants: dict[str, str] = {}
+        # Constants in what only seeks or compares stay plain strings.
+        self._seeking = False
+        # What to write before an expression (by the id of its node), and after it.
+        self._around: dict[int, str] = {}
+        # Bodies of loops (by the id of the list), and the line that begins each turn.
+        self._openings: dict[int, nodes.For] = {}
+        # For each loop around: the variable that says which message its turn is of, and that of the turn outside.
+        self._loops: list[tuple[str, str]] = []
+
+    # ---- the module ---------------------------------------------------------------------------
+
+    def visit_Template(self, node: nodes.Template, frame: Frame | None = None) -> None:
+        super().visit_Template(node, frame)
+        # Functions run later: what they use may stand at the end of the module.
+        self.writeline("from tokenmill.chat.operations import *", extra=1)
+        for text, name in self._constants.items():
+            self.writeline(f"{name} = literal({text!r})")
+
+    def write_commons(self) -> None:
+        super().write_commons()
+        self.writeline("_s = context.state")
+        self.writeline("concat = _s.concat")
+
+    def macro_body(self, node: Any, frame: Frame) -> Any:
+        loops, self._loops = self._loops, []
+        self._openings[id(node.body)] = node
+        result = super().macro_body(node, frame)
+        self._loops = loops
+        return result
+
+    def visit(self, node: nodes.Node, *args: Any, **options: Any) -> Any:
+        before = self._around.pop(id(node), None)
+        if before is None:
+            return super().visit(node, *args, **options)
+        self.write(before)
+        super().visit(node, *args, **options)
+        self.write(")")
+        return None
+
+    @contextmanager
+    def _only(self, seeking: bool) -> Iterator[None]:
+        before, self._seeking = self._seeking, seeking
+        yield
+        self._seeking = before
+
+    # ---- constants and output -----------------------------------------------------------------
+
+    def _constant(self, text: str) -> str:
+        return self._constants.setdefault(text, f"k_{len(self._constants)}")
+
+    def visit_Const(self, node: nodes.Const, frame: Frame) -> None:
+        if isinstance(node.value, str) and not self._seeking:
+            self.write(self._constant(node.value))
+        else:
+            super().visit_Const(node, frame)
+
+    def _output_const_repr(self, group: Iterable[Any]) -> str:
+        return self._constant("".join(group))
+
+    def _output_child_to_const(self, node: nodes.Expr, frame: Frame, finalize: Any) -> str:
+        # Whatever else is constant is computed when it is rendered, within the bounds of the rendering.
+        if isinstance(node, (nodes.TemplateData, nodes.Const)):
+            return super()._output_child_to_const(node, frame, finalize)
+        raise nodes.Impossible
+
+    def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
+        self.write("(_t if type(_t := ")
+
+    def _output_child_post(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
+        self.write(") is Tracked else as_text(_s, _t))")
+
+    # ---- operators ----------------------------------------------------------------------------
+
+    def visit_Add(self, node: nodes.Add, frame: Frame) -> None:
+        parts: list[nodes.Expr] = []
+        left: nodes.Expr = node
+        while isinstance(left, nodes.Add):
+            parts.append(left.right)
+            left = left.left
+        parts.append(left)
+        self._call("add", reversed(parts), frame)
+
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
+        self._call("concatenated", node.nodes, frame)
+
+    def visit_Mul(self, node: nodes.Mul, frame: Frame) -> None:
+        self._call("times", (node.left, node.right), frame)
+
+    def visit_Pow(self, node: nodes.Pow, frame: Frame) -> None:
+        self._call("power", (node.left, node.right), frame)
+
+    def visit_Mod(self, node: nodes.Mod, frame: Frame) -> None:
+        self._call("modulo", (node.left, node.right), frame)
+
+    def _call(self, function: str, arguments: Iterable[nodes.Node], frame: Frame) -> None:
+        self.write(f"{function}(_s")
+        for argument in arguments:
+            self.write(", ")
+            self.visit(argument, frame)
+        self.write(")")
+
+    def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:
+        sides = [node.expr, *(operand.expr for operand in node.ops)]
+        if not any(_is_const(side) for side in sides) or any(op.op in ("in", "notin") for op in node.ops):
+            # Such a comparison may go through all of what it compares.
+            for side in sides:
+                if not _is_const(side):
+                    self._around[id(side)] = "_s.reading("
+        with self._only(seeking=True):
+            self.write("(")
+            self.visit(node.expr, frame)
+            for operand in node.ops:
+                self.write(f" {operators[operand.op]} ")
+                self.visit(operand.expr, frame)
+            self.write(")")
+
+    def visit_Getattr(self, node: nodes.Getattr, frame: Frame) -> None:
+        self.write("getattribute(environment, ")
+        self.visit(node.node, frame)
+        self.write(f", {node.attr!r})")
+
+    def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:
+        if isinstance(node.arg, nodes.Slice):
+            self.write("part(_s, ")
+            self.visit(node.node, frame)
+            for bound in (node.arg.start, node.arg.stop, node.arg.step):
+                self.write(", ")
+                if bound is None:
+                    self.write("None")
+                else:
+                    self.visit(bound, frame)
+        else:
+            self.write("getitem(environment, ")
+            self.visit(node.node, frame)
+            self.write(", ")
+            with self._only(seeking=True):
+                self.visit(node.arg, frame)
+        self.write(")")
+
+    def visit_List(self, node: nodes.List, frame: Frame) -> None:
+        self._container(super().visit_List, node, node.items, frame)
+
+    def visit_Tuple(self, node: nodes.Tuple, frame: Frame) -> None:
+        if node.ctx == "load":
+            self._container(super().visit_Tuple, node, node.items, frame)
+        else:
+            super().visit_Tuple(node, frame)
+
+    def visit_Dict(self, node: nodes.Dict, frame: Frame) -> None:
+        self._container(super().visit_Dict, node, [pair.value for pair in node.items], frame)
+
+    def _container(self, write: Any, node: nodes.Expr, items: list[nodes.Expr], frame: Frame) -> None:
+        if all(isinstance(item, nodes.Const) for item in items):
+            write(node, frame)
+        else:
+            self.write("put_together(_s, ")
+            write(node, frame)
+            self.write(")")
+
+    # ---- calls --------------------------------------------------------------------------------
+
+    def visit_Filter(self, node: nodes.Filter, frame: Frame) -> None:
+        before = self._seeking
+        with self._filter_test_common(node, frame, True):
+            self._seeking = False
+            if node.node is not None:
+                self.visit(node.node, frame)
+            else:
+                self.write(f"concat({frame.buffer})")
+            # The arguments follow.
+            self._seeking = node.name not in _TEXT_FILTERS
+        self._seeking = before
+
+    def visit_Test(self, node: nodes.Test, frame: Frame) -> None:
+        with self._only(seeking=True):
+            super().visit_Test(node, frame)
+
+    def visit_Call(self, node: nodes.Call, frame: Frame, forward_caller: bool = False) -> None:
+        called = node.node
+        seeks = (isinstance(called, nodes.Getattr) and called.attr in _SEEKING) or (
+            isinstance(called, nodes.Name) and called.name in _FUNCTIONS_OF_SEEKING
+        )
+        with self._only(seeking=seeks):
+            super().visit_Call(node, frame, forward_caller=forward_caller)
+
+    # ---- statements ---------------------------------------------------------------------------
+
+    def visit_For(self, node: nodes.For, frame: Frame) -> None:
+        outer, turn = self.temporary_identifier(), self.temporary_identifier()
+        self.writeline(f"{outer} = _s.message")
+        self._around[id(node.iter)] = f"_s.turns(cost={_cost(node.body)}, values="
+        self._openings[id(node.body)] = node
+        self._loops.append((turn, outer))
+        super().visit_For(node, frame)
+        self._loops.pop()
+        self.writeline(f"_s.message = {outer}")
+        if frame.buffer is not None:
+            self.writeline(f"{frame.buffer}.append(turn_mark(_s))")
+
+    def blockvisit(self, nodes_: Iterable[nodes.Node], frame: Frame) -> None:
+        node: Any = self._openings.pop(id(nodes_), None)
+        if isinstance(node, nodes.For):
+            turn, outer = self._loops[-1]
+            if isinstance(node.target, nodes.Name):
+                self.writeline(f"{turn} = turn_of({frame.symbols.ref(node.target.name)})")
+                self.writeline(f"_s.message = {outer} if {turn} is None else {turn}")
+            else:
+                self.writeline(f"{turn} = None")
+            if frame.buffer is not None:
+                self.writeline(f"{frame.buffer}.append(turn_mark(_s))")
+        elif node is not None:
+            self.writeline(f"_s.charge({_cost(node.body)})")
+        super().blockvisit(nodes_, frame)
+
+    def visit_Assign(self, node: nodes.Assign, frame: Frame) -> None:
+        in_loop = bool(self._loops)
+        joins = (nodes.Const, nodes.Concat, nodes.Add)
+        if in_loop and (isinstance(node.node, joins) or node.node.find(joins) is not None):
+            self._around[id(node.node)] = "_s.kept("
+        super().visit_Assign(node, frame)
+        if in_loop and isinstance(node.target, nodes.Name):
+            # A loop that walks indices takes its message out of the list.
+            ref = frame.symbols.ref(node.target.name)
+            free = " and ".join(f"{turn} is None" for turn, _ in self._loops)
+            self.writeline(f"if type({ref}) is Message and {free}: _s.message = {ref}.index")
+
+
+def _is_const(node: nodes.Expr) -> bool:
+    if isinstance(node, (nodes.List, nodes.Tuple)):
+        return all(_is_const(item) for item in node.items)
+    return isinstance(node, nodes.Const)
+
+
+def _cost(body: list[nodes.Node]) -> int:
+    """How many nodes there are in a body: what one turn of it costs."""
+    count, waiting = 1, list(body)
+    while waiting:
+        count += 1
+        waiting += waiting.pop().iter_child_nodes()
+    return count

@@ -1,0 +1,91 @@
+"""Sources to templates that run: parsed, checked, compiled, and kept for the next time."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from jinja2 import Template, nodes
+
+from .environment import ChatEnvironment
+from .steps import MAX_NESTING, MAX_SOURCE, LimitError
+
+__all__ = ["Compiled", "compiled", "line_of"]
+
+_environment = ChatEnvironment()
+
+
+class Compiled(NamedTuple):
+    """A template that runs, and what its source says."""
+
+    template: Template
+    roles: frozenset[str]
+    """The strings that it compares roles with."""
+    literals: tuple[str, ...]
+    """Its literals: text outside of tags, and strings in them; each once, in order."""
+
+
+@lru_cache(maxsize=64)
+def compiled(source: str) -> Compiled:
+    """The template of this source. Raises what jinja2 raises, and ``LimitError``."""
+    if len(source) > MAX_SOURCE:
+        raise LimitError(f"its source has {len(source):,} characters, more than {MAX_SOURCE:,}")
+    tree = _environment.parse(source)
+    _check_nesting(tree)
+    code = _environment.compile(tree)
+    template = Template.from_code(_environment, code, _environment.make_globals(None))
+    return Compiled(template, _roles(tree), _literals(tree))
+
+
+def line_of(error: BaseException) -> int | None:
+    """The line of the template that an error came from."""
+    line: int | None = getattr(error, "lineno", None)
+    traceback = error.__traceback__
+    while traceback is not None:
+        template = traceback.tb_frame.f_globals.get("__jinja_template__")
+        if template is not None:
+            line = template.get_corresponding_lineno(traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return line
+
+
+def _check_nesting(tree: nodes.Template) -> None:
+    waiting: list[tuple[nodes.Node, int]] = [(tree, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > MAX_NESTING and not isinstance(node, (nodes.BinExpr, nodes.Const, nodes.Name, nodes.Getitem)):
+            raise LimitError(f"it nests deeper than {MAX_NESTING} levels, on line {node.lineno}")
+        if depth > 10 * MAX_NESTING:
+            raise LimitError(f"it nests deeper than {MAX_NESTING} levels, on line {node.lineno}")
+        waiting += [(child, depth + 1) for child in node.iter_child_nodes()]
+
+
+def _roles(tree: nodes.Template) -> frozenset[str]:
+    """The string constants of comparisons that a role takes part in."""
+    found: set[str] = set()
+    for compare in tree.find_all(nodes.Compare):
+        if any(_names_role(node) for node in compare.find_all((nodes.Getattr, nodes.Getitem, nodes.Name))):
+            sides = [compare.expr, *(operand.expr for operand in compare.ops)]
+            for side in sides:
+                items = side.items if isinstance(side, (nodes.List, nodes.Tuple)) else [side]
+                found |= {i.value for i in items if isinstance(i, nodes.Const) and isinstance(i.value, str)}
+    return frozenset(found)
+
+
+def _names_role(node: Any) -> bool:
+    if isinstance(node, nodes.Getattr):
+        name: Any = node.attr
+    elif isinstance(node, nodes.Getitem):
+        name = node.arg.value if isinstance(node.arg, nodes.Const) else None
+    else:
+        name = node.name
+    return isinstance(name, str) and "role" in name.lower()
+
+
+def _literals(tree: nodes.Template) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for node in tree.find_all((nodes.TemplateData, nodes.Const)):
+        text = node.data if isinstance(node, nodes.TemplateData) else node.value
+        if isinstance(text, str) and text:
+            found[text] = None
+    return tuple(found)

@@ -1,0 +1,103 @@
+"""How much a rendering may do: steps are counted, never time.
+
+A turn of a loop or a call of a macro costs as many steps as its body has nodes, an operation that makes a text
+or a list one step for each character or item, and one that reads a long one a fraction of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from .data import LazyList, TrackedDict, TrackedList
+from .sources import LITERAL
+from .tracked import Tracked, joined, made
+
+__all__ = ["MAX_NESTING", "MAX_SOURCE", "MAX_STEPS", "LimitError", "State"]
+
+MAX_STEPS = 100_000_000
+"""The steps that a rendering may take unless ``max_steps`` says otherwise: some seconds' work."""
+MAX_SOURCE = 1_000_000
+"""The characters that the source of a template may have."""
+MAX_NESTING = 100
+"""How deep the nodes of a template may nest."""
+
+#: Reading costs less than making, by this factor.
+READING = 16
+
+_SIZED = frozenset((list, tuple, dict, range, str, Tracked, TrackedDict, TrackedList, LazyList))
+
+
+class LimitError(Exception):
+    """A rendering that exceeds a bound."""
+
+
+class State:
+    """What one rendering keeps beside its variables."""
+
+    __slots__ = ("_bound", "left", "limit", "message", "now")
+
+    def __init__(self, limit: int, now: datetime | None) -> None:
+        self.limit = self.left = limit
+        self.now = now
+        #: The index of the message whose turn is being written; None outside of turns.
+        self.message: int | None = None
+        self._bound: dict[int, tuple[str, int]] = {}
+
+    def charge(self, steps: int) -> None:
+        """Take so many steps."""
+        self.left -= steps
+        if self.left < 0:
+            raise LimitError(f"it takes more than {self.limit:,} steps")
+
+    def foresee(self, steps: int) -> None:
+        """Refuse what would make too much, before it is made."""
+        if steps > self.left:
+            raise LimitError(f"it takes more than {self.limit:,} steps")
+
+    def reading(self, value: Any) -> Any:
+        """The value, after paying for a look at all of it."""
+        if type(value) in _SIZED or isinstance(value, (str, list, dict, tuple)):
+            size = len(value)
+            if size > READING:
+                self.charge(size // READING)
+        return value
+
+    def turns(self, values: Any, cost: int) -> Any:
+        """What a loop goes through, after paying for its turns."""
+        if type(values) in _SIZED:
+            self.charge(len(values) * cost)
+            return values
+        if hasattr(values, "__len__"):
+            self.charge(len(values) * cost)
+            return values
+        return self._each(iter(values), cost)
+
+    def _each(self, values: Iterator[Any], cost: int) -> Iterator[Any]:
+        for value in values:
+            self.charge(cost)
+            yield value
+
+    def concat(self, pieces: Any) -> Tracked:
+        """The text of what was written into a macro, a set block or the like."""
+        pieces = list(pieces)
+        if len(pieces) == 1 and type(pieces[0]) is Tracked:
+            return pieces[0]
+        text = "".join(pieces)
+        self.charge(len(text))
+        return made(text, joined((), pieces))
+
+    def kept(self, value: Any) -> Any:
+        """What is assigned in a message's turn: its literals belong to that message from now on."""
+        if type(value) is Tracked and self.message is not None and LITERAL in value.runs:
+            bound = self.bound(self.message)
+            return made(value, tuple([bound if part is LITERAL else part for part in value.runs]))
+        return value
+
+    def bound(self, index: int) -> tuple[str, int]:
+        """The source of literals of a message's turn."""
+        source = self._bound.get(index)
+        if source is None:
+            source = self._bound[index] = ("literal", index)
+        return source

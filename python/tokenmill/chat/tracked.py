@@ -1,0 +1,339 @@
+"""Strings that know where their characters came from.
+
+A ``Tracked`` is a ``str`` with runs (see ``sources``). Each method computes its text with the method of
+``str`` itself, and the runs beside it: what a method cannot follow has runs of unknown origin, never another
+text. Whatever is not covered here gives a plain ``str``, which counts as unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, SupportsIndex
+
+from .percent import percent_pieces
+from .sources import LITERAL, Runs, Source
+
+__all__ = ["Tracked", "cut", "joined", "literal", "made", "only_source", "plain_text", "runs_of", "sliced"]
+
+_new = str.__new__
+_plain = str.__str__
+
+
+class Tracked(str):
+    """A string with runs."""
+
+    __slots__ = ("runs",)
+
+    runs: Runs
+
+    def __str__(self) -> str:
+        return self
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Tracked):
+            return made(str.__add__(self, other), self.runs + other.runs)
+        if type(other) is str:
+            return made(str.__add__(self, other), (*self.runs, len(other), None))
+        if isinstance(other, str):  # markup, which escapes what it is added to
+            return NotImplemented
+        return str.__add__(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        if type(other) is str:
+            return made(str.__add__(other, self), (len(other), None, *self.runs))
+        return NotImplemented
+
+    def __mul__(self, times: SupportsIndex) -> Tracked:
+        text = str.__mul__(self, times)
+        return made(text, self.runs * max(0, times.__index__()))
+
+    __rmul__ = __mul__
+
+    def __mod__(self, values: Any) -> Any:
+        text = str.__mod__(self, values)
+        pieces = percent_pieces(self, values)
+        return agreed(text, pieces)
+
+    def __getitem__(self, key: Any) -> Any:
+        text = str.__getitem__(self, key)
+        if isinstance(key, slice):
+            start, stop, step = key.indices(len(self))
+            if step == 1:
+                return made(text, cut(self.runs, start, stop))
+            if step == -1 and len(text) == len(self):
+                return made(text, reversed_runs(self.runs))
+            return same_source(self, text)
+        at = key.__index__()
+        at += len(self) if at < 0 else 0
+        return made(text, cut(self.runs, at, at + 1))
+
+    def __iter__(self) -> Iterator[str]:
+        for at, char in enumerate(str.__iter__(self)):
+            yield made(char, cut(self.runs, at, at + 1))
+
+    # ---- what cuts ----------------------------------------------------------------------------
+
+    def strip(self, chars: str | None = None, /) -> Tracked:
+        right = str.rstrip(self, chars)
+        text = str.lstrip(right, chars)
+        if len(text) == len(self):
+            return self
+        return made(text, cut(self.runs, len(right) - len(text), len(right)))
+
+    def lstrip(self, chars: str | None = None, /) -> Tracked:
+        text = str.lstrip(self, chars)
+        return self if len(text) == len(self) else made(text, cut(self.runs, len(self) - len(text), len(self)))
+
+    def rstrip(self, chars: str | None = None, /) -> Tracked:
+        text = str.rstrip(self, chars)
+        return self if len(text) == len(self) else made(text, cut(self.runs, 0, len(text)))
+
+    def removeprefix(self, prefix: str, /) -> Tracked:
+        text = str.removeprefix(self, prefix)
+        return made(text, cut(self.runs, len(self) - len(text), len(self)))
+
+    def removesuffix(self, suffix: str, /) -> Tracked:
+        text = str.removesuffix(self, suffix)
+        return made(text, cut(self.runs, 0, len(text)))
+
+    def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> Any:
+        return self._found(str.split(self, sep, maxsplit), sep)
+
+    def rsplit(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> Any:
+        return self._found(str.rsplit(self, sep, maxsplit), sep)
+
+    def splitlines(self, keepends: bool = False) -> Any:
+        kept, at, found = str.splitlines(self, True), 0, []
+        for line, whole in zip(str.splitlines(self, keepends), kept, strict=True):
+            found.append(made(line, cut(self.runs, at, at + len(line))))
+            at += len(whole)
+        return found
+
+    def partition(self, sep: str, /) -> Any:
+        return self._cut_in_three(str.partition(self, sep))
+
+    def rpartition(self, sep: str, /) -> Any:
+        return self._cut_in_three(str.rpartition(self, sep))
+
+    def _cut_in_three(self, parts: tuple[str, str, str]) -> tuple[Tracked, ...]:
+        found, at = [], 0
+        for part in parts:
+            found.append(made(part, cut(self.runs, at, at + len(part))))
+            at += len(part)
+        return tuple(found)
+
+    def _found(self, parts: list[str], sep: str | None) -> list[Tracked]:
+        """Parts that stand in this order, between separators."""
+        found, at = [], 0
+        for part in parts:
+            if sep is None:  # only white space stands between them
+                at = str.find(self, part, at)
+            found.append(made(part, cut(self.runs, at, at + len(part))))
+            at += len(part) + (0 if sep is None else len(sep))
+        return found
+
+    # ---- what puts together -------------------------------------------------------------------
+
+    def join(self, parts: Iterable[Any], /) -> Tracked:
+        parts = list(parts)
+        return made(str.join(self, parts), joined(self.runs, parts))
+
+    def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> Any:
+        text = str.replace(self, old, new, count)
+        left = count.__index__()
+        if left < 0:
+            left = len(self) + 1
+        runs: list[Any] = []
+        at, added = 0, runs_of(new)
+        if not old:  # before each character, and at the end
+            for at in range(min(left, len(self) + 1)):
+                runs += added
+                runs += cut(self.runs, at, at + 1)
+            runs += cut(self.runs, min(left, len(self) + 1), len(self))
+            return checked(text, tuple(runs))
+        found = str.find(self, old)
+        if found < 0 or not left:
+            return self
+        while found >= 0 and left:
+            runs += cut(self.runs, at, found)
+            runs += added
+            at = found + len(old)
+            found, left = str.find(self, old, at), left - 1
+        runs += cut(self.runs, at, len(self))
+        return made(text, tuple(runs))
+
+    # ---- letters that change ------------------------------------------------------------------
+
+    def upper(self) -> Any:
+        return mapped(self, str.upper)
+
+    def lower(self) -> Any:
+        return mapped(self, str.lower)
+
+    def casefold(self) -> Any:
+        return mapped(self, str.casefold)
+
+    def swapcase(self) -> Any:
+        return mapped(self, str.swapcase)
+
+    def capitalize(self) -> Any:
+        return grown(self, str.capitalize(self))
+
+    def title(self) -> Any:
+        return grown(self, str.title(self))
+
+    # ---- what fills up ------------------------------------------------------------------------
+
+    def center(self, width: SupportsIndex, fill: str = " ", /) -> Any:
+        return filled(self, str.center(self, width, fill), fill)
+
+    def ljust(self, width: SupportsIndex, fill: str = " ", /) -> Any:
+        return filled(self, str.ljust(self, width, fill), fill)
+
+    def rjust(self, width: SupportsIndex, fill: str = " ", /) -> Any:
+        return filled(self, str.rjust(self, width, fill), fill)
+
+    def zfill(self, width: SupportsIndex, /) -> Any:
+        return same_source(self, str.zfill(self, width))
+
+    def expandtabs(self, tabsize: SupportsIndex = 8) -> Any:
+        return same_source(self, str.expandtabs(self, tabsize))
+
+
+# ---- making ------------------------------------------------------------------------------------
+
+
+def made(text: str, runs: Runs) -> Tracked:
+    """This text with these runs."""
+    result = _new(Tracked, text)
+    result.runs = runs
+    return result
+
+
+def literal(text: str) -> Tracked:
+    """A literal of the template."""
+    return made(text, (len(text), LITERAL) if text else ())
+
+
+def plain_text(text: str) -> str:
+    """The same characters without runs."""
+    return _plain(text)
+
+
+def runs_of(text: Any) -> Runs:
+    """The runs of a string of any type."""
+    if type(text) is str:
+        return (len(text), None)
+    runs: Runs | None = getattr(text, "runs", None)
+    return (len(text), None) if runs is None else runs
+
+
+def checked(text: str, runs: Runs) -> Tracked:
+    """This text with these runs if they are as long as it, else of unknown origin."""
+    return made(text, runs if sum(runs[::2]) == len(text) else (len(text), None))
+
+
+def agreed(text: str, pieces: list[tuple[str, Any]] | None) -> Tracked:
+    """This text with the runs of pieces, if these are its pieces; else of unknown origin."""
+    if pieces is None or "".join([piece for piece, _ in pieces]) != text:
+        return made(text, (len(text), None))
+    runs: list[Any] = []
+    for piece, origin in pieces:
+        if isinstance(origin, str):
+            runs += runs_of(origin) if len(origin) == len(piece) else (len(piece), only_source(origin))
+        elif piece:
+            runs += (len(piece), origin)
+    return made(text, tuple(runs))
+
+
+# ---- runs ---------------------------------------------------------------------------------------
+
+
+def cut(runs: Runs, start: int, stop: int) -> Runs:
+    """The runs of a part of a text."""
+    if len(runs) == 2:
+        return (stop - start, runs[1]) if stop > start else ()
+    found: list[Any] = []
+    at = 0
+    for length, source in zip(runs[::2], runs[1::2], strict=True):
+        end = at + length
+        if not length:
+            if start <= at <= stop:
+                found += (0, source)
+        elif at >= stop:
+            break
+        elif end > start:
+            found += (min(end, stop) - max(at, start), source)
+        at = end
+    return tuple(found)
+
+
+def reversed_runs(runs: Runs) -> Runs:
+    """The runs of a text read backwards."""
+    found: list[Any] = []
+    for at in range(len(runs) - 2, -1, -2):
+        found += runs[at : at + 2]
+    return tuple(found)
+
+
+def joined(between: Runs, parts: list[Any]) -> Runs:
+    """The runs of parts with the same text between each two."""
+    runs: list[Any] = []
+    for number, part in enumerate(parts):
+        if number:
+            runs += between
+        runs += runs_of(part)
+    return tuple(runs)
+
+
+def only_source(text: Any) -> Source:
+    """The source of all of a text; None where it has several, or none that is known."""
+    runs = runs_of(text)
+    if len(runs) == 2:
+        source: Source = runs[1]
+        return source
+    sources = {source for length, source in zip(runs[::2], runs[1::2], strict=True) if length}
+    return sources.pop() if len(sources) == 1 else None
+
+
+def same_source(before: str, text: str) -> Tracked:
+    """What a text with a single source became."""
+    return made(text, (len(text), only_source(before)) if text else ())
+
+
+def sliced(text: Any, runs: Runs) -> Iterator[tuple[str, Source]]:
+    """The text of each run, with its source."""
+    at = 0
+    for length, source in zip(runs[::2], runs[1::2], strict=True):
+        if length:
+            yield str.__getitem__(text, slice(at, at + length)), source
+        at += length
+
+
+def mapped(before: Tracked, change: Any) -> Tracked:
+    """A text whose characters were changed each on its own, or nearly so."""
+    text = change(before)
+    if len(before.runs) == 2:
+        return same_source(before, text)
+    if len(text) == len(before):  # these changes never shorten, so each character became one
+        return made(text, before.runs)
+    pieces = [(change(piece), source) for piece, source in sliced(before, before.runs)]
+    return agreed(text, pieces)
+
+
+def grown(before: Tracked, text: str) -> Tracked:
+    """A text whose characters were changed in ways that hang on their neighbours."""
+    return made(text, before.runs) if len(text) == len(before) else same_source(before, text)
+
+
+def filled(before: Tracked, text: str, fill: str) -> Tracked:
+    """A text that was filled up on one side or both."""
+    missing = len(text) - len(before)
+    if not missing:
+        return before
+    # Which side has more of it, only the text itself says.
+    for left in (0, missing, missing // 2, missing - missing // 2):
+        if text == str.__add__(_plain(fill) * left, before) + _plain(fill) * (missing - left):
+            source = only_source(fill)
+            return made(text, (left, source, *before.runs, missing - left, source))
+    return made(text, (len(text), None))
