@@ -11,6 +11,7 @@ messages, tools, documents and variables never counts as the template's own.
 from __future__ import annotations
 
 from .rendered import RenderedChat, Segment
-from .rendering import DEFAULT_ROLES, choose, render
+from .rendering import choose, render
+from .sources import DEFAULT_ROLES
 
 __all__ = ["DEFAULT_ROLES", "RenderedChat", "Segment", "choose", "render"]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from jinja2 import Template, nodes
 
 from .environment import ChatEnvironment
+from .sources import DEFAULT_ROLES
 from .steps import MAX_NESTING, MAX_SOURCE, LimitError
 
 __all__ = ["Compiled", "compiled", "line_of"]
@@ -20,7 +21,7 @@ class Compiled(NamedTuple):
 
     template: Template
     roles: frozenset[str]
-    """The strings that it compares roles with."""
+    """The roles that messages may have: ``DEFAULT_ROLES``, and the strings that it compares roles with."""
     literals: tuple[str, ...]
     """Its literals: text outside of tags, and strings in them; each once, in order."""
 
@@ -34,7 +35,7 @@ def compiled(source: str) -> Compiled:
     _check_nesting(tree)
     code = _environment.compile(tree)
     template = Template.from_code(_environment, code, _environment.make_globals(None))
-    return Compiled(template, _roles(tree), _literals(tree))
+    return Compiled(template, _roles(tree) | DEFAULT_ROLES, _literals(tree))
 
 
 def line_of(error: BaseException) -> int | None:

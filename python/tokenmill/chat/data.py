@@ -224,9 +224,28 @@ class LazyDict(TrackedDict):
 
 
 class Message(TrackedDict):
-    """A message: a wrapped dict that knows its index."""
+    """A message: a wrapped dict that knows its index, and makes ``plain_value`` when it is asked for."""
 
     __slots__ = ()
+
+    @property
+    def plain_value(self) -> dict[Any, Any]:  # type: ignore[override]
+        return {key: unwrapped(value) for key, value in dict.items(self)}
+
+    def extend_text(self, path: tuple[Any, ...], more: str) -> None:
+        """Put more at the end of the text at this path, as if it had been given so."""
+        key, *inner = path
+        value = _extended(unwrapped(dict.__getitem__(self, key)), inner, more)
+        dict.__setitem__(self, key, wrapped(value, (self.source, key)))
+
+
+def _extended(value: Any, path: list[Any], more: str) -> Any:
+    if not path:
+        return value + more
+    key, *inner = path
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[key] = _extended(value[key], inner, more)
+    return copy if isinstance(value, (dict, list)) else tuple(copy)
 
 
 # ---- lists --------------------------------------------------------------------------------------

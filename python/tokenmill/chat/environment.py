@@ -24,6 +24,7 @@ from .data import BASES, unwrapped
 from .filters import filters, joined_parts, replaced, tests
 from .markup import TrackedMarkup
 from .operations import TemplateNamespace
+from .percent import origin_of
 from .pieces import as_text
 from .sources import DATE, GENERATION_START, GENERATION_STOP, TRUSTED
 from .steps import State
@@ -221,7 +222,7 @@ def _formatted(
         if spec and "{" in spec:
             return agreed(text, None)
         piece, value = next(fields)
-        pieces.append((piece, value if isinstance(value, str) else getattr(value, "source", None)))
+        pieces.append((piece, origin_of(value)))
         at = plain.find("}", at) + 1
     return agreed(text, pieces)
 

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["percent_pieces", "percent_widths"]
+from .sources import COMPUTED
+
+__all__ = ["origin_of", "percent_pieces", "percent_widths"]
 
 #: One conversion of a format: key, flags, width, precision, length, letter.
 _CONVERSION = re.compile(r"%(?:\((?P<key>[^()]*)\))?[-#0 +]*(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?[hlL]?(.)", re.S)
+
+
+def origin_of(value: Any) -> Any:
+    """What a formatted value came from: itself where it is a string, else its source."""
+    if isinstance(value, str):
+        return value
+    if type(value) in (int, float, bool, type(None)):
+        return COMPUTED
+    return getattr(value, "source", None)
 
 
 def percent_pieces(form: Any, values: Any) -> list[tuple[str, Any]] | None:
@@ -37,7 +47,7 @@ def percent_pieces(form: Any, values: Any) -> list[tuple[str, Any]] | None:
                 value = values[number] if isinstance(values, tuple) else values
                 spec, number = plain[found.start() : found.end()], number + 1
             piece = spec % (value,)
-            pieces.append((piece, value if isinstance(value, str) else getattr(value, "source", None)))
+            pieces.append((piece, origin_of(value)))
     except (TypeError, ValueError, LookupError):
         return None
     if at < len(plain):
@@ -55,6 +65,4 @@ def percent_widths(form: str, values: Any) -> int:
                 total += max((abs(int(v)) for v in given if isinstance(v, int)), default=0)
             elif part:
                 total += int(part[:20])
-    if isinstance(values, Mapping):
-        total += 0
     return total

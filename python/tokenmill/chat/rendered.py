@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .sources import LITERAL, Source, is_trusted, kind_of, message_of, path_of
-from .tracked import Runs
+from .tracked import Runs, Tracked
 
 __all__ = ["RenderedChat", "Segment"]
 
@@ -44,7 +44,7 @@ class RenderedChat:
     ('content', 0)
     """
 
-    __slots__ = ("_generation", "_literals", "_pieces", "_roles", "_segments", "_turns", "template", "text")
+    __slots__ = ("_chat", "_found", "_literals", "_pieces", "_turns", "template", "text")
 
     text: str
     """What the template wrote."""
@@ -54,16 +54,15 @@ class RenderedChat:
     def __init__(
         self,
         text: str,
-        pieces: list[tuple[Runs, int | None]],
-        roles: list[Any],
+        pieces: list[Tracked],
+        turns: list[int | None],
+        chat: list[Any],
         literals: tuple[str, ...],
         template: str,
     ) -> None:
         self.text, self.template = text, template
-        self._pieces, self._roles, self._literals = pieces, roles, literals
-        self._segments: tuple[Segment, ...] | None = None
-        self._turns: tuple[tuple[tuple[int, int], ...], ...] = ()
-        self._generation: tuple[tuple[int, int], ...] = ()
+        self._pieces, self._turns, self._chat, self._literals = pieces, turns, chat, literals
+        self._found: _Found | None = None
 
     def __repr__(self) -> str:
         return f"RenderedChat({self.text!r}, template={self.template!r})"
@@ -74,20 +73,36 @@ class RenderedChat:
     @property
     def segments(self) -> tuple[Segment, ...]:
         """The parts of the text, in order; they tile it. Neighbours that one thing wrote are one part."""
-        return self._found()
+        return self._parts().segments
 
     @property
     def untrusted(self) -> tuple[tuple[int, int], ...]:
         """Pairs ``(start, stop)``, in characters, of all that neither the template nor a checked role wrote: what
         ``encode(untrusted=)`` takes. In order, and apart from each other."""
         found: list[tuple[int, int]] = []
-        for segment in self._found():
-            if segment.trusted:
-                continue
-            if found and found[-1][1] == segment.start:
-                found[-1] = (found[-1][0], segment.stop)
-            else:
-                found.append((segment.start, segment.stop))
+        begun, at = -1, 0
+        trusts: dict[int, bool] = {}
+        for piece in self._pieces:
+            runs = piece.runs
+            for index in range(1, len(runs), 2):
+                source = runs[index]
+                if source is not LITERAL:
+                    trusted = trusts.get(id(source))
+                    if trusted is None:
+                        trusted = trusts[id(source)] = is_trusted(source)
+                    if not trusted and runs[index - 1]:
+                        if begun < 0:
+                            begun = at
+                        at += runs[index - 1]
+                        continue
+                length = runs[index - 1]
+                if length:
+                    if begun >= 0:
+                        found.append((begun, at))
+                        begun = -1
+                    at += length
+        if begun >= 0:
+            found.append((begun, at))
         return tuple(found)
 
     @property
@@ -98,88 +113,94 @@ class RenderedChat:
         A turn is a loop's turn of that message. What a template writes of a message outside of such a loop is
         its turn too, with the literals of the same expression.
         """
-        self._found()
-        return self._turns
+        return self._parts().turns
 
     @property
     def generation(self) -> tuple[tuple[int, int], ...]:
         """The pairs ``(start, stop)`` of what ``{% generation %}`` blocks wrote."""
-        self._found()
-        return self._generation
+        return self._parts().generation
 
     @property
     def literals(self) -> tuple[str, ...]:
         """The literals of the template that stand in what it wrote itself, each once."""
-        written: list[str] = []
-        before = None
-        for segment in self._found():
-            if segment.trusted:
-                text = self.text[segment.start : segment.stop]
-                if before == segment.start:
-                    written[-1] += text
-                else:
-                    written.append(text)
-                before = segment.stop
-        return tuple(literal for literal in self._literals if literal and any(literal in text for text in written))
+        written, at = [], 0
+        for start, stop in (*self.untrusted, (len(self.text), len(self.text))):
+            written.append(self.text[at:start])
+            at = stop
+        return tuple([literal for literal in self._literals if any(literal in text for text in written)])
 
-    def _found(self) -> tuple[Segment, ...]:
-        segments = self._segments
-        if segments is None:
-            segments = self._segments = self._find()
-        return segments
+    def _parts(self) -> _Found:
+        found = self._found
+        if found is None:
+            found = self._found = _find(self._pieces, self._turns, self._chat)
+        return found
 
-    def _find(self) -> tuple[Segment, ...]:
-        described = _Described(self._roles)
-        found: list[Segment] = []
-        turns: list[list[tuple[int, int]]] = [[] for _ in self._roles]
-        generation: list[tuple[int, int]] = []
-        opened: list[int] = []
-        at = 0
-        for runs, outer in self._pieces:
-            turn = outer
-            if outer is None and len(runs) > 2:
-                outer = turn = _only_message(runs)
-            for index in range(0, len(runs), 2):
-                length, source = runs[index], runs[index + 1]
-                if not length:
-                    kind, value = source or (None, None)
-                    if kind == "turn":
-                        turn = value if value is not None else outer
-                    elif kind == "generation":
-                        if value:
-                            opened.append(at)
-                        elif opened:
-                            generation.append((opened.pop(), at))
-                    continue
-                stop = at + length
-                message, role, field, what, trusted, bound = described.of(source, turn)
-                place = bound if bound is not None else message if turn is None else turn
-                if place is not None:
-                    stretches = turns[place]
-                    if stretches and stretches[-1][1] == at:
-                        stretches[-1] = (stretches[-1][0], stop)
-                    else:
-                        stretches.append((at, stop))
-                last = found[-1] if found else None
-                if last is not None and last[2:] == (message, role, field, what, trusted):
-                    found[-1] = Segment(last.start, stop, *last[2:])
+
+class _Found(NamedTuple):
+    """What is found when segments or turns are asked for."""
+
+    segments: tuple[Segment, ...]
+    turns: tuple[tuple[tuple[int, int], ...], ...]
+    generation: tuple[tuple[int, int], ...]
+
+
+def _find(pieces: list[Tracked], outer_turns: list[int | None], chat: list[Any]) -> _Found:
+    described = _Described(chat)
+    #: The parts so far: where each begins, and what it is.
+    starts: list[int] = []
+    parts: list[tuple[Any, ...]] = []
+    turns: list[list[int]] = [[] for _ in chat]
+    generation: list[tuple[int, int]] = []
+    opened: list[int] = []
+    at = 0
+    last = None
+    for piece, outer in zip(pieces, outer_turns, strict=False):
+        runs = piece.runs
+        turn = outer
+        if outer is None and len(runs) > 2:
+            outer = turn = _only_message(runs)
+        for index in range(0, len(runs), 2):
+            length, source = runs[index], runs[index + 1]
+            if not length:
+                kind, value = source or (None, None)
+                if kind == "turn":
+                    turn = value if value is not None else outer
+                elif kind == "generation":
+                    if value:
+                        opened.append(at)
+                    elif opened:
+                        generation.append((opened.pop(), at))
+                continue
+            part, place = described.of(source, turn)
+            stop = at + length
+            if place is not None:
+                stretches = turns[place]
+                if stretches and stretches[-1] == at:
+                    stretches[-1] = stop
                 else:
-                    found.append(Segment(at, stop, message, role, field, what, trusted))
-                at = stop
-        self._turns = tuple([tuple(stretches) for stretches in turns])
-        self._generation = tuple(generation)
-        return tuple(found)
+                    stretches += (at, stop)
+            if part is not last and part != last:
+                starts.append(at)
+                parts.append(part)
+                last = part
+            at = stop
+    stops = [*starts[1:], at]
+    return _Found(
+        tuple([Segment(start, stop, *part) for start, stop, part in zip(starts, stops, parts, strict=True)]),
+        tuple([tuple(zip(each[::2], each[1::2], strict=True)) for each in turns]),
+        tuple(generation),
+    )
 
 
 class _Described:
     """What segments say of a source, each looked up once."""
 
-    def __init__(self, roles: list[Any]) -> None:
-        self._roles = roles
-        self._known: dict[tuple[Any, int | None], tuple[Any, ...]] = {}
+    def __init__(self, chat: list[Any]) -> None:
+        self._roles = [message.get("role") for message in chat]
+        self._known: dict[tuple[int, int | None], tuple[tuple[Any, ...], int | None]] = {}
 
-    def of(self, source: Source, turn: int | None) -> tuple[Any, ...]:
-        """Message, role, field, kind, trust, and the message that a literal is bound to."""
+    def of(self, source: Source, turn: int | None) -> tuple[tuple[Any, ...], int | None]:
+        """Message, role, field, kind and trust; and the message whose turn it is."""
         key = (id(source), turn)
         known = self._known.get(key)
         if known is None:
@@ -188,8 +209,10 @@ class _Described:
             if message is None:
                 message = turn if bound is None else bound
             role = None if message is None else self._roles[message]
+            role = str.__str__(role) if isinstance(role, str) else None
             field = None if source is None else path_of(source)
-            known = (message, role, field, kind_of(source, role), is_trusted(source), bound)
+            place = bound if bound is not None else message if turn is None else turn
+            known = ((message, role, field, kind_of(source, role), is_trusted(source)), place)
             self._known[key] = known
         return known
 

@@ -34,6 +34,9 @@ GENERATION_STOP = ("generation", False)
 TRUSTED = frozenset(("literal", "special", "date"))
 """The roots whose text the caller and the template vouch for. Roles are trusted besides, for they are checked."""
 
+DEFAULT_ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
+"""Roles that a conversation may have with any template, besides those that the template compares with."""
+
 REASONING = ("reasoning_content", "thinking", "reasoning")
 """The keys that reasoning of a message goes by; the first is the one that most templates read."""
 
