@@ -250,8 +250,7 @@ class TrackingGenerator(CodeGenerator):
 
     def visit_Assign(self, node: nodes.Assign, frame: Frame) -> None:
         in_loop = bool(self._loops)
-        joins = (nodes.Const, nodes.Concat, nodes.Add)
-        if in_loop and (isinstance(node.node, joins) or node.node.find(joins) is not None):
+        if in_loop and _may_hold_literals(node.node):
             self._around[id(node.node)] = "_s.kept("
         super().visit_Assign(node, frame)
         if in_loop and isinstance(node.target, nodes.Name):
@@ -265,6 +264,17 @@ def _is_const(node: nodes.Expr) -> bool:
     if isinstance(node, (nodes.List, nodes.Tuple)):
         return all(_is_const(item) for item in node.items)
     return isinstance(node, nodes.Const)
+
+
+def _may_hold_literals(node: nodes.Expr) -> bool:
+    """Whether the value may be a text that literals of the template are part of."""
+    if isinstance(node, nodes.Const):
+        return isinstance(node.value, str)
+    if isinstance(node, nodes.Filter) and node.node is not None and not node.args:
+        return _may_hold_literals(node.node)
+    if isinstance(node, (nodes.CondExpr, nodes.Or, nodes.And)):
+        return any(_may_hold_literals(child) for child in node.iter_child_nodes())
+    return isinstance(node, (nodes.Add, nodes.Concat, nodes.Call, nodes.Filter, nodes.Name, nodes.Mod))
 
 
 def _cost(body: list[nodes.Node]) -> int:

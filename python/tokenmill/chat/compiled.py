@@ -22,6 +22,8 @@ class Compiled(NamedTuple):
     template: Template
     roles: frozenset[str]
     """The roles that messages may have: ``DEFAULT_ROLES``, and the strings that it compares roles with."""
+    globals: dict[str, Any]
+    """The functions that every template may call."""
     literals: tuple[str, ...]
     """Its literals: text outside of tags, and strings in them; each once, in order."""
 
@@ -35,7 +37,7 @@ def compiled(source: str) -> Compiled:
     _check_nesting(tree)
     code = _environment.compile(tree)
     template = Template.from_code(_environment, code, _environment.make_globals(None))
-    return Compiled(template, _roles(tree) | DEFAULT_ROLES, _literals(tree))
+    return Compiled(template, _roles(tree) | DEFAULT_ROLES, dict(_environment.globals), _literals(tree))
 
 
 def line_of(error: BaseException) -> int | None:

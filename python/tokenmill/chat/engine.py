@@ -9,11 +9,12 @@ from typing import Any, NoReturn
 from jinja2.exceptions import SecurityError
 
 from .compiled import Compiled, compiled, line_of
+from .environment import ChatContext
 from .data import Message, plain, unwrapped, wrapped
 from .refusals import refusal
-from .sources import DOCUMENTS, REASONING, SPECIAL, TOOLS
+from .sources import DEFAULT_ROLES, DOCUMENTS, REASONING, SPECIAL, TOOLS
 from .steps import MAX_STEPS, LimitError, State
-from .tracked import Tracked, plain_text
+from .tracked import Tracked, made, plain_text
 
 __all__ = ["MAX_STEPS", "Run", "chat_of", "check_roles", "template_of"]
 
@@ -45,6 +46,7 @@ def chat_of(conversation: list[Any], keep_none: bool) -> list[Message]:
     Reasoning is found under each of the names that templates read, as in transformers.
     """
     chat = []
+    places = _places
     for index, message in enumerate(conversation):
         if type(message) is not dict:
             given, message = message, plain(message)
@@ -52,35 +54,43 @@ def chat_of(conversation: list[Any], keep_none: bool) -> list[Message]:
                 raise TypeError(
                     f"messages[{index}] is a dict with a role and a content, not {type(given).__name__}"
                 )
-        root = ("message", index)
+        root, sources, known_roles = places[index] if index < len(places) else _place(index)
         shell = Message()
         shell.source, shell.index = root, index
         reasoned = False
         for key, value in message.items():
-            if type(value) is str and type(key) is str:
-                if value:
-                    text = _new(Tracked, value)
-                    text.runs = (len(value), (root, key))
-                    dict.__setitem__(shell, key, text)
-                else:
-                    dict.__setitem__(shell, key, wrapped(value, None))
+            if type(value) is str and value:
+                if key == "role" and value in known_roles:
+                    shell[key] = known_roles[value]
+                    continue
+                text = _new(Tracked, value)
+                text.runs = (len(value), sources[key] if key in sources else (root, plain(key)))
+                shell[key if type(key) is str else plain(key)] = text
+                if key == "content":
+                    continue
             elif value is not None or keep_none:
                 key = plain(key)
-                dict.__setitem__(shell, key, wrapped(plain(value), (root, key)))
-            else:
-                continue
-            if key in REASONING:
+                shell[key] = wrapped(plain(value), (root, key))
+            if key in REASONING and value is not None:
                 reasoned = True
-        if reasoned:
-            shell = _with_reasoning(shell)
-        chat.append(shell)
+        chat.append(_with_reasoning(shell) if reasoned else shell)
     return chat
 
 
+def _place(index: int) -> tuple[Any, dict[Any, Any], dict[str, Tracked]]:
+    """The sources of the message of this index, and the roles that it may have: the same in all conversations."""
+    root = ("message", index)
+    sources = {key: (root, key) for key in ("role", "content", "name", "tool_call_id", *REASONING)}
+    runs = {role: (len(role), sources["role"]) for role in DEFAULT_ROLES}
+    return root, sources, {role: made(role, runs[role]) for role in DEFAULT_ROLES}
+
+
+#: Places of the first messages, made once.
+_places = [_place(index) for index in range(64)]
+
+
 def _with_reasoning(message: Message) -> Message:
-    reasoning = next((message[key] for key in REASONING if message.get(key) != None), None)  # noqa: E711
-    if reasoning is None:
-        return message
+    reasoning = next(message[key] for key in REASONING if message.get(key) != None)  # noqa: E711
     again = Message({"thinking": reasoning})
     dict.update(again, zip(dict.keys(message), dict.values(message), strict=True))
     again.source, again.index = message.source, message.index
@@ -112,7 +122,7 @@ class Run:
         variables: dict[str, Any],
         name: str,
     ) -> None:
-        self.template, self.chat, self.name = template.template, chat, name
+        self.template, self.globals, self.chat, self.name = template.template, template.globals, chat, name
         self.special, self.variables = special, variables
 
     def tracked(self, limit: int, now: datetime | None) -> tuple[str, list[Tracked], list[int | None]]:
@@ -154,11 +164,12 @@ class Run:
     def _collected(
         self, variables: dict[str, Any], state: State
     ) -> tuple[str, list[Tracked], list[int | None]]:
-        context: Any = self.template.new_context(variables)
+        template = self.template
+        context = ChatContext(template.environment, {**self.globals, **variables}, None, template.blocks)
         context.state = state
         pieces: list[Any] = []
         turns: list[int | None] = []
-        for piece in self.template.root_render_func(context):
+        for piece in template.root_render_func(context):
             pieces.append(piece)
             turns.append(state.message)
         state.charge(sum(map(len, pieces)))

@@ -81,26 +81,17 @@ class RenderedChat:
         ``encode(untrusted=)`` takes. In order, and apart from each other."""
         found: list[tuple[int, int]] = []
         begun, at = -1, 0
-        trusts: dict[int, bool] = {}
         for piece in self._pieces:
             runs = piece.runs
             for index in range(1, len(runs), 2):
-                source = runs[index]
-                if source is not LITERAL:
-                    trusted = trusts.get(id(source))
-                    if trusted is None:
-                        trusted = trusts[id(source)] = is_trusted(source)
-                    if not trusted and runs[index - 1]:
-                        if begun < 0:
-                            begun = at
-                        at += runs[index - 1]
-                        continue
-                length = runs[index - 1]
-                if length:
-                    if begun >= 0:
+                length, source = runs[index - 1], runs[index]
+                if source is LITERAL or is_trusted(source):
+                    if begun >= 0 and length:
                         found.append((begun, at))
                         begun = -1
-                    at += length
+                elif begun < 0 and length:
+                    begun = at
+                at += length
         if begun >= 0:
             found.append((begun, at))
         return tuple(found)

@@ -111,9 +111,10 @@ def is_trusted(source: Source) -> bool:
     """Whether the template, or a role that was checked, wrote it."""
     if source is None:
         return False
-    if type(source[0]) is tuple:
-        return source[1] == "role" and source[0][0] == "message"
-    return source[0] in TRUSTED
+    inside, key = source
+    if type(inside) is tuple:
+        return key == "role" and inside[0] == "message"
+    return inside in TRUSTED
 
 
 def message_of(source: Source) -> int | None:

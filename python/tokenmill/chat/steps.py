@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from .data import LazyList, TrackedDict, TrackedList
+from markupsafe import Markup
+
+from .data import LazyDict, LazyList, Message, TrackedDict, TrackedList
+from .markup import TrackedMarkup
 from .sources import LITERAL
 from .tracked import Tracked, joined, made
 
@@ -26,7 +29,9 @@ MAX_NESTING = 100
 #: Reading costs less than making, by this factor.
 READING = 16
 
-_SIZED = frozenset((list, tuple, dict, range, str, Tracked, TrackedDict, TrackedList, LazyList))
+_SIZED = frozenset(
+    (list, tuple, dict, range, str, Markup, Tracked, TrackedMarkup, TrackedDict, LazyDict, Message, TrackedList, LazyList)
+)
 
 
 class LimitError(Exception):
@@ -43,7 +48,7 @@ class State:
         self.now = now
         #: The index of the message whose turn is being written; None outside of turns.
         self.message: int | None = None
-        self._bound: dict[int, tuple[str, int]] = {}
+        self._bound: dict[int, tuple[str, int]] | None = None
 
     def charge(self, steps: int) -> None:
         """Take so many steps."""
@@ -58,7 +63,7 @@ class State:
 
     def reading(self, value: Any) -> Any:
         """The value, after paying for a look at all of it."""
-        if type(value) in _SIZED or isinstance(value, (str, list, dict, tuple)):
+        if type(value) in _SIZED:
             size = len(value)
             if size > READING:
                 self.charge(size // READING)
@@ -97,7 +102,6 @@ class State:
 
     def bound(self, index: int) -> tuple[str, int]:
         """The source of literals of a message's turn."""
-        source = self._bound.get(index)
-        if source is None:
-            source = self._bound[index] = ("literal", index)
-        return source
+        if self._bound is None:
+            self._bound = {}
+        return self._bound.setdefault(index, ("literal", index))
