@@ -84,17 +84,23 @@ def _is_numpy_scalar(kind: type) -> bool:
 class TrackedInt(int):
     """An ``int`` from data."""
 
+    carries_source = True
+
     source: Source
 
 
 class TrackedFloat(float):
     """A ``float`` from data."""
 
+    carries_source = True
+
     source: Source
 
 
 class TrackedBool(int):
     """A ``bool`` from data: ``bool`` itself has no subclasses."""
+
+    carries_source = True
 
     source: Source
 
@@ -111,6 +117,8 @@ class TrackedNone:
     """A None from data."""
 
     __slots__ = ("source",)
+
+    carries_source = True
 
     source: Source
 
@@ -168,6 +176,8 @@ class TrackedDict(dict[Any, Any]):
     """A dict from data, whose values are wrapped. ``plain_value`` is the dict before that."""
 
     __slots__ = ("index", "plain_value", "source")
+
+    carries_source = True
 
     index: int
     plain_value: dict[Any, Any]
@@ -255,6 +265,8 @@ class TrackedList(list[Any]):
     """A list from data, whose items are wrapped. ``plain_value`` is the list before that."""
 
     __slots__ = ("plain_value", "source")
+
+    carries_source = True
 
     plain_value: list[Any]
     source: Any

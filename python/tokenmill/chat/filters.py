@@ -21,7 +21,7 @@ from .data import BASES, TrackedBool, TrackedFloat, TrackedInt, TrackedNone, ope
 from .markup import TrackedMarkup, escaped, marked_safe
 from .percent import percent_widths
 from .pieces import as_json, as_text, weighed
-from .sources import COMPUTED, Source
+from .sources import COMPUTED, Source, source_of
 from .steps import State
 from .tracked import Tracked, made, only_source, runs_of
 
@@ -205,7 +205,7 @@ def _tojson(
 
 
 def _source_of(value: Any) -> Source:
-    return only_source(value) if isinstance(value, str) else getattr(value, "source", None)
+    return only_source(value) if isinstance(value, str) else source_of(value)
 
 
 def _number(function: Filter) -> Filter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .sources import COMPUTED
+from .sources import COMPUTED, source_of
 
 __all__ = ["origin_of", "percent_pieces", "percent_widths"]
 
@@ -19,7 +19,7 @@ def origin_of(value: Any) -> Any:
         return value
     if type(value) in (int, float, bool, type(None)):
         return COMPUTED
-    return getattr(value, "source", None)
+    return source_of(value)
 
 
 def percent_pieces(form: Any, values: Any) -> list[tuple[str, Any]] | None:

@@ -22,7 +22,7 @@ from .data import (
     opened,
     unwrapped,
 )
-from .sources import COMPUTED, Source
+from .sources import COMPUTED, Source, source_of
 from .steps import State
 from .tracked import Tracked, agreed, made, runs_of, sliced
 
@@ -116,7 +116,7 @@ def _repr_pieces(value: Any, around: Source) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, str):
         yield from _quoted(value, repr(unwrapped(value)), repr)
     else:
-        yield repr(value), getattr(value, "source", around)
+        yield repr(value), source_of(value, around)
 
 
 def _quoted(value: str, text: str, quote: Callable[[str], str]) -> Iterator[tuple[str, Any]]:
@@ -197,7 +197,7 @@ class _JsonPieces:
         elif isinstance(value, str):
             yield from _quoted(value, self.dumps(unwrapped(value)), self.dumps)
         else:
-            yield self.dumps(unwrapped(value)), getattr(value, "source", around)
+            yield self.dumps(unwrapped(value)), source_of(value, around)
 
     def _inside(
         self, brackets: str, items: list[Any], around: Source, depth: int, keys: list[Any] | None
@@ -211,7 +211,7 @@ class _JsonPieces:
             if keys is not None:
                 key = keys[number]
                 yield from _quoted(key, self.dumps(unwrapped(key)), self.dumps) if isinstance(key, str) else [
-                    (f'"{self.dumps(unwrapped(key))}"', getattr(key, "source", around))
+                    (f'"{self.dumps(unwrapped(key))}"', source_of(key, around))
                 ]
                 yield self.colon, around
             yield from self.pieces(item, around, depth + 1)

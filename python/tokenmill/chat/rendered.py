@@ -175,7 +175,7 @@ def _find(pieces: list[Tracked], outer_turns: list[int | None], chat: list[Any])
                 parts.append(part)
                 last = part
             at = stop
-    stops = [*starts[1:], at]
+    stops = [*starts[1:], at] if starts else []
     return _Found(
         tuple([Segment(start, stop, *part) for start, stop, part in zip(starts, stops, parts, strict=True)]),
         tuple([tuple(zip(each[::2], each[1::2], strict=True)) for each in turns]),

@@ -55,6 +55,13 @@ _KINDS_OF_ROOTS = {
 }
 
 
+def source_of(value: Any, otherwise: Source = None) -> Source:
+    """The source of a wrapped value that is no string (see ``data``)."""
+    # Asked of the type: a template's undefined value answers to no name at all.
+    source: Source = value.source if getattr(type(value), "carries_source", False) else otherwise
+    return source
+
+
 def keys_of(source: tuple[Any, Any]) -> tuple[tuple[Any, Any], list[Any]]:
     """The root of a source, and the keys that lead from it."""
     keys = []

@@ -251,8 +251,10 @@ def agreed(text: str, pieces: list[tuple[str, Any]] | None) -> Tracked:
 
 def cut(runs: Runs, start: int, stop: int) -> Runs:
     """The runs of a part of a text."""
+    if stop <= start:
+        return ()
     if len(runs) == 2:
-        return (stop - start, runs[1]) if stop > start else ()
+        return (stop - start, runs[1]) if runs[0] else ()
     found: list[Any] = []
     at = 0
     for length, source in zip(runs[::2], runs[1::2], strict=True):
