@@ -198,11 +198,11 @@ class _Described:
             bound = source[1] if source is not None and source[0] == "literal" else None
             message = message_of(source)
             if message is None:
-                message = turn if bound is None else bound
+                message = bound if turn is None else turn
             role = None if message is None else self._roles[message]
             role = str.__str__(role) if isinstance(role, str) else None
             field = None if source is None else path_of(source)
-            place = bound if bound is not None else message if turn is None else turn
+            place = message if turn is None else turn
             known = ((message, role, field, kind_of(source, role), is_trusted(source)), place)
             self._known[key] = known
         return known
