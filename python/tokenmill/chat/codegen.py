@@ -140,8 +140,7 @@ class TrackingGenerator(CodeGenerator):
         if not any(_is_const(side) for side in sides) or any(op.op in ("in", "notin") for op in node.ops):
             # Such a comparison may go through all of what it compares.
             for side in sides:
-                if not _is_const(side):
-                    self._around[id(side)] = "_s.reading("
+                self._read(side)
         with self._only(seeking=True):
             self.write("(")
             self.visit(node.expr, frame)
@@ -166,6 +165,7 @@ class TrackingGenerator(CodeGenerator):
                 else:
                     self.visit(bound, frame)
         else:
+            self._read(node.arg)
             self.write("getitem(environment, ")
             self.visit(node.node, frame)
             self.write(", ")
@@ -173,25 +173,15 @@ class TrackingGenerator(CodeGenerator):
                 self.visit(node.arg, frame)
         self.write(")")
 
-    def visit_List(self, node: nodes.List, frame: Frame) -> None:
-        self._container(super().visit_List, node, node.items, frame)
-
-    def visit_Tuple(self, node: nodes.Tuple, frame: Frame) -> None:
-        if node.ctx == "load":
-            self._container(super().visit_Tuple, node, node.items, frame)
-        else:
-            super().visit_Tuple(node, frame)
-
     def visit_Dict(self, node: nodes.Dict, frame: Frame) -> None:
-        self._container(super().visit_Dict, node, [pair.value for pair in node.items], frame)
+        for pair in node.items:
+            self._read(pair.key)
+        super().visit_Dict(node, frame)
 
-    def _container(self, write: Any, node: nodes.Expr, items: list[nodes.Expr], frame: Frame) -> None:
-        if all(isinstance(item, nodes.Const) for item in items):
-            write(node, frame)
-        else:
-            self.write("put_together(_s, ")
-            write(node, frame)
-            self.write(")")
+    def _read(self, node: nodes.Expr) -> None:
+        """Let what looks at all of a value pay for it."""
+        if not _is_const(node):
+            self._around[id(node)] = "_s.reading("
 
     # ---- calls --------------------------------------------------------------------------------
 

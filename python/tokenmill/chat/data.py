@@ -26,6 +26,7 @@ __all__ = [
     "TrackedNone",
     "opened",
     "plain",
+    "scalar",
     "unwrapped",
     "wrapped",
 ]
@@ -356,6 +357,14 @@ BASES: dict[type, type] = {
     TrackedList: list,
     LazyList: list,
 }
+
+
+def scalar(value: Any) -> Any:
+    """The value, plain if it is a wrapped string, number, truth value or None."""
+    return unwrapped(value) if type(value) in _WRAPPED_SCALARS else value
+
+
+_WRAPPED_SCALARS = frozenset((Tracked, TrackedInt, TrackedFloat, TrackedBool, TrackedNone))
 
 
 def unwrapped(value: Any) -> Any:

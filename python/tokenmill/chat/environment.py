@@ -20,15 +20,15 @@ from jinja2.utils import generate_lorem_ipsum
 from markupsafe import Markup
 
 from .codegen import TrackingGenerator
-from .data import BASES, unwrapped
+from .data import BASES, scalar
 from .filters import filters, joined_parts, replaced, tests
 from .markup import TrackedMarkup
 from .operations import TemplateNamespace
 from .percent import origin_of
 from .pieces import as_text
 from .sources import DATE, GENERATION_START, GENERATION_STOP, TRUSTED
-from .steps import State
-from .tracked import Tracked, agreed, made, runs_of
+from .steps import HOLDERS, State
+from .tracked import agreed, made, plain_text, runs_of
 
 __all__ = ["ChatContext", "ChatEnvironment"]
 
@@ -133,7 +133,14 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: B902, N805
         state: State = __context.state  # type: ignore[attr-defined]
-        state.charge(20)
+        state.charge(100)
+        if type(__obj) is not Macro:  # a macro hands its arguments on
+            for arg in args:
+                if type(arg) in HOLDERS:
+                    state.weigh(arg)
+            for arg in kwargs.values():
+                if type(arg) in HOLDERS:
+                    state.weigh(arg)
         if isinstance(__obj, _METHODS):
             owner = __obj.__self__
             if isinstance(owner, str):
@@ -151,7 +158,7 @@ def _call_of_text(state: State, method: Any, owner: Any, args: Any, kwargs: Any)
     """A method of a string, if what it makes is not too much."""
     name = method.__name__
     state.reading(owner)
-    args = tuple([unwrapped(arg) if arg is None or not isinstance(arg, str) else arg for arg in args])
+    args = tuple([arg if isinstance(arg, str) else scalar(arg) for arg in args])
     if type(owner) is str and name in ("join", "replace"):
         owner = made(owner, runs_of(owner))
         method = getattr(owner, name)
@@ -204,6 +211,7 @@ def _numbers_in(spec: str) -> int:
 def _formatted(
     environment: ChatEnvironment, state: State, form: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
+    state.weigh([args, kwargs])
     formatter = _BoundedFormatter(environment, state)
     plain = str.__str__(form)
     text = formatter.vformat(plain, args, kwargs)
@@ -255,8 +263,9 @@ def _lipsum(context: ChatContext, n: int = 5, html: bool = True, min: int = 20, 
     return generate_lorem_ipsum(n, html, min, max)
 
 
-def _raise_exception(message: Any) -> NoReturn:
-    raise JinjaError(str.__str__(message) if isinstance(message, str) else message)
+@pass_context
+def _raise_exception(context: ChatContext, message: Any) -> NoReturn:
+    raise JinjaError(plain_text(as_text(context.state, message)))
 
 
 @pass_context

@@ -17,12 +17,12 @@ from jinja2.runtime import Context
 from jinja2.utils import pass_context
 from markupsafe import Markup
 
-from .data import BASES, TrackedBool, TrackedFloat, TrackedInt, TrackedNone, opened, unwrapped
+from .data import BASES, TrackedBool, TrackedFloat, TrackedInt, TrackedNone, opened, scalar, unwrapped
 from .markup import TrackedMarkup, escaped, marked_safe
 from .percent import percent_widths
-from .pieces import as_json, as_text, weighed
+from .pieces import as_json, as_text
 from .sources import COMPUTED, Source, source_of
-from .steps import State
+from .steps import ITEMS, RUNS, State
 from .tracked import Tracked, made, only_source, runs_of
 
 __all__ = ["filters", "tests"]
@@ -61,7 +61,7 @@ def _by_method(name: str) -> Filter:
 def _trim(context: Context, value: Any, chars: Any = None) -> Any:
     text = _soft(context, value)
     context.state.reading(text)  # type: ignore[attr-defined]
-    return text.strip(unwrapped(chars))
+    return text.strip(scalar(chars))
 
 
 @pass_context
@@ -78,17 +78,19 @@ def _title(context: Context, value: Any) -> Any:
 def _replace(context: Context, value: Any, old: Any, new: Any, count: Any = None) -> Any:
     state = _state(context)
     text, old, new = as_text(state, value), as_text(state, old), as_text(state, new)
-    count = unwrapped(count)
+    count = scalar(count)
     return replaced(state, text, old, new, -1 if count is None else count)
 
 
 def replaced(state: State, text: Any, old: str, new: str, count: Any) -> Any:
     """``text.replace(old, new, count)``, if what it makes is not too much."""
     state.reading(text)
+    found = str.count(text, old)
+    state.charge(ITEMS * found)
     if len(new) > len(old):
-        state.foresee(len(text) + str.count(text, old) * (len(new) - len(old)))
+        state.foresee(len(text) + found * (len(new) - len(old)))
     result = text.replace(old, new, count)
-    state.charge(len(result))
+    state.charge(len(result) + RUNS * len(runs_of(result)))
     return result
 
 
@@ -96,15 +98,17 @@ def replaced(state: State, text: Any, old: str, new: str, count: Any) -> Any:
 def _join(context: Context, values: Any, between: Any = "", attribute: Any = None) -> Any:
     state = _state(context)
     if attribute is not None:
-        values = map(standard.make_attrgetter(context.environment, unwrapped(attribute)), values)
+        values = map(standard.make_attrgetter(context.environment, scalar(attribute)), values)
     parts = [as_text(state, value) for value in state.turns(values, 1)]
     return joined_parts(state, as_text(state, between), parts)
 
 
 def joined_parts(state: State, between: Any, parts: list[Any]) -> Any:
     """``between.join(parts)``, if it is not too much."""
-    state.charge(sum(map(len, parts)) + len(between) * len(parts))
-    return between.join(parts)
+    state.charge(sum(map(len, parts)) + (len(between) + RUNS) * len(parts))
+    result = between.join(parts)
+    state.charge(RUNS * len(runs_of(result)))
+    return result
 
 
 @pass_context
@@ -150,7 +154,7 @@ def formatted(state: State, form: Any, values: Any) -> Any:
     """``form % values``, if it is not too much."""
     state.reading(form)
     state.foresee(percent_widths(str.__str__(form), values))
-    weighed(state, values if type(values) in (tuple, dict) else [values])
+    state.weigh([values])
     result = form % values
     state.charge(len(result))
     return result
@@ -213,8 +217,8 @@ def _number(function: Filter) -> Filter:
 
     @wraps(function)
     def number(value: Any, *args: Any, **kwargs: Any) -> Any:
-        args = tuple([unwrapped(arg) for arg in args])
-        result = function(unwrapped(value), *args, **{key: unwrapped(arg) for key, arg in kwargs.items()})
+        args = tuple([scalar(arg) for arg in args])
+        result = function(scalar(value), *args, **{key: scalar(arg) for key, arg in kwargs.items()})
         source = _source_of(value)
         if source is None or type(result) not in (int, float):
             return result
@@ -240,7 +244,9 @@ def _paid(function: Filter, passes: str | None, cost: int = 1) -> Filter:
     @pass_context
     @wraps(function)
     def paid(context: Context, value: Any, *args: Any, **kwargs: Any) -> Any:
-        value = _state(context).turns(value, cost) if hasattr(value, "__iter__") else value
+        state = _state(context)
+        state.weigh([value, args, kwargs])
+        value = state.turns(value, cost) if hasattr(value, "__iter__") else value
         if passes == "environment":
             return function(context.environment, value, *args, **kwargs)
         if passes == "context":
@@ -272,8 +278,9 @@ def _sum(context: Context, values: Any, attribute: Any = None, start: Any = 0) -
 
 @pass_context
 def _attr(context: Context, value: Any, name: Any) -> Any:
+    name = as_text(_state(context), name)
     base = BASES.get(type(value))
-    if base is not None and not hasattr(base, str(name)):
+    if base is not None and not hasattr(base, name):
         return context.environment.undefined(obj=value, name=name)
     return standard.do_attr(context.environment, value, name)
 
@@ -297,12 +304,12 @@ def _untracked(function: Filter, passes: str | None) -> Filter:
     @wraps(function)
     def plainly(context: Context, *args: Any, **kwargs: Any) -> Any:
         state = _state(context)
-        weighed(state, list(args))
+        state.weigh([args, kwargs])
         given = [unwrapped(arg) for arg in args]
         for arg in given:
             if isinstance(arg, str):
-                # Some of these begin anew at each tag of a text.
-                state.charge(len(arg) * (1 + arg.count("<")))
+                # Some of these begin anew at each word or tag of a text.
+                state.charge(len(arg) * (1 + len(arg) // 100))
         named = {key: unwrapped(arg) for key, arg in kwargs.items()}
         if passes == "environment":
             given.insert(0, context.environment)

@@ -12,8 +12,8 @@ from jinja2.utils import Namespace
 
 from .data import LazyDict, LazyList, Message, TrackedDict, TrackedList, opened
 from .filters import formatted
-from .pieces import as_text, weighed
-from .steps import LimitError, State
+from .pieces import as_text
+from .steps import RUNS, LimitError, State
 from .tracked import Tracked, joined, literal, made, only_source, runs_of
 from .sources import message_of
 
@@ -30,7 +30,6 @@ __all__ = [
     "modulo",
     "part",
     "power",
-    "put_together",
     "times",
     "turn_mark",
     "turn_of",
@@ -39,7 +38,6 @@ __all__ = [
 #: Integers of more bits are no numbers that a chat template needs.
 _MAX_BITS = 20_000
 
-_HOLDERS = frozenset((list, tuple, dict))
 _DICTS = frozenset((dict, Message, TrackedDict, LazyDict))
 _DICT_NAMES = frozenset(dir(dict))
 _LOOP_NAMES = frozenset(
@@ -85,7 +83,7 @@ def add(state: State, *parts: Any) -> Any:
             break
     else:
         text = "".join(parts)
-        state.left -= len(text)
+        state.left -= len(text) + RUNS * len(runs)
         if state.left < 0:
             state.charge(0)
         return made(text, tuple(runs))
@@ -94,8 +92,6 @@ def add(state: State, *parts: Any) -> Any:
         result = opened(result) + value if type(value) is not LazyList else opened(result) + opened(value)
         if isinstance(result, (str, list, tuple)):
             state.charge(len(result))
-            if not isinstance(result, str):
-                put_together(state, result)
         elif isinstance(result, int):
             _bounded(result)
     return result
@@ -105,8 +101,9 @@ def concatenated(state: State, *parts: Any) -> Tracked:
     """``a ~ b ~ c``."""
     texts = [part if type(part) is Tracked else as_text(state, part) for part in parts]
     text = "".join(texts)
-    state.charge(len(text))
-    return made(text, joined((), texts))
+    runs = joined((), texts)
+    state.charge(len(text) + RUNS * len(runs))
+    return made(text, runs)
 
 
 def times(state: State, left: Any, right: Any) -> Any:
@@ -118,8 +115,7 @@ def times(state: State, left: Any, right: Any) -> Any:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, (str, list, tuple)) and isinstance(other, int):
             state.charge(len(one) * max(0, other))
-            result = opened(one) * other
-            return result if isinstance(one, str) else put_together(state, result)
+            return opened(one) * other
     return left * right
 
 
@@ -140,15 +136,6 @@ def modulo(state: State, left: Any, right: Any) -> Any:
 def _bounded(number: int) -> None:
     if number.bit_length() > _MAX_BITS:
         raise LimitError(f"it computes an integer of more than {_MAX_BITS:,} bits")
-
-
-def put_together(state: State, value: Any) -> Any:
-    """A list, tuple or dict that the template made, after paying for what is in it."""
-    for item in value.values() if type(value) is dict else value:
-        if type(item) in _HOLDERS or isinstance(item, Namespace):
-            weighed(state, value)
-            break
-    return value
 
 
 # ---- lookups ------------------------------------------------------------------------------------

@@ -23,39 +23,13 @@ from .data import (
     unwrapped,
 )
 from .sources import COMPUTED, Source, source_of
-from .steps import State
+from .steps import HOLDERS, State
 from .tracked import Tracked, agreed, made, runs_of, sliced
 
-__all__ = ["as_json", "as_text", "weighed"]
+__all__ = ["as_json", "as_text"]
 
 _SCALARS = (TrackedInt, TrackedFloat, TrackedBool, TrackedNone)
 _NUMBERS = (int, float, bool, type(None))
-
-
-def weighed(state: State, value: Any) -> int:
-    """How many items there are in what a template put together, counted as a tree; pays for each.
-
-    The same list may stand in a tree many times over: printed or compared, it counts each time.
-    """
-    total, waiting = 0, [value]
-    while waiting:
-        value = waiting.pop()
-        kind = type(value)
-        if kind is list or kind is tuple:
-            items: Any = value
-        elif kind is dict:
-            items = value.values()
-        elif isinstance(value, Namespace):
-            items = value._Namespace__attrs.values()  # type: ignore[attr-defined]
-        else:
-            continue
-        total += len(items)
-        state.charge(len(items))
-        waiting += [item for item in items if type(item) in _HOLDERS or isinstance(item, Namespace)]
-    return total
-
-
-_HOLDERS = frozenset((list, tuple, dict))
 
 
 # ---- str ----------------------------------------------------------------------------------------
@@ -74,13 +48,13 @@ def as_text(state: State, value: Any) -> Tracked:
     if kind in _NUMBERS:
         text = str(value)
         return made(text, (len(text), COMPUTED))
-    if isinstance(value, (TrackedDict, TrackedList)) or kind in _HOLDERS:
-        weighed(state, value)
+    if isinstance(value, (TrackedDict, TrackedList)) or kind in HOLDERS:
+        state.weigh(value)
         text = str(unwrapped(value))
         state.charge(len(text))
         return agreed(text, list(_repr_pieces(value, COMPUTED)))
     if isinstance(value, Namespace):
-        weighed(state, value)
+        state.weigh(value)
     text = str(value)
     state.charge(len(text))
     if isinstance(text, Tracked):
@@ -139,7 +113,7 @@ def _quoted(value: str, text: str, quote: Callable[[str], str]) -> Iterator[tupl
 
 def as_json(state: State, value: Any, ensure_ascii: Any, indent: Any, separators: Any, sort_keys: Any) -> Tracked:
     """``json.dumps(value)``, tracked."""
-    weighed(state, value)
+    state.weigh([value, indent, separators])
     indent, separators = unwrapped(indent), unwrapped(separators)
     if isinstance(indent, int):
         state.foresee(indent)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from jinja2.utils import Namespace
 from markupsafe import Markup
 
 from .data import LazyDict, LazyList, Message, TrackedDict, TrackedList
@@ -26,9 +27,15 @@ MAX_SOURCE = 1_000_000
 MAX_NESTING = 100
 """How deep the nodes of a template may nest."""
 
-#: Reading costs less than making, by this factor.
 READING = 16
+"""Reading costs less than making, by this factor."""
+RUNS = 8
+"""What a run of a text costs, beside its characters."""
+ITEMS = 20
+"""What an item costs that is walked through one by one."""
 
+HOLDERS = frozenset((list, tuple, dict))
+"""The types of what templates put together; what is from data has types of its own."""
 _SIZED = frozenset(
     (list, tuple, dict, range, str, Markup, Tracked, TrackedMarkup, TrackedDict, LazyDict, Message, TrackedList, LazyList)
 )
@@ -63,11 +70,34 @@ class State:
 
     def reading(self, value: Any) -> Any:
         """The value, after paying for a look at all of it."""
-        if type(value) in _SIZED:
+        kind = type(value)
+        if kind in HOLDERS:
+            self.weigh(value)
+        elif kind in _SIZED:
             size = len(value)
             if size > READING:
                 self.charge(size // READING)
         return value
+
+    def weigh(self, value: Any) -> None:
+        """Pay for each item in what a template put together, counted as a tree.
+
+        The same list may stand in a tree many times over: printed, compared or hashed, it counts each time.
+        """
+        waiting = [value]
+        while waiting:
+            value = waiting.pop()
+            kind = type(value)
+            if kind is list or kind is tuple:
+                items: Any = value
+            elif kind is dict:
+                items = [*value.keys(), *value.values()]
+            elif isinstance(value, Namespace):
+                items = value._Namespace__attrs.values()  # type: ignore[attr-defined]
+            else:
+                continue
+            self.charge(ITEMS * len(items))
+            waiting += [item for item in items if type(item) in HOLDERS or isinstance(item, Namespace)]
 
     def turns(self, values: Any, cost: int) -> Any:
         """What a loop goes through, after paying for its turns."""
@@ -89,9 +119,9 @@ class State:
         pieces = list(pieces)
         if len(pieces) == 1 and type(pieces[0]) is Tracked:
             return pieces[0]
-        text = "".join(pieces)
-        self.charge(len(text))
-        return made(text, joined((), pieces))
+        text, runs = "".join(pieces), joined((), pieces)
+        self.charge(len(text) + RUNS * len(runs))
+        return made(text, runs)
 
     def kept(self, value: Any) -> Any:
         """What is assigned in a message's turn: its literals belong to that message from now on."""
