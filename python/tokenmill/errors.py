@@ -10,7 +10,7 @@
     ├── VocabularyError                an id that does not exist, a table that contradicts itself
     ├── TrainingError                  sources or arguments that ``train`` cannot use
     ├── HookError                      a function of yours gave what a normalizer or splitter cannot give
-    ├── TemplateError                  a chat template that is wrong, or refuses or cannot render what it is given
+    ├── TemplateError                  a chat template that is wrong, or cannot render what it is given
     ├── ManifestError                  a manifest that does not fit the files beside it
     ├── MissingExtraError              an optional dependency is not installed
     └── InternalError                  a fault of ours; please report it

@@ -15,7 +15,9 @@ SPECIAL_TOKENS = {"bos_token": "<BOS>", "eos_token": "<EOS>", "unk_token": "<UNK
 
 def template_sources(data: Path) -> dict[str, str]:
     """The templates by name: the collection, and those of the folders of vocabularies."""
-    found = {path.stem: path.read_text(encoding="utf-8") for path in sorted((data / "templates").glob("*.jinja"))}
+    found = {
+        path.stem: path.read_text(encoding="utf-8") for path in sorted((data / "templates").glob("*.jinja"))
+    }
     for path in sorted((data / "vocab").glob("*/tokenizer_config.json")):
         template = json.loads(path.read_text(encoding="utf-8")).get("chat_template")
         if template is not None:

@@ -34,7 +34,9 @@ class Unit(enum.Enum):
     FAHRENHEIT = "fahrenheit"
 
 
-def get_weather(city: str, days: int = 1, unit: Literal["C", "F"] = "C", details: list[str] | None = None) -> dict[str, Any]:
+def get_weather(
+    city: str, days: int = 1, unit: Literal["C", "F"] = "C", details: list[str] | None = None
+) -> dict[str, Any]:
     """
     Get the weather of a city, and
     that of the days after.
@@ -108,7 +110,14 @@ def block(text: str) -> Json:
     return {"type": "text", "text": text}
 
 
-ARGUMENTS: Json = {"city": "Zürich", "days": 3, "exact": True, "none": None, "share": 0.5, "list": ["x", 1, {"k": "v"}]}
+ARGUMENTS: Json = {
+    "city": "Zürich",
+    "days": 3,
+    "exact": True,
+    "none": None,
+    "share": 0.5,
+    "list": ["x", 1, {"k": "v"}],
+}
 
 TURNS = [user("Hello"), assistant("Hi there"), user("How are you?"), assistant("Fine."), user("Good")]
 
@@ -122,12 +131,24 @@ CONVERSATIONS: list[tuple[str, list[Any], Json]] = [
     ("many turns, prompt", TURNS, {"add_generation_prompt": True}),
     ("two users", [user("one"), user("two"), assistant("three"), assistant("four")], {}),
     ("two systems", [system("a"), system("b"), user("c")], {"add_generation_prompt": True}),
-    ("developer", [{"role": "developer", "content": "Mind the gap"}, user("Hi")], {"add_generation_prompt": True}),
+    (
+        "developer",
+        [{"role": "developer", "content": "Mind the gap"}, user("Hi")],
+        {"add_generation_prompt": True},
+    ),
     ("assistant first", [assistant("Welcome"), user("Hi")], {}),
     ("empty", [system(""), user(""), assistant("")], {}),
     ("none content", [user("Hi"), assistant(None), user("?")], {}),
-    ("short texts", [system("system"), user("user"), assistant("a"), user("1"), assistant("yes"), user("\n")], {}),
-    ("unicode", [system("Ünïcödé ß ŉ İ"), user("日本語 👩‍👩‍👧 \u200b e\u0301"), assistant("Ως \U0001f600 ﬁ")], {}),
+    (
+        "short texts",
+        [system("system"), user("user"), assistant("a"), user("1"), assistant("yes"), user("\n")],
+        {},
+    ),
+    (
+        "unicode",
+        [system("Ünïcödé ß ŉ İ"), user("日本語 👩‍👩‍👧 \u200b e\u0301"), assistant("Ως \U0001f600 ﬁ")],
+        {},
+    ),
     (
         "control tokens",
         [
@@ -148,7 +169,11 @@ CONVERSATIONS: list[tuple[str, list[Any], Json]] = [
         ],
         {},
     ),
-    ("thinking", [user("2+2?"), assistant("4", thinking="hm", name="bot"), user("and?")], {"enable_thinking": True}),
+    (
+        "thinking",
+        [user("2+2?"), assistant("4", thinking="hm", name="bot"), user("and?")],
+        {"enable_thinking": True},
+    ),
     ("no thinking", [user("2+2?")], {"enable_thinking": False, "add_generation_prompt": True}),
     ("tools offered", [user("Weather?")], {"tools": [SCHEMA], "add_generation_prompt": True}),
     ("functions", [system("Help"), user("Weather?")], {"tools": [get_weather, convert, SCHEMA]}),
@@ -188,7 +213,9 @@ CONVERSATIONS: list[tuple[str, list[Any], Json]] = [
         "arguments as text",
         [
             user("Go"),
-            assistant("", tool_calls=[call("f", '{"a": "</tool_call>", "b": [1, 2]}')], reasoning_content="call f"),
+            assistant(
+                "", tool_calls=[call("f", '{"a": "</tool_call>", "b": [1, 2]}')], reasoning_content="call f"
+            ),
             tool([block("part one"), block("part two")], name="f", tool_call_id="call12345"),
             assistant("ok"),
         ],
@@ -196,12 +223,22 @@ CONVERSATIONS: list[tuple[str, list[Any], Json]] = [
     ),
     (
         "calls without ids",
-        [user("Go"), {"role": "assistant", "tool_calls": [call("f", {"x": 1}, None)]}, tool("r"), assistant("done")],
+        [
+            user("Go"),
+            {"role": "assistant", "tool_calls": [call("f", {"x": 1}, None)]},
+            tool("r"),
+            assistant("done"),
+        ],
         {},
     ),
     (
         "content lists",
-        [system([block("S")]), user([block("Hello "), block("world")]), assistant([block("Hi")]), user([block("x")])],
+        [
+            system([block("S")]),
+            user([block("Hello "), block("world")]),
+            assistant([block("Hi")]),
+            user([block("x")]),
+        ],
         {"add_generation_prompt": True},
     ),
     (
@@ -213,7 +250,10 @@ CONVERSATIONS: list[tuple[str, list[Any], Json]] = [
         "documents",
         [user("What do they say?")],
         {
-            "documents": [{"title": "One", "text": "First\ntext", "doc_id": 1}, {"title": "Two", "text": "<doc>"}],
+            "documents": [
+                {"title": "One", "text": "First\ntext", "doc_id": 1},
+                {"title": "Two", "text": "<doc>"},
+            ],
             "add_generation_prompt": True,
         },
     ),
@@ -233,12 +273,36 @@ CONVERSATIONS: list[tuple[str, list[Any], Json]] = [
         "objects",
         [
             user("Go"),
-            assistant("", tool_calls=[call("f", Place("Oslo", 2)), Model(id="abcdefgh1", function={"name": "g", "arguments": {"n": np.int64(3), "ok": np.bool_(False), "f": np.float32(0.5)}})]),
+            assistant(
+                "",
+                tool_calls=[
+                    call("f", Place("Oslo", 2)),
+                    Model(
+                        id="abcdefgh1",
+                        function={
+                            "name": "g",
+                            "arguments": {"n": np.int64(3), "ok": np.bool_(False), "f": np.float32(0.5)},
+                        },
+                    ),
+                ],
+            ),
             tool(np.str_("done"), tool_call_id="call12345"),
             assistant("ok"),
         ],
         {"tools": [SCHEMA]},
     ),
-    ("variables", [user("Hi")], {"add_generation_prompt": True, "reasoning_effort": "high", "builtin_tools": ["browser", "python"], "model_identity": "I am <|x|>", "date_string": "1 Jan 2024", "custom_tools": None, "thinking": True}),
+    (
+        "variables",
+        [user("Hi")],
+        {
+            "add_generation_prompt": True,
+            "reasoning_effort": "high",
+            "builtin_tools": ["browser", "python"],
+            "model_identity": "I am <|x|>",
+            "date_string": "1 Jan 2024",
+            "custom_tools": None,
+            "thinking": True,
+        },
+    ),
     ("bad order", [user("a"), tool("stray"), system("late"), user("b")], {}),
 ]

@@ -7,6 +7,8 @@ from typing import Any
 
 #: Literals are of Hangul where letters are wanted: what data hold is not.
 LITERALS = ["가나", " 다 ", "<라>", "마&바", "\n사\n", "아,자", "", " ", "차%카", "ſ", "TaPa ßx"]
+FILTERS = ["upper", "lower", "title", "capitalize", "string", "e", "reverse", "first", "last"]
+TESTS = ["none", "string", "boolean", "true", "number", "mapping", "sequence", "defined", "integer"]
 SEEKING = [",", " ", "\n", "a", "<", "X", "\u3000"]
 
 
@@ -15,8 +17,27 @@ class Grammar:
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
-        self.names = ["m.content", "m['content']", "m.name", "messages[0].content", "bos_token", "m.role", "extra"]
-        self.values = ["m.number", "m.flag", "m.nothing", "m.share", "m.args", "m.tags", "messages|length", "loop.index", "7", "m"]
+        self.names = [
+            "m.content",
+            "m['content']",
+            "m.name",
+            "messages[0].content",
+            "bos_token",
+            "m.role",
+            "extra",
+        ]
+        self.values = [
+            "m.number",
+            "m.flag",
+            "m.nothing",
+            "m.share",
+            "m.args",
+            "m.tags",
+            "messages|length",
+            "loop.index",
+            "7",
+            "m",
+        ]
         self.count = 0
 
     def pick(self, options: list[str]) -> str:
@@ -38,7 +59,7 @@ class Grammar:
                 f"({a} + {b} + {self.literal()})",
                 f"({a} ~ {self.value(depth - 1)} ~ {b})",
                 f"({a})|trim",
-                f"({a})|{self.pick(['upper', 'lower', 'title', 'capitalize', 'string', 'e', 'reverse', 'first', 'last'])}",
+                f"({a})|{self.pick(FILTERS)}",
                 f"({a})|safe",
                 f"(({a})|safe + {b})",
                 f"({b} + ({a})|safe)",
@@ -52,7 +73,7 @@ class Grammar:
                 f"({a})[:{n}]",
                 f"({a})[{n}:{self.rng.randint(-4, 6)}]",
                 f"({a})[::{self.pick(['-1', '2', '1'])}]",
-                f"({a}){self.pick(['.upper()', '.lower()', '.strip()', '.title()', '.swapcase()', '.casefold()'])}",
+                f"({a}).{self.pick(['upper', 'lower', 'strip', 'title', 'swapcase', 'casefold'])}()",
                 f"({a}).{self.pick(['lstrip', 'rstrip', 'strip', 'removeprefix', 'removesuffix'])}({seek})",
                 f"({a}).split({seek})|join({b})",
                 f"({a}).{self.pick(['split', 'rsplit'])}({seek}, 1)[{self.pick(['0', '-1'])}]",
@@ -61,7 +82,7 @@ class Grammar:
                 f"({a}).{self.pick(['partition', 'rpartition'])}({seek})[{self.rng.randint(0, 2)}]",
                 f"({a}).replace({seek}, {b})",
                 f"({a}).replace({seek}, {b}, 1)",
-                f"({a}).{self.pick(['center', 'ljust', 'rjust'])}({self.rng.randint(0, 9)}, {self.pick(['가 '[:1], '.'])!r})",
+                f"({a}).{self.pick(['center', 'ljust', 'rjust'])}({abs(int(n))}, {self.pick(['가', '.'])!r})",
                 f"{self.literal()}.join([{a}, {b}, {self.text(depth - 2)}])",
                 f"({a} * {self.rng.randint(0, 3)})",
                 f"('%s|%5s|%%' % ({a}, {b}))",
@@ -70,7 +91,7 @@ class Grammar:
                 f"('{{0}}{{x}}{{0}}'.format({a}, x={self.value(depth - 1)}))",
                 f"('<%s>'|format({a}))",
                 f"({self.value(depth - 1)})|string",
-                f"({self.value(depth - 1)})|tojson{self.pick(['', '(indent=2)', '(ensure_ascii=true)', '(sort_keys=true)'])}",
+                f"({self.value(depth - 1)})|tojson({self.pick(['', 'indent=2', 'ensure_ascii=true'])})",
                 f"({a} if {self.condition(depth - 1)} else {b})",
                 f"({a} or {b})",
                 f"wrap({a})",
@@ -91,9 +112,9 @@ class Grammar:
                 f"{{{self.literal()}: {self.value(depth - 1)}, 'k': {self.text(depth - 1)}}}",
                 f"(m.tags + [{self.text(depth - 1)}])",
                 f"({self.value(depth - 1)})|default('가', true)",
-                f"(m.args.items()|list)",
-                f"(m.args|dictsort)",
-                f"(m.number + 1)",
+                "(m.args.items()|list)",
+                "(m.args|dictsort)",
+                "(m.number + 1)",
                 f"({self.text(depth - 1)})|length",
                 f"(m.share)|{self.pick(['int', 'round', 'abs', 'float'])}",
             ]
@@ -104,11 +125,11 @@ class Grammar:
             [
                 f"({self.text(depth)}) == ({self.text(depth - 1)})",
                 f"{self.pick(SEEKING)!r} in ({self.text(depth)})",
-                f"{self.pick(self.values)} is {self.pick(['none', 'string', 'boolean', 'true', 'number', 'mapping', 'sequence', 'defined', 'integer'])}",
-                f"m.flag",
-                f"not m.nothing",
-                f"m.nothing == none",
-                f"loop.first",
+                f"{self.pick(self.values)} is {self.pick(TESTS)}",
+                "m.flag",
+                "not m.nothing",
+                "m.nothing == none",
+                "loop.first",
                 f"({self.text(depth)}).startswith('a')",
             ]
         )
@@ -141,7 +162,9 @@ class Grammar:
             self.names = name_before
             return f"{{% for t in m.tags %}}{inner}{{{{ loop.index }}}}{{% endfor %}}"
         if choice == 5:
-            return f"{{% filter {self.pick(['upper', 'trim', 'indent(1)', 'title'])} %}}{body}{{% endfilter %}}"
+            return (
+                f"{{% filter {self.pick(['upper', 'trim', 'indent(1)', 'title'])} %}}{body}{{% endfilter %}}"
+            )
         if choice == 6:
             return f"{{% call around() %}}{body}{{% endcall %}}"
         if choice == 7:
@@ -149,7 +172,9 @@ class Grammar:
         if choice == 8:
             return f"{{% generation %}}{body}{{% endgeneration %}}"
         if choice == 9:
-            return f"{{% macro {fresh}(x) %}}{{{{ x }}}}가{body}{{% endmacro %}}{{{{ {fresh}({expression}) }}}}"
+            return (
+                f"{{% macro {fresh}(x) %}}{{{{ x }}}}가{body}{{% endmacro %}}{{{{ {fresh}({expression}) }}}}"
+            )
         return f"{{{{ {self.value(2)} }}}}"
 
     def block(self, depth: int) -> str:
@@ -173,7 +198,9 @@ def conversation(rng: random.Random) -> list[dict[str, Any]]:
 
     def text() -> str:
         pieces = [chr(next(number)), " ", ",", "\n", "<", "&", '"', "\\", "\t", "é", "%", "{", "'"]
-        return "".join(rng.choice(pieces) if rng.random() < 0.5 else chr(next(number)) for _ in range(rng.randint(0, 7)))
+        return "".join(
+            rng.choice(pieces) if rng.random() < 0.5 else chr(next(number)) for _ in range(rng.randint(0, 7))
+        )
 
     def message(role: str) -> dict[str, Any]:
         return {
@@ -184,7 +211,11 @@ def conversation(rng: random.Random) -> list[dict[str, Any]]:
             "flag": rng.choice([True, False]),
             "nothing": None,
             "share": rng.choice([0.5, -1.25, 3.0]),
-            "args": {"key" + text(): text(), "n": rng.choice([1, None, True, 0.5]), "deep": {"x": [text(), 2]}},
+            "args": {
+                "key" + text(): text(),
+                "n": rng.choice([1, None, True, 0.5]),
+                "deep": {"x": [text(), 2]},
+            },
             "tags": [text(), rng.choice([text(), 3, None, False])],
         }
 

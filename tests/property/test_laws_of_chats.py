@@ -22,7 +22,12 @@ def plainly(source: str, messages: list[Any]) -> str | Exception:
 
     try:
         text: str = _cached_compile_jinja_template(source).render(
-            messages=messages, tools=None, documents=None, add_generation_prompt=False, bos_token="<BOS>", extra="𫝀"
+            messages=messages,
+            tools=None,
+            documents=None,
+            add_generation_prompt=False,
+            bos_token="<BOS>",
+            extra="𫝀",
         )
     except Exception as error:
         return error
@@ -32,7 +37,12 @@ def plainly(source: str, messages: list[Any]) -> str | Exception:
 def tracked(source: str, messages: list[Any]) -> RenderedChat | TemplateError:
     try:
         return render(
-            source, messages, special_tokens={"bos_token": "<BOS>"}, keep_none=True, max_steps=10**7, extra="𫝀"
+            source,
+            messages,
+            special_tokens={"bos_token": "<BOS>"},
+            keep_none=True,
+            max_steps=10**7,
+            extra="𫝀",
         )
     except TemplateError as error:
         return error
@@ -41,7 +51,7 @@ def tracked(source: str, messages: list[Any]) -> RenderedChat | TemplateError:
 def letters(value: Any, path: str) -> Iterator[tuple[str, str]]:
     """Every ideograph of a message, and its field."""
     if isinstance(value, str):
-        yield from ((char, path) for char in value if "\U00020000" <= char)
+        yield from ((char, path) for char in value if char >= "\U00020000")
     elif isinstance(value, dict):
         for key, item in value.items():
             place = (f"{path}.{key}" if path else key) if key.isidentifier() else f"{path}[{key!r}]"
@@ -63,7 +73,13 @@ def test_tracked_text_is_plain_text_and_data_are_never_trusted() -> None:
         rng = random.Random(seed)
         source, messages = Grammar(rng).template(), conversation(rng)
         ours, theirs = tracked(source, messages), plainly(source, messages)
-        assert isinstance(ours, TemplateError) == isinstance(theirs, Exception), (seed, source, messages, ours, theirs)
+        assert isinstance(ours, TemplateError) == isinstance(theirs, Exception), (
+            seed,
+            source,
+            messages,
+            ours,
+            theirs,
+        )
         if isinstance(ours, TemplateError):
             refused += 1
             continue
@@ -80,8 +96,10 @@ def test_tracked_text_is_plain_text_and_data_are_never_trusted() -> None:
                     assert not segment.trusted, (seed, source, segment, char)
                     if segment.kind != "unknown":
                         assert segment.message == message, (seed, source, segment, char, path)
-                        assert path == segment.field or segment.field is None or path.startswith(
-                            (f"{segment.field}.", f"{segment.field}[")
+                        assert (
+                            path == segment.field
+                            or segment.field is None
+                            or path.startswith((f"{segment.field}.", f"{segment.field}["))
                         ), (seed, source, segment, char, path)
                 elif is_literal(char):
                     assert segment.kind in ("template", "unknown"), (seed, source, segment, char)

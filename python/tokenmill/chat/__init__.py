@@ -4,8 +4,8 @@
 text what wrote it. ``choose`` picks a template among several named ones. jinja2 is imported by the first
 rendering: the extra ``chat`` brings it.
 
-The template runs in a sandbox and within bounds that are counted in steps (``MAX_STEPS``), not in time. Text of
-messages, tools, documents and variables never counts as the template's own.
+The template runs in a sandbox and within bounds that are counted in steps (``steps.MAX_STEPS``), not in time.
+Text of messages, tools, documents and variables never counts as the template's own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Templates to Python code whose strings are tracked.
 
-jinja2 compiles a template to a Python module. This generator writes the same module with other operations in
-a few places: constants are tracked strings, made once for the module; ``+``, ``~``, ``%``, ``*`` and output go
-through functions of ``operations``; loops pay for their turns and say whose turn it is when they walk messages.
+jinja2 compiles a template to a Python module. This generator writes the same module with other operations
+in a few places: constants are tracked strings, made once for the module; ``+``, ``~``, ``%``, ``*`` and output
+go through functions of ``operations``; loops pay for their turns, and say whose turn it is where they walk
+messages.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from jinja2.compiler import CodeGenerator, Frame, operators
 __all__ = ["TrackingGenerator"]
 
 #: Filters whose arguments may become text; those of all others choose and compare only.
-_TEXT_FILTERS = frozenset(("d", "default", "join", "replace", "indent", "format", "batch", "slice", "map", "truncate"))
+_TEXT_FILTERS = frozenset(
+    ("d", "default", "join", "replace", "indent", "format", "batch", "slice", "map", "truncate")
+)
 #: Methods whose arguments choose and compare only.
 _SEEKING = frozenset(
     (
@@ -40,7 +43,7 @@ class TrackingGenerator(CodeGenerator):
         self._around: dict[int, str] = {}
         # Bodies of loops (by the id of the list), and the line that begins each turn.
         self._openings: dict[int, nodes.For] = {}
-        # For each loop around: the variable that says which message its turn is of, and that of the turn outside.
+        # For each loop around: the variables for the message of its turn, and of the turn outside.
         self._loops: list[tuple[str, str]] = []
 
     # ---- the module ---------------------------------------------------------------------------
@@ -99,18 +102,18 @@ class TrackingGenerator(CodeGenerator):
             return super()._output_child_to_const(node, frame, finalize)
         raise nodes.Impossible
 
-    def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
+    def _output_child_pre(self, *_: Any) -> None:
         self.write("(_t if type(_t := ")
 
-    def _output_child_post(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
+    def _output_child_post(self, *_: Any) -> None:
         self.write(") is Tracked else as_text(_s, _t))")
 
     # ---- operators ----------------------------------------------------------------------------
 
-    def visit_Add(self, node: nodes.Add, frame: Frame) -> None:
+    def visit_Add(self, node: nodes.BinExpr, frame: Frame) -> None:
         parts: list[nodes.Expr] = []
         left: nodes.Expr = node
-        while isinstance(left, nodes.Add):
+        while isinstance(left, nodes.Add):  # the whole chain at once
             parts.append(left.right)
             left = left.left
         parts.append(left)
@@ -119,13 +122,13 @@ class TrackingGenerator(CodeGenerator):
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
         self._call("concatenated", node.nodes, frame)
 
-    def visit_Mul(self, node: nodes.Mul, frame: Frame) -> None:
+    def visit_Mul(self, node: nodes.BinExpr, frame: Frame) -> None:
         self._call("times", (node.left, node.right), frame)
 
-    def visit_Pow(self, node: nodes.Pow, frame: Frame) -> None:
+    def visit_Pow(self, node: nodes.BinExpr, frame: Frame) -> None:
         self._call("power", (node.left, node.right), frame)
 
-    def visit_Mod(self, node: nodes.Mod, frame: Frame) -> None:
+    def visit_Mod(self, node: nodes.BinExpr, frame: Frame) -> None:
         self._call("modulo", (node.left, node.right), frame)
 
     def _call(self, function: str, arguments: Iterable[nodes.Node], frame: Frame) -> None:
@@ -256,7 +259,7 @@ def _is_const(node: nodes.Expr) -> bool:
     return isinstance(node, nodes.Const)
 
 
-def _may_hold_literals(node: nodes.Expr) -> bool:
+def _may_hold_literals(node: nodes.Node) -> bool:
     """Whether the value may be a text that literals of the template are part of."""
     if isinstance(node, nodes.Const):
         return isinstance(node.value, str)

@@ -56,7 +56,9 @@ def _check_nesting(tree: nodes.Template) -> None:
     waiting: list[tuple[nodes.Node, int]] = [(tree, 0)]
     while waiting:
         node, depth = waiting.pop()
-        if depth > MAX_NESTING and not isinstance(node, (nodes.BinExpr, nodes.Const, nodes.Name, nodes.Getitem)):
+        if depth > MAX_NESTING and not isinstance(
+            node, (nodes.BinExpr, nodes.Const, nodes.Name, nodes.Getitem)
+        ):
             raise LimitError(f"it nests deeper than {MAX_NESTING} levels, on line {node.lineno}")
         if depth > 10 * MAX_NESTING:
             raise LimitError(f"it nests deeper than {MAX_NESTING} levels, on line {node.lineno}")
@@ -88,7 +90,7 @@ def _names_role(node: Any) -> bool:
 def _literals(tree: nodes.Template) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for node in tree.find_all((nodes.TemplateData, nodes.Const)):
-        text = node.data if isinstance(node, nodes.TemplateData) else node.value
+        text: Any = node.data if isinstance(node, nodes.TemplateData) else getattr(node, "value", None)
         if isinstance(text, str) and text:
             found[text] = None
     return tuple(found)

@@ -154,7 +154,7 @@ class _View:
         return self._make()
 
     def __reversed__(self) -> Iterator[Any]:
-        return reversed(list(self._make()))
+        return iter(list(self._make())[::-1])
 
     def __len__(self) -> int:
         return len(self._of)
@@ -207,7 +207,7 @@ class TrackedDict(dict[Any, Any]):
         return _View(self, self._items, dict.items(self))
 
     def __reversed__(self) -> Iterator[Any]:
-        return reversed(list(self._keys()))
+        return iter(list(self._keys())[::-1])
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("what a template sees is not pickled")
@@ -231,7 +231,8 @@ class LazyDict(TrackedDict):
         return opened(self).copy()
 
     def _items(self) -> Iterator[tuple[Any, Any]]:
-        return opened(self)._items()
+        items: Iterator[tuple[Any, Any]] = opened(self)._items()
+        return items
 
 
 class Message(TrackedDict):
@@ -285,7 +286,7 @@ class LazyList(TrackedList):
         return iter(opened(self))
 
     def __reversed__(self) -> Iterator[Any]:
-        return reversed(opened(self))
+        return iter(list(opened(self))[::-1])
 
     def __add__(self, other: Any) -> Any:
         return list.__add__(opened(self), other)

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 from jinja2.exceptions import SecurityError
 
 from .compiled import Compiled, compiled, line_of
-from .environment import ChatContext
 from .data import Message, plain, unwrapped, wrapped
+from .environment import ChatContext
 from .refusals import refusal
 from .sources import DEFAULT_ROLES, DOCUMENTS, REASONING, SPECIAL, TOOLS
 from .steps import MAX_STEPS, LimitError, State
@@ -78,7 +78,7 @@ def chat_of(conversation: list[Any], keep_none: bool) -> list[Message]:
 
 
 def _place(index: int) -> tuple[Any, dict[Any, Any], dict[str, Tracked]]:
-    """The sources of the message of this index, and the roles that it may have: the same in all conversations."""
+    """The sources of the message of this index, and its roles: the same in all conversations."""
     root = ("message", index)
     sources = {key: (root, key) for key in ("role", "content", "name", "tool_call_id", *REASONING)}
     runs = {role: (len(role), sources["role"]) for role in DEFAULT_ROLES}

@@ -15,8 +15,7 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
-from jinja2.utils import pass_context
-from jinja2.utils import generate_lorem_ipsum
+from jinja2.utils import generate_lorem_ipsum, pass_context
 from markupsafe import Markup
 
 from .codegen import TrackingGenerator
@@ -51,7 +50,7 @@ class ChatContext(Context):
 class Generation(Extension):
     """``{% generation %}``: what stands in it is what a model is trained on."""
 
-    tags = {"generation"}
+    tags = frozenset(("generation",))  # type: ignore[assignment]
 
     def parse(self, parser: Parser) -> nodes.Node:
         line = next(parser.stream).lineno
@@ -78,8 +77,8 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
             optimized=False,
             cache_size=0,
         )
-        self.filters = filters()
-        self.tests = tests()
+        self.filters.update(filters())
+        self.tests.update(tests())
         self.globals.update(
             range=_range,
             dict=_TemplateDict(),
@@ -131,7 +130,7 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
 
     # ---- calls --------------------------------------------------------------------------------
 
-    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: B902, N805
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
         state: State = __context.state  # type: ignore[attr-defined]
         state.charge(100)
         if type(__obj) is not Macro:  # a macro hands its arguments on
@@ -216,7 +215,7 @@ def _formatted(
     plain = str.__str__(form)
     text = formatter.vformat(plain, args, kwargs)
     state.charge(len(text))
-    pieces: list[tuple[str, Any]] | None = []
+    pieces: list[tuple[str, Any]] = []
     fields = iter(formatter.fields)
     at = 0
     for literal, name, spec, _ in Formatter().parse(plain):
@@ -278,5 +277,3 @@ def _strftime_now(context: ChatContext, form: str) -> Any:
     sources = runs_of(form)[1::2]
     trusted = all(source is not None and source[0] in TRUSTED for source in sources)
     return made(text, (len(text), DATE if trusted else None))
-
-

@@ -162,7 +162,12 @@ def formatted(state: State, form: Any, values: Any) -> Any:
 
 @pass_context
 def _truncate(
-    context: Context, text: Any, length: int = 255, killwords: bool = False, end: Any = "...", leeway: Any = None
+    context: Context,
+    text: Any,
+    length: int = 255,
+    killwords: bool = False,
+    end: Any = "...",
+    leeway: Any = None,
 ) -> Any:
     return standard.do_truncate(context.environment, text, length, killwords, end, leeway)
 
@@ -427,8 +432,24 @@ def tests() -> dict[str, Filter]:
         "integer": _is_integer,
         "sameas": _is_same,
     }
-    words = ("eq equalto == ne != lt lessthan < le <= gt greaterthan > ge >= in").split()
-    ours |= {name: _compares(standard_tests.TESTS[name]) for name in words}
-    return {**standard_tests.TESTS, **ours}
-
-
+    given: dict[str, Any] = dict(standard_tests.TESTS)
+    words = [
+        "eq",
+        "equalto",
+        "==",
+        "ne",
+        "!=",
+        "lt",
+        "lessthan",
+        "<",
+        "le",
+        "<=",
+        "gt",
+        "greaterthan",
+        ">",
+        "ge",
+        ">=",
+        "in",
+    ]
+    ours |= {name: _compares(given[name]) for name in words}
+    return {**given, **ours}

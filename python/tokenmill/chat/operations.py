@@ -1,4 +1,4 @@
-"""What compiled templates call for operators, output and lookups: the operations of Python, tracked and paid for.
+"""What compiled templates call for operators, output and lookups: Python's operations, tracked and paid for.
 
 Generated modules import all of this by name (see ``codegen``).
 """
@@ -13,9 +13,9 @@ from jinja2.utils import Namespace
 from .data import LazyDict, LazyList, Message, TrackedDict, TrackedList, opened
 from .filters import formatted
 from .pieces import as_text
+from .sources import message_of
 from .steps import RUNS, LimitError, State
 from .tracked import Tracked, joined, literal, made, only_source, runs_of
-from .sources import message_of
 
 __all__ = [
     "Message",
@@ -41,14 +41,26 @@ _MAX_BITS = 20_000
 _DICTS = frozenset((dict, Message, TrackedDict, LazyDict))
 _DICT_NAMES = frozenset(dir(dict))
 _LOOP_NAMES = frozenset(
-    ("first", "last", "index", "index0", "revindex", "revindex0", "length", "previtem", "nextitem", "depth", "depth0")
+    (
+        "first",
+        "last",
+        "index",
+        "index0",
+        "revindex",
+        "revindex0",
+        "length",
+        "previtem",
+        "nextitem",
+        "depth",
+        "depth0",
+    )
 )
 
 
 class TemplateNamespace(Namespace):
     """``namespace()`` of templates: its attributes have no leading underscore."""
 
-    def __init__(*args: Any, **kwargs: Any) -> None:  # noqa: N805
+    def __init__(*args: Any, **kwargs: Any) -> None:
         self, args = args[0], args[1:]
         attributes = dict(*args, **kwargs)
         for name in attributes:
@@ -64,7 +76,9 @@ def _refuse_private(name: Any) -> None:
     if isinstance(name, str) and name.startswith("_"):
         from jinja2.exceptions import SecurityError
 
-        raise SecurityError(f"a namespace keeps no attribute that begins with an underscore, such as {str(name)!r}")
+        raise SecurityError(
+            f"a namespace keeps no attribute that begins with an underscore, such as {str(name)!r}"
+        )
 
 
 # ---- operators ----------------------------------------------------------------------------------
@@ -119,7 +133,7 @@ def times(state: State, left: Any, right: Any) -> Any:
     return left * right
 
 
-def power(state: State, left: Any, right: Any) -> Any:
+def power(_state: State, left: Any, right: Any) -> Any:
     """``a ** b``."""
     if isinstance(left, int) and isinstance(right, int) and left.bit_length() * max(0, right) > _MAX_BITS:
         raise LimitError(f"it computes an integer of more than {_MAX_BITS:,} bits")
@@ -211,5 +225,3 @@ def turn_of(value: Any) -> int | None:
 def turn_mark(state: State) -> Tracked:
     """A text of no characters that says whose turn it is from here on."""
     return made("", (0, ("turn", state.message)))
-
-

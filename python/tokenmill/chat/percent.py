@@ -10,7 +10,9 @@ from .sources import COMPUTED, source_of
 __all__ = ["origin_of", "percent_pieces", "percent_widths"]
 
 #: One conversion of a format: key, flags, width, precision, length, letter.
-_CONVERSION = re.compile(r"%(?:\((?P<key>[^()]*)\))?[-#0 +]*(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?[hlL]?(.)", re.S)
+_CONVERSION = re.compile(
+    r"%(?:\((?P<key>[^()]*)\))?[-#0 +]*(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?[hlL]?(.)", re.S
+)
 
 
 def origin_of(value: Any) -> Any:

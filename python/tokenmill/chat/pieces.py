@@ -1,7 +1,7 @@
 """Lists and dicts as text: which character of ``str(value)`` or of JSON came from which field.
 
-The text is always what ``str`` and ``json.dumps`` make of the plain value. The pieces are made beside it; where
-they do not give the same text, all of it counts as of unknown origin.
+The text is always what ``str`` and ``json.dumps`` make of the plain value. The pieces are made beside it;
+where they do not give the same text, all of it counts as of unknown origin.
 """
 
 from __future__ import annotations
@@ -64,7 +64,6 @@ def as_text(state: State, value: Any) -> Tracked:
 
 def _repr_pieces(value: Any, around: Source) -> Iterator[tuple[str, Any]]:
     """The pieces of ``repr``; brackets and commas are the container's."""
-    kind = type(value)
     if isinstance(value, (TrackedDict, TrackedList)):
         opened(value)
         around = value.source
@@ -111,7 +110,9 @@ def _quoted(value: str, text: str, quote: Callable[[str], str]) -> Iterator[tupl
 # ---- JSON ---------------------------------------------------------------------------------------
 
 
-def as_json(state: State, value: Any, ensure_ascii: Any, indent: Any, separators: Any, sort_keys: Any) -> Tracked:
+def as_json(
+    state: State, value: Any, ensure_ascii: Any, indent: Any, separators: Any, sort_keys: Any
+) -> Tracked:
     """``json.dumps(value)``, tracked."""
     state.weigh([value, indent, separators])
     indent, separators = unwrapped(indent), unwrapped(separators)
@@ -129,7 +130,9 @@ def as_json(state: State, value: Any, ensure_ascii: Any, indent: Any, separators
     )
     state.charge(len(text))
     if isinstance(value, str):
-        return agreed(text, list(_quoted(value, text, lambda piece: json.dumps(piece, ensure_ascii=bool(ensure_ascii)))))
+        return agreed(
+            text, list(_quoted(value, text, lambda piece: json.dumps(piece, ensure_ascii=bool(ensure_ascii))))
+        )
     if isinstance(value, _SCALARS):
         return made(text, (len(text), value.source))
     if isinstance(value, (TrackedDict, TrackedList)) and not _is_of_message(value.source):
@@ -154,7 +157,8 @@ class _JsonPieces:
         self.ascii, self.sort_keys = ensure_ascii, sort_keys
         self.indent = " " * indent if isinstance(indent, int) else indent
         given = separators or ((", ", ": ") if indent is None else (",", ": "))
-        self.comma, self.colon = given
+        self.comma: str = given[0]
+        self.colon: str = given[1]
 
     def dumps(self, value: Any) -> str:
         return json.dumps(value, ensure_ascii=self.ascii)
@@ -165,7 +169,9 @@ class _JsonPieces:
             around = value.source
         if isinstance(value, dict):
             items = sorted(value.items()) if self.sort_keys else list(value.items())
-            yield from self._inside("{}", [item for _, item in items], around, depth, [key for key, _ in items])
+            yield from self._inside(
+                "{}", [item for _, item in items], around, depth, [key for key, _ in items]
+            )
         elif isinstance(value, (list, tuple)):
             yield from self._inside("[]", list(value), around, depth, None)
         elif isinstance(value, str):
@@ -184,12 +190,13 @@ class _JsonPieces:
                 yield "\n" + self.indent * (depth + 1), around
             if keys is not None:
                 key = keys[number]
-                yield from _quoted(key, self.dumps(unwrapped(key)), self.dumps) if isinstance(key, str) else [
-                    (f'"{self.dumps(unwrapped(key))}"', source_of(key, around))
-                ]
+                yield from (
+                    _quoted(key, self.dumps(unwrapped(key)), self.dumps)
+                    if isinstance(key, str)
+                    else [(f'"{self.dumps(unwrapped(key))}"', source_of(key, around))]
+                )
                 yield self.colon, around
             yield from self.pieces(item, around, depth + 1)
         if items and self.indent is not None:
             yield "\n" + self.indent * depth, around
         yield brackets[1], around
-

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .sources import LITERAL, Source, is_trusted, kind_of, message_of, path_of
-from .tracked import Runs, Tracked
+from .sources import LITERAL, Runs, Source, is_trusted, kind_of, message_of, path_of
+from .tracked import Tracked
 
 __all__ = ["RenderedChat", "Segment"]
 
@@ -18,16 +18,16 @@ class Segment(NamedTuple):
     stop: int
     """Where it ends."""
     message: int | None
-    """The index of the message that it is a field of, or in whose turn it was written; None outside of all."""
+    """The index of the message that it is a field of, or in whose turn it was written; None outside of these."""
     role: str | None
     """The role of that message, as given."""
     field: str | None
-    """The field path, such as ``content``, ``tool_calls[0].function.arguments`` or ``tools[1]``; None for text of
-    the template."""
+    """The field path, such as ``content``, ``tool_calls[0].function.arguments`` or ``tools[1]``; None for text
+    of the template."""
     kind: str
     """``template`` (literals, special tokens, the date, and what the template computed), ``role``, ``name``,
-    ``id``, ``content``, ``reasoning``, ``tool_call``, ``tool_result``, ``tools``, ``documents``, ``variable`` (of
-    the call), or ``unknown``."""
+    ``id``, ``content``, ``reasoning``, ``tool_call``, ``tool_result``, ``tools``, ``documents``, ``variable``
+    (of the call), or ``unknown``."""
     trusted: bool
     """Whether the template's own literals, a special token, the date or a role that was checked wrote it."""
 
@@ -77,8 +77,10 @@ class RenderedChat:
 
     @property
     def untrusted(self) -> tuple[tuple[int, int], ...]:
-        """Pairs ``(start, stop)``, in characters, of all that neither the template nor a checked role wrote: what
-        ``encode(untrusted=)`` takes. In order, and apart from each other."""
+        """Where the text is not the template's own: pairs ``(start, stop)``, in characters.
+
+        In order and apart from each other, as ``encode(untrusted=)`` takes them.
+        """
         found: list[tuple[int, int]] = []
         begun, at = -1, 0
         for piece in self._pieces:
@@ -98,9 +100,10 @@ class RenderedChat:
 
     @property
     def turns(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """For each message the pairs ``(start, stop)`` of what was written in its turn: mostly one, with all that
-        the template wrote around it; none where the template left the message out, or moved it elsewhere.
+        """For each message the pairs ``(start, stop)`` of what was written in its turn.
 
+        Mostly one, with all that the template wrote around it; none where the template left the message out, or
+        wrote it in another's turn.
         A turn is a loop's turn of that message. What a template writes of a message outside of such a loop is
         its turn too, with the literals of the same expression.
         """

@@ -21,8 +21,8 @@ _JINJA2 = (3, 1, 6)
 def choose(templates: Mapping[str, str], template: str | None, tools: object) -> tuple[str, str]:
     """The name and the source of the template to render with.
 
-    ``template`` is the name of one of them, or a source of its own, which is then called ``given``. Without it
-    the one named ``tool_use`` serves where ``tools`` is not None, else the one named ``default``. Raises
+    ``template`` is the name of one of them, or a source of its own, which is then called ``given``. Without
+    it the one named ``tool_use`` serves where ``tools`` is not None, else the one named ``default``. Raises
     ``TemplateError`` where there is none of these.
 
     >>> choose({"default": "A", "rag": "B"}, "rag", None)
@@ -60,13 +60,13 @@ def render(
 
     ``messages`` are mappings (dataclasses, and objects with ``model_dump()``, count as such) with a ``role``;
     keys whose value is None are left out unless ``keep_none`` is set. ``tools`` are schemas, or functions with
-    type hints and a docstring in Google's style. ``special_tokens`` are variables of the template whose text is
-    trusted (``bos_token``, ...); ``variables`` are all others, and win over special tokens of the same name.
+    type hints and a docstring in Google's style. ``special_tokens`` are variables of the template whose text
+    is trusted (``bos_token``, ...); ``variables`` are all others, and win over special tokens of that name.
 
-    ``continue_final_message`` cuts the text where the last message's content (or the field of this name) ends.
-    ``now`` is the moment of ``strftime_now``: the local time by default. ``roles`` are the roles that messages
-    may have: by default ``DEFAULT_ROLES`` and those that the template compares with. ``max_steps`` bounds what
-    the template may do (``steps.MAX_STEPS`` by default); ``name`` is what errors call it.
+    ``continue_final_message`` cuts the text where the last message's content ends (or the field of this name).
+    ``now`` is the moment of ``strftime_now``: the local time by default. ``roles`` are those that messages may
+    have: by default ``DEFAULT_ROLES`` and those that the template compares with. ``max_steps`` bounds what the
+    template may do (``steps.MAX_STEPS`` by default); ``name`` is what errors call the template.
 
     Raises ``TemplateError`` for templates that are wrong, refuse the conversation or exceed a bound, and for
     roles that are not allowed; ``MissingExtraError`` without jinja2.
@@ -120,7 +120,9 @@ def _schema(tool: Any) -> Any:
 def _checked_documents(documents: Sequence[Any]) -> list[Any]:
     for index, document in enumerate(documents):
         if not isinstance(document, Mapping):
-            raise TypeError(f"documents[{index}] is a dict with title and text, not {type(document).__name__}")
+            raise TypeError(
+                f"documents[{index}] is a dict with title and text, not {type(document).__name__}"
+            )
     return list(documents)
 
 

@@ -32,7 +32,7 @@ GENERATION_START = ("generation", True)
 GENERATION_STOP = ("generation", False)
 
 TRUSTED = frozenset(("literal", "special", "date"))
-"""The roots whose text the caller and the template vouch for. Roles are trusted besides, for they are checked."""
+"""The roots whose text the caller and the template vouch for. Roles, which are checked, are trusted besides."""
 
 DEFAULT_ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
 """Roles that a conversation may have with any template, besides those that the template compares with."""
@@ -120,7 +120,7 @@ def is_trusted(source: Source) -> bool:
         return False
     inside, key = source
     if type(inside) is tuple:
-        return key == "role" and inside[0] == "message"
+        return bool(key == "role" and inside[0] == "message")
     return inside in TRUSTED
 
 

@@ -1,7 +1,7 @@
 """How much a rendering may do: steps are counted, never time.
 
-A turn of a loop or a call of a macro costs as many steps as its body has nodes, an operation that makes a text
-or a list one step for each character or item, and one that reads a long one a fraction of that.
+A turn of a loop or a call of a macro costs as many steps as its body has nodes, an operation that makes a
+text or a list one step for each character or item, and one that reads a long text a fraction of that.
 """
 
 from __future__ import annotations
@@ -37,7 +37,21 @@ ITEMS = 20
 HOLDERS = frozenset((list, tuple, dict))
 """The types of what templates put together; what is from data has types of its own."""
 _SIZED = frozenset(
-    (list, tuple, dict, range, str, Markup, Tracked, TrackedMarkup, TrackedDict, LazyDict, Message, TrackedList, LazyList)
+    (
+        list,
+        tuple,
+        dict,
+        range,
+        str,
+        Markup,
+        Tracked,
+        TrackedMarkup,
+        TrackedDict,
+        LazyDict,
+        Message,
+        TrackedList,
+        LazyList,
+    )
 )
 
 
@@ -93,7 +107,7 @@ class State:
             elif kind is dict:
                 items = [*value.keys(), *value.values()]
             elif isinstance(value, Namespace):
-                items = value._Namespace__attrs.values()  # type: ignore[attr-defined]
+                items = value._Namespace__attrs.values()
             else:
                 continue
             self.charge(ITEMS * len(items))

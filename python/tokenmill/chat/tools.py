@@ -1,7 +1,7 @@
 """Functions as tools: the JSON schema of a function, from its type hints and its docstring.
 
-The schemas are those of transformers 5.23 (``get_json_schema``), key for key: what a model reads of a tool must
-be what it was trained to read.
+The schemas are those of transformers 5.23 (``get_json_schema``), key for key: what a model reads of a tool
+must be what it was trained to read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from ..errors import TemplateError
 __all__ = ["schema_of"]
 
 #: What of JSON a Python value is.
-_SCALARS: dict[type, str] = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
+_SCALARS: dict[type, str] = {
+    int: "integer",
+    float: "number",
+    str: "string",
+    bool: "boolean",
+    type(None): "null",
+}
 _PLAIN: dict[Any, dict[str, str]] = {
     **{kind: {"type": name} for kind, name in _SCALARS.items()},
     list: {"type": "array"},
@@ -39,8 +45,8 @@ _CHOICES = re.compile(r"\(choices:\s*(.*?)\)\s*$", re.IGNORECASE)
 def schema_of(tool: Any) -> dict[str, Any]:
     """The schema of a function or method.
 
-    Each argument has a type hint and a line in the section ``Args:`` of the docstring; one that has a default is
-    not required; ``(choices: ["a", "b"])`` at the end of its line lists its values. Anything else is a
+    Each argument has a type hint and a line in the section ``Args:`` of the docstring; one that has a default
+    is not required; ``(choices: ["a", "b"])`` at the end of its line lists its values. Anything else is a
     ``TemplateError``.
 
     >>> def add(a: int, b: int = 1):
@@ -63,7 +69,9 @@ def schema_of(tool: Any) -> dict[str, Any]:
     parameters, returned = _parameters(tool, name)
     for argument, schema in parameters["properties"].items():
         if argument not in described:
-            _fail(f"tool {name}: the docstring says nothing of argument {argument!r}; add a line to its Args:")
+            _fail(
+                f"tool {name}: the docstring says nothing of argument {argument!r}; add a line to its Args:"
+            )
         line = described[argument]
         choices = _CHOICES.search(line)
         if choices:
@@ -111,7 +119,11 @@ def _read_arguments(section: str) -> dict[str, str]:
         if not line.strip():
             continue
         begins = _ARGUMENT.fullmatch(line)
-        deeper = lines is not None and line.startswith(margin) and line[len(margin) : len(margin) + 1] in (" ", "\t")
+        deeper = (
+            lines is not None
+            and line.startswith(margin)
+            and line[len(margin) : len(margin) + 1] in (" ", "\t")
+        )
         if begins and not deeper:
             margin, lines = begins[1], [begins[3]]
             found[begins[2]] = lines
@@ -143,7 +155,7 @@ def _parameters(tool: Any, name: str) -> tuple[dict[str, Any], dict[str, Any] | 
     for argument, hint in hints.items():
         try:
             schema = _schema(hint)
-        except _Unknown as unknown:
+        except _UnknownTypeError as unknown:
             if argument != "return":  # a model never makes the result: what is unclear is left out
                 _fail(f"tool {name}: the type of argument {argument!r}: {unknown}")
             continue
@@ -158,7 +170,7 @@ def _parameters(tool: Any, name: str) -> tuple[dict[str, Any], dict[str, Any] | 
     return schema, returned
 
 
-class _Unknown(Exception):
+class _UnknownTypeError(Exception):
     """A type that JSON has no schema for."""
 
 
@@ -175,28 +187,35 @@ def _schema(hint: Any) -> dict[str, Any]:
         return {"type": "array", "items": _schema(arguments[0])} if arguments else {"type": "array"}
     if origin is tuple:
         if len(arguments) == 1 or ... in arguments:
-            raise _Unknown(f"{hint} is no list of types: write list[...] for any number of items")
-        return {"type": "array", "prefixItems": [_schema(item) for item in arguments]} if arguments else dict(_PLAIN[tuple])
+            raise _UnknownTypeError(f"{hint} is no list of types: write list[...] for any number of items")
+        return (
+            {"type": "array", "prefixItems": [_schema(item) for item in arguments]}
+            if arguments
+            else dict(_PLAIN[tuple])
+        )
     if origin is dict:
-        return {"type": "object", **({"additionalProperties": _schema(arguments[1])} if len(arguments) == 2 else {})}
-    raise _Unknown(f"{hint} has no schema; give the tool as a dict")
+        return {
+            "type": "object",
+            **({"additionalProperties": _schema(arguments[1])} if len(arguments) == 2 else {}),
+        }
+    raise _UnknownTypeError(f"{hint} has no schema; give the tool as a dict")
 
 
 def _schema_of_type(hint: Any) -> dict[str, Any]:
     if isinstance(hint, type) and issubclass(hint, Enum):
         values = [member.value for member in hint]
         if not values:
-            raise _Unknown(f"the Enum {hint.__name__} has no members")
+            raise _UnknownTypeError(f"the Enum {hint.__name__} has no members")
         return _enumeration(values, f"the Enum {hint.__name__}")
     try:
         return dict(_PLAIN[hint])
     except (KeyError, TypeError):
-        raise _Unknown(f"{hint!r} has no schema; give the tool as a dict") from None
+        raise _UnknownTypeError(f"{hint!r} has no schema; give the tool as a dict") from None
 
 
 def _enumeration(values: list[Any], what: str) -> dict[str, Any]:
     if any(type(value) not in _SCALARS for value in values):
-        raise _Unknown(f"{what} has values that are no numbers, strings, truth values or None")
+        raise _UnknownTypeError(f"{what} has values that are no numbers, strings, truth values or None")
     names = list(dict.fromkeys(_SCALARS[type(value)] for value in values))
     return {"type": names[0] if len(names) == 1 else names, "enum": values}
 

@@ -7,13 +7,27 @@ text. Whatever is not covered here gives a plain ``str``, which counts as unknow
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, SupportsIndex
 
 from .percent import percent_pieces
 from .sources import LITERAL, Runs, Source
 
-__all__ = ["Tracked", "cut", "joined", "literal", "made", "only_source", "plain_text", "runs_of", "sliced"]
+__all__ = [
+    "Runs",
+    "Tracked",
+    "agreed",
+    "cut",
+    "cutter",
+    "joined",
+    "literal",
+    "made",
+    "only_source",
+    "plain_text",
+    "runs_of",
+    "sliced",
+]
 
 _new = str.__new__
 _plain = str.__str__
@@ -45,6 +59,8 @@ class Tracked(str):
 
     def __mul__(self, times: SupportsIndex) -> Tracked:
         text = str.__mul__(self, times)
+        if len(self.runs) == 2:
+            return same_source(self, text)
         return made(text, self.runs * max(0, times.__index__()))
 
     __rmul__ = __mul__
@@ -68,8 +84,9 @@ class Tracked(str):
         return made(text, cut(self.runs, at, at + 1))
 
     def __iter__(self) -> Iterator[str]:
+        part = cutter(self.runs)
         for at, char in enumerate(str.__iter__(self)):
-            yield made(char, cut(self.runs, at, at + 1))
+            yield made(char, part(at, at + 1))
 
     # ---- what cuts ----------------------------------------------------------------------------
 
@@ -82,7 +99,9 @@ class Tracked(str):
 
     def lstrip(self, chars: str | None = None, /) -> Tracked:
         text = str.lstrip(self, chars)
-        return self if len(text) == len(self) else made(text, cut(self.runs, len(self) - len(text), len(self)))
+        return (
+            self if len(text) == len(self) else made(text, cut(self.runs, len(self) - len(text), len(self)))
+        )
 
     def rstrip(self, chars: str | None = None, /) -> Tracked:
         text = str.rstrip(self, chars)
@@ -104,8 +123,9 @@ class Tracked(str):
 
     def splitlines(self, keepends: bool = False) -> Any:
         kept, at, found = str.splitlines(self, True), 0, []
+        part = cutter(self.runs)
         for line, whole in zip(str.splitlines(self, keepends), kept, strict=True):
-            found.append(made(line, cut(self.runs, at, at + len(line))))
+            found.append(made(line, part(at, at + len(line))))
             at += len(whole)
         return found
 
@@ -125,10 +145,11 @@ class Tracked(str):
     def _found(self, parts: list[str], sep: str | None) -> list[Tracked]:
         """Parts that stand in this order, between separators."""
         found, at = [], 0
+        runs = cutter(self.runs)
         for part in parts:
             if sep is None:  # only white space stands between them
                 at = str.find(self, part, at)
-            found.append(made(part, cut(self.runs, at, at + len(part))))
+            found.append(made(part, runs(at, at + len(part))))
             at += len(part) + (0 if sep is None else len(sep))
         return found
 
@@ -144,22 +165,23 @@ class Tracked(str):
         if left < 0:
             left = len(self) + 1
         runs: list[Any] = []
-        at, added = 0, runs_of(new)
+        at, added, part = 0, runs_of(new), cutter(self.runs)
         if not old:  # before each character, and at the end
-            for at in range(min(left, len(self) + 1)):
+            times = min(left, len(self) + 1)
+            for at in range(times):
                 runs += added
-                runs += cut(self.runs, at, at + 1)
-            runs += cut(self.runs, min(left, len(self) + 1), len(self))
+                runs += part(at, min(at + 1, len(self)))
+            runs += part(times, len(self))
             return checked(text, tuple(runs))
         found = str.find(self, old)
         if found < 0 or not left:
             return self
         while found >= 0 and left:
-            runs += cut(self.runs, at, found)
+            runs += part(at, found)
             runs += added
             at = found + len(old)
             found, left = str.find(self, old, at), left - 1
-        runs += cut(self.runs, at, len(self))
+        runs += part(at, len(self))
         return made(text, tuple(runs))
 
     # ---- letters that change ------------------------------------------------------------------
@@ -204,7 +226,7 @@ class Tracked(str):
 
 
 def made(text: str, runs: Runs) -> Tracked:
-    """This text with these runs."""
+    """A text with these runs."""
     result = _new(Tracked, text)
     result.runs = runs
     return result
@@ -229,12 +251,12 @@ def runs_of(text: Any) -> Runs:
 
 
 def checked(text: str, runs: Runs) -> Tracked:
-    """This text with these runs if they are as long as it, else of unknown origin."""
+    """A text with these runs if they are as long as it, else of unknown origin."""
     return made(text, runs if sum(runs[::2]) == len(text) else (len(text), None))
 
 
 def agreed(text: str, pieces: list[tuple[str, Any]] | None) -> Tracked:
-    """This text with the runs of pieces, if these are its pieces; else of unknown origin."""
+    """A text with the runs of pieces, if these are its pieces; else of unknown origin."""
     if pieces is None or "".join([piece for piece, _ in pieces]) != text:
         return made(text, (len(text), None))
     runs: list[Any] = []
@@ -268,6 +290,30 @@ def cut(runs: Runs, start: int, stop: int) -> Runs:
             found += (min(end, stop) - max(at, start), source)
         at = end
     return tuple(found)
+
+
+def cutter(runs: Runs) -> Callable[[int, int], Runs]:
+    """What cuts many parts of a text one after the other, in order, in the time of going through it once."""
+    if len(runs) <= 2:
+        return partial(cut, runs)
+    index = begin = 0
+
+    def part(start: int, stop: int) -> Runs:
+        nonlocal index, begin
+        if stop <= start:
+            return ()
+        while begin + runs[index] <= start:
+            begin += runs[index]
+            index += 2
+        found: list[Any] = []
+        at, place = begin, index
+        while at < stop:
+            end = at + runs[place]
+            found += (min(end, stop) - max(at, start) if end > at else 0, runs[place + 1])
+            at, place = end, place + 2
+        return tuple(found)
+
+    return part
 
 
 def reversed_runs(runs: Runs) -> Runs:
