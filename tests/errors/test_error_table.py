@@ -20,6 +20,7 @@ from tokenmill import errors
 from errors.making import (
     Row,
 )
+from errors.rows_of_chat import CHAT
 from errors.rows_of_compat import COMPAT
 from errors.rows_of_files import FILES, FORMAT, MANIFEST
 from errors.rows_of_formats import FORMATS
@@ -46,6 +47,7 @@ TABLE: list[Row] = [
     *LENGTHS,
     *HOOKS,
     *COMPAT,
+    *CHAT,
 ]
 
 
