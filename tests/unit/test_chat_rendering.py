@@ -183,7 +183,9 @@ def test_none_is_left_out_unless_it_is_kept() -> None:
 
 
 def test_calls_without_content_render_with_none_kept(data: Any) -> None:
-    source = (data / "templates" / "llama-cpp-deepseek-r1.jinja").read_text(encoding="utf-8")
+    source = (data / "templates" / "deepseek-ai-DeepSeek-R1-Distill-Llama-8B.jinja").read_text(
+        encoding="utf-8"
+    )
     call = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
     messages = [
         {"role": "user", "content": "a"},

@@ -312,9 +312,10 @@ def _untracked(function: Filter, passes: str | None) -> Filter:
         state.weigh([args, kwargs])
         given = [unwrapped(arg) for arg in args]
         for arg in given:
-            if isinstance(arg, str):
+            if isinstance(arg, (str, list, tuple, dict)):
                 # Some of these begin anew at each word or tag of a text.
-                state.charge(len(arg) * (1 + len(arg) // 100))
+                size = len(arg) if isinstance(arg, str) else len(repr(arg))
+                state.charge(size * (1 + size // 100))
         named = {key: unwrapped(arg) for key, arg in kwargs.items()}
         if passes == "environment":
             given.insert(0, context.environment)

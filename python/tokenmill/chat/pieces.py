@@ -94,15 +94,15 @@ def _repr_pieces(value: Any, around: Source) -> Iterator[tuple[str, Any]]:
 
 def _quoted(value: str, text: str, quote: Callable[[str], str]) -> Iterator[tuple[str, Any]]:
     """The pieces of a string in quotes, with escapes: the quotes are of what stands beside them."""
-    runs = runs_of(value)
-    if len(runs) <= 2:
-        yield text, runs[1] if runs else COMPUTED
+    inside = list(sliced(value, runs_of(value)))
+    if len(inside) <= 1:
+        yield text, inside[0][1] if inside else COMPUTED
         return
-    inner = [(quote(piece)[1:-1], source) for piece, source in sliced(value, runs)]
+    inner = [(quote(piece)[1:-1], source) for piece, source in inside]
     if "".join([piece for piece, _ in inner]) == text[1:-1]:
-        yield text[0], runs[1]
+        yield text[0], inside[0][1]
         yield from inner
-        yield text[-1], runs[-1]
+        yield text[-1], inside[-1][1]
     else:
         yield text, None
 

@@ -97,7 +97,7 @@ def kind_of(source: Source, role: object) -> str:
         return "unknown"
     root, keys = keys_of(source)
     if root[0] != "message":
-        return _KINDS_OF_ROOTS[root[0]]
+        return _KINDS_OF_ROOTS.get(root[0], "unknown")
     first, last = (keys[0], keys[-1]) if keys else (None, None)
     if last in _IDS and (len(keys) == 1 or first in _CALLS):
         return "id"
@@ -120,7 +120,9 @@ def is_trusted(source: Source) -> bool:
         return False
     inside, key = source
     if type(inside) is tuple:
-        return bool(key == "role" and inside[0] == "message")
+        if inside[0] == "message":
+            return bool(key == "role")
+        return keys_of(source)[0] == SPECIAL  # one of a list of special tokens
     return inside in TRUSTED
 
 

@@ -338,7 +338,7 @@ def only_source(text: Any) -> Source:
     """The source of all of a text; None where it has several, or none that is known."""
     runs = runs_of(text)
     if len(runs) == 2:
-        source: Source = runs[1]
+        source: Source = runs[1] if runs[0] else None
         return source
     sources = {source for length, source in zip(runs[::2], runs[1::2], strict=True) if length}
     return sources.pop() if len(sources) == 1 else None
