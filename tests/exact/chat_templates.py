@@ -41,15 +41,16 @@ class Reference:
                 return NOW
 
         patch.setattr(chat_template_utils, "datetime", Stopped)
+        fast: Any = transformers.PreTrainedTokenizerFast
         backend = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
-        self._tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, **SPECIAL_TOKENS)
+        self._tokenizer = fast(tokenizer_object=backend, **SPECIAL_TOKENS)
 
     def render(self, source: str, messages: list[Any], **options: Any) -> str | Exception:
         """The text, or what was raised."""
         try:
-            text: str = self._tokenizer.apply_chat_template(
+            text: Any = self._tokenizer.apply_chat_template(
                 messages, chat_template=source, tokenize=False, **options
             )
         except Exception as error:
             return error
-        return text
+        return str(text)

@@ -57,8 +57,8 @@ def test_every_template_renders_every_conversation_as_transformers_does(
                 if any(segment.kind == "unknown" for segment in ours.segments):
                     untracked.append((name, title))
     print(
-        f"chat templates: {len(sources)} x {len(CONVERSATIONS)} conversations, {counted['pairs']} pairs compared "
-        f"with transformers, {len(differing)} differences; {counted['rendered']} rendered, "
+        f"chat templates: {len(sources)} x {len(CONVERSATIONS)} conversations, {counted['pairs']} pairs "
+        f"compared with transformers, {len(differing)} differences; {counted['rendered']} rendered, "
         f"{counted['rendered'] - len(untracked)} of them with the origin of every character"
     )
     assert differing == []

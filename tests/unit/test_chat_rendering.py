@@ -1,5 +1,6 @@
 """Rendered chats: who wrote what, turns, options, tools, errors."""
 
+# ruff: noqa: E501 (templates are easier to read on one line)
 from __future__ import annotations
 
 import sys
@@ -9,11 +10,10 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from exact.conversations import SCHEMA, convert, get_weather
 from tokenmill.chat import RenderedChat, choose, render
 from tokenmill.chat.tools import schema_of
 from tokenmill.errors import MissingExtraError, TemplateError
-
-from exact.conversations import SCHEMA, convert, get_weather
 
 CHATML = (
     "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}"
@@ -346,7 +346,7 @@ class Holder:
 
 @pytest.mark.parametrize("tool", [get_weather, convert, many, Holder().method])
 def test_functions_have_the_schemas_of_transformers(tool: Any) -> None:
-    from transformers.utils import get_json_schema
+    from transformers.utils.chat_template_utils import get_json_schema
 
     assert schema_of(tool) == get_json_schema(tool)
     assert list(schema_of(tool)["function"]["parameters"]["properties"]) == list(

@@ -1,9 +1,9 @@
 """Templates to Python code whose strings are tracked.
 
 jinja2 compiles a template to a Python module. This generator writes the same module with other operations
-in a few places: constants are tracked strings, made once for the module; ``+``, ``~``, ``%``, ``*`` and output
-go through functions of ``operations``; loops pay for their turns, and say whose turn it is where they walk
-messages.
+in a few places: constants are tracked strings, made once for the module; ``+``, ``~``, ``%``, ``*`` and
+output go through functions of ``operations``; loops pay for their turns, and say whose turn it is where they
+walk messages.
 """
 
 from __future__ import annotations

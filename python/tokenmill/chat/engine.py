@@ -135,12 +135,16 @@ class Run:
             return self._collected(self._wrapped(), state)
         except (LimitError, RecursionError, SecurityError) as error:
             refuse(error, self.name)
+        except MemoryError:
+            raise
         except Exception:
             # Most likely the conversation does not suit the template. What plain data give decides, and
             # names types as template authors know them.
             pass
         try:
             return self._collected(self._plain(), State(limit, state.now))
+        except MemoryError:
+            raise
         except Exception as error:
             refuse(error, self.name)
 

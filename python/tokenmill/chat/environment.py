@@ -171,6 +171,9 @@ def _call_of_text(state: State, method: Any, owner: Any, args: Any, kwargs: Any)
         if all(isinstance(part, str) for part in parts):
             return joined_parts(state, owner, parts)
         args = (parts,)
+    elif name == "translate" and args and isinstance(args[0], dict):
+        longest = max([len(new) for new in args[0].values() if isinstance(new, str)], default=1)
+        state.charge(len(owner) * longest)
     elif name in ("translate", "encode", "splitlines", "split", "rsplit"):
         state.charge(len(owner))
     result = method(*args, **kwargs)

@@ -18,12 +18,12 @@ class Segment(NamedTuple):
     stop: int
     """Where it ends."""
     message: int | None
-    """The index of the message that it is a field of, or in whose turn it was written; None outside of these."""
+    """The index of the message that it is a field of, or in whose turn it was written; else None."""
     role: str | None
     """The role of that message, as given."""
     field: str | None
-    """The field path, such as ``content``, ``tool_calls[0].function.arguments`` or ``tools[1]``; None for text
-    of the template."""
+    """The field path, such as ``content``, ``tool_calls[0].function.arguments`` or ``tools[1]``; None for
+    text of the template."""
     kind: str
     """``template`` (literals, special tokens, the date, and what the template computed), ``role``, ``name``,
     ``id``, ``content``, ``reasoning``, ``tool_call``, ``tool_result``, ``tools``, ``documents``, ``variable``
@@ -102,8 +102,8 @@ class RenderedChat:
     def turns(self) -> tuple[tuple[tuple[int, int], ...], ...]:
         """For each message the pairs ``(start, stop)`` of what was written in its turn.
 
-        Mostly one, with all that the template wrote around it; none where the template left the message out, or
-        wrote it in another's turn.
+        Mostly one, with all that the template wrote around it; none where the template left the message out,
+        or wrote it in another's turn.
         A turn is a loop's turn of that message. What a template writes of a message outside of such a loop is
         its turn too, with the literals of the same expression.
         """

@@ -58,15 +58,17 @@ def render(
 ) -> RenderedChat:
     """Render a conversation with a chat template: the text of transformers 5.23, and who wrote which part.
 
-    ``messages`` are mappings (dataclasses, and objects with ``model_dump()``, count as such) with a ``role``;
-    keys whose value is None are left out unless ``keep_none`` is set. ``tools`` are schemas, or functions with
-    type hints and a docstring in Google's style. ``special_tokens`` are variables of the template whose text
-    is trusted (``bos_token``, ...); ``variables`` are all others, and win over special tokens of that name.
+    ``messages`` are mappings (dataclasses, and objects with ``model_dump()``, count as such) with a
+    ``role``; keys whose value is None are left out unless ``keep_none`` is set. ``tools`` are schemas, or
+    functions with type hints and a docstring in Google's style. ``special_tokens`` are variables of the
+    template whose text is trusted (``bos_token``, ...); ``variables`` are all others, and win over special
+    tokens of that name.
 
-    ``continue_final_message`` cuts the text where the last message's content ends (or the field of this name).
-    ``now`` is the moment of ``strftime_now``: the local time by default. ``roles`` are those that messages may
-    have: by default ``DEFAULT_ROLES`` and those that the template compares with. ``max_steps`` bounds what the
-    template may do (``steps.MAX_STEPS`` by default); ``name`` is what errors call the template.
+    ``continue_final_message`` cuts the text where the last message's content ends (or the field of this
+    name). ``now`` is the moment of ``strftime_now``: the local time by default. ``roles`` are those that
+    messages may have: by default ``DEFAULT_ROLES`` and those that the template compares with. ``max_steps``
+    bounds what the template may do (``steps.MAX_STEPS`` by default); ``name`` is what errors call the
+    template.
 
     Raises ``TemplateError`` for templates that are wrong, refuse the conversation or exceed a bound, and for
     roles that are not allowed; ``MissingExtraError`` without jinja2.

@@ -32,7 +32,7 @@ GENERATION_START = ("generation", True)
 GENERATION_STOP = ("generation", False)
 
 TRUSTED = frozenset(("literal", "special", "date"))
-"""The roots whose text the caller and the template vouch for. Roles, which are checked, are trusted besides."""
+"""The roots whose text the caller or the template vouches for. Roles are checked, and trusted too."""
 
 DEFAULT_ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
 """Roles that a conversation may have with any template, besides those that the template compares with."""
