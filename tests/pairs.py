@@ -154,6 +154,8 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.stages.Plan": lambda: base().plan(),
         "tokenmill.stages.Audit": lambda: base().audit(seconds=0.01, max_bytes=4096),
         "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
+        "tokenmill.chat.rendered.RenderedChat": rendered,
+        "tokenmill.chat.rendered.Segment": lambda: rendered().segments[0],
         "tokenmill.compat.tiktoken.core.Encoding": encoding_of_tiktoken,
         "tokenmill.compat.transformers._backend.Backend": backend,
         "tokenmill.compat.transformers._encoding.Encoding": encoding_of_transformers,
@@ -167,6 +169,9 @@ INTERNAL = {
     "tokenmill._forks.OwnLock": "a lock itself, tested by name",
     "tokenmill.compat.tiktoken._kept.kept": "a property itself, tested by name",
 }
+
+# What a rendering of a chat makes and keeps for itself; what it gives is in this module.
+RENDERING, RENDERED = "tokenmill.chat.", "tokenmill.chat.rendered."
 
 SPECIAL: dict[str, Call] = {
     "__copy__": copy.copy,
@@ -210,6 +215,8 @@ def classes() -> dict[str, type]:
             full = f"{value.__module__}.{value.__name__}"
             is_ours = value.__module__.split(".")[0] == "tokenmill"
             is_record = dataclasses.is_dataclass(value) and not methods(value)
+            if full.startswith(RENDERING) and not full.startswith(RENDERED):
+                continue
             if is_ours and not issubclass(value, BaseException) and not is_record and full not in INTERNAL:
                 found[full] = value
     return found
@@ -309,6 +316,12 @@ METHODS: dict[str, dict[str, Call]] = {
         "to_dict": lambda o: o.to_dict(),
     },
     "tokenmill.explain.Explanation": {"to_dict": lambda o: o.to_dict()},
+    "tokenmill.chat.rendered.RenderedChat": {},
+    "tokenmill.chat.rendered.Segment": {
+        "__getitem__": lambda o: (o[0], o[1:]),
+        "count": lambda o: o.count(0),
+        "index": lambda o: o.index(o.start),
+    },
     "tokenmill.compat.tiktoken.core.Encoding": {
         "decode": lambda o: o.decode(IDS),
         "decode_batch": lambda o: o.decode_batch([IDS]),
@@ -365,6 +378,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "list_encoding_names": lambda o: registry().list_encoding_names(),
         "load": lambda o: load(folder() / "tokenizer.json"),
         "load and compare": lambda o: load(folder() / "tokenizer.json") == base(),
+        "render a chat": lambda o: rendered().segments,
         "register_hook": lambda o: import_module("tokenmill").register_hook("lower", str.lower),
         "train": lambda o: import_module("tokenmill").train(texts=[TEXT], num_merges=20),
     },
@@ -391,6 +405,13 @@ def load(path: Path) -> Any:
 
 def registry() -> Any:
     return import_module("tokenmill.compat.tiktoken")
+
+
+def rendered() -> Any:
+    """A chat whose template is compiled anew, and whose segments nobody has asked for."""
+    chat = import_module("tokenmill.chat")
+    source = f"{{% for m in messages %}}{{{{ m.content }}}}{{% endfor %}}{next(_numbers)}"
+    return chat.render(source, [{"role": "user", "content": TEXT}] * 3, special_tokens={})
 
 
 def small_trainer() -> Any:

@@ -3,6 +3,7 @@
 # ruff: noqa: E501 (templates are easier to read on one line)
 from __future__ import annotations
 
+import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -163,6 +164,18 @@ def test_generation_blocks_are_found() -> None:
 def test_literals_are_those_that_wrote_text() -> None:
     source = "{% if messages|length > 5 %}<long>{% endif %}{{ '<' ~ messages[0].role ~ '|end|>' }}"
     assert chat(source).literals == ("<", "|end|>")
+
+
+def test_a_rendered_chat_can_be_pickled_and_compared() -> None:
+    rendered = chat(CHATML)
+    again = pickle.loads(pickle.dumps(rendered))
+    assert again == rendered == chat(CHATML)
+    assert hash(again) == hash(rendered)
+    for name in ("text", "segments", "untrusted", "turns", "generation", "literals", "template"):
+        assert getattr(again, name) == getattr(rendered, name)
+    assert rendered != chat(CHATML, TWO[:1])
+    # The same text by another's hand is another chat.
+    assert chat("{{ x }}", x="a") != chat("a")
 
 
 def test_an_empty_rendering_has_no_segments() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jinja2.exceptions import SecurityError
 from jinja2.runtime import LoopContext
 from jinja2.utils import Namespace
 
@@ -74,8 +75,6 @@ class TemplateNamespace(Namespace):
 
 def _refuse_private(name: Any) -> None:
     if isinstance(name, str) and name.startswith("_"):
-        from jinja2.exceptions import SecurityError
-
         raise SecurityError(
             f"a namespace keeps no attribute that begins with an underscore, such as {str(name)!r}"
         )

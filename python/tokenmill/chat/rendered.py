@@ -61,7 +61,8 @@ class RenderedChat:
         template: str,
     ) -> None:
         self.text, self.template = text, template
-        self._pieces, self._turns, self._chat, self._literals = pieces, turns, chat, literals
+        self._pieces: list[Tracked] | None = pieces
+        self._turns, self._chat, self._literals = turns, chat, literals
         self._found: _Found | None = None
 
     def __repr__(self) -> str:
@@ -69,6 +70,23 @@ class RenderedChat:
 
     def __str__(self) -> str:
         return self.text
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RenderedChat):
+            return NotImplemented
+        mine = (self.text, self.template, self._literals, self._parts())
+        return mine == (other.text, other.template, other._literals, other._parts())
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.template))
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return (self.text, self.template, self._literals, self._parts())
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.text, self.template, self._literals, found = state
+        self._pieces, self._turns, self._chat = None, [], []
+        self._found = _Found(*found)
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -83,8 +101,11 @@ class RenderedChat:
         """
         found: list[tuple[int, int]] = []
         begun, at = -1, 0
-        for piece in self._pieces:
-            runs = piece.runs
+        if self._pieces is None:
+            runs_of_pieces = [self._runs_of_segments()]
+        else:
+            runs_of_pieces = [piece.runs for piece in self._pieces]
+        for runs in runs_of_pieces:
             for index in range(1, len(runs), 2):
                 length, source = runs[index - 1], runs[index]
                 if source is LITERAL or is_trusted(source):
@@ -123,9 +144,17 @@ class RenderedChat:
             at = stop
         return tuple([literal for literal in self._literals if any(literal in text for text in written)])
 
+    def _runs_of_segments(self) -> Runs:
+        """Runs that tell trusted text from other text, of a chat that was pickled."""
+        runs: list[Any] = []
+        for segment in self.segments:
+            runs += (segment.stop - segment.start, LITERAL if segment.trusted else None)
+        return tuple(runs)
+
     def _parts(self) -> _Found:
         found = self._found
         if found is None:
+            assert self._pieces is not None
             found = self._found = _find(self._pieces, self._turns, self._chat)
         return found
 
