@@ -25,6 +25,7 @@ pub mod hooks;
 pub mod ids;
 pub mod model;
 pub mod normalize;
+pub mod packing;
 pub mod pattern;
 pub mod postprocess;
 pub mod pretokenize;

@@ -288,12 +288,32 @@ fn with_read_texts<'py, T>(
         return result;
     }
     let objects = gather(convert::texts(texts, "texts", "an iterable of texts")?)?;
+    let read = read_objects(py, &objects, options)?;
+    work((py, &Texts::Objects(read)), &objects)
+}
+
+/// As [`with_texts`], on Python objects.
+pub(crate) fn with_objects<T: Send>(
+    py: Python<'_>,
+    texts: &[Bound<'_, PyAny>],
+    options: &Options,
+    work: impl FnOnce(&[Option<Source<'_>>], &Special, usize, &dyn Watch) -> Result<T> + Send,
+) -> PyResult<T> {
+    let read = read_objects(py, texts, options)?;
+    Ok(with_read(py, &Texts::Objects(read), options, work)?.result)
+}
+
+fn read_objects<'a>(
+    py: Python<'_>,
+    objects: &'a [Bound<'_, PyAny>],
+    options: &Options,
+) -> PyResult<Vec<Row<'a>>> {
     let mut read = try_alloc::vec(objects.len()).map_err(out_of_memory)?;
     for (row, object) in objects.iter().enumerate() {
         look(py, row)?;
         read.push(Row::new(object, options.surrogates, row)?);
     }
-    work((py, &Texts::Objects(read)), &objects)
+    Ok(read)
 }
 
 fn with_read<T: Send>(

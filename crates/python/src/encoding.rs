@@ -127,9 +127,14 @@ impl Encoding {
 
     /// The same as plain data; sequences are shared.
     pub(crate) fn row(&self) -> EncodingRow {
-        let windows = std::iter::once(&self.arranged.parts).chain(&self.overflowing).cloned().collect();
+        let windows = self.windows().cloned().collect();
         let sequences = Arc::clone(&self.arranged.sequences);
         EncodingRow { sequences, windows, pad_token: self.pad_token.clone() }
+    }
+
+    /// Its parts, and those of the windows that overflow.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = &Vec<OutputPart>> {
+        std::iter::once(&self.arranged.parts).chain(&self.overflowing)
     }
 
     pub(crate) fn names(&self) -> &Names {

@@ -22,7 +22,9 @@ pub(crate) struct Late {
 pub(crate) static BUILTIN_TEMPLATES: Late = Late::new("tokenmill.chat.builtin", |_| Ok(()));
 pub(crate) static ERRORS: Late = Late::new("tokenmill.errors", |_| Ok(()));
 pub(crate) static EXPLAIN: Late = Late::new("tokenmill.explain", |_| Ok(()));
+pub(crate) static MODEL_INPUTS: Late = Late::new("tokenmill.model_inputs", |_| Ok(()));
 pub(crate) static NUMPY: Late = Late::new("numpy", use_arrays);
+pub(crate) static PAD_BATCH: Late = Late::new("tokenmill._pad_batch", |_| Ok(()));
 pub(crate) static RAGGED: Late = Late::new("tokenmill.ragged", |_| Ok(()));
 pub(crate) static STAGES: Late = Late::new("tokenmill.stages", |_| Ok(()));
 

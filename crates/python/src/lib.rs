@@ -3,6 +3,7 @@
 // Arguments are passed from Python by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod arrays;
 mod buffer;
 mod call;
 mod constructors;
@@ -17,6 +18,7 @@ mod late;
 mod limits;
 mod load;
 mod load_report;
+mod model_inputs;
 mod not_text;
 mod output;
 mod ready_ids;
@@ -35,6 +37,8 @@ mod watch;
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::arrays::{best_fit_windows, flat_rows, mask_rows, pad_rows, position_rows};
     #[pymodule_export]
     use super::cpu::force_cpu;
     #[pymodule_export]

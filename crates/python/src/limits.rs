@@ -4,8 +4,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 use tokenmill_core::description::{Padding, PaddingLength, Side, Truncation, TruncationStrategy};
 use tokenmill_core::engine::Engine;
+use tokenmill_core::error::Kind;
+use tokenmill_core::ids::TokenId;
 
-use crate::exceptions::wrong_type;
+use crate::convert;
+use crate::exceptions::{raise, wrong_type};
 
 /// The arguments of a call.
 pub(crate) struct Limits<'a, 'py> {
@@ -16,6 +19,8 @@ pub(crate) struct Limits<'a, 'py> {
     pub(crate) pad_to_multiple_of: Option<usize>,
     pub(crate) truncation_side: Option<&'a str>,
     pub(crate) padding_side: Option<&'a str>,
+    /// Padding with this id, whatever the file names.
+    pub(crate) pad_id: Option<TokenId>,
 }
 
 /// `None`, a `bool`, or a word.
@@ -50,6 +55,19 @@ pub(crate) fn side(argument: Option<&str>, name: &str) -> PyResult<Option<Side>>
 
 const STRATEGIES: &str = "\"longest_first\", \"only_first\" or \"only_second\"";
 const PADDINGS: &str = "\"longest\" or \"max_length\"";
+
+/// `pad_id=`: an id of the vocabulary.
+pub(crate) fn pad_id(argument: Option<&Bound<'_, PyAny>>, engine: &Engine) -> PyResult<Option<TokenId>> {
+    let Some(argument) = argument else { return Ok(None) };
+    let id = convert::token_id(argument, || "pad_id".to_owned())?;
+    if engine.vocabulary().written(id).is_some() {
+        return Ok(Some(id));
+    }
+    let reason = "does not exist in this vocabulary; pad_id takes any id of it, such as eos_token_id, because padding \
+                  is masked by length";
+    let kind = Kind::Vocabulary { id: Some(id.into()), position: None, reason: reason.to_owned() };
+    Err(raise(argument.py(), kind.into()))
+}
 
 impl Limits<'_, '_> {
     /// The truncation of the call, or `None`.
@@ -118,7 +136,8 @@ impl Limits<'_, '_> {
                 }
             },
         };
-        let mut padding = match (filed.filter(|_| set.is_none()), description.pad()) {
+        let written = |id| engine.vocabulary().written(id);
+        let mut padding = match (filed.filter(|_| set.is_none()), self.pad_id.or(description.pad())) {
             (Some(filed), _) => filed.clone(),
             (None, Some(id)) => Padding {
                 length,
@@ -126,14 +145,18 @@ impl Limits<'_, '_> {
                 multiple_of: None,
                 id,
                 type_id: 0,
-                token: engine.vocabulary().written(id).unwrap_or_default(),
+                token: written(id).unwrap_or_default(),
             },
             (None, None) => {
                 let reason = "padding needs a padding token, and the tokenizer names none (pad_token_id is None); \
-                              give one with load(..., pad_token=) or with_special_tokens(pad_token=)";
+                              pass pad_id=, or give it one with load(..., pad_token=) or \
+                              with_special_tokens(pad_token=)";
                 return Err(PyValueError::new_err(reason));
             }
         };
+        if let Some(id) = self.pad_id {
+            (padding.id, padding.token) = (id, written(id).unwrap_or_default());
+        }
         padding.length = length;
         padding.multiple_of = self.pad_to_multiple_of.or(padding.multiple_of);
         padding.direction = side(self.padding_side, "padding_side")?.unwrap_or(padding.direction);

@@ -1,0 +1,264 @@
+//! Writes rows into arrays of numpy: padded values, masks and positions, with the lock released.
+use numpy::ndarray::{ArrayViewMut2, Axis};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyList, PyTuple};
+use tokenmill_core::description::Side;
+use tokenmill_core::error::{Error, Result};
+use tokenmill_core::packing::best_fit;
+use tokenmill_core::postprocess::{Number, pad_mask, pad_positions, pad_values};
+use tokenmill_core::threads;
+use tokenmill_core::try_alloc;
+use tokenmill_core::watch::{Ticker, Watch};
+
+use crate::buffer::numbers;
+use crate::convert::{self, Given, look};
+use crate::exceptions::{gather, out_of_memory};
+use crate::output::{self, Dtype};
+use crate::watch::run;
+
+/// What writes the cells of a row, given its index.
+pub(crate) trait WriteRow: Sync {
+    fn write<T: Number>(&self, row: usize, cells: &mut [T]);
+}
+
+/// Some rows of an array, which one thread writes.
+struct Share<'a, T> {
+    first: usize,
+    rows: ArrayViewMut2<'a, T>,
+    is_done: bool,
+}
+
+impl<T: Number> Share<'_, T> {
+    fn write(&mut self, writer: &impl WriteRow, watch: &dyn Watch) -> Result<()> {
+        if std::mem::replace(&mut self.is_done, true) {
+            return Ok(());
+        }
+        let mut ticker = Ticker::new(watch);
+        for (row, mut cells) in self.rows.axis_iter_mut(Axis(0)).enumerate() {
+            ticker.spend(cells.len() + 16)?;
+            let cells = cells.as_slice_mut();
+            writer.write(self.first + row, cells.ok_or_else(|| Error::internal("a row with gaps"))?);
+        }
+        Ok(())
+    }
+}
+
+/// Writes every row of `out`, an array of two dimensions whose rows have no gaps.
+pub(crate) fn write_rows(out: &Bound<'_, PyAny>, threads: usize, writer: &impl WriteRow) -> PyResult<()> {
+    match output::check_out(out, None, None)? {
+        Dtype::U16 => write_rows_as::<u16>(out, threads, writer),
+        Dtype::U32 => write_rows_as::<u32>(out, threads, writer),
+        Dtype::I32 => write_rows_as::<i32>(out, threads, writer),
+        Dtype::I64 => write_rows_as::<i64>(out, threads, writer),
+        Dtype::U64 => write_rows_as::<u64>(out, threads, writer),
+    }
+}
+
+fn write_rows_as<T: Number + Element>(
+    out: &Bound<'_, PyAny>,
+    threads: usize,
+    writer: &impl WriteRow,
+) -> PyResult<()> {
+    let array = out.cast::<PyArray2<T>>();
+    let array = array.map_err(|_| PyTypeError::new_err("out takes a numpy array of two dimensions"))?;
+    let mut array = array
+        .try_readwrite()
+        .map_err(|error| PyValueError::new_err(format!("out cannot be written to: {error}")))?;
+    let mut all = array.as_array_mut();
+    let bytes = all.len() * size_of::<T>();
+    let threads = threads::threads_for(bytes, threads);
+    let rows = all.nrows().div_ceil(threads).max(1);
+    if all.ncols() > 1 && all.strides()[1] != 1 {
+        return Err(PyValueError::new_err("the cells of a row of out lie apart; give an array in C order"));
+    }
+    run(out.py(), bytes, |watch| {
+        let share = |(i, of_thread)| Share { first: i * rows, rows: of_thread, is_done: false };
+        let mut shares: Vec<Share<'_, T>> =
+            all.axis_chunks_iter_mut(Axis(0), rows).enumerate().map(share).collect();
+        if shares.is_empty() {
+            return Ok(());
+        }
+        threads::run_with(shares.len(), &mut shares, watch, |_, share, watch| share.write(writer, watch))?;
+        // A thread that was late has left its share: the others took its turn.
+        shares.iter_mut().try_for_each(|share| share.write(writer, watch))
+    })
+}
+
+fn side(is_left: bool) -> Side {
+    if is_left { Side::Left } else { Side::Right }
+}
+
+/// The bounds of rows: the start of each, and the end of the last one, within `count` values.
+struct Bounds(Vec<i64>);
+
+impl Bounds {
+    fn new(row_offsets: &Bound<'_, PyAny>, count: Option<usize>) -> PyResult<Self> {
+        let bounds = numbers(row_offsets.py(), &PyBuffer::<i64>::get(row_offsets)?)?;
+        let is_sound = bounds.first().is_some_and(|&first| first >= 0)
+            && bounds.is_sorted()
+            && count.is_none_or(|count| bounds.last().is_some_and(|&last| last as usize <= count));
+        if is_sound {
+            Ok(Self(bounds))
+        } else {
+            Err(PyValueError::new_err("row_offsets do not fit the values"))
+        }
+    }
+
+    fn of(&self, row: usize) -> std::ops::Range<usize> {
+        self.0[row] as usize..self.0[row + 1] as usize
+    }
+
+    /// The array must have a row for each, with enough cells.
+    fn fit(&self, out: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (rows, cells): (usize, usize) = out.getattr("shape")?.extract()?;
+        let longest = self.0.windows(2).map(|bounds| (bounds[1] - bounds[0]) as usize).max().unwrap_or(0);
+        if rows == self.0.len() - 1 && longest <= cells {
+            return Ok(());
+        }
+        let reason = format!(
+            "out has {rows} rows of {cells} cells, but there are {} rows of up to {longest} values",
+            self.0.len() - 1
+        );
+        Err(PyValueError::new_err(reason))
+    }
+}
+
+struct Padded<'a, S> {
+    values: &'a [S],
+    bounds: Bounds,
+    pad: i64,
+    side: Side,
+}
+
+impl<S: Copy + Into<i64> + Sync> WriteRow for Padded<'_, S> {
+    fn write<T: Number>(&self, row: usize, cells: &mut [T]) {
+        let values = &self.values[self.bounds.of(row)];
+        pad_values(values, |value| T::of(value.into()), T::of(self.pad), self.side, cells);
+    }
+}
+
+/// Writes rows of values (int64 or uint32) into `out`, of two dimensions, padded with `pad`.
+#[pyfunction]
+#[pyo3(signature = (values, row_offsets, out, pad, is_left, num_threads, /))]
+pub(crate) fn pad_rows<'py>(
+    values: &Bound<'py, PyAny>,
+    row_offsets: &Bound<'py, PyAny>,
+    out: &Bound<'py, PyAny>,
+    pad: i64,
+    is_left: bool,
+    num_threads: Given<'py>,
+) -> PyResult<()> {
+    let threads = convert::threads(&num_threads, Error::argument::<String>)?;
+    if let Some(ids) = output::flat_ids(values)? {
+        let values = ids.as_slice()?;
+        let bounds = Bounds::new(row_offsets, Some(values.len()))?;
+        bounds.fit(out)?;
+        return write_rows(out, threads, &Padded { values, bounds, pad, side: side(is_left) });
+    }
+    let values = values.cast::<PyArray1<i64>>().map_err(PyErr::from)?.try_readonly();
+    let values = values.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let values = values.as_slice()?;
+    let bounds = Bounds::new(row_offsets, Some(values.len()))?;
+    bounds.fit(out)?;
+    write_rows(out, threads, &Padded { values, bounds, pad, side: side(is_left) })
+}
+
+struct Mask {
+    bounds: Bounds,
+    side: Side,
+}
+
+impl WriteRow for Mask {
+    fn write<T: Number>(&self, row: usize, cells: &mut [T]) {
+        pad_mask(self.bounds.of(row).len(), self.side, cells);
+    }
+}
+
+/// Writes 1 for each value of a row and 0 for padding into `out`, of two dimensions.
+#[pyfunction]
+#[pyo3(signature = (row_offsets, out, is_left, num_threads, /))]
+pub(crate) fn mask_rows<'py>(
+    row_offsets: &Bound<'py, PyAny>,
+    out: &Bound<'py, PyAny>,
+    is_left: bool,
+    num_threads: Given<'py>,
+) -> PyResult<()> {
+    let threads = convert::threads(&num_threads, Error::argument::<String>)?;
+    let bounds = Bounds::new(row_offsets, None)?;
+    bounds.fit(out)?;
+    write_rows(out, threads, &Mask { bounds, side: side(is_left) })
+}
+
+struct Positions {
+    bounds: Bounds,
+    first: Vec<i64>,
+    side: Side,
+}
+
+impl WriteRow for Positions {
+    fn write<T: Number>(&self, row: usize, cells: &mut [T]) {
+        pad_positions(self.bounds.of(row).len(), self.first[row], self.side, cells);
+    }
+}
+
+/// Writes the positions of the values of each row into `out`, of two dimensions. `first` has the first
+/// position of each row, int64.
+#[pyfunction]
+#[pyo3(signature = (row_offsets, first, out, is_left, num_threads, /))]
+pub(crate) fn position_rows<'py>(
+    row_offsets: &Bound<'py, PyAny>,
+    first: &Bound<'py, PyAny>,
+    out: &Bound<'py, PyAny>,
+    is_left: bool,
+    num_threads: Given<'py>,
+) -> PyResult<()> {
+    let threads = convert::threads(&num_threads, Error::argument::<String>)?;
+    let bounds = Bounds::new(row_offsets, None)?;
+    bounds.fit(out)?;
+    let first = numbers(out.py(), &PyBuffer::<i64>::get(first)?)?;
+    if first.len() + 1 != bounds.0.len() {
+        return Err(PyValueError::new_err("first has a position for each row"));
+    }
+    write_rows(out, threads, &Positions { bounds, first, side: side(is_left) })
+}
+
+/// The values of lists of `int` one behind the other, and the bounds of the lists, as int64 arrays. None if
+/// a row is no list, or an item no plain `int` of 64 bits.
+#[pyfunction]
+#[pyo3(signature = (rows, /))]
+pub(crate) fn flat_rows<'py>(rows: &Bound<'py, PyList>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    let py = rows.py();
+    let (mut values, mut bounds) = (Vec::new(), vec![0]);
+    for row in rows.iter() {
+        let Ok(row) = row.cast_exact::<PyList>() else { return Ok(None) };
+        try_alloc::reserve(&mut values, row.len()).map_err(out_of_memory)?;
+        for item in row.iter() {
+            let Ok(number) = item.cast_exact::<PyInt>() else { return Ok(None) };
+            let Ok(number) = number.extract::<i64>() else { return Ok(None) };
+            try_alloc::push(&mut values, number).map_err(out_of_memory)?;
+            look(py, values.len())?;
+        }
+        try_alloc::push(&mut bounds, values.len() as i64).map_err(out_of_memory)?;
+    }
+    let (values, bounds) = (output::int64_array(py, values)?, output::int64_array(py, bounds)?);
+    Ok(Some(PyTuple::new(py, [values, bounds])?))
+}
+
+/// The window of each piece, by best fit; `lengths` is an int64 array.
+#[pyfunction]
+#[pyo3(signature = (lengths, window, /))]
+pub(crate) fn best_fit_windows<'py>(
+    py: Python<'py>,
+    lengths: &Bound<'py, PyAny>,
+    window: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let lengths = numbers(py, &PyBuffer::<i64>::get(lengths)?)?;
+    let length = |&length| Ok(usize::try_from(length)?);
+    let lengths = gather(lengths.iter().map(length))?;
+    let windows = run(py, lengths.len() * 64, |watch| best_fit(&lengths, window, watch))?;
+    let windows = gather(windows.into_iter().map(|window| Ok(window as i64)))?;
+    output::int64_array(py, windows)
+}
