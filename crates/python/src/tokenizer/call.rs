@@ -102,8 +102,8 @@ rows of unequal length.
 >>> [encoding.tokens for encoding in tok([\"lower\", \"low\"], max_length=2)]
 [['low', 'e'], ['low']]
 >>> tok([\"lower\", \"low\"], padding=True, pad_id=0, return_tensors=\"np\")[\"input_ids\"]
-array([[258, 101, 114],
-       [258,   0,   0]])
+array([[257, 101, 114],
+       [257,   0,   0]])
 >>> tok([\"low\", \"lower\"], \"lowest\", is_pretokenized=True)
 Traceback (most recent call last):
     ...
