@@ -79,12 +79,7 @@ struct FlatIds {
 }
 
 impl FlatIds {
-    fn new(
-        py: Python<'_>,
-        engine: &Engine,
-        texts: &[Bound<'_, PyAny>],
-        options: &Options,
-    ) -> PyResult<Self> {
+    fn new(py: Python<'_>, engine: &Engine, texts: &[Bound<'_, PyAny>], options: &Options) -> PyResult<Self> {
         let (ids, bounds) = with_objects(py, texts, options, |texts, special, threads, watch| {
             engine.encode_batch(texts, special, false, threads, watch)
         })?;
@@ -187,26 +182,24 @@ impl InputRows {
     /// The length of all rows; an error if they are not equal.
     fn length(&self, py: Python<'_>, padding: Option<&Padding>) -> PyResult<usize> {
         let length_of = |row: &InputRow| length(&row.parts);
-        let Some(padding) = padding else {
-            let first = self.rows.first().map_or(0, length_of);
-            return match self.rows.iter().position(|row| length_of(row) != first) {
-                None => Ok(first),
-                Some(at) => Err(PyValueError::new_err(format!(
-                    "rows of unequal length make no array: row 0 has {first} ids, row {at} has {}; pass padding=True, \
-                     or leave return_tensors out for a list of Encodings",
-                    length_of(&self.rows[at])
-                ))),
-            };
+        let padded = padding.map_or(Ok(0), |padding| padded_length(padding, self.longest));
+        let padded = padded.map_err(|error| raise(py, error))?;
+        // Padding shortens nothing: as in transformers, rows may all be longer than it makes them.
+        let first = self.rows.first().map_or(0, length_of).max(padded);
+        let Some(at) = self.rows.iter().position(|row| length_of(row).max(padded) != first) else {
+            return Ok(first);
         };
-        let padded = padded_length(padding, self.longest).map_err(|error| raise(py, error))?;
-        match self.rows.iter().position(|row| length_of(row) > padded) {
-            None => Ok(padded),
-            Some(at) => Err(PyValueError::new_err(format!(
-                "row {at} has {} ids, more than the {padded} that rows are padded to; pass truncation=True with \
-                 max_length, or padding=\"longest\"",
-                length_of(&self.rows[at])
-            ))),
-        }
+        let (found, advice) = (
+            length_of(&self.rows[at]).max(padded),
+            if padding.is_some() {
+                "some are longer than padding makes them: pass truncation=True with max_length, or padding=\"longest\""
+            } else {
+                "pass padding=True, or leave return_tensors out for a list of Encodings"
+            },
+        );
+        Err(PyValueError::new_err(format!(
+            "rows of unequal length make no array: row 0 has {first} ids, row {at} has {found}; {advice}"
+        )))
     }
 
     /// The arrays, as `ModelInputs`.
