@@ -43,7 +43,10 @@ if TYPE_CHECKING:
         VocabularyError,
     )
     from .explain import Explanation
+    from .model_inputs import ModelInputs, causal_mask, collator
+    from .packing import Packed, pack
     from .ragged import Ragged, RaggedEncodings
+    from .spans import align_labels, mask_from_spans, spans_from_labels
     from .stages import Audit, Plan
 else:
     # What only looks at a tokenizer, or makes one, comes when it is asked for, and so do errors: a process
@@ -56,6 +59,8 @@ else:
         "InternalError": "errors",
         "ManifestError": "errors",
         "MissingExtraError": "errors",
+        "ModelInputs": "model_inputs",
+        "Packed": "packing",
         "PatternError": "errors",
         "Plan": "stages",
         "Ragged": "ragged",
@@ -66,9 +71,18 @@ else:
         "TrainingError": "errors",
         "UnknownTokenError": "errors",
         "VocabularyError": "errors",
+        "align_labels": "spans",
+        "causal_mask": "model_inputs",
+        "collator": "model_inputs",
         "errors": "errors",
         "explain": "explain",
+        "mask_from_spans": "spans",
+        "model_inputs": "model_inputs",
+        "pack": "packing",
+        "packing": "packing",
         "ragged": "ragged",
+        "spans": "spans",
+        "spans_from_labels": "spans",
         "stages": "stages",
         "train": "_train",
     }
@@ -86,7 +100,8 @@ else:
         return value
 
     def __dir__():
-        modules = ["compat", "errors", "explain", "hub", "ragged", "reference", "stages"]
+        modules = ["compat", "errors", "explain", "hub", "model_inputs", "packing", "ragged"]
+        modules += ["reference", "spans", "stages"]
         return sorted([*__all__, *modules, "__doc__", "__file__", "__name__", "__path__"])
 
 
@@ -102,6 +117,8 @@ __all__ = [
     "LoadReport",
     "ManifestError",
     "MissingExtraError",
+    "ModelInputs",
+    "Packed",
     "PatternError",
     "Plan",
     "Ragged",
@@ -115,7 +132,13 @@ __all__ = [
     "UnknownTokenError",
     "VocabularyError",
     "__version__",
+    "align_labels",
+    "causal_mask",
+    "collator",
     "load",
+    "mask_from_spans",
+    "pack",
     "register_hook",
+    "spans_from_labels",
     "train",
 ]

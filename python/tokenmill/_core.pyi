@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .explain import Explanation
+from .model_inputs import ModelInputs
 from .ragged import Ragged, RaggedEncodings
 from .stages import Audit, Plan
 
@@ -23,14 +24,19 @@ __all__ = [
     "Tokenizer",
     "TrainingReport",
     "__version__",
+    "best_fit_windows",
     "encode_inputs",
     "encoded_rows_from_state",
     "encoding_from_state",
+    "flat_rows",
     "force_cpu",
     "from_state",
     "from_tokenizer_json",
     "load_file",
+    "mask_rows",
     "not_text",
+    "pad_rows",
+    "position_rows",
     "register_hook",
     "train_files",
     "train_texts",
@@ -474,12 +480,24 @@ class Tokenizer:
         pad_to_multiple_of: int | None = None,
         truncation_side: _Side | None = None,
         padding_side: _Side | None = None,
+        pad_id: int | None = None,
         is_pretokenized: Literal[False] = False,
+        return_tensors: None = None,
+        return_token_type_ids: bool | None = None,
+        return_attention_mask: bool | None = None,
+        return_overflowing_tokens: bool = False,
+        return_special_tokens_mask: bool = False,
+        return_offsets_mapping: bool = False,
+        return_length: bool = False,
+        return_position_ids: bool = False,
+        dtype: npt.DTypeLike = "int64",
+        out: npt.NDArray[Any] | Mapping[str, npt.NDArray[Any]] | None = None,
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
     ) -> Encoding:
-        """Encodes a text as input of a model: an `Encoding`. For a list of texts, a list of them.
+        """Encodes a text as input of a model: an `Encoding`. For a list of texts, a list of them. With
+        `return_tensors`, arrays: `ModelInputs`.
 
         `pair` is a second text, or a list of as many. With `is_pretokenized` a text is a list of words:
         each word is encoded as a text of its own, offsets count within it, and `word_ids` are its index.
@@ -493,20 +511,34 @@ class Tokenizer:
           `padding`. `truncation_side` is `"right"` or `"left"`. The windows after the first one are its
           `overflowing`; neighbours share `stride` ids.
         - `padding` is True (as the file says, else to the longest of the list), `"longest"` or
-          `"max_length"`, on `padding_side`, up to a multiple of `pad_to_multiple_of`.
+          `"max_length"`, on `padding_side`, up to a multiple of `pad_to_multiple_of`, with the padding
+          token of the file or with `pad_id`.
+
+        `return_tensors` is `"np"` for numpy or `"pt"` for torch, which shares the memory. All rows must be
+        equally long. The arrays have the names of transformers and a row for each text: `input_ids`,
+        `attention_mask`, and what the other `return_` arguments ask for: `token_type_ids` (None: if the
+        tokenizer has a `[CLS]` token and types for a pair), `special_tokens_mask`, `position_ids`,
+        `offset_mapping` (rows x length x 2, in characters), `length` (padding included). With
+        `return_overflowing_tokens` windows are rows too, and `overflow_to_sample_mapping` has the text of each
+        row. `dtype` is that of ids and masks, the others are int64. `out` is an array for `input_ids`, or a
+        mapping from names to arrays, at least as large: they are filled, and views of them come back.
 
         The texts of a list are shared among `num_threads` threads, None for all cores; the result is the
         same.
 
         Raises `UnknownTokenError` for text that the vocabulary cannot spell, `SpecialTokenError` as
-        `special` says, and `ValueError` for what cannot be: a `max_length` without room for the special
-        tokens, a `stride` that is not below it, truncation to a `max_length` that `pad_to_multiple_of`
-        does not divide, padding without a padding token.
+        `special` says, `MissingExtraError` where torch is not installed, and `ValueError` for what cannot be:
+        a `max_length` without room for the special tokens, a `stride` that is not below it, truncation to a
+        `max_length` that `pad_to_multiple_of` does not divide, padding without a padding token, arrays of
+        rows of unequal length.
 
         >>> import tokenmill
         >>> tok = tokenmill.train(texts=["low lower lowest"] * 3, vocab_size=260)
         >>> [encoding.tokens for encoding in tok(["lower", "low"], max_length=2)]
         [['low', 'e'], ['low']]
+        >>> tok(["lower", "low"], padding=True, pad_id=0, return_tensors="np")["input_ids"]
+        array([[257, 101, 114],
+               [257,   0,   0]])
         >>> tok(["low", "lower"], "lowest", is_pretokenized=True)
         Traceback (most recent call last):
             ...
@@ -526,7 +558,18 @@ class Tokenizer:
         pad_to_multiple_of: int | None = None,
         truncation_side: _Side | None = None,
         padding_side: _Side | None = None,
+        pad_id: int | None = None,
         is_pretokenized: Literal[False] = False,
+        return_tensors: None = None,
+        return_token_type_ids: bool | None = None,
+        return_attention_mask: bool | None = None,
+        return_overflowing_tokens: bool = False,
+        return_special_tokens_mask: bool = False,
+        return_offsets_mapping: bool = False,
+        return_length: bool = False,
+        return_position_ids: bool = False,
+        dtype: npt.DTypeLike = "int64",
+        out: npt.NDArray[Any] | Mapping[str, npt.NDArray[Any]] | None = None,
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
@@ -545,7 +588,18 @@ class Tokenizer:
         pad_to_multiple_of: int | None = None,
         truncation_side: _Side | None = None,
         padding_side: _Side | None = None,
+        pad_id: int | None = None,
         is_pretokenized: Literal[True],
+        return_tensors: None = None,
+        return_token_type_ids: bool | None = None,
+        return_attention_mask: bool | None = None,
+        return_overflowing_tokens: bool = False,
+        return_special_tokens_mask: bool = False,
+        return_offsets_mapping: bool = False,
+        return_length: bool = False,
+        return_position_ids: bool = False,
+        dtype: npt.DTypeLike = "int64",
+        out: npt.NDArray[Any] | Mapping[str, npt.NDArray[Any]] | None = None,
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
@@ -564,11 +618,136 @@ class Tokenizer:
         pad_to_multiple_of: int | None = None,
         truncation_side: _Side | None = None,
         padding_side: _Side | None = None,
+        pad_id: int | None = None,
         is_pretokenized: Literal[True],
+        return_tensors: None = None,
+        return_token_type_ids: bool | None = None,
+        return_attention_mask: bool | None = None,
+        return_overflowing_tokens: bool = False,
+        return_special_tokens_mask: bool = False,
+        return_offsets_mapping: bool = False,
+        return_length: bool = False,
+        return_position_ids: bool = False,
+        dtype: npt.DTypeLike = "int64",
+        out: npt.NDArray[Any] | Mapping[str, npt.NDArray[Any]] | None = None,
         special: _Special = "text",
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
     ) -> list[Encoding]: ...
+    @overload
+    def __call__(
+        self,
+        text: _Text | Sequence[_Text],
+        pair: _Text | Sequence[_Text] | None = None,
+        *,
+        add_special_tokens: bool = True,
+        truncation: _Truncation = None,
+        padding: _Padding = None,
+        max_length: int | None = None,
+        stride: int | None = None,
+        pad_to_multiple_of: int | None = None,
+        truncation_side: _Side | None = None,
+        padding_side: _Side | None = None,
+        pad_id: int | None = None,
+        is_pretokenized: Literal[False] = False,
+        return_tensors: Literal["np", "pt"],
+        return_token_type_ids: bool | None = None,
+        return_attention_mask: bool | None = None,
+        return_overflowing_tokens: bool = False,
+        return_special_tokens_mask: bool = False,
+        return_offsets_mapping: bool = False,
+        return_length: bool = False,
+        return_position_ids: bool = False,
+        dtype: npt.DTypeLike = "int64",
+        out: npt.NDArray[Any] | Mapping[str, npt.NDArray[Any]] | None = None,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+        num_threads: int | None = 1,
+    ) -> ModelInputs: ...
+    @overload
+    def __call__(
+        self,
+        text: _Words | Sequence[_Words],
+        pair: _Words | Sequence[_Words] | None = None,
+        *,
+        add_special_tokens: bool = True,
+        truncation: _Truncation = None,
+        padding: _Padding = None,
+        max_length: int | None = None,
+        stride: int | None = None,
+        pad_to_multiple_of: int | None = None,
+        truncation_side: _Side | None = None,
+        padding_side: _Side | None = None,
+        pad_id: int | None = None,
+        is_pretokenized: Literal[True],
+        return_tensors: Literal["np", "pt"],
+        return_token_type_ids: bool | None = None,
+        return_attention_mask: bool | None = None,
+        return_overflowing_tokens: bool = False,
+        return_special_tokens_mask: bool = False,
+        return_offsets_mapping: bool = False,
+        return_length: bool = False,
+        return_position_ids: bool = False,
+        dtype: npt.DTypeLike = "int64",
+        out: npt.NDArray[Any] | Mapping[str, npt.NDArray[Any]] | None = None,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+        num_threads: int | None = 1,
+    ) -> ModelInputs: ...
+    def pad_batch(
+        self,
+        rows: Ragged | Mapping[str, Any] | Sequence[Any] | npt.NDArray[Any],
+        *,
+        padding: _Padding = True,
+        max_length: int | None = None,
+        pad_to_multiple_of: int | None = None,
+        padding_side: _Side | None = None,
+        pad_id: int | None = None,
+        pad_values: Mapping[str, int | float] | None = None,
+        own_length: Sequence[str] = (),
+        return_tensors: Literal["np", "pt"] = "np",
+        return_token_type_ids: bool = False,
+        return_attention_mask: bool = True,
+        return_special_tokens_mask: bool = False,
+        return_offsets_mapping: bool = False,
+        return_length: bool = False,
+        return_position_ids: bool = False,
+        position_offset: int | Sequence[int] | npt.NDArray[Any] = 0,
+        dtype: npt.DTypeLike = "int64",
+        out: npt.NDArray[Any] | Mapping[str, npt.NDArray[Any]] | None = None,
+        num_threads: int | None = 1,
+    ) -> ModelInputs:
+        """Rows of ids as arrays of equal length: `ModelInputs`.
+
+        `rows` is a list of rows (lists of ids, arrays, `Encoding`s, or mappings with `input_ids` and
+        more columns), a `Ragged`, or a mapping of columns. `padding`, `max_length`,
+        `pad_to_multiple_of`, `padding_side`, `pad_id`, `return_tensors`, `dtype`, `out` and
+        `num_threads` are as for a call; nothing is cut.
+
+        A column with a list in each row is padded beside `input_ids`: `labels` with -100, masks with 0
+        (`special_tokens_mask` with 1), `token_type_ids`, `position_ids` and `document_ids` as their
+        names say, others with the value in `pad_values`. It must be as long as `input_ids` in each row,
+        unless `own_length` names it. A column with a number in each row becomes an array of these.
+        What is padding is known by length: an id that is also `pad_id` is none.
+
+        `attention_mask` is made where the rows have none. `return_position_ids` adds the position of
+        each id from the first one that is no padding, `max(0, cumsum(attention_mask) - 1)`, plus
+        `position_offset`: a number, or one for each row, of the ids before these.
+        `return_token_type_ids`, `return_special_tokens_mask`, `return_offsets_mapping` and
+        `return_length` are for rows of encodings.
+
+        Raises `ValueError` for rows of unequal length without padding, or longer than `max_length`,
+        columns that do not fit, and values without padding; `TypeError` for what holds no ids.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> batch = tok.pad_batch([[257], [257, 101, 114]], pad_id=0, padding_side="left")
+        >>> batch["input_ids"]
+        array([[  0,   0, 257],
+               [257, 101, 114]])
+        >>> batch["attention_mask"]
+        array([[0, 0, 1],
+               [1, 1, 1]])
+        """
     __signature__: ClassVar[_CallSignature]
     def memory_usage(self) -> dict[str, int]:
         """The memory of the tokenizer and the counters of its cache, in a dict of ints.
@@ -1094,3 +1273,39 @@ def train_texts(
     weights: Sequence[int] | None = None,
 ) -> Tokenizer:
     """Trains on an iterable of str, each a document. `weights` says how often each counts; see `tokenmill.train`."""
+
+def flat_rows(rows: list[Any], /) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
+    """The values of lists of `int` one behind the other, and the bounds of the lists, as int64 arrays. None if
+    a row is no list, or an item no plain `int` of 64 bits.
+    """
+
+def pad_rows(
+    values: npt.NDArray[Any],
+    row_offsets: npt.NDArray[np.int64],
+    out: npt.NDArray[Any],
+    pad: int,
+    is_left: bool,
+    num_threads: int | None,
+    /,
+) -> None:
+    """Writes rows of values (int64 or uint32) into `out`, of two dimensions, padded with `pad`."""
+
+def mask_rows(
+    row_offsets: npt.NDArray[np.int64], out: npt.NDArray[Any], is_left: bool, num_threads: int | None, /
+) -> None:
+    """Writes 1 for each value of a row and 0 for padding into `out`, of two dimensions."""
+
+def position_rows(
+    row_offsets: npt.NDArray[np.int64],
+    first: npt.NDArray[np.int64],
+    out: npt.NDArray[Any],
+    is_left: bool,
+    num_threads: int | None,
+    /,
+) -> None:
+    """Writes the positions of the values of each row into `out`, of two dimensions. `first` has the first
+    position of each row, int64.
+    """
+
+def best_fit_windows(lengths: npt.NDArray[np.int64], window: int, /) -> npt.NDArray[np.int64]:
+    """The window of each piece, by best fit; `lengths` is an int64 array."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._forks import waited_for
@@ -29,7 +30,8 @@ JOINED = "cu_seqlens"
 """Where documents begin in a window: in a batch, where they begin in all of its cells, row after row."""
 
 
-class Column(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Column:
     """The values of all rows, one behind the other, and where each row begins."""
 
     values: npt.NDArray[Any]
@@ -106,9 +108,7 @@ LISTS = {
 def _of_encodings(rows: list[Any], asked: Sequence[str]) -> dict[str, Column]:
     for at, row in enumerate(rows):
         if not isinstance(row, _core.Encoding):
-            raise TypeError(
-                f"row {at} is {type(row).__name__}, row 0 an Encoding: rows must be of one kind"
-            )
+            raise TypeError(f"row {at} is {type(row).__name__}, row 0 an Encoding: rows must be of one kind")
     columns = {"input_ids": _column("input_ids", [row.ids for row in rows])}
     for name, of in LISTS.items():
         # Padding that they already have is known by their masks.
@@ -144,6 +144,8 @@ def _column(name: str, values: Any) -> Column:
     with waited_for:
         import numpy as np
 
+    if isinstance(values, Column):
+        return values
     if isinstance(values, Ragged):
         return Column(values.ids, values.row_offsets)
     if hasattr(values, "ndim"):
@@ -227,8 +229,10 @@ def padded(
     given = columns_of(rows, [name for name, is_asked in asked.items() if is_asked])
     for name, is_asked in asked.items():
         if is_asked and name not in given:
-            raise ValueError(f"these rows have no {name}: it comes from Encodings, or is a column of the rows")
-    if position_offset is not None and not return_position_ids:
+            raise ValueError(
+                f"these rows have no {name}: it comes from Encodings, or is a column of the rows"
+            )
+    if not return_position_ids and _is_given(position_offset):
         raise ValueError("position_offset is for return_position_ids=True")
     ids = given["input_ids"]
     filler = _Filler(columns, ids, pad_id, pad_type_id, is_left, length, multiple_of, num_threads)
@@ -248,7 +252,7 @@ def padded(
                 aligned(name, column, ids)
             made[name] = filler.column(name, column)
     if return_position_ids and "position_ids" not in made:
-        made["position_ids"] = filler.positions(given.get("attention_mask"), position_offset or 0)
+        made["position_ids"] = filler.positions(given.get("attention_mask"), position_offset)
     if return_length:
         with waited_for:
             import numpy as np
@@ -257,14 +261,21 @@ def padded(
     return columns.finish(made)
 
 
+def _is_given(offset: int | Sequence[int] | None) -> bool:
+    with waited_for:
+        import numpy as np
+
+    return offset is not None and bool(np.any(offset))
+
+
 def aligned(name: str, column: Column, ids: Column) -> None:
     """Refuses a column that is not as long as ``input_ids`` in each row."""
     differs = (column.lengths != ids.lengths).nonzero()[0]
     if len(differs):
         row = int(differs[0])
         raise ValueError(
-            f"{name} of row {row} has {column.lengths[row]} values, input_ids {ids.lengths[row]}; columns with a "
-            f"length of their own are named: own_length=({name!r},)"
+            f"{name} of row {row} has {column.lengths[row]} values, input_ids {ids.lengths[row]}; columns "
+            f"with a length of their own are named: own_length=({name!r},)"
         )
 
 
@@ -282,7 +293,8 @@ class _Filler:
         multiple_of: int | None,
         num_threads: int | None,
     ) -> None:
-        self._columns, self._ids, self._is_left = columns, ids, is_left
+        assert ids.bounds is not None
+        self._columns, self._ids, self._bounds, self._is_left = columns, ids, ids.bounds, is_left
         self._may_pad, self._multiple_of, self._threads = pad_id is not None, multiple_of, num_threads
         self.values: dict[str, Any] = {**PADDED_BY, "token_type_ids": pad_type_id}
         if pad_id is not None:
@@ -296,8 +308,8 @@ class _Filler:
             if len(lengths) and lengths.min() != longest:
                 row = int((lengths != lengths[0]).argmax())
                 raise ValueError(
-                    f"rows of unequal length make no array: {name} of row 0 has {lengths[0]} values, of row {row} "
-                    f"{lengths[row]}; pass padding=True"
+                    f"rows of unequal length make no array: {name} of row 0 has {lengths[0]} values, of row "
+                    f"{row} {lengths[row]}; pass padding=True"
                 )
             return longest
         wanted = longest if length is None else length
@@ -306,8 +318,8 @@ class _Filler:
         if longest > wanted:
             row = int(lengths.argmax())
             raise ValueError(
-                f"{name} of row {row} has {longest} values, more than max_length={length}; cut the rows first, or "
-                "leave max_length out"
+                f"{name} of row {row} has {longest} values, more than the {length} that rows are padded to; "
+                "cut the rows first, or raise the length"
             )
         return wanted
 
@@ -318,7 +330,6 @@ class _Filler:
 
         values, bounds = column.values, column.bounds
         assert bounds is not None
-        own = column.lengths.max(initial=0) if len(column.lengths) else 0
         length = self.length
         if name != "input_ids" and not np.array_equal(column.lengths, self._ids.lengths):
             length = self._length(name, column, None)
@@ -330,8 +341,9 @@ class _Filler:
         try:
             pad = operator.index(pad)
         except TypeError:
-            raise TypeError(f"{name} has integers, so pad_values[{name!r}] must be one, not {pad!r}") from None
-        assert own <= length
+            raise TypeError(
+                f"{name} has integers, so pad_values[{name!r}] must be one, not {pad!r}"
+            ) from None
         self._check(name, values, pad)
         made = self._columns.room(name, column.rows, length)
         if values.dtype != np.uint32:
@@ -342,7 +354,9 @@ class _Filler:
     def _value(self, name: str, has_padding: bool) -> Any:
         value = self.values.get(name, 0 if name.endswith("mask") or name == "offset_mapping" else None)
         if value is None and has_padding:
-            raise ValueError(f"nothing says what padding is in {name}: pass pad_values={{{name!r}: 0}}, or another")
+            raise ValueError(
+                f"nothing says what padding is in {name}: pass pad_values={{{name!r}: 0}}, or another"
+            )
         return 0 if value is None else value
 
     def _check(self, name: str, values: npt.NDArray[Any], pad: int) -> None:
@@ -370,15 +384,15 @@ class _Filler:
     def mask(self) -> Any:
         """1 where an id is, 0 where padding is."""
         made = self._columns.room("attention_mask", self._ids.rows, self.length)
-        _core.mask_rows(self._ids.bounds, made, self._is_left, self._threads)
+        _core.mask_rows(self._bounds, made, self._is_left, self._threads)
         return made
 
-    def positions(self, mask: Column | None, offset: int | Sequence[int]) -> Any:
+    def positions(self, mask: Column | None, offset: int | Sequence[int] | None) -> Any:
         """Positions of ids; with a mask of the rows' own, counted from the first id that it has 1 for."""
         with waited_for:
             import numpy as np
 
-        first = np.asarray(offset, np.int64)
+        first = np.asarray(0 if offset is None else offset, np.int64)
         if first.ndim > 1 or (first.ndim == 1 and len(first) != self._ids.rows):
             raise ValueError(
                 f"position_offset is one number, or one for each of {self._ids.rows} rows; it has the shape "
@@ -390,9 +404,7 @@ class _Filler:
             raise ValueError(f"dtype {self._columns.dtype} cannot hold the position {highest}; use int64")
         made = self._columns.room("position_ids", self._ids.rows, self.length)
         if mask is None:
-            _core.position_rows(
-                self._ids.bounds, np.ascontiguousarray(first), made, self._is_left, self._threads
-            )
+            _core.position_rows(self._bounds, np.ascontiguousarray(first), made, self._is_left, self._threads)
             return made
         full = np.zeros(made.shape, np.int64)
         full[self._places(self._ids, self.length)] = mask.values

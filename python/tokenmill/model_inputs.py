@@ -14,7 +14,6 @@ from ._forks import waited_for
 from .errors import MissingExtraError
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from ._core import Tokenizer
@@ -72,7 +71,7 @@ class ModelInputs(dict[str, Any]):
     def __ne__(self, other: object, /) -> bool:
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __repr__(self) -> str:
         return f"ModelInputs({', '.join(f'{name}: {_described(value)}' for name, value in self.items())})"
@@ -127,13 +126,14 @@ class _Columns:
             raise ValueError(f"out[{name!r}] is an array of {out.dtype}, but dtype is {wanted}")
         if out.shape[0] < rows or out.shape[1] < length:
             raise ValueError(
-                f"out[{name!r}] has room for {out.shape[0]} x {out.shape[1]} ids, {rows} x {length} are needed"
+                f"out[{name!r}] has room for {out.shape[0]} x {out.shape[1]} ids, {rows} x {length} are "
+                "needed"
             )
         if not out.flags.writeable:
             raise ValueError(f"out[{name!r}] is read-only")
         return out[:rows, :length]
 
-    def room_for_pairs(self, name: str, rows: int, length: int) -> Any:
+    def room_for_pairs(self, rows: int, length: int) -> Any:
         """A new array of rows x length x 2, to be written to."""
         with waited_for:
             import numpy as np
@@ -197,8 +197,8 @@ def causal_mask(batch: Mapping[str, Any] | npt.ArrayLike, *, dtype: npt.DTypeLik
         given, mask = batch, np.asarray(batch) != 0
     if mask.ndim not in (1, 2):
         raise ValueError(f"attention_mask has one dimension or two, not {mask.ndim}")
-    length = mask.shape[-1]
-    seen = np.tri(length, dtype=bool) & mask[..., None, :]
+    length = int(np.shape(mask)[-1])
+    seen: Any = np.tri(length, dtype=bool) & np.expand_dims(mask, -2)
     if documents is not None:
         of = np.asarray(documents)
         if of.shape != mask.shape:

@@ -41,6 +41,16 @@ class Packed(Sequence[ModelInputs]):
 
     __slots__ = ("_bounds", "_columns", "_dropped_rows", "_dropped_tokens", "_length", "_segments", "_starts")
 
+    _columns: dict[str, npt.NDArray[Any]]
+    # Where windows begin in the columns, and where pieces of documents do; both with the end of the last one.
+    _bounds: npt.NDArray[np.int64]
+    _segments: npt.NDArray[np.int64]
+    # Where the pieces of each window begin in `_segments`.
+    _starts: npt.NDArray[np.int64]
+    _length: int
+    _dropped_rows: npt.NDArray[np.int64]
+    _dropped_tokens: int
+
     def __init__(self) -> None:
         raise TypeError("Packed are made by pack(rows, length)")
 
@@ -53,7 +63,6 @@ class Packed(Sequence[ModelInputs]):
         length: int,
         dropped: tuple[npt.NDArray[np.int64], int],
     ) -> Packed:
-        """Flat columns; where windows begin, and pieces of documents; both with the end of the last one."""
         packed = cls.__new__(cls)
         for array in (*columns.values(), bounds, segments, dropped[0]):
             array.flags.writeable = False
@@ -190,8 +199,8 @@ def pack(
 ) -> Packed:
     """Windows of at most ``length`` tokens of rows of ids: ``Packed``. No token is lost unless you say so.
 
-    ``rows`` is what ``tok.pad_batch`` takes: lists, arrays, a ``Ragged``, mappings with ``input_ids`` and more
-    columns with a value for each id (``labels``, ``loss_mask``, ...), which are kept beside them.
+    ``rows`` is what ``tok.pad_batch`` takes: lists, arrays, a ``Ragged``, mappings with ``input_ids`` and
+    more columns with a value for each id (``labels``, ``loss_mask``, ...), which are kept beside them.
 
     - ``"best-fit"`` puts each row as a whole into the window that it fills best: hardly any room is left,
       and only rows longer than a window are cut.
@@ -240,10 +249,7 @@ def pack(
         flat = {name: np.insert(values, bounds[1:], extra[name]) for name, values in flat.items()}
         bounds = bounds + np.arange(len(bounds))
     kept, dropped, tokens = _kept(bounds, length, long)
-    if method == "best-fit":
-        pieces = _whole(*kept, length)
-    else:
-        pieces = _joined(*kept, length)
+    pieces = _whole(*kept, length) if method == "best-fit" else _joined(*kept, length)
     row, start, count, window = pieces
     if drop == "last" and len(window):
         last = window == window[-1]
@@ -274,7 +280,8 @@ def _read(rows: Any, makes_labels: bool) -> dict[str, Column]:
     for name, column in columns.items():
         if column.bounds is None:
             raise ValueError(
-                f"{name} has one value in each row, and a window many rows: leave it out, document_ids say which row"
+                f"{name} has one value in each row, and a window has many rows: leave it out; document_ids "
+                "say which row a token is of"
             )
         if name != JOINED:
             aligned(name, column, ids)
@@ -294,7 +301,9 @@ def _separator_values(
     for name in flat:
         if name not in known:
             if not name.endswith("mask"):
-                raise ValueError(f"nothing says what a separator has in {name}: pass separator_values={{{name!r}: 0}}")
+                raise ValueError(
+                    f"nothing says what a separator has in {name}: pass separator_values={{{name!r}: 0}}"
+                )
             known[name] = 1
     return known
 
@@ -317,7 +326,8 @@ def _kept(
     if long == "error" and is_long.any():
         at = int(is_long.argmax())
         raise ValueError(
-            f'row {at} has {count[at]} tokens, more than a window of {length}; pass long="split", "truncate" or "drop"'
+            f"row {at} has {count[at]} tokens, more than a window of {length}; pass "
+            'long="split", "truncate" or "drop"'
         )
     if long == "truncate":
         dropped, tokens = row[is_long], int((count[is_long] - length).sum())

@@ -13,7 +13,7 @@ import operator
 from collections.abc import Iterator
 from importlib import import_module
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, final, overload
+from typing import TYPE_CHECKING, Any, Literal, final, overload
 
 from ._forks import waited_for
 from .errors import MissingExtraError
@@ -155,6 +155,41 @@ class Ragged:
         if self._ready_ids is not None:
             return self._ready_ids.rows(self._ids, self._row_offsets)
         return [row.tolist() for row in self]
+
+    def pad(
+        self,
+        pad_id: int,
+        *,
+        length: int | None = None,
+        pad_to_multiple_of: int | None = None,
+        padding_side: Literal["left", "right"] = "right",
+        dtype: npt.DTypeLike = "int64",
+        num_threads: int | None = 1,
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """The rows as an array of rows x length, and their mask: 1 where an id is, 0 where padding is.
+
+        Rows are padded to the longest, or to ``length``, up to a multiple of ``pad_to_multiple_of``.
+        ``tok.pad_batch(rows)`` gives the same with the padding of a tokenizer, and more. Raises
+        ``ValueError`` for a row that is longer than ``length``, and for a ``dtype`` that cannot hold an id.
+
+        >>> ids, mask = Ragged([5, 6, 7], [0, 2, 3]).pad(0)
+        >>> ids.tolist(), mask.tolist()
+        ([[5, 6], [7, 0]], [[1, 1], [1, 0]])
+        """
+        from ._pad_batch import padded
+
+        if padding_side not in ("left", "right"):
+            raise ValueError(f'padding_side={padding_side!r} is neither "left" nor "right"')
+        made = padded(
+            Ragged._of(self._ids, self._row_offsets, None, None),
+            pad_id=operator.index(pad_id),
+            is_left=padding_side == "left",
+            length=length,
+            multiple_of=pad_to_multiple_of,
+            dtype=dtype,
+            num_threads=num_threads,
+        )
+        return made["input_ids"], made["attention_mask"]
 
     def to_arrow(self) -> Any:
         """The same as a ``pyarrow.LargeListArray``, sharing memory with this one.

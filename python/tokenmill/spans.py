@@ -7,6 +7,7 @@ A span is half-open, in characters, as offsets are. A token is of a span if the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _core
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["align_labels", "mask_from_spans", "spans_from_labels"]
 
 _Scheme = Literal["IOB2", "BILOU", "IO"]
-_Pairs = "npt.NDArray[np.int64]"
 
 
 def mask_from_spans(
@@ -47,7 +47,9 @@ def mask_from_spans(
         rows = list(spans)  # type: ignore[arg-type]
         if len(rows) != len(array):
             raise ValueError(f"{len(array)} rows of offsets, but {len(rows)} lists of spans")
-        masks = [_mask(_pairs(of_row, "offsets"), _sound(part)) for of_row, part in zip(array, rows, strict=True)]
+        masks = [
+            _mask(_pairs(of_row, "offsets"), _sound(part)) for of_row, part in zip(array, rows, strict=True)
+        ]
         return np.array(masks, bool).reshape(array.shape[:2])
     return _mask(_pairs(given, "offsets"), _sound(spans))
 
@@ -61,7 +63,9 @@ def _pairs(values: Any, name: str) -> npt.NDArray[np.int64]:
     if array.size == 0:
         return np.zeros((0, 2), np.int64)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
-        raise ValueError(f"{name} are pairs of integers, not an array of {array.dtype} of shape {array.shape}")
+        raise ValueError(
+            f"{name} are pairs of integers, not an array of {array.dtype} of shape {array.shape}"
+        )
     return array.astype(np.int64, copy=False)
 
 
@@ -87,7 +91,8 @@ def _mask(offsets: npt.NDArray[np.int64], spans: npt.NDArray[np.int64]) -> npt.N
     reach = np.maximum.accumulate(spans[:, 1])
     before = np.searchsorted(spans[:, 0], right, side="left")
     reached = reach[np.maximum(before - 1, 0)]
-    return (before > 0) & (reached > left) & (left < right)
+    mask: npt.NDArray[np.bool_] = (before > 0) & (reached > left) & (left < right)
+    return mask
 
 
 # ---- labels ---------------------------------------------------------------------------------------
@@ -148,9 +153,11 @@ def align_labels(
     if lost not in ("error", "ignore"):
         raise ValueError(f'lost={lost!r} is neither "error" nor "ignore"')
     offsets, is_text = _tokens(encoding, sequence)
-    given = sorted(((int(start), int(stop), label) for start, stop, label in spans), key=lambda span: span[:2])
+    given = sorted(
+        ((int(start), int(stop), label) for start, stop, label in spans), key=lambda span: span[:2]
+    )
     bounds = _sound([span[:2] for span in given])
-    for (_, stop, _), following in zip(given, given[1:], strict=False):
+    for (_, stop, _), following in pairwise(given):
         if following[0] < stop:
             raise ValueError(f"spans overlap: one ends at {stop}, {following} starts before")
     of = _span_of_each(offsets, bounds)
@@ -263,7 +270,7 @@ def spans_from_labels(
     first token to the end of its last one; with ``text``, white space at its ends is no part of it. As
     models predict it, a scheme may be broken: a label that continues nothing starts a span, and another
     label ends one. Labels of tokens that were added, or are of another text, count for nothing. In ``"IO"``
-    spans of one label that touch are one.
+    spans of one label with no token between them are one.
 
     >>> spans_from_labels([(0, 0), (0, 2), (2, 5), (5, 6)], [None, "B-PER", "I-PER", "O"])
     [(0, 5, 'PER')]

@@ -34,8 +34,10 @@ def test_inspect_reads_the_signature(native: Any, padding: Any) -> None:
     of_call = inspect.signature(padding)
     assert [*of_call.parameters] == [
         *("text", "pair", "add_special_tokens", "truncation", "padding", "max_length", "stride"),
-        *("pad_to_multiple_of", "truncation_side", "padding_side", "is_pretokenized", "special"),
-        *("surrogates", "num_threads"),
+        *("pad_to_multiple_of", "truncation_side", "padding_side", "pad_id", "is_pretokenized"),
+        *("return_tensors", "return_token_type_ids", "return_attention_mask"),
+        *("return_overflowing_tokens", "return_special_tokens_mask", "return_offsets_mapping"),
+        *("return_length", "return_position_ids", "dtype", "out", "special", "surrogates", "num_threads"),
     ]
     defaults = {name: given.default for name, given in of_call.parameters.items()}
     assert (defaults["num_threads"], defaults["special"], defaults["pair"]) == (1, "text", None)
@@ -67,7 +69,7 @@ def test_help_shows_what_it_does(native: Any, padding: Any) -> None:
 def test_the_example_in_the_documentation_runs(native: Any) -> None:
     runner = doctest.DocTestRunner()
     (examples,) = doctest.DocTestFinder(recurse=False).find(native.Tokenizer.__call__, "call", module=False)
-    assert runner.run(examples) == (0, 4)
+    assert runner.run(examples) == (0, 5)
 
 
 def test_the_class_itself_has_no_signature_of_a_call(native: Any, padding: Any) -> None:

@@ -68,6 +68,9 @@ fn write_rows_as<T: Number + Element>(
         .try_readwrite()
         .map_err(|error| PyValueError::new_err(format!("out cannot be written to: {error}")))?;
     let mut all = array.as_array_mut();
+    if all.is_empty() {
+        return Ok(());
+    }
     let bytes = all.len() * size_of::<T>();
     let threads = threads::threads_for(bytes, threads);
     let rows = all.nrows().div_ceil(threads).max(1);
@@ -78,9 +81,6 @@ fn write_rows_as<T: Number + Element>(
         let share = |(i, of_thread)| Share { first: i * rows, rows: of_thread, is_done: false };
         let mut shares: Vec<Share<'_, T>> =
             all.axis_chunks_iter_mut(Axis(0), rows).enumerate().map(share).collect();
-        if shares.is_empty() {
-            return Ok(());
-        }
         threads::run_with(shares.len(), &mut shares, watch, |_, share, watch| share.write(writer, watch))?;
         // A thread that was late has left its share: the others took its turn.
         shares.iter_mut().try_for_each(|share| share.write(writer, watch))

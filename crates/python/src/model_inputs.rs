@@ -46,7 +46,7 @@ impl<'py> Returned<'_, 'py> {
             ("return_offsets_mapping", self.offsets_mapping),
             ("return_length", self.length),
             ("return_position_ids", self.position_ids),
-            ("dtype", self.dtype.is_some()),
+            ("dtype", self.dtype.is_some_and(|dtype| !dtype.eq("int64").unwrap_or(false))),
             ("out", self.out.is_some()),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
@@ -239,7 +239,7 @@ impl InputRows {
         }
         if returned.offsets_mapping {
             let name = "offset_mapping";
-            let array = columns.call_method1("room_for_pairs", (name, self.rows.len(), length))?;
+            let array = columns.call_method1("room_for_pairs", (self.rows.len(), length))?;
             let flat = array.call_method1("reshape", (self.rows.len(), 2 * length))?;
             write_rows(&flat, threads, &Offsets { rows: &self, filling: &filling })?;
             made.set_item(name, array)?;
