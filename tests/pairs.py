@@ -149,6 +149,9 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.TrainingReport": lambda: tokenmill.train(texts=[TEXT], num_merges=5).training_report,
         "tokenmill._core.ReadyIds": lambda: base().encode_batch([TEXT])._ready_ids,
         "tokenmill._core.EncodedRows": lambda: base().encode_batch([TEXT], offsets=True)._encodings,
+        "tokenmill.model_inputs.Collator": lambda: import_module("tokenmill").collator(base(), **ARRAYS),
+        "tokenmill.model_inputs.ModelInputs": lambda: base()([TEXT, "low"], padding=True, **ARRAYS),
+        "tokenmill.packing.Packed": lambda: import_module("tokenmill").pack([IDS, IDS[:50]], 1000),
         "tokenmill.ragged.Ragged": lambda: base().encode_batch([TEXT, "", TEXT]),
         "tokenmill.ragged.RaggedEncodings": lambda: base().encode_batch([TEXT, "", TEXT], offsets=True),
         "tokenmill.stages.Plan": lambda: base().plan(),
@@ -240,6 +243,8 @@ def methods(of: type) -> list[str]:
 
 IDS = list(range(256)) * 20
 
+ARRAYS: dict[str, Any] = {"return_tensors": "np", "pad_id": 0}
+
 METHODS: dict[str, dict[str, Call]] = {
     "tokenmill.Tokenizer": {
         "__call__": lambda o: o(TEXT),
@@ -264,6 +269,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "id_to_token": lambda o: o.id_to_token(40_000),
         "log_probability": refuses(lambda o: o.log_probability("low")),
         "memory_usage": lambda o: o.memory_usage(),
+        "pad_batch": lambda o: o.pad_batch([IDS, IDS[:9]], pad_id=0, num_threads=2),
         "plan": lambda o: o.plan(),
         "sample": lambda o: o.sample(TEXT, seed=1, dropout=0.1),
         "save": lambda o: o.save(new_path(".json")),
@@ -292,8 +298,31 @@ METHODS: dict[str, dict[str, Call]] = {
     "tokenmill.LoadFinding": {},
     "tokenmill.TrainingReport": {},
     "tokenmill._core.ReadyIds": {"rows": lambda o: o.rows(*two_arrays())},
+    "tokenmill.model_inputs.Collator": {"__call__": lambda o: o([TEXT, "low"])},
+    "tokenmill.model_inputs.ModelInputs": {
+        "__getitem__": lambda o: o.get("input_ids"),
+        "clear": lambda o: o.copy().clear(),
+        "copy": lambda o: o.copy(),
+        "fromkeys": lambda o: o.fromkeys(["a"]),
+        "get": lambda o: o.get("input_ids"),
+        "items": lambda o: list(o.items()),
+        "keys": lambda o: list(o.keys()),
+        "pop": lambda o: o.pop("labels", None),
+        "popitem": lambda o: o.copy().popitem(),
+        "setdefault": lambda o: o.setdefault("input_ids", None),
+        "to": lambda o: o.to("cpu"),
+        "update": lambda o: o.update(labels=o["input_ids"]),
+        "values": lambda o: list(o.values()),
+    },
+    "tokenmill.packing.Packed": {
+        "__getitem__": lambda o: (o[0], o[::2]),
+        "count": lambda o: o.count(o[0]),
+        "index": lambda o: o.index(o[0]),
+        "pad": lambda o: o.pad(0),
+    },
     "tokenmill.ragged.Ragged": {
         "__getitem__": lambda o: (o[0], o[::2]),
+        "pad": lambda o: o.pad(0, num_threads=2),
         "to_arrow": lambda o: o.to_arrow(),
         "to_lists": lambda o: o.to_lists(),
     },
@@ -303,6 +332,7 @@ METHODS: dict[str, dict[str, Call]] = {
     },
     "tokenmill.ragged.RaggedEncodings": {
         "__getitem__": lambda o: (o[0], o[::2]),
+        "pad": lambda o: o.pad(0),
         "to_arrow": lambda o: o.to_arrow(),
         "to_encodings": lambda o: [one.offsets for one in o.to_encodings()],
         "to_lists": lambda o: o.to_lists(),
@@ -374,7 +404,11 @@ METHODS: dict[str, dict[str, Call]] = {
         "word_to_tokens": lambda o: o.word_to_tokens(1),
     },
     "functions": {
+        "align_labels": lambda o: import_module("tokenmill").align_labels([(0, 3)], [(0, 3, "X")]),
+        "causal_mask": lambda o: import_module("tokenmill").causal_mask([[0, 1, 1]]),
         "get_encoding": lambda o: registry().get_encoding("mine"),
+        "mask_from_spans": lambda o: import_module("tokenmill").mask_from_spans([(0, 3)], [(1, 2)]),
+        "pack": lambda o: import_module("tokenmill").pack([IDS, IDS[:9]], 100),
         "list_encoding_names": lambda o: registry().list_encoding_names(),
         "load": lambda o: load(folder() / "tokenizer.json"),
         "load and compare": lambda o: load(folder() / "tokenizer.json") == base(),

@@ -176,7 +176,8 @@ class Ragged:
         >>> ids.tolist(), mask.tolist()
         ([[5, 6], [7, 0]], [[1, 1], [1, 0]])
         """
-        from ._pad_batch import padded
+        with waited_for:
+            from ._pad_batch import padded
 
         if padding_side not in ("left", "right"):
             raise ValueError(f'padding_side={padding_side!r} is neither "left" nor "right"')

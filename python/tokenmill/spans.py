@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["align_labels", "mask_from_spans", "spans_from_labels"]
 
-_Scheme = Literal["IOB2", "BILOU", "IO"]
-
 
 def mask_from_spans(
     offsets: Encoding | npt.ArrayLike, spans: Sequence[tuple[int, int]] | npt.ArrayLike
@@ -104,7 +102,7 @@ SCHEMES = ("IOB2", "BILOU", "IO")
 def align_labels(
     encoding: Encoding | Sequence[tuple[int, int]],
     spans: Iterable[tuple[int, int, str]],
-    scheme: _Scheme = "IOB2",
+    scheme: Literal["IOB2", "BILOU", "IO"] = "IOB2",
     *,
     label_ids: None = None,
     sequence: int = 0,
@@ -114,7 +112,7 @@ def align_labels(
 def align_labels(
     encoding: Encoding | Sequence[tuple[int, int]],
     spans: Iterable[tuple[int, int, str]],
-    scheme: _Scheme = "IOB2",
+    scheme: Literal["IOB2", "BILOU", "IO"] = "IOB2",
     *,
     label_ids: Mapping[str, int],
     sequence: int = 0,
@@ -123,7 +121,7 @@ def align_labels(
 def align_labels(
     encoding: Encoding | Sequence[tuple[int, int]],
     spans: Iterable[tuple[int, int, str]],
-    scheme: _Scheme = "IOB2",
+    scheme: Literal["IOB2", "BILOU", "IO"] = "IOB2",
     *,
     label_ids: Mapping[str, int] | None = None,
     sequence: int = 0,
@@ -258,7 +256,7 @@ def _id_of(label: str | None, label_ids: Mapping[str, int]) -> int:
 def spans_from_labels(
     encoding: Encoding | Sequence[tuple[int, int]],
     labels: Sequence[str | None] | npt.ArrayLike,
-    scheme: _Scheme = "IOB2",
+    scheme: Literal["IOB2", "BILOU", "IO"] = "IOB2",
     *,
     label_ids: Mapping[str, int] | None = None,
     sequence: int = 0,

@@ -166,3 +166,127 @@ def test_random_calls_give_the_arrays_of_transformers(calls: int, pair: tuple[An
     theirs.truncation_side = "right"
     print(f"\n{type(theirs).__name__}: {calls} calls, 0 differences but {dict(count)}")
     assert count["the same"] > calls // 4
+
+
+# ---- tok.pad_batch --------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("calls", [60, pytest.param(1000, marks=pytest.mark.slow)], ids=["sample", "all"])
+def test_rows_are_padded_as_transformers_pads_them(calls: int, pair: tuple[Any, Any], data: Path) -> None:
+    """`pad` there pads four columns; the others are in docs/differences.md."""
+    theirs, ours = pair
+    rng = random.Random(len(theirs) + 1)
+    pool = [*SINGLE, *texts(theirs, data, 100)]
+    refused = 0
+    for _ in range(calls):
+        batch = [rng.choice(pool)[:200] for _ in range(rng.randint(1, 4))]
+        made = theirs(batch, return_token_type_ids=True, return_special_tokens_mask=True)
+        names = ["input_ids", *(name for name in made if name != "input_ids" and rng.random() < 0.5)]
+        rows = [{name: made[name][at] for name in names} for at in range(len(batch))]
+        how: dict[str, Any] = {
+            "padding": rng.choice([True, "longest", "max_length", False]),
+            "max_length": rng.choice([None, 8, 300]),
+            "pad_to_multiple_of": rng.choice([None, 8]),
+            "padding_side": rng.choice([None, "left", "right"]),
+        }
+        if how["padding"] == "max_length" and how["max_length"] is None:
+            how["max_length"] = 300
+        want = result(partial(theirs.pad, [dict(row) for row in rows], return_tensors="np", **how))
+        pad_id = {} if how["padding"] is False else {"pad_id": theirs.pad_token_id}
+        got = result(partial(ours.pad_batch, rows, **how, **pad_id))
+        if isinstance(got, ValueError):
+            # There rows stay as long as they are, in an array of objects if they are ragged.
+            assert "unequal length" in str(got) or "values, more than the" in str(got), how
+            lengths = {len(row["input_ids"]) for row in rows}
+            assert len(lengths) > 1 or max(lengths) > (how["max_length"] or 0), how
+            refused += 1
+            continue
+        assert set(want) == set(got), how
+        for name in want:
+            assert np.array_equal(np.reshape(want[name], got[name].shape), got[name]), (how, name)
+    print(f"\n{type(theirs).__name__}: {calls} batches, 0 differences, {refused} ragged")
+    assert refused < calls // 2
+
+
+# ---- what is not the same -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def bert(native: Any, data: Path) -> tuple[Any, Any]:
+    folder = data / "vocab" / "bert-base-uncased"
+    return plain_tokenizer(folder), native.load(folder)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_ragged_rows_are_an_error_here_and_an_array_of_objects_there(bert: tuple[Any, Any]) -> None:
+    theirs, ours = bert
+    assert theirs(["low", "low low"], return_tensors="np")["input_ids"].dtype == object
+    with pytest.raises(ValueError, match="pass padding=True"):
+        ours(["low", "low low"], return_tensors="np")
+
+
+def test_no_text_is_a_batch_of_none_here_and_an_error_there(bert: tuple[Any, Any]) -> None:
+    theirs, ours = bert
+    with pytest.raises(IndexError):
+        theirs([])
+    assert ours([], return_tensors="np")["input_ids"].shape == (0, 0)
+
+
+def test_offsets_of_no_id_are_still_pairs_here(bert: tuple[Any, Any]) -> None:
+    theirs, ours = bert
+    how: dict[str, Any] = {
+        "add_special_tokens": False,
+        "return_tensors": "np",
+        "return_offsets_mapping": True,
+    }
+    assert theirs("", **how)["offset_mapping"].shape == (1, 0)
+    assert ours("", **how)["offset_mapping"].shape == (1, 0, 2)
+
+
+def test_an_empty_pair_is_a_text_here_and_none_there(bert: tuple[Any, Any]) -> None:
+    theirs, ours = bert
+    assert theirs("low", "")["input_ids"] == theirs("low")["input_ids"]
+    assert theirs(["low"], [""])["input_ids"] == [ours("low", "").ids]
+    assert ours("low", "").ids != ours("low").ids
+
+
+def test_a_stride_counts_only_where_an_id_fits_here(bert: tuple[Any, Any]) -> None:
+    theirs, ours = bert
+    how: dict[str, Any] = {"truncation": True, "max_length": 2, "stride": 1}
+    with pytest.raises(ValueError, match="effective max length of 0"):
+        theirs("low low", **how)
+    assert ours("low low", **how).tokens == ["[CLS]", "[SEP]"]
+
+
+def test_a_length_that_nobody_sets_is_an_error_here_and_cuts_nothing_there(native: Any, data: Path) -> None:
+    folder = data / "vocab" / "gpt2"
+    theirs, ours = plain_tokenizer(folder), native.load(folder)
+    assert len(theirs("low " * 50, truncation=True)["input_ids"]) > 50
+    with pytest.raises(ValueError, match="truncation needs max_length"):
+        ours("low " * 50, truncation=True)
+    with pytest.raises(ValueError, match='padding="max_length" needs max_length'):
+        ours("low", padding="max_length", pad_id=0)
+
+
+def test_types_are_given_by_the_file_here_and_by_the_class_there(native: Any, tmp_path: Path) -> None:
+    """DistilBERT has the files of BERT, and a model that takes no types."""
+    from .folders_made import BERT, klass, make, words
+
+    for name, listed in (("BertTokenizer", True), ("DistilBertTokenizer", False)):
+        folder = make(tmp_path / name, words(BERT), tokenizer_config=klass(name, cls_token="[CLS]"))
+        theirs, ours = plain_tokenizer(folder), native.load(folder)
+        assert ("token_type_ids" in theirs("ab")) == listed
+        assert "token_type_ids" in ours("ab", return_tensors="np")
+        assert "token_type_ids" not in ours("ab", return_tensors="np", return_token_type_ids=False)
+
+
+def test_labels_are_padded_here_and_not_there(bert: tuple[Any, Any]) -> None:
+    theirs, ours = bert
+    rows = [{"input_ids": [5, 6], "labels": [5, 6]}, {"input_ids": [7], "labels": [7]}]
+    assert theirs.pad(rows, padding=True)["labels"] == [[5, 6], [7]]
+    assert ours.pad_batch(rows, pad_id=0)["labels"].tolist() == [[5, 6], [7, -100]]
+    long = [{"input_ids": [5, 6, 7]}, {"input_ids": [8]}]
+    assert theirs.pad(long, padding="max_length", max_length=2)["input_ids"] == [[5, 6, 7], [8, 0]]
+    with pytest.raises(ValueError, match="of row 0 has 3 values, more than the 2"):
+        ours.pad_batch(long, pad_id=0, padding="max_length", max_length=2)

@@ -337,6 +337,23 @@ case(
 )
 case("Tokenizer.__call__", given(lambda i: i.short_words, lambda i, text: i.tok(text)))
 case("Tokenizer.__call__: a list", given(lambda i: i.texts, lambda i, texts: i.tok(texts)), is_slow=True)
+case(
+    "Tokenizer.__call__: arrays",
+    given(lambda i: i.texts, lambda i, texts: i.tok(texts, return_tensors="np", padding=True, pad_id=0)),
+)
+case(
+    "Tokenizer.__call__: arrays of many",
+    given(lambda i: i.many, lambda i, texts: i.tok(texts, return_tensors="np", num_threads=2)),
+    is_slow=True,
+)
+case(
+    "Tokenizer.__call__: arrays with offsets",
+    given(
+        lambda i: i.texts,
+        lambda i, texts: i.tok(texts, return_tensors="np", return_offsets_mapping=True),
+    ),
+    is_slow=True,
+)
 case("Tokenizer.count", given(lambda i: i.letters, lambda i, text: i.tok.count(text)), needs_memory=False)
 case("Tokenizer.count: a buffer", given(lambda i: i.buffer, lambda i, text: i.tok.count(text)))
 case(
@@ -413,6 +430,51 @@ case(
     needs_memory=False,
 )
 
+# ---- ids to arrays ----------------------------------------------------------------------------
+
+
+def labelled(inputs: Inputs) -> list[dict[str, list[int]]]:
+    return [{"input_ids": row, "labels": row} for row in inputs.rows]
+
+
+def offsets(inputs: Inputs) -> Any:
+    import numpy as np
+
+    ends = np.arange(inputs.size // 8, dtype=np.int64)
+    return np.stack([ends, ends + 1], axis=1)
+
+
+case("Tokenizer.pad_batch", given(lambda i: i.rows, lambda i, rows: i.tok.pad_batch(rows, pad_id=0)))
+case(
+    "Tokenizer.pad_batch: columns",
+    given(labelled, lambda i, rows: i.tok.pad_batch(rows, pad_id=0, return_position_ids=True)),
+    is_slow=True,
+)
+case(
+    "Tokenizer.pad_batch: Ragged",
+    given(lambda i: i.ragged, lambda i, rows: i.tok.pad_batch(rows, pad_id=0, num_threads=2)),
+)
+case("pack", given(lambda i: i.rows, lambda _, rows: tokenmill.pack(rows, 512)))
+case(
+    "pack: concat",
+    given(lambda i: i.rows, lambda _, rows: tokenmill.pack(rows, 512, method="concat")),
+    is_slow=True,
+)
+case("Packed.pad", given(lambda i: tokenmill.pack(i.rows, 4096), lambda _, packed: packed.pad(0)))
+case(
+    "causal_mask",
+    given(lambda i: [1] * int(i.size**0.5), lambda _, mask: tokenmill.causal_mask(mask, dtype="float64")),
+)
+case("mask_from_spans", given(offsets, lambda _, array: tokenmill.mask_from_spans(array, [(5, 9)])))
+case("align_labels", given(offsets, lambda _, array: tokenmill.align_labels(array, [(5, 9, "X")])))
+case(
+    "spans_from_labels",
+    given(
+        lambda i: (offsets(i), ["O"] * (i.size // 8)),
+        lambda _, given: tokenmill.spans_from_labels(*given),
+    ),
+)
+
 # ---- what came of them ------------------------------------------------------------------------
 
 for attribute in (
@@ -444,6 +506,8 @@ case(
     given(lambda i: i.ragged_encodings, lambda _, ragged: ragged.to_arrow()),
     needs_memory=False,
 )
+case("Ragged.pad", given(lambda i: i.ragged, lambda _, ragged: ragged.pad(0)))
+case("RaggedEncodings.pad", given(lambda i: i.ragged_encodings, lambda _, ragged: ragged.pad(0)))
 case("Ragged.to_lists", given(lambda i: i.ragged, lambda _, ragged: ragged.to_lists()))
 case("Ragged.to_arrow", given(lambda i: i.ragged, lambda _, ragged: ragged.to_arrow()), needs_memory=False)
 
@@ -555,6 +619,7 @@ def _different(inputs: Inputs) -> list[str]:
 
 #: Public names that take neither text nor ids nor files, or no more of these than a name.
 WITHOUT = {
+    "collator",
     "register_hook",
     "Audit.stages",
     "Audit.to_dict",
@@ -575,6 +640,8 @@ WITHOUT = {
     "LoadFinding.kind",
     "LoadFinding.reason",
     "LoadReport.files",
+    *(f"ModelInputs.{name}" for name in {*dir(dict), "to"} if not name.startswith("_")),
+    *(f"Packed.{name}" for name in ("count", "dropped_rows", "dropped_tokens", "fill", "index")),
     "LoadReport.notes",
     "LoadReport.tolerated",
     "Plan.stages",

@@ -5,6 +5,7 @@ On random rows; 100 examples of each, or 2,000 with TOKENMILL_SLOW=1.
 
 from __future__ import annotations
 
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,9 @@ def pad(native: Any, given: Any, **options: Any) -> Any:
 
 
 @given(rows, multiples)
-def test_either_side_has_the_same_real_columns(native: Any, ids: list[list[int]], multiple: int | None) -> None:
+def test_either_side_has_the_same_real_columns(
+    native: Any, ids: list[list[int]], multiple: int | None
+) -> None:
     given = labelled(ids) if ids else ids
     left, right = (
         pad(native, given, padding_side=side, pad_to_multiple_of=multiple) for side in ("left", "right")
@@ -62,7 +65,7 @@ def test_packing_loses_nothing_and_never_crosses_documents(
         documents, positions = window["document_ids"], window["position_ids"]
         starts = window["cu_seqlens"]
         assert (starts[0], starts[-1]) == (0, len(documents))
-        for start, stop in zip(starts[:-1], starts[1:], strict=True):
+        for start, stop in pairwise(starts):
             # One document, whose positions count from 0.
             (document,) = set(documents[start:stop].tolist())
             assert positions[start:stop].tolist() == [*range(stop - start)]
@@ -74,7 +77,7 @@ def test_packing_loses_nothing_and_never_crosses_documents(
         found = parts.pop(number, [])
         # Parts come in the order of the document in "concat"; best fit puts the rest where it fits.
         if method == "concat":
-            assert sum(found, []) == row
+            assert [*chain(*found)] == row
         else:
             assert sorted(map(len, found)) == sorted(
                 min(length, len(row) - at) for at in range(0, len(row), length)
@@ -93,9 +96,7 @@ def test_labels_stay_beside_their_ids_in_windows(
         return
     given = labelled(ids)
     windows = native.pack(given, length, method=method)
-    pairs = sorted(
-        pair for row in given for pair in zip(row["labels"], row["input_ids"], strict=True)
-    )
+    pairs = sorted(pair for row in given for pair in zip(row["labels"], row["input_ids"], strict=True))
     found = sorted(
         pair
         for window in windows

@@ -14,12 +14,19 @@ from tokenmill import (
     DecodeStream,
     Encoding,
     Explanation,
+    ModelInputs,
+    Packed,
     Plan,
     Ragged,
     RaggedEncodings,
     Tokenizer,
     TrainingReport,
+    align_labels,
+    collator,
+    mask_from_spans,
+    pack,
     reference,
+    spans_from_labels,
 )
 from tokenmill.stages import Guarantee, Stage, StageAudit, Worst
 from typing_extensions import assert_type
@@ -91,6 +98,9 @@ def encoding(tok: Tokenizer, text: str, rows: Sequence[str], out: npt.NDArray[np
     assert_type(tok(["a", "b"], ["c"], is_pretokenized=True, num_threads=2), Encoding)
     assert_type(tok([["a"], ["b", b"c"]], is_pretokenized=True), list[Encoding])
     assert_type(tok([["a"], ["b"]], [["c"], ["d"]], is_pretokenized=True, padding=True), list[Encoding])
+    assert_type(tok("a", return_tensors="np"), ModelInputs)
+    assert_type(tok(["a", b"b"], ["c", "d"], return_tensors="pt", padding=True, pad_id=3), ModelInputs)
+    assert_type(tok([["a"], ["b"]], is_pretokenized=True, return_tensors="np", dtype="int32"), ModelInputs)
     assert_type(tok.encode_batch(rows, offsets=False), Ragged)
     with_offsets = tok.encode_batch(rows, offsets=True, add_special_tokens=True)
     assert_type(with_offsets, RaggedEncodings)
@@ -98,6 +108,26 @@ def encoding(tok: Tokenizer, text: str, rows: Sequence[str], out: npt.NDArray[np
     assert_type(with_offsets[1:], RaggedEncodings)
     assert_type(with_offsets[0], npt.NDArray[Any])
     assert_type(with_offsets.to_encodings(), list[Encoding])
+
+
+def tensors(tok: Tokenizer, ids: list[list[int]], rows: Ragged, encoding: Encoding) -> None:
+    assert_type(tok.pad_batch(ids, pad_id=0), ModelInputs)
+    assert_type(tok.pad_batch(rows, return_position_ids=True, position_offset=[3]), ModelInputs)
+    assert_type(tok.pad_batch({"input_ids": ids, "labels": ids}, own_length=["labels"]), ModelInputs)
+    assert_type(rows.pad(0, length=8), tuple[npt.NDArray[Any], npt.NDArray[Any]])
+    windows = pack(ids, 8, method="concat", drop="last")
+    assert_type(windows, Packed)
+    assert_type(windows[0], ModelInputs)
+    assert_type(windows[:2], list[ModelInputs])
+    assert_type(windows.pad(0), ModelInputs)
+    assert_type(windows.dropped_rows, npt.NDArray[np.int64])
+    assert_type(mask_from_spans(encoding, [(0, 3)]), npt.NDArray[np.bool_])
+    assert_type(align_labels(encoding, [(0, 3, "A")], "BILOU"), list[str | None])
+    numbers = align_labels(encoding, [(0, 3, "A")], label_ids={"O": 0})
+    assert_type(numbers, npt.NDArray[np.int64])
+    assert_type(spans_from_labels(encoding, numbers, label_ids={"O": 0}), list[tuple[int, int, str]])
+    assert_type(collator(tok, pad_id=0)(["a"]), ModelInputs | dict[str, Any])
+    assert_type(ModelInputs(windows[0]).to("cpu"), ModelInputs)
 
 
 def decoding(tok: Tokenizer, ids: list[int], array: npt.NDArray[np.uint32], rows: Ragged) -> None:

@@ -1,4 +1,4 @@
-"""``ModelInputs``, ``tok(..., return_tensors=)``, ``tok.pad_batch``, ``Ragged.pad``, masks and the collator."""
+"""``ModelInputs``: from ``tok(...)``, ``tok.pad_batch`` and the collator; ``Ragged.pad``, masks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import random
 import subprocess
 import sys
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
@@ -29,9 +29,7 @@ def tok(native: Any) -> Any:
 def twin(rows: Sequence[Sequence[float]], length: int, pad: float, side: str) -> list[list[float]]:
     """Padded rows, the plain way."""
     gaps = [[pad] * (length - len(row)) for row in rows]
-    return [
-        [*gap, *row] if side == "left" else [*row, *gap] for gap, row in zip(gaps, rows, strict=True)
-    ]
+    return [[*gap, *row] if side == "left" else [*row, *gap] for gap, row in zip(gaps, rows, strict=True)]
 
 
 # ---- the mapping --------------------------------------------------------------------------------
@@ -93,7 +91,13 @@ def test_a_call_writes_what_encodings_say(tok: Any, side: str, dtype: str) -> No
     asked = {"return_token_type_ids": True, "return_special_tokens_mask": True, "return_length": True}
     for offsets in (False, True):
         batch = tok(
-            TEXTS, TEXTS[::-1], **how, **asked, dtype=dtype, return_tensors="np", return_offsets_mapping=offsets
+            TEXTS,
+            TEXTS[::-1],
+            **how,
+            **asked,
+            dtype=dtype,
+            return_tensors="np",
+            return_offsets_mapping=offsets,
         )
         rows = tok(TEXTS, TEXTS[::-1], **how)
         assert batch["input_ids"].tolist() == [row.ids for row in rows]
@@ -159,7 +163,11 @@ def test_out_is_filled_from_the_front_and_views_come_back(tok: Any) -> None:
 @pytest.mark.parametrize(
     ("out", "error", "message"),
     [
-        (np.zeros((4, 1), np.int64), ValueError, r"out\['input_ids'\] has room for 4 x 1 ids, 4 x 5 are needed"),
+        (
+            np.zeros((4, 1), np.int64),
+            ValueError,
+            r"out\['input_ids'\] has room for 4 x 1 ids, 4 x 5 are needed",
+        ),
         (np.zeros((9, 9), np.int32), ValueError, "is an array of int32, but dtype is int64"),
         (np.zeros(40, np.int64), TypeError, "numpy array of two dimensions, not one of shape"),
         ([[0]], TypeError, "numpy array of two dimensions, not list"),
@@ -252,7 +260,7 @@ def test_tensors_are_made_by_dlpack_and_share_memory(tok: Any, torch: Any) -> No
 
 def test_without_torch_it_says_what_to_install(tok: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    calls = [
+    calls: list[Callable[[], Any]] = [
         lambda: tok(TEXTS, return_tensors="pt"),
         lambda: tok.pad_batch([[1]], pad_id=1, return_tensors="pt"),
         lambda: collator(tok, pad_id=1)([[1]]),
@@ -319,8 +327,11 @@ def test_encodings_and_rows_of_them_are_padded(tok: Any) -> None:
         return_special_tokens_mask=True,
         return_offsets_mapping=True,
     )
-    asked = {name: True for name in ("return_token_type_ids", "return_special_tokens_mask")}
-    asked["return_offsets_mapping"] = True
+    asked = {
+        "return_token_type_ids": True,
+        "return_special_tokens_mask": True,
+        "return_offsets_mapping": True,
+    }
     for rows in (tok(TEXTS), tok.encode_batch(TEXTS, offsets=True), tok(TEXTS, padding=True, pad_id=1)):
         assert tok.pad_batch(rows, pad_id=1, **asked) == expected
     assert [*tok.pad_batch(tok(TEXTS), pad_id=1)] == ["input_ids", "attention_mask"]
@@ -383,7 +394,9 @@ def test_columns_are_padded_by_their_names(tok: Any, side: str) -> None:
 
 def test_columns_may_have_a_length_of_their_own_where_named(tok: Any) -> None:
     rows = [{"input_ids": [5, 6, 7], "labels": [1]}, {"input_ids": [8], "labels": [1, 2]}]
-    with pytest.raises(ValueError, match=r"labels of row 0 has 1 values, input_ids 3;.*own_length=\('labels',\)"):
+    with pytest.raises(
+        ValueError, match=r"labels of row 0 has 1 values, input_ids 3;.*own_length=\('labels',\)"
+    ):
         tok.pad_batch(rows, pad_id=1)
     batch = tok.pad_batch(rows, pad_id=1, own_length=["labels"])
     assert batch["labels"].tolist() == [[1, -100], [1, 2]]
@@ -449,7 +462,12 @@ def test_padding_is_as_the_tokenizer_says(native: Any, tok: Any) -> None:
             "row 0 has 'labels', row 1 has not",
         ),
         ({"input_ids": [[5]], "labels": [[5], [6]]}, {}, ValueError, "labels has 2 rows, input_ids 1"),
-        ([{"input_ids": [5], "text": "low"}], {}, TypeError, "text of row 0 holds str, no numbers: leave this"),
+        (
+            [{"input_ids": [5], "text": "low"}],
+            {},
+            TypeError,
+            "text of row 0 holds str, no numbers: leave this",
+        ),
         (
             [{"input_ids": [5], "extra": [1]}, {"input_ids": [5, 6], "extra": [1, 2]}],
             {},
@@ -462,14 +480,24 @@ def test_padding_is_as_the_tokenizer_says(native: Any, tok: Any) -> None:
             TypeError,
             r"extra has integers, so pad_values\['extra'\] must be one, not 0.5",
         ),
-        ([[5], [6, 7]], {"padding": False}, ValueError, "of row 0 has 1 values, of row 1 2; pass padding=True"),
+        (
+            [[5], [6, 7]],
+            {"padding": False},
+            ValueError,
+            "of row 0 has 1 values, of row 1 2; pass padding=True",
+        ),
         (
             [[5], [6, 7, 8]],
             {"padding": "max_length", "max_length": 2},
             ValueError,
             "input_ids of row 1 has 3 values, more than the 2 that rows are padded to",
         ),
-        ([[5], [70_000]], {"dtype": "uint16"}, ValueError, "dtype uint16 cannot hold 70000, a value of input_ids"),
+        (
+            [[5], [70_000]],
+            {"dtype": "uint16"},
+            ValueError,
+            "dtype uint16 cannot hold 70000, a value of input_ids",
+        ),
         (
             [{"input_ids": [5], "labels": [-100]}],
             {"dtype": "uint32"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,13 @@ def lists(windows: Any, name: str = "input_ids") -> list[list[Any]]:
 
 def test_best_fit_fills_windows_with_whole_documents() -> None:
     windows = pack(ROWS, 4)
-    assert lists(windows) == [[5, 6, 7], [8, 9, 10, 11], [12, 108, 109, 110], [100, 101, 102, 103], [104, 105, 106, 107]]
+    assert lists(windows) == [
+        [5, 6, 7],
+        [8, 9, 10, 11],
+        [12, 108, 109, 110],
+        [100, 101, 102, 103],
+        [104, 105, 106, 107],
+    ]
     assert lists(windows, "document_ids")[2] == [2, 4, 4, 4]
     assert lists(windows, "position_ids")[2] == [0, 0, 1, 2]
     assert lists(windows, "cu_seqlens")[2] == [0, 1, 4]
@@ -45,9 +52,9 @@ def test_concat_joins_documents_and_cuts_at_the_ends_of_windows() -> None:
 def test_long_rows_are_cut_as_told(method: Any) -> None:
     rows = [[1, 2], [3, 4, 5, 6, 7]]
     whole = pack(rows, 3, method=method)
-    assert sorted(sum(lists(whole), [])) == [1, 2, 3, 4, 5, 6, 7]
+    assert sorted(chain(*lists(whole))) == [1, 2, 3, 4, 5, 6, 7]
     cut = pack(rows, 3, method=method, long="truncate")
-    assert sorted(sum(lists(cut), [])) == [1, 2, 3, 4, 5]
+    assert sorted(chain(*lists(cut))) == [1, 2, 3, 4, 5]
     assert (cut.dropped_rows.tolist(), cut.dropped_tokens) == ([1], 2)
     gone = pack(rows, 3, method=method, long="drop")
     assert lists(gone) == [[1, 2]]
@@ -62,7 +69,7 @@ def test_other_columns_stay_beside_their_ids() -> None:
         {"input_ids": [8, 9], "labels": [8, 9], "weights": [3.0, 4.0]},
     ]
     for method in ("best-fit", "concat"):
-        windows = pack(rows, 4, method=method)  # type: ignore[arg-type]
+        windows = pack(rows, 4, method=method)
         tokens = zip(*(np.concatenate(lists(windows, name)) for name in rows[0]), strict=True)
         assert set(tokens) == {(5, -100, 0.5), (6, 6, 1), (7, 7, 2), (8, 8, 3), (9, 9, 4)}
 
@@ -83,7 +90,9 @@ def test_a_separator_ends_each_document() -> None:
         "document_ids": [0, 0, 0, 1, 2, 2],
         "cu_seqlens": [0, 3, 4, 6],
     }
-    with pytest.raises(ValueError, match=r"what a separator has in kind: pass separator_values=\{'kind': 0\}"):
+    with pytest.raises(
+        ValueError, match=r"what a separator has in kind: pass separator_values=\{'kind': 0\}"
+    ):
         pack(rows, 9, separator=99)
 
 
@@ -101,7 +110,7 @@ def test_windows_become_a_batch(side: Any) -> None:
     batch = windows.pad(0, padding_side=side)
     assert type(batch) is ModelInputs
     short = [[0], [5, 6, 7]] if side == "left" else [[5, 6, 7], [0]]
-    assert batch["input_ids"][0].tolist() == sum(short, [])
+    assert batch["input_ids"][0].tolist() == [*chain(*short)]
     assert batch["attention_mask"].sum() == 19
     assert (batch["document_ids"] == -1).tolist() == (batch["attention_mask"] == 0).tolist()
     edges = [0, 1, 4] if side == "left" else [0, 3, 4]
@@ -198,6 +207,8 @@ def test_best_fit_is_that_of_the_plain_way() -> None:
     for _ in range(100):
         window = rng.choice([1, 7, 64])
         lengths = [rng.randint(1, window) for _ in range(rng.randrange(60))]
-        assert _core.best_fit_windows(np.array(lengths, np.int64), window).tolist() == best_fit(lengths, window)
+        assert _core.best_fit_windows(np.array(lengths, np.int64), window).tolist() == best_fit(
+            lengths, window
+        )
     with pytest.raises(ValueError, match="a piece of 8 ids does not fit into a window of 7"):
         _core.best_fit_windows(np.array([8]), 7)

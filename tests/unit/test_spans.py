@@ -29,7 +29,9 @@ def test_a_token_is_masked_if_it_overlaps_a_span() -> None:
 
 def test_offsets_come_from_encodings_and_batches_too(tok: Any) -> None:
     encoding = tok("lower lowest")
-    assert mask_from_spans(encoding, [(0, 5)]).tolist() == mask_from_spans(encoding.offsets, [(0, 5)]).tolist()
+    assert (
+        mask_from_spans(encoding, [(0, 5)]).tolist() == mask_from_spans(encoding.offsets, [(0, 5)]).tolist()
+    )
     texts = ["lower lowest", "low"]
     how = {"padding": True, "pad_id": 0, "return_tensors": "np", "return_offsets_mapping": True}
     for side in ("left", "right"):
@@ -101,7 +103,7 @@ def test_encodings_know_what_was_added_and_which_text_a_token_is_of(tok: Any) ->
     first = align_labels(encoding, [(4, 9, "X")])
     second = align_labels(encoding, [(4, 9, "X")], sequence=1)
     of = encoding.sequence_ids
-    assert [label for label in first if label not in (None, "O")][0] == "B-X"
+    assert next(label for label in first if label not in (None, "O")) == "B-X"
     assert [label is None for label in first] == [number != 0 for number in of]
     assert [label is None for label in second] == [number != 1 for number in of]
     assert spans_from_labels(encoding, first, text=text) == [(4, 9, "X")]
@@ -112,7 +114,6 @@ def test_encodings_know_what_was_added_and_which_text_a_token_is_of(tok: Any) ->
 
 def test_white_space_of_a_token_is_no_part_of_a_span(tok: Any) -> None:
     text = "low  lower"
-    labels = ["O"] * (len(tok.encode(text)) + 1)
     encoding = tok(text)
     labels = align_labels(encoding, [(5, 10, "X")])
     assert spans_from_labels(encoding, labels, text=text) == [(5, 10, "X")]
