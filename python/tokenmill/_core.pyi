@@ -514,14 +514,20 @@ class Tokenizer:
           `"max_length"`, on `padding_side`, up to a multiple of `pad_to_multiple_of`, with the padding
           token of the file or with `pad_id`.
 
-        `return_tensors` is `"np"` for numpy or `"pt"` for torch, which shares the memory. All rows must be
-        equally long. The arrays have the names of transformers and a row for each text: `input_ids`,
-        `attention_mask`, and what the other `return_` arguments ask for: `token_type_ids` (None: if the
-        tokenizer has a `[CLS]` token and types for a pair), `special_tokens_mask`, `position_ids`,
-        `offset_mapping` (rows x length x 2, in characters), `length` (padding included). With
-        `return_overflowing_tokens` windows are rows too, and `overflow_to_sample_mapping` has the text of each
-        row. `dtype` is that of ids and masks, the others are int64. `out` is an array for `input_ids`, or a
-        mapping from names to arrays, at least as large: they are filled, and views of them come back.
+        `return_tensors` is `"np"` for numpy or `"pt"` for torch, which shares the memory. Then all rows must
+        be equally long. The arrays have the names of transformers, and a row for each text:
+
+        - `input_ids` and, unless `return_attention_mask` is False, `attention_mask`;
+        - `token_type_ids` by `return_token_type_ids` (None: if the tokenizer has a `[CLS]` token and its file
+          gives a pair more than one type), `special_tokens_mask` by `return_special_tokens_mask`;
+        - `position_ids` by `return_position_ids`, counted from the first id that is no padding;
+        - `offset_mapping` by `return_offsets_mapping`: rows x length x 2, in characters;
+        - `length` by `return_length`: that of the rows, padding included;
+        - with `return_overflowing_tokens` windows are rows, too, and `overflow_to_sample_mapping` has the
+          index of the text of each row.
+
+        `dtype` is that of ids and masks, the others are int64. `out` is an array for `input_ids`, or a mapping
+        from names to arrays, at least as large: they are filled, and views of them come back.
 
         The texts of a list are shared among `num_threads` threads, None for all cores; the result is the
         same.
