@@ -33,17 +33,14 @@ pub fn best_fit(lengths: &[usize], window: usize, watch: &dyn Watch) -> Result<V
             let window = of_room.pop()?;
             Some((room, window, of_room.is_empty()))
         });
-        let (room, chosen) = match found {
-            Some((room, chosen, is_last)) => {
-                if is_last {
-                    by_room.remove(&room);
-                }
-                (room, chosen)
+        let (room, chosen) = if let Some((room, chosen, is_last)) = found {
+            if is_last {
+                by_room.remove(&room);
             }
-            None => {
-                windows += 1;
-                (window, windows - 1)
-            }
+            (room, chosen)
+        } else {
+            windows += 1;
+            (window, windows - 1)
         };
         window_of[piece] = chosen;
         if room > length {

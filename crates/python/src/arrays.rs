@@ -92,29 +92,30 @@ fn side(is_left: bool) -> Side {
 }
 
 /// The bounds of rows: the start of each, and the end of the last one, within `count` values.
-struct Bounds(Vec<i64>);
+struct Bounds(Vec<usize>);
 
 impl Bounds {
     fn new(row_offsets: &Bound<'_, PyAny>, count: Option<usize>) -> PyResult<Self> {
-        let bounds = numbers(row_offsets.py(), &PyBuffer::<i64>::get(row_offsets)?)?;
-        let is_sound = bounds.first().is_some_and(|&first| first >= 0)
-            && bounds.is_sorted()
-            && count.is_none_or(|count| bounds.last().is_some_and(|&last| last as usize <= count));
-        if is_sound {
+        let given = numbers(row_offsets.py(), &PyBuffer::<i64>::get(row_offsets)?)?;
+        let refused = || PyValueError::new_err("row_offsets do not fit the values");
+        let bound = |bound: i64| usize::try_from(bound).map_err(|_| refused());
+        let bounds = gather(given.into_iter().map(bound))?;
+        let last = *bounds.last().ok_or_else(refused)?;
+        if bounds.is_sorted() && count.is_none_or(|count| last <= count) {
             Ok(Self(bounds))
         } else {
-            Err(PyValueError::new_err("row_offsets do not fit the values"))
+            Err(refused())
         }
     }
 
     fn of(&self, row: usize) -> std::ops::Range<usize> {
-        self.0[row] as usize..self.0[row + 1] as usize
+        self.0[row]..self.0[row + 1]
     }
 
     /// The array must have a row for each, with enough cells.
     fn fit(&self, out: &Bound<'_, PyAny>) -> PyResult<()> {
         let (rows, cells): (usize, usize) = out.getattr("shape")?.extract()?;
-        let longest = self.0.windows(2).map(|bounds| (bounds[1] - bounds[0]) as usize).max().unwrap_or(0);
+        let longest = self.0.windows(2).map(|bounds| bounds[1] - bounds[0]).max().unwrap_or(0);
         if rows == self.0.len() - 1 && longest <= cells {
             return Ok(());
         }

@@ -16,7 +16,7 @@ use tokenmill_core::try_alloc;
 use crate::arrays::{WriteRow, write_rows};
 use crate::call::{Options, with_objects};
 use crate::encoding::Encoding;
-use crate::exceptions::raise;
+use crate::exceptions::{gather, raise};
 use crate::late;
 use crate::output::{self, Dtype};
 use crate::watch::run;
@@ -75,7 +75,8 @@ impl<'py> Returned<'_, 'py> {
 /// Ids of many texts.
 struct FlatIds {
     ids: Vec<TokenId>,
-    bounds: Vec<i64>,
+    /// The start of each row, and the end of the last one.
+    bounds: Vec<usize>,
 }
 
 impl FlatIds {
@@ -83,11 +84,12 @@ impl FlatIds {
         let (ids, bounds) = with_objects(py, texts, options, |texts, special, threads, watch| {
             engine.encode_batch(texts, special, false, threads, watch)
         })?;
+        let bounds = gather(bounds.into_iter().map(|bound| Ok(usize::try_from(bound)?)))?;
         Ok(Self { ids, bounds })
     }
 
     fn row(&self, row: usize) -> &[TokenId] {
-        &self.ids[self.bounds[row] as usize..self.bounds[row + 1] as usize]
+        &self.ids[self.bounds[row]..self.bounds[row + 1]]
     }
 }
 

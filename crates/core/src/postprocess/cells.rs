@@ -16,6 +16,7 @@ macro_rules! numbers {
     ($($of:ty),*) => {
         $(impl Number for $of {
             #[inline]
+            #[allow(clippy::cast_sign_loss)] // the caller knows that it fits
             fn of(value: i64) -> Self {
                 value as Self
             }
