@@ -7,6 +7,7 @@ makes batches for the loader of a training loop. numpy is imported when the firs
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -261,7 +262,7 @@ def collator(
     make_labels: bool = False,
     add_special_tokens: bool = True,
     truncation: Literal["longest_first", "only_first", "only_second"] | bool | None = None,
-    special: Literal["text", "parse", "raise"] | frozenset[str] = "text",
+    special: Literal["text", "parse", "raise"] | AbstractSet[str] = "text",
     dtype: npt.DTypeLike = "int64",
     num_threads: int | None = 1,
     plain: bool = False,

@@ -22,6 +22,7 @@ use crate::output::{self, Dtype};
 use crate::watch::run;
 
 /// The arguments of a call that say what comes back.
+#[allow(clippy::struct_excessive_bools)] // each has a name of its own in Python
 pub(crate) struct Returned<'a, 'py> {
     pub(crate) tensors: Option<&'a Bound<'py, PyAny>>,
     pub(crate) token_type_ids: Option<bool>,
@@ -144,7 +145,7 @@ impl InputRows {
         let windows = run(py, count * 256, |watch| {
             let windows = |row| {
                 let lengths = [first.row(row).len(), second.as_ref().map_or(0, |ids| ids.row(row).len())];
-                let lengths = &lengths[..1 + usize::from(second.is_some())];
+                let lengths = &lengths[..=usize::from(second.is_some())];
                 engine.arrange(lengths, adds_special, truncation, watch)
             };
             try_alloc::collect((0..count).map(windows))
