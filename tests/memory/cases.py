@@ -367,6 +367,13 @@ case(
     given(lambda i: i.column, lambda i, texts: i.tok.count_batch(texts)),
     needs_memory=False,
 )
+case(
+    "Tokenizer.find_added",
+    given(
+        lambda i: (i.tok.with_special_tokens(["<s>"]), "<s>a" * (i.size // 64)),
+        lambda _, given: given[0].find_added(given[1], untrusted=[(0, 3)]),
+    ),
+)
 case("Tokenizer.explain", given(lambda i: i.spaces, lambda i, text: i.tok.explain(text)))
 case(
     "Tokenizer.sample",

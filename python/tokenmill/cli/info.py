@@ -1,4 +1,4 @@
-"""What a tokenizer is: sizes, special tokens and their roles, split, chat templates, fingerprint.
+"""What a tokenizer is: sizes, special tokens, split, chat templates, fingerprint.
 
 What is put around a text is what --add-special-tokens of `encode` adds, with …
 in the place of the text. Defects of its files that were tolerated are listed

@@ -3,13 +3,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use tokenmill_core::engine::{Recognizer, Special, UntrustedRanges};
 use tokenmill_core::error::Result;
+use tokenmill_core::ids::TokenId;
 use tokenmill_core::span::Span;
 use tokenmill_core::try_alloc;
 
 use super::Tokenizer;
+use crate::buffer::objects;
 use crate::call::Options;
 use crate::convert::NOT_GIVEN;
-use crate::output;
+use crate::output::{self, Item};
 use crate::text::PyText;
 use crate::untrusted::Marks;
 use crate::watch::run;
@@ -68,6 +70,9 @@ impl Tokenizer {
         })?;
         let (found, places) = found;
         let rows = found.iter().zip(&places);
-        output::list(py, rows.map(|((_, id), (start, stop))| Ok((*start, *stop, *id))))
+        let row = |((_, id), (start, stop)): (&(Span, TokenId), &(usize, usize))| {
+            objects::tuple(py, [start.object(py)?, stop.object(py)?, id.object(py)?])
+        };
+        output::list(py, rows.map(row))
     }
 }
