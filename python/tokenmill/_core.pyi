@@ -143,6 +143,8 @@ class EncodedRows:
     """Encodings that are no Python objects yet. The written forms of their ids are the same ones."""
     def part(self, start: int, step: int, count: int, /) -> EncodedRows:
         """`count` rows from `start` on, by steps."""
+    def byte_offsets(self, start: int, step: int, count: int, /) -> npt.NDArray[np.int64]:
+        """Start and end of each id of `count` rows from `start` on, by steps, one after the other, in bytes."""
     def encodings(self) -> list[Encoding]:
         """A new `Encoding` for each row."""
     def __len__(self) -> int: ...
@@ -1256,6 +1258,7 @@ def encode_inputs(
     texts: Sequence[Any],
     pairs: Sequence[Any] | None = None,
     *,
+    is_batch: bool,
     add_special_tokens: bool,
     is_pretokenized: bool,
     special: _Special,

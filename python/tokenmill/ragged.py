@@ -238,8 +238,9 @@ class RaggedEncodings(Ragged):
     """Rows of ids with offsets: what ``encode_batch(texts, offsets=True)`` gives.
 
     It is a ``Ragged`` that also has ``offsets``, an array of a row ``(start, end)`` for each id, in
-    characters of its text; what was added to a text has ``(0, 0)``. ``to_encodings()`` gives the rows as
-    ``encode_with_offsets`` gives each. Two of them are equal if their ids, rows and offsets are.
+    characters of its text, and ``byte_offsets``, the same in bytes of its UTF-8; what was added to a text
+    has ``(0, 0)``. ``to_encodings()`` gives the rows as ``encode_with_offsets`` gives each. Two of them are
+    equal if their ids, rows and offsets are.
 
     >>> import tokenmill
     >>> tok = tokenmill.train(texts=["low lower lowest"] * 3, vocab_size=260)
@@ -250,9 +251,11 @@ class RaggedEncodings(Ragged):
     ['low']
     """
 
-    __slots__ = ("_encodings", "_offsets", "_rows")
+    __slots__ = ("_byte_offsets", "_encodings", "_offsets", "_rows")
 
     _offsets: npt.NDArray[np.int64]
+    # Made when they are first asked for.
+    _byte_offsets: npt.NDArray[np.int64] | None
     # The rows of a whole batch, and which of them are here.
     _encodings: EncodedRows
     _rows: range
@@ -276,6 +279,7 @@ class RaggedEncodings(Ragged):
         batch._keep(ids, row_offsets, ready_ids, nulls)
         offsets.flags.writeable = False
         batch._offsets = offsets.reshape(-1, 2)
+        batch._byte_offsets = None
         batch._encodings = encodings
         batch._rows = range(len(encodings)) if rows is None else rows
         return batch
@@ -284,6 +288,26 @@ class RaggedEncodings(Ragged):
     def offsets(self) -> npt.NDArray[np.int64]:
         """``(start, end)`` of each id of ``ids``, in characters of its text: ``len(ids)`` x 2; read-only."""
         return self._offsets
+
+    @property
+    def byte_offsets(self) -> npt.NDArray[np.int64]:
+        """As ``offsets``, in bytes: of the text's UTF-8, or of the text itself if it was given as bytes.
+
+        Made when it is first asked for, and kept.
+
+        >>> import tokenmill
+        >>> tok = tokenmill.train(texts=["müde mühle"] * 3, vocab_size=258)
+        >>> batch = tok.encode_batch(["mü"], offsets=True)
+        >>> batch.offsets.tolist(), batch.byte_offsets.tolist()
+        ([[0, 2]], [[0, 3]])
+        """
+        made = self._byte_offsets
+        if made is None:
+            rows = self._rows
+            made = self._encodings.byte_offsets(rows.start, rows.step, len(rows))
+            made.flags.writeable = False
+            made = self._byte_offsets = made.reshape(-1, 2)
+        return made
 
     @overload
     def __getitem__(self, index: int, /) -> npt.NDArray[Any]: ...

@@ -20,6 +20,7 @@ from tokenmill import errors
 from errors.making import (
     Row,
 )
+from errors.rows_of_batches import BATCHES
 from errors.rows_of_chat import CHAT
 from errors.rows_of_compat import COMPAT
 from errors.rows_of_files import FILES, FORMAT, MANIFEST
@@ -48,6 +49,7 @@ TABLE: list[Row] = [
     *HOOKS,
     *COMPAT,
     *CHAT,
+    *BATCHES,
 ]
 
 

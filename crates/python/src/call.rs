@@ -9,6 +9,7 @@ use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
 use tokenmill_kernels::StringColumn;
 
+use crate::argument_place::{ArgumentPlace, Naming};
 use crate::buffer::{Surrogates, WideUnits, column_error, string_column, wide_units};
 use crate::convert::{self, Given, look};
 use crate::exceptions::{gather, out_of_memory};
@@ -44,7 +45,7 @@ pub(crate) fn with_text<'a, T: Send>(
     options: &Options,
     work: impl FnOnce(Text<'_>, &Special, usize, &dyn Watch) -> Result<T> + Send,
 ) -> PyResult<(T, PyText<'a>)> {
-    let py_text = PyText::new(text, options.surrogates, None)?;
+    let py_text = PyText::new(text, options.surrogates, ArgumentPlace::TEXT)?;
     let text_of = py_text.as_text();
     let result = run(text.py(), text_of.as_bytes().len(), |watch| {
         work(text_of, &options.special, options.threads, watch).map_err(|error| py_text.locate(error))
@@ -63,7 +64,7 @@ pub(crate) fn with_untrusted<T: Send>(
     if marks.is_empty() {
         return Ok(None);
     }
-    let py_text = PyText::new(text, options.surrogates, None)?;
+    let py_text = PyText::new(text, options.surrogates, ArgumentPlace::TEXT)?;
     let Some(trust) = marks.for_text(engine, py_text.length(text)?)? else { return Ok(None) };
     let text_of = py_text.as_text();
     let result = run(text.py(), text_of.as_bytes().len(), |watch| {
@@ -114,7 +115,7 @@ enum Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn new(object: &'a Bound<'_, PyAny>, surrogates: Surrogates, row: usize) -> PyResult<Self> {
+    fn new(object: &'a Bound<'_, PyAny>, surrogates: Surrogates, place: ArgumentPlace) -> PyResult<Self> {
         // If surrogates are refused, the string is converted at once, so that the error has its position.
         if surrogates == Surrogates::Replace
             && let Ok(string) = object.cast::<PyString>()
@@ -122,7 +123,7 @@ impl<'a> Row<'a> {
         {
             return Ok(Self::Unread(units));
         }
-        Ok(Self::Read(PyText::new(object, surrogates, Some(row))?))
+        Ok(Self::Read(PyText::new(object, surrogates, place)?))
     }
 
     fn source(&self) -> Source<'_> {
@@ -203,11 +204,14 @@ impl Texts<'_> {
         try_alloc::collect((0..self.len()).map(of_row))
     }
 
-    fn locate(&self, error: Error) -> Error {
-        match (self, error.field.first_index()) {
-            (Self::Objects(texts), Some(row)) if row < texts.len() => texts[row].locate(error),
+    /// The error of a row, with its place in the caller's text; `places` has that of the row in the arguments.
+    fn locate(&self, error: Error, places: impl Fn(usize) -> ArgumentPlace) -> Error {
+        let Some(row) = error.field.first_index() else { return error };
+        let error = match self {
+            Self::Objects(texts) if row < texts.len() => texts[row].locate(error),
             _ => error,
-        }
+        };
+        places(row).locate(error)
     }
 }
 
@@ -216,6 +220,11 @@ pub(crate) fn column_text(column: &StringColumn, row: usize) -> std::result::Res
     let bytes = column.get(row).ok().flatten().unwrap_or_default();
     std::str::from_utf8(bytes)
         .map_err(|_| format!("texts[{row}] is not UTF-8, so that it has no characters to mark as untrusted"))
+}
+
+/// The place of a row of `texts`.
+fn place_in_texts(row: usize) -> ArgumentPlace {
+    Naming::Texts.place(row, 0, 1)
 }
 
 /// The result for a batch.
@@ -241,7 +250,7 @@ pub(crate) fn with_texts<T: Send>(
     options: &Options,
     work: impl FnOnce(&[Option<Source<'_>>], &Special, usize, &dyn Watch) -> Result<T> + Send,
 ) -> PyResult<OfTexts<T>> {
-    with_read_texts(texts, options, |texts, _| with_read(texts.0, texts.1, options, work))
+    with_read_texts(texts, options, |texts, _| with_read(texts.0, texts.1, options, place_in_texts, work))
 }
 
 /// Runs `work(texts, untrusted, recognizers, threads, watch)` on the texts of a batch, of which parts may be
@@ -261,7 +270,7 @@ pub(crate) fn with_untrusted_texts<T: Send>(
 ) -> PyResult<OfTexts<T>> {
     with_read_texts(texts, options, |(py, texts), objects| {
         let trust = marks.for_rows(py, engine, texts.len(), |row| texts.length(objects, row))?;
-        with_read(py, texts, options, |rows, special, threads, watch| match &trust {
+        with_read(py, texts, options, place_in_texts, |rows, special, threads, watch| match &trust {
             None => work(rows, &[], &[&engine.recognizer(special)?], threads, watch),
             Some(trust) => {
                 let untrusted = texts.untrusted(trust, watch)?;
@@ -288,30 +297,32 @@ fn with_read_texts<'py, T>(
         return result;
     }
     let objects = gather(convert::texts(texts, "texts", "an iterable of texts")?)?;
-    let read = read_objects(py, &objects, options)?;
+    let read = read_objects(py, &objects, options, place_in_texts)?;
     work((py, &Texts::Objects(read)), &objects)
 }
 
-/// As [`with_texts`], on Python objects.
+/// As [`with_texts`], on Python objects, whose places in the arguments `places` has.
 pub(crate) fn with_objects<T: Send>(
     py: Python<'_>,
     texts: &[Bound<'_, PyAny>],
     options: &Options,
+    places: impl Fn(usize) -> ArgumentPlace + Sync,
     work: impl FnOnce(&[Option<Source<'_>>], &Special, usize, &dyn Watch) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let read = read_objects(py, texts, options)?;
-    Ok(with_read(py, &Texts::Objects(read), options, work)?.result)
+    let read = read_objects(py, texts, options, &places)?;
+    Ok(with_read(py, &Texts::Objects(read), options, &places, work)?.result)
 }
 
 fn read_objects<'a>(
     py: Python<'_>,
     objects: &'a [Bound<'_, PyAny>],
     options: &Options,
+    places: impl Fn(usize) -> ArgumentPlace,
 ) -> PyResult<Vec<Row<'a>>> {
     let mut read = try_alloc::vec(objects.len()).map_err(out_of_memory)?;
     for (row, object) in objects.iter().enumerate() {
         look(py, row)?;
-        read.push(Row::new(object, options.surrogates, row)?);
+        read.push(Row::new(object, options.surrogates, places(row))?);
     }
     Ok(read)
 }
@@ -320,14 +331,16 @@ fn with_read<T: Send>(
     py: Python<'_>,
     texts: &Texts<'_>,
     options: &Options,
+    places: impl Fn(usize) -> ArgumentPlace + Sync,
     work: impl FnOnce(&[Option<Source<'_>>], &Special, usize, &dyn Watch) -> Result<T> + Send,
 ) -> PyResult<OfTexts<T>> {
     let Options { special, threads, .. } = options;
     let rows = texts.rows(py)?;
     // An empty row counts as work, too.
     let size = rows.iter().flatten().map(Source::size).sum::<usize>() + rows.len();
-    let result =
-        run(py, size, |watch| work(&rows, special, *threads, watch).map_err(|error| texts.locate(error)))?;
+    let result = run(py, size, |watch| {
+        work(&rows, special, *threads, watch).map_err(|error| texts.locate(error, &places))
+    })?;
     let may_be_null = matches!(texts, Texts::Column(_));
     let nulls = may_be_null.then(|| gather(rows.iter().map(|row| Ok(row.is_none())))).transpose()?;
     Ok(OfTexts { result, nulls })

@@ -14,6 +14,7 @@ use crate::buffer::objects;
 use crate::encoding::{Encoding, Names};
 use crate::exceptions::{gather, raise};
 use crate::output;
+use crate::watch::run;
 
 /// Encodings that are no Python objects yet. The written forms of their ids are the same ones.
 #[pyclass(frozen, module = "tokenmill._core")]
@@ -45,9 +46,30 @@ impl Flat {
     }
 }
 
+/// Start and end of each id, one after the other, in bytes.
+fn byte_offsets(rows: &[&Encoding], watch: &dyn Watch) -> Result<Vec<i64>> {
+    let mut offsets = try_alloc::vec(2 * rows.iter().map(|row| row.length()).sum::<usize>())?;
+    let mut ticker = Ticker::new(watch);
+    for row in rows {
+        offsets.extend(row.arranged().byte_offsets().flat_map(|span| [span.start as i64, span.end as i64]));
+        ticker.spend(row.length() + 1)?;
+    }
+    Ok(offsets)
+}
+
 impl EncodedRows {
     pub(crate) fn new(rows: Vec<Encoding>) -> Self {
         Self(rows)
+    }
+
+    /// `count` rows from `start` on, by steps.
+    fn rows(&self, start: usize, step: isize, count: usize) -> PyResult<Vec<&Encoding>> {
+        let row = |k: usize| {
+            let at = isize::try_from(k).ok().and_then(|k| start.checked_add_signed(k.checked_mul(step)?));
+            let row = at.and_then(|at| self.0.get(at));
+            row.ok_or_else(|| PyIndexError::new_err(format!("no such part of {} rows", self.0.len())))
+        };
+        gather((0..count).map(row))
     }
 }
 
@@ -56,12 +78,22 @@ impl EncodedRows {
     /// `count` rows from `start` on, by steps.
     #[pyo3(signature = (start, step, count, /))]
     fn part(&self, start: usize, step: isize, count: usize) -> PyResult<Self> {
-        let row = |k: usize| {
-            let at = isize::try_from(k).ok().and_then(|k| start.checked_add_signed(k.checked_mul(step)?));
-            let row = at.and_then(|at| self.0.get(at)).map(Encoding::fresh);
-            row.ok_or_else(|| PyIndexError::new_err(format!("no such part of {} rows", self.0.len())))
-        };
-        Ok(Self(gather((0..count).map(row))?))
+        let rows = self.rows(start, step, count)?;
+        Ok(Self(gather(rows.into_iter().map(|row| Ok(row.fresh())))?))
+    }
+
+    /// Start and end of each id of `count` rows from `start` on, by steps, one after the other, in bytes.
+    #[pyo3(signature = (start, step, count, /))]
+    fn byte_offsets<'py>(
+        &self,
+        py: Python<'py>,
+        start: usize,
+        step: isize,
+        count: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let rows = self.rows(start, step, count)?;
+        let offsets = run(py, rows.len() * 64, |watch| byte_offsets(&rows, watch))?;
+        output::int64_array(py, offsets)
     }
 
     /// A new `Encoding` for each row.

@@ -6,6 +6,7 @@ use tokenmill_core::description::{Padding, PaddingLength, Side, Truncation, Trun
 use tokenmill_core::error::Error;
 use tokenmill_core::ids::TokenId;
 
+use crate::argument_place::Naming;
 use crate::buffer::Surrogates;
 use crate::convert::{self, Given};
 use crate::encoding::Encoding;
@@ -104,17 +105,19 @@ impl TryFrom<Fill> for Padding {
     }
 }
 
-/// Encodes texts, each with the text at the same index of `pairs` unless that is None.
+/// Encodes texts, each with the text at the same index of `pairs` unless that is None. Errors name its place in
+/// `input` if `is_batch` is set.
 ///
 /// `truncation` and `padding` are dicts as in the tokenizers library. A truncation that cuts
 /// nothing is ignored, for any stride.
 #[pyfunction]
-#[pyo3(signature = (tokenizer, texts, pairs = None, *, add_special_tokens, is_pretokenized, special, truncation = None, padding = None, num_threads))]
-#[allow(clippy::too_many_arguments)]
+#[pyo3(signature = (tokenizer, texts, pairs = None, *, is_batch, add_special_tokens, is_pretokenized, special, truncation = None, padding = None, num_threads))]
+#[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)]
 pub(crate) fn encode_inputs<'py>(
     tokenizer: &Bound<'py, Tokenizer>,
     texts: &Bound<'py, PyAny>,
     pairs: Option<&Bound<'py, PyAny>>,
+    is_batch: bool,
     add_special_tokens: bool,
     is_pretokenized: bool,
     special: &Bound<'py, PyAny>,
@@ -139,9 +142,10 @@ pub(crate) fn encode_inputs<'py>(
         return Err(PyValueError::new_err("pairs must be a list as long as that of the texts"));
     }
     let pair_of = |i: usize| pairs.as_ref().map(|pairs| &pairs[i]).filter(|pair| !pair.is_none());
-    let sample = |(i, text)| Sample::new(text, pair_of(i), is_pretokenized);
+    let naming = if is_batch { Naming::Inputs } else { Naming::One };
+    let sample = |(i, text)| Sample::new(text, pair_of(i), is_pretokenized, (naming, i));
     let samples = gather(texts.iter().enumerate().map(sample))?;
-    let mut encodings = how.encode(py, &samples, threads)?;
+    let mut encodings = how.encode(py, &samples, naming, threads)?;
     if let Some(padding) = padding {
         Encoding::pad(&mut encodings, &padding).map_err(|error| raise(py, error))?;
     }

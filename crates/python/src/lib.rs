@@ -3,6 +3,7 @@
 // Arguments are passed from Python by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod argument_place;
 mod arrays;
 mod buffer;
 mod call;

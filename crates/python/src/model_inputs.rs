@@ -13,6 +13,7 @@ use tokenmill_core::postprocess::{
 };
 use tokenmill_core::try_alloc;
 
+use crate::argument_place::{ArgumentPlace, Naming};
 use crate::arrays::{WriteRow, write_rows};
 use crate::call::{Options, with_objects};
 use crate::encoding::Encoding;
@@ -81,8 +82,15 @@ struct FlatIds {
 }
 
 impl FlatIds {
-    fn new(py: Python<'_>, engine: &Engine, texts: &[Bound<'_, PyAny>], options: &Options) -> PyResult<Self> {
-        let (ids, bounds) = with_objects(py, texts, options, |texts, special, threads, watch| {
+    /// The ids of texts, whose places in the arguments `places` has.
+    fn new(
+        py: Python<'_>,
+        engine: &Engine,
+        texts: &[Bound<'_, PyAny>],
+        options: &Options,
+        places: impl Fn(usize) -> ArgumentPlace + Sync,
+    ) -> PyResult<Self> {
+        let (ids, bounds) = with_objects(py, texts, options, places, |texts, special, threads, watch| {
             engine.encode_batch(texts, special, false, threads, watch)
         })?;
         let bounds = gather(bounds.into_iter().map(|bound| Ok(usize::try_from(bound)?)))?;
@@ -136,17 +144,22 @@ impl InputRows {
         engine: &Arc<Engine>,
         (texts, pairs): (&[Bound<'_, PyAny>], Option<&[Bound<'_, PyAny>]>),
         options: &Options,
+        naming: Naming,
         (adds_special, truncation): (bool, Option<&Truncation>),
         overflowing: bool,
     ) -> PyResult<Self> {
-        let first = FlatIds::new(py, engine, texts, options)?;
-        let second = pairs.map(|pairs| FlatIds::new(py, engine, pairs, options)).transpose()?;
+        let sequences = 1 + usize::from(pairs.is_some());
+        let ids = |texts, i| {
+            FlatIds::new(py, engine, texts, options, move |row| naming.place(row, i, sequences))
+        };
+        let first = ids(texts, 0)?;
+        let second = pairs.map(|pairs| ids(pairs, 1)).transpose()?;
         let count = texts.len();
         let windows = run(py, count * 256, |watch| {
             let windows = |row| {
                 let lengths = [first.row(row).len(), second.as_ref().map_or(0, |ids| ids.row(row).len())];
-                let lengths = &lengths[..=usize::from(second.is_some())];
-                engine.arrange(lengths, adds_special, truncation, watch)
+                let windows = engine.arrange(&lengths[..sequences], adds_special, truncation, watch);
+                windows.map_err(|error| naming.locate_sequence(error, row, sequences))
             };
             try_alloc::collect((0..count).map(windows))
         })?;

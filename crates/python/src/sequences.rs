@@ -12,12 +12,13 @@ use tokenmill_core::threads;
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::{Ticker, Watch};
 
+use crate::argument_place::{ArgumentPlace, Naming};
 use crate::buffer::{Surrogates, column_error, string_column};
 use crate::call::{OfTexts, column_text, refuse_one_text};
 use crate::convert::{self, look};
 use crate::encoding::Encoding;
 use crate::exceptions::{gather, raise, wrong_type};
-use crate::text::{PyText, locate_in_rows};
+use crate::text::PyText;
 use crate::untrusted::{Length, Marks, Trust};
 use crate::watch::run;
 
@@ -41,6 +42,9 @@ enum Source<'py> {
 /// A sample: one sequence, or two.
 pub(crate) struct Sample<'py>(Vec<Source<'py>>);
 
+/// A sample that can be read without the interpreter; none of a null.
+type Row<'a> = Vec<Read<'a>>;
+
 /// A sequence that can be read without the interpreter.
 enum Read<'a> {
     Text(PyText<'a>),
@@ -48,22 +52,22 @@ enum Read<'a> {
 }
 
 impl<'py> Source<'py> {
-    fn new(object: &Bound<'py, PyAny>, name: &str, is_pretokenized: bool) -> PyResult<Self> {
+    fn new(object: &Bound<'py, PyAny>, place: ArgumentPlace, is_pretokenized: bool) -> PyResult<Self> {
         if !is_pretokenized {
             return Ok(Self::Text(object.clone()));
         }
-        let expected = "a sequence of words where is_pretokenized is set";
+        let (name, expected) = (&place.to_string(), "a sequence of words where is_pretokenized is set");
         if object.cast::<PyString>().is_ok() {
             return Err(wrong_type(name, expected, object));
         }
         Ok(Self::Words(gather(convert::texts(object, name, expected)?)?))
     }
 
-    fn read(&self, surrogates: Surrogates) -> PyResult<Read<'_>> {
+    fn read(&self, surrogates: Surrogates, place: ArgumentPlace) -> PyResult<Read<'_>> {
         Ok(match self {
-            Self::Text(text) => Read::Text(PyText::new(text, surrogates, None)?),
+            Self::Text(text) => Read::Text(PyText::new(text, surrogates, place)?),
             Self::Words(words) => {
-                let word = |(i, word)| PyText::new(word, surrogates, Some(i));
+                let word = |(i, word)| PyText::new(word, surrogates, place.item(i));
                 Read::Words(gather(words.iter().enumerate().map(word))?)
             }
         })
@@ -71,16 +75,23 @@ impl<'py> Source<'py> {
 }
 
 impl<'py> Sample<'py> {
+    /// The sample of a row.
     pub(crate) fn new(
         text: &Bound<'py, PyAny>,
         pair: Option<&Bound<'py, PyAny>>,
         is_pretokenized: bool,
+        (naming, row): (Naming, usize),
     ) -> PyResult<Self> {
-        let mut given = vec![Source::new(text, "text", is_pretokenized)?];
-        if let Some(pair) = pair {
-            given.push(Source::new(pair, "pair", is_pretokenized)?);
-        }
-        Ok(Self(given))
+        let given = [Some(text), pair];
+        let count = given.iter().flatten().count();
+        let source = |(i, one)| Source::new(one, naming.place(row, i, count), is_pretokenized);
+        gather(given.into_iter().flatten().enumerate().map(source)).map(Self)
+    }
+
+    fn read<'a>(&'a self, surrogates: Surrogates, (naming, row): (Naming, usize)) -> PyResult<Row<'a>> {
+        let count = self.0.len();
+        let read = |(i, one): (usize, &'a Source<'py>)| one.read(surrogates, naming.place(row, i, count));
+        gather(self.0.iter().enumerate().map(read))
     }
 }
 
@@ -92,9 +103,10 @@ impl Read<'_> {
         }
     }
 
-    /// Words are trusted.
+    /// Words are trusted. Errors have their place.
     fn encode(
         &self,
+        place: ArgumentPlace,
         engine: &Engine,
         recognizer: &Recognizer<'_>,
         untrusted: &UntrustedRanges,
@@ -103,7 +115,7 @@ impl Read<'_> {
         match self {
             Self::Text(text) => {
                 let encoding = engine.encode_with_offsets(text.as_text(), recognizer, untrusted, watch);
-                let encoding = encoding.map_err(|error| text.locate(error))?;
+                let encoding = encoding.map_err(|error| place.locate(text.locate(error)))?;
                 let offsets = text.offsets(&encoding.byte_offsets, watch)?;
                 Ok(Sequence { encoding, offsets })
             }
@@ -111,7 +123,10 @@ impl Read<'_> {
                 let texts: Vec<Text<'_>> =
                     try_alloc::collect(words.iter().map(|word| Result::Ok(word.as_text())))?;
                 let encoding = engine.encode_words(&texts, recognizer, watch);
-                let encoding = encoding.map_err(|error| locate_in_rows(words, error))?;
+                let encoding = encoding.map_err(|error| match error.field.first_index() {
+                    Some(word) => place.item(word).locate(words[word].locate(error)),
+                    None => error,
+                })?;
                 // Character offsets count within each word.
                 let mut offsets = try_alloc::vec(encoding.ids.len())?;
                 for of_word in encoding.words.chunk_by(|a, b| a == b) {
@@ -133,9 +148,9 @@ impl How<'_> {
         sample: &Sample<'_>,
         marks: Marks<'_, '_>,
     ) -> PyResult<Encoding> {
-        let Sample(given) = sample;
-        let read = gather(given.iter().map(|one| one.read(self.surrogates)))?;
-        let trust = match (read.as_slice(), given.as_slice()) {
+        let naming = Naming::One;
+        let read = sample.read(self.surrogates, (naming, 0))?;
+        let trust = match (read.as_slice(), sample.0.as_slice()) {
             _ if marks.is_empty() => None,
             ([Read::Text(text)], [Source::Text(object)]) => {
                 marks.for_text(self.engine, text.length(object)?)?
@@ -147,21 +162,22 @@ impl How<'_> {
             }
             _ => marks.for_text(self.engine, Length::Bytes(0))?,
         };
-        let encodings = self.encode_rows(py, &[read], trust.as_ref(), None, 1)?;
+        let encodings = self.encode_rows(py, &[read], trust.as_ref(), naming, 1)?;
         let one = encodings.into_iter().next();
         one.ok_or_else(|| raise(py, Error::internal("a sample without an encoding")))
     }
 
     /// Encodes samples; truncated, but not padded.
-    pub(crate) fn encode<'a>(
+    pub(crate) fn encode(
         &self,
         py: Python<'_>,
-        samples: &'a [Sample<'_>],
+        samples: &[Sample<'_>],
+        naming: Naming,
         threads: usize,
     ) -> PyResult<Vec<Encoding>> {
-        let read = |Sample(given): &'a Sample<'_>| gather(given.iter().map(|one| one.read(self.surrogates)));
-        let rows = gather(samples.iter().map(read))?;
-        self.encode_rows(py, &rows, None, None, threads)
+        let read = |(row, sample): (usize, _)| Sample::read(sample, self.surrogates, (naming, row));
+        let rows = gather(samples.iter().enumerate().map(read))?;
+        self.encode_rows(py, &rows, None, naming, threads)
     }
 
     /// Encodes the texts of a batch, as [`Self::encode_one`] does each; a null has no ids.
@@ -172,13 +188,14 @@ impl How<'_> {
         marks: Marks<'_, 'py>,
         threads: usize,
     ) -> PyResult<OfTexts<Vec<Encoding>>> {
-        const NAME: &str = "texts";
+        let naming = Naming::Texts;
+        let place = |row| naming.place(row, 0, 1);
         refuse_one_text(texts)?;
         if let Some(column) = string_column(texts)? {
             let read = |row| {
                 look(py, row)?;
                 let bytes =
-                    column.get(row).map_err(|error| column_error(&format!("{NAME}[{row}]"), error))?;
+                    column.get(row).map_err(|error| column_error(&place(row).to_string(), error))?;
                 let text = bytes.map(|bytes| match std::str::from_utf8(bytes) {
                     // What is untrusted is counted in characters, which bytes do not have.
                     Ok(text) if marks.has_untrusted() => {
@@ -189,14 +206,14 @@ impl How<'_> {
                 Ok(text.into_iter().collect())
             };
             let encode = || {
-                let rows: Vec<Vec<Read<'_>>> = gather((0..column.len()).map(read))?;
+                let rows: Vec<Row<'_>> = gather((0..column.len()).map(read))?;
                 let nulls = gather(rows.iter().map(|row| Ok(row.is_empty())))?;
                 let length = |row: usize| {
                     let text = column_text(&column, row).map_err(PyValueError::new_err)?;
                     Ok(Length::Characters(text.chars().count()))
                 };
                 let trust = marks.for_rows(py, self.engine, rows.len(), length)?;
-                let result = self.encode_rows(py, &rows, trust.as_ref(), Some(NAME), threads)?;
+                let result = self.encode_rows(py, &rows, trust.as_ref(), naming, threads)?;
                 Ok(OfTexts { result, nulls: Some(nulls) })
             };
             let encoded = encode();
@@ -204,10 +221,10 @@ impl How<'_> {
             py.detach(|| drop(column));
             return encoded;
         }
-        let objects = gather(convert::texts(texts, NAME, "an iterable of texts")?)?;
+        let objects = gather(convert::texts(texts, "texts", "an iterable of texts")?)?;
         let read = |(row, object)| {
             look(py, row)?;
-            Ok(vec![Read::Text(PyText::new(object, self.surrogates, Some(row))?)])
+            Ok(vec![Read::Text(PyText::new(object, self.surrogates, place(row))?)])
         };
         let rows = gather(objects.iter().enumerate().map(read))?;
         let length = |row: usize| match rows[row].as_slice() {
@@ -215,17 +232,17 @@ impl How<'_> {
             _ => Ok(Length::Bytes(0)),
         };
         let trust = marks.for_rows(py, self.engine, rows.len(), length)?;
-        let result = self.encode_rows(py, &rows, trust.as_ref(), Some(NAME), threads)?;
+        let result = self.encode_rows(py, &rows, trust.as_ref(), naming, threads)?;
         Ok(OfTexts { result, nulls: None })
     }
 
-    /// Encodes rows, each a sample; one without a sequence has no ids. `name` is that of the rows in errors.
+    /// Encodes rows, each a sample; one without a sequence has no ids.
     fn encode_rows(
         &self,
         py: Python<'_>,
-        rows: &[Vec<Read<'_>>],
+        rows: &[Row<'_>],
         trust: Option<&Trust>,
-        name: Option<&str>,
+        naming: Naming,
         threads: usize,
     ) -> PyResult<Vec<Encoding>> {
         let size = rows.iter().map(|row| row.iter().map(Read::size).sum::<usize>() + 1).sum();
@@ -241,19 +258,16 @@ impl How<'_> {
             let encode = |recognizers: &[&Recognizer<'_>]| {
                 let threads = threads::threads_for(size, threads);
                 let unit = rows.len().div_ceil(threads * 4).max(1);
-                let units: Vec<&[Vec<Read<'_>>]> = rows.chunks(unit).collect();
+                let units: Vec<&[Row<'_>]> = rows.chunks(unit).collect();
                 let parts = threads::run(units.len(), threads, watch, |i, watch| {
                     let mut ticker = Ticker::new(watch);
-                    let one = |(k, row): (usize, &Vec<Read<'_>>)| {
+                    let one = |(k, row): (usize, &Row<'_>)| {
                         // Adds a constant, so that very short rows use up a slice as well.
                         ticker.spend(row.iter().map(Read::size).sum::<usize>() + 16)?;
                         let number = i * unit + k;
                         let recognizer = recognizers.get(number).unwrap_or(&recognizers[0]);
                         let untrusted = untrusted.get(number).unwrap_or(UntrustedRanges::none());
-                        self.sample(row, recognizer, untrusted, watch).map_err(|error| match name {
-                            Some(name) => error.at_index(number).at(name),
-                            None => error,
-                        })
+                        self.sample(row, (naming, number), recognizer, untrusted, watch)
                     };
                     try_alloc::collect(units[i].iter().enumerate().map(one))
                 })?;
@@ -271,6 +285,7 @@ impl How<'_> {
     fn sample(
         &self,
         row: &[Read<'_>],
+        (naming, number): (Naming, usize),
         recognizer: &Recognizer<'_>,
         untrusted: &UntrustedRanges,
         watch: &dyn Watch,
@@ -278,13 +293,17 @@ impl How<'_> {
         if row.is_empty() {
             return Ok((Vec::new(), vec![Vec::new()]));
         }
-        let encode = |read: &Read<'_>| read.encode(self.engine, recognizer, untrusted, watch);
-        let sequences = try_alloc::collect(row.iter().map(encode))?;
+        let place = |i| naming.place(number, i, row.len());
+        let encode = |(i, read): (usize, &Read<'_>)| {
+            read.encode(place(i), self.engine, recognizer, untrusted, watch)
+        };
+        let sequences = try_alloc::collect(row.iter().enumerate().map(encode))?;
         let lengths: Vec<usize> = sequences.iter().map(|sequence| sequence.offsets.len()).collect();
         let cuts =
             |by: &&Truncation| !self.only_if_cut || self.engine.is_cut(&lengths, self.adds_special, by);
         let truncation = self.truncation.as_ref().filter(cuts);
-        let windows = self.engine.arrange(&lengths, self.adds_special, truncation, watch)?;
+        let windows = self.engine.arrange(&lengths, self.adds_special, truncation, watch);
+        let windows = windows.map_err(|error| naming.locate_sequence(error, number, row.len()))?;
         Ok((sequences, windows))
     }
 }

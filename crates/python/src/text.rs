@@ -8,6 +8,7 @@ use tokenmill_core::error::{Error, Place, Result};
 use tokenmill_core::span::Span;
 use tokenmill_core::watch::{Unwatched, Watch};
 
+use crate::argument_place::ArgumentPlace;
 use crate::buffer::{Surrogates, Utf8, numbers, utf8};
 use crate::exceptions::wrong_type;
 use crate::untrusted::{Length, ranges_of_bytes, ranges_of_characters};
@@ -19,19 +20,15 @@ pub(crate) enum PyText<'a> {
 }
 
 impl<'a> PyText<'a> {
-    /// Reads a text; `row` is its index in a batch. Mutable buffers are copied, so that they cannot
-    /// change while they are encoded.
-    pub(crate) fn new(
-        object: &'a Bound<'_, PyAny>,
-        surrogates: Surrogates,
-        row: Option<usize>,
-    ) -> PyResult<Self> {
+    /// Reads a text; errors name its place. Mutable buffers are copied, so that they cannot change
+    /// while they are encoded.
+    pub(crate) fn new(object: &'a Bound<'_, PyAny>, surrogates: Surrogates, place: ArgumentPlace) -> PyResult<Self> {
         if let Ok(string) = object.cast::<PyString>() {
             return match utf8(string, surrogates)? {
                 Utf8::Borrowed(text) => Ok(Self::Str { text: text.into(), pairs: Vec::new() }),
                 Utf8::Copied { text, pairs } => Ok(Self::Str { text: text.into(), pairs }),
                 Utf8::Refused(at) => {
-                    let place = row.map_or(String::new(), |row| format!(" in texts[{row}]"));
+                    let place = place.suffix();
                     let reason = format!("surrogates not allowed{place}; pass surrogates=\"replace\"");
                     Err(PyUnicodeEncodeError::new_err(("utf-8", string.clone().unbind(), at, at + 1, reason)))
                 }
@@ -43,8 +40,7 @@ impl<'a> PyText<'a> {
         if let Ok(buffer) = PyBuffer::<u8>::get(object) {
             return Ok(Self::Bytes(numbers(object.py(), &buffer)?.into()));
         }
-        let name = row.map_or("text".to_owned(), |row| format!("texts[{row}]"));
-        Err(wrong_type(&name, "str, bytes, bytearray or memoryview", object))
+        Err(wrong_type(&place.to_string(), "str, bytes, bytearray or memoryview", object))
     }
 
     pub(crate) fn as_text(&self) -> Text<'_> {
@@ -95,13 +91,5 @@ impl<'a> PyText<'a> {
             }
             _ => place,
         })
-    }
-}
-
-/// As [`PyText::locate`], for the row of a batch that the error names.
-pub(crate) fn locate_in_rows(texts: &[PyText<'_>], error: Error) -> Error {
-    match error.field.first_index().and_then(|row| texts.get(row)) {
-        Some(text) => text.locate(error),
-        None => error,
     }
 }

@@ -23,7 +23,8 @@ const PARTS_LIMIT: usize = 1 << 22;
 ///
 /// # Errors
 /// An argument error: too short for the special tokens, a stride that is not below the length of a
-/// window, a sequence that cannot be shortened enough, or too many windows.
+/// window, a sequence that cannot be shortened enough, or too many windows. One that is due to a sequence has its
+/// index as the field.
 pub fn windows(
     slots: &[Slot],
     lengths: &[usize],
@@ -35,8 +36,8 @@ pub fn windows(
     if let Some(truncation) = truncation {
         let added = slots.iter().filter(|slot| matches!(slot, Slot::Special { .. })).count();
         let kept = kept_lengths(lengths, added, truncation)?;
-        for ((spans, &length), &kept) in spans.iter_mut().zip(lengths).zip(&kept) {
-            *spans = cut(length, kept, truncation)?;
+        for (i, ((spans, &length), &kept)) in spans.iter_mut().zip(lengths).zip(&kept).enumerate() {
+            *spans = cut(length, kept, truncation).map_err(|error| error.at_index(i))?;
         }
     }
     merge(slots, &spans, ticker)
@@ -87,7 +88,8 @@ fn kept_lengths(lengths: &[usize], added: usize, truncation: &Truncation) -> Res
             Err(refused(format!(
                 "the {which} sequence has {length} ids, and cutting it alone would need {over} fewer; use \
                  truncation=\"longest_first\" or raise max_length"
-            )))
+            ))
+            .at_index(chosen))
         }
         Some(length) => {
             *length -= over;
@@ -141,7 +143,11 @@ fn merge(slots: &[Slot], spans: &[Vec<Span>], ticker: &mut Ticker<'_>) -> Result
         };
         let count = windows.len().saturating_mul(parts.len());
         if count.saturating_mul(slots.len()) > PARTS_LIMIT {
-            return Err(too_many(count));
+            let sequence = match *slot {
+                Slot::Sequence { second, .. } => usize::from(second),
+                Slot::Special { .. } => 0,
+            };
+            return Err(too_many(count).at_index(sequence));
         }
         ticker.spend(count * slots.len())?;
         let Some((first, more)) = parts.split_first() else { continue };

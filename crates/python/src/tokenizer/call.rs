@@ -1,7 +1,7 @@
 //! `tok(...)` and `tok.pad_batch(...)`: texts, and ids, as input of a model.
 use std::ffi::CStr;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyMemoryView, PyString};
 
@@ -9,6 +9,7 @@ use tokenmill_core::description::{PaddingLength, Side, Truncation};
 use tokenmill_core::error::Error;
 
 use super::Tokenizer;
+use crate::argument_place::Naming;
 use crate::call::Options;
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::encoding::Encoding;
@@ -38,7 +39,7 @@ fn rows<'py>(
     let expected = if is_pretokenized { "words, or a list of these" } else { "a text, or a list of texts" };
     let items = gather(convert::texts(object, name, expected)?)?;
     // A list of words is a single sample.
-    Ok(if is_pretokenized && items.iter().all(is_one_text) { None } else { Some(items) })
+    Ok(if is_pretokenized && items.first().is_none_or(is_one_text) { None } else { Some(items) })
 }
 
 /// Refuses truncation to a length that padding would exceed, as transformers does.
@@ -101,7 +102,8 @@ Raises `UnknownTokenError` for text that the vocabulary cannot spell, `SpecialTo
 `special` says, `MissingExtraError` where torch is not installed, and `ValueError` for what cannot be:
 a `max_length` without room for the special tokens, a `stride` that is not below it, truncation to a
 `max_length` that `pad_to_multiple_of` does not divide, padding without a padding token, arrays of
-rows of unequal length.
+rows of unequal length. Where a text of several is at fault the message names it: `text[3]`, `pair[3]`, or
+`text[3][2]` for a word.
 
 >>> import tokenmill
 >>> tok = tokenmill.train(texts=[\"low lower lowest\"] * 3, vocab_size=260)
@@ -194,18 +196,23 @@ impl Tokenizer {
             (Some(pair), None) => Some(vec![pair.clone()]),
             (Some(pair), Some(texts)) => {
                 let pairs = rows(pair, "pair", is_pretokenized)?;
-                let pairs = pairs.filter(|pairs| pairs.len() == texts.len());
-                Some(pairs.ok_or_else(|| {
-                    PyValueError::new_err("pair must be a list as long as that of the texts")
-                })?)
+                let expected = format!("pair must be a list as long as that of the texts: of {}", texts.len());
+                let Some(pairs) = pairs else {
+                    return Err(PyTypeError::new_err(format!("{expected}, not one text")));
+                };
+                if pairs.len() != texts.len() {
+                    return Err(PyValueError::new_err(format!("{expected}, not of {}", pairs.len())));
+                }
+                Some(pairs)
             }
         };
+        let naming = if batch.is_some() { Naming::Lists } else { Naming::One };
         // Where nobody asks for offsets the ids are enough: what is around them does not depend on the text.
         if let Some(columns) = columns.as_ref().filter(|_| !is_pretokenized && !return_offsets_mapping) {
             let given = (texts, pairs.as_deref());
             let frame = (add_special_tokens, truncation.as_ref());
             let overflowing = return_overflowing_tokens;
-            let rows = InputRows::of_texts(py, &self.engine, given, &options, frame, overflowing)?;
+            let rows = InputRows::of_texts(py, &self.engine, given, &options, naming, frame, overflowing)?;
             return rows.into_arrays(columns, &returned, &self.engine, padding.as_ref(), threads);
         }
         let how = How {
@@ -217,9 +224,9 @@ impl Tokenizer {
             only_if_cut: false,
         };
         let pair_of = |i: usize| pairs.as_ref().map(|pairs| &pairs[i]);
-        let sample = |(i, text)| Sample::new(text, pair_of(i), is_pretokenized);
+        let sample = |(i, text)| Sample::new(text, pair_of(i), is_pretokenized, (naming, i));
         let samples = gather(texts.iter().enumerate().map(sample))?;
-        let mut encodings = how.encode(py, &samples, threads)?;
+        let mut encodings = how.encode(py, &samples, naming, threads)?;
         if let Some(columns) = &columns {
             let rows = InputRows::of_encodings(py, encodings, return_overflowing_tokens)?;
             return rows.into_arrays(columns, &returned, &self.engine, padding.as_ref(), threads);

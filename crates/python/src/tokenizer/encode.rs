@@ -4,6 +4,7 @@ use pyo3::types::PyList;
 use tokenmill_core::ids::{TokenId, row_for};
 
 use super::Tokenizer;
+use crate::argument_place::Naming;
 use crate::call::{OfTexts, Options, in_blocks, with_text, with_texts, with_untrusted, with_untrusted_texts};
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::encoded_rows::{EncodedRows, Flat};
@@ -193,9 +194,10 @@ impl Tokenizer {
     /// texts, or an Arrow array of strings (string, large_string or string_view), which is read
     /// without making Python strings: a null gives an empty row, and stays null in
     /// `Ragged.to_arrow()`. With `offsets`, the result is a `RaggedEncodings`, which also has the
-    /// part of its text that each id stands for, as from `encode_with_offsets`. `untrusted` has for
-    /// each text what `encode` takes, or None; `protected` is one collection for all texts, or one
-    /// for each. Raises what `encode` raises.
+    /// part of its text that each id stands for, in characters and in bytes, as from
+    /// `encode_with_offsets`. `untrusted` has for each text what `encode` takes, or None;
+    /// `protected` is one collection for all texts, or one for each. Raises what `encode` raises; the
+    /// message names the text, as `texts[3]`.
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> batch = tok.encode_batch(["low", "", "lower"])
@@ -280,7 +282,7 @@ impl Tokenizer {
             truncation: None,
             only_if_cut: false,
         };
-        let sample = Sample::new(text, pair, is_pretokenized)?;
+        let sample = Sample::new(text, pair, is_pretokenized, (Naming::One, 0))?;
         how.encode_one(py, &sample, Marks::new(untrusted, protected))
     }
 

@@ -8,6 +8,7 @@ use tokenmill_core::span::Span;
 use tokenmill_core::try_alloc;
 
 use super::Tokenizer;
+use crate::argument_place::ArgumentPlace;
 use crate::buffer::objects;
 use crate::call::Options;
 use crate::convert::NOT_GIVEN;
@@ -46,7 +47,7 @@ impl Tokenizer {
         if special.is_none() {
             options.special = Special::Parse;
         }
-        let py_text = PyText::new(text, options.surrogates, None)?;
+        let py_text = PyText::new(text, options.surrogates, ArgumentPlace::TEXT)?;
         let trust = Marks::new(untrusted, protected).for_text(&self.engine, py_text.length(text)?)?;
         let (engine, text) = (&self.engine, py_text.as_text());
         let found = run(py, text.as_bytes().len(), |watch| {

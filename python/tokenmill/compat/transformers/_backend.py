@@ -145,7 +145,13 @@ class Backend:
     # ---- text to ids ------------------------------------------------------------------------------
 
     def _encode(
-        self, texts: list[Any], pairs: list[Any] | None, is_pretokenized: bool, add_special_tokens: bool
+        self,
+        texts: list[Any],
+        pairs: list[Any] | None,
+        is_pretokenized: bool,
+        add_special_tokens: bool,
+        *,
+        is_batch: bool,
     ) -> list[Encoding]:
         plain = self._plain
         try:
@@ -153,6 +159,7 @@ class Backend:
                 self._current(),
                 texts,
                 pairs,
+                is_batch=is_batch,
                 add_special_tokens=add_special_tokens,
                 is_pretokenized=is_pretokenized,
                 special="text" if plain.encode_special_tokens else "parse",
@@ -176,14 +183,14 @@ class Backend:
         texts, pairs = read_inputs(given, is_pretokenized=is_pretokenized)
         if (pairs is None) != (pair is None):
             raise TypeError("a pair is given as a second argument")
-        return self._encode(texts, pairs, is_pretokenized, add_special_tokens)[0]
+        return self._encode(texts, pairs, is_pretokenized, add_special_tokens, is_batch=False)[0]
 
     def encode_batch(
         self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> list[Encoding]:
         """The encodings of texts, or of pairs of them."""
         texts, pairs = read_inputs(input, is_pretokenized=is_pretokenized)
-        return self._encode(texts, pairs, is_pretokenized, add_special_tokens)
+        return self._encode(texts, pairs, is_pretokenized, add_special_tokens, is_batch=True)
 
     def encode_batch_fast(
         self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
