@@ -328,6 +328,7 @@ METHODS: dict[str, dict[str, Call]] = {
     },
     "tokenmill._core.EncodedRows": {
         "encodings": lambda o: o.encodings(),
+        "byte_offsets": lambda o: o.byte_offsets(0, 1, 1),
         "part": lambda o: o.part(0, 1, 1),
     },
     "tokenmill.ragged.RaggedEncodings": {

@@ -408,9 +408,10 @@ class Tokenizer:
         texts, or an Arrow array of strings (string, large_string or string_view), which is read
         without making Python strings: a null gives an empty row, and stays null in
         `Ragged.to_arrow()`. With `offsets`, the result is a `RaggedEncodings`, which also has the
-        part of its text that each id stands for, as from `encode_with_offsets`. `untrusted` has for
-        each text what `encode` takes, or None; `protected` is one collection for all texts, or one
-        for each. Raises what `encode` raises.
+        part of its text that each id stands for, in characters and in bytes, as from
+        `encode_with_offsets`. `untrusted` has for each text what `encode` takes, or None;
+        `protected` is one collection for all texts, or one for each. Raises what `encode` raises; the
+        message names the text, as `texts[3]`.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> batch = tok.encode_batch(["low", "", "lower"])
@@ -538,7 +539,8 @@ class Tokenizer:
         `special` says, `MissingExtraError` where torch is not installed, and `ValueError` for what cannot be:
         a `max_length` without room for the special tokens, a `stride` that is not below it, truncation to a
         `max_length` that `pad_to_multiple_of` does not divide, padding without a padding token, arrays of
-        rows of unequal length.
+        rows of unequal length. Where a text of several is at fault the message names it: `text[3]`, `pair[3]`, or
+        `text[3][2]` for a word.
 
         >>> import tokenmill
         >>> tok = tokenmill.train(texts=["low lower lowest"] * 3, vocab_size=260)
@@ -1266,7 +1268,8 @@ def encode_inputs(
     padding: Mapping[str, Any] | None = None,
     num_threads: int | None,
 ) -> list[Encoding]:
-    """Encodes texts, each with the text at the same index of `pairs` unless that is None.
+    """Encodes texts, each with the text at the same index of `pairs` unless that is None. Errors name its place in
+    `input` if `is_batch` is set.
 
     `truncation` and `padding` are dicts as in the tokenizers library. A truncation that cuts
     nothing is ignored, for any stride.

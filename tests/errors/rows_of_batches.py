@@ -1,4 +1,4 @@
-"""Rows: lists of texts that a call cannot take. Each names the text, as `text[1]`, in every form of the result."""
+"""Rows: lists of texts that a call cannot take. Each names the text: `text[1]` in lists and in arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def calling(*given: Any, **options: Any) -> Callable[[Any, Path], object]:
 
 def in_all_forms(error: type[BaseException], *entries: tuple[Any, ...]) -> list[Row]:
     """Rows of a call with these texts and options, in every form of the result."""
-    made = []
+    made: list[Row] = []
     for name, given, options, says, *facts in entries:
         chosen = with_chars if error is errors.UnknownTokenError else with_tok
         for form, more in FORMS.items():

@@ -505,6 +505,10 @@ case(
     given(lambda i: i.ragged_encodings, lambda _, ragged: [one.offsets for one in ragged.to_encodings()]),
 )
 case(
+    "RaggedEncodings.byte_offsets",
+    given(lambda i: i.ragged_encodings, lambda _, ragged: ragged[:].byte_offsets),
+)
+case(
     "RaggedEncodings.to_lists",
     given(lambda i: i.ragged_encodings, lambda _, ragged: ragged.to_lists()),
 )

@@ -157,6 +157,7 @@ def check_offsets_of_batch(tok: Any, rows: list[str], **options: Any) -> None:
     assert batch.to_encodings() == alone
     assert batch.to_lists() == [one.ids for one in alone] == tok.encode_batch(rows, **options).to_lists()
     assert batch.offsets.tolist() == [[*span] for one in alone for span in one.offsets]
+    assert batch.byte_offsets.tolist() == [[*span] for one in alone for span in one.byte_offsets]
     for made, one in zip(batch.to_encodings(), alone, strict=True):
         for name in ("tokens", "byte_offsets", "word_ids", "type_ids", "special_tokens_mask", "sequence_ids"):
             assert getattr(made, name) == getattr(one, name)

@@ -105,6 +105,7 @@ def encoding(tok: Tokenizer, text: str, rows: Sequence[str], out: npt.NDArray[np
     with_offsets = tok.encode_batch(rows, offsets=True, add_special_tokens=True)
     assert_type(with_offsets, RaggedEncodings)
     assert_type(with_offsets.offsets, npt.NDArray[np.int64])
+    assert_type(with_offsets.byte_offsets, npt.NDArray[np.int64])
     assert_type(with_offsets[1:], RaggedEncodings)
     assert_type(with_offsets[0], npt.NDArray[Any])
     assert_type(with_offsets.to_encodings(), list[Encoding])

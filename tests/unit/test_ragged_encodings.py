@@ -38,6 +38,7 @@ def test_it_is_the_ragged_of_the_same_texts_with_offsets(tok: Any, batch: Ragged
     assert batch.offsets.flags.c_contiguous
     expected = [tok.encode_with_offsets(text) for text in TEXTS]
     assert batch.offsets.tolist() == [list(span) for one in expected for span in one.offsets]
+    assert batch.byte_offsets.tolist() == [list(span) for one in expected for span in one.byte_offsets]
     assert batch.to_encodings() == expected
     assert [one.byte_offsets for one in batch.to_encodings()] == [one.byte_offsets for one in expected]
     assert repr(batch) == f"RaggedEncodings(5 rows, {len(plain.ids)} ids, uint32)"
@@ -62,12 +63,16 @@ def test_slices_have_their_offsets_and_encodings(batch: RaggedEncodings, part: s
     assert taken.to_encodings() == expected
     assert taken.to_lists() == [one.ids for one in expected]
     assert taken.offsets.tolist() == [list(span) for one in expected for span in one.offsets]
+    byte_offsets = [list(span) for one in expected for span in one.byte_offsets]
+    assert taken.byte_offsets.tolist() == byte_offsets
     # Slices of slices, too.
     assert taken[1:].to_encodings() == expected[1:]
     assert taken[::-1].to_encodings() == expected[::-1]
+    assert taken[::-1][::-1].byte_offsets.tolist() == byte_offsets
     again = pickle.loads(pickle.dumps(taken))
     assert type(again) is RaggedEncodings
     assert again == taken
+    assert again.byte_offsets.tolist() == byte_offsets
     assert again.to_encodings() == expected
     assert again.to_lists() == taken.to_lists()
 
@@ -92,6 +97,27 @@ def test_equality(tok: Any, batch: RaggedEncodings) -> None:
     assert batch != "batch"
 
 
+def test_byte_offsets_are_made_once_and_cannot_be_changed(tok: Any) -> None:
+    made = tok.encode_batch(TEXTS, offsets=True)
+    assert made.byte_offsets is made.byte_offsets
+    assert (made.byte_offsets.dtype, made.byte_offsets.flags.c_contiguous) == (np.dtype(np.int64), True)
+    with pytest.raises(ValueError, match="read-only"):
+        made.byte_offsets[0] = 1
+    with pytest.raises(ValueError, match="cannot set WRITEABLE"):
+        made.byte_offsets.flags.writeable = True
+
+
+def test_byte_offsets_count_the_bytes_of_the_text(tok: Any) -> None:
+    text = "🦊 é low"
+    made = tok.encode_batch([text, text.encode(), b"\xff\xfelow"], offsets=True)
+    row = made.row_offsets.tolist()
+    spans = made.byte_offsets.tolist()
+    for text_bytes, start, end in zip([text.encode()] * 2, row[:2], row[1:3], strict=True):
+        pieces = [text_bytes[first:last] for first, last in spans[start:end]]
+        assert pieces == [tok.token_bytes(token) for token in made.ids[start:end].tolist()]
+    assert spans[row[2] :][:2] == [[0, 1], [1, 2]]
+
+
 def test_each_call_makes_encodings_of_its_own(batch: RaggedEncodings) -> None:
     first, second = batch.to_encodings(), batch.to_encodings()
     first[0].ids.clear()
@@ -102,7 +128,7 @@ def test_each_call_makes_encodings_of_its_own(batch: RaggedEncodings) -> None:
 def test_no_texts_at_all(tok: Any) -> None:
     empty = tok.encode_batch([], offsets=True)
     assert (len(empty), empty.to_lists(), empty.to_encodings()) == (0, [], [])
-    assert empty.offsets.shape == (0, 2)
+    assert empty.offsets.shape == empty.byte_offsets.shape == (0, 2)
     assert pickle.loads(pickle.dumps(empty)) == empty
 
 
@@ -122,6 +148,7 @@ def test_a_null_has_no_ids_and_an_empty_encoding(tok: Any) -> None:
         assert [one.n_sequences for one in encodings] == [1, 0, 1, 1]
         assert (len(encodings[1]), encodings[1].offsets, encodings[1].overflowing) == (0, [], [])
         assert encodings[0] == tok.encode_with_offsets("low é")
+        assert made.byte_offsets.tolist() == [list(span) for one in encodings for span in one.byte_offsets]
         assert made.offsets[: made.row_offsets[1]].tolist() == [list(span) for span in encodings[0].offsets]
         again = pickle.loads(pickle.dumps(made))
         assert (again == made, again.to_encodings() == encodings) == (True, True)
@@ -134,6 +161,7 @@ def test_threads_change_nothing(tok: Any) -> None:
     for threads in (2, 3, None):
         shared = tok.encode_batch(iter(rows), offsets=True, num_threads=threads)
         assert shared == alone
+        assert (shared.byte_offsets == alone.byte_offsets).all()
         assert shared.to_encodings() == alone.to_encodings()
 
 

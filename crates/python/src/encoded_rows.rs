@@ -2,8 +2,10 @@
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
+use tokenmill_core::engine::{Arranged, Sequence};
 use tokenmill_core::error::Result;
 use tokenmill_core::ids::TokenId;
+use tokenmill_core::postprocess::OutputPart;
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::{Ticker, Watch};
 use tokenmill_io::state::encodings::{self, EncodingRow};
@@ -38,7 +40,7 @@ impl Flat {
         let mut ticker = Ticker::new(watch);
         for row in rows {
             ids.extend(row.arranged().ids());
-            offsets.extend(row.arranged().offsets().flat_map(|(start, end)| [start as i64, end as i64]));
+            extend(&mut offsets, row, |sequence| &sequence.offsets, |&span| span);
             row_offsets.push(ids.len() as i64);
             ticker.spend(row.length() + 1)?;
         }
@@ -51,10 +53,32 @@ fn byte_offsets(rows: &[&Encoding], watch: &dyn Watch) -> Result<Vec<i64>> {
     let mut offsets = try_alloc::vec(2 * rows.iter().map(|row| row.length()).sum::<usize>())?;
     let mut ticker = Ticker::new(watch);
     for row in rows {
-        offsets.extend(row.arranged().byte_offsets().flat_map(|span| [span.start as i64, span.end as i64]));
+        extend(&mut offsets, row, |sequence| &sequence.encoding.byte_offsets, |span| (span.start, span.end));
         ticker.spend(row.length() + 1)?;
     }
     Ok(offsets)
+}
+
+/// Appends start and end of each id of a row: 0 for what was added. Parts are copied as a whole, which is faster than
+/// to look for the place of each id.
+fn extend<'a, T: 'a>(
+    offsets: &mut Vec<i64>,
+    row: &'a Encoding,
+    spans_of: impl Fn(&'a Sequence) -> &'a Vec<T>,
+    ends: impl Fn(&T) -> (usize, usize),
+) {
+    let Arranged { sequences, parts } = row.arranged();
+    for part in parts {
+        let at = offsets.len();
+        offsets.resize(at + 2 * part.len(), 0);
+        if let OutputPart::Tokens { second, range, .. } = *part {
+            let spans = &spans_of(&sequences[usize::from(second)])[range.start..range.end];
+            for (pair, span) in offsets[at..].chunks_exact_mut(2).zip(spans) {
+                let (start, end) = ends(span);
+                pair.copy_from_slice(&[start as i64, end as i64]);
+            }
+        }
+    }
 }
 
 impl EncodedRows {

@@ -149,9 +149,8 @@ impl InputRows {
         overflowing: bool,
     ) -> PyResult<Self> {
         let sequences = 1 + usize::from(pairs.is_some());
-        let ids = |texts, i| {
-            FlatIds::new(py, engine, texts, options, move |row| naming.place(row, i, sequences))
-        };
+        let ids =
+            |texts, i| FlatIds::new(py, engine, texts, options, move |row| naming.place(row, i, sequences));
         let first = ids(texts, 0)?;
         let second = pairs.map(|pairs| ids(pairs, 1)).transpose()?;
         let count = texts.len();

@@ -194,8 +194,7 @@ impl How<'_> {
         if let Some(column) = string_column(texts)? {
             let read = |row| {
                 look(py, row)?;
-                let bytes =
-                    column.get(row).map_err(|error| column_error(&place(row).to_string(), error))?;
+                let bytes = column.get(row).map_err(|error| column_error(&place(row).to_string(), error))?;
                 let text = bytes.map(|bytes| match std::str::from_utf8(bytes) {
                     // What is untrusted is counted in characters, which bytes do not have.
                     Ok(text) if marks.has_untrusted() => {
@@ -294,9 +293,8 @@ impl How<'_> {
             return Ok((Vec::new(), vec![Vec::new()]));
         }
         let place = |i| naming.place(number, i, row.len());
-        let encode = |(i, read): (usize, &Read<'_>)| {
-            read.encode(place(i), self.engine, recognizer, untrusted, watch)
-        };
+        let encode =
+            |(i, read): (usize, &Read<'_>)| read.encode(place(i), self.engine, recognizer, untrusted, watch);
         let sequences = try_alloc::collect(row.iter().enumerate().map(encode))?;
         let lengths: Vec<usize> = sequences.iter().map(|sequence| sequence.offsets.len()).collect();
         let cuts =

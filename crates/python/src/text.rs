@@ -22,7 +22,11 @@ pub(crate) enum PyText<'a> {
 impl<'a> PyText<'a> {
     /// Reads a text; errors name its place. Mutable buffers are copied, so that they cannot change
     /// while they are encoded.
-    pub(crate) fn new(object: &'a Bound<'_, PyAny>, surrogates: Surrogates, place: ArgumentPlace) -> PyResult<Self> {
+    pub(crate) fn new(
+        object: &'a Bound<'_, PyAny>,
+        surrogates: Surrogates,
+        place: ArgumentPlace,
+    ) -> PyResult<Self> {
         if let Ok(string) = object.cast::<PyString>() {
             return match utf8(string, surrogates)? {
                 Utf8::Borrowed(text) => Ok(Self::Str { text: text.into(), pairs: Vec::new() }),

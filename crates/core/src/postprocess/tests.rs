@@ -111,11 +111,17 @@ fn what_cannot_be_cut_is_an_error() {
         |lengths: &[usize], truncation: Truncation| cut(lengths, &truncation).unwrap_err().to_string();
     let only = |strategy| truncation(3, 0, strategy, Side::Right);
     assert!(message(&[5], only(TruncationStrategy::OnlySecond)).contains("needs a pair"));
-    assert!(message(&[2, 5], only(TruncationStrategy::OnlyFirst)).contains("the first sequence has 2 ids"));
+    // What is due to a sequence has its index.
+    let first = message(&[2, 5], only(TruncationStrategy::OnlyFirst));
+    assert!(first.starts_with("[0]: the first sequence has 2 ids"));
+    let second = message(&[5, 2], only(TruncationStrategy::OnlySecond));
+    assert!(second.starts_with("[1]: the second sequence has 2 ids"));
     let longest = |max, stride| truncation(max, stride, TruncationStrategy::LongestFirst, Side::Right);
-    assert!(message(&[5], longest(3, 3)).contains("stride=3 is not below 3"));
-    assert!(message(&[5, 5], longest(5, 2)).contains("stride=2 is not below 2"));
+    assert!(message(&[5], longest(3, 3)).starts_with("stride=3 is not below 3"));
+    assert!(message(&[5, 5], longest(5, 2)).starts_with("[0]: stride=2 is not below 2"));
     assert!(message(&[1 << 40], longest(2, 1)).contains("too many"));
+    let product = message(&[1 << 12, 1 << 12], longest(4, 0));
+    assert!(product.starts_with("[1]: ") && product.contains("windows are too many"), "{product}");
     let bert = PostProcessors::compile(&[PostProcessor::Bert { sep: named(9), cls: named(8) }]).unwrap();
     let error = windows(bert.slots(false, true), &[5], Some(&longest(1, 0)), &mut Ticker::new(&Unwatched));
     assert!(error.unwrap_err().to_string().contains("no room for the 2 special tokens"));

@@ -196,7 +196,8 @@ impl Tokenizer {
             (Some(pair), None) => Some(vec![pair.clone()]),
             (Some(pair), Some(texts)) => {
                 let pairs = rows(pair, "pair", is_pretokenized)?;
-                let expected = format!("pair must be a list as long as that of the texts: of {}", texts.len());
+                let expected =
+                    format!("pair must be a list as long as that of the texts: of {}", texts.len());
                 let Some(pairs) = pairs else {
                     return Err(PyTypeError::new_err(format!("{expected}, not one text")));
                 };
