@@ -327,8 +327,8 @@ METHODS: dict[str, dict[str, Call]] = {
         "to_lists": lambda o: o.to_lists(),
     },
     "tokenmill._core.EncodedRows": {
-        "encodings": lambda o: o.encodings(),
         "byte_offsets": lambda o: o.byte_offsets(0, 1, 1),
+        "encodings": lambda o: o.encodings(),
         "part": lambda o: o.part(0, 1, 1),
     },
     "tokenmill.ragged.RaggedEncodings": {
