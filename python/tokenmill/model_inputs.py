@@ -122,7 +122,11 @@ class _Columns:
             return np.empty((rows, length), wanted)
         out = self._out.pop(name)
         if not isinstance(out, np.ndarray) or out.ndim != 2:
-            raise TypeError(f"out[{name!r}] must be a numpy array of two dimensions, not {_kind(out)}")
+            is_tensor = type(out).__module__.split(".")[0] == "torch"
+            raise TypeError(
+                f"out[{name!r}] must be a numpy array of two dimensions, not {_kind(out)}"
+                + ("; tensor.numpy() is one, of the same memory" if is_tensor else "")
+            )
         if out.dtype != wanted:
             raise ValueError(f"out[{name!r}] is an array of {out.dtype}, but dtype is {wanted}")
         if out.shape[0] < rows or out.shape[1] < length:
@@ -155,7 +159,8 @@ class _Columns:
 
 def _kind(value: object) -> str:
     shape = getattr(value, "shape", None)
-    return type(value).__name__ if shape is None else f"one of shape {tuple(shape)}"
+    kind = type(value).__name__
+    return kind if shape is None else f"{kind} of shape {tuple(shape)}"
 
 
 def _torch() -> Any:
@@ -236,6 +241,8 @@ class Collator:
         else:
             batch = self._tok.pad_batch(rows, **padding)
         if self._makes_labels and "labels" not in batch:
+            if columns.dtype.kind == "u":
+                raise ValueError(f"dtype {columns.dtype} cannot hold {IGNORED}, a value of labels; use int64")
             with waited_for:
                 from numpy import where
 

@@ -52,7 +52,8 @@ class Ragged:
         with waited_for:
             import numpy as np
 
-        flat, offsets = np.array(ids), np.array(row_offsets)
+        # Tensors of torch are warned of where numpy asks them for a copy.
+        flat, offsets = (np.array(np.asarray(values)) for values in (ids, row_offsets))
         if flat.ndim != 1 or offsets.ndim != 1:
             raise ValueError(
                 f"ids and row_offsets have one dimension each, not {flat.ndim} and {offsets.ndim}"
