@@ -16,6 +16,7 @@ import data
 import vocabularies
 
 DOCUMENT = 4_096
+KILOBYTE = 1_000
 DECODING = ("ids", "id-array")
 HIGHER_IS_BETTER = ("MB/s",)
 BEFORE = "before"
@@ -29,8 +30,8 @@ class Cell:
     title: str
     forms: tuple[str, ...]
     """Of ``peers.FORMS``; a peer is called by the first that it has."""
-    inputs: Literal["text", "batch", "strings", "ids", "id-array", "load"]
-    """One text; its pieces in one call; a call for each piece; ids to decode; a file to load."""
+    inputs: Literal["text", "batch", "turns", "strings", "ids", "id-array", "load"]
+    """One text; its pieces in one call; pieces in turns; a call for each piece; ids to decode; a file."""
     texts: Literal["corpora", "hostile", "prose"] = "corpora"
     unit: str = "MB/s"
     piece: int = 0
@@ -107,21 +108,32 @@ CELLS = {
         "decode ids of an array to str", ("decode-array",), "id-array", "prose", "ms a million ids"
     ),
     "load": Cell("load a file, to first ids", ("list",), "load", "prose"),
+    "padded": Cell("texts of 1 kB to padded arrays, int64", ("padded",), "batch", piece=KILOBYTE),
+    "turns": Cell("texts of 1 kB in 20 turns to an array", ("batch-parsed",), "turns", piece=KILOBYTE),
+    "untrusted": Cell(
+        "the same, with each turn an untrusted range",
+        ("batch-untrusted",),
+        "turns",
+        piece=KILOBYTE,
+        against=("turns",),
+    ),
     "slices-10": _slices(10),
     "slices-100": _slices(100),
     "slices-1000": _slices(1_000),
     "slices-10000": _slices(10_000),
 }
 
-_OF_A_TEXT = tuple(name for name in CELLS if not name.startswith("slices"))
+_OF_INPUTS = ("padded", "turns", "untrusted")
+_OF_A_TEXT = tuple(name for name in CELLS if not name.startswith("slices") and name not in _OF_INPUTS)
 _SLICES = tuple(name for name in CELLS if name.startswith("slices"))
 _ELSEWHERE = (("array", "list", "load"), ("english", "multilingual"))
+_AS_INPUT = ((*_ELSEWHERE[0], *_OF_INPUTS), _ELSEWHERE[1])
 Plan = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
 PLAN: Plan = {
     "cl100k": (_OF_A_TEXT, data.CORPORA),
     "o200k": _ELSEWHERE,
-    "llama3": _ELSEWHERE,
-    "qwen2.5": _ELSEWHERE,
+    "llama3": _AS_INPUT,
+    "qwen2.5": _AS_INPUT,
     "gpt2": _ELSEWHERE,
     "o200k-unsplit": (_SLICES, ("english",)),
 }
@@ -132,6 +144,7 @@ QUICK: Plan = {
         ("array", "list", "documents-array", "documents-list", "short", "count", "hostile", "decode", "load"),
         ("english", "multilingual"),
     ),
+    "llama3": (_OF_INPUTS, ("english",)),
 }
 _QUICK_HOSTILE = ("a", "letters")
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 MB = 1_000_000
@@ -123,6 +124,30 @@ def documents(content: bytes, size: int) -> list[str]:
         pieces.append(content[start:end].decode())
         start = end
     return pieces
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Texts of turns, as a chat template writes them, and the ranges of each that are no template's."""
+
+    texts: list[str]
+    untrusted: list[list[tuple[int, int]]]
+
+
+TURNS = 20
+"""In each text."""
+
+
+def turns(content: bytes, size: int, marker: str) -> Turns:
+    """Texts of about ``size`` bytes of content, in turns that begin with the marker of a template."""
+    texts, untrusted = [], []
+    for document in documents(content, size):
+        step = -(-len(document) // TURNS)
+        said = [document[at : at + step] for at in range(0, len(document), step)]
+        starts = [number * (len(marker) + step) + len(marker) for number in range(len(said))]
+        texts.append("".join(marker + turn for turn in said))
+        untrusted.append([(start, start + len(turn)) for start, turn in zip(starts, said, strict=True)])
+    return Turns(texts, untrusted)
 
 
 def hostile(kind: str, size: int) -> bytes:

@@ -12,9 +12,9 @@ from typing import Any
 
 import data
 from cells import CELLS, DECODING, Cell, Task
-from measure import ids_to_decode, pieces
+from measure import ids_to_decode, pieces, turns
 from peers import PEERS, Peer, flat
-from vocabularies import find
+from vocabularies import Vocabulary, find
 
 Run = Callable[..., dict[str, Any]]
 
@@ -48,7 +48,8 @@ def answer(
     """
     import numpy as np
 
-    peer = PEERS[peer_name](find(vocabulary), threads)
+    files = find(vocabulary)
+    peer = PEERS[peer_name](files, threads)
     results: list[dict[str, str]] = []
     known: dict[tuple[Any, ...], dict[str, str]] = {}
     for name, text, size in asked:
@@ -57,6 +58,7 @@ def answer(
         form = next((form for form in cell.forms if form in peer.forms), None)
         wanted = [("truth", "decode" if cell.inputs in DECODING else "list")] if as_reference else []
         wanted += [("own", form)] if form is not None else []
+        wanted = wanted if _is_for(cell, files) else []
         result: dict[str, str] = {}
         for kind, way in wanted:
             if way not in peer.forms:
@@ -64,9 +66,10 @@ def answer(
             # Cells that differ in their clock alone share their results.
             as_number = kind == "truth" and cell.forms == ("count",)
             inputs = "text" if cell.inputs == "load" else cell.inputs
-            key = (way, as_number, inputs, cell.piece, text, size)
+            is_to_pad = kind == "truth" and cell.forms == ("padded",)
+            key = (way, as_number, is_to_pad, inputs, cell.piece, text, size)
             if key not in known:
-                value = _result(cell, peer, way, content)
+                value = (_padded if is_to_pad else _result)(cell, peer, way, content, files)
                 value = len(value) if as_number else value
                 known[key] = {"": _digest(value)}
                 if isinstance(value, np.ndarray):
@@ -78,15 +81,40 @@ def answer(
     return {"results": results}
 
 
-def _result(cell: Cell, peer: Peer, name: str, content: bytes) -> Any:
+def _is_for(cell: Cell, vocabulary: Vocabulary) -> bool:
+    """Whether the vocabulary has the added tokens that the cell needs."""
+    if cell.inputs == "turns":
+        return bool(vocabulary.chat_tokens)
+    return cell.forms != ("padded",) or vocabulary.pad_token is not None
+
+
+def _padded(cell: Cell, peer: Peer, name: str, content: bytes, vocabulary: Vocabulary) -> Any:
+    """What lists make when they are padded the plain way."""
     import numpy as np
 
     form = peer.forms[name]
+    rows = [form(piece) for piece in pieces(cell, content)]
+    (pad_id,) = form(vocabulary.pad_token)
+    ids = np.full((len(rows), max(map(len, rows))), pad_id, dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for at, row in enumerate(rows):
+        ids[at, : len(row)] = row
+        mask[at, : len(row)] = 1
+    return flat({"input_ids": ids, "attention_mask": mask})
+
+
+def _result(cell: Cell, peer: Peer, name: str, content: bytes, vocabulary: Vocabulary) -> Any:
+    import numpy as np
+
+    form = peer.forms[name]
+    if cell.inputs == "turns":
+        given = turns(cell, content, vocabulary)
+        return flat(form(given) if name.startswith("batch") else [form(text) for text in given.texts])
     if cell.inputs in DECODING:
         ids = ids_to_decode(peer, content)
         decoded = form(ids if name == "decode" else np.asarray(ids, dtype=np.uint32))
         return decoded.decode() if isinstance(decoded, bytes) else decoded
-    if name.startswith("batch"):
+    if name.startswith(("batch", "padded")):
         return flat(form(pieces(cell, content)))
     if cell.piece:
         return flat([form(piece) for piece in pieces(cell, content)])
@@ -117,7 +145,7 @@ def compare(
     verdicts: list[Verdict] = []
     for (vocabulary, threads), group in groups.items():
         wanted = find(vocabulary).reference
-        order = sorted(peers, key=lambda name: (name != wanted, name == ours))
+        order = sorted(peers, key=lambda name: (name != wanted, not PEERS[name].has_lists, name == ours))
         truth: list[dict[str, str]] = []
         reference = wanted
         with tempfile.TemporaryDirectory(dir=data.scratch()) as folder:

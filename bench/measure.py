@@ -12,7 +12,7 @@ from typing import Any
 import data
 from cells import CELLS, DECODING, Cell
 from peers import PEERS, Form, Peer
-from vocabularies import find
+from vocabularies import Vocabulary, find
 
 ENOUGH = 6.0
 """Seconds after which a process makes no more passes than it needs for its figures."""
@@ -35,9 +35,9 @@ def measure(peer_name: str, vocabulary: str, cell_name: str, text: str, size: in
         return {"absent": True}
     call = _looped(form) if cell.inputs == "strings" else form
     content = data.text(text, size)
-    make, items = _maker(cell, peer, content)
+    make, items = _maker(cell, peer, content, find(vocabulary))
     before = b"Hello world" if cell.once else data.warm_up_text()
-    started, _ = _timed(call, _maker(cell, peer, before)[0]())
+    started, _ = _timed(call, _maker(cell, peer, before, find(vocabulary))[0]())
     walls: list[float] = []
     cpus: list[float] = []
     for number in range(1 if cell.once else passes):
@@ -47,6 +47,11 @@ def measure(peer_name: str, vocabulary: str, cell_name: str, text: str, size: in
         walls.append(wall)
         cpus.append(cpu)
     return {"bytes": len(content), "items": items, "wall": walls, "cpu": cpus, "warm_up": started}
+
+
+def turns(cell: Cell, content: bytes, vocabulary: Vocabulary) -> data.Turns:
+    """The content in new strings, with the added tokens of a chat between."""
+    return data.turns(content, cell.piece, vocabulary.chat_tokens[0])
 
 
 def pieces(cell: Cell, content: bytes) -> list[str]:
@@ -60,7 +65,7 @@ def ids_to_decode(peer: Peer, content: bytes) -> list[int]:
     return ids[: data.MB]
 
 
-def _maker(cell: Cell, peer: Peer, content: bytes) -> tuple[Callable[[], Any], int]:
+def _maker(cell: Cell, peer: Peer, content: bytes, vocabulary: Vocabulary) -> tuple[Callable[[], Any], int]:
     """What builds the input of one pass, new each time, and how many calls or ids that is."""
     if cell.inputs == "text":
         return content.decode, 1
@@ -71,6 +76,8 @@ def _maker(cell: Cell, peer: Peer, content: bytes) -> tuple[Callable[[], Any], i
         import numpy as np
 
         return lambda: np.asarray(ids, dtype=np.uint32), len(ids)
+    if cell.inputs == "turns":
+        return lambda: turns(cell, content, vocabulary), 1
     return lambda: pieces(cell, content), len(pieces(cell, content)) if cell.inputs == "strings" else 1
 
 

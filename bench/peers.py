@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -19,19 +19,26 @@ from cells import BEFORE
 from vocabularies import Vocabulary, tiktoken_pattern
 
 Form = Callable[[Any], Any]
-FORMS = ("list", "array", "batch-lists", "batch-array", "count", "decode", "decode-bytes", "decode-array")
+FORMS = (
+    *("list", "array", "batch-lists", "batch-array", "count", "decode", "decode-bytes", "decode-array"),
+    *("padded", "batch-parsed", "batch-untrusted"),
+)
 """
-============ =================== ==========================
-form         in                  out
-============ =================== ==========================
-list         one ``str``         ``list[int]``
-array        one ``str``         one array (or buffer) of ids
-batch-...    ``list[str]``       list of lists, flat array
-count        one ``str``         ``int``
-decode       ``list[int]``       ``str``
-decode-bytes array of ids        ``bytes``
-decode-array array of ids        ``str``
-============ =================== ==========================
+=============== =================== ==========================
+form            in                  out
+=============== =================== ==========================
+list            one ``str``         ``list[int]``
+array           one ``str``         one array (or buffer) of ids
+batch-lists     ``list[str]``       list of lists
+batch-array     ``list[str]``       flat array
+count           one ``str``         ``int``
+decode          ``list[int]``       ``str``
+decode-bytes    array of ids        ``bytes``
+decode-array    array of ids        ``str``
+padded          ``list[str]``       arrays of ids and of their mask by name, rows of one length
+batch-parsed    ``Turns``           flat array, of texts with added tokens
+batch-untrusted ``Turns``           the same, where no added token may come from what others wrote
+=============== =================== ==========================
 """
 
 TOKENIZER_JSON, RANK_FILE, BUILT_IN = "tokenizer.json", "rank file", "built-in vocabulary"
@@ -46,6 +53,8 @@ class Peer(ABC):
     major: ClassVar[str] = ""
     """The version begins so, where two of one library are compared."""
     forms: dict[str, Form]
+    has_lists: ClassVar[bool] = True
+    """Whether it has the plain forms, and so can say what is right."""
 
     @abstractmethod
     def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None: ...
@@ -91,6 +100,25 @@ class Tokenmill(Peer):
             "decode-bytes": tokenizer.decode_bytes,
             "decode-array": tokenizer.decode,
         }
+        if vocabulary.pad_token is not None:
+            pad_id = tokenizer.token_to_id(vocabulary.pad_token)
+            self.forms["padded"] = functools.partial(
+                tokenizer,
+                padding=True,
+                pad_id=pad_id,
+                add_special_tokens=False,
+                return_token_type_ids=False,
+                return_tensors="np",
+                special="parse",
+                num_threads=threads,
+            )
+        if vocabulary.chat_tokens:
+            parse = functools.partial(encode_batch, special="parse", num_threads=threads)
+            protected = vocabulary.chat_tokens
+            self.forms["batch-parsed"] = lambda turns: parse(turns.texts).ids
+            self.forms["batch-untrusted"] = lambda turns: (
+                parse(turns.texts, untrusted=turns.untrusted, protected=protected).ids
+            )
 
     @classmethod
     def reads(cls, vocabulary: Vocabulary) -> str:
@@ -178,6 +206,32 @@ class Tokenizers1(Peer):
             "batch-array": joined,
             "decode": functools.partial(tokenizer.decode, skip_special_tokens=False),
         }
+
+
+class Transformers(Peer):
+    """What makes tensors of texts: its ids are those of tokenizers."""
+
+    name = module = distribution = "transformers"
+    has_lists = False
+
+    def __init__(self, vocabulary: Vocabulary, threads: int = 1) -> None:
+        transformers: Any = import_module("transformers")
+        tokenizer = transformers.PreTrainedTokenizerFast(
+            tokenizer_file=str(vocabulary.tokenizer_json()), pad_token=vocabulary.pad_token
+        )
+        self.forms = {
+            "padded": functools.partial(
+                tokenizer,
+                padding=True,
+                add_special_tokens=False,
+                return_token_type_ids=False,
+                return_tensors="np",
+            )
+        }
+
+    @classmethod
+    def has(cls, vocabulary: Vocabulary) -> bool:
+        return vocabulary.pad_token is not None
 
 
 class Gigatoken(Peer):
@@ -303,6 +357,7 @@ PEERS: dict[str, type[Peer]] = {
         Splintr,
         Tokenizers1,
         Tokenizers,
+        Transformers,
         Tiktoken,
         RsBpe,
     )
@@ -319,6 +374,11 @@ def flat(result: Any) -> Any:
     """The ids that a form gave, in one array: for comparing, never inside a clock."""
     import numpy as np
 
+    if isinstance(result, Mapping):
+        ids, mask = (np.asarray(result[name]) for name in ("input_ids", "attention_mask"))
+        assert ids.dtype == mask.dtype == np.dtype("int64")
+        assert ids.shape == mask.shape
+        return np.concatenate([ids.shape, ids.ravel(), mask.ravel()]).astype(np.uint32)
     if isinstance(result, bytes | bytearray):
         return np.frombuffer(result, dtype="<u4")
     if type(result).__module__.partition(".")[0] == "awkward":

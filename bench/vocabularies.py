@@ -47,6 +47,10 @@ class Vocabulary:
     """The split without possessive quantifiers, which the regex engine of tokenizers reads otherwise."""
     split_to_give: str | None = None
     """What is said besides the file, which is not known by its hash."""
+    pad_token: str | None = None
+    """The added token that batches are padded with; None for a file of ranks, which has none."""
+    chat_tokens: tuple[str, ...] = ()
+    """The added tokens that a chat template writes; the first one begins a turn."""
 
     @property
     def file(self) -> Path:
@@ -99,9 +103,20 @@ def find(name: str) -> Vocabulary:
             "llama3",
             None,
             _CL100K,
+            pad_token="<|finetune_right_pad_id|>",
+            chat_tokens=("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|begin_of_text|>"),
         ),
         # Its normal form is no part of a rank file.
-        "qwen2.5": Vocabulary(name, None, files / "qwen2.5/tokenizer.json", "qwen2", None, None),
+        "qwen2.5": Vocabulary(
+            name,
+            None,
+            files / "qwen2.5/tokenizer.json",
+            "qwen2",
+            None,
+            None,
+            pad_token="<|endoftext|>",
+            chat_tokens=("<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>"),
+        ),
         "gpt2": Vocabulary(name, r50k, files / "gpt2/tokenizer.json", "gpt2", "r50k_base", _GPT2),
         "o200k-unsplit": Vocabulary(name, o200k, None, "none", None, None, split_to_give="none"),
     }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from cells import CELLS, PLAN, QUICK, Task, far_behind, figures, tasks, times_as_good
+from data import TURNS, documents, turns
 from exactness import Verdict, place
 from page import END, START, filled, results
 from report import Row, before_lines, figure_lines, rows
@@ -172,6 +174,89 @@ def test_a_table_for_a_terminal_has_marks_and_ratios() -> None:
 
 
 # ---- exactness --------------------------------------------------------------------------------
+
+
+def test_turns_and_their_ranges_are_the_content() -> None:
+    content = ("ab\u00e9" * 333 + "\n").encode() * 2
+    made = turns(content, 1_000, "<turn>")
+    said = [
+        [text[start:stop] for start, stop in ranges]
+        for text, ranges in zip(made.texts, made.untrusted, strict=True)
+    ]
+    assert ["".join(parts) for parts in said] == documents(content, 1_000)
+    assert [len(parts) for parts in said[:-1]] == [TURNS] * (len(said) - 1)
+    joined = ["".join(f"<turn>{part}" for part in parts) for parts in said]
+    assert made.texts == joined
+
+
+def test_padded_arrays_are_compared_with_lists_that_are_padded_the_plain_way(
+    native: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Wherever the padding or its mask are others, a peer is not exact."""
+    import data
+    import exactness
+
+    def lists(text: str) -> list[int]:
+        return [0] if text == "<pad>" else [ord(character) for character in text]
+
+    def padded(texts: list[str], pad_id: int = 0, masked: int = 0) -> dict[str, Any]:
+        tok = native.Tokenizer.from_tokens([bytes([byte]) for byte in range(256)], split="none")
+        batch = tok.pad_batch([lists(text) for text in texts], pad_id=pad_id)
+        batch["attention_mask"][batch["attention_mask"] == 0] = masked
+        return dict(batch)
+
+    made: dict[str, Any] = {
+        "tokenizers": {"list": lists},
+        "transformers": {"padded": padded},
+        "gigatoken": {"padded": lambda texts: padded(texts, pad_id=1)},
+        "tokenmill": {"padded": lambda texts: padded(texts, masked=1)},
+    }
+
+    def peer(name: str) -> Any:
+        def make(vocabulary: object, threads: int) -> Any:
+            return SimpleNamespace(forms=made[name])
+
+        make.has = lambda vocabulary: True  # type: ignore[attr-defined]
+        make.has_lists = name != "transformers"  # type: ignore[attr-defined]
+        return make
+
+    known = SimpleNamespace(pad_token="<pad>", chat_tokens=(), reference="tokenizers")
+    monkeypatch.setattr(exactness, "PEERS", {name: peer(name) for name in made})
+    monkeypatch.setattr(exactness, "find", lambda name: known)
+    monkeypatch.setattr(data, "text", lambda name, size: b"words in a row, " * 90)
+    monkeypatch.setattr(data, "scratch", lambda: tmp_path)
+
+    def run(task: str, *, on_threads: int, **order: Any) -> dict[str, Any]:
+        return exactness.answer(**{**order, "folder": Path(order["folder"])})
+
+    work = [Task("made", "padded", "english", 2_000)]
+    verdicts = exactness.compare(list(made), work, run, lambda words: None, "tokenmill")
+    assert {verdict.peer: bool(verdict.difference) for verdict in verdicts} == {
+        "transformers": False,
+        "gigatoken": True,
+        "tokenmill": True,
+    }
+    # Without its reference, ours is one before a library that has no lists.
+    made["tokenmill"] = made["tokenizers"] | {"padded": padded}
+    others = ["transformers", "tokenmill"]
+    verdicts = exactness.compare(others, work, run, lambda words: None, "tokenmill")
+    assert {(verdict.peer, verdict.reference, verdict.difference) for verdict in verdicts} == {
+        ("transformers", "tokenmill", ""),
+        ("tokenmill", "tokenmill", ""),
+    }
+    # A vocabulary without such tokens has no such cells.
+    known.pad_token = None
+    verdicts = exactness.compare(
+        list(made), [*work, Task("made", "turns", "english", 2_000)], run, lambda words: None, "tokenmill"
+    )
+    assert verdicts == []
+
+
+def test_untrusted_ranges_are_compared_with_the_same_texts_without_them() -> None:
+    samples = [sample("ours", number, [1.0], "turns") for number in range(3)]
+    samples += [sample("ours", number, [1.05], "untrusted") for number in range(3)]
+    found = row(rows(samples, [], "ours"), "fresh", "untrusted")
+    assert found.against["turns"].median == pytest.approx(1 / 1.05)
 
 
 def test_a_difference_says_where_it_is(tmp_path: Path) -> None:

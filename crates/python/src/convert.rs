@@ -345,7 +345,10 @@ pub(crate) fn ids(object: &Bound<'_, PyAny>, row: Option<usize>) -> PyResult<Vec
         return ids;
     }
     let name = name_of_ids(row);
-    if let Ok(id) = object.extract::<TokenId>() {
+    // A tensor of torch with one id is a number as well, and has a length.
+    if object.len().is_err()
+        && let Ok(id) = object.extract::<TokenId>()
+    {
         let reason = format!("{name} must be a sequence of integers, not one; for one id write [{id}]");
         return Err(PyTypeError::new_err(reason));
     }
