@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -270,6 +271,29 @@ def test_ids_may_come_in_any_sequence(tok: Any) -> None:
     ):
         assert tok.decode(given) == "low lower"
     assert tok.decode([]) == tok.decode(np.zeros(0, np.uint32)) == ""
+
+
+def test_a_sequence_that_is_a_number_as_well_is_a_sequence(tok: Any) -> None:
+    """A tensor of torch with one id is."""
+
+    class Tensor:
+        def __init__(self, values: list[int]) -> None:
+            self.values = values
+
+        def __len__(self) -> int:
+            return len(self.values)
+
+        def __iter__(self) -> Iterator[int]:
+            return iter(self.values)
+
+        def __index__(self) -> int:
+            (value,) = self.values
+            return value
+
+    (one,) = tok.encode("low")
+    assert tok.decode(Tensor([one])) == "low"
+    assert tok.decode_bytes(Tensor([one])) == b"low"
+    assert tok.decode_batch([Tensor([one]), Tensor([one, one])]) == ["low", "lowlow"]
 
 
 @pytest.mark.parametrize("name", ["encode_batch", "count_batch", "__call__"])
