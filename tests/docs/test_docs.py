@@ -1,7 +1,8 @@
 """Run every Python block of README.md and docs/, in order, each file in one namespace.
 
 A block runs if its fence says `python`; other fences (`text`, `console`, `toml` ...) are shown,
-not run. Files run in an empty directory. A failure points at the line of the page.
+not run. What a block needs besides stands behind: `python torch` runs in the slow tests, where
+torch is installed. Files run in an empty directory. A failure points at the line of the page.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))] if page.exists()]
-FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>```+|~~~+) *(?P<language>[\w+-]*)")
+FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>```+|~~~+) *(?P<language>[\w+-]*) *(?P<needs>\w*)")
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Block:
 
     line: int
     code: str
+    needs: str = ""
+    """A module besides the package."""
 
 
 def python_blocks(text: str) -> list[Block]:
@@ -38,7 +41,7 @@ def python_blocks(text: str) -> list[Block]:
             body, start = [], number + 1
         elif line.strip() == opened["ticks"]:
             if opened["language"] in ("python", "py"):
-                blocks.append(Block(start, "\n".join(body) + "\n"))
+                blocks.append(Block(start, "\n".join(body) + "\n", opened["needs"]))
             opened = None
         else:
             indent = opened["indent"]
@@ -68,6 +71,32 @@ def test_every_python_block_runs(
     if any(needs_the_extension(block.code) for block in blocks):
         request.getfixturevalue("native")
     monkeypatch.chdir(tmp_path)
+    run(page, [block for block in blocks if not block.needs])
+
+
+@pytest.mark.slow
+# Python 3.12 warns of every fork beside a thread, and torch has some.
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("page", ["docs/tensors.md"])
+def test_blocks_that_need_torch_run_where_it_is_installed(
+    page: str, native: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = python_blocks((ROOT / page).read_text(encoding="utf-8"))
+    assert {block.needs for block in blocks} == {"", "torch"}
+    pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+    monkeypatch.chdir(tmp_path)
+    run(ROOT / page, blocks)
+
+
+def test_no_other_page_needs_more_than_the_package() -> None:
+    needing = [
+        page.name for page in PAGES if any(block.needs for block in python_blocks(page.read_text("utf-8")))
+    ]
+    assert needing == ["tensors.md"]
+
+
+def run(page: Path, blocks: list[Block]) -> None:
+    """One after the other, in one namespace."""
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block in blocks:
         # Empty lines in front make the line numbers of a traceback those of the page.
@@ -102,13 +131,13 @@ not code
 
 - item
 
-  ```python
+  ```python torch
   if a:
 
       b = 2
   ```
 """
-    assert python_blocks(page) == [Block(2, "a = 1\n"), Block(12, "if a:\n\n    b = 2\n")]
+    assert python_blocks(page) == [Block(2, "a = 1\n"), Block(12, "if a:\n\n    b = 2\n", "torch")]
 
 
 def test_a_block_that_is_never_closed_is_an_error() -> None:
