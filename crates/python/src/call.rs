@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use tokenmill_core::engine::{CodeUnits, Engine, Recognizer, Source, Special, Text, UntrustedRanges};
+use tokenmill_core::engine::{CodeUnits, Engine, Recognizer, Source, Special, Text, UntrustedOfRow, UntrustedRanges};
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
@@ -186,8 +186,9 @@ impl Texts<'_> {
         }
     }
 
-    fn untrusted(&self, trust: &Trust, watch: &dyn Watch) -> Result<Vec<UntrustedRanges>> {
-        let of_row = |row: usize| match (trust.pairs(row), self) {
+    /// What is untrusted in the text of a row.
+    fn untrusted(&self, trust: &Trust, row: usize, watch: &dyn Watch) -> Result<UntrustedRanges> {
+        match (trust.pairs(row), self) {
             ([], _) => Ok(UntrustedRanges::default()),
             (pairs, Self::Objects(texts)) => match &texts[row] {
                 Row::Read(text) => text.untrusted(pairs, watch),
@@ -200,8 +201,7 @@ impl Texts<'_> {
                 let text = column_text(column, row).map_err(Error::argument)?;
                 ranges_of_characters(text, &[], pairs, watch)
             }
-        };
-        try_alloc::collect((0..self.len()).map(of_row))
+        }
     }
 
     /// The error of a row, with its place in the caller's text; `places` has that of the row in the arguments.
@@ -261,7 +261,7 @@ pub(crate) fn with_untrusted_texts<T: Send>(
     (engine, marks): (&Engine, Marks<'_, '_>),
     work: impl FnOnce(
         &[Option<Source<'_>>],
-        &[UntrustedRanges],
+        UntrustedOfRow<'_>,
         &[&Recognizer<'_>],
         usize,
         &dyn Watch,
@@ -271,13 +271,14 @@ pub(crate) fn with_untrusted_texts<T: Send>(
     with_read_texts(texts, options, |(py, texts), objects| {
         let trust = marks.for_rows(py, engine, texts.len(), |row| texts.length(objects, row))?;
         with_read(py, texts, options, place_in_texts, |rows, special, threads, watch| match &trust {
-            None => work(rows, &[], &[&engine.recognizer(special)?], threads, watch),
-            Some(trust) => {
-                let untrusted = texts.untrusted(trust, watch)?;
-                trust.with_recognizers(engine, special, |recognizers| {
-                    work(rows, &untrusted, recognizers, threads, watch)
-                })
+            None => {
+                let untrusted = |_: usize, _: &dyn Watch| Ok(UntrustedRanges::default());
+                work(rows, &untrusted, &[&engine.recognizer(special)?], threads, watch)
             }
+            Some(trust) => trust.with_recognizers(engine, special, |recognizers| {
+                let untrusted = |row: usize, watch: &dyn Watch| texts.untrusted(trust, row, watch);
+                work(rows, &untrusted, recognizers, threads, watch)
+            }),
         })
     })
 }

@@ -14,7 +14,7 @@ use tokenmill_core::watch::Watch;
 
 use crate::buffer::numbers;
 use crate::convert::{self, look};
-use crate::exceptions::{gather, raise, wrong_type};
+use crate::exceptions::{gather, out_of_memory, raise, wrong_type};
 
 /// The two arguments of a call as Python gave them.
 #[derive(Clone, Copy)]
@@ -28,8 +28,10 @@ type Pair = (usize, usize);
 
 /// What is untrusted in each text of a call, and what is protected there.
 pub(crate) struct Trust {
-    /// By row.
-    pairs: Vec<Vec<Pair>>,
+    /// Of all rows.
+    pairs: Vec<Pair>,
+    /// Where those of each row end.
+    ends: Vec<usize>,
     /// Sets of protected tokens: one for all rows, or those that `set_of_row` names.
     protected: Vec<Vec<TokenId>>,
     set_of_row: Option<Vec<usize>>,
@@ -64,15 +66,10 @@ impl<'a, 'py> Marks<'a, 'py> {
     pub(crate) fn for_text(self, engine: &Engine, length: Length) -> PyResult<Option<Trust>> {
         let protected = self.protected.map(|given| protected_set(given, "protected", engine)).transpose()?;
         let Some(given) = self.untrusted else { return Ok(None) };
-        let pairs = match plain_pairs(given, length) {
-            Some(pairs) => pairs,
-            None => checked(pairs(given, "untrusted")?, length, "untrusted")?,
-        };
-        Ok(Some(Trust {
-            pairs: vec![pairs],
-            protected: vec![protected.unwrap_or_default()],
-            set_of_row: None,
-        }))
+        let mut all = Vec::new();
+        read_pairs(given, length, || "untrusted".to_owned(), &mut all)?;
+        let (ends, protected) = (vec![all.len()], vec![protected.unwrap_or_default()]);
+        Ok(Some(Trust { pairs: all, ends, protected, set_of_row: None }))
     }
 
     /// Reads them for a batch of this many texts, whose lengths `length` tells.
@@ -90,31 +87,26 @@ impl<'a, 'py> Marks<'a, 'py> {
         let Some(given) = self.untrusted else { return Ok(None) };
         let given = convert::sequence(given, "untrusted", "rows, each a sequence of pairs or None")?;
         check_rows("untrusted", given.len(), rows)?;
-        let row = |(row, given): (usize, &Bound<'py, PyAny>)| {
+        let mut pairs = Vec::new();
+        let mut ends = try_alloc::vec(rows).map_err(out_of_memory)?;
+        for (row, given) in given.iter().enumerate() {
             look(py, row)?;
-            if given.is_none() {
-                return Ok(Vec::new());
-            }
             // The length of a text may have to be counted.
-            if given.cast_exact::<PyList>().is_ok_and(PyListMethods::is_empty) {
-                return Ok(Vec::new());
+            let is_empty = given.is_none() || given.cast_exact::<PyList>().is_ok_and(PyListMethods::is_empty);
+            if !is_empty {
+                read_pairs(given, length(row)?, || format!("untrusted[{row}]"), &mut pairs)?;
             }
-            let length = length(row)?;
-            if let Some(pairs) = plain_pairs(given, length) {
-                return Ok(pairs);
-            }
-            let name = format!("untrusted[{row}]");
-            checked(pairs(given, &name)?, length, &name)
-        };
-        let pairs = gather(given.iter().enumerate().map(row))?;
-        Ok(Some(Trust { pairs, protected, set_of_row }))
+            ends.push(pairs.len());
+        }
+        Ok(Some(Trust { pairs, ends, protected, set_of_row }))
     }
 }
 
 impl Trust {
     /// The pairs of a row.
     pub(crate) fn pairs(&self, row: usize) -> &[Pair] {
-        self.pairs.get(row).map_or(&[], Vec::as_slice)
+        let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.pairs[start..self.ends[row]]
     }
 
     /// Runs `work` with what finds the added tokens: one recognizer for all rows, or one for each.
@@ -172,12 +164,28 @@ pub(crate) fn ranges_of_bytes(pairs: &[Pair]) -> Result<UntrustedRanges> {
 /// Lists up to this length are read without checks for signals.
 const SHORT: usize = 1 << 16;
 
-/// The pairs in a list of tuples that are in the text, as nearly all are; `None` for everything else, which
-/// [`pairs`] reads in five times as long.
-fn plain_pairs(given: &Bound<'_, PyAny>, length: Length) -> Option<Vec<Pair>> {
+/// Reads the pairs of one text, behind those that were read before.
+fn read_pairs(
+    given: &Bound<'_, PyAny>,
+    length: Length,
+    name: impl FnOnce() -> String,
+    all: &mut Vec<Pair>,
+) -> PyResult<()> {
+    let before = all.len();
+    if read_plain_pairs(given, length, all).is_some() {
+        return Ok(());
+    }
+    all.truncate(before);
+    let name = name();
+    let pairs = checked(pairs(given, &name)?, length, &name)?;
+    try_alloc::extend(all, &pairs).map_err(out_of_memory)
+}
+
+/// Reads a list of tuples that are in the text, as nearly all are; `None` for everything else, which [`pairs`] reads in
+/// five times as long.
+fn read_plain_pairs(given: &Bound<'_, PyAny>, length: Length, pairs: &mut Vec<Pair>) -> Option<()> {
     let (Length::Characters(length) | Length::Bytes(length)) = length;
     let list = given.cast_exact::<PyList>().ok().filter(|list| list.len() <= SHORT)?;
-    let mut pairs = try_alloc::vec(list.len()).ok()?;
     for item in list.iter() {
         let pair = item.cast_exact::<PyTuple>().ok().filter(|pair| pair.len() == 2)?;
         let side = |side: usize| {
@@ -189,9 +197,9 @@ fn plain_pairs(given: &Bound<'_, PyAny>, length: Length) -> Option<Vec<Pair>> {
         if start > stop {
             return None;
         }
-        try_alloc::push(&mut pairs, (start, stop)).ok()?;
+        try_alloc::push(pairs, (start, stop)).ok()?;
     }
-    Some(pairs)
+    Some(())
 }
 
 /// Reads pairs of integers, from a sequence of pairs or an array of two columns.

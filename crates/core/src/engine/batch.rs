@@ -12,7 +12,7 @@ use super::input::Special;
 use super::recognizer::Recognizer;
 use super::sink::{Counter, IdSink};
 use super::source::Source;
-use super::untrusted::UntrustedRanges;
+use super::untrusted::{UntrustedOfRow, UntrustedRanges};
 use super::{DecodeOptions, Engine};
 
 /// Rows per unit of work are chosen so that a unit has about this much text, in bytes.
@@ -33,19 +33,18 @@ impl Engine {
         watch: &dyn Watch,
     ) -> Result<(Vec<TokenId>, Vec<i64>)> {
         let recognizers = [&self.recognizer(special)?];
-        self.encode_batch_untrusted(texts, &[], &recognizers, adds_special, threads, watch)
+        self.encode_batch_untrusted(texts, &|_, _| Ok(UntrustedRanges::default()), &recognizers, adds_special, threads, watch)
     }
 
     /// As [`Self::encode_batch`], for texts of which some bytes are untrusted, as in [`Engine::encode_untrusted`]:
-    /// those of row `i` are `untrusted[i]`, and none where there is no such row. `recognizers` is one for all rows,
-    /// or one for each row.
+    /// those that `untrusted` gives for the row. `recognizers` is one for all rows, or one for each row.
     ///
     /// # Errors
     /// As [`Self::encode_batch`].
     pub fn encode_batch_untrusted(
         &self,
         texts: &[Option<Source<'_>>],
-        untrusted: &[UntrustedRanges],
+        untrusted: UntrustedOfRow<'_>,
         recognizers: &[&Recognizer<'_>],
         adds_special: bool,
         threads: usize,
@@ -106,9 +105,10 @@ impl Engine {
             [for_all] => for_all,
             for_each => for_each[row],
         };
-        let untrusted = untrusted.get(row).unwrap_or(UntrustedRanges::none());
-        let text = text.read(buffer, watch);
-        let encoded = text.and_then(|text| self.encode_ids(text, recognizer, untrusted, ahead, watch, sink));
+        let encoded = untrusted(row, watch).and_then(|untrusted| {
+            let text = text.read(buffer, watch)?;
+            self.encode_ids(text, recognizer, &untrusted, ahead, watch, sink)
+        });
         encoded.map(|()| true).map_err(|error| error.at_index(row).at("texts"))
     }
 
@@ -125,7 +125,7 @@ impl Engine {
         watch: &dyn Watch,
     ) -> Result<Vec<i64>> {
         let recognizers = [&self.recognizer(special)?];
-        self.count_batch_untrusted(texts, &[], &recognizers, adds_special, threads, watch)
+        self.count_batch_untrusted(texts, &|_, _| Ok(UntrustedRanges::default()), &recognizers, adds_special, threads, watch)
     }
 
     /// As [`Self::count_batch`], for texts of which some bytes are untrusted.
@@ -135,7 +135,7 @@ impl Engine {
     pub fn count_batch_untrusted(
         &self,
         texts: &[Option<Source<'_>>],
-        untrusted: &[UntrustedRanges],
+        untrusted: UntrustedOfRow<'_>,
         recognizers: &[&Recognizer<'_>],
         adds_special: bool,
         threads: usize,
@@ -225,7 +225,7 @@ fn units(texts: &[Option<Source<'_>>]) -> Result<(Vec<Range<usize>>, usize)> {
 #[derive(Clone, Copy)]
 struct Rows<'a> {
     texts: &'a [Option<Source<'a>>],
-    untrusted: &'a [UntrustedRanges],
+    untrusted: UntrustedOfRow<'a>,
     recognizers: &'a [&'a Recognizer<'a>],
 }
 

@@ -44,7 +44,7 @@ pub(crate) use recognizer::AddedSet;
 pub use recognizer::Recognizer;
 pub use source::{CodeUnits, Source};
 pub use stream::DecodeStream;
-pub use untrusted::UntrustedRanges;
+pub use untrusted::{UntrustedOfRow, UntrustedRanges};
 
 use crate::decode::Chain;
 use crate::description::{BpeDescription, Description, Merge, Merges, Pattern, PreTokenizer};

@@ -5,6 +5,10 @@ use tokenmill_kernels::try_alloc;
 
 use crate::error::Result;
 use crate::span::Span;
+use crate::watch::Watch;
+
+/// What is untrusted in each row of a batch. It is asked for when the row's turn comes, so that it is at hand then.
+pub type UntrustedOfRow<'a> = &'a (dyn Fn(usize, &dyn Watch) -> Result<UntrustedRanges> + Sync);
 
 /// Ranges of the bytes of one text, ascending, apart from each other and never empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,7 +28,9 @@ impl UntrustedRanges {
     /// # Errors
     /// Memory that cannot be had.
     pub fn new(spans: impl IntoIterator<Item = Span>) -> Result<Self> {
-        let mut all: Vec<Span> = Vec::new();
+        let spans = spans.into_iter();
+        let (least, most) = spans.size_hint();
+        let mut all: Vec<Span> = try_alloc::vec(most.unwrap_or(least))?;
         for span in spans {
             if !span.is_empty() {
                 try_alloc::push(&mut all, span)?;

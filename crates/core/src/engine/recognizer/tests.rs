@@ -2,7 +2,7 @@ use std::cell::Cell;
 
 use proptest::prelude::*;
 
-use super::super::{Engine, Source, Text};
+use super::super::{Engine, Source, Text, UntrustedOfRow};
 use super::*;
 use crate::compile::compile;
 use crate::description::{
@@ -348,12 +348,12 @@ proptest! {
         let added: Vec<TokenId> = ids.iter().copied().filter(|id| *id >= 1000).collect();
         prop_assert_eq!(added, want.iter().map(|(_, _, id)| *id).collect::<Vec<_>>());
         let rows = [Some(Source::Text(Text::Str(&text))), None, Some(Source::Text(Text::Bytes(text.as_bytes())))];
-        let untrusted = [ranges.clone(), UntrustedRanges::default(), ranges.clone()];
+        let untrusted: UntrustedOfRow<'_> = &|_, _| Ok(ranges.clone());
         let (flat, ends) =
-            engine.encode_batch_untrusted(&rows, &untrusted, &[&recognizer], false, 1, &Unwatched).unwrap();
+            engine.encode_batch_untrusted(&rows, untrusted, &[&recognizer], false, 1, &Unwatched).unwrap();
         prop_assert_eq!(ends, [0, ids.len() as i64, ids.len() as i64, 2 * ids.len() as i64]);
         prop_assert_eq!(flat, ids.repeat(2));
-        let counts = engine.count_batch_untrusted(&rows, &untrusted, &[&recognizer], false, 1, &Unwatched).unwrap();
+        let counts = engine.count_batch_untrusted(&rows, untrusted, &[&recognizer], false, 1, &Unwatched).unwrap();
         prop_assert_eq!(counts, [count as i64, 0, count as i64]);
         if ranges.is_empty() {
             let mut plain = Vec::new();
