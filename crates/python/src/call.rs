@@ -3,7 +3,9 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use tokenmill_core::engine::{CodeUnits, Engine, Recognizer, Source, Special, Text, UntrustedOfRow, UntrustedRanges};
+use tokenmill_core::engine::{
+    CodeUnits, Engine, Recognizer, Source, Special, Text, UntrustedOfRow, UntrustedRanges,
+};
 use tokenmill_core::error::{Error, Result};
 use tokenmill_core::try_alloc;
 use tokenmill_core::watch::Watch;
@@ -186,16 +188,28 @@ impl Texts<'_> {
         }
     }
 
-    /// What is untrusted in the text of a row.
-    fn untrusted(&self, trust: &Trust, row: usize, watch: &dyn Watch) -> Result<UntrustedRanges> {
+    /// What is untrusted in the text of a row, which was read.
+    fn untrusted(
+        &self,
+        trust: &Trust,
+        row: usize,
+        text: Text<'_>,
+        watch: &dyn Watch,
+    ) -> Result<UntrustedRanges> {
         match (trust.pairs(row), self) {
             ([], _) => Ok(UntrustedRanges::default()),
             (pairs, Self::Objects(texts)) => match &texts[row] {
                 Row::Read(text) => text.untrusted(pairs, watch),
-                Row::Unread(units) => {
-                    let (text, joined) = units.text()?;
-                    ranges_of_characters(&text, &joined, pairs, watch)
-                }
+                Row::Unread(units) => match text {
+                    // As many characters as units: none of them is a surrogate pair.
+                    Text::Str(text) if text.chars().count() == units.len() => {
+                        ranges_of_characters(text, &[], pairs, watch)
+                    }
+                    _ => {
+                        let (text, joined) = units.text()?;
+                        ranges_of_characters(&text, &joined, pairs, watch)
+                    }
+                },
             },
             (pairs, Self::Column(column)) => {
                 let text = column_text(column, row).map_err(Error::argument)?;
@@ -272,11 +286,12 @@ pub(crate) fn with_untrusted_texts<T: Send>(
         let trust = marks.for_rows(py, engine, texts.len(), |row| texts.length(objects, row))?;
         with_read(py, texts, options, place_in_texts, |rows, special, threads, watch| match &trust {
             None => {
-                let untrusted = |_: usize, _: &dyn Watch| Ok(UntrustedRanges::default());
+                let untrusted = |_: usize, _: Text<'_>, _: &dyn Watch| Ok(UntrustedRanges::default());
                 work(rows, &untrusted, &[&engine.recognizer(special)?], threads, watch)
             }
             Some(trust) => trust.with_recognizers(engine, special, |recognizers| {
-                let untrusted = |row: usize, watch: &dyn Watch| texts.untrusted(trust, row, watch);
+                let untrusted =
+                    |row: usize, text: Text<'_>, watch: &dyn Watch| texts.untrusted(trust, row, text, watch);
                 work(rows, &untrusted, recognizers, threads, watch)
             }),
         })

@@ -33,7 +33,14 @@ impl Engine {
         watch: &dyn Watch,
     ) -> Result<(Vec<TokenId>, Vec<i64>)> {
         let recognizers = [&self.recognizer(special)?];
-        self.encode_batch_untrusted(texts, &|_, _| Ok(UntrustedRanges::default()), &recognizers, adds_special, threads, watch)
+        self.encode_batch_untrusted(
+            texts,
+            &|_, _, _| Ok(UntrustedRanges::default()),
+            &recognizers,
+            adds_special,
+            threads,
+            watch,
+        )
     }
 
     /// As [`Self::encode_batch`], for texts of which some bytes are untrusted, as in [`Engine::encode_untrusted`]:
@@ -105,8 +112,8 @@ impl Engine {
             [for_all] => for_all,
             for_each => for_each[row],
         };
-        let encoded = untrusted(row, watch).and_then(|untrusted| {
-            let text = text.read(buffer, watch)?;
+        let encoded = text.read(buffer, watch).and_then(|text| {
+            let untrusted = untrusted(row, text, watch)?;
             self.encode_ids(text, recognizer, &untrusted, ahead, watch, sink)
         });
         encoded.map(|()| true).map_err(|error| error.at_index(row).at("texts"))
@@ -125,7 +132,14 @@ impl Engine {
         watch: &dyn Watch,
     ) -> Result<Vec<i64>> {
         let recognizers = [&self.recognizer(special)?];
-        self.count_batch_untrusted(texts, &|_, _| Ok(UntrustedRanges::default()), &recognizers, adds_special, threads, watch)
+        self.count_batch_untrusted(
+            texts,
+            &|_, _, _| Ok(UntrustedRanges::default()),
+            &recognizers,
+            adds_special,
+            threads,
+            watch,
+        )
     }
 
     /// As [`Self::count_batch`], for texts of which some bytes are untrusted.

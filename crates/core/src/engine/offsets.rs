@@ -230,8 +230,20 @@ struct Place {
 impl Place {
     /// Goes forward in UTF-8 until this many characters start before the place; the byte that it is at then.
     fn skip(&mut self, text: &[u8], chars: usize) -> usize {
-        self.skip_blocks::<64>(text, chars);
-        self.skip_blocks::<8>(text, chars);
+        self.skip_blocks(text, chars);
+        while let Some(word) = text.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
+            // Of each byte, how many characters start with it and the bytes before it.
+            let sums = starts_in(u64::from_le_bytes(*word)).wrapping_mul(EACH_BYTE);
+            let after = self.chars + usize::from(sums.to_le_bytes()[7]);
+            if after > chars {
+                // In one of these bytes: the first whose sum, of 8 at most, is above what is left.
+                let left = (chars - self.chars) as u64;
+                let above = (sums + (127 - left) * EACH_BYTE) & (EACH_BYTE << 7);
+                (self.at, self.chars) = (self.at + above.trailing_zeros() as usize / 8, chars);
+                return self.at;
+            }
+            (self.at, self.chars) = (self.at + 8, after);
+        }
         while let Some(byte) = text.get(self.at)
             && (self.chars < chars || byte & 0xc0 == 0x80)
         {
@@ -242,15 +254,15 @@ impl Place {
     }
 
     /// Goes forward as far as whole blocks have no more characters.
-    fn skip_blocks<const BLOCK: usize>(&mut self, text: &[u8], chars: usize) {
-        while let Some(block) = text.get(self.at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+    fn skip_blocks(&mut self, text: &[u8], chars: usize) {
+        while let Some(block) = text.get(self.at..).and_then(<[u8]>::first_chunk::<64>) {
             // A loop of known length without an exit is vectorised.
             let count = block.iter().fold(0_u8, |count, byte| count + u8::from(byte & 0xc0 != 0x80));
             let after = self.chars + usize::from(count);
             if after > chars {
                 return;
             }
-            (self.at, self.chars) = (self.at + BLOCK, after);
+            (self.at, self.chars) = (self.at + block.len(), after);
         }
     }
 
@@ -266,6 +278,14 @@ impl Place {
         }
         self.chars
     }
+}
+
+/// The number 1 in each byte.
+const EACH_BYTE: u64 = u64::MAX / 255;
+
+/// 1 in each byte of valid UTF-8 that starts a character: whose highest bits are not 10.
+fn starts_in(word: u64) -> u64 {
+    ((!word >> 7) | (word >> 6)) & EACH_BYTE
 }
 
 /// Is this byte the first of a character? A continuation byte is, where no lead byte reaches it.

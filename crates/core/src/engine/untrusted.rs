@@ -3,12 +3,13 @@ use std::cell::Cell;
 
 use tokenmill_kernels::try_alloc;
 
+use super::input::Text;
 use crate::error::Result;
 use crate::span::Span;
 use crate::watch::Watch;
 
-/// What is untrusted in each row of a batch. It is asked for when the row's turn comes, so that it is at hand then.
-pub type UntrustedOfRow<'a> = &'a (dyn Fn(usize, &dyn Watch) -> Result<UntrustedRanges> + Sync);
+/// What is untrusted in a row of a batch, and its text. It is asked for when the row's turn comes, while both are at hand.
+pub type UntrustedOfRow<'a> = &'a (dyn Fn(usize, Text<'_>, &dyn Watch) -> Result<UntrustedRanges> + Sync);
 
 /// Ranges of the bytes of one text, ascending, apart from each other and never empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

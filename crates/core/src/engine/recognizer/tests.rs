@@ -348,7 +348,7 @@ proptest! {
         let added: Vec<TokenId> = ids.iter().copied().filter(|id| *id >= 1000).collect();
         prop_assert_eq!(added, want.iter().map(|(_, _, id)| *id).collect::<Vec<_>>());
         let rows = [Some(Source::Text(Text::Str(&text))), None, Some(Source::Text(Text::Bytes(text.as_bytes())))];
-        let untrusted: UntrustedOfRow<'_> = &|_, _| Ok(ranges.clone());
+        let untrusted: UntrustedOfRow<'_> = &|_, _, _| Ok(ranges.clone());
         let (flat, ends) =
             engine.encode_batch_untrusted(&rows, untrusted, &[&recognizer], false, 1, &Unwatched).unwrap();
         prop_assert_eq!(ends, [0, ids.len() as i64, ids.len() as i64, 2 * ids.len() as i64]);
