@@ -126,6 +126,20 @@ def test_characters_are_those_of_the_string_with_its_surrogates(tok: Any) -> Non
     assert tok.find_added(text, untrusted=[(11, 13)]) == [(2, 9, 0)]
     with pytest.raises(ValueError, match="it has 19 characters"):
         tok.encode(text, untrusted=[(0, 20)])
+    # In a batch, where strings are read when their turn comes; one has no pair, and as many characters.
+    lone = f"\ud83e{END}\ud800\ud83e{END}"
+    for ranges in ([(0, 2)], [(0, 3)], [(9, 12)], [(8, 10), (16, 17)], [(11, 13)], [(1, 1)]):
+        texts = [text, lone, text]
+        marked: list[Any] = [ranges, ranges, None]
+        want = [
+            tok.encode(one, special="parse", untrusted=of_it)
+            for one, of_it in zip(texts, marked, strict=True)
+        ]
+        for threads in (1, 2):
+            found = tok.encode_batch(texts, special="parse", untrusted=marked, num_threads=threads)
+            assert found.to_lists() == want
+            counts = tok.count_batch(texts, special="parse", untrusted=marked, num_threads=threads)
+            assert counts.tolist() == [len(ids) for ids in want]
 
 
 def test_rows_have_ranges_of_their_own(tok: Any, native: Any) -> None:
