@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import lru_cache
+from itertools import repeat
+from typing import Any, NamedTuple, TypeAlias
 
 from .sources import LITERAL, Runs, Source, is_trusted, kind_of, message_of, path_of
 from .tracked import Tracked
 
-__all__ = ["RenderedChat", "Segment"]
+__all__ = ["RenderedChat", "Segment", "Stretch"]
 
 
 class Segment(NamedTuple):
@@ -32,6 +34,20 @@ class Segment(NamedTuple):
     """Whether the template's own literals, a special token, the date or a role that was checked wrote it."""
 
 
+class Stretch(NamedTuple):
+    """A part of a rendering that was written in the turn of one message."""
+
+    start: int
+    """Where it begins, in characters."""
+    stop: int
+    """Where it ends."""
+    first: int | None
+    """Where in it the first text begins that the message holds, its role apart, or that is of unknown origin;
+    None where the template wrote all of it."""
+    last: int | None
+    """Where the last such text ends."""
+
+
 class RenderedChat:
     """A conversation as text. It never changes after it was made.
 
@@ -44,7 +60,7 @@ class RenderedChat:
     ('content', 0)
     """
 
-    __slots__ = ("_chat", "_found", "_literals", "_pieces", "_turns", "template", "text")
+    __slots__ = ("_chat", "_literals", "_outline", "_pieces", "_segments", "_turns", "_walked", "template", "text")
 
     text: str
     """What the template wrote."""
@@ -63,7 +79,9 @@ class RenderedChat:
         self.text, self.template = text, template
         self._pieces: list[Tracked] | None = pieces
         self._turns, self._chat, self._literals = turns, chat, literals
-        self._found: _Found | None = None
+        self._walked: _Walked | None = None
+        self._outline: _Outline | None = None
+        self._segments: tuple[Segment, ...] | None = None
 
     def __repr__(self) -> str:
         return f"RenderedChat({self.text!r}, template={self.template!r})"
@@ -74,24 +92,24 @@ class RenderedChat:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RenderedChat):
             return NotImplemented
-        mine = (self.text, self.template, self._literals, self._parts())
-        return mine == (other.text, other.template, other._literals, other._parts())
+        return self.__getstate__() == other.__getstate__()
 
     def __hash__(self) -> int:
         return hash((self.text, self.template))
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return (self.text, self.template, self._literals, self._parts())
+        return (self.text, self.template, self._literals, self._found_outline(), self.segments)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.text, self.template, self._literals, found = state
-        self._pieces, self._turns, self._chat = None, [], []
-        self._found = _Found(*found)
+        self.text, self.template, self._literals, self._outline, self._segments = state
+        self._pieces, self._turns, self._chat, self._walked = None, [], [], None
 
     @property
     def segments(self) -> tuple[Segment, ...]:
         """The parts of the text, in order; they tile it. Neighbours that one thing wrote are one part."""
-        return self._parts().segments
+        if self._segments is None:
+            self._segments = _segments(self._found_walked().runs, self._chat)
+        return self._segments
 
     @property
     def untrusted(self) -> tuple[tuple[int, int], ...]:
@@ -128,12 +146,17 @@ class RenderedChat:
         A turn is a loop's turn of that message. What a template writes of a message outside of such a loop is
         its turn too, with the literals of the same expression.
         """
-        return self._parts().turns
+        return tuple([tuple([stretch[:2] for stretch in each]) for each in self.stretches])
+
+    @property
+    def stretches(self) -> tuple[tuple[Stretch, ...], ...]:
+        """``turns``, with the extent of each message's own text; much cheaper than ``segments``."""
+        return self._found_outline().stretches
 
     @property
     def generation(self) -> tuple[tuple[int, int], ...]:
         """The pairs ``(start, stop)`` of what ``{% generation %}`` blocks wrote."""
-        return self._parts().generation
+        return self._found_outline().generation
 
     @property
     def literals(self) -> tuple[str, ...]:
@@ -151,93 +174,63 @@ class RenderedChat:
             runs += (segment.stop - segment.start, LITERAL if segment.trusted else None)
         return tuple(runs)
 
-    def _parts(self) -> _Found:
-        found = self._found
-        if found is None:
+    def _found_walked(self) -> _Walked:
+        if self._walked is None:
             assert self._pieces is not None
-            found = self._found = _find(self._pieces, self._turns, self._chat)
-        return found
+            self._walked = _walk(self._pieces, self._turns)
+        return self._walked
+
+    def _found_outline(self) -> _Outline:
+        if self._outline is None:
+            walked = self._found_walked()
+            self._outline = _Outline(_stretches(walked.runs, len(self._chat)), walked.generation)
+        return self._outline
 
 
-class _Found(NamedTuple):
-    """What is found when segments or turns are asked for."""
+class _Outline(NamedTuple):
+    """What is found of turns when they are asked for."""
 
-    segments: tuple[Segment, ...]
-    turns: tuple[tuple[tuple[int, int], ...], ...]
+    stretches: tuple[tuple[Stretch, ...], ...]
     generation: tuple[tuple[int, int], ...]
 
 
-def _find(pieces: list[Tracked], outer_turns: list[int | None], chat: list[Any]) -> _Found:
-    described = _Described(chat)
-    #: The parts so far: where each begins, and what it is.
-    starts: list[int] = []
-    parts: list[tuple[Any, ...]] = []
-    turns: list[list[int]] = [[] for _ in chat]
+Run: TypeAlias = "tuple[int, int, Source, int | None]"
+"""Where a part of the text begins and ends, its source, and the message whose turn it was written in."""
+
+
+class _Walked(NamedTuple):
+    """All runs of a rendering, and what its marks say."""
+
+    runs: list[Run]
+    generation: tuple[tuple[int, int], ...]
+
+
+def _walk(pieces: list[Tracked], outer_turns: list[int | None]) -> _Walked:
+    found: list[Run] = []
     generation: list[tuple[int, int]] = []
     opened: list[int] = []
-    at = 0
-    last = None
+    start = 0
     for piece, outer in zip(pieces, outer_turns, strict=False):
         runs = piece.runs
         turn = outer
         if outer is None and len(runs) > 2:
             outer = turn = _only_message(runs)
         for index in range(0, len(runs), 2):
-            length, source = runs[index], runs[index + 1]
-            if not length:
-                kind, value = source or (None, None)
-                if kind == "turn":
-                    turn = value if value is not None else outer
-                elif kind == "generation":
-                    if value:
-                        opened.append(at)
-                    elif opened:
-                        generation.append((opened.pop(), at))
+            length = runs[index]
+            if length:
+                stop = start + length
+                found.append((start, stop, runs[index + 1], turn))
+                start = stop
                 continue
-            part, place = described.of(source, turn)
-            stop = at + length
-            if place is not None:
-                stretches = turns[place]
-                if stretches and stretches[-1] == at:
-                    stretches[-1] = stop
-                else:
-                    stretches += (at, stop)
-            if part is not last and part != last:
-                starts.append(at)
-                parts.append(part)
-                last = part
-            at = stop
-    stops = [*starts[1:], at] if starts else []
-    return _Found(
-        tuple([Segment(start, stop, *part) for start, stop, part in zip(starts, stops, parts, strict=True)]),
-        tuple([tuple(zip(each[::2], each[1::2], strict=True)) for each in turns]),
-        tuple(generation),
-    )
-
-
-class _Described:
-    """What segments say of a source, each looked up once."""
-
-    def __init__(self, chat: list[Any]) -> None:
-        self._roles = [message.get("role") for message in chat]
-        self._known: dict[tuple[int, int | None], tuple[tuple[Any, ...], int | None]] = {}
-
-    def of(self, source: Source, turn: int | None) -> tuple[tuple[Any, ...], int | None]:
-        """Message, role, field, kind and trust; and the message whose turn it is."""
-        key = (id(source), turn)
-        known = self._known.get(key)
-        if known is None:
-            bound = source[1] if source is not None and source[0] == "literal" else None
-            message = message_of(source)
-            if message is None:
-                message = bound if turn is None else turn
-            role = None if message is None else self._roles[message]
-            role = str.__str__(role) if isinstance(role, str) else None
-            field = None if source is None else path_of(source)
-            place = message if turn is None else turn
-            known = ((message, role, field, kind_of(source, role), is_trusted(source)), place)
-            self._known[key] = known
-        return known
+            kind, value = runs[index + 1] or (None, None)
+            if kind == "turn":
+                turn = value if value is not None else outer
+            elif kind == "generation":
+                if value:
+                    opened.append(start)
+                elif opened:
+                    generation.append((opened.pop(), start))
+    return _Walked(found, tuple(generation))
 
 
 def _only_message(runs: Runs) -> int | None:
@@ -245,3 +238,101 @@ def _only_message(runs: Runs) -> int | None:
     found = {message_of(source) for source in runs[1::2] if source is not LITERAL}
     found.discard(None)
     return found.pop() if len(found) == 1 else None
+
+
+# ---- turns --------------------------------------------------------------------------------------
+
+
+def _stretches(runs: list[Run], count: int) -> tuple[tuple[Stretch, ...], ...]:
+    """For each of so many messages the stretches of its turn."""
+    found: list[list[Stretch]] = [[] for _ in range(count)]
+    #: The stretch that is being followed, and whose it is.
+    place: int | None = None
+    begin = end = 0
+    first: int | None = None
+    last: int | None = None
+    for start, stop, source, turn in runs:
+        # Whose turn it is, and whether this is text that counts for ``Stretch.first``.
+        own = False
+        where = turn
+        if source is None:
+            own = True
+        elif source is not LITERAL:
+            root = source
+            while type(root[0]) is tuple:
+                root = root[0]
+            if root[0] == "message":
+                if turn is None:
+                    where = root[1]
+                own = where == root[1] and (source[1] != "role" or source[0] is not root)
+            elif root[0] == "literal":
+                if turn is None:
+                    where = root[1]
+            else:
+                own = root[0] in _DATA
+        if where != place:
+            if place is not None:
+                found[place].append(Stretch(begin, end, first, last))
+            place, begin, first, last = where, start, None, None
+        end = stop
+        if own:
+            if first is None:
+                first = start
+            last = stop
+    if place is not None:
+        found[place].append(Stretch(begin, end, first, last))
+    return tuple([tuple(each) for each in found])
+
+
+#: The roots of other data.
+_DATA = frozenset(("tools", "documents", "variable"))
+
+
+# ---- segments -----------------------------------------------------------------------------------
+
+
+def _segments(runs: list[Run], chat: list[Any]) -> tuple[Segment, ...]:
+    """Segments, of which neighbours differ."""
+    roles = [message.get("role") for message in chat]
+    roles = [str.__str__(role) if isinstance(role, str) else None for role in roles]
+    known: dict[tuple[int, int | None], _Part] = {}
+    #: Where each part begins, and what it is.
+    starts: list[int] = []
+    parts: list[_Part] = []
+    last: _Part | None = None
+    for start, _, source, turn in runs:
+        key = (id(source), turn)
+        part = known.get(key)
+        if part is None:
+            message = message_of(source)
+            if message is None:
+                message = source[1] if turn is None and source is not None and source[0] == "literal" else turn
+            role = None if message is None else roles[message]
+            describe = _described if _is_common(source) else _described.__wrapped__
+            part = known[key] = describe(source, message, role)
+        if part is not last and part != last:
+            starts.append(start)
+            parts.append(part)
+            last = part
+    stops = [*starts[1:], runs[-1][1]] if runs else []
+    return tuple(map(_new, repeat(Segment), [(*ends, *part) for *ends, part in zip(starts, stops, parts)]))
+
+
+_new = tuple.__new__
+_Part: TypeAlias = "tuple[int | None, str | None, str | None, str, bool]"
+"""Message, role, field, kind and trust."""
+
+
+@lru_cache(maxsize=4096)
+def _described(source: Source, message: int | None, role: str | None) -> _Part:
+    """What segments say of a source, in the turn of this message or a field of it."""
+    field = None if source is None else path_of(source)
+    return (message, role, field, kind_of(source, role), is_trusted(source))
+
+
+def _is_common(source: Source) -> bool:
+    """Whether many renderings have this source: a literal, or a field of a message.
+
+    Others are not kept. A key such as 1 would be taken for True, too.
+    """
+    return source is None or type(source[0]) is str or (type(source[1]) is str and source[0][0] == "message")
