@@ -10,6 +10,7 @@ from string import Formatter
 from typing import Any, NoReturn
 
 from jinja2 import nodes
+from jinja2.compiler import find_undeclared
 from jinja2.exceptions import TemplateError as JinjaError
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
@@ -52,14 +53,33 @@ class Generation(Extension):
 
     tags = frozenset(("generation",))  # type: ignore[assignment]
 
+    opened = made("", (0, GENERATION_START))
+    closed = made("", (0, GENERATION_STOP))
+
     def parse(self, parser: Parser) -> nodes.Node:
         line = next(parser.stream).lineno
         body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
-        return nodes.CallBlock(self.call_method("_marked"), [], [], body).set_lineno(line)
+        if find_undeclared(body, _OF_MACROS) or any(_leaves(node) for node in body):
+            # In transformers the block is a macro: this one is wrong in ways that only a macro is.
+            return nodes.CallBlock(self.call_method("_marked"), [], [], body).set_lineno(line)
+        # As a macro it has variables of its own; written in place it is much faster.
+        start, stop = nodes.Output([self.attr("opened")]), nodes.Output([self.attr("closed")])
+        scope = nodes.Scope([start.set_lineno(line), *body, stop.set_lineno(line)])
+        return scope.set_lineno(line)
 
     def _marked(self, caller: Macro) -> Any:
         text = caller()
         return made(text, (0, GENERATION_START, *runs_of(text), 0, GENERATION_STOP))
+
+
+#: Names that macros give a meaning.
+_OF_MACROS = ("caller", "kwargs", "varargs")
+
+
+def _leaves(node: nodes.Node) -> bool:
+    """Whether it may leave a loop."""
+    leaving = (nodes.Break, nodes.Continue)
+    return isinstance(node, leaving) or node.find(leaving) is not None
 
 
 class ChatEnvironment(ImmutableSandboxedEnvironment):
