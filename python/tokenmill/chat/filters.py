@@ -22,7 +22,7 @@ from .markup import TrackedMarkup, escaped, marked_safe
 from .percent import percent_widths
 from .pieces import as_json, as_text
 from .sources import COMPUTED, Source, source_of
-from .steps import ITEMS, RUNS, State
+from .steps import ITEMS, READING, RUNS, State
 from .tracked import Tracked, made, only_source, runs_of
 
 __all__ = ["filters", "tests"]
@@ -59,9 +59,9 @@ def _by_method(name: str) -> Filter:
 
 @pass_context
 def _trim(context: Context, value: Any, chars: Any = None) -> Any:
-    text = _soft(context, value)
-    context.state.reading(text)  # type: ignore[attr-defined]
-    return text.strip(scalar(chars))
+    text = value if type(value) is Tracked else _soft(context, value)
+    context.state.charge(len(text) // READING)  # type: ignore[attr-defined]
+    return text.strip(chars if chars is None else scalar(chars))
 
 
 @pass_context

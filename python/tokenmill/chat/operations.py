@@ -41,6 +41,10 @@ _MAX_BITS = 20_000
 
 _DICTS = frozenset((dict, Message, TrackedDict, LazyDict))
 _DICT_NAMES = frozenset(dir(dict))
+#: Methods of strings that the sandbox gives as they are.
+_TEXT_NAMES = frozenset(
+    ("strip", "lstrip", "rstrip", "split", "rsplit", "startswith", "endswith", "replace", "lower", "upper")
+)
 _LOOP_NAMES = frozenset(
     (
         "first",
@@ -163,6 +167,9 @@ def getattribute(environment: Any, value: Any, name: str) -> Any:
                 return value[name]
             except KeyError:
                 return environment.undefined(obj=value, name=name)
+    elif kind is Tracked:
+        if name in _TEXT_NAMES:
+            return getattr(value, name)
     elif kind is LoopContext:
         if name in _LOOP_NAMES:
             return getattr(value, name)
