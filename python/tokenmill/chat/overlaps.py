@@ -1,0 +1,128 @@
+"""Which tokens stand for which parts of a text, found without offsets.
+
+In: texts, their ids, and spans of the texts. Out: ranges of tokens. Where the bytes of the tokens, one after the
+other, are those of the text, their lengths say where each token stands; to encode with offsets takes several
+times as long as to encode. Where they are not, the answer is None, and offsets have to say it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .._forks import waited_for
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from .._core import Tokenizer
+    from ..ragged import Ragged
+
+__all__ = ["TokenRanges"]
+
+Span = tuple[int, int]
+
+#: Vocabularies with larger ids get no table of lengths.
+_MAX_IDS = 1 << 22
+
+
+class TokenRanges:
+    """Ranges of tokens for spans of texts, with one tokenizer: it keeps the lengths of the tokens it has met."""
+
+    __slots__ = ("_fails", "_lengths", "_tok")
+
+    def __init__(self, tok: Tokenizer) -> None:
+        self._tok = tok
+        #: For each id the bytes of its token; 0 for one that was not met.
+        self._lengths: npt.NDArray[np.int64] | None = None
+        # Set where the first texts were not the bytes of their tokens: the next ones will not be either.
+        self._fails: bool | None = None
+
+    def of(
+        self, texts: Sequence[str], rows: Ragged, spans: Sequence[Sequence[Span]]
+    ) -> list[list[Span]] | None:
+        """For each text the pairs ``(first, behind)`` of the tokens that overlap each of its spans.
+
+        ``rows`` are the ids of the texts as ``encode_batch`` gives them; ``spans`` are pairs ``(start, stop)`` in
+        characters, not empty, in order and apart from each other. A token that straddles the end of a span is in
+        its range. None where the tokens of one of the texts are not its bytes, as where a normalizer changed it.
+        Cost: linear.
+
+        >>> import tokenmill
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> rows = tok.encode_batch(["low é"])
+        >>> rows.to_lists(), TokenRanges(tok).of(["low é"], rows, [[(0, 1), (4, 5)]])
+        ([[257, 32, 195, 169]], [[(0, 1), (2, 4)]])
+        """
+        if self._fails:
+            return None
+        with waited_for:
+            import numpy as np
+
+        lengths = self._lengths_of(rows.ids)
+        stops_of_texts, starts, stops = _in_bytes(texts, spans)
+        ends = np.cumsum(lengths)
+        stops_of_rows = np.concatenate(([0], ends))[rows.row_offsets[1:]]
+        is_tiled = len(lengths) == len(rows.ids) and np.array_equal(stops_of_rows, stops_of_texts)
+        if not is_tiled or self._tok.decode_batch(rows) != list(texts):
+            self._fails = self._fails is None
+            return None
+        self._fails = False
+        counts = [len(of_text) for of_text in spans]
+        before = np.repeat(rows.row_offsets[:-1], counts)
+        first = np.searchsorted(ends, np.array(starts, np.int64), side="right") - before
+        behind = np.searchsorted(ends, np.array(stops, np.int64), side="left") + 1 - before
+        pairs = iter(zip(first.tolist(), behind.tolist(), strict=True))
+        return [[next(pairs) for _ in range(count)] for count in counts]
+
+    def _lengths_of(self, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """The bytes of the token of each id; nothing where one has none, or is too large to keep a table."""
+        with waited_for:
+            import numpy as np
+
+        kept = self._lengths
+        size = int(ids.max(initial=0)) + 1
+        if size > _MAX_IDS:
+            return np.zeros(0, np.int64)
+        if kept is None or len(kept) < size:
+            kept = np.concatenate((np.zeros(0, np.int64) if kept is None else kept, np.zeros(size, np.int64)))
+        lengths = kept[ids]
+        unmet = lengths == 0
+        if unmet.any():
+            new = np.unique(ids[unmet])
+            kept[new] = [len(self._tok.token_bytes(number)) for number in new.tolist()]
+            lengths = kept[ids]
+        self._lengths = kept
+        return lengths if lengths.all() else lengths[:0]
+
+
+def _in_bytes(
+    texts: Sequence[str], spans: Sequence[Sequence[Span]]
+) -> tuple[list[int], list[int], list[int]]:
+    """Where each text ends in the bytes of all of them, joined; and where each span starts and stops there."""
+    ends: list[int] = []
+    starts: list[int] = []
+    stops: list[int] = []
+    begin = 0
+    for text, of_text in zip(texts, spans, strict=True):
+        if text.isascii():
+            for start, stop in of_text:
+                starts.append(begin + start)
+                stops.append(begin + stop)
+            begin += len(text)
+        else:
+            at = 0
+            for start, stop in of_text:
+                begin += _size(text[at:start])
+                starts.append(begin)
+                begin += _size(text[start:stop])
+                stops.append(begin)
+                at = stop
+            begin += _size(text[at:])
+        ends.append(begin)
+    return ends, starts, stops
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,76 @@
+"""Ranges of tokens by the lengths of tokens: those that offsets give, or none."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+import tokenmill
+from tokenmill.chat.overlaps import TokenRanges
+
+TEXTS = [
+    "",
+    "low lower lowest",
+    "é lower 語 🦊🦊 low",
+    "\n low\t\tlower ",
+    "e\u0301 low",
+    "a\x00b",
+    "lower" * 50,
+]
+
+
+@pytest.fixture(scope="module")
+def tok() -> tokenmill.Tokenizer:
+    return tokenmill.train(texts=["low lower lowest 語 é"] * 4, num_merges=20)
+
+
+def spans_of(text: str, random: random.Random) -> list[tuple[int, int]]:
+    cuts = sorted(random.sample(range(len(text) + 1), 2 * min(3, (len(text) + 1) // 2)))
+    return list(zip(cuts[::2], cuts[1::2], strict=True))
+
+
+def by_offsets(offsets: Any, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    ranges = []
+    for start, stop in spans:
+        inside = [at for at, (left, right) in enumerate(offsets) if max(left, start) < min(right, stop)]
+        ranges.append((inside[0], inside[-1] + 1))
+    return ranges
+
+
+def test_ranges_are_those_of_the_offsets(tok: tokenmill.Tokenizer) -> None:
+    ranges = TokenRanges(tok)
+    chance = random.Random(3)
+    compared = 0
+    for _ in range(200):
+        texts = chance.choices(TEXTS, k=4)
+        spans = [spans_of(text, chance) for text in texts]
+        found = ranges.of(texts, tok.encode_batch(texts), spans)
+        want = [
+            by_offsets(tok.encode_with_offsets(text).offsets, of_text)
+            for text, of_text in zip(texts, spans, strict=True)
+        ]
+        assert found == want
+        compared += sum(map(len, want))
+    assert compared > 1000
+
+
+def test_one_long_batch_and_no_batch(tok: tokenmill.Tokenizer) -> None:
+    assert TokenRanges(tok).of([], tok.encode_batch([]), []) == []
+    assert TokenRanges(tok).of(["", ""], tok.encode_batch(["", ""]), [[], []]) == [[], []]
+
+
+def test_tokens_that_are_not_the_text_have_no_ranges(tok: tokenmill.Tokenizer) -> None:
+    ranges, others = TokenRanges(tok), tok.encode_batch(["low", "xyz"])
+    assert ranges.of(["low", "abc"], others, [[], []]) is None  # of the same length
+    assert ranges.of(["low", "xyz"], others, [[], []]) is None  # given up: the first texts decide
+    ranges = TokenRanges(tok)
+    assert ranges.of(["low", "xyz"], others, [[], [(1, 2)]]) == [[], [(1, 2)]]
+    assert ranges.of(["low", "xy"], others, [[], []]) is None
+    assert ranges.of(["low", "xyz"], others, [[], [(1, 2)]]) == [[], [(1, 2)]]
+
+
+def test_a_lone_surrogate_has_no_ranges(tok: tokenmill.Tokenizer) -> None:
+    texts = ["low \ud800 low"]
+    rows = tok.encode_batch(texts, surrogates="replace")
+    assert TokenRanges(tok).of(texts, rows, [[(0, 3)]]) is None
