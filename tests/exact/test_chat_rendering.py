@@ -158,3 +158,54 @@ def test_the_data_are_plain_json() -> None:
     for title, messages, _ in CONVERSATIONS:
         if title != "objects":
             assert json.loads(json.dumps(messages)) == messages
+
+
+# ---- blocks of what a model writes --------------------------------------------------------------
+
+#: Templates around a block that is a macro in transformers: variables, loops, and what is wrong in a macro.
+BLOCKS = {
+    "turns": "{% for m in messages %}<{% generation %}{{ m.content }}.{% endgeneration %}>{% endfor %}",
+    "white space": "{% for m in messages %}\n {%- generation %}\n  {{ m.content }}\n {% endgeneration %}\n{% endfor %}",
+    "a variable of its own": "{% set x = 'a' %}{% generation %}{% set x = x ~ 'b' %}{{ x }}{% endgeneration %}{{ x }}",
+    "a new variable": "{% generation %}{% set x = 'b' %}{{ x }}{% endgeneration %}{{ x is defined }}",
+    "in a loop": "{% for m in messages %}{% set x = m.role %}{% generation %}{% set x = 'q' %}{{ x }}"
+    "{{ loop.index }}{{ loop.last }}{% endgeneration %}{{ x }}{% endfor %}",
+    "a loop inside": "{% generation %}{% for m in messages %}{{ loop.index }}{{ m.content }}{% endfor %}"
+    "{% endgeneration %}",
+    "a namespace": "{% set n = namespace(i=0) %}{% for m in messages %}{% generation %}{% set n.i = n.i + 1 %}"
+    "{{ n.i }}{% endgeneration %}{% endfor %}{{ n.i }}",
+    "an if": "{% for m in messages %}{% if m.role == 'user' %}{% set y = 'u' %}{% generation %}{{ y }}"
+    "{% endgeneration %}{% endif %}{{ y }}{% endfor %}",
+    "a macro inside": "{% generation %}{% macro f(a) %}<{{ a }}>{% endmacro %}{{ f('x') }}{% endgeneration %}",
+    "a macro of that name": "{% generation %}{% macro f(a) %}<{{ a }}>{% endmacro %}{% endgeneration %}{{ f is defined }}",
+    "set inside": "{% generation %}{% set x %}{{ messages[0].content }}{% endset %}{{ x }}{% endgeneration %}{{ x }}",
+    "empty": "a{% generation %}{% endgeneration %}b",
+    "break": "{% for m in messages %}{% generation %}{{ m.content }}{% break %}{% endgeneration %}{% endfor %}",
+    "break of a loop inside": "{% generation %}{% for m in messages %}{{ m.content }}{% break %}{% endfor %}"
+    "{% endgeneration %}",
+    "continue": "{% for m in messages %}{% generation %}{% continue %}{% endgeneration %}{{ m.content }}{% endfor %}",
+    "caller": "{% generation %}{{ caller() }}{% endgeneration %}",
+    "whether there is a caller": "{% generation %}{{ caller is defined }}{% endgeneration %}",
+    "varargs": "{% generation %}{{ varargs }}{{ kwargs }}{% endgeneration %}",
+    "not closed": "{% generation %}a",
+    "an error": "{% generation %}{{ messages.x.y }}{% endgeneration %}",
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_generation_blocks_are_those_of_transformers(name: str) -> None:
+    from transformers.utils.chat_template_utils import render_jinja_template
+
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": " é "}]
+    ours = rendered(BLOCKS[name], messages)
+    theirs: Any
+    try:
+        texts, indices = render_jinja_template(
+            [messages], chat_template=BLOCKS[name], return_assistant_tokens_mask=True
+        )
+        theirs, spans = texts[0], indices[0]
+    except Exception as error:
+        theirs, spans = error, None
+    assert agree(ours, theirs), (ours, theirs)
+    if isinstance(ours, RenderedChat):
+        assert [tuple(span) for span in spans] == list(ours.generation)

@@ -78,7 +78,7 @@ _OF_MACROS = ("caller", "kwargs", "varargs")
 
 def _leaves(node: nodes.Node) -> bool:
     """Whether it may leave a loop."""
-    leaving = (nodes.Break, nodes.Continue)
+    leaving: Any = (nodes.Break, nodes.Continue)
     return isinstance(node, leaving) or node.find(leaving) is not None
 
 

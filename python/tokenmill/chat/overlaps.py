@@ -1,8 +1,8 @@
 """Which tokens stand for which parts of a text, found without offsets.
 
-In: texts, their ids, and spans of the texts. Out: ranges of tokens. Where the bytes of the tokens, one after the
-other, are those of the text, their lengths say where each token stands; to encode with offsets takes several
-times as long as to encode. Where they are not, the answer is None, and offsets have to say it.
+In: texts, their ids, and spans of the texts. Out: ranges of tokens. Where the bytes of the tokens, one after
+the other, are those of the text, their lengths say where each token stands; to encode with offsets takes
+several times as long as to encode. Where they are not, the answer is None, and offsets have to say it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_IDS = 1 << 22
 
 
 class TokenRanges:
-    """Ranges of tokens for spans of texts, with one tokenizer: it keeps the lengths of the tokens it has met."""
+    """Ranges of tokens for spans of texts. It keeps the lengths of the tokens of its tokenizer."""
 
     __slots__ = ("_fails", "_lengths", "_tok")
 
@@ -44,10 +44,10 @@ class TokenRanges:
     ) -> list[list[Span]] | None:
         """For each text the pairs ``(first, behind)`` of the tokens that overlap each of its spans.
 
-        ``rows`` are the ids of the texts as ``encode_batch`` gives them; ``spans`` are pairs ``(start, stop)`` in
-        characters, not empty, in order and apart from each other. A token that straddles the end of a span is in
-        its range. None where the tokens of one of the texts are not its bytes, as where a normalizer changed it.
-        Cost: linear.
+        ``rows`` are the ids of the texts as ``encode_batch`` gives them; ``spans`` are ``(start, stop)`` in
+        characters, not empty, in order and apart from each other. A token that straddles the end of a span
+        is in its range. None where the tokens of one of the texts are not its bytes, as where a normalizer
+        changed it. Cost: linear.
 
         >>> import tokenmill
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
@@ -87,7 +87,7 @@ class TokenRanges:
             return np.zeros(0, np.int64)
         if kept is None or len(kept) < size:
             kept = np.concatenate((np.zeros(0, np.int64) if kept is None else kept, np.zeros(size, np.int64)))
-        lengths = kept[ids]
+        lengths: npt.NDArray[np.int64] = kept[ids]
         unmet = lengths == 0
         if unmet.any():
             new = np.unique(ids[unmet])
@@ -100,7 +100,7 @@ class TokenRanges:
 def _in_bytes(
     texts: Sequence[str], spans: Sequence[Sequence[Span]]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Where each text ends in the bytes of all of them, joined; and where each span starts and stops there."""
+    """Where each text ends in the bytes of all, joined; and where each span starts and stops there."""
     ends: list[int] = []
     starts: list[int] = []
     stops: list[int] = []

@@ -60,7 +60,10 @@ class RenderedChat:
     ('content', 0)
     """
 
-    __slots__ = ("_chat", "_literals", "_outline", "_pieces", "_segments", "_turns", "_walked", "template", "text")
+    __slots__ = (
+        *("_chat", "_literals", "_outline", "_pieces", "_segments", "_turns", "_walked"),
+        *("template", "text"),
+    )
 
     text: str
     """What the template wrote."""
@@ -306,7 +309,9 @@ def _segments(runs: list[Run], chat: list[Any]) -> tuple[Segment, ...]:
         if part is None:
             message = message_of(source)
             if message is None:
-                message = source[1] if turn is None and source is not None and source[0] == "literal" else turn
+                message = turn
+                if turn is None and source is not None and source[0] == "literal":
+                    message = source[1]
             role = None if message is None else roles[message]
             describe = _described if _is_common(source) else _described.__wrapped__
             part = known[key] = describe(source, message, role)
@@ -315,7 +320,8 @@ def _segments(runs: list[Run], chat: list[Any]) -> tuple[Segment, ...]:
             parts.append(part)
             last = part
     stops = [*starts[1:], runs[-1][1]] if runs else []
-    return tuple(map(_new, repeat(Segment), [(*ends, *part) for *ends, part in zip(starts, stops, parts)]))
+    fields = [(start, stop, *part) for start, stop, part in zip(starts, stops, parts, strict=True)]
+    return tuple(map(_new, repeat(Segment), fields))
 
 
 _new = tuple.__new__
