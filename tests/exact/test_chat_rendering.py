@@ -1,5 +1,6 @@
 """Chat templates: the same text as transformers, the same refusals, and every character's origin."""
 
+# ruff: noqa: E501 (templates are easier to read on one line)
 from __future__ import annotations
 
 import json
@@ -198,14 +199,14 @@ def test_generation_blocks_are_those_of_transformers(name: str) -> None:
 
     messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": " é "}]
     ours = rendered(BLOCKS[name], messages)
-    theirs: Any
+    result: Any
     try:
-        texts, indices = render_jinja_template(
+        result = render_jinja_template(
             [messages], chat_template=BLOCKS[name], return_assistant_tokens_mask=True
         )
-        theirs, spans = texts[0], indices[0]
+        (theirs,), (spans,) = result
     except Exception as error:
-        theirs, spans = error, None
+        theirs, spans = error, ()
     assert agree(ours, theirs), (ours, theirs)
     if isinstance(ours, RenderedChat):
         assert [tuple(span) for span in spans] == list(ours.generation)
