@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tokenmill.chat import RenderedChat, render
+from tokenmill.chat.rendered import stretches_of
 from tokenmill.chat.sources import REASONING
 from tokenmill.chat.tools import schema_of
 from tokenmill.errors import TemplateError
@@ -152,6 +153,26 @@ def test_what_stands_for_data_is_found_in_their_fields_and_nowhere_else(sources:
     print(f"chat templates: {characters} characters of data found in their fields")
     assert wrong == []
     assert characters > 80_000
+
+
+def test_stretches_hold_the_segments_of_their_message(sources: dict[str, str]) -> None:
+    compared = 0
+    for name, source in sources.items():
+        for title, messages, options in CONVERSATIONS:
+            chat = rendered(source, messages, **options)
+            if isinstance(chat, Exception):
+                continue
+            stretches = stretches_of(chat)
+            for index, turn in enumerate(chat.turns):
+                own = [s for s in chat.segments if s.message == index and s.kind not in ("template", "role")]
+                want = []
+                for start, stop in turn:
+                    inside = [s for s in own if start <= s.start < stop]
+                    first, last = (inside[0].start, inside[-1].stop) if inside else (None, None)
+                    want.append((start, stop, first, last))
+                assert list(stretches[index]) == want, (name, title, index)
+                compared += len(want)
+    assert compared > 5000
 
 
 def test_the_data_are_plain_json() -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from .sources import LITERAL, Runs, Source, is_trusted, kind_of, message_of, path_of
 from .tracked import Tracked
 
-__all__ = ["RenderedChat", "Segment", "Stretch"]
+__all__ = ["RenderedChat", "Segment", "Stretch", "stretches_of"]
 
 
 class Segment(NamedTuple):
@@ -149,12 +149,7 @@ class RenderedChat:
         A turn is a loop's turn of that message. What a template writes of a message outside of such a loop is
         its turn too, with the literals of the same expression.
         """
-        return tuple([tuple([stretch[:2] for stretch in each]) for each in self.stretches])
-
-    @property
-    def stretches(self) -> tuple[tuple[Stretch, ...], ...]:
-        """``turns``, with the extent of each message's own text; much cheaper than ``segments``."""
-        return self._found_outline().stretches
+        return tuple([tuple([stretch[:2] for stretch in each]) for each in self._found_outline().stretches])
 
     @property
     def generation(self) -> tuple[tuple[int, int], ...]:
@@ -188,6 +183,11 @@ class RenderedChat:
             walked = self._found_walked()
             self._outline = _Outline(_stretches(walked.runs, len(self._chat)), walked.generation)
         return self._outline
+
+
+def stretches_of(chat: RenderedChat) -> tuple[tuple[Stretch, ...], ...]:
+    """The turns of each message, with the extent of its own text: what labels need, without ``segments``."""
+    return chat._found_outline().stretches
 
 
 class _Outline(NamedTuple):
