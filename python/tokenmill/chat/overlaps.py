@@ -35,7 +35,7 @@ class TokenRanges:
     def __init__(self, tok: Tokenizer) -> None:
         self._tok = tok
         #: For each id the bytes of its token; 0 for one that was not met.
-        self._lengths: npt.NDArray[np.int64] | None = None
+        self._lengths: npt.NDArray[np.int32] | None = None
         # Set where the first texts were not the bytes of their tokens: the next ones will not be either.
         self._fails: bool | None = None
 
@@ -62,9 +62,12 @@ class TokenRanges:
 
         lengths = self._lengths_of(rows.ids)
         stops_of_texts, starts, stops = _in_bytes(texts, spans)
-        ends = np.cumsum(lengths)
-        stops_of_rows = np.concatenate(([0], ends))[rows.row_offsets[1:]]
-        is_tiled = len(lengths) == len(rows.ids) and np.array_equal(stops_of_rows, stops_of_texts)
+        ends = np.cumsum(lengths, dtype=np.int64)
+        bounds = rows.row_offsets[1:]
+        is_tiled = len(lengths) == len(rows.ids)
+        if is_tiled:
+            stops_of_rows = ends[bounds - 1] * (bounds > 0) if len(ends) else bounds
+            is_tiled = np.array_equal(stops_of_rows, stops_of_texts)
         if not is_tiled or self._tok.decode_batch(rows) != list(texts):
             self._fails = self._fails is None
             return None
@@ -76,7 +79,7 @@ class TokenRanges:
         pairs = iter(zip(first.tolist(), behind.tolist(), strict=True))
         return [[next(pairs) for _ in range(count)] for count in counts]
 
-    def _lengths_of(self, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    def _lengths_of(self, ids: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
         """The bytes of the token of each id; nothing where one has none, or is too large to keep a table."""
         with waited_for:
             import numpy as np
@@ -84,10 +87,10 @@ class TokenRanges:
         kept = self._lengths
         size = int(ids.max(initial=0)) + 1
         if size > _MAX_IDS:
-            return np.zeros(0, np.int64)
+            return np.zeros(0, np.int32)
         if kept is None or len(kept) < size:
-            kept = np.concatenate((np.zeros(0, np.int64) if kept is None else kept, np.zeros(size, np.int64)))
-        lengths: npt.NDArray[np.int64] = kept[ids]
+            kept = np.concatenate((np.zeros(0, np.int32) if kept is None else kept, np.zeros(size, np.int32)))
+        lengths: npt.NDArray[np.int32] = kept[ids]
         unmet = lengths == 0
         if unmet.any():
             new = np.unique(ids[unmet])
