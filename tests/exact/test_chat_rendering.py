@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tokenmill.chat import RenderedChat, render
-from tokenmill.chat.rendered import stretches_of
+from tokenmill.chat.rendered import outline_of
 from tokenmill.chat.sources import REASONING
 from tokenmill.chat.tools import schema_of
 from tokenmill.errors import TemplateError
@@ -162,7 +162,7 @@ def test_stretches_hold_the_segments_of_their_message(sources: dict[str, str]) -
             chat = rendered(source, messages, **options)
             if isinstance(chat, Exception):
                 continue
-            stretches = stretches_of(chat)
+            stretches = outline_of(chat).stretches
             for index, turn in enumerate(chat.turns):
                 own = [s for s in chat.segments if s.message == index and s.kind not in ("template", "role")]
                 want = []

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from .refusals import refusal
-from .sources import REASONING
-from .tracked import Tracked, cut, made
+from .sources import REASONING, Runs
+from .tracked import cut
 
 __all__ = ["end_of_continued", "shortened", "to_be_continued"]
 
@@ -57,13 +57,14 @@ def end_of_continued(text: str, ending: str, name: str) -> int:
     return stop if text.startswith(_END, stop) else len(text[:stop].rstrip())
 
 
-def shortened(pieces: list[Tracked], stop: int) -> list[Tracked]:
-    """The pieces of a rendering up to there."""
+def shortened(pieces: list[Runs], stop: int) -> list[Runs]:
+    """The runs of the pieces of a rendering up to there."""
     found = []
-    for piece in pieces:
-        if len(piece) >= stop:
-            found.append(made(str.__getitem__(piece, slice(0, stop)), cut(piece.runs, 0, stop)))
+    for runs in pieces:
+        length = sum(runs[::2])
+        if length >= stop:
+            found.append(cut(runs, 0, stop))
             break
-        found.append(piece)
-        stop -= len(piece)
+        found.append(runs)
+        stop -= length
     return found

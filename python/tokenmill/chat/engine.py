@@ -12,7 +12,7 @@ from .compiled import Compiled, compiled, line_of
 from .data import Message, plain, unwrapped, wrapped
 from .environment import ChatContext
 from .refusals import refusal
-from .sources import DEFAULT_ROLES, DOCUMENTS, REASONING, SPECIAL, TOOLS
+from .sources import DEFAULT_ROLES, DOCUMENTS, REASONING, SPECIAL, TOOLS, Runs
 from .steps import MAX_STEPS, LimitError, State
 from .tracked import Tracked, made, plain_text
 
@@ -125,8 +125,8 @@ class Run:
         self.template, self.globals, self.chat, self.name = template.template, template.globals, chat, name
         self.special, self.variables = special, variables
 
-    def tracked(self, limit: int, now: datetime | None) -> tuple[str, list[Tracked], list[int | None]]:
-        """The text, its pieces, and whose turn each was written in.
+    def tracked(self, limit: int, now: datetime | None) -> tuple[str, list[Runs], list[int | None]]:
+        """The text, the runs of its pieces, and whose turn each was written in.
 
         Data are plain where wrapped ones would not do.
         """
@@ -165,9 +165,7 @@ class Run:
         given = {**self.special, **self.variables}
         return {**{key: plain(value) for key, value in given.items()}, "messages": unwrapped(self.chat)}
 
-    def _collected(
-        self, variables: dict[str, Any], state: State
-    ) -> tuple[str, list[Tracked], list[int | None]]:
+    def _collected(self, variables: dict[str, Any], state: State) -> tuple[str, list[Runs], list[int | None]]:
         template = self.template
         context = ChatContext(template.environment, {**self.globals, **variables}, None, template.blocks)
         context.state = state
@@ -177,4 +175,4 @@ class Run:
             pieces.append(piece)
             turns.append(state.message)
         state.charge(sum(map(len, pieces)))
-        return "".join(pieces), pieces, turns
+        return "".join(pieces), [piece.runs for piece in pieces], turns

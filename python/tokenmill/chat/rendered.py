@@ -7,9 +7,8 @@ from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias
 
 from .sources import LITERAL, Runs, Source, is_trusted, kind_of, message_of, path_of
-from .tracked import Tracked
 
-__all__ = ["RenderedChat", "Segment", "Stretch", "stretches_of"]
+__all__ = ["Outline", "RenderedChat", "Segment", "Stretch", "outline_of"]
 
 
 class Segment(NamedTuple):
@@ -61,7 +60,7 @@ class RenderedChat:
     """
 
     __slots__ = (
-        *("_chat", "_literals", "_outline", "_pieces", "_segments", "_turns", "_walked"),
+        *("_chat", "_literals", "_outline", "_pieces", "_segments", "_turns"),
         *("template", "text"),
     )
 
@@ -73,17 +72,17 @@ class RenderedChat:
     def __init__(
         self,
         text: str,
-        pieces: list[Tracked],
+        pieces: list[Runs],
         turns: list[int | None],
         chat: list[Any],
         literals: tuple[str, ...],
         template: str,
     ) -> None:
         self.text, self.template = text, template
-        self._pieces: list[Tracked] | None = pieces
+        #: The runs of each piece that the template wrote.
+        self._pieces: list[Runs] | None = pieces
         self._turns, self._chat, self._literals = turns, chat, literals
-        self._walked: _Walked | None = None
-        self._outline: _Outline | None = None
+        self._outline: Outline | None = None
         self._segments: tuple[Segment, ...] | None = None
 
     def __repr__(self) -> str:
@@ -105,13 +104,13 @@ class RenderedChat:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.text, self.template, self._literals, self._outline, self._segments = state
-        self._pieces, self._turns, self._chat, self._walked = None, [], [], None
+        self._pieces, self._turns, self._chat = None, [], []
 
     @property
     def segments(self) -> tuple[Segment, ...]:
         """The parts of the text, in order; they tile it. Neighbours that one thing wrote are one part."""
         if self._segments is None:
-            self._segments = _segments(self._found_walked().runs, self._chat)
+            self._segments = _segments(self._walk().runs, self._chat)
         return self._segments
 
     @property
@@ -122,11 +121,7 @@ class RenderedChat:
         """
         found: list[tuple[int, int]] = []
         begun, at = -1, 0
-        if self._pieces is None:
-            runs_of_pieces = [self._runs_of_segments()]
-        else:
-            runs_of_pieces = [piece.runs for piece in self._pieces]
-        for runs in runs_of_pieces:
+        for runs in [self._runs_of_segments()] if self._pieces is None else self._pieces:
             for index in range(1, len(runs), 2):
                 length, source = runs[index - 1], runs[index]
                 if source is LITERAL or is_trusted(source):
@@ -172,29 +167,33 @@ class RenderedChat:
             runs += (segment.stop - segment.start, LITERAL if segment.trusted else None)
         return tuple(runs)
 
-    def _found_walked(self) -> _Walked:
-        if self._walked is None:
-            assert self._pieces is not None
-            self._walked = _walk(self._pieces, self._turns)
-        return self._walked
+    def _walk(self) -> _Walked:
+        assert self._pieces is not None
+        return _walk(self._pieces, self._turns)
 
-    def _found_outline(self) -> _Outline:
+    def _found_outline(self) -> Outline:
         if self._outline is None:
-            walked = self._found_walked()
-            self._outline = _Outline(_stretches(walked.runs, len(self._chat)), walked.generation)
+            self._outline = outline_of(self)
         return self._outline
 
 
-def stretches_of(chat: RenderedChat) -> tuple[tuple[Stretch, ...], ...]:
-    """The turns of each message, with the extent of its own text: what labels need, without ``segments``."""
-    return chat._found_outline().stretches
-
-
-class _Outline(NamedTuple):
-    """What is found of turns when they are asked for."""
+class Outline(NamedTuple):
+    """Whose turn it is in which part of a rendering."""
 
     stretches: tuple[tuple[Stretch, ...], ...]
+    """``turns``, with the extent of each message's own text."""
     generation: tuple[tuple[int, int], ...]
+
+
+def outline_of(chat: RenderedChat) -> Outline:
+    """What labels need of a rendering, at a fraction of what ``segments`` cost.
+
+    The rendering does not keep it: many small tuples keep Python's garbage collector busy.
+    """
+    if chat._outline is not None:
+        return chat._outline
+    runs, generation = chat._walk()
+    return Outline(_stretches(runs, len(chat._chat)), generation)
 
 
 Run: TypeAlias = "tuple[int, int, Source, int | None]"
@@ -208,13 +207,12 @@ class _Walked(NamedTuple):
     generation: tuple[tuple[int, int], ...]
 
 
-def _walk(pieces: list[Tracked], outer_turns: list[int | None]) -> _Walked:
+def _walk(pieces: list[Runs], outer_turns: list[int | None]) -> _Walked:
     found: list[Run] = []
     generation: list[tuple[int, int]] = []
     opened: list[int] = []
     start = 0
-    for piece, outer in zip(pieces, outer_turns, strict=False):
-        runs = piece.runs
+    for runs, outer in zip(pieces, outer_turns, strict=False):
         turn = outer
         if outer is None and len(runs) > 2:
             outer = turn = _only_message(runs)
