@@ -28,7 +28,9 @@ from ._load import load
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._train import train
+    from .embedding_plan import EmbeddingPlan
     from .errors import (
+        BudgetError,
         FormatError,
         HookError,
         InternalError,
@@ -53,6 +55,8 @@ else:
     # that loads a tokenizer and encodes does not wait for them.
     _HOMES = {
         "Audit": "stages",
+        "BudgetError": "errors",
+        "EmbeddingPlan": "embedding_plan",
         "Explanation": "explain",
         "FormatError": "errors",
         "HookError": "errors",
@@ -73,7 +77,9 @@ else:
         "VocabularyError": "errors",
         "align_labels": "spans",
         "causal_mask": "model_inputs",
+        "chat": "chat",
         "collator": "model_inputs",
+        "embedding_plan": "embedding_plan",
         "errors": "errors",
         "explain": "explain",
         "mask_from_spans": "spans",
@@ -100,14 +106,16 @@ else:
         return value
 
     def __dir__():
-        modules = ["compat", "errors", "explain", "hub", "model_inputs", "packing", "ragged"]
+        modules = ["chat", "compat", "embedding_plan", "errors", "explain", "hub", "model_inputs", "packing", "ragged"]
         modules += ["reference", "spans", "stages"]
         return sorted([*__all__, *modules, "__doc__", "__file__", "__name__", "__path__"])
 
 
 __all__ = [
     "Audit",
+    "BudgetError",
     "DecodeStream",
+    "EmbeddingPlan",
     "Encoding",
     "Explanation",
     "FormatError",

@@ -3,12 +3,15 @@
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from datetime import datetime
 from inspect import Signature
 from typing import Any, ClassVar, Literal, Protocol, final, overload, type_check_only
 
 import numpy as np
 import numpy.typing as npt
 
+from .chat import ChatEncoding, Literals, RenderedChat, TrainOn
+from .embedding_plan import EmbeddingPlan
 from .explain import Explanation
 from .model_inputs import ModelInputs
 from .ragged import Ragged, RaggedEncodings
@@ -66,6 +69,8 @@ _Ids = Sequence[int] | npt.NDArray[Any]
 _SpecialTokens = Sequence[str] | Mapping[str, int] | None
 _Normalizer = Callable[[str], str | Iterable[tuple[str, int, int]]]
 _Splitter = Callable[[str], Iterable[tuple[int, int]] | Iterable[str]]
+_Conversation = Sequence[Mapping[str, Any]]
+_Tool = Mapping[str, Any] | Callable[..., Any]
 _Progress = Callable[[str, int, int], object] | None
 
 @final
@@ -983,6 +988,13 @@ class Tokenizer:
     def special_tokens(self) -> dict[str, int]:
         """Ids of the special tokens by literal, ascending by id."""
     @property
+    def added_tokens(self) -> dict[str, int]:
+        """The ids of all added tokens by literal, special or not, ascending by id.
+
+        >>> tokenmill.train(texts=["low"], num_merges=1, special_tokens=["<|end|>"]).added_tokens
+        {'<|end|>': 0}
+        """
+    @property
     def chat_templates(self) -> dict[str, str]:
         """The chat templates by name, as they are written; a new dict at every access. The one for calls that
         name none is `default`.
@@ -1142,6 +1154,247 @@ class Tokenizer:
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> tok.with_vocab_size(257).merges
         [(b'l', b'o')]
+        """
+    def render_chat(
+        self,
+        messages: _Conversation,
+        *,
+        tools: Sequence[_Tool] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        template: str | None = None,
+        add_generation_prompt: bool = False,
+        continue_final_message: bool | str = False,
+        now: datetime | None = None,
+        keep_none: bool = False,
+        roles: Iterable[str] | None = None,
+        **variables: Any,
+    ) -> RenderedChat:
+        r"""A conversation as text, by a chat template: a `RenderedChat`.
+
+        `messages` is a list of mappings with `role` and mostly `content`. `template` is the name of one of
+        `chat_templates`, or a source of its own; without it the one named `tool_use` serves where there are
+        `tools`, else `default`. `tools` are schemas, or functions with type hints and a docstring;
+        `documents` are mappings. `add_generation_prompt` begins an answer; `continue_final_message` ends
+        where the last message ends (or the field of this name). `now` is the moment of `strftime_now`, the
+        local time by default. Keys whose value is `None` are left out unless `keep_none` is set. `roles` are
+        those that messages may have: by default system, developer, user, assistant, tool and those that the
+        template compares with. All other arguments are variables of the template.
+
+        The text is that of transformers 5.23. `segments` say what wrote each part of it, `untrusted` what the
+        template did not write: `encode(untrusted=)` takes that.
+
+        Raises `TemplateError` where the template is wrong, refuses the conversation, or takes too many steps,
+        and for other roles; `MissingExtraError` without jinja2 (extra `chat`).
+
+        >>> tok = tokenmill.train(texts=["low"], num_merges=1).with_chat_template("chatml")
+        >>> chat = tok.render_chat([{"role": "user", "content": "low"}])
+        >>> chat.text
+        '<|im_start|>user\nlow<|im_end|>\n'
+        >>> chat.untrusted
+        ((17, 20),)
+        """
+    @overload
+    def apply_chat_template(
+        self,
+        messages: _Conversation,
+        *,
+        tools: Sequence[_Tool] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        template: str | None = None,
+        add_generation_prompt: bool = False,
+        continue_final_message: bool | str = False,
+        now: datetime | None = None,
+        keep_none: bool = False,
+        roles: Iterable[str] | None = None,
+        literals: Literals = "text",
+        return_labels: bool = False,
+        train_on: TrainOn = "assistant",
+        end_of_turn: bool = True,
+        allow_empty: bool = False,
+        num_threads: int | None = 1,
+        **variables: Any,
+    ) -> ChatEncoding:
+        """The ids of a conversation, and what a model trains on: a `ChatEncoding`, or a list of them for a list
+        of conversations.
+
+        It is a mapping with `input_ids` and `attention_mask`, and with `return_labels` also `labels` (the id
+        where it is trained, -100 elsewhere, not shifted) and `loss_mask`; `pad_batch` takes it as a row. `text`,
+        `offsets`, `segments`, `literals` and `turns` are attributes. Rendering is as for `render_chat`, with the
+        same arguments.
+
+        No text of a message becomes a control token: a literal in it is text. `literals` says otherwise:
+        `"reject"` refuses messages with control literals, `"parse"` takes them for the tokens, a function
+        rewrites a string that has one, and a mapping from kinds of segments or roles to one of these chooses.
+
+        Trained are the turns of `train_on`: `"assistant"` by default; roles, indices of messages, `"last"`,
+        and what of them: kinds (`"content"`, `"reasoning"`, `"tool_call"`), field paths
+        (`"tool_calls[0].function.arguments"`). A turn begins behind its header and ends with its end-of-turn
+        token, which `end_of_turn=False` leaves out; `{% generation %}` blocks of the template bound it. A
+        token that is trained in part is trained. `num_threads` is for encoding a list.
+
+        Raises `TemplateError` as `render_chat`, where the place of a turn is not known for certain, and where
+        nothing is trained unless `allow_empty` is set; `SpecialTokenError` for `literals="reject"`.
+
+        >>> tok = tokenmill.train(texts=["low"], num_merges=2, special_tokens=["<|im_start|>", "<|im_end|>"])
+        >>> chat = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "lower"}]
+        >>> encoding = tok.with_chat_template("chatml").apply_chat_template(chat, return_labels=True)
+        >>> tok.decode([id for id in encoding["labels"] if id != -100])
+        'lower<|im_end|>'
+        """
+    @overload
+    def apply_chat_template(
+        self,
+        messages: Sequence[_Conversation],
+        *,
+        tools: Sequence[_Tool] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        template: str | None = None,
+        add_generation_prompt: bool = False,
+        continue_final_message: bool | str = False,
+        now: datetime | None = None,
+        keep_none: bool = False,
+        roles: Iterable[str] | None = None,
+        literals: Literals = "text",
+        return_labels: bool = False,
+        train_on: TrainOn = "assistant",
+        end_of_turn: bool = True,
+        allow_empty: bool = False,
+        num_threads: int | None = 1,
+        **variables: Any,
+    ) -> list[ChatEncoding]: ...
+    def extend_chat(
+        self,
+        ids: _Ids,
+        messages: _Conversation,
+        new: _Conversation,
+        *,
+        tools: Sequence[_Tool] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        template: str | None = None,
+        add_generation_prompt: bool = True,
+        on_rewrite: Literal["error", "keep"] = "error",
+        now: datetime | None = None,
+        keep_none: bool = False,
+        roles: Iterable[str] | None = None,
+        literals: Literals = "text",
+        **variables: Any,
+    ) -> ChatEncoding:
+        """Ids that a model wrote, kept as they are, and the ids of new messages behind them: a `ChatEncoding`.
+
+        `ids` stand for `messages` rendered by the same template; `new` are the messages that follow. The text
+        is that of all messages rendered anew. `seam` says how what is new was encoded: `"canonical"`, the
+        ids are those of the whole text; `"border"`, those behind `ids` are, too; `"alone"`, a token of the
+        whole text would span the seam, so that what is new was encoded without what stands before. `kept` is
+        the number of `ids`. Other arguments are as for `apply_chat_template`.
+
+        Raises `TemplateError`, naming the turn, where the template writes the earlier messages otherwise than
+        `ids` say; `on_rewrite="keep"` keeps them and adds what is new.
+
+        >>> tok = tokenmill.train(texts=["low"], num_merges=2, special_tokens=["<|im_start|>", "<|im_end|>"])
+        >>> tok, chat = tok.with_chat_template("chatml"), [{"role": "user", "content": "low"}]
+        >>> prompt = tok.apply_chat_template(chat, add_generation_prompt=True)["input_ids"]
+        >>> answer = [tok.token_to_id("l"), tok.token_to_id("o"), tok.token_to_id("w"), 1]
+        >>> chat.append({"role": "assistant", "content": "low"})
+        >>> more = tok.extend_chat([*prompt, *answer], chat, [{"role": "user", "content": "low"}])
+        >>> more.seam, more["input_ids"][: more.kept] == [*prompt, *answer]
+        ('border', True)
+        """
+    def is_canonical(self, ids: _Ids) -> bool:
+        """Whether these ids are those that their text has when it is encoded: `first_drift` is `None`.
+
+        >>> tok = tokenmill.train(texts=["low"], num_merges=2)
+        >>> tok.is_canonical(tok.encode("low")), tok.is_canonical([*b"low"])
+        (True, False)
+        """
+    def first_drift(self, ids: _Ids) -> int | None:
+        """The index of the first id that is another one when the text of the ids is encoded; `None` where there
+        is none. Added tokens are kept for what they are, and the text between them stays text.
+
+        >>> tok = tokenmill.train(texts=["low"], num_merges=2)
+        >>> tok.first_drift([*tok.encode("low"), *b"low"])
+        1
+        """
+    def count_chat(
+        self,
+        messages: _Conversation,
+        *,
+        tools: Sequence[_Tool] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        template: str | None = None,
+        add_generation_prompt: bool = False,
+        continue_final_message: bool | str = False,
+        now: datetime | None = None,
+        keep_none: bool = False,
+        roles: Iterable[str] | None = None,
+        literals: Literals = "text",
+        **variables: Any,
+    ) -> int:
+        """How many ids a conversation has: `len(apply_chat_template(...)["input_ids"])`, without making them.
+
+        Arguments are as for `apply_chat_template`.
+
+        >>> tok = tokenmill.train(texts=["low"], num_merges=2, special_tokens=["<|im_start|>", "<|im_end|>"])
+        >>> tok.with_chat_template("chatml").count_chat([{"role": "user", "content": "low"}])
+        9
+        """
+    def fit_chat(
+        self,
+        messages: _Conversation,
+        n: int,
+        *,
+        keep: Iterable[str | int] = ("system", "last"),
+        tools: Sequence[_Tool] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        template: str | None = None,
+        add_generation_prompt: bool = False,
+        now: datetime | None = None,
+        keep_none: bool = False,
+        roles: Iterable[str] | None = None,
+        literals: Literals = "text",
+        **variables: Any,
+    ) -> list[Any]:
+        """The messages of a conversation without its oldest turns, so that it has at most `n` ids.
+
+        A turn is a user's message with the answers behind it; tool results go with their calls, and no
+        message is cut. `keep` says what is never dropped: roles, indices of messages, and `"last"`, the
+        last turn. Other arguments are as for `count_chat`.
+
+        Raises `BudgetError` where what is kept has more than `n` ids.
+
+        >>> tok = tokenmill.train(texts=["low"], num_merges=2).with_chat_template("chatml")
+        >>> chat = [{"role": role, "content": "low"} for role in ("user", "assistant") * 2]
+        >>> len(tok.fit_chat(chat, tok.count_chat(chat) - 1))
+        2
+        """
+    def embedding_plan(self, rows: int, *, tied: bool = False, multiple_of: int = 64) -> EmbeddingPlan:
+        """What a model's embedding matrix of `rows` rows needs for this tokenizer: an `EmbeddingPlan`.
+
+        It has the rows to resize to (a multiple of `multiple_of`), the tokens without a row and the ids whose
+        mean is a good beginning for each, the rows that no token has, and the padding; print it, or take
+        `to_dict()`. `tied` says that the output matrix is the input matrix.
+
+        >>> tok = tokenmill.train(texts=["low"], num_merges=2, special_tokens=["<|end|>"])
+        >>> plan = tok.embedding_plan(258)
+        >>> plan.fits, plan.new_rows, [row.token for row in plan.new]
+        (False, 320, ['low'])
+        """
+    def cache_key(self, text_or_messages: object, *, call: str | None = None, **options: Any) -> str:
+        """A key for a cache of encodings: `tmk1-` and 64 hexadecimal digits. It changes with everything that can
+        change the ids, masks or labels, and is the same in every process and on every machine.
+
+        `text_or_messages` is what is encoded: a text, a list of texts, or messages. `call` names the method
+        with whose `options` it is (`"encode"`, `"call"` for `tok(...)`, `"apply_chat_template"`): by default
+        `apply_chat_template` for messages, else `encode`. Options that change no result, such as
+        `num_threads`, change no key.
+
+        Raises `TypeError` for options that the call does not take, and for values of which no lasting key can
+        be made.
+
+        >>> tok = tokenmill.train(texts=["low"], num_merges=1)
+        >>> tok.cache_key("low") == tok.cache_key("low", num_threads=4)
+        True
+        >>> tok.cache_key("low") == tok.cache_key("low", special="parse")
+        False
         """
     def with_chat_template(self, source: str | None, name: str = "default") -> Tokenizer:
         """The same tokenizer with a chat template under a name, in place of the one that has it; with `None`

@@ -133,6 +133,15 @@ class TemplateError(TokenmillError, ValueError):
     """What is wrong, without the place: what the template itself says where it refuses."""
 
 
+class BudgetError(TokenmillError, ValueError):
+    """What does not fit into the number of ids that it may have."""
+
+    needed: int
+    """How many ids there are at least."""
+    limit: int
+    """How many there may be."""
+
+
 class ManifestError(TokenmillError, ValueError):
     """A manifest that does not fit the files beside it."""
 

@@ -20,6 +20,11 @@ pub(crate) struct Late {
 }
 
 pub(crate) static BUILTIN_TEMPLATES: Late = Late::new("tokenmill.chat.builtin", |_| Ok(()));
+pub(crate) static CACHE_KEY: Late = Late::new("tokenmill._cache_key", |_| Ok(()));
+pub(crate) static CHAT_COUNTING: Late = Late::new("tokenmill.chat.counting", |_| Ok(()));
+pub(crate) static CHAT_ENCODING: Late = Late::new("tokenmill.chat.applied", |_| Ok(()));
+pub(crate) static CHAT_EXTENDING: Late = Late::new("tokenmill.chat.extending", |_| Ok(()));
+pub(crate) static EMBEDDING_PLAN: Late = Late::new("tokenmill.embedding_plan", |_| Ok(()));
 pub(crate) static ERRORS: Late = Late::new("tokenmill.errors", |_| Ok(()));
 pub(crate) static EXPLAIN: Late = Late::new("tokenmill.explain", |_| Ok(()));
 pub(crate) static MODEL_INPUTS: Late = Late::new("tokenmill.model_inputs", |_| Ok(()));

@@ -10,8 +10,23 @@ Text of messages, tools, documents and variables never counts as the template's 
 
 from __future__ import annotations
 
+from .encoding import ChatEncoding
+from .literals import FoundLiteral, Literals
 from .rendered import RenderedChat, Segment
 from .rendering import choose, render
+from .selection import TrainOn
 from .sources import DEFAULT_ROLES
+from .turns import Turn
 
-__all__ = ["DEFAULT_ROLES", "RenderedChat", "Segment", "choose", "render"]
+__all__ = [
+    "DEFAULT_ROLES",
+    "ChatEncoding",
+    "FoundLiteral",
+    "Literals",
+    "RenderedChat",
+    "Segment",
+    "TrainOn",
+    "Turn",
+    "choose",
+    "render",
+]

@@ -167,6 +167,21 @@ class RenderedChat:
             runs += (segment.stop - segment.start, LITERAL if segment.trusted else None)
         return tuple(runs)
 
+    def content_of(self, message: int) -> str:
+        """The text of a message's content, its parts of text joined; empty where there is none."""
+        content = self._chat[message].get("content")
+        if isinstance(content, str):
+            return str.__str__(content)
+        parts = content if isinstance(content, list) else []
+        texts = [part.get("text") for part in parts if isinstance(part, dict)]
+        return "".join(str.__str__(text) for text in texts if isinstance(text, str))
+
+    @property
+    def roles(self) -> tuple[str | None, ...]:
+        """The role of each message."""
+        roles = [message.get("role") for message in self._chat]
+        return tuple([str.__str__(role) if isinstance(role, str) else None for role in roles])
+
     def _walk(self) -> _Walked:
         assert self._pieces is not None
         return _walk(self._pieces, self._turns)

@@ -13,7 +13,7 @@ from .refusals import refusal
 from .rendered import RenderedChat
 from .tools import schema_of
 
-__all__ = ["choose", "render"]
+__all__ = ["choose", "literals_of", "render"]
 
 _JINJA2 = (3, 1, 6)
 
@@ -100,6 +100,12 @@ def render(
         stop = end_of_continued(text, ending, name)
         text, pieces = text[:stop], shortened(pieces, stop)
     return RenderedChat(text, pieces, turns, chat, template.literals, name)
+
+
+def literals_of(source: str, name: str) -> tuple[str, ...]:
+    """The literals of a template, each once. Raises ``TemplateError`` for one that is wrong."""
+    literals: tuple[str, ...] = _engine().template_of(source, name).literals
+    return literals
 
 
 # ---- what is given ------------------------------------------------------------------------------

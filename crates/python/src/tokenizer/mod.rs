@@ -1,6 +1,7 @@
 //! `tokenmill.Tokenizer`, by purpose: construction, lookup, encoding and decoding.
 mod call;
 mod chat;
+mod conversations;
 mod decode;
 mod encode;
 mod explain;

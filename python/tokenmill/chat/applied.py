@@ -1,0 +1,365 @@
+"""Conversations to ids and labels: ``Tokenizer.apply_chat_template``.
+
+In: a tokenizer with templates, and conversations. Out: a ``ChatEncoding`` for each. The text of messages never
+becomes a control token, and labels come from what the rendering says of itself, never from a guess.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._forks import waited_for
+from ..errors import TemplateError
+from . import literals as policies
+from .encoding import ChatEncoding
+from .literals import FoundLiteral, Literals
+from .refusals import refusal
+from .rendered import RenderedChat, Segment
+from .rendering import choose, literals_of, render
+from .selection import Selection, TrainOn, selection_of
+from .turns import Added, Span, Turn, turn_of
+
+if TYPE_CHECKING:
+    from .._core import Tokenizer
+
+__all__ = ["Prepared", "apply", "prepared", "render_for", "special_variables"]
+
+ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+IGNORED = -100
+
+
+def special_variables(tok: Tokenizer) -> dict[str, str | list[str]]:
+    """The variables of a template that hold special tokens: ``bos_token`` and the others that there are."""
+    found = {f"{role}_token": getattr(tok, f"{role}_token") for role in ROLES}
+    return {name: token for name, token in found.items() if token is not None}
+
+
+def render_for(tok: Tokenizer, messages: Sequence[Any], **options: Any) -> RenderedChat:
+    """``Tokenizer.render_chat``."""
+    template = options.pop("template", None)
+    name, source = choose(tok.chat_templates, template, options.get("tools"))
+    return render(source, messages, special_tokens=special_variables(tok), name=name, **options)
+
+
+def is_batch(messages: Any) -> bool:
+    """Whether these are conversations, and not the messages of one."""
+    if hasattr(messages, "messages") or not isinstance(messages, Sequence) or isinstance(messages, str):
+        return False
+    first = messages[0] if messages else None
+    return hasattr(first, "messages") or (isinstance(first, Sequence) and not isinstance(first, str | bytes))
+
+
+def apply(
+    tok: Tokenizer,
+    messages: Any,
+    *,
+    template: str | None = None,
+    tools: Sequence[Any] | None = None,
+    return_labels: bool = False,
+    train_on: TrainOn = "assistant",
+    end_of_turn: bool = True,
+    allow_empty: bool = False,
+    literals: Literals = "text",
+    num_threads: int | None = 1,
+    **options: Any,
+) -> ChatEncoding | list[ChatEncoding]:
+    """See ``Tokenizer.apply_chat_template``."""
+    policies.check(literals)
+    name, source = choose(tok.chat_templates, template, tools)
+    training = _Training(selection_of(train_on), end_of_turn, allow_empty) if return_labels else None
+    plan = _Plan.of(tok, name, source, training, literals, options)
+    options["tools"] = tools
+    many = is_batch(messages)
+    conversations = list(messages) if many else [messages]
+    rows = []
+    for index, conversation in enumerate(conversations):
+        try:
+            rows.append(Prepared.of(plan, conversation, options))
+        except TemplateError as error:
+            raise _in_row(error, index) if many else error
+    ragged = tok.encode_batch(
+        [row.chat.text for row in rows],
+        offsets=True,
+        special="parse",
+        untrusted=[row.untrusted for row in rows],
+        protected=[row.protected for row in rows],
+        num_threads=num_threads,
+    )
+    ids, offsets, bounds = ragged.ids, ragged.offsets, ragged.row_offsets.tolist()
+    encodings = []
+    for index, row in enumerate(rows):
+        part = slice(bounds[index], bounds[index + 1])
+        try:
+            encodings.append(_encoding(plan, row, ids[part], offsets[part]))
+        except TemplateError as error:
+            raise _in_row(error, index) if many else error
+    return encodings if many else encodings[0]
+
+
+def prepared(
+    tok: Tokenizer, messages: Any, *, template: str | None = None, literals: Literals = "text", **options: Any
+) -> Prepared:
+    """One conversation, rendered for ``tok``, without labels."""
+    policies.check(literals)
+    name, source = choose(tok.chat_templates, template, options.get("tools"))
+    return Prepared.of(_Plan.of(tok, name, source, None, literals, options), messages, options)
+
+
+class _Training(NamedTuple):
+    """What is trained."""
+
+    selection: Selection
+    end_of_turn: bool
+    allow_empty: bool
+
+
+class _Plan(NamedTuple):
+    """What is the same for all conversations of a call."""
+
+    tok: Tokenizer
+    name: str
+    source: str
+    special: dict[str, str | list[str]]
+    literals: Literals
+    control: re.Pattern[str]
+    """What a function in ``literals`` is called for."""
+    markers: frozenset[str]
+    protected: frozenset[int]
+    """Added tokens in the literals of the template."""
+    special_ids: frozenset[int]
+    prompts: tuple[str, ...]
+    """What ``add_generation_prompt`` writes, the likeliest first; empty without labels."""
+    marks_generation: bool
+    training: _Training | None
+
+    @classmethod
+    def of(
+        cls,
+        tok: Tokenizer,
+        name: str,
+        source: str,
+        training: _Training | None,
+        literals: Literals,
+        options: Mapping[str, Any],
+    ) -> _Plan:
+        special = special_variables(tok)
+        of_template = literals_of(source, name)
+        protected = _visible(tok, tok.find_added("\0".join([*of_template, *_flat(special)]), special="parse"))
+        markers = policies.markers_of(of_template)
+        forms = sorted({*markers, *(tok.id_to_token(number) or "" for number in protected)} - {""}, key=len)
+        prompts: tuple[str, ...] = ()
+        if training:
+            known = {key: value for key, value in options.items() if key not in _OF_RENDERING}
+            both = (_prompt_of(source, _key(special), _key(given)) for given in (known, {}))
+            prompts = tuple(dict.fromkeys(prompt for prompt in both if prompt is not None))
+        return cls(
+            tok,
+            name,
+            source,
+            special,
+            literals,
+            re.compile("|".join(map(re.escape, reversed(forms))) or "(?!)"),
+            markers,
+            protected,
+            frozenset(tok.special_tokens.values()),
+            prompts,
+            "endgeneration" in source,
+            training,
+        )
+
+
+_OF_RENDERING = frozenset(
+    ("tools", "documents", "add_generation_prompt", "continue_final_message", "now", "keep_none", "roles", "max_steps")
+)
+
+
+class Prepared(NamedTuple):
+    """A conversation, rendered, and how its text is encoded."""
+
+    plan: _Plan
+    chat: RenderedChat
+    untrusted: Sequence[Span]
+    protected: frozenset[int]
+    added: list[tuple[int, int, int]]
+    """The added tokens that the rendering has, trusted ones."""
+
+    @classmethod
+    def of(cls, plan: _Plan, messages: Any, options: Mapping[str, Any]) -> Prepared:
+        tok = plan.tok
+        if plan.literals not in ("text", "reject", "parse"):
+            given = list(getattr(messages, "messages", messages))
+            messages = policies.rewritten(given, plan.literals, plan.control)
+        chat = render(plan.source, messages, special_tokens=plan.special, name=plan.name, **options)
+        untrusted: Sequence[Span] = chat.untrusted
+        if plan.literals == "parse" or isinstance(plan.literals, Mapping):
+            untrusted = _without_parsed(chat, plan.literals)
+        protected = plan.protected
+        added = tok.find_added(chat.text, special="parse", untrusted=untrusted, protected=protected)
+        built = _visible(tok, _apart_from(added, untrusted)) - protected
+        if built:
+            # The template joined their literals from parts.
+            protected |= built
+            added = tok.find_added(chat.text, special="parse", untrusted=untrusted, protected=protected)
+        row = cls(plan, chat, untrusted, protected, added)
+        for literal, segment in row.found() if _rejects(plan.literals) else ():
+            if policies.policy_of(plan.literals, segment) == "reject":
+                policies.refuse(literal)
+        return row
+
+    def found(self) -> list[tuple[FoundLiteral, Segment]]:
+        """Literals in untrusted text, and the segments that they begin in."""
+        added = self.plan.tok.find_added(self.chat.text, special="parse")
+        return policies.found_in(self.chat, added, self.protected, self.plan.markers)
+
+    def find_literals(self) -> tuple[FoundLiteral, ...]:
+        """Literals in untrusted text."""
+        return tuple([literal for literal, _ in self.found()])
+
+
+def _rejects(literals: Literals) -> bool:
+    return "reject" in (literals.values() if isinstance(literals, Mapping) else (literals,))
+
+
+def _flat(special: Mapping[str, str | list[str]]) -> list[str]:
+    return [text for value in special.values() for text in ([value] if isinstance(value, str) else value)]
+
+
+def _visible(tok: Tokenizer, found: Sequence[tuple[int, int, int]]) -> frozenset[int]:
+    """The ids of tokens that are not white space: that is nobody's protocol."""
+    ids = {token[2] for token in found}
+    return frozenset([number for number in ids if (tok.id_to_token(number) or "").strip()])
+
+
+def _apart_from(found: Sequence[tuple[int, int, int]], spans: Sequence[Span]) -> list[tuple[int, int, int]]:
+    """The tokens that touch no span; both are in order."""
+    kept, at = [], 0
+    for token in found:
+        while at < len(spans) and spans[at][1] <= token[0]:
+            at += 1
+        if at == len(spans) or spans[at][0] >= token[1]:
+            kept.append(token)
+    return kept
+
+
+def _without_parsed(chat: RenderedChat, literals: Literals) -> list[Span]:
+    """The untrusted ranges but for the segments whose literals are taken for tokens."""
+    ranges: list[Span] = []
+    for segment in chat.segments:
+        if segment.trusted or policies.policy_of(literals, segment) == "parse":
+            continue
+        if ranges and ranges[-1][1] == segment.start:
+            ranges[-1] = (ranges[-1][0], segment.stop)
+        else:
+            ranges.append((segment.start, segment.stop))
+    return ranges
+
+
+# ---- labels -----------------------------------------------------------------------------------
+
+
+def _encoding(plan: _Plan, row: Prepared, ids: Any, offsets: Any) -> ChatEncoding:
+    with waited_for:
+        import numpy as np
+
+    found = ids.tolist()
+    columns: dict[str, Any] = {"input_ids": found, "attention_mask": [1] * len(found)}
+    turns: tuple[Turn, ...] = ()
+    if plan.training is not None:
+        turns, spans = _trained(plan, plan.training, row)
+        mask = mask_of(offsets, spans)
+        if not plan.training.allow_empty and not mask.any():
+            raise refusal(
+                plan.name,
+                None,
+                "nothing of the conversation is trained; name other turns by train_on=, or pass allow_empty=True",
+            )
+        columns["labels"] = np.where(mask, ids.astype(np.int64, copy=False), IGNORED).tolist()
+        columns["loss_mask"] = mask.astype(np.int64).tolist()
+    return ChatEncoding(columns, row.chat, offsets, turns, row.find_literals)
+
+
+def _trained(plan: _Plan, training: _Training, row: Prepared) -> tuple[tuple[Turn, ...], list[Span]]:
+    chat = row.chat
+    added = Added.of(_apart_from(row.added, row.untrusted), plan.special_ids, plan.tok.eos_token_id)
+    turns, spans = [], []
+    for message in training.selection.turns(chat.roles):
+        prompts = plan.prompts if chat.roles[message] == "assistant" else ()
+        turn = turn_of(chat, message, prompts, added)
+        if turn is None:
+            continue
+        turns.append(turn)
+        if plan.marks_generation:
+            of_message = _intersection(list(chat.turns[message]), list(chat.generation))
+        else:
+            of_message = list(turn.spans if training.end_of_turn else turn.without_end())
+        if training.selection.has_parts:
+            of_message = _intersection(of_message, training.selection.parts(chat, message))
+        spans += of_message
+    return tuple(turns), sorted(spans)
+
+
+def _intersection(first: list[Span], second: list[Span]) -> list[Span]:
+    """What two lists of spans have in common, each in order and without overlaps."""
+    common, one, two = [], 0, 0
+    while one < len(first) and two < len(second):
+        start, stop = max(first[one][0], second[two][0]), min(first[one][1], second[two][1])
+        if start < stop:
+            common.append((start, stop))
+        if first[one][1] <= second[two][1]:
+            one += 1
+        else:
+            two += 1
+    return common
+
+
+def mask_of(offsets: Any, spans: Sequence[Span]) -> Any:
+    """Which tokens overlap a span: a ``bool`` array. Spans are in order and do not overlap."""
+    with waited_for:
+        import numpy as np
+
+    if not spans:
+        return np.zeros(len(offsets), bool)
+    bounds = np.array(spans, np.int64)
+    behind = np.searchsorted(bounds[:, 1], offsets[:, 0], side="right")
+    starts = np.append(bounds[:, 0], np.iinfo(np.int64).max)
+    return (starts[behind] < offsets[:, 1]) & (offsets[:, 0] < offsets[:, 1])
+
+
+# ---- what add_generation_prompt writes ----------------------------------------------------------
+
+
+_PROBES = (
+    [{"role": "user", "content": "x"}],
+    [{"role": "system", "content": "y"}, {"role": "user", "content": "x"}],
+    [{"role": "user", "content": [{"type": "text", "text": "x"}]}],
+)
+
+
+def _key(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, default=repr, sort_keys=True)
+
+
+@lru_cache(maxsize=256)
+def _prompt_of(source: str, special: str, variables: str) -> str | None:
+    """What the template writes for ``add_generation_prompt``; None where a short conversation does not tell."""
+    tokens, given = json.loads(special), json.loads(variables)
+    for messages in _PROBES:
+        try:
+            plain, prompted = (
+                render(source, messages, special_tokens=tokens, add_generation_prompt=adds, **given).text
+                for adds in (False, True)
+            )
+        except TemplateError:
+            continue
+        if prompted.startswith(plain):
+            return prompted[len(plain) :]
+    return None
+
+
+def _in_row(error: TemplateError, row: int) -> TemplateError:
+    message = f"conversation {row}: {error}"
+    return TemplateError(message, template=error.template, line=error.line, message=error.message)

@@ -1,0 +1,105 @@
+"""How many ids a conversation has, and which of its turns fit.
+
+In: a tokenizer with templates, and messages. Out: a number, or the messages that are left. Nothing is cut within a
+turn: half a tool call is no tool call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BudgetError
+from .applied import prepared
+
+if TYPE_CHECKING:
+    from .._core import Tokenizer
+
+__all__ = ["count", "fit"]
+
+_OF_SYSTEM = frozenset(("system", "developer"))
+
+
+def count(tok: Tokenizer, messages: Any, **options: Any) -> int:
+    """See ``Tokenizer.count_chat``."""
+    row = prepared(tok, messages, **options)
+    return tok.count(row.chat.text, special="parse", untrusted=row.untrusted, protected=row.protected)
+
+
+def fit(
+    tok: Tokenizer,
+    messages: Sequence[Any],
+    n: int,
+    *,
+    keep: Iterable[str | int] = ("system", "last"),
+    **options: Any,
+) -> list[Any]:
+    """See ``Tokenizer.fit_chat``."""
+    messages = list(messages)
+    exchanges = _exchanges(messages)
+    kept = _kept(messages, exchanges, keep)
+    droppable = [place for place, exchange in enumerate(exchanges) if kept.isdisjoint(exchange)]
+
+    def without(number: int) -> list[Any]:
+        dropped = {index for place in droppable[:number] for index in exchanges[place]}
+        return [message for index, message in enumerate(messages) if index not in dropped]
+
+    def needs(number: int) -> int:
+        return count(tok, without(number), **options)
+
+    # The fewest exchanges to drop lie between these.
+    low, high = 0, len(droppable)
+    if needs(low) <= n:
+        return messages
+    fewest = needs(high) if high else needs(low)
+    if fewest > n or not without(high):
+        raise BudgetError(
+            f"the conversation needs {fewest} ids with all dropped that keep= allows to drop, and may have {n}; "
+            "keep less, or shorten a message",
+            needed=fewest,
+            limit=n,
+        )
+    while high - low > 1:
+        middle = (low + high) // 2
+        if needs(middle) <= n:
+            high = middle
+        else:
+            low = middle
+    return without(high)
+
+
+def _exchanges(messages: Sequence[Any]) -> list[range]:
+    """The turns that are dropped together: a user's message with all up to the next one; before the first, and for
+    instructions, each message is alone, but for tool results, which stay with their call."""
+    starts: list[int] = []
+    for index, message in enumerate(messages):
+        role, before = _role(message), _role(messages[index - 1]) if index else None
+        begins = role == "user" or role in _OF_SYSTEM or before in _OF_SYSTEM or not starts
+        if begins and not (role == "user" and before == "user"):
+            starts.append(index)
+    return [range(start, stop) for start, stop in zip(starts, [*starts[1:], len(messages)], strict=True)]
+
+
+def _role(message: Any) -> str | None:
+    role = message.get("role") if isinstance(message, Mapping) else getattr(message, "role", None)
+    return role if isinstance(role, str) else None
+
+
+def _kept(messages: Sequence[Any], exchanges: Sequence[range], keep: Iterable[str | int]) -> set[int]:
+    """The indices that are not dropped."""
+    if isinstance(keep, str):
+        raise TypeError(f"keep is a sequence of roles, indices and 'last', not one str; write ({keep!r},)")
+    kept: set[int] = set()
+    for item in keep:
+        if isinstance(item, bool) or not isinstance(item, str | int):
+            raise TypeError(f"keep names roles, indices and 'last', not {type(item).__name__}")
+        if isinstance(item, int):
+            if not -len(messages) <= item < len(messages):
+                raise IndexError(f"keep: there is no message {item}; there are {len(messages)}")
+            kept.add(item % len(messages))
+        elif item == "last":
+            kept |= set(exchanges[-1]) if exchanges else set()
+        else:
+            same = _OF_SYSTEM if item in _OF_SYSTEM else {item}
+            kept |= {index for index, message in enumerate(messages) if _role(message) in same}
+    return kept

@@ -1,0 +1,89 @@
+"""Which parts of a conversation are trained: what ``train_on=`` says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from .rendered import RenderedChat
+
+__all__ = ["Selection", "TrainOn", "selection_of"]
+
+TrainOn: TypeAlias = "str | int | Iterable[str | int]"
+
+#: Kinds of segments that can be trained on their own.
+KINDS = ("content", "reasoning", "tool_call", "tool_result", "name", "id")
+_PATH = re.compile(r"[A-Za-z_]\w*([.\[].*)")
+
+
+class Selection(NamedTuple):
+    """Turns, and what of them."""
+
+    roles: frozenset[str]
+    messages: frozenset[int]
+    """Indices; those from the end are negative."""
+    last: bool
+    """Of the turns of ``roles`` only the last one."""
+    kinds: frozenset[str]
+    fields: tuple[str, ...]
+    """Field paths; each stands for what lies below it, too."""
+
+    def turns(self, roles: Sequence[str | None]) -> list[int]:
+        """The indices of the messages that are trained, among messages of these roles."""
+        count = len(roles)
+        chosen = [index for index, role in enumerate(roles) if role in self.roles]
+        if self.last:
+            chosen = chosen[-1:]
+        for index in self.messages:
+            if not -count <= index < count:
+                raise IndexError(f"train_on: there is no message {index}; there are {count}")
+            chosen.append(index % count)
+        return sorted(set(chosen))
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether only fields of the turns are trained."""
+        return bool(self.kinds or self.fields)
+
+    def parts(self, chat: RenderedChat, message: int) -> list[tuple[int, int]]:
+        """Where the fields of a message stand that are trained."""
+        return [
+            (segment.start, segment.stop)
+            for segment in chat.segments
+            if segment.message == message
+            and segment.field is not None
+            and (segment.kind in self.kinds or any(_is_below(segment.field, field) for field in self.fields))
+        ]
+
+
+def _is_below(path: str, field: str) -> bool:
+    return path.startswith(field) and (len(path) == len(field) or path[len(field)] in ".[")
+
+
+def selection_of(train_on: TrainOn) -> Selection:
+    """What ``train_on=`` means. Raises ``ValueError`` for an empty one."""
+    items = [train_on] if isinstance(train_on, str | int) else list(train_on)
+    if not items:
+        raise ValueError('train_on is empty, so that nothing is trained: name a role, such as "assistant"')
+    roles: set[str] = set()
+    messages: set[int] = set()
+    kinds: set[str] = set()
+    fields: list[str] = []
+    last = False
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, str | int):
+            raise TypeError(f"train_on names roles, messages, kinds and fields, not {type(item).__name__}")
+        if isinstance(item, int):
+            messages.add(item)
+        elif item == "last":
+            last = True
+        elif item in KINDS:
+            kinds.add(item)
+        elif _PATH.fullmatch(item):
+            fields.append(item)
+        else:
+            roles.add(item)
+    if not roles and (last or not messages):
+        roles.add("assistant")
+    return Selection(frozenset(roles), frozenset(messages), last, frozenset(kinds), tuple(fields))

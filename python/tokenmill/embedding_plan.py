@@ -1,0 +1,135 @@
+"""What an embedding matrix needs for a tokenizer: which rows are new, unused or padding, and how to begin them.
+
+A model whose matrix has fewer rows than a tokenizer has ids fails at the first id beyond it; one whose new rows
+are left as they were made is slow to learn them. Nothing here touches a model: the plan is data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from ._table import html_table, pretty, shown, table
+
+if TYPE_CHECKING:
+    from ._core import Tokenizer
+    from ._table import Printer
+
+__all__ = ["EmbeddingPlan", "NewRow"]
+
+_LISTED = 20
+"""New rows that a table shows."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    """A row that the matrix does not have yet."""
+
+    id: int
+    token: str
+    """The written form."""
+    mean_of: tuple[int, ...]
+    """The ids below ``rows`` that its text is without the token: their mean is a good beginning. Empty where the
+    text has none; the mean of all rows is one then."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EmbeddingPlan:
+    """What ``Tokenizer.embedding_plan`` gives."""
+
+    rows: int
+    """The rows that the matrix has."""
+    needed: int
+    """The rows that the ids need: the largest id and one."""
+    new_rows: int
+    """The rows to resize to: at least those that are needed and there, rounded up."""
+    multiple_of: int
+    tied: bool
+    """Whether the output matrix is the same one. If not, it is resized alike."""
+    new: tuple[NewRow, ...]
+    """Tokens whose id has no row yet."""
+    unused: tuple[tuple[int, int], ...]
+    """Ranges ``(start, stop)`` of rows below ``needed`` that no token has."""
+    padding: tuple[int, int]
+    """The rows from ``needed`` on, which no id reaches: ``(start, stop)``."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether every id has a row already."""
+        return self.needed <= self.rows
+
+    @property
+    def out_of_range(self) -> tuple[int, ...]:
+        """The ids that fail without resizing."""
+        return tuple([row.id for row in self.new])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as dicts, lists and numbers."""
+        facts = asdict(self)
+        facts["new"] = [{**row, "mean_of": list(row["mean_of"])} for row in facts["new"]]
+        facts["unused"] = [list(span) for span in self.unused]
+        facts["padding"] = list(self.padding)
+        return facts
+
+    def __str__(self) -> str:
+        return table(self._table())
+
+    def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
+        pretty(self, printer, cycle)
+
+    def _repr_html_(self) -> str:
+        return html_table(self._table())
+
+    def _table(self) -> list[tuple[str, str, str]]:
+        verdict = "every id has a row" if self.fits else f"{len(self.new)} ids have no row"
+        unused = sum(stop - start for start, stop in self.unused)
+        start, stop = self.padding
+        matrices = "the input matrix, which is the output matrix too" if self.tied else "the input and the output matrix"
+        rows = [
+            ("rows", "number", "what"),
+            ("now", f"{self.rows:,}", verdict),
+            ("needed", f"{self.needed:,}", "the largest id and one"),
+            ("resize to", f"{self.new_rows:,}", f"a multiple of {self.multiple_of}; {matrices}"),
+            ("unused", f"{unused:,}", _spans(self.unused)),
+            ("padding", f"{stop - start:,}", _spans((self.padding,) if stop > start else ())),
+        ]
+        for row in self.new[:_LISTED]:
+            means = ", ".join(map(str, row.mean_of)) or "all rows"
+            rows.append(("new", f"{row.id:,}", f"{shown(row.token)}: the mean of {means}"))
+        if len(self.new) > _LISTED:
+            rows.append(("new", "…", f"and {len(self.new) - _LISTED:,} more"))
+        return rows
+
+
+def _spans(spans: tuple[tuple[int, int], ...]) -> str:
+    listed = [str(start) if stop == start + 1 else f"{start}-{stop - 1}" for start, stop in spans[:5]]
+    return ", ".join(listed) + (", …" if len(spans) > 5 else "")
+
+
+def plan(tok: Tokenizer, rows: int, *, tied: bool = False, multiple_of: int = 64) -> EmbeddingPlan:
+    """See ``Tokenizer.embedding_plan``."""
+    for name, number, least in (("rows", rows, 0), ("multiple_of", multiple_of, 1)):
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise TypeError(f"{name} must be an integer, not {type(number).__name__}")
+        if number < least:
+            raise ValueError(f"{name}={number} is below {least}")
+    used = sorted(set(tok.vocab.values()))
+    needed = used[-1] + 1 if used else 0
+    unused = []
+    for before, after in zip([-1, *used], used, strict=False):
+        if after > before + 1:
+            unused.append((before + 1, after))
+    new = tuple([NewRow(number, tok.id_to_token(number) or "", _parts(tok, number, rows)) for number in used if number >= rows])
+    size = max(needed, rows)
+    new_rows = -(-size // multiple_of) * multiple_of
+    return EmbeddingPlan(rows, needed, new_rows, multiple_of, tied, new, tuple(unused), (needed, max(needed, new_rows)))
+
+
+def _parts(tok: Tokenizer, number: int, rows: int) -> tuple[int, ...]:
+    """The ids of a token's text as ordinary text, where all of them have a row."""
+    text = tok.decode([number])
+    everything = [(0, len(text))]
+    ids = tok.encode(text, untrusted=everything, protected=[number]) if text else []
+    return tuple(ids) if all(id < rows for id in ids) else ()
