@@ -40,6 +40,7 @@ def special_variables(tok: Tokenizer) -> dict[str, str | list[str]]:
 
 def render_for(tok: Tokenizer, messages: Sequence[Any], **options: Any) -> RenderedChat:
     """``Tokenizer.render_chat``."""
+    _refuse_others(options)
     template = options.pop("template", None)
     name, source = choose(tok.chat_templates, template, options.get("tools"))
     return render(source, messages, special_tokens=special_variables(tok), name=name, **options)
@@ -68,6 +69,7 @@ def apply(
     **options: Any,
 ) -> ChatEncoding | list[ChatEncoding]:
     """See ``Tokenizer.apply_chat_template``."""
+    _refuse_others(options)
     policies.check(literals)
     name, source = choose(tok.chat_templates, template, tools)
     training = _Training(selection_of(train_on), end_of_turn, allow_empty) if return_labels else None
@@ -100,10 +102,32 @@ def apply(
     return encodings if many else encodings[0]
 
 
+#: Arguments of transformers' method of this name, and what does the same here. As variables of a template they
+#: would do nothing, and nobody would notice.
+_OTHERS = {
+    "chat_template": "template=",
+    "max_length": "fit_chat, which drops whole turns",
+    "padding": "pad_batch",
+    "return_assistant_tokens_mask": "return_labels=True, which gives loss_mask",
+    "return_dict": "nothing: the result is a mapping",
+    "return_tensors": "pad_batch",
+    "tokenize": "render_chat for the text",
+    "tokenizer_kwargs": "nothing",
+    "truncation": "fit_chat, which drops whole turns",
+}
+
+
+def _refuse_others(options: Mapping[str, Any]) -> None:
+    for name, instead in _OTHERS.items():
+        if name in options:
+            raise TypeError(f"{name}= is no argument here; use {instead}")
+
+
 def prepared(
     tok: Tokenizer, messages: Any, *, template: str | None = None, literals: Literals = "text", **options: Any
 ) -> Prepared:
     """One conversation, rendered for ``tok``, without labels."""
+    _refuse_others(options)
     policies.check(literals)
     name, source = choose(tok.chat_templates, template, options.get("tools"))
     return Prepared.of(_Plan.of(tok, name, source, None, literals, options), messages, options)
@@ -285,21 +309,33 @@ def _encoding(plan: _Plan, row: Prepared, ids: Any, offsets: Any) -> ChatEncodin
 def _trained(plan: _Plan, training: _Training, row: Prepared) -> tuple[tuple[Turn, ...], list[Span]]:
     chat = row.chat
     added = Added.of(_apart_from(row.added, row.untrusted), plan.special_ids, plan.tok.eos_token_id)
+    bounded = _bounded_roles(chat) if plan.marks_generation else frozenset()
     turns, spans = [], []
     for message in training.selection.turns(chat.roles):
-        prompts = plan.prompts if chat.roles[message] == "assistant" else ()
-        turn = turn_of(chat, message, prompts, added)
+        role = chat.roles[message]
+        turn = turn_of(chat, message, plan.prompts if role == "assistant" else (), added)
         if turn is None:
             continue
         turns.append(turn)
-        if plan.marks_generation:
+        if role in bounded:
             of_message = _intersection(list(chat.turns[message]), list(chat.generation))
         else:
-            of_message = list(turn.spans if training.end_of_turn else turn.without_end())
+            of_message = list(turn.spans)
+        if not training.end_of_turn and turn.end is not None:
+            of_message = _intersection(of_message, [(0, turn.end[0]), (turn.end[1], len(chat.text))])
         if training.selection.has_parts:
             of_message = _intersection(of_message, training.selection.parts(chat, message))
         spans += of_message
     return tuple(turns), sorted(spans)
+
+
+def _bounded_roles(chat: RenderedChat) -> frozenset[str | None]:
+    """The roles whose turns ``{% generation %}`` blocks bound: the assistant's, and those that have one."""
+    return frozenset(
+        role
+        for role, stretches in zip(chat.roles, chat.turns, strict=True)
+        if role == "assistant" or _intersection(list(stretches), list(chat.generation))
+    )
 
 
 def _intersection(first: list[Span], second: list[Span]) -> list[Span]:

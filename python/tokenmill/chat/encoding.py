@@ -76,6 +76,17 @@ class ChatEncoding(dict[str, Any]):
         """The indices of trained messages behind which the template writes no end-of-turn token."""
         return tuple([turn.message for turn in self.turns if turn.end is None])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        rest = (self.offsets, self.turns, self.literals, self.seam, self.kept)
+        return (_restored, (dict(self), self.chat, *rest))
+
     def __repr__(self) -> str:
         trained = f", {sum(self['loss_mask'])} trained" if "loss_mask" in self else ""
         return f"ChatEncoding({len(self['input_ids'])} ids{trained}, template={self.chat.template!r})"
+
+
+def _restored(
+    columns: dict[str, Any], chat: RenderedChat, offsets: Any, turns: Any, literals: tuple[FoundLiteral, ...], *rest: Any
+) -> ChatEncoding:
+    """An encoding that was copied or pickled."""
+    return ChatEncoding(columns, chat, offsets, turns, lambda: literals, *rest)

@@ -8,9 +8,10 @@ is trained on those did not write what it is trained on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .._forks import waited_for
+from ..errors import TemplateError
 from .applied import Prepared, prepared
 from .encoding import ChatEncoding
 from .refusals import refusal
@@ -47,47 +48,86 @@ def extend(
     whole = tok.encode_batch(
         [chat.text], offsets=True, special="parse", untrusted=[row.untrusted], protected=[row.protected]
     )
-    all_ids, offsets = whole.ids.tolist(), np.asarray(whole.offsets)
+    text = _Whole(chat, whole.ids.tolist(), np.asarray(whole.offsets), row)
     seam: Seam
-    if all_ids[: len(kept)] == kept:
-        seam, tail, behind = "canonical", all_ids[len(kept) :], offsets[len(kept) :]
-        before = offsets[: len(kept)]
+    if text.ids[: len(kept)] == kept:
+        seam, first, at = "canonical", len(kept), 0
     else:
-        at = _place_of_seam(tok, kept, chat, len(messages), on_rewrite, row)
-        start = int(np.searchsorted(offsets[:, 0], at))
-        is_border = start == len(offsets) or (
-            offsets[start, 0] == at and (start == 0 or offsets[start - 1, 1] <= at)
-        )
-        if is_border:
-            seam, tail, behind = "border", all_ids[start:], offsets[start:]
-        else:
-            seam = "alone"
-            tail, behind = _encoded_alone(tok, row, at)
-        before = _places(tok, kept, at)
+        first, at = _place_of_seam(tok, kept, text, len(messages), on_rewrite)
+        seam = "border" if first is not None else "alone"
+    if first is None:
+        tail, behind = _encoded_alone(tok, row, at)
+    else:
+        tail, behind = text.ids[first:], text.offsets[first:]
+    before = text.offsets[: len(kept)] if seam == "canonical" else _places(tok, kept, at)
     found = [*kept, *tail]
     columns = {"input_ids": found, "attention_mask": [1] * len(found)}
     return ChatEncoding(columns, chat, np.concatenate([before, behind]), (), row.find_literals, seam, len(kept))
 
 
+class _Whole(NamedTuple):
+    """The whole conversation, rendered and encoded anew."""
+
+    chat: RenderedChat
+    ids: list[int]
+    offsets: Any
+    row: Prepared
+
+    def border_at(self, place: int) -> int | None:
+        """The first token from a place in the text on; None where a token spans it."""
+        for index, (start, stop) in enumerate(self.offsets.tolist()):
+            if start >= place:
+                return index
+            if stop > place:
+                return None
+        return len(self.ids)
+
+
 def _place_of_seam(
-    tok: Tokenizer, kept: list[int], chat: RenderedChat, old: int, on_rewrite: str, row: Prepared
-) -> int:
-    """Where in the text of the whole conversation the ids end."""
-    written = tok.decode(kept)
-    if chat.text.startswith(written):
-        return len(written)
-    if on_rewrite == "keep":
-        return _start_of_new(kept, chat, old, row)
-    pairs = zip(written, chat.text, strict=False)
-    differs = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(written), len(chat.text)))
-    turn = _message_at(chat, differs)
+    tok: Tokenizer, kept: list[int], whole: _Whole, old: int, on_rewrite: str
+) -> tuple[int | None, int]:
+    """Where what is new begins: its first token in the whole conversation, or None, and the place in the text."""
+    # Decoding may drop characters that a token takes with it: what is compared is decoded on both sides.
+    written, anew = tok.decode(kept), tok.decode(whole.ids)
+    if not anew.startswith(written):
+        if on_rewrite == "keep":
+            at = _start_of_new(kept, whole, old)
+            return whole.border_at(at), at
+        differs = next(
+            (at for at, (one, other) in enumerate(zip(written, anew, strict=False)) if one != other),
+            min(len(written), len(anew)),
+        )
+        token = _token_at(tok, whole.ids, differs)[0]
+        place = int(whole.offsets[token][0]) if token < len(whole.ids) else len(whole.chat.text)
+        raise _rewritten(whole.chat, place, written[differs:], anew[differs:])
+    token, start = _token_at(tok, whole.ids, len(written))
+    if start == len(written):
+        at = int(whole.offsets[token][0]) if token < len(whole.ids) else len(whole.chat.text)
+        return token, at
+    return None, int(whole.offsets[token][0]) + len(written) - start
+
+
+def _token_at(tok: Tokenizer, ids: list[int], place: int) -> tuple[int, int]:
+    """The token whose text covers this place in the decoded text, and where its text begins."""
+    stream = tok.decode_stream(errors="replace")
+    at = 0
+    for index, number in enumerate(ids):
+        length = len(stream.step(number))
+        if at + length > place:
+            return index, at
+        at += length
+    return len(ids), at
+
+
+def _rewritten(chat: RenderedChat, place: int, written: str, anew: str) -> TemplateError:
+    turn = _message_at(chat, place)
     which = "the text before the first message" if turn is None else f"messages[{turn}]"
-    raise refusal(
+    return refusal(
         chat.template,
         None,
-        f"{which} reads otherwise than the ids say, from character {differs} on: the ids have "
-        f"{written[differs : differs + 20]!r}, the conversation with the new messages has "
-        f'{chat.text[differs : differs + 20]!r}; pass on_rewrite="keep" to keep the ids and add what is new',
+        f"{which} reads otherwise than the ids say, from character {place} on: the ids have {written[:20]!r}, the "
+        f'conversation with the new messages has {anew[:20]!r}; pass on_rewrite="keep" to keep the ids and add what '
+        "is new",
     )
 
 
@@ -102,18 +142,17 @@ def _message_at(chat: RenderedChat, at: int) -> int | None:
     return found
 
 
-def _start_of_new(kept: list[int], chat: RenderedChat, old: int, row: Prepared) -> int:
-    """Where what is new begins: behind the last added token of the ids, if the template wrote that one too."""
-    starts = [turn[0][0] for turn in chat.turns[old:] if turn]
-    start = min(starts, default=None)
-    if start is None:
-        start = max((turn[-1][1] for turn in chat.turns[:old] if turn), default=len(chat.text))
-    last = kept[-1] if kept else None
-    same = [stop for _, stop, number in row.added if number == last and stop <= start]
-    # Between them the template writes nothing but white space that belongs to the turn before.
-    if same and not chat.text[same[-1] : start].strip():
-        return same[-1]
-    return start
+def _start_of_new(kept: list[int], whole: _Whole, old: int) -> int:
+    """Where what is new begins in a text that is another one than the ids say: behind the last field of the old
+    messages, and behind the added token there that the ids end with."""
+    chat = whole.chat
+    first = min((turn[0][0] for turn in chat.turns[old:] if turn), default=len(chat.text))
+    fields = [s.stop for s in chat.segments if s.message is not None and s.message < old and s.stop <= first and s.field]
+    last = max(fields, default=0)
+    same = [
+        stop for start, stop, number in whole.row.added if kept and number == kept[-1] and last <= start and stop <= first
+    ]
+    return same[0] if same else last
 
 
 def _encoded_alone(tok: Tokenizer, row: Prepared, at: int) -> tuple[list[int], Any]:

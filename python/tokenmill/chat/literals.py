@@ -21,7 +21,7 @@ LiteralPolicy: TypeAlias = 'Literal["text", "reject", "parse"] | Rewrite'
 Literals: TypeAlias = "LiteralPolicy | Mapping[str, LiteralPolicy]"
 
 #: Marks of protocols that are plain text to a tokenizer: ``[INST]``, ``<<SYS>>``, ``<|user|>``, ``</think>``.
-_MARKER = re.compile(r"<<[^<>\s]+>>|<[^<>\s]+>|\[/?[A-Z][A-Z_]*\]")
+MARKER = re.compile(r"<<[^<>\s]+>>|<[^<>\s]+>|\[/?[A-Z][A-Z_]*\]")
 _WORDS = ("text", "reject", "parse")
 
 
@@ -40,7 +40,7 @@ class FoundLiteral(NamedTuple):
 
 def markers_of(literals: tuple[str, ...]) -> frozenset[str]:
     """The marks of a protocol in the literals of its template."""
-    return frozenset(mark for literal in literals for mark in _MARKER.findall(literal))
+    return frozenset(mark for literal in literals for mark in MARKER.findall(literal))
 
 
 def policy_of(literals: Literals, segment: Segment) -> LiteralPolicy:

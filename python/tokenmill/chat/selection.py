@@ -14,6 +14,8 @@ TrainOn: TypeAlias = "str | int | Iterable[str | int]"
 
 #: Kinds of segments that can be trained on their own.
 KINDS = ("content", "reasoning", "tool_call", "tool_result", "name", "id")
+#: Fields that are named without what lies below them; other names without a dot or a bracket are roles.
+_FIELDS = frozenset(("tool_calls", "tool_call_id", "reasoning_content", "thinking"))
 _PATH = re.compile(r"[A-Za-z_]\w*([.\[].*)")
 
 
@@ -80,7 +82,7 @@ def selection_of(train_on: TrainOn) -> Selection:
             last = True
         elif item in KINDS:
             kinds.add(item)
-        elif _PATH.fullmatch(item):
+        elif item in _FIELDS or _PATH.fullmatch(item):
             fields.append(item)
         else:
             roles.add(item)

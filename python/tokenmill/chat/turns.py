@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from .literals import MARKER
 from .refusals import refusal
 from .rendered import RenderedChat, Segment
 
@@ -53,12 +54,6 @@ class Turn(NamedTuple):
     end: Span | None
     """Where its end-of-turn token stands; None where the template wrote none."""
 
-    def without_end(self) -> tuple[Span, ...]:
-        """The spans without that token."""
-        if self.end is None or not self.spans:
-            return self.spans
-        *others, (start, stop) = self.spans
-        return (*others, (start, min(stop, self.end[0])))
 
 
 def turn_of(chat: RenderedChat, message: int, prompts: Sequence[str], added: Added) -> Turn | None:
@@ -69,10 +64,7 @@ def turn_of(chat: RenderedChat, message: int, prompts: Sequence[str], added: Add
     """
     stretches = chat.turns[message]
     if not stretches:
-        place = _place_of_untracked(chat, message)
-        if place is None:
-            return None
-        stretches = (place,)
+        return _untracked_turn(chat, message, added)
     fields = [segment for segment in chat.segments if segment.message == message]
     spans: list[Span] = []
     end: Span | None = None
@@ -97,8 +89,9 @@ def _end_of_header(text: str, start: int, stop: int, first: int | None, prompts:
     bound = stop if first is None else first
     for prompt in prompts:
         if not prompt:
-            # The template has no header: it begins with what the model writes.
-            return start
+            # No header, but marks such as <think>; or one that `add_generation_prompt` does not write.
+            before = MARKER.sub("", text[start:bound])
+            return bound if any(map(str.isalnum, before)) else start
         at = text.find(prompt, start, bound)
         if at >= 0:
             return at + len(prompt)
@@ -119,12 +112,11 @@ def _end_of_header(text: str, start: int, stop: int, first: int | None, prompts:
     return bound
 
 
-def _place_of_untracked(chat: RenderedChat, message: int) -> Span | None:
-    """Where the content of a message stands whose turn the template hides: the only place where it can be."""
-    content = chat.content_of(message)
-    if not content.strip():
+def _untracked_turn(chat: RenderedChat, message: int, added: Added) -> Turn | None:
+    """The turn of a message that the template hides: from the only place where its content can be."""
+    content = chat.content_of(message).strip()
+    if not content:
         return None
-    content = content.strip()
     places: list[int] = []
     for segment in chat.segments:
         if segment.kind != "unknown" and segment.message != message:
@@ -142,8 +134,9 @@ def _place_of_untracked(chat: RenderedChat, message: int) -> Span | None:
             f"labels need the place of messages[{message}].content, which the template hides, and its text "
             "stands in more than one place; leave this message out with train_on=, or use another template",
         )
-    after = _next_known(chat.segments, places[0] + len(content))
-    return places[0], after
+    start, stop = places[0], places[0] + len(content)
+    end = added.end_of_turn(stop, _next_known(chat.segments, stop))
+    return Turn(message, ((start, stop if end is None else end[1]),), end)
 
 
 def _next_known(segments: Sequence[Segment], at: int) -> int:
