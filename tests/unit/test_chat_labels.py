@@ -212,7 +212,7 @@ def test_a_hidden_turn_is_placed_by_uniqueness_or_refused(tok: tokenmill.Tokeniz
     chat = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "newest"}]
     encoding = tok.apply_chat_template(chat, template=source, return_labels=True)
     assert {segment.kind for segment in encoding.segments} == {"unknown", "template"}
-    assert trained(tok, encoding) == ["newest<|im_end|><|end|>"]
+    assert [run.strip() for run in trained(tok, encoding)] == ["newest<|im_end|><|end|>"]
     twice = [{"role": "user", "content": "newest"}, {"role": "assistant", "content": "newest"}]
     with pytest.raises(TemplateError, match=r"place of messages\[1\]\.content.*more than one place"):
         labelled(tok, twice, template=source)

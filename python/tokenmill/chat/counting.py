@@ -35,10 +35,15 @@ def fit(
     **options: Any,
 ) -> list[Any]:
     """See ``Tokenizer.fit_chat``."""
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(f"n must be an integer, the ids that there may be, not {type(n).__name__}")
     messages = list(messages)
     exchanges = _exchanges(messages)
     kept = _kept(messages, exchanges, keep)
     droppable = [place for place, exchange in enumerate(exchanges) if kept.isdisjoint(exchange)]
+    if not kept:
+        # Something has to be left.
+        droppable = droppable[:-1]
 
     def without(number: int) -> list[Any]:
         dropped = {index for place in droppable[:number] for index in exchanges[place]}
@@ -52,7 +57,7 @@ def fit(
     if needs(low) <= n:
         return messages
     fewest = needs(high) if high else needs(low)
-    if fewest > n or not without(high):
+    if fewest > n:
         raise BudgetError(
             f"the conversation needs {fewest} ids with all dropped that keep= allows to drop, and may have {n}; "
             "keep less, or shorten a message",

@@ -75,11 +75,14 @@ class _Whole(NamedTuple):
 
     def border_at(self, place: int) -> int | None:
         """The first token from a place in the text on; None where a token spans it."""
+        added = {token for _, _, token in self.row.added}
         for index, (start, stop) in enumerate(self.offsets.tolist()):
             if start >= place:
                 return index
             if stop > place:
-                return None
+                # An added token may take the white space behind it.
+                takes = self.ids[index] in added and not self.chat.text[place:stop].strip()
+                return index + 1 if takes else None
         return len(self.ids)
 
 
@@ -91,7 +94,7 @@ def _place_of_seam(
     written, anew = tok.decode(kept), tok.decode(whole.ids)
     if not anew.startswith(written):
         if on_rewrite == "keep":
-            at = _start_of_new(kept, whole, old)
+            at = _start_of_new(written, whole, old)
             return whole.border_at(at), at
         differs = next(
             (at for at, (one, other) in enumerate(zip(written, anew, strict=False)) if one != other),
@@ -142,17 +145,20 @@ def _message_at(chat: RenderedChat, at: int) -> int | None:
     return found
 
 
-def _start_of_new(kept: list[int], whole: _Whole, old: int) -> int:
+def _start_of_new(written: str, whole: _Whole, old: int) -> int:
     """Where what is new begins in a text that is another one than the ids say: behind the last field of the old
-    messages, and behind the added token there that the ids end with."""
+    messages, and behind as much of what follows it as the ids have already."""
     chat = whole.chat
     first = min((turn[0][0] for turn in chat.turns[old:] if turn), default=len(chat.text))
-    fields = [s.stop for s in chat.segments if s.message is not None and s.message < old and s.stop <= first and s.field]
-    last = max(fields, default=0)
-    same = [
-        stop for start, stop, number in whole.row.added if kept and number == kept[-1] and last <= start and stop <= first
+    fields = [
+        segment.stop
+        for segment in chat.segments
+        if segment.message is not None and segment.message < old and segment.field and segment.stop <= first
     ]
-    return same[0] if same else last
+    last = max(fields, default=0)
+    closing = chat.text[last:first]
+    there = next(length for length in range(len(closing), -1, -1) if written.endswith(closing[:length]))
+    return last + there
 
 
 def _encoded_alone(tok: Tokenizer, row: Prepared, at: int) -> tuple[list[int], Any]:
