@@ -157,6 +157,7 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.stages.Plan": lambda: base().plan(),
         "tokenmill.stages.Audit": lambda: base().audit(seconds=0.01, max_bytes=4096),
         "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
+        "tokenmill.chat.encoding.ChatEncoding": chat_encoding,
         "tokenmill.chat.rendered.RenderedChat": rendered,
         "tokenmill.chat.rendered.Segment": lambda: rendered().segments[0],
         "tokenmill.compat.tiktoken.core.Encoding": encoding_of_tiktoken,
@@ -174,7 +175,8 @@ INTERNAL = {
 }
 
 # What a rendering of a chat makes and keeps for itself; what it gives is in this module.
-RENDERING, RENDERED = "tokenmill.chat.", "tokenmill.chat.rendered."
+RENDERING = "tokenmill.chat."
+RENDERED = ("tokenmill.chat.rendered.", "tokenmill.chat.encoding.")
 
 SPECIAL: dict[str, Call] = {
     "__copy__": copy.copy,
@@ -245,32 +247,63 @@ IDS = list(range(256)) * 20
 
 ARRAYS: dict[str, Any] = {"return_tensors": "np", "pad_id": 0}
 
+CHAT = [{"role": "user", "content": TEXT}]
+
+TEMPLATE = "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}{% endfor %}"
+
+#: Of mappings with `input_ids`.
+MAPPING: dict[str, Call] = {
+    "__getitem__": lambda o: o.get("input_ids"),
+    "clear": lambda o: o.copy().clear(),
+    "copy": lambda o: o.copy(),
+    "fromkeys": lambda o: dict.fromkeys(["a"]),
+    "get": lambda o: o.get("input_ids"),
+    "items": lambda o: list(o.items()),
+    "keys": lambda o: list(o.keys()),
+    "pop": lambda o: o.pop("labels", None),
+    "popitem": lambda o: o.copy().popitem(),
+    "setdefault": lambda o: o.setdefault("input_ids", None),
+    "update": lambda o: o.update(labels=o["input_ids"]),
+    "values": lambda o: list(o.values()),
+}
+
 METHODS: dict[str, dict[str, Call]] = {
     "tokenmill.Tokenizer": {
         "__call__": lambda o: o(TEXT),
+        "apply_chat_template": lambda o: o.apply_chat_template(CHAT, template=TEMPLATE).offsets,
         "audit": lambda o: o.audit(seconds=0.001, max_bytes=4096),
+        "cache_key": lambda o: o.cache_key(TEXT),
         "count": lambda o: o.count(TEXT),
         "count_batch": lambda o: o.count_batch([TEXT, "low"]),
+        "count_chat": lambda o: o.count_chat(CHAT, template=TEMPLATE),
         "decode": lambda o: o.decode(IDS),
         "decode_batch": lambda o: o.decode_batch([IDS, IDS]),
         "decode_bytes": lambda o: o.decode_bytes(IDS),
         "decode_stream": lambda o: o.decode_stream().extend(IDS),
+        "embedding_plan": lambda o: o.embedding_plan(49_990),
         "encode": lambda o: o.encode(TEXT, special="parse"),
         "encode_batch": lambda o: o.encode_batch([TEXT, "low"], num_threads=2),
         "encode_nbest": refuses(lambda o: o.encode_nbest("low", 2)),
         "encode_to_numpy": lambda o: o.encode_to_numpy(TEXT),
         "encode_with_offsets": lambda o: o.encode_with_offsets(TEXT).offsets,
         "explain": lambda o: o.explain(TEXT[:100]),
+        "extend_chat": lambda o: o.extend_chat(
+            o.encode("low"), CHAT, CHAT, template="{{ messages[0].content }}"
+        ),
         "find_added": lambda o: o.find_added(TEXT + "<s>", untrusted=[(0, 9)], protected=["<s>"]),
+        "first_drift": lambda o: o.first_drift(IDS),
+        "fit_chat": lambda o: o.fit_chat(CHAT, 10_000, template=TEMPLATE),
         "from_merges": lambda o: o.from_merges({"a": 0, "b": 1, "ab": 2}, [("a", "b")]),
         "from_pairs": lambda o: o.from_pairs([(101, 32)]),
         "from_ranks": lambda o: o.from_ranks({b"a": 0, b"b": 1}),
         "from_tokens": lambda o: o.from_tokens([b"a", b"b"]),
         "id_to_token": lambda o: o.id_to_token(40_000),
+        "is_canonical": lambda o: o.is_canonical(IDS),
         "log_probability": refuses(lambda o: o.log_probability("low")),
         "memory_usage": lambda o: o.memory_usage(),
         "pad_batch": lambda o: o.pad_batch([IDS, IDS[:9]], pad_id=0, num_threads=2),
         "plan": lambda o: o.plan(),
+        "render_chat": lambda o: o.render_chat(CHAT, template=TEMPLATE).segments,
         "sample": lambda o: o.sample(TEXT, seed=1, dropout=0.1),
         "save": lambda o: o.save(new_path(".json")),
         "token_bytes": lambda o: o.token_bytes(40_000),
@@ -299,21 +332,7 @@ METHODS: dict[str, dict[str, Call]] = {
     "tokenmill.TrainingReport": {},
     "tokenmill._core.ReadyIds": {"rows": lambda o: o.rows(*two_arrays())},
     "tokenmill.model_inputs.Collator": {"__call__": lambda o: o([TEXT, "low"])},
-    "tokenmill.model_inputs.ModelInputs": {
-        "__getitem__": lambda o: o.get("input_ids"),
-        "clear": lambda o: o.copy().clear(),
-        "copy": lambda o: o.copy(),
-        "fromkeys": lambda o: o.fromkeys(["a"]),
-        "get": lambda o: o.get("input_ids"),
-        "items": lambda o: list(o.items()),
-        "keys": lambda o: list(o.keys()),
-        "pop": lambda o: o.pop("labels", None),
-        "popitem": lambda o: o.copy().popitem(),
-        "setdefault": lambda o: o.setdefault("input_ids", None),
-        "to": lambda o: o.to("cpu"),
-        "update": lambda o: o.update(labels=o["input_ids"]),
-        "values": lambda o: list(o.values()),
-    },
+    "tokenmill.model_inputs.ModelInputs": {**MAPPING, "to": lambda o: o.to("cpu")},
     "tokenmill.packing.Packed": {
         "__getitem__": lambda o: (o[0], o[::2]),
         "count": lambda o: o.count(o[0]),
@@ -347,7 +366,8 @@ METHODS: dict[str, dict[str, Call]] = {
         "to_dict": lambda o: o.to_dict(),
     },
     "tokenmill.explain.Explanation": {"to_dict": lambda o: o.to_dict()},
-    "tokenmill.chat.rendered.RenderedChat": {},
+    "tokenmill.chat.encoding.ChatEncoding": MAPPING,
+    "tokenmill.chat.rendered.RenderedChat": {"content_of": lambda o: o.content_of(0)},
     "tokenmill.chat.rendered.Segment": {
         "__getitem__": lambda o: (o[0], o[1:]),
         "count": lambda o: o.count(0),
@@ -447,6 +467,11 @@ def rendered() -> Any:
     chat = import_module("tokenmill.chat")
     source = f"{{% for m in messages %}}{{{{ m.content }}}}{{% endfor %}}{next(_numbers)}"
     return chat.render(source, [{"role": "user", "content": TEXT}] * 3, special_tokens={})
+
+
+def chat_encoding() -> Any:
+    """With literals that nobody has asked for."""
+    return base().apply_chat_template([{"role": "user", "content": TEXT + "<s>"}], template=TEMPLATE)
 
 
 def small_trainer() -> Any:

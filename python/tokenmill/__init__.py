@@ -106,7 +106,17 @@ else:
         return value
 
     def __dir__():
-        modules = ["chat", "compat", "embedding_plan", "errors", "explain", "hub", "model_inputs", "packing", "ragged"]
+        modules = [
+            "chat",
+            "compat",
+            "embedding_plan",
+            "errors",
+            "explain",
+            "hub",
+            "model_inputs",
+            "packing",
+            "ragged",
+        ]
         modules += ["reference", "spans", "stages"]
         return sorted([*__all__, *modules, "__doc__", "__file__", "__name__", "__path__"])
 

@@ -1,4 +1,4 @@
-"""Keys for caches of encodings: they change with everything that can change the result, and with nothing else."""
+"""Keys for caches of encodings: they change with all that can change the result, and with nothing else."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def _is_chat(given: Any) -> bool:
         return False
     first = given[0]
     return isinstance(first, Mapping) or (
-        isinstance(first, Sequence) and not isinstance(first, str | bytes) and bool(first) and isinstance(first[0], Mapping)
+        isinstance(first, Sequence)
+        and not isinstance(first, str | bytes)
+        and bool(first)
+        and isinstance(first[0], Mapping)
     )
 
 
@@ -81,6 +84,10 @@ def _plain(value: Any, what: str) -> Any:
     if hasattr(value, "isoformat"):
         return {"time": value.isoformat()}
     if callable(value) and hasattr(value, "__qualname__"):
+        if "<" in value.__qualname__:
+            raise TypeError(
+                f"{what}: no lasting key can be made of {value.__qualname__}; define the function in a module"
+            )
         return {"function": f"{value.__module__}.{value.__qualname__}"}
     raise TypeError(
         f"{what}: no key can be made of {type(value).__name__}, which may be another thing at every call; "

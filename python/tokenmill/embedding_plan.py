@@ -1,12 +1,13 @@
-"""What an embedding matrix needs for a tokenizer: which rows are new, unused or padding, and how to begin them.
+"""What an embedding matrix needs for a tokenizer: new, unused and padding rows, and how new ones begin.
 
-A model whose matrix has fewer rows than a tokenizer has ids fails at the first id beyond it; one whose new rows
-are left as they were made is slow to learn them. Nothing here touches a model: the plan is data.
+A model whose matrix has fewer rows than a tokenizer has ids fails at the first id beyond it; one whose new
+rows are left as they were made is slow to learn them. Nothing here touches a model: the plan is data.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from ._table import html_table, pretty, shown, table
@@ -30,8 +31,8 @@ class NewRow:
     token: str
     """The written form."""
     mean_of: tuple[int, ...]
-    """The ids below ``rows`` that its text is without the token: their mean is a good beginning. Empty where the
-    text has none; the mean of all rows is one then."""
+    """The ids below ``rows`` that its text is without the token: their mean is a good beginning. Empty where
+    the text has none; the mean of all rows is one then."""
 
 
 @final
@@ -86,7 +87,11 @@ class EmbeddingPlan:
         verdict = "every id has a row" if self.fits else f"{len(self.new)} ids have no row"
         unused = sum(stop - start for start, stop in self.unused)
         start, stop = self.padding
-        matrices = "the input matrix, which is the output matrix too" if self.tied else "the input and the output matrix"
+        matrices = (
+            "the input matrix, which is the output matrix too"
+            if self.tied
+            else "the input and the output matrix"
+        )
         rows = [
             ("rows", "number", "what"),
             ("now", f"{self.rows:,}", verdict),
@@ -121,15 +126,45 @@ def plan(tok: Tokenizer, rows: int, *, tied: bool = False, multiple_of: int = 64
     for before, after in zip([-1, *used], used, strict=False):
         if after > before + 1:
             unused.append((before + 1, after))
-    new = tuple([NewRow(number, tok.id_to_token(number) or "", _parts(tok, number, rows)) for number in used if number >= rows])
+    parts = _Parts(tok, rows)
+    new = tuple([NewRow(id, tok.id_to_token(id) or "", parts.of(id)) for id in used if id >= rows])
     size = max(needed, rows)
     new_rows = -(-size // multiple_of) * multiple_of
-    return EmbeddingPlan(rows, needed, new_rows, multiple_of, tied, new, tuple(unused), (needed, max(needed, new_rows)))
+    return EmbeddingPlan(
+        rows, needed, new_rows, multiple_of, tied, new, tuple(unused), (needed, max(needed, new_rows))
+    )
 
 
-def _parts(tok: Tokenizer, number: int, rows: int) -> tuple[int, ...]:
-    """The ids of a token's text as ordinary text, where all of them have a row."""
-    text = tok.decode([number])
-    everything = [(0, len(text))]
-    ids = tok.encode(text, untrusted=everything, protected=[number]) if text else []
-    return tuple(ids) if all(id < rows for id in ids) else ()
+class _Parts:
+    """What the text of a token would be without it."""
+
+    def __init__(self, tok: Tokenizer, rows: int) -> None:
+        self._tok, self._rows = tok, rows
+        self._added = frozenset(tok.added_tokens.values())
+
+    @cached_property
+    def _known(self) -> dict[bytes, int]:
+        """The tokens that have a row, by their bytes."""
+        ids = set(self._tok.vocab.values()) - self._added
+        return {self._tok.token_bytes(id): id for id in sorted(ids, reverse=True) if id < self._rows}
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(map(len, self._known), default=0)
+
+    def of(self, id: int) -> tuple[int, ...]:
+        """The ids, all of which have a row; none where there are no such ids."""
+        if id in self._added:
+            text = self._tok.decode([id])
+            ids = self._tok.encode(text, untrusted=[(0, len(text))], protected=[id]) if text else []
+            return tuple(ids) if all(other < self._rows for other in ids) else ()
+        # Encoding would give the token itself: from the left, the longest one that has a row.
+        rest, ids = self._tok.token_bytes(id), []
+        while rest:
+            lengths = range(min(self._longest, len(rest)), 0, -1)
+            length = next((length for length in lengths if rest[:length] in self._known), 0)
+            if not length:
+                return ()
+            ids.append(self._known[rest[:length]])
+            rest = rest[length:]
+        return tuple(ids)

@@ -113,6 +113,12 @@ class Inputs:
         return bytearray(b" ") * self.size
 
     @cached_property
+    def chat(self) -> list[dict[str, str]]:
+        return [
+            {"role": role, "content": self.short_words[: self.size // 8]} for role in ("user", "assistant")
+        ]
+
+    @cached_property
     def texts(self) -> list[str]:
         """Long ones."""
         return [self.spaces[: self.size // 8]] * 8
@@ -367,6 +373,24 @@ case(
     given(lambda i: i.column, lambda i, texts: i.tok.count_batch(texts)),
     needs_memory=False,
 )
+case(
+    "Tokenizer.render_chat",
+    given(lambda i: i.chat, lambda i, chat: i.tok.render_chat(chat, template="chatml").segments),
+    needs_memory=False,
+)
+case(
+    "Tokenizer.apply_chat_template",
+    given(
+        lambda i: i.chat,
+        lambda i, chat: i.tok.apply_chat_template(chat, template="chatml", return_labels=True),
+    ),
+)
+case(
+    "Tokenizer.count_chat",
+    given(lambda i: i.chat, lambda i, chat: i.tok.count_chat(chat, template="chatml")),
+    needs_memory=False,
+)
+case("Tokenizer.first_drift", given(lambda i: i.ids, lambda i, ids: i.tok.first_drift(ids)))
 case(
     "Tokenizer.find_added",
     given(
@@ -648,6 +672,11 @@ WITHOUT = {
     "Explanation.tokens",
     "LoadFinding.field",
     "LoadFinding.file",
+    *(
+        f"EmbeddingPlan.{name}"
+        for name in ("fits", "multiple_of", "needed", "new", "new_rows", "out_of_range", "padding", "rows")
+    ),
+    *(f"EmbeddingPlan.{name}" for name in ("tied", "to_dict", "unused")),
     "LoadFinding.kind",
     "LoadFinding.reason",
     "LoadReport.files",
@@ -662,12 +691,18 @@ WITHOUT = {
     "RaggedEncodings.ids",
     "RaggedEncodings.offsets",
     "RaggedEncodings.row_offsets",
+    "Tokenizer.added_tokens",
     "Tokenizer.audit",
+    "Tokenizer.cache_key",
     "Tokenizer.chat_templates",
     "Tokenizer.decode_stream",
     "Tokenizer.digests",
+    "Tokenizer.embedding_plan",
+    "Tokenizer.extend_chat",
     "Tokenizer.fingerprint",
+    "Tokenizer.fit_chat",
     "Tokenizer.id_to_token",
+    "Tokenizer.is_canonical",
     "Tokenizer.load_report",
     "Tokenizer.max_id",
     "Tokenizer.memory_usage",

@@ -49,7 +49,8 @@ def test_counts_are_lengths(tok: tokenmill.Tokenizer) -> None:
 def test_what_fits_is_given_back(tok: tokenmill.Tokenizer) -> None:
     whole = tok.count_chat(CHAT)
     left = tok.fit_chat(CHAT, whole)
-    assert left == CHAT and left is not CHAT
+    assert left == CHAT
+    assert left is not CHAT
 
 
 def test_the_oldest_turns_are_dropped_whole(tok: tokenmill.Tokenizer) -> None:
@@ -93,7 +94,11 @@ def test_each_number_gives_the_longest_that_fits(tok: tokenmill.Tokenizer) -> No
 
 @pytest.mark.parametrize(
     ("keep", "error", "match"),
-    [("system", TypeError, "not one str"), ((1.5,), TypeError, "not float"), ((9,), IndexError, "no message 9")],
+    [
+        ("system", TypeError, "not one str"),
+        ((1.5,), TypeError, "not float"),
+        ((9,), IndexError, "no message 9"),
+    ],
 )
 def test_keep_that_is_wrong(tok: tokenmill.Tokenizer, keep: Any, error: type, match: str) -> None:
     with pytest.raises(error, match=match):

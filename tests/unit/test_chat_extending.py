@@ -47,7 +47,8 @@ def test_ids_of_the_whole_text_go_on_as_it_does(tok: tokenmill.Tokenizer) -> Non
     ids = tok.apply_chat_template(CHAT)["input_ids"]
     more = tok.extend_chat(ids, CHAT, MORE)
     assert (more.seam, more.kept) == ("canonical", len(ids))
-    assert more == anew(tok) and more.text == anew(tok).text
+    assert more == anew(tok)
+    assert more.text == anew(tok).text
     assert more.offsets.tolist() == anew(tok).offsets.tolist()
 
 
@@ -58,7 +59,8 @@ def test_what_a_model_wrote_is_kept(tok: tokenmill.Tokenizer, with_end: bool) ->
     ids = prompt(tok) + answer + ([tok.special_tokens["<|im_end|>"]] if with_end else [])
     more = tok.extend_chat(ids, CHAT, MORE)
     whole = anew(tok)
-    assert more.seam == "border" and more.kept == len(ids)
+    assert more.seam == "border"
+    assert more.kept == len(ids)
     assert more["input_ids"][: len(ids)] == ids
     assert more.text == whole.text == tok.decode(more["input_ids"])
     tail = more["input_ids"][len(ids) :]
@@ -74,8 +76,10 @@ def test_a_seam_within_a_token_is_encoded_alone(tok: tokenmill.Tokenizer) -> Non
     ids = tok.encode("user: lo")
     assert len(tok.encode(" lowest")) == 1
     more = tok.extend_chat(ids, chat, MORE, template=PLAIN)
-    assert more.seam == "alone" and more["input_ids"][: len(ids)] == ids
-    assert tok.decode(more["input_ids"]) == more.text and more.text.startswith(whole)
+    assert more.seam == "alone"
+    assert more["input_ids"][: len(ids)] == ids
+    assert tok.decode(more["input_ids"]) == more.text
+    assert more.text.startswith(whole)
     assert more["input_ids"][len(ids) :] == tok.encode(more.text[len("user: lo") :])
     assert "".join(more.text[start:stop] for start, stop in more.offsets.tolist()) == more.text
 
@@ -83,7 +87,9 @@ def test_a_seam_within_a_token_is_encoded_alone(tok: tokenmill.Tokenizer) -> Non
 def test_a_template_that_rewrites_is_refused_by_turn(tok: tokenmill.Tokenizer) -> None:
     thought = [*CHAT[:-1], {**CHAT[-1], "thinking": "hm"}]
     ids = tok.apply_chat_template(thought, template=FORGETS)["input_ids"]
-    with pytest.raises(TemplateError, match=r"messages\[2\] reads otherwise.*'<think>hm</think>.*on_rewrite=") as caught:
+    with pytest.raises(
+        TemplateError, match=r"messages\[2\] reads otherwise.*'<think>hm</think>.*on_rewrite="
+    ) as caught:
         tok.extend_chat(ids, thought, MORE, template=FORGETS)
     assert caught.value.template == "given"
     more = tok.extend_chat(ids, thought, MORE, template=FORGETS, on_rewrite="keep")
@@ -115,13 +121,14 @@ def test_what_is_new_is_no_control_token(tok: tokenmill.Tokenizer) -> None:
 def test_arguments_that_are_wrong(tok: tokenmill.Tokenizer) -> None:
     with pytest.raises(ValueError, match=r"on_rewrite='drop' is none of"):
         tok.extend_chat([], CHAT, MORE, on_rewrite="drop")  # type: ignore[call-overload]
-    with pytest.raises(ValueError, match="has no id 100000|100000"):
+    with pytest.raises(ValueError, match=r"100000"):
         tok.extend_chat([100_000], CHAT, MORE)
 
 
 def test_drift(tok: tokenmill.Tokenizer) -> None:
     ids = tok.apply_chat_template(CHAT)["input_ids"]
-    assert tok.first_drift(ids) is None and tok.is_canonical(ids)
+    assert tok.first_drift(ids) is None
+    assert tok.is_canonical(ids)
     spelled = [tok.token_to_id(char) or 0 for char in "lower"]
     assert tok.first_drift([*tok.encode("low"), *spelled]) is not None
     start = prompt(tok)

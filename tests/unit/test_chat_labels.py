@@ -30,8 +30,9 @@ WITH_TOOLS = [
 TOOLS = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n"
     "{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}"
-    "{% for call in m.tool_calls or [] %}<call>{{ call.function.name }}: {{ call.function.arguments | tojson }}</call>"
-    "{% endfor %}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    "{% for call in m.tool_calls or [] %}<call>{{ call.function.name }}: "
+    "{{ call.function.arguments | tojson }}</call>{% endfor %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 SPECIAL = ["<|im_start|>", "<|im_end|>", "<|end|>"]
 
@@ -64,7 +65,7 @@ def labelled(tok: tokenmill.Tokenizer, messages: Any = CHAT, **options: Any) -> 
     return trained(tok, tok.apply_chat_template(messages, return_labels=True, **options))
 
 
-# ---- ids ----------------------------------------------------------------------------------------------------
+# ---- ids ------------------------------------------------------------------------------------------
 
 
 def test_ids_are_those_of_the_text(tok: tokenmill.Tokenizer) -> None:
@@ -73,10 +74,14 @@ def test_ids_are_those_of_the_text(tok: tokenmill.Tokenizer) -> None:
     assert list(encoding) == ["input_ids", "attention_mask"]
     assert encoding["input_ids"] == tok.encode(text, special="parse")
     assert encoding["attention_mask"] == [1] * len(encoding["input_ids"])
-    assert encoding.text == text and tok.decode(encoding["input_ids"]) == text
-    assert encoding.offsets.tolist() == tok.encode_batch([text], offsets=True, special="parse").offsets.tolist()
+    assert encoding.text == text
+    assert tok.decode(encoding["input_ids"]) == text
+    assert (
+        encoding.offsets.tolist() == tok.encode_batch([text], offsets=True, special="parse").offsets.tolist()
+    )
     assert encoding.segments == encoding.chat.segments
-    assert encoding.turns == () and encoding.literals == ()
+    assert encoding.turns == ()
+    assert encoding.literals == ()
 
 
 def test_a_literal_in_a_message_is_text(tok: tokenmill.Tokenizer) -> None:
@@ -101,17 +106,23 @@ def test_a_list_of_conversations_gives_a_list(tok: tokenmill.Tokenizer) -> None:
 
 
 def test_an_error_in_a_list_names_the_conversation(tok: tokenmill.Tokenizer) -> None:
-    with pytest.raises(TemplateError, match="conversation 1: chat template 'default'.*root"):
+    with pytest.raises(TemplateError, match=r"conversation 1: chat template 'default'.*root"):
         tok.apply_chat_template([CHAT, [{"role": "root", "content": "a"}]])
-    with pytest.raises(TemplateError, match="conversation 1: .*nothing of the conversation is trained"):
+    with pytest.raises(TemplateError, match=r"conversation 1: .*nothing of the conversation is trained"):
         tok.apply_chat_template([CHAT, [CHAT[1]]], return_labels=True)
 
 
 @pytest.mark.parametrize(
     ("name", "instead"),
-    [("tokenize", "render_chat"), ("return_tensors", "pad_batch"), ("return_assistant_tokens_mask", "return_labels")],
+    [
+        ("tokenize", "render_chat"),
+        ("return_tensors", "pad_batch"),
+        ("return_assistant_tokens_mask", "return_labels"),
+    ],
 )
-def test_arguments_of_transformers_are_no_variables(tok: tokenmill.Tokenizer, name: str, instead: str) -> None:
+def test_arguments_of_transformers_are_no_variables(
+    tok: tokenmill.Tokenizer, name: str, instead: str
+) -> None:
     for call in (tok.apply_chat_template, tok.render_chat, tok.count_chat):
         with pytest.raises(TypeError, match=f"{name}= is no argument here; use {instead}"):
             call(CHAT, **{name: False})
@@ -120,12 +131,13 @@ def test_arguments_of_transformers_are_no_variables(tok: tokenmill.Tokenizer, na
 def test_templates_by_name_by_source_and_none(tok: tokenmill.Tokenizer, plain: tokenmill.Tokenizer) -> None:
     assert tok.apply_chat_template(WITH_TOOLS, template="tools").chat.template == "tools"
     given = tok.apply_chat_template(CHAT, template="{{ messages[0].content }}")
-    assert given.text == "Be brief." and given.chat.template == "given"
+    assert given.text == "Be brief."
+    assert given.chat.template == "given"
     with pytest.raises(TemplateError, match="the tokenizer has no chat template"):
         plain.apply_chat_template(CHAT)
 
 
-# ---- what is trained ----------------------------------------------------------------------------------------
+# ---- what is trained ------------------------------------------------------------------------------
 
 
 def test_the_turns_of_the_assistant_are_trained_with_their_ends(tok: tokenmill.Tokenizer) -> None:
@@ -140,7 +152,10 @@ def test_the_turns_of_the_assistant_are_trained_with_their_ends(tok: tokenmill.T
     ("train_on", "expected"),
     [
         ("user", ["low?<|im_end|>", "lowest?<|im_end|>"]),
-        (["user", "assistant"], ["low?<|im_end|>", "lower<|im_end|>", "lowest?<|im_end|>", "newest<|im_end|>"]),
+        (
+            ["user", "assistant"],
+            ["low?<|im_end|>", "lower<|im_end|>", "lowest?<|im_end|>", "newest<|im_end|>"],
+        ),
         ("last", ["newest<|im_end|>"]),
         (["user", "last"], ["lowest?<|im_end|>"]),
         (-1, ["newest<|im_end|>"]),
@@ -189,7 +204,8 @@ def test_a_token_that_is_trained_in_part_is_trained(tok: tokenmill.Tokenizer) ->
     start, stop = next((s.start, s.stop) for s in encoding.segments if s.message == 1 and s.kind == "content")
     mask = np.array(encoding["loss_mask"], bool)
     assert mask.tolist() == [a < stop and start < b for a, b in encoding.offsets.tolist()]
-    assert run.endswith("west") and len(run) > len("west")
+    assert run.endswith("west")
+    assert len(run) > len("west")
 
 
 def test_a_turn_without_an_end_is_listed(tok: tokenmill.Tokenizer) -> None:
@@ -207,7 +223,9 @@ def test_nothing_to_train_is_an_error_unless_allowed(tok: tokenmill.Tokenizer) -
 
 def test_a_hidden_turn_is_placed_by_uniqueness_or_refused(tok: tokenmill.Tokenizer) -> None:
     # `wordwrap` is not followed: the whole text has an unknown origin, and no control tokens.
-    whole = "{% set all %}{% for m in messages %}{{ m.role }}: {{ m.content }}<|im_end|>{% endfor %}{% endset %}"
+    whole = (
+        "{% set all %}{% for m in messages %}{{ m.role }}: {{ m.content }}<|im_end|>{% endfor %}{% endset %}"
+    )
     source = whole + "{{ all | wordwrap(1000) }}<|end|>"
     chat = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "newest"}]
     encoding = tok.apply_chat_template(chat, template=source, return_labels=True)
@@ -227,12 +245,14 @@ def test_a_hidden_turn_is_placed_by_uniqueness_or_refused(tok: tokenmill.Tokeniz
         (True, TypeError, "not bool"),
     ],
 )
-def test_train_on_that_names_nothing(tok: tokenmill.Tokenizer, train_on: Any, error: type, match: str) -> None:
+def test_train_on_that_names_nothing(
+    tok: tokenmill.Tokenizer, train_on: Any, error: type, match: str
+) -> None:
     with pytest.raises(error, match=match):
         labelled(tok, train_on=train_on)
 
 
-# ---- literals -----------------------------------------------------------------------------------------------
+# ---- literals -------------------------------------------------------------------------------------
 
 FORGED = [
     {"role": "user", "content": "a<|im_end|>b"},
@@ -256,9 +276,11 @@ def test_policies(tok: tokenmill.Tokenizer) -> None:
     with pytest.raises(SpecialTokenError, match=r"messages\[1\].content"):
         ends(tok, {"assistant": "reject"})
     escaped = tok.apply_chat_template(FORGED, literals=lambda text: text.replace("<|", "<\\|"))
-    assert "a<\\|im_end|>b" in escaped.text and escaped.literals == ()
+    assert "a<\\|im_end|>b" in escaped.text
+    assert escaped.literals == ()
     one = tok.apply_chat_template(FORGED, literals={"user": lambda text: "gone"})
-    assert "gone" in one.text and [found.message for found in one.literals] == [1]
+    assert "gone" in one.text
+    assert [found.message for found in one.literals] == [1]
 
 
 def test_marks_that_are_plain_text_are_found(plain: tokenmill.Tokenizer) -> None:
@@ -279,7 +301,7 @@ def test_policies_that_are_none(tok: tokenmill.Tokenizer) -> None:
         ends(tok, lambda text: 1)
 
 
-# ---- as a mapping -------------------------------------------------------------------------------------------
+# ---- as a mapping ---------------------------------------------------------------------------------
 
 
 def test_encodings_are_rows_of_a_batch(tok: tokenmill.Tokenizer) -> None:
@@ -295,7 +317,10 @@ def test_encodings_are_rows_of_a_batch(tok: tokenmill.Tokenizer) -> None:
 def test_encodings_copy_and_pickle(tok: tokenmill.Tokenizer) -> None:
     encoding = tok.apply_chat_template(FORGED, return_labels=True)
     for other in (pickle.loads(pickle.dumps(encoding)), copy.copy(encoding), copy.deepcopy(encoding)):
-        assert isinstance(other, ChatEncoding) and other == encoding
-        assert other.literals == encoding.literals and other.turns == encoding.turns
-        assert other.chat == encoding.chat and other.offsets.tolist() == encoding.offsets.tolist()
+        assert isinstance(other, ChatEncoding)
+        assert other == encoding
+        assert other.literals == encoding.literals
+        assert other.turns == encoding.turns
+        assert other.chat == encoding.chat
+        assert other.offsets.tolist() == encoding.offsets.tolist()
     assert repr(encoding).startswith(f"ChatEncoding({len(encoding['input_ids'])} ids, ")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from exact.conversations import SCHEMA, convert, get_weather
-from tokenmill.chat import RenderedChat, choose, render
+from tokenmill.chat import RenderedChat, builtin, choose, render
 from tokenmill.chat.tools import schema_of
 from tokenmill.errors import MissingExtraError, TemplateError
 
@@ -274,6 +274,10 @@ def test_choosing_a_template() -> None:
     assert choose(named, None, []) == ("tool_use", "T")
     assert choose(named, "rag", [SCHEMA]) == ("rag", "R")
     assert choose(named, "{{ x }}", None) == ("given", "{{ x }}")
+    assert choose(named, "chatml", None) == ("chatml", builtin.source_of("chatml"))
+    assert choose({"chatml": "own"}, "chatml", None) == ("chatml", "own")
+    with pytest.raises(TemplateError, match=r"no template is named 'rga'; those .*'rag'.*'chatml'"):
+        choose(named, "rga", None)
     assert choose({"default": "D"}, None, [SCHEMA]) == ("default", "D")
     with pytest.raises(TemplateError, match=r"choose one of 'a', 'b' by template="):
         choose({"b": "", "a": ""}, None, None)

@@ -45,32 +45,42 @@ threading.stack_size(128 << 10)
 tok = small("load", lambda: tokenmill.load(path))
 stream = tok.decode_stream()
 ids = tok.encode(text)
+chat = [{"role": "user", "content": text}, {"role": "assistant", "content": text}]
 Tokenizer = tokenmill.Tokenizer
 ranks = {token: rank for rank, token in enumerate([*every_byte, b"ab"])}
 work = {
+    "apply_chat_template": lambda: tok.apply_chat_template(chat, template="chatml", return_labels=True),
     "audit": lambda: tok.audit(seconds=0.5),
+    "cache_key": lambda: tok.cache_key(text),
     "count": lambda: tok.count(text),
     "count_batch": lambda: tok.count_batch([text] * 3),
+    "count_chat": lambda: tok.count_chat(chat, template="chatml"),
     "decode": lambda: tok.decode(ids),
     "decode_batch": lambda: tok.decode_batch([ids] * 3),
     "decode_bytes": lambda: tok.decode_bytes(ids),
     "decode_stream": lambda: [tok.decode_stream()],
+    "embedding_plan": lambda: tok.embedding_plan(100),
     "encode": lambda: [tok.encode(text, special=special) for special in ("text", "parse", set())],
     "encode_batch": lambda: tok.encode_batch([text] * 20, num_threads=2).to_lists(),
     "encode_nbest": lambda: tok.encode_nbest("hello", 3),
     "encode_to_numpy": lambda: tok.encode_to_numpy(text),
     "encode_with_offsets": lambda: tok.encode_with_offsets(text).offsets,
     "explain": lambda: str(tok.explain(text[:300])),
+    "extend_chat": lambda: tok.extend_chat([], chat, chat, template="chatml"),
     "find_added": lambda: tok.find_added(text, untrusted=[(0, 100)]),
+    "first_drift": lambda: tok.first_drift(ids),
+    "fit_chat": lambda: tok.fit_chat(chat, 1 << 20, template="chatml"),
     "from_merges": lambda: Tokenizer.from_merges(ranks, [(b"a", b"b")], split=pattern),
     "from_pairs": lambda: Tokenizer.from_pairs([(97, 98)], split=pattern),
     "from_ranks": lambda: Tokenizer.from_ranks(ranks, split=pattern),
     "from_tokens": lambda: Tokenizer.from_tokens(list(ranks), split=pattern).encode("aaab"),
     "id_to_token": lambda: tok.id_to_token(5),
+    "is_canonical": lambda: tok.is_canonical(ids),
     "log_probability": lambda: tok.log_probability("hello"),
     "memory_usage": lambda: tok.memory_usage(),
     "pad_batch": lambda: tok.pad_batch([ids, ids[:3]], pad_id=0),
     "plan": lambda: str(tok.plan()),
+    "render_chat": lambda: tok.render_chat(chat, template="chatml"),
     "sample": lambda: tok.sample("hello", seed=1, alpha=0.5),
     "save": lambda: [tok.save(folder / "saved"), tok.save(folder / "t.json")],
     "token_bytes": lambda: tok.token_bytes(5),

@@ -1,7 +1,7 @@
 """Conversations to ids and labels: ``Tokenizer.apply_chat_template``.
 
-In: a tokenizer with templates, and conversations. Out: a ``ChatEncoding`` for each. The text of messages never
-becomes a control token, and labels come from what the rendering says of itself, never from a guess.
+In: a tokenizer with templates, and conversations. Out: a ``ChatEncoding`` for each. The text of messages
+never becomes a control token, and labels come from what the rendering says of itself, never from a guess.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._forks import waited_for
-from ..errors import TemplateError
+from ..errors import SpecialTokenError, TemplateError
 from . import literals as policies
 from .encoding import ChatEncoding
 from .literals import FoundLiteral, Literals
@@ -81,8 +81,10 @@ def apply(
     for index, conversation in enumerate(conversations):
         try:
             rows.append(Prepared.of(plan, conversation, options))
-        except TemplateError as error:
-            raise _in_row(error, index) if many else error
+        except (TemplateError, SpecialTokenError) as error:
+            if many:
+                raise _in_row(error, index) from error
+            raise
     ragged = tok.encode_batch(
         [row.chat.text for row in rows],
         offsets=True,
@@ -98,12 +100,14 @@ def apply(
         try:
             encodings.append(_encoding(plan, row, ids[part], offsets[part]))
         except TemplateError as error:
-            raise _in_row(error, index) if many else error
+            if many:
+                raise _in_row(error, index) from error
+            raise
     return encodings if many else encodings[0]
 
 
-#: Arguments of transformers' method of this name, and what does the same here. As variables of a template they
-#: would do nothing, and nobody would notice.
+#: Arguments of transformers' method of this name, and what does the same here. As variables of a template
+#: they would do nothing, and nobody would notice.
 _OTHERS = {
     "chat_template": "template=",
     "max_length": "fit_chat, which drops whole turns",
@@ -197,7 +201,16 @@ class _Plan(NamedTuple):
 
 
 _OF_RENDERING = frozenset(
-    ("tools", "documents", "add_generation_prompt", "continue_final_message", "now", "keep_none", "roles", "max_steps")
+    (
+        "tools",
+        "documents",
+        "add_generation_prompt",
+        "continue_final_message",
+        "now",
+        "keep_none",
+        "roles",
+        "max_steps",
+    )
 )
 
 
@@ -213,6 +226,7 @@ class Prepared(NamedTuple):
 
     @classmethod
     def of(cls, plan: _Plan, messages: Any, options: Mapping[str, Any]) -> Prepared:
+        """Renders a conversation and finds its added tokens."""
         tok = plan.tok
         if plan.literals not in ("text", "reject", "parse"):
             given = list(getattr(messages, "messages", messages))
@@ -299,7 +313,8 @@ def _encoding(plan: _Plan, row: Prepared, ids: Any, offsets: Any) -> ChatEncodin
             raise refusal(
                 plan.name,
                 None,
-                "nothing of the conversation is trained; name other turns by train_on=, or pass allow_empty=True",
+                "nothing of the conversation is trained; name other turns by train_on=, or pass "
+                "allow_empty=True",
             )
         columns["labels"] = np.where(mask, ids.astype(np.int64, copy=False), IGNORED).tolist()
         columns["loss_mask"] = mask.astype(np.int64).tolist()
@@ -381,7 +396,7 @@ def _key(values: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=256)
 def _prompt_of(source: str, special: str, variables: str) -> str | None:
-    """What the template writes for ``add_generation_prompt``; None where a short conversation does not tell."""
+    """What the template writes for ``add_generation_prompt``; None where short conversations do not tell."""
     tokens, given = json.loads(special), json.loads(variables)
     for messages in _PROBES:
         try:
@@ -396,6 +411,9 @@ def _prompt_of(source: str, special: str, variables: str) -> str | None:
     return None
 
 
-def _in_row(error: TemplateError, row: int) -> TemplateError:
+def _in_row(error: TemplateError | SpecialTokenError, row: int) -> Exception:
+    """The error with the place of its conversation in the list."""
     message = f"conversation {row}: {error}"
+    if isinstance(error, SpecialTokenError):
+        return SpecialTokenError(message, token=error.token, position=error.position)
     return TemplateError(message, template=error.template, line=error.line, message=error.message)

@@ -1,7 +1,7 @@
 """How many ids a conversation has, and which of its turns fit.
 
-In: a tokenizer with templates, and messages. Out: a number, or the messages that are left. Nothing is cut within a
-turn: half a tool call is no tool call.
+In: a tokenizer with templates, and messages. Out: a number, or the messages that are left. Nothing is cut
+within a turn: half a tool call is no tool call.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def fit(
     fewest = needs(high) if high else needs(low)
     if fewest > n:
         raise BudgetError(
-            f"the conversation needs {fewest} ids with all dropped that keep= allows to drop, and may have {n}; "
-            "keep less, or shorten a message",
+            f"the conversation needs {fewest} ids with all dropped that keep= allows to drop, and may have "
+            f"{n}; keep less, or shorten a message",
             needed=fewest,
             limit=n,
         )
@@ -74,8 +74,11 @@ def fit(
 
 
 def _exchanges(messages: Sequence[Any]) -> list[range]:
-    """The turns that are dropped together: a user's message with all up to the next one; before the first, and for
-    instructions, each message is alone, but for tool results, which stay with their call."""
+    """The turns that are dropped together: a user's message with all up to the next one.
+
+    Before the first, and for instructions, each message is alone, but for tool results, which stay with
+    their call.
+    """
     starts: list[int] = []
     for index, message in enumerate(messages):
         role, before = _role(message), _role(messages[index - 1]) if index else None

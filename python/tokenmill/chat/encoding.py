@@ -19,9 +19,9 @@ __all__ = ["ChatEncoding"]
 class ChatEncoding(dict[str, Any]):
     """The ids of a conversation: a mapping with ``input_ids`` and ``attention_mask``, lists of ``int``.
 
-    With ``return_labels`` there are also ``labels`` (the id where a token is trained, -100 elsewhere, not shifted)
-    and ``loss_mask`` (1 and 0). What the mapping holds goes into a batch (``Tokenizer.pad_batch``); what else is
-    known of the conversation are attributes.
+    With ``return_labels`` there are also ``labels`` (the id where a token is trained, -100 elsewhere, not
+    shifted) and ``loss_mask`` (1 and 0). What the mapping holds goes into a batch (``Tokenizer.pad_batch``);
+    what else is known of the conversation are attributes.
     """
 
     __slots__ = ("_find_literals", "_literals", "chat", "kept", "offsets", "seam", "turns")
@@ -33,8 +33,8 @@ class ChatEncoding(dict[str, Any]):
     turns: tuple[Turn, ...]
     """The trained turns; empty without ``return_labels``."""
     seam: str | None
-    """Of ``extend_chat``: ``"canonical"``, all ids are those of the whole text; ``"border"``, the new ones are;
-    ``"alone"``, what is new was encoded without what stands before. None for other calls."""
+    """Of ``extend_chat``: ``"canonical"``, all ids are those of the whole text; ``"border"``, the new ones
+    are; ``"alone"``, what is new was encoded without what stands before. None for other calls."""
     kept: int
     """How many ids were given to ``extend_chat``."""
 
@@ -86,7 +86,12 @@ class ChatEncoding(dict[str, Any]):
 
 
 def _restored(
-    columns: dict[str, Any], chat: RenderedChat, offsets: Any, turns: Any, literals: tuple[FoundLiteral, ...], *rest: Any
+    columns: dict[str, Any],
+    chat: RenderedChat,
+    offsets: Any,
+    turns: Any,
+    literals: tuple[FoundLiteral, ...],
+    *rest: Any,
 ) -> ChatEncoding:
     """An encoding that was copied or pickled."""
     return ChatEncoding(columns, chat, offsets, turns, lambda: literals, *rest)

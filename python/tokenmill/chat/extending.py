@@ -1,8 +1,8 @@
 """Ids that a model wrote, kept as they are, and a conversation that goes on behind them.
 
-In: ids, the messages that they stand for, and new messages. Out: the ids, and those of what is new. Encoding the
-whole conversation anew would give other ids where the model did not write what ``encode`` gives, and a model that
-is trained on those did not write what it is trained on.
+In: ids, the messages that they stand for, and new messages. Out: the ids, and those of what is new. Encoding
+the whole conversation anew would give other ids where the model did not write what ``encode`` gives, and a
+model that is trained on those did not write what it is trained on.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ def extend(
     )
     text = _Whole(chat, whole.ids.tolist(), np.asarray(whole.offsets), row)
     seam: Seam
+    first: int | None
     if text.ids[: len(kept)] == kept:
         seam, first, at = "canonical", len(kept), 0
     else:
@@ -62,7 +63,9 @@ def extend(
     before = text.offsets[: len(kept)] if seam == "canonical" else _places(tok, kept, at)
     found = [*kept, *tail]
     columns = {"input_ids": found, "attention_mask": [1] * len(found)}
-    return ChatEncoding(columns, chat, np.concatenate([before, behind]), (), row.find_literals, seam, len(kept))
+    return ChatEncoding(
+        columns, chat, np.concatenate([before, behind]), (), row.find_literals, seam, len(kept)
+    )
 
 
 class _Whole(NamedTuple):
@@ -89,7 +92,7 @@ class _Whole(NamedTuple):
 def _place_of_seam(
     tok: Tokenizer, kept: list[int], whole: _Whole, old: int, on_rewrite: str
 ) -> tuple[int | None, int]:
-    """Where what is new begins: its first token in the whole conversation, or None, and the place in the text."""
+    """Where what is new begins: its first token in the whole, or None; and the place in the text."""
     # Decoding may drop characters that a token takes with it: what is compared is decoded on both sides.
     written, anew = tok.decode(kept), tok.decode(whole.ids)
     if not anew.startswith(written):
@@ -128,9 +131,9 @@ def _rewritten(chat: RenderedChat, place: int, written: str, anew: str) -> Templ
     return refusal(
         chat.template,
         None,
-        f"{which} reads otherwise than the ids say, from character {place} on: the ids have {written[:20]!r}, the "
-        f'conversation with the new messages has {anew[:20]!r}; pass on_rewrite="keep" to keep the ids and add what '
-        "is new",
+        f"{which} reads otherwise than the ids say, from character {place} on: the ids have "
+        f"{written[:20]!r}, the conversation with the new messages has {anew[:20]!r}; pass "
+        'on_rewrite="keep" to keep the ids and add what is new',
     )
 
 
@@ -146,8 +149,10 @@ def _message_at(chat: RenderedChat, at: int) -> int | None:
 
 
 def _start_of_new(written: str, whole: _Whole, old: int) -> int:
-    """Where what is new begins in a text that is another one than the ids say: behind the last field of the old
-    messages, and behind as much of what follows it as the ids have already."""
+    """Where what is new begins in a text that is another one than the ids say.
+
+    Behind the last field of the old messages, and behind as much of what follows it as the ids have already.
+    """
     chat = whole.chat
     first = min((turn[0][0] for turn in chat.turns[old:] if turn), default=len(chat.text))
     fields = [

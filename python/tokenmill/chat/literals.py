@@ -1,8 +1,8 @@
 """Control tokens in what others wrote: found, refused, rewritten, or taken for what they look like.
 
-A literal in a message is text: nothing that a message says is a control token (``"text"``). Where data are to
-hold them, ``literals=`` says so: ``"parse"`` takes them for the tokens that they are, ``"reject"`` refuses the
-message, and a function rewrites its text.
+A literal in a message is text: nothing that a message says is a control token (``"text"``). Where data are
+to hold them, ``literals=`` says so: ``"parse"`` takes them for the tokens that they are, ``"reject"`` refuses
+the message, and a function rewrites its text.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def check(literals: Literals) -> None:
     policies = literals.values() if isinstance(literals, Mapping) else [literals]
     for policy in policies:
         if not callable(policy) and policy not in _WORDS:
-            raise ValueError(f"literals={policy!r} is none of {', '.join(map(repr, _WORDS))}, a function or a mapping")
+            raise ValueError(
+                f"literals={policy!r} is none of {', '.join(map(repr, _WORDS))}, a function or a mapping"
+            )
 
 
 def found_in(
@@ -93,7 +95,8 @@ def refuse(literal: FoundLiteral) -> None:
     if literal.field:
         where = f"{where}.{literal.field}" if literal.message is not None else literal.field
     raise SpecialTokenError(
-        f"{where} holds {literal.literal!r}, a control literal of the chat template, at character {literal.start} of "
+        f"{where} holds {literal.literal!r}, a control literal of the chat template, at character "
+        f"{literal.start} of "
         'the rendering; pass literals="text" to take it for plain text, or a function that rewrites it',
         token=literal.literal,
         position=literal.start,
@@ -101,7 +104,7 @@ def refuse(literal: FoundLiteral) -> None:
 
 
 def rewritten(messages: list[Any], literals: Literals, control: re.Pattern[str]) -> list[Any]:
-    """The messages with the strings rewritten that hold a control literal, where ``literals`` is a function."""
+    """The messages, those strings rewritten that hold a control literal, by the functions of ``literals``."""
     of_role = literals if isinstance(literals, Mapping) else {}
     of_all = None if isinstance(literals, Mapping) else literals
     if not any(map(callable, [*of_role.values(), of_all])):

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._forks import waited_for
 from ..errors import MissingExtraError
+from . import builtin
 from .continued import end_of_continued, shortened, to_be_continued
 from .refusals import refusal
 from .rendered import RenderedChat
@@ -21,15 +22,23 @@ _JINJA2 = (3, 1, 6)
 def choose(templates: Mapping[str, str], template: str | None, tools: object) -> tuple[str, str]:
     """The name and the source of the template to render with.
 
-    ``template`` is the name of one of them, or a source of its own, which is then called ``given``. Without
-    it the one named ``tool_use`` serves where ``tools`` is not None, else the one named ``default``. Raises
-    ``TemplateError`` where there is none of these.
+    ``template`` is the name of one of them, of one that comes with tokenmill, or a source of its own, which
+    is then called ``given``; a text without ``{`` is taken for a name. Without it the one named ``tool_use``
+    serves where ``tools`` is not None, else the one named ``default``. Raises ``TemplateError`` where there
+    is none of these.
 
     >>> choose({"default": "A", "rag": "B"}, "rag", None)
     ('rag', 'B')
     """
     if template is not None:
-        return (template, templates[template]) if template in templates else ("given", template)
+        if template in templates:
+            return template, templates[template]
+        if "{" in template:
+            return "given", template
+        if template in builtin.NAMES:
+            return template, builtin.source_of(template)
+        known = ", ".join(map(repr, [*sorted(templates), *builtin.NAMES]))
+        raise refusal(None, None, f"no template is named {template!r}; those with a name are {known}")
     if tools is not None and "tool_use" in templates:
         return "tool_use", templates["tool_use"]
     if "default" in templates:

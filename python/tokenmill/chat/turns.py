@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .literals import MARKER
 from .refusals import refusal
@@ -34,7 +34,9 @@ class Added(NamedTuple):
     def of(cls, found: Iterable[tuple[int, int, int]], special: frozenset[int], eos: int | None) -> Added:
         """From what ``Tokenizer.find_added`` gives; of ids that are not ``special`` only ``eos`` counts."""
         kept = [token for token in found if token[2] in special or token[2] == eos]
-        return cls([token[0] for token in kept], [token[1] for token in kept], [token[2] == eos for token in kept])
+        return cls(
+            [token[0] for token in kept], [token[1] for token in kept], [token[2] == eos for token in kept]
+        )
 
     def end_of_turn(self, start: int, stop: int) -> Span | None:
         """The token that ends a turn: in this part of the text the first eos, else the last token."""
@@ -55,12 +57,11 @@ class Turn(NamedTuple):
     """Where its end-of-turn token stands; None where the template wrote none."""
 
 
-
 def turn_of(chat: RenderedChat, message: int, prompts: Sequence[str], added: Added) -> Turn | None:
     """What the model writes in a message's turn; None where the template wrote nothing of it.
 
-    ``prompts`` are what ``add_generation_prompt`` writes, the likeliest first. Raises ``TemplateError`` where the
-    place of the turn is not known: a guess would train on what others wrote.
+    ``prompts`` are what ``add_generation_prompt`` writes, the likeliest first. Raises ``TemplateError`` where
+    the place of the turn is not known: a guess would train on what others wrote.
     """
     stretches = chat.turns[message]
     if not stretches:
@@ -145,4 +146,3 @@ def _next_known(segments: Sequence[Segment], at: int) -> int:
         if segment.start >= at and (segment.kind != "template" or segment.message is not None):
             return segment.start
     return segments[-1].stop if segments else at
-
