@@ -156,6 +156,7 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.ragged.RaggedEncodings": lambda: base().encode_batch([TEXT, "", TEXT], offsets=True),
         "tokenmill.stages.Plan": lambda: base().plan(),
         "tokenmill.stages.Audit": lambda: base().audit(seconds=0.01, max_bytes=4096),
+        "tokenmill.embedding_plan.EmbeddingPlan": lambda: base().embedding_plan(49_990),
         "tokenmill.explain.Explanation": lambda: base().explain(TEXT[:200]),
         "tokenmill.chat.encoding.ChatEncoding": chat_encoding,
         "tokenmill.chat.rendered.RenderedChat": rendered,
@@ -332,7 +333,8 @@ METHODS: dict[str, dict[str, Call]] = {
     "tokenmill.TrainingReport": {},
     "tokenmill._core.ReadyIds": {"rows": lambda o: o.rows(*two_arrays())},
     "tokenmill.model_inputs.Collator": {"__call__": lambda o: o([TEXT, "low"])},
-    "tokenmill.model_inputs.ModelInputs": {**MAPPING, "to": lambda o: o.to("cpu")},
+    "tokenmill.embedding_plan.EmbeddingPlan": {"to_dict": lambda o: o.to_dict()},
+    "tokenmill.model_inputs.ModelInputs": dict(sorted({**MAPPING, "to": lambda o: o.to("cpu")}.items())),
     "tokenmill.packing.Packed": {
         "__getitem__": lambda o: (o[0], o[::2]),
         "count": lambda o: o.count(o[0]),

@@ -7,7 +7,6 @@ rows are left as they were made is slow to learn them. Nothing here touches a mo
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from ._table import html_table, pretty, shown, table
@@ -126,7 +125,7 @@ def plan(tok: Tokenizer, rows: int, *, tied: bool = False, multiple_of: int = 64
     for before, after in zip([-1, *used], used, strict=False):
         if after > before + 1:
             unused.append((before + 1, after))
-    parts = _Parts(tok, rows)
+    parts = _Parts(tok, rows if needed > rows else 0)
     new = tuple([NewRow(id, tok.id_to_token(id) or "", parts.of(id)) for id in used if id >= rows])
     size = max(needed, rows)
     new_rows = -(-size // multiple_of) * multiple_of
@@ -141,16 +140,10 @@ class _Parts:
     def __init__(self, tok: Tokenizer, rows: int) -> None:
         self._tok, self._rows = tok, rows
         self._added = frozenset(tok.added_tokens.values())
-
-    @cached_property
-    def _known(self) -> dict[bytes, int]:
-        """The tokens that have a row, by their bytes."""
-        ids = set(self._tok.vocab.values()) - self._added
-        return {self._tok.token_bytes(id): id for id in sorted(ids, reverse=True) if id < self._rows}
-
-    @cached_property
-    def _longest(self) -> int:
-        return max(map(len, self._known), default=0)
+        # The ordinary tokens that have a row, by their bytes.
+        ids = [id for id in tok.vocab.values() if id < rows and id not in self._added]
+        self._known = {tok.token_bytes(id): id for id in sorted(ids, reverse=True)}
+        self._longest = max(map(len, self._known), default=0)
 
     def of(self, id: int) -> tuple[int, ...]:
         """The ids, all of which have a row; none where there are no such ids."""

@@ -24,7 +24,7 @@ fn hand_over<'py, const N: usize>(
 impl Tokenizer {
     /// The ids of all added tokens by literal, special or not, ascending by id.
     ///
-    /// >>> tokenmill.train(texts=["low"], num_merges=1, special_tokens=["<|end|>"]).added_tokens
+    /// >>> tokenmill.train(texts=["low"] * 2, num_merges=1, special_tokens=["<|end|>"]).added_tokens
     /// {'<|end|>': 0}
     #[getter]
     fn added_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -52,7 +52,7 @@ impl Tokenizer {
     /// Raises `TemplateError` where the template is wrong, refuses the conversation, or takes too many steps,
     /// and for other roles; `MissingExtraError` without jinja2 (extra `chat`).
     ///
-    /// >>> tok = tokenmill.train(texts=["low"], num_merges=1).with_chat_template("chatml")
+    /// >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=1).with_chat_template("chatml")
     /// >>> chat = tok.render_chat([{"role": "user", "content": "low"}])
     /// >>> chat.text
     /// '<|im_start|>user\nlow<|im_end|>\n'
@@ -88,7 +88,7 @@ impl Tokenizer {
     /// Raises `TemplateError` as `render_chat`, where the place of a turn is not known for certain, and where
     /// nothing is trained unless `allow_empty` is set; `SpecialTokenError` for `literals="reject"`.
     ///
-    /// >>> tok = tokenmill.train(texts=["low"], num_merges=2, special_tokens=["<|im_start|>", "<|im_end|>"])
+    /// >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=2, special_tokens=["<|im_start|>", "<|im_end|>"])
     /// >>> chat = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "lower"}]
     /// >>> encoding = tok.with_chat_template("chatml").apply_chat_template(chat, return_labels=True)
     /// >>> tok.decode([id for id in encoding["labels"] if id != -100])
@@ -113,7 +113,7 @@ impl Tokenizer {
     /// Raises `TemplateError`, naming the turn, where the template writes the earlier messages otherwise than
     /// `ids` say; `on_rewrite="keep"` keeps them and adds what is new.
     ///
-    /// >>> tok = tokenmill.train(texts=["low"], num_merges=2, special_tokens=["<|im_start|>", "<|im_end|>"])
+    /// >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=2, special_tokens=["<|im_start|>", "<|im_end|>"])
     /// >>> tok, chat = tok.with_chat_template("chatml"), [{"role": "user", "content": "low"}]
     /// >>> prompt = tok.apply_chat_template(chat, add_generation_prompt=True)["input_ids"]
     /// >>> answer = [tok.token_to_id("l"), tok.token_to_id("o"), tok.token_to_id("w"), 1]
@@ -134,7 +134,7 @@ impl Tokenizer {
 
     /// Whether these ids are those that their text has when it is encoded: `first_drift` is `None`.
     ///
-    /// >>> tok = tokenmill.train(texts=["low"], num_merges=2)
+    /// >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=2)
     /// >>> tok.is_canonical(tok.encode("low")), tok.is_canonical([*b"low"])
     /// (True, False)
     fn is_canonical<'py>(slf: &Bound<'py, Self>, ids: &Bound<'py, PyAny>) -> PyResult<bool> {
@@ -144,7 +144,7 @@ impl Tokenizer {
     /// The index of the first id that is another one when the text of the ids is encoded; `None` where there
     /// is none. Added tokens are kept for what they are, and the text between them stays text.
     ///
-    /// >>> tok = tokenmill.train(texts=["low"], num_merges=2)
+    /// >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=2)
     /// >>> tok.first_drift([*tok.encode("low"), *b"low"])
     /// 1
     fn first_drift<'py>(slf: &Bound<'py, Self>, ids: &Bound<'py, PyAny>) -> PyResult<Option<usize>> {
@@ -155,7 +155,7 @@ impl Tokenizer {
     ///
     /// Arguments are as for `apply_chat_template`.
     ///
-    /// >>> tok = tokenmill.train(texts=["low"], num_merges=2, special_tokens=["<|im_start|>", "<|im_end|>"])
+    /// >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=2, special_tokens=["<|im_start|>", "<|im_end|>"])
     /// >>> tok.with_chat_template("chatml").count_chat([{"role": "user", "content": "low"}])
     /// 9
     #[pyo3(signature = (messages, **options), text_signature = "($self, messages, *, tools=None, documents=None, template=None, add_generation_prompt=False, continue_final_message=False, now=None, keep_none=False, roles=None, literals='text', **variables)")]
@@ -175,7 +175,7 @@ impl Tokenizer {
     ///
     /// Raises `BudgetError` where what is kept has more than `n` ids.
     ///
-    /// >>> tok = tokenmill.train(texts=["low"], num_merges=2).with_chat_template("chatml")
+    /// >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=2).with_chat_template("chatml")
     /// >>> chat = [{"role": role, "content": "low"} for role in ("user", "assistant") * 2]
     /// >>> len(tok.fit_chat(chat, tok.count_chat(chat) - 1))
     /// 2
@@ -195,7 +195,7 @@ impl Tokenizer {
     /// mean is a good beginning for each, the rows that no token has, and the padding; print it, or take
     /// `to_dict()`. `tied` says that the output matrix is the input matrix.
     ///
-    /// >>> tok = tokenmill.train(texts=["low"], num_merges=2, special_tokens=["<|end|>"])
+    /// >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=2, special_tokens=["<|end|>"])
     /// >>> plan = tok.embedding_plan(258)
     /// >>> plan.fits, plan.new_rows, [row.token for row in plan.new]
     /// (False, 320, ['low'])
@@ -225,7 +225,7 @@ impl Tokenizer {
     /// Raises `TypeError` for options that the call does not take, and for values of which no lasting key can
     /// be made.
     ///
-    /// >>> tok = tokenmill.train(texts=["low"], num_merges=1)
+    /// >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=1)
     /// >>> tok.cache_key("low") == tok.cache_key("low", num_threads=4)
     /// True
     /// >>> tok.cache_key("low") == tok.cache_key("low", special="parse")
