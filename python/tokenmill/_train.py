@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from . import _core
 from ._core import Tokenizer
 from ._forks import waited_for
-from .errors import MissingExtraError, TrainingError
+from ._progress import follower
+from .errors import TrainingError
 
 __all__ = ["train"]
 
 _Path = str | os.PathLike[str]
-_Progress = Callable[[str, int, int], object]
 
 
 def train(
@@ -148,7 +147,7 @@ def train(
         "errors": errors,
         "num_threads": num_threads,
     }
-    with _follower(progress) as follow:
+    with follower(progress) as follow:
         if texts is not None:
             if isinstance(texts, Mapping):
                 return _core.train_texts(list(texts), options, follow, _weights(texts))
@@ -211,42 +210,3 @@ def _matches(source: str) -> list[str]:
     if not found:
         raise FileNotFoundError(2, "no file matches", source)
     return found
-
-
-@contextmanager
-def _follower(progress: bool | _Progress | None) -> Iterator[_Progress | None]:
-    """What the trainer calls: nothing, the caller's own, or a bar that is gone when the work is."""
-    if progress is None or progress is False:
-        yield None
-    elif progress is True:
-        with _bar() as follow:
-            yield follow
-    elif callable(progress):
-        yield progress
-    else:
-        raise TypeError(f"progress must be a bool, None or a callable, not {type(progress).__name__}")
-
-
-@contextmanager
-def _bar() -> Iterator[_Progress]:
-    """One bar on stderr for each phase, shown while it runs."""
-    try:
-        with waited_for:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-    except ImportError as missing:
-        raise MissingExtraError(
-            'progress=True needs rich: pip install "tokenmill[cli]"', extra="cli"
-        ) from missing
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
-    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, TaskID] = {}
-
-        def follow(phase: str, done: int, total: int) -> None:
-            if phase not in tasks:
-                for task in tasks.values():
-                    bar.update(task, visible=False)
-                tasks[phase] = bar.add_task(phase, total=None)
-            bar.update(tasks[phase], completed=done, total=total or None)
-
-        yield follow
