@@ -13,7 +13,7 @@ from pathlib import Path
 
 import tokenmill
 
-from . import count, decode, demo, encode, info, inspect, train, vocab
+from . import chat, count, decode, demo, encode, info, inspect, train, vocab
 from .files import STDIN
 from .given import in_quotes
 from .parsing import Help, Parser, check_words
@@ -28,6 +28,7 @@ _COMMANDS = {
     "encode": (encode, "text into ids"),
     "decode": (decode, "ids into text"),
     "count": (count, "how many tokens a text has"),
+    "chat": (chat, "conversations by a chat template: ids, and what of them is trained"),
     "inspect": (inspect, "each token of a text: id, bytes, offsets"),
     "info": (info, "sizes, special tokens, roles, split and fingerprint of a tokenizer"),
     "vocab": (vocab, "each token of a tokenizer with its id"),
@@ -77,7 +78,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
 
 def _check_paths(args: argparse.Namespace) -> None:
     """No path holds a NUL; the functions of Python that open one raise what is no OSError."""
-    for name in ("files", "file", "out", "tokenizer"):
+    for name in ("files", "file", "out", "tokenizer", "tools", "template"):
         given = getattr(args, name, None)
         for path in given if isinstance(given, list) else [given]:
             if path is not None and "\0" in path:

@@ -201,8 +201,11 @@ def as_text(name: str, content: bytes) -> str:
 
 
 def as_json(result: object) -> bytes:
-    """One JSON document on a line of its own; text stays readable."""
-    return json.dumps(result, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+    """One JSON document on a line of its own; text stays readable, but where a surrogate stands alone."""
+    try:
+        return json.dumps(result, ensure_ascii=False).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(result).encode() + b"\n"
 
 
 def is_slashed(out: str) -> bool:

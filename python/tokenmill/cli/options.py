@@ -152,9 +152,9 @@ def add_special(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """``--out`` and ``--json``."""
+def add_output(parser: argparse.ArgumentParser, *, json: str = "one JSON object, for programs") -> None:
+    """``--out`` and ``--json``; the latter is described by ``json``."""
     parser.add_argument(
         "--out", metavar="PATH", help="write there instead of to standard output, all at once at the end"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
+    parser.add_argument("--json", action="store_true", help=json)

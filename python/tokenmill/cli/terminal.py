@@ -10,7 +10,7 @@ from typing import Literal
 
 from .streams import is_terminal
 
-__all__ = ["bar_wanted", "colour_wanted", "painted", "quoted", "shortened", "table", "visible"]
+__all__ = ["bar_wanted", "colour_wanted", "columns_of", "painted", "quoted", "shortened", "table", "visible"]
 
 _SHADES = ("48;5;24", "48;5;58", "48;5;53", "48;5;22", "48;5;88", "48;5;60")
 _WHITE = "38;5;231"
@@ -85,18 +85,18 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequen
             return _rich_table(header, rows, right)
         except ImportError:
             pass
-    widths = [max(map(_width, column)) for column in zip(header, *rows, strict=True)]
+    widths = [max(map(columns_of, column)) for column in zip(header, *rows, strict=True)]
     lines = []
     for row in (header, *rows):
         cells = []
         for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
-            fill = " " * (width - _width(cell))
+            fill = " " * (width - columns_of(cell))
             cells.append(fill + cell if column in right else cell + fill)
         lines.append("  ".join(cells).rstrip() + "\n")
     return "".join(lines)
 
 
-def _width(text: str) -> int:
+def columns_of(text: str) -> int:
     """Columns that ``text`` takes on a terminal."""
     if text.isascii():
         return len(text)
