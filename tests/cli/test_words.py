@@ -25,7 +25,11 @@ def test_help_fits_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch, command
     ("arguments", "says", "hint"),
     [
         ("tarin x", "no command is called 'tarin'; did you mean train?", "tokenmill --help"),
-        ("mill", "there are train, encode, decode, count, chat, inspect, info, vocab, demo", "tokenmill --help"),
+        (
+            "mill",
+            "there are train, encode, decode, count, chat, inspect, info, vocab, demo",
+            "tokenmill --help",
+        ),
         ("", "no command is given; there are train", "tokenmill --help"),
         ("--versoin", "did you mean --version?", "tokenmill --help"),
         (

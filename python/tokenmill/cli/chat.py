@@ -292,7 +292,7 @@ def _chosen(read: Iterator[Conversation], number: int | None) -> Iterator[Conver
         if count == number:
             yield conversation
             return
-    raise UsageError(f"--show {number}: there are {count} conversations")
+    raise UsageError(f"--show {number}: there {'is' if count == 1 else 'are'} {_counted(count)}")
 
 
 def _followed(
@@ -397,3 +397,7 @@ class _Counts:
             + f", {self._ids:,} ids"
         )
         say(f"saved {self._out}: {said}" + f", {self._trained:,} of them trained" * self._labels)
+
+
+def _counted(conversations: int) -> str:
+    return f"{conversations:,} conversation" + "s" * (conversations != 1)

@@ -139,7 +139,9 @@ def _notes(encoding: ChatEncoding) -> Iterator[str]:
         is_token = literal.id is not None and tokens.get((literal.start, literal.stop)) == literal.id
         became = f"token {literal.id}" if is_token else "text, as any other"
         if literal.id is None:
-            became = "a mark of the template that no tokenizer tells from text: the model may take it for one"
+            became = (
+                "a mark of the template without a token of its own, which a model may take for the real one"
+            )
         yield f"note: {_place(literal)} holds {visible(literal.literal)}: {became}"
 
 

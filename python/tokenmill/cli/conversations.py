@@ -111,7 +111,7 @@ def _of_file(name: str, file: IO[bytes]) -> Iterator[Conversation]:
         value = json.loads(line)
     except (ValueError, RecursionError):
         if name.endswith(OF_LINES):
-            _parsed(name, line, first=number)
+            _parsed(name, line.rstrip(), first=number)
         rest = b"".join(line for _, line in lines)
         value = _parsed(name, line + rest, first=number)
         yield from _of_document(name, value, len(line) + len(rest))
@@ -123,10 +123,10 @@ def _of_file(name: str, file: IO[bytes]) -> Iterator[Conversation]:
         return
     done = len(line) + len(second[1])
     yield _of_value(name, value, 1, number, len(line))
-    yield _of_value(name, _parsed(name, second[1], first=second[0]), 2, second[0], done)
+    yield _of_value(name, _parsed(name, second[1].rstrip(), first=second[0]), 2, second[0], done)
     for count, (number, line) in enumerate(following, start=3):
         done += len(line)
-        yield _of_value(name, _parsed(name, line, first=number), count, number, done)
+        yield _of_value(name, _parsed(name, line.rstrip(), first=number), count, number, done)
 
 
 def _parsed(name: str, content: bytes, *, first: int = 1) -> Any:
@@ -136,12 +136,12 @@ def _parsed(name: str, content: bytes, *, first: int = 1) -> Any:
     except UnicodeDecodeError as error:
         line = first + content.count(b"\n", 0, error.start)
         column = error.start - content.rfind(b"\n", 0, error.start)
-        raise UsageError(f"{source(name)}: line {line}: byte {column} is not UTF-8") from error
+        raise UsageError(f"{source(name)}: line {line}, column {column}: a byte that is not UTF-8") from error
     except json.JSONDecodeError as error:
         said = f"{error.msg[:1].lower()}{error.msg[1:]}"
         raise UsageError(
             f"{source(name)}: line {first + error.lineno - 1}, column {error.colno}: no JSON: {said}",
-            hint="one JSON document, or JSONL with a conversation on each line",
+            hint="one JSON document, or JSONL: a conversation on each line",
         ) from error
     except RecursionError as error:
         raise UsageError(f"{source(name)}: line {first}: JSON that is nested too deeply") from error

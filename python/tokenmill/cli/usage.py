@@ -82,6 +82,7 @@ def _in_options(message: str, path: str | None) -> str:
     head = f"{path}: " if path is not None and message.startswith(f"{path}: ") else ""
     said = message.removeprefix(head)
     said = said.replace('; convert the file, or pass errors="replace" or "skip"', "")
+    said = said.replace(", or what roles= names", "").replace(", or a function that rewrites it", "")
     said = said.replace(" and give them to load() again", " and give them again with each use")
     said = _FIELD.sub(lambda found: _option(found[1]), said)
     said = _ARGUMENT.sub(_argument, said)
