@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import inspect
 import json
 import re
 from pathlib import Path
@@ -10,7 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tokenmill
+from tokenmill.chat import render
 from tokenmill.cli import chat as command
+from tokenmill.cli.conversations import ARGUMENTS, conversations
 
 from .conftest import Run
 
@@ -259,9 +263,9 @@ def test_a_bar_is_shown_for_many_on_a_terminal(
     monkeypatch.setattr(command, "bar_wanted", lambda: True)
     assert run("chat", "-t", model, path, "--out", tmp_path / "b.jsonl").code == expected.code == 0
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
-    steps = []
-    args = command.argparse.Namespace(files=[str(path)])
-    read = command.conversations(args.files)
+    steps: list[tuple[str, int, int]] = []
+    args = argparse.Namespace(files=[str(path)])
+    read = conversations(args.files)
     list(command._followed(read, args, lambda *step: steps.append(step)))
     sizes = [len(line) for line in path.read_bytes().splitlines(keepends=True)]
     assert steps == [("encoding", sizes[0], sum(sizes)), ("encoding", sum(sizes), sum(sizes))]
@@ -350,10 +354,6 @@ def test_a_tokenizer_without_a_template_needs_one(run: Run, folder: Path, tmp_pa
 
 
 def test_names_that_no_variable_can_have_are_those_of_the_call() -> None:
-    import inspect
-
-    from tokenmill.chat import render
-
     named = {*inspect.signature(tokenmill.Tokenizer.apply_chat_template).parameters}
     named |= {*inspect.signature(render).parameters}
-    assert named - {"self", "source", "variables"} == command.ARGUMENTS
+    assert named - {"self", "source", "variables"} == ARGUMENTS
