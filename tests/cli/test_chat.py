@@ -220,12 +220,13 @@ def test_what_is_trained_is_said_by_words_and_numbers(run: Run, model: Path, tmp
     tok = tokenmill.load(model)
     chat = [*CHAT, *SHORT]
     path = saved(tmp_path / "chat.json", chat)
-    for words, train_on in (
+    cases: list[tuple[list[str], Any]] = [
         (["last"], "last"),
         (["user,4"], ["user", 4]),
         (["1", "--train-on", "-1"], [1, -1]),
         (["content"], "content"),
-    ):
+    ]
+    for words, train_on in cases:
         facts = run("chat", "-t", model, path, "--json", "--train-on", *words).json
         assert (
             facts["labels"] == tok.apply_chat_template(chat, return_labels=True, train_on=train_on)["labels"]
@@ -241,11 +242,11 @@ def test_tools_and_variables_go_to_the_template(run: Run, model: Path, tmp_path:
     assert run(*given, own, "--tools", tools).json["text"] == "weather;weather;Hi|Ho|"
     source = tmp_path / "mine.jinja"
     source.write_text("{{ think }} {{ kind }} {{ strftime_now('%Y-%m-%d') }} {{ messages[0].content }}")
-    given = ("chat", "-t", model, "--json", "--template", source, "--now", "2025-01-31")
-    facts = run(*given, "--set", "think=false", "--set", "kind=a=b", path).json
+    dated: tuple[Any, ...] = ("chat", "-t", model, "--json", "--template", source, "--now", "2025-01-31")
+    facts = run(*dated, "--set", "think=false", "--set", "kind=a=b", path).json
     assert (facts["text"], facts["template"]) == ("False a=b 2025-01-31 Hi", "mine.jinja")
     own = saved(tmp_path / "own.json", {"messages": SHORT, "chat_template_kwargs": {"think": 1}})
-    assert run(*given, own).json["text"] == "1  2025-01-31 Hi"
+    assert run(*dated, own).json["text"] == "1  2025-01-31 Hi"
     prompted = run("chat", "-t", model, "--json", "--add-generation-prompt", path).json["text"]
     assert prompted.endswith("<|im_start|>assistant\n")
     assert (
