@@ -25,10 +25,8 @@ import argparse
 import contextlib
 import itertools
 import json
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +36,6 @@ from .._progress import follower
 from .chat_page import page
 from .conversations import ARGUMENTS, OF_LINES, Conversation, conversations, read_json, size_of
 from .files import STDIN, as_json, write_output, write_whole
-from .npz import as_npz
 from .options import add_files, add_output, add_tokenizer, load_tokenizer
 from .parsing import whole_number
 from .streams import is_terminal, say
@@ -46,6 +43,8 @@ from .terminal import bar_wanted, colour_wanted
 from .usage import UsageError, explain
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from tokenmill import Tokenizer
     from tokenmill.chat import ChatEncoding
 
@@ -145,6 +144,8 @@ def run(args: argparse.Namespace) -> int:
         counts = _Counts(args.out, labels=bool(options["return_labels"]))
         pairs = counts.of(pairs)
         if form == "npz":
+            from .npz import as_npz
+
             columns = ("ids", "labels")[: 2 if options["return_labels"] else 1]
             rows = ({"ids": row["input_ids"], "labels": row.get("labels", ())} for _, row in pairs)
             write_output(args.out, as_npz(rows, columns))
@@ -244,6 +245,8 @@ def _tools(name: str) -> list[Any]:
 
 
 def _date(given: str) -> datetime:
+    from datetime import datetime
+
     try:
         return datetime.fromisoformat(given)
     except ValueError:
@@ -262,10 +265,8 @@ def _with_template(tokenizer: Tokenizer, args: argparse.Namespace) -> tuple[Toke
                 hint=f"--template NAME takes one of {', '.join(NAMES)}, or a file",
             )
         return tokenizer, None
-    if given in known:
+    if given in known or given in NAMES:
         return tokenizer, given
-    if given in NAMES:
-        return tokenizer.with_chat_template(given, given), given
     try:
         source = Path(given).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -343,6 +344,8 @@ def _show(
             f"{conversation.place}: {size:,} characters are too many to show; {_LIMIT:,} is the limit",
             hint="--json writes any size",
         )
+    import shutil
+
     to_terminal = args.out is None and is_terminal(sys.stdout)
     columns = shutil.get_terminal_size().columns if to_terminal else _COLUMNS
     title = f"{conversation.place}, template {encoding.chat.template}"
