@@ -6,9 +6,10 @@ from functools import lru_cache
 from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias
 
+from .outline import Outline, Run, Walked, outline_of_runs, walk
 from .sources import LITERAL, Runs, Source, is_trusted, kind_of, message_of, path_of
 
-__all__ = ["Outline", "RenderedChat", "Segment", "Stretch", "outline_of"]
+__all__ = ["RenderedChat", "Segment", "outline_of"]
 
 
 class Segment(NamedTuple):
@@ -31,20 +32,6 @@ class Segment(NamedTuple):
     (of the call), or ``unknown``."""
     trusted: bool
     """Whether the template's own literals, a special token, the date or a role that was checked wrote it."""
-
-
-class Stretch(NamedTuple):
-    """A part of a rendering that was written in the turn of one message."""
-
-    start: int
-    """Where it begins, in characters."""
-    stop: int
-    """Where it ends."""
-    first: int | None
-    """Where in it the first text begins that the message holds, its role apart, or that is of unknown origin;
-    None where the template wrote all of it."""
-    last: int | None
-    """Where the last such text ends."""
 
 
 class RenderedChat:
@@ -182,22 +169,14 @@ class RenderedChat:
         roles = [message.get("role") for message in self._chat]
         return tuple([str.__str__(role) if isinstance(role, str) else None for role in roles])
 
-    def _walk(self) -> _Walked:
+    def _walk(self) -> Walked:
         assert self._pieces is not None
-        return _walk(self._pieces, self._turns)
+        return walk(self._pieces, self._turns)
 
     def _found_outline(self) -> Outline:
         if self._outline is None:
             self._outline = outline_of(self)
         return self._outline
-
-
-class Outline(NamedTuple):
-    """Whose turn it is in which part of a rendering."""
-
-    stretches: tuple[tuple[Stretch, ...], ...]
-    """``turns``, with the extent of each message's own text."""
-    generation: tuple[tuple[int, int], ...]
 
 
 def outline_of(chat: RenderedChat) -> Outline:
@@ -207,101 +186,7 @@ def outline_of(chat: RenderedChat) -> Outline:
     """
     if chat._outline is not None:
         return chat._outline
-    runs, generation = chat._walk()
-    return Outline(_stretches(runs, len(chat._chat)), generation)
-
-
-Run: TypeAlias = "tuple[int, int, Source, int | None]"
-"""Where a part of the text begins and ends, its source, and the message whose turn it was written in."""
-
-
-class _Walked(NamedTuple):
-    """All runs of a rendering, and what its marks say."""
-
-    runs: list[Run]
-    generation: tuple[tuple[int, int], ...]
-
-
-def _walk(pieces: list[Runs], outer_turns: list[int | None]) -> _Walked:
-    found: list[Run] = []
-    generation: list[tuple[int, int]] = []
-    opened: list[int] = []
-    start = 0
-    for runs, outer in zip(pieces, outer_turns, strict=False):
-        turn = outer
-        if outer is None and len(runs) > 2:
-            outer = turn = _only_message(runs)
-        for index in range(0, len(runs), 2):
-            length = runs[index]
-            if length:
-                stop = start + length
-                found.append((start, stop, runs[index + 1], turn))
-                start = stop
-                continue
-            kind, value = runs[index + 1] or (None, None)
-            if kind == "turn":
-                turn = value if value is not None else outer
-            elif kind == "generation":
-                if value:
-                    opened.append(start)
-                elif opened:
-                    generation.append((opened.pop(), start))
-    return _Walked(found, tuple(generation))
-
-
-def _only_message(runs: Runs) -> int | None:
-    """The one message that fields in these runs are of; None where there are several, or none."""
-    found = {message_of(source) for source in runs[1::2] if source is not LITERAL}
-    found.discard(None)
-    return found.pop() if len(found) == 1 else None
-
-
-# ---- turns --------------------------------------------------------------------------------------
-
-
-def _stretches(runs: list[Run], count: int) -> tuple[tuple[Stretch, ...], ...]:
-    """For each of so many messages the stretches of its turn."""
-    found: list[list[Stretch]] = [[] for _ in range(count)]
-    #: The stretch that is being followed, and whose it is.
-    place: int | None = None
-    begin = end = 0
-    first: int | None = None
-    last: int | None = None
-    for start, stop, source, turn in runs:
-        # Whose turn it is, and whether this is text that counts for ``Stretch.first``.
-        own = False
-        where = turn
-        if source is None:
-            own = True
-        elif source is not LITERAL:
-            root = source
-            while type(root[0]) is tuple:
-                root = root[0]
-            if root[0] == "message":
-                if turn is None:
-                    where = root[1]
-                own = where == root[1] and (source[1] != "role" or source[0] is not root)
-            elif root[0] == "literal":
-                if turn is None:
-                    where = root[1]
-            else:
-                own = root[0] in _DATA
-        if where != place:
-            if place is not None:
-                found[place].append(Stretch(begin, end, first, last))
-            place, begin, first, last = where, start, None, None
-        end = stop
-        if own:
-            if first is None:
-                first = start
-            last = stop
-    if place is not None:
-        found[place].append(Stretch(begin, end, first, last))
-    return tuple([tuple(each) for each in found])
-
-
-#: The roots of other data.
-_DATA = frozenset(("tools", "documents", "variable"))
+    return outline_of_runs(chat._walk(), len(chat._chat))
 
 
 # ---- segments -----------------------------------------------------------------------------------
