@@ -164,12 +164,14 @@ def test_stretches_hold_the_segments_of_their_message(sources: dict[str, str]) -
                 continue
             stretches = outline_of(chat).stretches
             for index, turn in enumerate(chat.turns):
-                own = [s for s in chat.segments if s.message == index and s.kind not in ("template", "role")]
+                fields = [s for s in chat.segments if s.kind not in ("template", "role")]
+                own = [s for s in fields if s.message == index]
                 want = []
                 for start, stop in turn:
                     inside = [s for s in own if start <= s.start < stop]
                     first, last = (inside[0].start, inside[-1].stop) if inside else (None, None)
-                    want.append((start, stop, first, last))
+                    shared = any(start <= s.start < stop for s in fields if s.message != index)
+                    want.append((start, stop, first, last, shared))
                 assert list(stretches[index]) == want, (name, title, index)
                 compared += len(want)
     assert compared > 5000

@@ -29,7 +29,7 @@ impl Tokenizer {
     #[getter]
     fn added_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let tokens = PyDict::new(py);
-        for token in self.engine.vocabulary().added().iter() {
+        for token in self.engine.vocabulary().added() {
             tokens.set_item(&token.content, token.id)?;
         }
         Ok(tokens)
