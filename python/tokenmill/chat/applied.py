@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +22,7 @@ from .refusals import refusal
 from .rendered import RenderedChat, Segment
 from .rendering import choose, literals_of, render
 from .selection import Selection, TrainOn, selection_of
-from .turns import Added, Span, Turn, turn_of
+from .turns import Added, Prompt, Span, Turn, common_pieces, turn_of
 
 if TYPE_CHECKING:
     from .._core import Tokenizer
@@ -159,7 +160,7 @@ class _Plan(NamedTuple):
     protected: frozenset[int]
     """Added tokens in the literals of the template."""
     special_ids: frozenset[int]
-    prompts: tuple[str, ...]
+    prompts: tuple[Prompt, ...]
     """What ``add_generation_prompt`` writes, the likeliest first; empty without labels."""
     marks_generation: bool
     training: _Training | None
@@ -179,11 +180,11 @@ class _Plan(NamedTuple):
         protected = _visible(tok, tok.find_added("\0".join([*of_template, *_flat(special)]), special="parse"))
         markers = policies.markers_of(of_template)
         forms = sorted({*markers, *(tok.id_to_token(number) or "" for number in protected)} - {""}, key=len)
-        prompts: tuple[str, ...] = ()
+        prompts: tuple[Prompt, ...] = ()
         if training:
             known = {key: value for key, value in options.items() if key not in _OF_RENDERING}
-            both = (_prompt_of(source, _key(special), _key(given)) for given in (known, {}))
-            prompts = tuple(dict.fromkeys(prompt for prompt in both if prompt is not None))
+            both = (_prompts_of(source, _key(special), _key(given)) for given in (known, {}))
+            prompts = tuple(dict.fromkeys(prompt for found in both for prompt in found))
         return cls(
             tok,
             name,
@@ -390,25 +391,58 @@ _PROBES = (
 )
 
 
+#: Some templates render nothing without tools.
+_TOOL = {
+    "type": "function",
+    "function": {"name": "f", "description": "", "parameters": {"type": "object", "properties": {}}},
+}
+_EPOCH = datetime(2000, 1, 1)
+
+
 def _key(values: Mapping[str, Any]) -> str:
     return json.dumps(values, default=repr, sort_keys=True)
 
 
 @lru_cache(maxsize=256)
-def _prompt_of(source: str, special: str, variables: str) -> str | None:
-    """What the template writes for ``add_generation_prompt``; None where short conversations do not tell."""
+def _prompts_of(source: str, special: str, variables: str) -> tuple[Prompt, ...]:
+    """What the template writes for ``add_generation_prompt``; empty where short conversations do not tell."""
     tokens, given = json.loads(special), json.loads(variables)
-    for messages in _PROBES:
-        try:
-            plain, prompted = (
-                render(source, messages, special_tokens=tokens, add_generation_prompt=adds, **given).text
-                for adds in (False, True)
-            )
-        except TemplateError:
-            continue
-        if prompted.startswith(plain):
-            return prompted[len(plain) :]
-    return None
+    for tools in (None, [_TOOL]):
+        for messages in _PROBES:
+            try:
+                plain, prompted = (
+                    render(
+                        source,
+                        messages,
+                        special_tokens=tokens,
+                        tools=tools,
+                        add_generation_prompt=adds,
+                        now=_EPOCH,
+                        **given,
+                    )
+                    for adds in (False, True)
+                )
+            except TemplateError:
+                continue
+            return _between(plain, prompted, tokens)
+    return ()
+
+
+def _between(plain: RenderedChat, prompted: RenderedChat, tokens: Mapping[str, Any]) -> tuple[Prompt, ...]:
+    """What a rendering with the prompt has that one without has not."""
+    text = prompted.text
+    behind = max(
+        (segment.stop for segment in prompted.segments if segment.kind == "content"), default=len(text)
+    )
+    closing = text[behind:]
+    if text != plain.text:
+        same = len(plain.text) if text.startswith(plain.text) else common_pieces(plain.text, text)
+        return (Prompt(text[same:], closing),)
+    # Some templates write it whether or not they are told to: what stands behind all turns.
+    always = text[max((stop for turn in prompted.turns for _, stop in turn), default=len(text)) :]
+    if any(map(str.isalnum, always)) and always.strip() not in _flat(tokens):
+        return (Prompt(always, closing), Prompt("", closing))
+    return (Prompt("", closing),)
 
 
 def _in_row(error: TemplateError | SpecialTokenError, row: int) -> Exception:

@@ -78,6 +78,8 @@ def walk(pieces: list[Runs], outer_turns: list[int | None]) -> Walked:
                     opened.append(start)
                 elif opened:
                     generation.append((opened.pop(), start))
+    # A text that is to be continued is cut before a block ends.
+    generation += [(begun, start) for begun in reversed(opened) if begun < start]
     return Walked(found, tuple(generation))
 
 

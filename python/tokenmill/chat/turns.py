@@ -7,6 +7,7 @@ braces of the template too: the model is to write them as well.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -15,12 +16,27 @@ from .literals import MARKER
 from .refusals import refusal
 from .rendered import RenderedChat, Segment
 
-__all__ = ["Added", "Turn", "turn_of"]
+__all__ = ["Added", "Prompt", "Turn", "common_pieces", "turn_of"]
 
 #: Kinds of segments that are no field of a message, or name its header.
 _HEADER_KINDS = frozenset(("template", "role"))
 
+#: Half a tag or half a word is no beginning that two texts have in common.
+_PIECE = re.compile(r"<[^<>\s]*>|\[/?[A-Z_]+\]|\w+|\s|.", re.DOTALL)
+
+#: What a header is looked for by: all to its first tag or word.
+_LEAD = re.compile(r"(?:[^\w<]|<(?![^<>\s]*>))*(?:<[^<>\s]*>|\w+)")
+
 Span = tuple[int, int]
+
+
+class Prompt(NamedTuple):
+    """What a template writes for the model to go on from."""
+
+    text: str
+    """The header of a turn of the model; empty where the turns have none."""
+    closing: str
+    """All that it writes behind the text of a question."""
 
 
 class Added(NamedTuple):
@@ -57,60 +73,146 @@ class Turn(NamedTuple):
     """Where its end-of-turn token stands; None where the template wrote none."""
 
 
-def turn_of(chat: RenderedChat, message: int, prompts: Sequence[str], added: Added) -> Turn | None:
+def turn_of(chat: RenderedChat, message: int, prompts: Sequence[Prompt], added: Added) -> Turn | None:
     """What the model writes in a message's turn; None where the template wrote nothing of it.
 
     ``prompts`` are what ``add_generation_prompt`` writes, the likeliest first. Raises ``TemplateError`` where
     the place of the turn is not known: a guess would train on what others wrote.
     """
-    stretches = chat.turns[message]
+    stretches = chat.turns[message] or _stretches_of_merged(chat, message)
     if not stretches:
         return _untracked_turn(chat, message, added)
-    fields = [segment for segment in chat.segments if segment.message == message]
+    parts = _parts_of(chat, message, stretches)
     spans: list[Span] = []
     end: Span | None = None
-    for number, (start, stop) in enumerate(stretches):
-        inside = [s for s in fields if start <= s.start < stop and s.kind not in _HEADER_KINDS]
-        inside += [s for s in chat.segments if s.kind == "unknown" and start <= s.start < stop]
-        first = min((s.start for s in inside), default=None)
-        last = max((s.stop for s in inside), default=None)
-        begin = _end_of_header(chat.text, start, stop, first, prompts)
-        if number + 1 < len(stretches):
-            spans.append((begin, stop))
-            continue
-        seen = begin if last is None else max(begin, last)
-        end = added.end_of_turn(seen, stop)
-        # White space that the template writes between turns is not the model's.
-        spans.append((begin, seen + len(chat.text[seen:stop].rstrip()) if end is None else end[1]))
+    for number, part in enumerate(parts):
+        if number:
+            begin = part.first
+        else:
+            begin = _end_of_header(chat.text, part.start, min(part.first, part.stop), prompts)
+            if begin < part.floor:
+                begin = part.first
+        seen = max(begin, part.last)
+        end = added.end_of_turn(seen, part.stop)
+        if end is not None:
+            stop = end[1]
+        elif part.continued:
+            stop = part.stop
+        else:
+            # White space that the template writes between turns is not the model's.
+            stop = seen + len(chat.text[seen : part.stop].rstrip())
+        spans.append((begin, stop))
     return Turn(message, tuple([span for span in spans if span[0] < span[1]]), end)
 
 
-def _end_of_header(text: str, start: int, stop: int, first: int | None, prompts: Sequence[str]) -> int:
-    """Where the model begins to write in ``text[start:stop]``, whose first field begins at ``first``."""
-    bound = stop if first is None else first
+class _Part(NamedTuple):
+    """A part of a turn that no other message's text interrupts."""
+
+    start: int
+    stop: int
+    """Where the stretch ends, or the text of another message begins."""
+    floor: int
+    """Where the text of others ends that stands before its first field; 0 where there is none."""
+    first: int
+    """Where its first field begins; ``stop`` where it has none."""
+    last: int
+    """Where its last field ends; ``start`` where it has none."""
+    continued: bool
+    """Whether a message of the same role goes on behind it, in the same turn."""
+
+
+def _parts_of(chat: RenderedChat, message: int, stretches: Sequence[Span]) -> list[_Part]:
+    """The parts of a turn: at least one; of several, those that hold fields of the message."""
+    parts: list[_Part] = []
+    for start, stop in stretches:
+        inside = [s for s in chat.segments if start <= s.start < stop and s.kind not in _HEADER_KINDS]
+        owned = _owned(inside, message)
+        at, floor, own = start, 0, list[Segment]()
+        for segment, mine in zip(inside, owned, strict=True):
+            if mine:
+                own.append(segment)
+            elif own:
+                same = segment.role == chat.roles[message]
+                parts.append(_Part(at, segment.start, floor, own[0].start, own[-1].stop, same))
+                at, floor, own = segment.stop, segment.stop, []
+            else:
+                floor = segment.stop
+        first, last = (own[0].start, own[-1].stop) if own else (stop, at)
+        parts.append(_Part(at, stop, floor, first, last, False))
+    written = [part for part in parts if part.first < part.stop]
+    return written or parts[:1]
+
+
+def _owned(fields: Sequence[Segment], message: int) -> list[bool]:
+    """Which of the fields in a turn are the message's.
+
+    Those of others are not, nor what is said again right before them, such as the name of a tool before what it
+    gave.
+    """
+    owned = [field.kind == "unknown" or field.message == message for field in fields]
+    said: set[str] = set()
+    for index, field in enumerate(fields):
+        if owned[index] and field.field is not None and field.kind == "tool_call":
+            if field.field in said and index + 1 < len(fields) and fields[index + 1].message != message:
+                owned[index] = False
+            said.add(field.field)
+    return owned
+
+
+def _stretches_of_merged(chat: RenderedChat, message: int) -> tuple[Span, ...]:
+    """Where a message stands that the template writes in the turn of another one, with what closes that."""
+    own = [s for s in chat.segments if s.message == message and s.kind not in _HEADER_KINDS]
+    if not own:
+        return ()
+    around = [stop for turn in chat.turns for start, stop in turn if start <= own[-1].start < stop]
+    known = [s.start for s in chat.segments if s.start >= own[-1].stop and s.kind not in _HEADER_KINDS]
+    return ((own[0].start, min([*around, *known], default=own[-1].stop)),)
+
+
+def _end_of_header(text: str, start: int, bound: int, prompts: Sequence[Prompt]) -> int:
+    """Where the model begins to write from ``start`` on; its first field begins at ``bound``."""
     for prompt in prompts:
-        if not prompt:
+        header = prompt.text
+        if not header:
             # No header, but marks such as <think>; or one that `add_generation_prompt` does not write.
             before = MARKER.sub("", text[start:bound])
-            return bound if any(map(str.isalnum, before)) else start
-        at = text.find(prompt, start, bound)
-        if at >= 0:
-            return at + len(prompt)
-        if text.endswith(prompt, 0, start):
-            return start
+            return bound if any(map(str.isalnum, before)) else _end_of_closing(text, start, prompt.closing)
         # White space at its end may have been trimmed, or be the beginning of what follows.
-        bare = prompt.rstrip()
-        if bare and text.endswith(bare, 0, start):
+        if text.endswith((header, header.rstrip()), 0, start):
             return start
-    for prompt in prompts:
-        # What a prompt puts behind the header itself, such as the beginning of a thought, may be missing.
-        lines = prompt.splitlines(keepends=True)
-        for count in range(len(lines) - 1, 0, -1):
-            head = "".join(lines[:count])
-            at = text.find(head, start, bound) if any(map(str.isalnum, head)) else -1
+        # Only what it begins with may be there: what it puts behind the header itself, such as the beginning of
+        # a thought, depends on the turn.
+        lead = _LEAD.match(header)
+        for begins in (lead[0], lead[0].lstrip()) if lead else ():
+            at = text.find(begins, start, bound)
             if at >= 0:
-                return at + len(head)
+                return at + common_pieces(
+                    header[len(lead[0]) - len(begins) :] if lead else "", text[at:bound]
+                )
     return bound
+
+
+def _end_of_closing(text: str, start: int, closing: str) -> int:
+    """Where a turn without a header begins: right behind what closes the one before.
+
+    White space behind that may have been written in the turn before, if another follows it. The model is to write
+    it: a prompt ends without.
+    """
+    if closing.strip():
+        for at in range(start, len(text[:start].rstrip()) - 1, -1):
+            if text.endswith(closing, 0, at):
+                return at
+    return start
+
+
+def common_pieces(one: str, two: str) -> int:
+    """The length of what both begin with, in whole tags and words."""
+    length = 0
+    for mine, theirs in zip(_PIECE.finditer(one), _PIECE.finditer(two), strict=False):
+        if mine[0] != theirs[0]:
+            break
+        length = mine.end()
+    return length
 
 
 def _untracked_turn(chat: RenderedChat, message: int, added: Added) -> Turn | None:
