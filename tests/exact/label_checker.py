@@ -124,16 +124,17 @@ class Paint:
     def off(self, text: str) -> str:
         """The text with the characters of the data."""
         return "".join(
-            [self.places[char].text[self.places[char].index] if char in self.places else char for char in text]
+            [
+                self.places[char].text[self.places[char].index] if char in self.places else char
+                for char in text
+            ]
         )
 
 
 class Checker:
     """One template with its special tokens."""
 
-    def __init__(
-        self, render: Render, special: Sequence[str], eos: str, always: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, render: Render, special: Sequence[str], eos: str, always: Sequence[str] = ()) -> None:
         """`always` are prompts that the template writes, told to or not: the longest first."""
         self.render, self.eos, self.always = render, eos, always
         longest = sorted(special, key=len, reverse=True)
@@ -225,7 +226,11 @@ class _Conversation:
 
     def turn(self, message: int) -> Span | None:
         """Where the model writes in the turn of a message; None where nothing is written of it."""
-        without, before, upto = self.prefix(message, False), self.prefix(message, True), self.prefix(message + 1, False)
+        without, before, upto = (
+            self.prefix(message, False),
+            self.prefix(message, True),
+            self.prefix(message + 1, False),
+        )
         mine = [(at, place) for at, place in self.full.found if place.message == message]
         if not mine and upto is not None and without is not None and upto.text == without.text:
             return None
@@ -291,7 +296,9 @@ class _Conversation:
         text = self.full.text
         starts = [_grown_back(text, *each, at) for each in self.full.found if each[0] >= at]
         # White space may be the template's as well.
-        return min([start + len(text[start:]) - len(text[start:].lstrip()) for start in starts], default=len(text))
+        return min(
+            [start + len(text[start:]) - len(text[start:].lstrip()) for start in starts], default=len(text)
+        )
 
     def header(self, prompt: str, gap: str) -> int:
         """Where in the gap the header ends, that what stands before it makes another than the prompt's."""
@@ -307,7 +314,11 @@ class _Conversation:
         text = self.full.text
         bound = len(text) if first is None else first
         at = floor or max(
-            [_grown(text, *each) for each in self.full.found if each[0] < bound and each[1].message != message],
+            [
+                _grown(text, *each)
+                for each in self.full.found
+                if each[0] < bound and each[1].message != message
+            ],
             default=0,
         )
         gap = text[at : self.next_field(at)]
@@ -428,6 +439,7 @@ class _Conversation:
             return None
         before = [_grown(chat.text, *each) for each in chat.found if each[0] < firsts[0][0]]
         return chat.text[max(before, default=0) : firsts[0][0]]
+
 
 def is_header(written: str, known: str) -> bool:
     """Whether more is there than what stands before a header."""

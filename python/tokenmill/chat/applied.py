@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._forks import waited_for
@@ -18,11 +16,12 @@ from ..errors import SpecialTokenError, TemplateError
 from . import literals as policies
 from .encoding import ChatEncoding
 from .literals import FoundLiteral, Literals
+from .prompts import Prompt, prompts_of
 from .refusals import refusal
 from .rendered import RenderedChat, Segment
 from .rendering import choose, literals_of, render
 from .selection import Selection, TrainOn, selection_of
-from .turns import Added, Prompt, Span, Turn, common_pieces, turn_of
+from .turns import Added, Span, Turn, turn_of
 
 if TYPE_CHECKING:
     from .._core import Tokenizer
@@ -183,7 +182,7 @@ class _Plan(NamedTuple):
         prompts: tuple[Prompt, ...] = ()
         if training:
             known = {key: value for key, value in options.items() if key not in _OF_RENDERING}
-            both = (_prompts_of(source, _key(special), _key(given)) for given in (known, {}))
+            both = (prompts_of(source, _key(special), _key(given)) for given in (known, {}))
             prompts = tuple(dict.fromkeys(prompt for found in both for prompt in found))
         return cls(
             tok,
@@ -381,68 +380,8 @@ def mask_of(offsets: Any, spans: Sequence[Span]) -> Any:
     return (starts[behind] < offsets[:, 1]) & (offsets[:, 0] < offsets[:, 1])
 
 
-# ---- what add_generation_prompt writes ----------------------------------------------------------
-
-
-_PROBES = (
-    [{"role": "user", "content": "x"}],
-    [{"role": "system", "content": "y"}, {"role": "user", "content": "x"}],
-    [{"role": "user", "content": [{"type": "text", "text": "x"}]}],
-)
-
-
-#: Some templates render nothing without tools.
-_TOOL = {
-    "type": "function",
-    "function": {"name": "f", "description": "", "parameters": {"type": "object", "properties": {}}},
-}
-_EPOCH = datetime(2000, 1, 1)
-
-
 def _key(values: Mapping[str, Any]) -> str:
     return json.dumps(values, default=repr, sort_keys=True)
-
-
-@lru_cache(maxsize=256)
-def _prompts_of(source: str, special: str, variables: str) -> tuple[Prompt, ...]:
-    """What the template writes for ``add_generation_prompt``; empty where short conversations do not tell."""
-    tokens, given = json.loads(special), json.loads(variables)
-    for tools in (None, [_TOOL]):
-        for messages in _PROBES:
-            try:
-                plain, prompted = (
-                    render(
-                        source,
-                        messages,
-                        special_tokens=tokens,
-                        tools=tools,
-                        add_generation_prompt=adds,
-                        now=_EPOCH,
-                        **given,
-                    )
-                    for adds in (False, True)
-                )
-            except TemplateError:
-                continue
-            return _between(plain, prompted, tokens)
-    return ()
-
-
-def _between(plain: RenderedChat, prompted: RenderedChat, tokens: Mapping[str, Any]) -> tuple[Prompt, ...]:
-    """What a rendering with the prompt has that one without has not."""
-    text = prompted.text
-    behind = max(
-        (segment.stop for segment in prompted.segments if segment.kind == "content"), default=len(text)
-    )
-    closing = text[behind:]
-    if text != plain.text:
-        same = len(plain.text) if text.startswith(plain.text) else common_pieces(plain.text, text)
-        return (Prompt(text[same:], closing),)
-    # Some templates write it whether or not they are told to: what stands behind all turns.
-    always = text[max((stop for turn in prompted.turns for _, stop in turn), default=len(text)) :]
-    if any(map(str.isalnum, always)) and always.strip() not in _flat(tokens):
-        return (Prompt(always, closing), Prompt("", closing))
-    return (Prompt("", closing),)
 
 
 def _in_row(error: TemplateError | SpecialTokenError, row: int) -> Exception:

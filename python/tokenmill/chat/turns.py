@@ -7,36 +7,20 @@ braces of the template too: the model is to write them as well.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from .literals import MARKER
+from .prompts import Prompt, end_of_header
 from .refusals import refusal
 from .rendered import RenderedChat, Segment
 
-__all__ = ["Added", "Prompt", "Turn", "common_pieces", "turn_of"]
+__all__ = ["Added", "Turn", "turn_of"]
 
 #: Kinds of segments that are no field of a message, or name its header.
 _HEADER_KINDS = frozenset(("template", "role"))
 
-#: Half a tag or half a word is no beginning that two texts have in common.
-_PIECE = re.compile(r"<[^<>\s]*>|\[/?[A-Z_]+\]|\w+|\s|.", re.DOTALL)
-
-#: What a header is looked for by: all to its first tag or word.
-_LEAD = re.compile(r"(?:[^\w<]|<(?![^<>\s]*>))*(?:<[^<>\s]*>|\w+)")
-
 Span = tuple[int, int]
-
-
-class Prompt(NamedTuple):
-    """What a template writes for the model to go on from."""
-
-    text: str
-    """The header of a turn of the model; empty where the turns have none."""
-    closing: str
-    """All that it writes behind the text of a question."""
 
 
 class Added(NamedTuple):
@@ -89,7 +73,7 @@ def turn_of(chat: RenderedChat, message: int, prompts: Sequence[Prompt], added: 
         if number:
             begin = part.first
         else:
-            begin = _end_of_header(chat.text, part.start, min(part.first, part.stop), prompts)
+            begin = end_of_header(chat.text, part.start, min(part.first, part.stop), prompts)
             if begin < part.floor:
                 begin = part.first
         seen = max(begin, part.last)
@@ -146,8 +130,8 @@ def _parts_of(chat: RenderedChat, message: int, stretches: Sequence[Span]) -> li
 def _owned(fields: Sequence[Segment], message: int) -> list[bool]:
     """Which of the fields in a turn are the message's.
 
-    Those of others are not, nor what is said again right before them, such as the name of a tool before what it
-    gave.
+    Those of others are not, nor what is said again right before them, such as the name of a tool before its
+    result.
     """
     owned = [field.kind == "unknown" or field.message == message for field in fields]
     said: set[str] = set()
@@ -167,52 +151,6 @@ def _stretches_of_merged(chat: RenderedChat, message: int) -> tuple[Span, ...]:
     around = [stop for turn in chat.turns for start, stop in turn if start <= own[-1].start < stop]
     known = [s.start for s in chat.segments if s.start >= own[-1].stop and s.kind not in _HEADER_KINDS]
     return ((own[0].start, min([*around, *known], default=own[-1].stop)),)
-
-
-def _end_of_header(text: str, start: int, bound: int, prompts: Sequence[Prompt]) -> int:
-    """Where the model begins to write from ``start`` on; its first field begins at ``bound``."""
-    for prompt in prompts:
-        header = prompt.text
-        if not header:
-            # No header, but marks such as <think>; or one that `add_generation_prompt` does not write.
-            before = MARKER.sub("", text[start:bound])
-            return bound if any(map(str.isalnum, before)) else _end_of_closing(text, start, prompt.closing)
-        # White space at its end may have been trimmed, or be the beginning of what follows.
-        if text.endswith((header, header.rstrip()), 0, start):
-            return start
-        # Only what it begins with may be there: what it puts behind the header itself, such as the beginning of
-        # a thought, depends on the turn.
-        lead = _LEAD.match(header)
-        for begins in (lead[0], lead[0].lstrip()) if lead else ():
-            at = text.find(begins, start, bound)
-            if at >= 0:
-                return at + common_pieces(
-                    header[len(lead[0]) - len(begins) :] if lead else "", text[at:bound]
-                )
-    return bound
-
-
-def _end_of_closing(text: str, start: int, closing: str) -> int:
-    """Where a turn without a header begins: right behind what closes the one before.
-
-    White space behind that may have been written in the turn before, if another follows it. The model is to write
-    it: a prompt ends without.
-    """
-    if closing.strip():
-        for at in range(start, len(text[:start].rstrip()) - 1, -1):
-            if text.endswith(closing, 0, at):
-                return at
-    return start
-
-
-def common_pieces(one: str, two: str) -> int:
-    """The length of what both begin with, in whole tags and words."""
-    length = 0
-    for mine, theirs in zip(_PIECE.finditer(one), _PIECE.finditer(two), strict=False):
-        if mine[0] != theirs[0]:
-            break
-        length = mine.end()
-    return length
 
 
 def _untracked_turn(chat: RenderedChat, message: int, added: Added) -> Turn | None:

@@ -1,0 +1,146 @@
+"""What a template writes for the model to go on from, and where a turn's header ends by it.
+
+In: a template, and short conversations to try it with. Out: its generation prompts. Templates differ in what
+``add_generation_prompt`` does: it writes a header, or a header and the beginning of a thought, or nothing, since
+the turns of the model have no header or the template writes one whatever it is told.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ..errors import TemplateError
+from .literals import MARKER
+from .rendered import RenderedChat
+from .rendering import render
+
+__all__ = ["Prompt", "end_of_header", "prompts_of"]
+
+#: Half a tag or half a word is no beginning that two texts have in common.
+_PIECE = re.compile(r"<[^<>\s]*>|\[/?[A-Z_]+\]|\w+|\s|.", re.DOTALL)
+
+#: What a header is looked for by: all to its first tag or word.
+_LEAD = re.compile(r"(?:[^\w<]|<(?![^<>\s]*>))*(?:<[^<>\s]*>|\w+)")
+
+_PROBES: tuple[list[dict[str, Any]], ...] = (
+    [{"role": "user", "content": "x"}],
+    [{"role": "system", "content": "y"}, {"role": "user", "content": "x"}],
+    [{"role": "user", "content": [{"type": "text", "text": "x"}]}],
+)
+_ANSWER = {"role": "assistant", "content": "z"}
+
+#: Some templates render nothing without tools.
+_TOOL = {
+    "type": "function",
+    "function": {"name": "f", "description": "", "parameters": {"type": "object", "properties": {}}},
+}
+_EPOCH = datetime(2000, 1, 1)
+
+
+class Prompt(NamedTuple):
+    """What a template writes for the model to go on from."""
+
+    text: str
+    """The header of a turn of the model; empty where the turns have none."""
+    closing: str
+    """All that it writes behind the text of a question."""
+
+
+@lru_cache(maxsize=256)
+def prompts_of(source: str, special: str, variables: str) -> tuple[Prompt, ...]:
+    """The prompts of a template, the likeliest first; none where short conversations do not tell.
+
+    ``special`` and ``variables`` are what else the template is given, as JSON.
+    """
+    tokens, given = json.loads(special), json.loads(variables)
+    options: dict[str, Any] = {"special_tokens": tokens, "now": _EPOCH, **given}
+    for tools in (None, [_TOOL]):
+        for messages in _PROBES:
+            plain = _rendered(source, messages, tools=tools, **options)
+            prompted = _rendered(source, messages, tools=tools, add_generation_prompt=True, **options)
+            if plain is None or prompted is None:
+                continue
+            contents = (segment.stop for segment in prompted.segments if segment.kind == "content")
+            closing = prompted.text[max(contents, default=len(prompted.text)) :]
+            if prompted.text != plain.text:
+                return (Prompt(_added(plain.text, prompted.text), closing),)
+            answered = _rendered(source, [*messages, _ANSWER], tools=tools, **options)
+            headers = (_always(prompted, tokens), _before_answer(answered, len(messages)), "")
+            return tuple([Prompt(header, closing) for header in dict.fromkeys(headers) if header is not None])
+    return ()
+
+
+def _rendered(source: str, messages: Sequence[Any], **options: Any) -> RenderedChat | None:
+    try:
+        return render(source, messages, **options)
+    except TemplateError:
+        return None
+
+
+def _added(plain: str, prompted: str) -> str:
+    """What the prompt is; without it some templates write something else, such as an eos."""
+    return prompted[len(plain) if prompted.startswith(plain) else _common(plain, prompted) :]
+
+
+def _always(chat: RenderedChat, tokens: Mapping[str, Any]) -> str | None:
+    """The prompt of a template that writes it whatever it is told: what stands behind all turns."""
+    behind = chat.text[max((stop for turn in chat.turns for _, stop in turn), default=len(chat.text)) :]
+    return behind if any(map(str.isalnum, behind)) and behind.strip() not in tokens.values() else None
+
+
+def _before_answer(chat: RenderedChat | None, message: int) -> str | None:
+    """The header of a template that has no prompt: what an answer begins with, if that is more than marks."""
+    turn = chat.turns[message] if chat is not None else ()
+    if chat is None or not turn:
+        return None
+    fields = (s.start for s in chat.segments if s.message == message and s.kind == "content")
+    header = chat.text[turn[0][0] : min(fields, default=turn[0][0])]
+    return header if any(map(str.isalnum, MARKER.sub("", header))) else None
+
+
+def end_of_header(text: str, start: int, bound: int, prompts: Sequence[Prompt]) -> int:
+    """Where the model begins to write in a turn that begins at ``start``, its first field at ``bound``."""
+    for header, closing in prompts:
+        if not header:
+            return _end_of_closing(text, start, closing)
+        # White space at its end may have been trimmed, or be the beginning of what follows.
+        if text.endswith((header, header.rstrip()), 0, start):
+            return start
+        lead = _LEAD.match(header)
+        if lead is None:
+            continue
+        # Only what it begins with may be there: what it puts behind the header itself, such as the beginning
+        # of a thought, depends on the turn.
+        for sought in (header, header.lstrip()):
+            at = text.find(sought[: len(sought) - len(header) + lead.end()], start, bound)
+            if at >= 0:
+                return at + _common(sought, text[at:bound])
+    return bound
+
+
+def _end_of_closing(text: str, start: int, closing: str) -> int:
+    """Where a turn without a header begins: right behind what closes the one before.
+
+    White space behind that may be of the turn before, where another follows it. The model is to write it: a
+    prompt ends without.
+    """
+    if closing.strip():
+        for at in range(start, len(text[:start].rstrip()) - 1, -1):
+            if text.endswith(closing, 0, at):
+                return at
+    return start
+
+
+def _common(one: str, two: str) -> int:
+    """The length of what both begin with, in whole tags and words."""
+    length = 0
+    for mine, theirs in zip(_PIECE.finditer(one), _PIECE.finditer(two), strict=False):
+        if mine[0] != theirs[0]:
+            break
+        length = mine.end()
+    return length
