@@ -32,7 +32,7 @@ PIECE = re.compile(r"<[^<>\s]*>|\[/?[A-Z_]+\]|\w+|\s|.", re.DOTALL)
 OF_LAST_TURN = ("add_generation_prompt", "continue_final_message")
 
 
-class Undecided(Exception):
+class UndecidedError(Exception):
     """What the checker cannot tell, and why."""
 
 
@@ -41,7 +41,8 @@ class Place(NamedTuple):
 
     message: int
     path: Path
-    index: int
+    at: int
+    """Where in the field."""
     text: str
     """The whole field."""
 
@@ -124,10 +125,7 @@ class Paint:
     def off(self, text: str) -> str:
         """The text with the characters of the data."""
         return "".join(
-            [
-                self.places[char].text[self.places[char].index] if char in self.places else char
-                for char in text
-            ]
+            [self.places[char].text[self.places[char].at] if char in self.places else char for char in text]
         )
 
 
@@ -142,7 +140,7 @@ class Checker:
         self.renderings = 0
 
     def trained(self, messages: list[Any], options: dict[str, Any]) -> list[Span]:
-        """The spans of the rendering that are trained by default, in order. Raises `Undecided`."""
+        """The spans of the rendering that are trained by default, in order. Raises `UndecidedError`."""
         found = _Conversation(self, plain(messages), options)
         return found.trained()
 
@@ -155,10 +153,10 @@ class _Conversation:
         self.levels: dict[Path, int] | None = None
         full = self.painted(range(len(messages)), options)
         if full is None:
-            raise Undecided("no rendering")
+            raise UndecidedError("no rendering")
         self.full = full
         self.prefixes: dict[tuple[int, bool], Painted | None] = {}
-        self.longer: dict[tuple[int, bool], Painted | None] = {}
+        self.longer: dict[tuple[int, bool, bool], Painted | None] = {}
 
     def trained(self) -> list[Span]:
         spans = []
@@ -256,7 +254,7 @@ class _Conversation:
             return at + self.header(prompt, gap)
         if same == len(tail) and self.messages[message - 1].get("role") != "assistant":
             return at + same
-        # The prompt is another after these messages than what stands here: it closes like that, or is another's.
+        # Another prompt stands here than behind these messages: it closes like that, or is another's.
         for length in sorted({len(tail) - piece.start() for piece in PIECE.finditer(tail)}, reverse=True):
             where = gap.find(tail[-length:])
             if where >= 0 and self.checker.special.search(tail[-length:]):
@@ -271,7 +269,7 @@ class _Conversation:
         there = {place for _, place in self.full.found}
         earlier = [(at, place) for at, place in chat.found if place.message < message and place in there]
         if not earlier and any(place.message < message for _, place in chat.found):
-            raise Undecided("what stands before the turn is not in the rendering")
+            raise UndecidedError("what stands before the turn is not in the rendering")
         return earlier[-1] if earlier else None
 
     def behind(
@@ -306,7 +304,7 @@ class _Conversation:
         reached = [(common(prompt, gap[start:]), start) for start in starts]
         length, start = max(reached, key=lambda each: (each[0], -each[1]), default=(0, 0))
         if not any(map(str.isalnum, prompt[:length])):
-            raise Undecided(f"header: prompt {prompt!r}, text {gap!r}")
+            raise UndecidedError(f"header: prompt {prompt!r}, text {gap!r}")
         return start + length
 
     def begin_by_prompt(self, message: int, first: int | None, floor: int = 0) -> int:
@@ -326,7 +324,7 @@ class _Conversation:
             return at + self.header(prompt, gap)
         if floor and any(each.get("role") == "user" for each in self.messages):
             return floor  # No header at all.
-        raise Undecided("no rendering that ends with the prompt")
+        raise UndecidedError("no rendering that ends with the prompt")
 
     def prompts(self, message: int) -> Iterator[str]:
         """What the prompt is after more of the conversation, and after less."""
@@ -341,11 +339,11 @@ class _Conversation:
     def end(self, message: int, begin: int, upto: Painted | None, mine: list[tuple[int, Place]]) -> int:
         text = self.full.text
         if upto is None:
-            raise Undecided("no rendering that ends with the turn")
+            raise UndecidedError("no rendering that ends with the turn")
         written = self.own(begin, mine)
         theirs = [place for _, place in upto.found if place.message == message]
         if theirs and not written:
-            raise Undecided("the turn is another when it is the last")
+            raise UndecidedError("the turn is another when it is the last")
         skipped = 0
         if written:
             start = _grown(text, *written[-1])
@@ -374,8 +372,8 @@ class _Conversation:
     def own(self, begin: int, mine: list[tuple[int, Place]]) -> list[tuple[int, Place]]:
         """The characters of a message from there to the first of another one; each where it stands first.
 
-        What a template repeats of a message behind it, such as the name of a tool before its result, is not of
-        its turn.
+        What a template repeats of a message behind it, such as the name of a tool before its result, is not
+        of its turn.
         """
         found: dict[Place, int] = {}
         others = False
@@ -387,26 +385,31 @@ class _Conversation:
             elif not others:
                 found.setdefault(place, at)
             elif place not in found:
-                raise Undecided("the text of another message stands within the turn")
+                raise UndecidedError("the text of another message stands within the turn")
         return [(at, place) for place, at in found.items()]
 
     def of_turn(self, message: int, tail: str, skipped: int) -> str:
         """What closes a turn, without what the template writes at the end of every conversation."""
-        asked = self.before_question(message, True)
-        if asked is not None:
-            same = common(tail, asked[skipped:])
-            if self.checker.special.search(tail[:same]):
-                if skipped and self.checker.special.search(tail[same:]):
-                    raise Undecided(f"end: nothing in the turn tells which of {tail!r} closes it")
-                return tail[:same]
+        asked = self.before_question(message, True, skipped > 0)
+        same = 0 if asked is None else common(tail, asked)
+        if not skipped or asked is None:
+            return tail[:same] if self.checker.special.search(tail[:same]) else tail
+        # Nothing in the turn tells where what closes it begins: it closes like a turn with something in it.
+        starts = [piece.start() for piece in PIECE.finditer(tail)]
+        for start in starts:
+            same = common(tail[start:], asked)
+            if self.checker.special.search(tail[start : start + same]):
+                return tail[: start + same]
         return tail
 
-    def extended(self, message: int, after: bool) -> Painted | None:
-        """The conversation to that turn, with or without it, and a question behind it."""
-        key = (message, after)
+    def extended(self, message: int, after: bool, filled: bool) -> Painted | None:
+        """The conversation to that turn, with it (or an answer in its stead) or without, and a question."""
+        key = (message, after, filled)
         if key not in self.longer:
             kept = self.messages
             self.messages = [*kept, {"role": "user", "content": "zeta"}]
+            if filled:
+                self.messages[message] = {"role": "assistant", "content": "eta"}
             self.longer[key] = self.painted([*range(message + after), len(kept)], self.of_prefix)
             self.messages = kept
         return self.longer[key]
@@ -414,8 +417,8 @@ class _Conversation:
     def without_next_header(self, message: int, gap: str, same: int) -> int:
         """How much of the gap behind a turn is its own, where it closes in another way than a last turn.
 
-        What follows is the header of the next message. It begins with the special token that the prompt begins
-        with, or is what stands before that message behind others, too.
+        What follows is the header of the next message. It begins with the special token that the prompt
+        begins with, or is what stands before a question behind others, too.
         """
         for prompt in self.prompts(message):
             token = self.checker.special.match(prompt)
@@ -425,15 +428,15 @@ class _Conversation:
         asked = self.before_question(message, True)
         header = self.before_question(message, False)
         if asked is None or header is None:
-            raise Undecided(f"end: {gap!r} behind the turn")
+            raise UndecidedError(f"end: {gap!r} behind the turn")
         closing = asked[: len(asked) - common_end(asked, header)]
         if gap.startswith(closing):
             return max(same, len(closing))
-        raise Undecided(f"end: {closing!r} before a question, {gap!r} here")
+        raise UndecidedError(f"end: {closing!r} before a question, {gap!r} here")
 
-    def before_question(self, message: int, after: bool) -> str | None:
+    def before_question(self, message: int, after: bool, filled: bool = False) -> str | None:
         """What stands before a question that is asked behind a turn, or in its stead."""
-        chat = self.extended(message, after)
+        chat = self.extended(message, after, filled)
         firsts = [each for each in chat.found if each[1].message == len(self.messages)] if chat else []
         if chat is None or not firsts:
             return None
@@ -468,7 +471,7 @@ def common_end(one: str, two: str) -> int:
 
 def _grown(text: str, at: int, place: Place) -> int:
     """Where the field ends of which a character stands there: what was not painted may follow it."""
-    stop, index = at + 1, place.index + 1
+    stop, index = at + 1, place.at + 1
     tags = {match.start(): match[0] for match in TAG.finditer(place.text)}
     while index < len(place.text):
         part = tags.get(index, place.text[index])
@@ -481,7 +484,7 @@ def _grown(text: str, at: int, place: Place) -> int:
 
 def _grown_back(text: str, at: int, place: Place, bound: int = 0) -> int:
     """Where that field begins."""
-    start, index = at, place.index
+    start, index = at, place.at
     tags = {match.end(): match[0] for match in TAG.finditer(place.text)}
     while index > 0:
         part = tags.get(index, place.text[index - 1])

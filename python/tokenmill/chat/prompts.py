@@ -1,8 +1,8 @@
 """What a template writes for the model to go on from, and where a turn's header ends by it.
 
-In: a template, and short conversations to try it with. Out: its generation prompts. Templates differ in what
-``add_generation_prompt`` does: it writes a header, or a header and the beginning of a thought, or nothing, since
-the turns of the model have no header or the template writes one whatever it is told.
+In: a template, tried with short conversations. Out: its generation prompts. Templates differ in what
+``add_generation_prompt`` does: it writes a header, or a header and the beginning of a thought, or nothing,
+since the turns of the model have no header or the template writes one whatever it is told.
 """
 
 from __future__ import annotations
