@@ -54,3 +54,17 @@ class Reference:
         except Exception as error:
             return error
         return str(text)
+
+    def generation(self, source: str, messages: list[Any], **options: Any) -> list[tuple[int, int]]:
+        """Where `{% generation %}` blocks wrote, as transformers' mask takes it."""
+        from transformers.utils import chat_template_utils
+
+        rendered: Any = chat_template_utils.render_jinja_template(
+            conversations=[messages],
+            chat_template=source,
+            return_assistant_tokens_mask=True,
+            **SPECIAL_TOKENS,
+            **options,
+        )
+        texts, spans = rendered
+        return [(start, min(stop, len(texts[0]))) for start, stop in spans[0]]
