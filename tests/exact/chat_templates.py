@@ -55,16 +55,20 @@ class Reference:
             return error
         return str(text)
 
-    def generation(self, source: str, messages: list[Any], **options: Any) -> list[tuple[int, int]]:
-        """Where `{% generation %}` blocks wrote, as transformers' mask takes it."""
-        from transformers.utils import chat_template_utils
 
-        render: Any = chat_template_utils.render_jinja_template
-        texts, spans = render(
-            conversations=[messages],
-            chat_template=source,
-            return_assistant_tokens_mask=True,
-            **SPECIAL_TOKENS,
-            **options,
-        )
-        return [(start, min(stop, len(texts[0]))) for start, stop in spans[0]]
+def generation_blocks(
+    source: str, messages: list[Any], special_tokens: dict[str, str], **options: Any
+) -> list[tuple[int, int]]:
+    """Where the `{% generation %}` blocks of a template wrote, as transformers' mask takes it."""
+    from transformers.utils import chat_template_utils
+
+    render: Any = chat_template_utils.render_jinja_template
+    # As `apply_chat_template` does first.
+    chat = [{key: value for key, value in message.items() if value is not None} for message in messages]
+    texts, spans = render(
+        conversations=[chat],
+        chat_template=source,
+        return_assistant_tokens_mask=True,
+        **{**special_tokens, **options},
+    )
+    return [(start, min(stop, len(texts[0]))) for start, stop in spans[0]]

@@ -74,7 +74,8 @@ MARKED = (
                 "+ content.lstrip('\\n') }}\n            {%- else %}\n"
                 "                {{- '<|im_start|>' + message.role + '\\n' + content }}",
                 f"+ content.lstrip('\\n') }}}}{END}\n            {{%- else %}}\n"
-                f"                {{{{- '<|im_start|>' + message.role + '\\n' }}}}{BEGIN}{{{{- content }}}}{END}",
+                "                {{- '<|im_start|>' + message.role + '\\n' }}"
+                f"{BEGIN}{{{{- content }}}}{END}",
             ),
             (
                 "        {%- else %}\n            {{- '<|im_start|>' + message.role + '\\n' + content }}\n",
@@ -84,7 +85,8 @@ MARKED = (
             ("{%- if message.tool_calls %}", f"{BEGIN}{{%- if message.tool_calls %}}"),
             (
                 "        {{- '<|im_end|>\\n' }}\n    {%- elif message.role == \"tool\" %}",
-                f"        {{{{- '<|im_end|>' }}}}{END}{{{{- '\\n' }}}}\n    {{%- elif message.role == \"tool\" %}}",
+                f"        {{{{- '<|im_end|>' }}}}{END}{{{{- '\\n' }}}}\n"
+                '    {%- elif message.role == "tool" %}',
             ),
         ),
     ),
@@ -167,7 +169,8 @@ MARKED = (
             ('{{- "[TOOL_CALLS][" }}', f'{BEGIN}{{{{- "[TOOL_CALLS][" }}}}'),
             (
                 '                {{- "]" + eos_token }}\n            {%- endif %}\n        {%- endfor %}',
-                f'                {{{{- "]" + eos_token }}}}\n            {{%- endif %}}\n        {{%- endfor %}}{END}',
+                '                {{- "]" + eos_token }}\n            {%- endif %}\n        {%- endfor %}'
+                + END,
             ),
             (
                 '{{- message["content"] + eos_token}}',
@@ -183,7 +186,8 @@ MARKED = (
             ('{{- "[TOOL_CALLS] [" }}', f'{BEGIN}{{{{- "[TOOL_CALLS] [" }}}}'),
             (
                 '                {{- "]" + eos_token }}\n            {%- endif %}\n        {%- endfor %}',
-                f'                {{{{- "]" + eos_token }}}}\n            {{%- endif %}}\n        {{%- endfor %}}{END}',
+                '                {{- "]" + eos_token }}\n            {%- endif %}\n        {%- endfor %}'
+                + END,
             ),
             (
                 '{{- " " + message["content"]|trim + eos_token}}',
@@ -213,7 +217,8 @@ MARKED = (
             ),
             (
                 '{{- "<|start|>assistant<|message|>" + message.content + "<|end|>" }}',
-                f'{{{{- "<|start|>assistant" }}}}{BEGIN}{{{{- "<|message|>" + message.content + "<|end|>" }}}}{END}',
+                f'{{{{- "<|start|>assistant" }}}}{BEGIN}'
+                '{{- "<|message|>" + message.content + "<|end|>" }}' + END,
             ),
         ),
     ),

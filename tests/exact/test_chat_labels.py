@@ -12,7 +12,7 @@ import pytest
 import tokenmill
 from tokenmill.chat import ChatEncoding
 
-from exact.chat_templates import NOW, SPECIAL_TOKENS, Reference, template_sources
+from exact.chat_templates import NOW, SPECIAL_TOKENS, Reference, generation_blocks, template_sources
 from exact.conversations import CONVERSATIONS
 from exact.label_checker import Checker, UndecidedError
 
@@ -113,7 +113,7 @@ def compare(sources: dict[str, str], reference: Reference) -> Counter[str]:
             ours = trained(encoding)
             try:
                 if "endgeneration" in source:
-                    theirs = characters(reference.generation(source, messages, **options))
+                    theirs = characters(generation_blocks(source, messages, SPECIAL_TOKENS, **options))
                 else:
                     theirs = characters(checker.trained(messages, options))
             except UndecidedError as error:
