@@ -9,17 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tokenmill
-from tokenmill.chat import ChatEncoding
 
 from exact.chat_templates import NOW, SPECIAL_TOKENS, Reference, generation_blocks, template_sources
 from exact.conversations import CONVERSATIONS
 from exact.label_checker import Checker, UndecidedError
-
-#: What the templates write that a tokenizer has as special tokens.
-MARK = re.compile(
-    r"<\|[^|<>\s]*\|>|<｜[^｜<>\s]*｜>|\[/?[A-Z_]+\]|</?s>|<(?:start|end)_of_turn>|<\|[a-z_]+>|<[a-z_]+\|>"
-)
+from exact.label_table import rows, table
+from exact.labelled import characters, shown, special_in, tokenizer_for, trained
 
 #: Prompts that a template writes whether or not it is told to. No rendering shows that they are prompts.
 ALWAYS = {
@@ -42,13 +37,30 @@ FAST = (
     "openai-gpt-oss-120b",
 )
 
-#: Conversation pairs that the checker cannot decide, and why.
-UNDECIDED = {
-    "no rendering that ends with the prompt": "the conversation begins with an answer, or all before it is "
-    "empty, and the template writes no prompt anywhere",
-    "header: prompt": "the template leaves the header out behind an answer, or at the beginning",
-    "end:": "the turn is written in another way where it is the last, and closes in another way",
-    "the text of another message": "a result of a tool stands within the turn that called it",
+#: What is trained where the checker cannot tell, read by hand.
+BY_HAND = {
+    # The conversation begins with an answer, or all before it is empty, and the template writes no prompt.
+    ("cfg-added-tokens", "assistant first"): ["Welcome<|end|>"],
+    ("cfg-nvidia-mistral", "assistant first"): ["Welcome"],
+    ("cfg-phi-3-medium", "assistant first"): ["Welcome<|end|>"],
+    ("mistral-7b-v0.3", "empty"): [" <EOS>"],
+    ("mistralai-Mistral-Nemo-Instruct-2407", "empty"): ["<EOS>"],
+    ("qwen2", "assistant first"): ["Welcome<|im_end|>"],
+    ("unsloth-mistral-Devstral-Small-2507", "assistant first"): ["Welcome<EOS>"],
+    # The header is left out at the beginning, or behind another answer.
+    ("cfg-gemma-4", "two users"): ["three<turn|>", "four<turn|>"],
+    ("deepseek-ai-DeepSeek-V3.1", "assistant first"): ["Welcome<｜end▁of▁sentence｜>"],
+    ("deepseek-ai-DeepSeek-V3.1", "two users"): ["three<｜end▁of▁sentence｜>four<｜end▁of▁sentence｜>"],
+    # A turn without text is written in another way where it is the last, and closes in another way.
+    ("Apriel-1.6-15b-Thinker-fixed", "none content"): ["\n<|end|>"],
+    ("GLM-4.6", "none content"): ["\n<think></think>"],
+    # The result of a tool stands within the turn that called it.
+    ("cfg-gemma-4", "tool call"): [
+        '<|tool_call>call:get_weather{city:<|"|>Zürich<|"|>,days:3,exact:true,list:[<|"|>x<|"|>,1,{k:<|"|>v<|"|>}],'
+        "none:None,share:0.5}<tool_call|><|tool_response>",
+        "Let me see.<turn|>",
+        "20 degrees.<turn|>",
+    ],
 }
 
 
@@ -60,37 +72,6 @@ def sources(data: Path) -> dict[str, str]:
         if source not in found.values():
             found[name] = source
     return found
-
-
-def special_in(source: str) -> list[str]:
-    return sorted({*MARK.findall(source), *SPECIAL_TOKENS.values()})
-
-
-def tokenizer_for(source: str) -> Any:
-    """A tokenizer that has nearly a token for each byte, and the special tokens of the template."""
-    plain: Any = tokenmill.train(texts=["low lower"], num_merges=1)
-    return plain.with_special_tokens(special_in(source), **SPECIAL_TOKENS).with_chat_template(source)
-
-
-def characters(spans: Any) -> set[int]:
-    return {at for start, stop in spans for at in range(start, stop)}
-
-
-def trained(encoding: ChatEncoding) -> set[int]:
-    """The characters of the tokens that have labels."""
-    pairs = zip(encoding.offsets.tolist(), encoding["labels"], strict=True)
-    return characters(span for span, label in pairs if label != -100)
-
-
-def shown(text: str, chosen: set[int]) -> str:
-    """A text with brackets around what is chosen."""
-    shown, inside = [], False
-    for at, char in enumerate([*text, ""]):
-        if (at in chosen) != inside:
-            shown.append("⟧" if inside else "⟦")
-            inside = not inside
-        shown.append(char)
-    return "".join(shown)
 
 
 def compare(sources: dict[str, str], reference: Reference) -> Counter[str]:
@@ -118,7 +99,9 @@ def compare(sources: dict[str, str], reference: Reference) -> Counter[str]:
                     theirs = characters(checker.trained(messages, options))
             except UndecidedError as error:
                 undecided.append(f"{name}, {title}: {error}")
-                continue
+                theirs = ours
+                if re.findall("⟦(.*?)⟧", shown(text, ours), re.DOTALL) != BY_HAND.get((name, title)):
+                    differing.append((name, title, shown(text, ours), str(error)))
             counted["with text that is trained"] += bool(theirs)
             counted["characters"] += len(theirs)
             if ours != theirs:
@@ -129,13 +112,11 @@ def compare(sources: dict[str, str], reference: Reference) -> Counter[str]:
         f"chat labels: {len(sources)} templates, {counted['pairs']} pairs with a conversation, "
         f"{counted['with text that is trained']} of them with text that is trained "
         f"({counted['characters']} characters), found by {counted['renderings']} renderings of transformers; "
-        f"{len(differing)} differences, {len(undecided)} undecided:"
+        f"{len(differing)} differences, {len(undecided)} undecided and read by hand:"
     )
     for line in undecided:
         print("   ", line)
     assert differing == []
-    reasons = [line.partition(": ")[2] for line in undecided]
-    assert [reason for reason in reasons if not reason.startswith(tuple(UNDECIDED))] == []
     return counted
 
 
@@ -161,7 +142,7 @@ def test_the_trained_text_of_every_template_is_what_the_checker_finds(
     assert counted["undecided"] * 20 < counted["pairs"]
 
 
-def test_the_checker_refuses_labels_that_are_off_by_one(
+def test_the_checker_finds_what_is_read_by_hand(
     sources: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that a comparison with it says something: its spans begin and end where they are said to."""
@@ -177,3 +158,12 @@ def test_the_checker_refuses_labels_that_are_off_by_one(
     assert written[0].startswith('Let me see.\n<tool_call>\n{"name": "get_weather", "arguments": {"city": ')
     assert written[0].endswith('{"k": "v"}]}}\n</tool_call><|im_end|>')
     assert len(written) == 2
+
+
+def test_the_table_of_the_docs_is_what_is_computed(data: Path) -> None:
+    found = list(rows(data))
+    page = (Path(__file__).parents[2] / "docs" / "chat-templates.md").read_text(encoding="utf-8")
+    assert table(found) in page
+    refused = [row.template for row in found if row.refused]
+    assert len(refused) <= 3
+    assert len(found) == 80
