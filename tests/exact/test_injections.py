@@ -1,0 +1,310 @@
+"""The bank of injections x tokenizers: nothing that a message says becomes a control token.
+
+What a conversation may become is taken from its harmless twin: the same conversation with plain words in its
+fields, rendered, and encoded as text that is trusted. It knows nothing of who wrote what.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from tokenmill.errors import SpecialTokenError, TemplateError
+
+from .chat_templates import NOW, Reference
+from .injection_targets import NAMES, Target, every_field, target_of, transformers_of
+from .injections import OF_ASSISTANTS, PLACES, Case, Json, bank, conversation, harmless, roles
+
+os.environ.update({"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"})
+
+CASES = bank()
+#: One of so many cases, others for each tokenizer, where not all are tried.
+STEP = 40
+#: What transformers loads in a moment.
+SMALL = frozenset(("llama2", "mistral-7b-v0.3", "phi-3-mini", "bert", "t5", "gpt2", "roberta", "normalizing"))
+
+#: What templates look for in contents: it decides what else they write.
+SOUGHT = ("</think>", "<think>", "<tool_response>", "</tool_response>")
+
+
+def each_target(slow: bool) -> list[Any]:
+    return [pytest.param(name, marks=[pytest.mark.slow] if slow else []) for name in NAMES]
+
+
+@pytest.fixture(scope="module")
+def clock() -> Iterator[None]:
+    """Stops the clock of transformers."""
+    with pytest.MonkeyPatch.context() as patch:
+        Reference(patch)
+        yield
+
+
+class Given(NamedTuple):
+    """A case for a target, and its twin."""
+
+    case: Case
+    template: str
+    messages: list[Json]
+    options: Json
+    twin: list[Json]
+    twin_options: Json
+    texts: dict[str, str]
+
+
+class Bench:
+    """A target, and the checks of one conversation."""
+
+    def __init__(self, target: Target, folder: Path) -> None:
+        self.target, self.tok, self.folder = target, target.tok, folder
+        self.special = set(self.tok.special_tokens.values())
+        self.added = dict(self.tok.added_tokens)
+        self.counted: Counter[str] = Counter()
+        self._guarded: dict[str, set[int]] = {}
+
+    @cached_property
+    def theirs(self) -> Any:
+        return transformers_of(self.target, self.folder)
+
+    @cached_property
+    def is_reversible(self) -> bool:
+        """Whether plain text comes back as it was."""
+        text = "  É ｆ\u200b\u0338\x00\ufe64\n \u00a0<0x0A>Ġ▁ ſ</w>"
+        return bool(self.tok.decode(self.tok.encode(text)) == text)
+
+    def source(self, template: str) -> str:
+        source: str = self.tok.chat_templates[template]
+        return source
+
+    def guarded(self, template: str) -> set[int]:
+        """The ids that no field may become: special tokens, and what stands in the source of the template. What
+        a vocabulary cannot spell is unknown, whoever wrote it."""
+        if template not in self._guarded:
+            literals = sorted((word for word in self.added if word.strip()), key=len, reverse=True)
+            pattern = re.compile("|".join(map(re.escape, literals)))
+            written = pattern.findall(self.source(template).replace("\\n", "\n"))
+            self._guarded[template] = (self.special | {self.added[word] for word in written}) - {
+                self.tok.unk_token_id
+            }
+        return self._guarded[template]
+
+    def given(self, case: Case, template: str) -> Given:
+        texts = case.texts(self.target.words)
+        sought = tuple(mark for mark in SOUGHT if mark in self.source(template))
+        words = {place: harmless(place, text, sought) for place, text in texts.items()}
+        if template != "default":
+            template = f"every field, {case.cut}"
+        return Given(
+            case,
+            template,
+            *conversation(case.conversation, texts),
+            *conversation(case.conversation, words),
+            texts=texts,
+        )
+
+    def rendered(self, given: Given) -> tuple[Any, str] | None:
+        """The encoding of a case, and the text of its twin; None where the template refuses both, or the case."""
+        options = {"template": given.template, "now": NOW}
+        try:
+            twin = self.tok.render_chat(given.twin, **given.twin_options, **options).text
+        except TemplateError:
+            twin = None
+        try:
+            encoding = self.tok.apply_chat_template(given.messages, **given.options, **options)
+        except TemplateError:
+            # Some refuse what looks like a control token of theirs.
+            self.counted["refused"] += twin is not None
+            self.counted["not rendered"] += twin is None
+            return None
+        assert twin is not None, given.case.name
+        return encoding, twin
+
+    # ---- the laws -------------------------------------------------------------------------------
+
+    def forged(self, given: Given, encoding: Any, twin: str) -> str | None:
+        """What is wrong with the control tokens of an encoding."""
+        guarded = self.guarded(given.template)
+        ids, offsets, text = encoding["input_ids"], encoding.offsets.tolist(), encoding.text
+        expected = [token for token, _ in self.tokens_of_template(given, twin)]
+        found = [token for token in ids if token in guarded]
+        if found != expected:
+            names = [[self.tok.id_to_token(token) for token in each] for each in (expected, found)]
+            return f"control tokens are {names[1]}, those of the twin {names[0]}"
+        trusted = [False] * len(text)
+        for segment in encoding.segments:
+            trusted[segment.start : segment.stop] = [segment.trusted] * (segment.stop - segment.start)
+        for token, (start, stop) in zip(ids, offsets, strict=True):
+            if token in guarded:
+                # White space beside a literal may be part of a token that takes it.
+                own = [at for at in range(start, stop) if not text[at].isspace()]
+                if not own or not all(trusted[at] for at in own):
+                    return f"{self.tok.id_to_token(token)} at {start} stands for {text[start:stop]!r}"
+        return None
+
+    def tokens_of_template(self, given: Given, twin: str) -> list[tuple[int, int]]:
+        """The control tokens of a trusted text and their places, but for those in what stands for a field."""
+        guarded = self.guarded(given.template)
+        encoding = self.tok.encode_with_offsets(twin, special="parse")
+        kept: set[int] = set()
+        for words in strings(given.twin):
+            for mark in SOUGHT if any(mark in words for mark in SOUGHT) else ():
+                for at in occurrences(twin, words.strip()):
+                    kept.update(range(at, at + len(words.strip())))
+                del mark
+        return [
+            (token, start)
+            for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True)
+            if token in guarded and not kept.intersection(range(start, stop))
+        ]
+
+    def lost(self, given: Given, encoding: Any) -> str | None:
+        """What is lost of the text, but for white space that a token takes."""
+        guarded, text = self.guarded(given.template), encoding.text
+        rest, without, at = [], [], 0
+        written = []
+        for token, (start, stop) in zip(encoding["input_ids"], encoding.offsets.tolist(), strict=True):
+            if token in guarded:
+                written += (text[at:start], self.tok.id_to_token(token))
+                without += (text[at:start], " ")
+                at = max(at, stop)
+            elif token != self.tok.unk_token_id:
+                rest.append(token)
+        written.append(text[at:])
+        without.append(text[at:])
+        if self.is_reversible:
+            decoded = self.tok.decode(encoding["input_ids"])
+            return None if decoded == "".join(written) else f"decodes to {decoded!r}"
+        plain = self.tok.encode_with_offsets("".join(without))
+        decoded, expected = self.tok.decode(rest), self.tok.decode(
+            [token for token in plain.ids if token != self.tok.unk_token_id]
+        )
+        if squashed(decoded) != squashed(expected):
+            return f"decodes to {decoded!r}, its text alone to {expected!r}"
+        covered = covered_by(encoding.offsets.tolist(), len(text))
+        whole = self.tok.encode_with_offsets(text)
+        dropped = covered_by(whole.offsets, len(text))
+        lost = [char for char, one, two in zip(text, covered, dropped, strict=True) if two and not one]
+        lost = [char for char in lost if not char.isspace()]
+        return f"no token stands for {lost}" if lost else None
+
+    def transformed(self, given: Given, twin: bool) -> list[int]:
+        """The ids of transformers, to which all text is trusted."""
+        messages, options = (given.twin, given.twin_options) if twin else (given.messages, given.options)
+        found: list[int] = self.theirs.apply_chat_template(
+            messages, chat_template=self.source(given.template), tokenize=True, **options
+        )["input_ids"]
+        return found
+
+    def policies(self, given: Given, encoding: Any, twin: str) -> Iterator[str]:
+        """What is wrong with the other policies for literals."""
+        tok, case = self.tok, given.case
+        options: Json = {**given.options, "template": given.template, "now": NOW}
+        ids = encoding["input_ids"]
+        parsed = tok.apply_chat_template(given.messages, literals="parse", **options)["input_ids"]
+        mixed = tok.apply_chat_template(given.messages, literals={"assistant": "parse"}, **options)["input_ids"]
+        if OF_ASSISTANTS.issuperset(case.fields) and mixed != parsed:
+            yield "assistants' literals are not parsed"
+        if OF_ASSISTANTS.isdisjoint(case.fields) and mixed != ids:
+            yield "others' literals are parsed as an assistant's"
+        if tok.count_chat(given.messages, **options) != len(ids):
+            yield "count_chat counts otherwise"
+        for literal in encoding.literals:
+            if encoding.text[literal.start : literal.stop] != literal.literal:
+                yield f"{literal} is not there"
+        place = next(iter(case.fields))
+        for word in case.literals:
+            control = getattr(self.target.words, word)
+            if encoding.text.count(control) <= twin.count(control) or not self.is_control(control, given.template):
+                continue
+            self.counted["whole literals"] += 1
+            where = PLACES[place][1]
+            if not any(found.literal == control for found in encoding.literals):
+                yield f"{control} is not listed in {encoding.literals}"
+            try:
+                tok.apply_chat_template(given.messages, literals="reject", **options)
+                yield f"{control} is not rejected"
+            except SpecialTokenError as error:
+                if where not in str(error) or error.token not in encoding.text:
+                    yield f"{error} names another place than {where}"
+            rewritten = tok.apply_chat_template(given.messages, literals=escaped, **options)
+            if rewritten.literals:
+                yield f"{rewritten.literals} are left of what was rewritten"
+
+    def is_control(self, literal: str, template: str) -> bool:
+        """Whether a literal is that of a special token, or written by the template."""
+        return self.added.get(literal) in self.guarded(template) or literal in self.source(template)
+
+
+def escaped(text: str) -> str:
+    """Without anything that begins a control token."""
+    return re.sub(r"[<\[]", "(", text)
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from (key, *strings(item))
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings(item)
+
+
+def occurrences(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def covered_by(offsets: Iterable[Iterable[int]], length: int) -> list[bool]:
+    covered = [False] * length
+    for start, stop in offsets:
+        covered[start:stop] = [True] * (stop - start)
+    return covered
+
+
+def squashed(text: str) -> str:
+    """Without white space and case, whatever stands for a space."""
+    return "".join(text.replace("▁", " ").casefold().split())
+
+
+def bench_of(name: str, native: Any, data: Path, folder: Path) -> Bench:
+    return Bench(target_of(name, native, data, folder), folder)
+
+
+def tried(bench: Bench, cases: list[Case], with_theirs: bool) -> list[str]:
+    """Checks cases with both templates, and says what is wrong."""
+    wrong = []
+    for case in cases:
+        for template in ("default", "every field, middle"):
+            given = bench.given(case, template)
+            rendered = bench.rendered(given)
+            if rendered is None:
+                continue
+            encoding, twin = rendered
+            bench.counted["encodings"] += 1
+            reasons = [bench.forged(given, encoding, twin)]
+            bench.counted["forged"] += reasons[0] is not None
+            reasons.append(bench.lost(given, encoding))
+            reasons += bench.policies(given, encoding, twin)
+            if with_theirs:
+                options: Json = {"template": given.template, "now": NOW}
+                parsed = bench.tok.apply_chat_template(
+                    given.messages, literals="parse", **given.options, **options
+                )
+                if parsed["input_ids"] != bench.transformed(given, twin=False):
+                    reasons.append("literals='parse' gives other ids than transformers")
+                plain = bench.tok.apply_chat_template(given.twin, **given.twin_options, **options)
+                if not any(mark in text for text in strings(given.twin) for mark in SOUGHT):
+                    bench.counted["compared"] += 1
+                    if plain["input_ids"] != bench.transformed(given, twin=True):
+                        reasons.append("without literals there are other ids than of transformers")
+            wrong += [f"{bench.target.name}: {case.name} ({template}): {reason}" for reason in reasons if reason]
+    return wrong
