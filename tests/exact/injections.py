@@ -200,20 +200,22 @@ NEIGHBOURS = [
 ]
 
 
-def harmless(place: str, text: str | None, kept: tuple[str, ...] = ()) -> str:
-    """Plain words in the place of ``text``, or of what stands there otherwise. What a template looks for is kept."""
+def harmless(place: str, text: str | None, marks: Mapping[str, str] | None = None) -> str:
+    """Plain words in the place of ``text``, or of what stands there otherwise, and marks for what ``marks`` has."""
     number = 100 + list(PLACES).index(place)
-    if place in IDS:  # whose length templates check
-        return ("abcdefghi" * (len(text or "") // 9 + 1))[: len(text or "abcdefghi")]
-    parts, at = [], 0
     text = text or ""
+    if place in IDS:  # whose length templates check
+        return ("abcdefghi" * (len(text) // 9 + 1))[: len(text or "abcdefghi")]
+    parts: list[str] = []
+    in_words, at = False, 0
     while at < len(text):
-        found = next((mark for mark in kept if text.startswith(mark, at)), None)
-        if found is not None:
-            parts.append(found)
-        elif not parts or parts[-1] in kept:
+        sought = next((word for word in marks or () if text.startswith(word, at)), "")
+        if sought:
+            parts.append((marks or {})[sought])
+        elif not in_words:
             parts.append(f"calm river {number + 100 * len(parts)}")
-        at += len(found or "x")
+        in_words = not sought
+        at += len(sought) or 1
     return "".join(parts) or f"calm river {number}"
 
 

@@ -29,8 +29,11 @@ STEP = 40
 #: What transformers loads in a moment.
 SMALL = frozenset(("llama2", "mistral-7b-v0.3", "phi-3-mini", "bert", "t5", "gpt2", "roberta", "normalizing"))
 
-#: What templates look for in contents: it decides what else they write.
-SOUGHT = ("</think>", "<think>", "<tool_response>", "</tool_response>")
+#: What a template looks for in a text, in its source: it decides what else is written.
+SOUGHT = re.compile(
+    r"""(?<=split\()(['"])(?P<a>.+?)\1|(?<=with\()(['"])(?P<b>.+?)\3|(['"])(?P<c>[^'"\n]+)\5(?=\ (?:not\ )?in\ )""",
+    re.VERBOSE,
+)
 
 
 def each_target(slow: bool) -> list[Any]:
@@ -54,7 +57,8 @@ class Given(NamedTuple):
     options: Json
     twin: list[Json]
     twin_options: Json
-    texts: dict[str, str]
+    is_marked: bool
+    """Whether the twin holds what only its template looks for."""
 
 
 class Bench:
@@ -66,6 +70,7 @@ class Bench:
         self.added = dict(self.tok.added_tokens)
         self.counted: Counter[str] = Counter()
         self._guarded: dict[str, set[int]] = {}
+        self._of_twins: dict[str, tuple[str, dict[str, str]]] = {}
 
     @cached_property
     def theirs(self) -> Any:
@@ -74,7 +79,7 @@ class Bench:
     @cached_property
     def is_reversible(self) -> bool:
         """Whether plain text comes back as it was."""
-        text = "  É ｆ\u200b\u0338\x00\ufe64\n \u00a0<0x0A>Ġ▁ ſ</w>"
+        text = "  É o\u0301 ｆ\u200b\u0338\x00\ufe64\n \u00a0<0x0A>Ġ▁ ſ</w>"
         return bool(self.tok.decode(self.tok.encode(text)) == text)
 
     def source(self, template: str) -> str:
@@ -93,25 +98,42 @@ class Bench:
             }
         return self._guarded[template]
 
+    def of_twins(self, template: str) -> tuple[str, dict[str, str]]:
+        """A template for twins: what it looks for in texts are marks that are no token; and the marks."""
+        if template not in self._of_twins:
+            marks: dict[str, str] = {}
+
+            def replaced(found: re.Match[str]) -> str:
+                sought = found["a"] or found["b"] or found["c"]
+                mark = marks.setdefault(sought, f"\ue000{len(marks)}\ue001")
+                return found[0].replace(sought, mark)
+
+            source = self.source(template)
+            # Keys of messages and options are no texts.
+            by_source = SOUGHT.sub(lambda found: replaced(found) if found[0][1:2] in "<[" else found[0], source)
+            self._of_twins[template] = by_source, marks
+        return self._of_twins[template]
+
     def given(self, case: Case, template: str) -> Given:
-        texts = case.texts(self.target.words)
-        sought = tuple(mark for mark in SOUGHT if mark in self.source(template))
-        words = {place: harmless(place, text, sought) for place, text in texts.items()}
         if template != "default":
             template = f"every field, {case.cut}"
+        texts = case.texts(self.target.words)
+        _, marks = self.of_twins(template)
+        words = {place: harmless(place, text, marks) for place, text in texts.items()}
         return Given(
             case,
             template,
             *conversation(case.conversation, texts),
             *conversation(case.conversation, words),
-            texts=texts,
+            is_marked=any(mark in text for mark in marks.values() for text in words.values()),
         )
 
     def rendered(self, given: Given) -> tuple[Any, str] | None:
         """The encoding of a case, and the text of its twin; None where the template refuses both, or the case."""
         options = {"template": given.template, "now": NOW}
         try:
-            twin = self.tok.render_chat(given.twin, **given.twin_options, **options).text
+            source, _ = self.of_twins(given.template)
+            twin = self.tok.render_chat(given.twin, **given.twin_options, template=source, now=NOW).text
         except TemplateError:
             twin = None
         try:
@@ -130,7 +152,7 @@ class Bench:
         """What is wrong with the control tokens of an encoding."""
         guarded = self.guarded(given.template)
         ids, offsets, text = encoding["input_ids"], encoding.offsets.tolist(), encoding.text
-        expected = [token for token, _ in self.tokens_of_template(given, twin)]
+        expected = [token for token in self.tok.encode(twin, special="parse") if token in guarded]
         found = [token for token in ids if token in guarded]
         if found != expected:
             names = [[self.tok.id_to_token(token) for token in each] for each in (expected, found)]
@@ -145,22 +167,6 @@ class Bench:
                 if not own or not all(trusted[at] for at in own):
                     return f"{self.tok.id_to_token(token)} at {start} stands for {text[start:stop]!r}"
         return None
-
-    def tokens_of_template(self, given: Given, twin: str) -> list[tuple[int, int]]:
-        """The control tokens of a trusted text and their places, but for those in what stands for a field."""
-        guarded = self.guarded(given.template)
-        encoding = self.tok.encode_with_offsets(twin, special="parse")
-        kept: set[int] = set()
-        for words in strings(given.twin):
-            for mark in SOUGHT if any(mark in words for mark in SOUGHT) else ():
-                for at in occurrences(twin, words.strip()):
-                    kept.update(range(at, at + len(words.strip())))
-                del mark
-        return [
-            (token, start)
-            for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True)
-            if token in guarded and not kept.intersection(range(start, stop))
-        ]
 
     def lost(self, given: Given, encoding: Any) -> str | None:
         """What is lost of the text, but for white space that a token takes."""
@@ -242,25 +248,7 @@ class Bench:
 
 def escaped(text: str) -> str:
     """Without anything that begins a control token."""
-    return re.sub(r"[<\[]", "(", text)
-
-
-def strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from (key, *strings(item))
-    elif isinstance(value, list):
-        for item in value:
-            yield from strings(item)
-
-
-def occurrences(text: str, part: str) -> Iterator[int]:
-    at = text.find(part)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
+    return re.sub(r"[<\[_]", "(", text)
 
 
 def covered_by(offsets: Iterable[Iterable[int]], length: int) -> list[bool]:
@@ -302,7 +290,7 @@ def tried(bench: Bench, cases: list[Case], with_theirs: bool) -> list[str]:
                 if parsed["input_ids"] != bench.transformed(given, twin=False):
                     reasons.append("literals='parse' gives other ids than transformers")
                 plain = bench.tok.apply_chat_template(given.twin, **given.twin_options, **options)
-                if not any(mark in text for text in strings(given.twin) for mark in SOUGHT):
+                if not given.is_marked:
                     bench.counted["compared"] += 1
                     if plain["input_ids"] != bench.transformed(given, twin=True):
                         reasons.append("without literals there are other ids than of transformers")

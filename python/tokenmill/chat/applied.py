@@ -7,7 +7,6 @@ never becomes a control token, and labels come from what the rendering says of i
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -153,9 +152,8 @@ class _Plan(NamedTuple):
     source: str
     special: dict[str, str | list[str]]
     literals: Literals
-    control: re.Pattern[str]
-    """What a function in ``literals`` is called for."""
     markers: frozenset[str]
+    """Marks of the template's protocol, in its literals."""
     protected: frozenset[int]
     """Added tokens in the literals of the template."""
     special_ids: frozenset[int]
@@ -178,10 +176,9 @@ class _Plan(NamedTuple):
         of_template = literals_of(source, name)
         protected = _visible(tok, tok.find_added("\0".join([*of_template, *_flat(special)]), special="parse"))
         markers = policies.markers_of(of_template)
-        forms = sorted({*markers, *(tok.id_to_token(number) or "" for number in protected)} - {""}, key=len)
         prompts: tuple[Prompt, ...] = ()
         if training:
-            known = {key: value for key, value in options.items() if key not in _OF_RENDERING}
+            known = {key: value for key, value in options.items() if key not in policies.OF_RENDERING}
             both = (prompts_of(source, _key(special), _key(given)) for given in (known, {}))
             prompts = tuple(dict.fromkeys(prompt for found in both for prompt in found))
         return cls(
@@ -190,7 +187,6 @@ class _Plan(NamedTuple):
             source,
             special,
             literals,
-            re.compile("|".join(map(re.escape, reversed(forms))) or "(?!)"),
             markers,
             protected,
             frozenset(tok.special_tokens.values()),
@@ -199,19 +195,12 @@ class _Plan(NamedTuple):
             training,
         )
 
-
-_OF_RENDERING = frozenset(
-    (
-        "tools",
-        "documents",
-        "add_generation_prompt",
-        "continue_final_message",
-        "now",
-        "keep_none",
-        "roles",
-        "max_steps",
-    )
-)
+    def holds(self, text: str) -> bool:
+        """Whether a text holds a control literal: what a function in ``literals`` is called for."""
+        if any(mark in text for mark in self.markers):
+            return True
+        guarded = self.protected | self.special_ids
+        return any(token[2] in guarded for token in self.tok.find_added(text, special="parse"))
 
 
 class Prepared(NamedTuple):
@@ -230,16 +219,15 @@ class Prepared(NamedTuple):
         tok = plan.tok
         if plan.literals not in ("text", "reject", "parse"):
             given = list(getattr(messages, "messages", messages))
-            messages = policies.rewritten(given, plan.literals, plan.control)
+            messages, options = policies.rewritten(given, options, plan.literals, plan.holds)
         chat = render(plan.source, messages, special_tokens=plan.special, name=plan.name, **options)
         untrusted: Sequence[Span] = chat.untrusted
         if plan.literals == "parse" or isinstance(plan.literals, Mapping):
             untrusted = _without_parsed(chat, plan.literals)
         protected = plan.protected
         added = tok.find_added(chat.text, special="parse", untrusted=untrusted, protected=protected)
-        built = _visible(tok, _apart_from(added, untrusted)) - protected
-        if built:
-            # The template joined their literals from parts.
+        # Where the template joined literals from parts; those that go may make room for others.
+        while built := _visible(tok, _apart_from(added, untrusted)) - protected:
             protected |= built
             added = tok.find_added(chat.text, special="parse", untrusted=untrusted, protected=protected)
         row = cls(plan, chat, untrusted, protected, added)
@@ -250,8 +238,9 @@ class Prepared(NamedTuple):
 
     def found(self) -> list[tuple[FoundLiteral, Segment]]:
         """Literals in untrusted text, and the segments that they begin in."""
-        added = self.plan.tok.find_added(self.chat.text, special="parse")
-        return policies.found_in(self.chat, added, self.protected, self.plan.markers)
+        tok, guarded = self.plan.tok, self.protected | self.plan.special_ids
+        added = [token for token in tok.find_added(self.chat.text, special="parse") if token[2] in guarded]
+        return policies.found_in(self.chat, added, tok.id_to_token, self.plan.markers)
 
     def find_literals(self) -> tuple[FoundLiteral, ...]:
         """Literals in untrusted text."""

@@ -12,7 +12,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ..errors import SpecialTokenError
+from .data import plain
 from .rendered import RenderedChat, Segment
+from .sources import DOCUMENTS, TOOLS, Source, kind_of
+from .tools import schema_of
 
 __all__ = ["FoundLiteral", "LiteralPolicy", "Literals", "markers_of", "policy_of", "rewritten"]
 
@@ -23,6 +26,20 @@ Literals: TypeAlias = "LiteralPolicy | Mapping[str, LiteralPolicy]"
 #: Marks of protocols that are plain text to a tokenizer: ``[INST]``, ``<<SYS>>``, ``<|user|>``, ``</think>``.
 MARKER = re.compile(r"<<[^<>\s]+>>|<[^<>\s]+>|\[/?[A-Z][A-Z_]*\]")
 _WORDS = ("text", "reject", "parse")
+
+OF_RENDERING = frozenset(
+    (
+        "tools",
+        "documents",
+        "add_generation_prompt",
+        "continue_final_message",
+        "now",
+        "keep_none",
+        "roles",
+        "max_steps",
+    )
+)
+"""Options of a rendering; all others are variables of the template."""
 
 
 class FoundLiteral(NamedTuple):
@@ -45,11 +62,20 @@ def markers_of(literals: tuple[str, ...]) -> frozenset[str]:
 
 def policy_of(literals: Literals, segment: Segment) -> LiteralPolicy:
     """What is done with literals in this segment: by its kind, else by the role of its message."""
+    return _policy(literals, segment.kind, segment.role)
+
+
+#: What stands in no message, though it may be written in the turn of one: no role answers for it.
+_OF_NO_MESSAGE = frozenset(("tools", "documents", "variable", "template", "unknown"))
+
+
+def _policy(literals: Literals, kind: str, role: str | None) -> LiteralPolicy:
     if not isinstance(literals, Mapping):
         return literals
-    for key in (segment.kind, segment.role):
-        if key is not None and key in literals:
-            return literals[key]
+    if kind in literals:
+        return literals[kind]
+    if role is not None and kind not in _OF_NO_MESSAGE and role in literals:
+        return literals[role]
     return "text"
 
 
@@ -64,14 +90,19 @@ def check(literals: Literals) -> None:
 
 
 def found_in(
-    chat: RenderedChat, added: list[tuple[int, int, int]], protected: frozenset[int], markers: frozenset[str]
+    chat: RenderedChat,
+    added: list[tuple[int, int, int]],
+    token_of: Callable[[int], str | None],
+    markers: frozenset[str],
 ) -> list[tuple[FoundLiteral, Segment]]:
-    """The literals in untrusted text, with the segment that each begins in."""
+    """The literals in untrusted text, with the segment that each begins in.
+
+    They are those of ``added``, which are ``(start, stop, id)``, and ``markers``.
+    """
     text = chat.text
     places: dict[tuple[int, int], int | None] = {}
     for start, stop, token in added:
-        if token in protected:
-            places[start, stop] = token
+        places[_without_space(text, start, stop, token_of(token) or "")] = token
     for mark in markers:
         at = text.find(mark)
         while at >= 0:
@@ -89,6 +120,16 @@ def found_in(
     return found
 
 
+def _without_space(text: str, start: int, stop: int, literal: str) -> tuple[int, int]:
+    """Where the literal of a token stands, without white space beside it that the token takes."""
+    at = text.find(literal, start, stop)
+    if at >= 0:
+        return at, at + len(literal)
+    # Its literal is of normalized text.
+    found = text[start:stop]
+    return start + len(found) - len(found.lstrip()), stop - len(found) + len(found.rstrip())
+
+
 def refuse(literal: FoundLiteral) -> None:
     """Raise the error of ``"reject"``."""
     where = f"messages[{literal.message}]" if literal.message is not None else "the conversation"
@@ -103,32 +144,45 @@ def refuse(literal: FoundLiteral) -> None:
     )
 
 
-def rewritten(messages: list[Any], literals: Literals, control: re.Pattern[str]) -> list[Any]:
-    """The messages, those strings rewritten that hold a control literal, by the functions of ``literals``."""
-    of_role = literals if isinstance(literals, Mapping) else {}
-    of_all = None if isinstance(literals, Mapping) else literals
-    if not any(map(callable, [*of_role.values(), of_all])):
-        return messages
+def rewritten(
+    messages: list[Any], options: Mapping[str, Any], literals: Literals, holds: Callable[[str], bool]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Messages and options, with strings that hold a control literal rewritten by a function of ``literals``.
 
-    def of(value: Any, rewrite: Rewrite) -> Any:
+    ``options`` are tools, documents and variables. Roles stay: they are checked.
+    """
+
+    def of(value: Any, source: Source, role: str | None) -> Any:
         if isinstance(value, str):
-            if not control.search(value):
+            rewrite = _policy(literals, kind_of(source, role), role)
+            if not callable(rewrite) or not holds(value):
                 return value
             new = rewrite(value)
             if not isinstance(new, str):
                 raise TypeError(f"the function of literals= gives a str, not {type(new).__name__}")
             return new
-        if isinstance(value, Mapping):
-            return {key: of(item, rewrite) for key, item in value.items()}
+        if isinstance(value, dict):
+            return {
+                of(key, (source, key), role): of(item, (source, key), role) for key, item in value.items()
+            }
         if isinstance(value, list | tuple):
-            return [of(item, rewrite) for item in value]
+            return [of(item, (source, index), role) for index, item in enumerate(value)]
         return value
 
     changed = []
-    for message in messages:
-        role = message.get("role") if isinstance(message, Mapping) else None
-        rewrite = of_role.get(role, of_all) if isinstance(role, str) else of_all
-        if isinstance(message, Mapping) and callable(rewrite):
-            message = {key: value if key == "role" else of(value, rewrite) for key, value in message.items()}
-        changed.append(message)
-    return changed
+    for index, message in enumerate(map(plain, messages)):
+        role = message.get("role") if isinstance(message, dict) else None
+        new = of(message, ("message", index), role if isinstance(role, str) else None)
+        if role is not None:
+            new["role"] = role
+        changed.append(new)
+    given = dict(options)
+    if given.get("tools") is not None:
+        schemas = [tool if isinstance(tool, Mapping) else schema_of(tool) for tool in given["tools"]]
+        given["tools"] = of(plain(schemas), TOOLS, None)
+    if given.get("documents") is not None:
+        given["documents"] = of(plain(given["documents"]), DOCUMENTS, None)
+    for key, value in given.items():
+        if key not in OF_RENDERING:
+            given[key] = of(value, ("variable", key), None)
+    return changed, given
