@@ -117,7 +117,7 @@ def transformers_of(target: Target, folder: Path) -> Any:
 
     if target.folder is not None:
         return transformers.AutoTokenizer.from_pretrained(str(target.folder), local_files_only=True)
-    target.tok.save(folder / "tokenizer.json")
+    target.tok.save(folder / "tokenizer.json", lossy=True)  # roles go beside it
     roles = {role: getattr(target.tok, role) for role in ("bos_token", "eos_token", "unk_token", "pad_token")}
     return transformers.PreTrainedTokenizerFast(
         tokenizer_file=str(folder / "tokenizer.json"), **{key: token for key, token in roles.items() if token}
@@ -238,4 +238,3 @@ def _normalizing(data: Path, folder: Path) -> Path:
     path = folder / "tokenizer.json"
     path.write_text(json.dumps(file), encoding="utf-8")
     return path
-

@@ -18,8 +18,8 @@ import pytest
 from tokenmill.errors import SpecialTokenError, TemplateError
 
 from .chat_templates import NOW, Reference
-from .injection_targets import NAMES, Target, every_field, target_of, transformers_of
-from .injections import OF_ASSISTANTS, PLACES, Case, Json, bank, conversation, harmless, roles
+from .injection_targets import NAMES, Target, target_of, transformers_of
+from .injections import OF_ASSISTANTS, PLACES, Case, Json, Words, bank, conversation, harmless, roles
 
 os.environ.update({"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"})
 
@@ -34,10 +34,6 @@ SOUGHT = re.compile(
     r"""(?<=split\()(['"])(?P<a>.+?)\1|(?<=with\()(['"])(?P<b>.+?)\3|(['"])(?P<c>[^'"\n]+)\5(?=\ (?:not\ )?in\ )""",
     re.VERBOSE,
 )
-
-
-def each_target(slow: bool) -> list[Any]:
-    return [pytest.param(name, marks=[pytest.mark.slow] if slow else []) for name in NAMES]
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +106,9 @@ class Bench:
 
             source = self.source(template)
             # Keys of messages and options are no texts.
-            by_source = SOUGHT.sub(lambda found: replaced(found) if found[0][1:2] in "<[" else found[0], source)
+            by_source = SOUGHT.sub(
+                lambda found: replaced(found) if found[0][1:2] in "<[" else found[0], source
+            )
             self._of_twins[template] = by_source, marks
         return self._of_twins[template]
 
@@ -186,8 +184,9 @@ class Bench:
             decoded = self.tok.decode(encoding["input_ids"])
             return None if decoded == "".join(written) else f"decodes to {decoded!r}"
         plain = self.tok.encode_with_offsets("".join(without))
-        decoded, expected = self.tok.decode(rest), self.tok.decode(
-            [token for token in plain.ids if token != self.tok.unk_token_id]
+        decoded, expected = (
+            self.tok.decode(rest),
+            self.tok.decode([token for token in plain.ids if token != self.tok.unk_token_id]),
         )
         if squashed(decoded) != squashed(expected):
             return f"decodes to {decoded!r}, its text alone to {expected!r}"
@@ -198,9 +197,46 @@ class Bench:
         lost = [char for char in lost if not char.isspace()]
         return f"no token stands for {lost}" if lost else None
 
-    def transformed(self, given: Given, twin: bool) -> list[int]:
-        """The ids of transformers, to which all text is trusted."""
-        messages, options = (given.twin, given.twin_options) if twin else (given.messages, given.options)
+    def trained(self, given: Given) -> str | None:
+        """What is wrong with the control tokens that are trained: where a turn ends is no message's business."""
+        options: Json = {"return_labels": True, "allow_empty": True, "now": NOW}
+        source, _ = self.of_twins(given.template)
+        guarded = self.guarded(given.template)
+        found = []
+        for messages, more, template in (
+            (given.messages, given.options, given.template),
+            (given.twin, given.twin_options, source),
+        ):
+            try:
+                row = self.tok.apply_chat_template(messages, template=template, **more, **options)
+            except TemplateError:
+                self.counted["labels refused"] += 1
+                return None
+            found.append([label for label in row["labels"] if label in guarded])
+        return (
+            None if found[0] == found[1] else f"trained control tokens are {found[0]}, of the twin {found[1]}"
+        )
+
+    def of_transformers(self, given: Given) -> Iterator[str]:
+        """What is not as in transformers, to which all text is trusted."""
+        options: Json = {"template": given.template, "now": NOW}
+        parsed = self.tok.apply_chat_template(given.messages, literals="parse", **given.options, **options)
+        theirs = self.ids_of_transformers(given.messages, given)
+        if parsed["input_ids"] != theirs:
+            # Where a Unigram vocabulary holds a control token as a piece, the reference spells text with it.
+            literals = [token[2] for token in self.tok.find_added(parsed.text)]
+            if self.target.name == "t5" and len(literals) < sum(token in self.special for token in theirs):
+                self.counted["forged by the reference"] += 1
+            else:
+                yield "literals='parse' gives other ids than transformers"
+        if not given.is_marked:
+            self.counted["compared"] += 1
+            plain = self.tok.apply_chat_template(given.twin, **given.twin_options, **options)
+            if plain["input_ids"] != self.ids_of_transformers(given.twin, given):
+                yield "without literals there are other ids than of transformers"
+
+    def ids_of_transformers(self, messages: list[Json], given: Given) -> list[int]:
+        options = given.twin_options if messages is given.twin else given.options
         found: list[int] = self.theirs.apply_chat_template(
             messages, chat_template=self.source(given.template), tokenize=True, **options
         )["input_ids"]
@@ -212,7 +248,10 @@ class Bench:
         options: Json = {**given.options, "template": given.template, "now": NOW}
         ids = encoding["input_ids"]
         parsed = tok.apply_chat_template(given.messages, literals="parse", **options)["input_ids"]
-        mixed = tok.apply_chat_template(given.messages, literals={"assistant": "parse"}, **options)["input_ids"]
+        self.counted["trusted"] += parsed != ids
+        mixed = tok.apply_chat_template(given.messages, literals={"assistant": "parse"}, **options)[
+            "input_ids"
+        ]
         if OF_ASSISTANTS.issuperset(case.fields) and mixed != parsed:
             yield "assistants' literals are not parsed"
         if OF_ASSISTANTS.isdisjoint(case.fields) and mixed != ids:
@@ -225,9 +264,11 @@ class Bench:
         place = next(iter(case.fields))
         for word in case.literals:
             control = getattr(self.target.words, word)
-            if encoding.text.count(control) <= twin.count(control) or not self.is_control(control, given.template):
+            if encoding.text.count(control) <= twin.count(control) or not self.is_control(
+                control, given.template
+            ):
                 continue
-            self.counted["whole literals"] += 1
+            self.counted["whole"] += 1
             where = PLACES[place][1]
             if not any(found.literal == control for found in encoding.literals):
                 yield f"{control} is not listed in {encoding.literals}"
@@ -263,36 +304,103 @@ def squashed(text: str) -> str:
     return "".join(text.replace("▁", " ").casefold().split())
 
 
-def bench_of(name: str, native: Any, data: Path, folder: Path) -> Bench:
-    return Bench(target_of(name, native, data, folder), folder)
-
-
 def tried(bench: Bench, cases: list[Case], with_theirs: bool) -> list[str]:
     """Checks cases with both templates, and says what is wrong."""
     wrong = []
     for case in cases:
-        for template in ("default", "every field, middle"):
+        for template in ("default", "every field"):
             given = bench.given(case, template)
             rendered = bench.rendered(given)
             if rendered is None:
                 continue
             encoding, twin = rendered
             bench.counted["encodings"] += 1
-            reasons = [bench.forged(given, encoding, twin)]
-            bench.counted["forged"] += reasons[0] is not None
-            reasons.append(bench.lost(given, encoding))
+            forged = bench.forged(given, encoding, twin)
+            bench.counted["forged"] += forged is not None
+            reasons = [forged, bench.lost(given, encoding), bench.trained(given)]
             reasons += bench.policies(given, encoding, twin)
             if with_theirs:
-                options: Json = {"template": given.template, "now": NOW}
-                parsed = bench.tok.apply_chat_template(
-                    given.messages, literals="parse", **given.options, **options
-                )
-                if parsed["input_ids"] != bench.transformed(given, twin=False):
-                    reasons.append("literals='parse' gives other ids than transformers")
-                plain = bench.tok.apply_chat_template(given.twin, **given.twin_options, **options)
-                if not given.is_marked:
-                    bench.counted["compared"] += 1
-                    if plain["input_ids"] != bench.transformed(given, twin=True):
-                        reasons.append("without literals there are other ids than of transformers")
-            wrong += [f"{bench.target.name}: {case.name} ({template}): {reason}" for reason in reasons if reason]
+                reasons += bench.of_transformers(given)
+            wrong += [
+                f"{bench.target.name}: {case.name} ({template}): {reason}" for reason in reasons if reason
+            ]
     return wrong
+
+
+def part_of_bank(name: str, slow: bool) -> list[Case]:
+    """All cases, or some: others for each tokenizer."""
+    return CASES if slow else CASES[NAMES.index(name) :: STEP]
+
+
+@pytest.fixture(scope="module")
+def bench(
+    request: pytest.FixtureRequest, native: Any, data: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Bench:
+    folder = tmp_path_factory.mktemp("injections")
+    return Bench(target_of(request.param, native, data, folder), folder)
+
+
+fast_and_slow = pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.slow)])
+each_target = pytest.mark.parametrize("bench", NAMES, indirect=True)
+
+
+def test_there_are_cases_enough() -> None:
+    words = ("<|im_start|>", "<|im_end|>", "<tool_call>", "<|endoftext|>")
+    names = {case.name for case in CASES}
+    filled = {(case.conversation, case.cut, *case.texts(Words(*words)).items()) for case in CASES}
+    assert len(names) == len(CASES)
+    assert len(filled) > 1_000
+    assert {place for case in CASES for place in case.fields} == PLACES.keys()
+    assert len(NAMES) >= 12
+
+
+@pytest.mark.table
+@fast_and_slow
+@each_target
+def test_no_message_becomes_a_control_token(bench: Bench, clock: None, slow: bool) -> None:
+    name = bench.target.name
+    cases = part_of_bank(name, slow)
+    bench.counted.clear()
+    wrong = tried(bench, cases, with_theirs=slow or name in SMALL)
+    counted = bench.counted
+    print(
+        f"injections: {name}, {len(cases)} cases x 2 templates, {counted['encodings']} encodings: "
+        f"{counted['forged']} forged, {counted['trusted']} if all were trusted; {counted['whole']} whole literals, "
+        f"{counted['compared']} without literals compared with transformers; "
+        f"{counted['not rendered']} of conversations that the template does not take"
+    )
+    assert wrong == []
+    assert counted["forged"] == 0
+    assert counted["encodings"] > len(cases)
+    # The bank has teeth.
+    assert counted["trusted"] > counted["encodings"] // 10
+    assert counted["whole"] > 0
+
+
+@each_target
+def test_no_role_is_a_control_token(bench: Bench) -> None:
+    tok, known = bench.tok, {"tool_call"}
+    for role in roles(bench.target.words):
+        for at in (0, 1):
+            messages = [{"role": "user", "content": "calm"}, {"role": "user", "content": "river"}]
+            messages[at]["role"] = role
+            for template in tok.chat_templates:
+                if role in known and role in bench.source(template):
+                    continue
+                with pytest.raises(TemplateError, match=rf"messages\[{at}\] has the role"):
+                    tok.apply_chat_template(messages, template=template)
+
+
+@each_target
+def test_a_batch_gives_what_each_conversation_gives(bench: Bench) -> None:
+    for kind in ("talk", "calls"):
+        cases = [case for case in part_of_bank(bench.target.name, False) if case.conversation == kind]
+        given = [conversation(kind, case.texts(bench.target.words)) for case in cases]
+        messages, options = [row for row, _ in given], given[0][1]
+        if kind == "calls":
+            options = {}
+        options = {**options, "template": "every field, middle"}
+        for threads in (1, 2):
+            rows = bench.tok.apply_chat_template(messages, num_threads=threads, **options)
+            for row, of_row in zip(rows, messages, strict=True):
+                assert row["input_ids"] == bench.tok.apply_chat_template(of_row, **options)["input_ids"]
