@@ -226,8 +226,9 @@ class Prepared(NamedTuple):
             untrusted = _without_parsed(chat, plan.literals)
         protected = plan.protected
         added = tok.find_added(chat.text, special="parse", untrusted=untrusted, protected=protected)
-        # Where the template joined literals from parts; those that go may make room for others.
-        while built := _visible(tok, _apart_from(added, untrusted)) - protected:
+        # Where the template joined literals from parts, or content would go on with one; those that are dropped
+        # may make room for others.
+        while built := _visible(tok, _not_within(chat.text, added, untrusted)) - protected:
             protected |= built
             added = tok.find_added(chat.text, special="parse", untrusted=untrusted, protected=protected)
         row = cls(plan, chat, untrusted, protected, added)
@@ -268,6 +269,24 @@ def _apart_from(found: Sequence[tuple[int, int, int]], spans: Sequence[Span]) ->
         while at < len(spans) and spans[at][1] <= token[0]:
             at += 1
         if at == len(spans) or spans[at][0] >= token[1]:
+            kept.append(token)
+    return kept
+
+
+def _not_within(
+    text: str, found: Sequence[tuple[int, int, int]], spans: Sequence[Span]
+) -> list[tuple[int, int, int]]:
+    """The tokens that do not stand within a span, white space beside them left out; both are in order."""
+    kept, at = [], 0
+    for token in found:
+        start, stop, _ = token
+        if text[start].isspace() or text[stop - 1].isspace():
+            literal = text[start:stop]
+            start += len(literal) - len(literal.lstrip())
+            stop -= len(literal) - len(literal.rstrip())
+        while at < len(spans) and spans[at][1] <= start:
+            at += 1
+        if at == len(spans) or start < spans[at][0] or spans[at][1] < stop:
             kept.append(token)
     return kept
 
