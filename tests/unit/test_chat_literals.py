@@ -128,12 +128,20 @@ def test_white_space_that_a_token_takes_is_no_literal_of_a_message(native: Any, 
     for token in file["added_tokens"]:
         token["lstrip"] = token["rstrip"] = True
     path.write_text(json.dumps(file), encoding="utf-8")
-    source = "{% for m in messages %}{{ '<|a|>' ~ m.content ~ '<|z|>' }}{% endfor %}"
+    source = (
+        "{% for m in messages %}{{ '<|a|>' ~ m.content ~ '<|z|>' }}{% endfor %}"
+        "{% if add_generation_prompt %}{{ '<|a|>' }}{% endif %}"
+    )
     tok = native.load(path).with_chat_template(source)
     chat = [{"role": "user", "content": " \n low \n"}]
     encoding = tok.apply_chat_template(chat, literals="reject")
     assert encoding.literals == ()
     assert tok.decode(encoding["input_ids"]) == "<|a|>low<|z|>"
+    # Nor does it make a header part of what is trained, or an end of turn part of a message.
+    chat[0]["role"] = "assistant"
+    row = tok.apply_chat_template(chat, return_labels=True)
+    assert row["loss_mask"] == [0] + [1] * (len(row["input_ids"]) - 1)
+    assert row.turns[0].end is not None
     chat[0]["content"] = " <|z|> "
     (found,) = tok.apply_chat_template(chat).literals
     assert (found.literal, found.start, found.stop) == ("<|z|>", 6, 11)

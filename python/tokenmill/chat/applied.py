@@ -211,7 +211,7 @@ class Prepared(NamedTuple):
     untrusted: Sequence[Span]
     protected: frozenset[int]
     added: list[tuple[int, int, int]]
-    """The added tokens that the rendering has, trusted ones."""
+    """The added tokens that the rendering has, where their literals stand."""
 
     @classmethod
     def of(cls, plan: _Plan, messages: Any, options: Mapping[str, Any]) -> Prepared:
@@ -225,12 +225,12 @@ class Prepared(NamedTuple):
         if plan.literals == "parse" or isinstance(plan.literals, Mapping):
             untrusted = _without_parsed(chat, plan.literals)
         protected = plan.protected
-        added = tok.find_added(chat.text, special="parse", untrusted=untrusted, protected=protected)
-        # Where the template joined literals from parts, or content would go on with one; those that are dropped
-        # may make room for others.
-        while built := _visible(tok, _not_within(chat.text, added, untrusted)) - protected:
+        added = _found(tok, chat.text, untrusted=untrusted, protected=protected)
+        # Where the template joined literals from parts, or content would go on with one; those that are
+        # dropped may make room for others.
+        while built := _visible(tok, _not_within(added, untrusted)) - protected:
             protected |= built
-            added = tok.find_added(chat.text, special="parse", untrusted=untrusted, protected=protected)
+            added = _found(tok, chat.text, untrusted=untrusted, protected=protected)
         row = cls(plan, chat, untrusted, protected, added)
         for literal, segment in row.found() if _rejects(plan.literals) else ():
             if policies.policy_of(plan.literals, segment) == "reject":
@@ -240,8 +240,8 @@ class Prepared(NamedTuple):
     def found(self) -> list[tuple[FoundLiteral, Segment]]:
         """Literals in untrusted text, and the segments that they begin in."""
         tok, guarded = self.plan.tok, self.protected | self.plan.special_ids
-        added = [token for token in tok.find_added(self.chat.text, special="parse") if token[2] in guarded]
-        return policies.found_in(self.chat, added, tok.id_to_token, self.plan.markers)
+        added = [token for token in _found(tok, self.chat.text) if token[2] in guarded]
+        return policies.found_in(self.chat, added, self.plan.markers)
 
     def find_literals(self) -> tuple[FoundLiteral, ...]:
         """Literals in untrusted text."""
@@ -273,22 +273,24 @@ def _apart_from(found: Sequence[tuple[int, int, int]], spans: Sequence[Span]) ->
     return kept
 
 
-def _not_within(
-    text: str, found: Sequence[tuple[int, int, int]], spans: Sequence[Span]
-) -> list[tuple[int, int, int]]:
-    """The tokens that do not stand within a span, white space beside them left out; both are in order."""
+def _not_within(found: Sequence[tuple[int, int, int]], spans: Sequence[Span]) -> list[tuple[int, int, int]]:
+    """The tokens that do not stand within a span; both are in order."""
     kept, at = [], 0
     for token in found:
-        start, stop, _ = token
-        if text[start].isspace() or text[stop - 1].isspace():
-            literal = text[start:stop]
-            start += len(literal) - len(literal.lstrip())
-            stop -= len(literal) - len(literal.rstrip())
-        while at < len(spans) and spans[at][1] <= start:
+        while at < len(spans) and spans[at][1] <= token[0]:
             at += 1
-        if at == len(spans) or start < spans[at][0] or spans[at][1] < stop:
+        if at == len(spans) or token[0] < spans[at][0] or spans[at][1] < token[1]:
             kept.append(token)
     return kept
+
+
+def _found(tok: Tokenizer, text: str, **options: Any) -> list[tuple[int, int, int]]:
+    """The added tokens of a text where their literals stand: white space that they take is not theirs."""
+    found = tok.find_added(text, special="parse", **options)
+    for index, (start, stop, token) in enumerate(found):
+        if text[start].isspace() or text[stop - 1].isspace():
+            found[index] = (*policies.without_space(text, start, stop, tok.id_to_token(token) or ""), token)
+    return found
 
 
 def _without_parsed(chat: RenderedChat, literals: Literals) -> list[Span]:
@@ -316,7 +318,7 @@ def _encoding(plan: _Plan, row: Prepared, ids: Any, offsets: Any) -> ChatEncodin
     turns: tuple[Turn, ...] = ()
     if plan.training is not None:
         turns, spans = _trained(plan, plan.training, row)
-        mask = mask_of(offsets, spans)
+        mask = mask_of(_of_literals(offsets, row.added), spans)
         if not plan.training.allow_empty and not mask.any():
             raise refusal(
                 plan.name,
@@ -373,6 +375,23 @@ def _intersection(first: list[Span], second: list[Span]) -> list[Span]:
         else:
             two += 1
     return common
+
+
+def _of_literals(offsets: Any, added: Sequence[tuple[int, int, int]]) -> Any:
+    """The offsets without white space that added tokens take, which makes no header part of an answer."""
+    with waited_for:
+        import numpy as np
+
+    if not added:
+        return offsets
+    bounds = np.array(added, np.int64)[:, :2]
+    # The last token that begins no later; only tokens without any text begin where another does.
+    index = np.searchsorted(offsets[:, 0], bounds[:, 0], side="right") - 1
+    if (offsets[index] == bounds).all():
+        return offsets
+    narrowed = offsets.copy()
+    narrowed[index] = bounds
+    return narrowed
 
 
 def mask_of(offsets: Any, spans: Sequence[Span]) -> Any:

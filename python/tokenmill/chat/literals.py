@@ -92,7 +92,6 @@ def check(literals: Literals) -> None:
 def found_in(
     chat: RenderedChat,
     added: list[tuple[int, int, int]],
-    token_of: Callable[[int], str | None],
     markers: frozenset[str],
 ) -> list[tuple[FoundLiteral, Segment]]:
     """The literals in untrusted text, with the segment that each begins in.
@@ -102,7 +101,7 @@ def found_in(
     text = chat.text
     places: dict[tuple[int, int], int | None] = {}
     for start, stop, token in added:
-        places[_without_space(text, start, stop, token_of(token) or "")] = token
+        places[start, stop] = token
     for mark in markers:
         at = text.find(mark)
         while at >= 0:
@@ -120,7 +119,7 @@ def found_in(
     return found
 
 
-def _without_space(text: str, start: int, stop: int, literal: str) -> tuple[int, int]:
+def without_space(text: str, start: int, stop: int, literal: str) -> tuple[int, int]:
     """Where the literal of a token stands, without white space beside it that the token takes."""
     at = text.find(literal, start, stop)
     if at >= 0:
