@@ -1,8 +1,8 @@
 """The tokenizers that the bank of injections is tried with, each with a template of its own.
 
-A published folder keeps its template; other vocabularies get one whose control tokens they have, or a built-in
-one with its markers added. Beside it each has ``every_field``: it writes what conversations hold without any
-check, side by side, and halves of control tokens around contents.
+A published folder keeps its template; other vocabularies get one whose control tokens they have, or a
+built-in one with its markers added. Beside it each has ``every_field``: it writes what conversations hold
+without any check, side by side, and halves of control tokens around contents.
 """
 
 from __future__ import annotations
@@ -100,15 +100,14 @@ def target_of(name: str, native: Any, data: Path, folder: Path) -> Target:
     plan = _PLANS[name]
     path = data / "vocab" / plan.vocabulary
     tok = native.load(path)
-    own = plan.template is None
-    if not own:
+    template = plan.template
+    if template is not None:
         added = [literal for literal in plan.added if literal not in tok.added_tokens]
         tok = tok.with_special_tokens(added, **plan.roles)
-        template = plan.template
         if template.endswith(".jinja"):
             template = (data / "templates" / template).read_text(encoding="utf-8")
         tok = tok.with_chat_template(template)
-    return Target(name, _with_every_field(tok, plan.words), plan.words, path if own else None)
+    return Target(name, _with_every_field(tok, plan.words), plan.words, path if template is None else None)
 
 
 def transformers_of(target: Target, folder: Path) -> Any:
@@ -171,8 +170,10 @@ _EVERY_FIELD = """
 
 
 def every_field(words: Words, cut: str) -> str:
-    """The template for halves that are cut there. It builds the end of a turn from two literals, which makes a
-    token; half of one beside a field never does."""
+    """The template for halves that are cut there.
+
+    It builds the end of a turn from two literals, which makes a token; half of one beside a field never does.
+    """
     end, start = halves(words.end, cut), halves(words.start, cut)
     literals = {
         "START": words.start,
@@ -201,8 +202,12 @@ _THINKING = """
 {%- for message in messages %}
     {{- "<|im_start|>" ~ message.role ~ "\\n" }}
     {%- if message.role == "assistant" %}
-        {%- if message.reasoning_content %}{{ "<think>\\n" ~ message.reasoning_content ~ "\\n</think>\\n" }}{% endif %}
-        {%- for call in message.tool_calls or [] %}{{ "<tool_call>" ~ call | tojson ~ "</tool_call>" }}{% endfor %}
+        {%- if message.reasoning_content %}
+            {{- "<think>\\n" ~ message.reasoning_content ~ "\\n</think>\\n" }}
+        {%- endif %}
+        {%- for call in message.tool_calls or [] %}
+            {{- "<tool_call>" ~ call | tojson ~ "</tool_call>" }}
+        {%- endfor %}
     {%- endif %}
     {{- message.content ~ "<|im_end|>\\n" }}
 {%- endfor %}
@@ -210,8 +215,10 @@ _THINKING = """
 
 
 def _normalizing(data: Path, folder: Path) -> Path:
-    """GPT-2 with NFKC and lower case in front, whose added tokens are found in normalized text, take white space
-    or stand alone, and begin, end and hold each other."""
+    """GPT-2 with NFKC and lower case in front, and added tokens that are found in normalized text.
+
+    They take white space or stand alone, and begin, end and hold each other.
+    """
     file = json.loads((data / "vocab" / "gpt2" / "tokenizer.json").read_text(encoding="utf-8"))
     file["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Lowercase"}]}
     flags: list[tuple[str, str]] = [

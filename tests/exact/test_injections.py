@@ -27,11 +27,13 @@ CASES = bank()
 #: One of so many cases, others for each tokenizer, where not all are tried.
 STEP = 40
 #: What transformers loads in a moment.
-SMALL = frozenset(("llama2", "mistral-7b-v0.3", "phi-3-mini", "bert", "t5", "gpt2", "roberta", "normalizing"))
+SMALL = frozenset(("llama2", "phi-3-mini", "bert", "t5", "normalizing"))
 
 #: What a template looks for in a text, in its source: it decides what else is written.
 SOUGHT = re.compile(
-    r"""(?<=split\()(['"])(?P<a>.+?)\1|(?<=with\()(['"])(?P<b>.+?)\3|(['"])(?P<c>[^'"\n]+)\5(?=\ (?:not\ )?in\ )""",
+    r"""(?<=split\()(['"])(?P<a>.+?)\1
+    | (?<=with\()(['"])(?P<b>.+?)\3
+    | (['"])(?P<c>[^'"\n]+)\5(?=\ (?:not\ )?in\ )""",
     re.VERBOSE,
 )
 
@@ -83,8 +85,10 @@ class Bench:
         return source
 
     def guarded(self, template: str) -> set[int]:
-        """The ids that no field may become: special tokens, and what stands in the source of the template. What
-        a vocabulary cannot spell is unknown, whoever wrote it."""
+        """The ids that no field may become: special tokens, and what stands in the source of the template.
+
+        What a vocabulary cannot spell is unknown, whoever wrote it.
+        """
         if template not in self._guarded:
             literals = sorted((word for word in self.added if word.strip()), key=len, reverse=True)
             pattern = re.compile("|".join(map(re.escape, literals)))
@@ -127,7 +131,7 @@ class Bench:
         )
 
     def rendered(self, given: Given) -> tuple[Any, str] | None:
-        """The encoding of a case, and the text of its twin; None where the template refuses both, or the case."""
+        """The encoding of a case, and the text of its twin; None where the template refuses the case."""
         options = {"template": given.template, "now": NOW}
         try:
             source, _ = self.of_twins(given.template)
@@ -169,8 +173,10 @@ class Bench:
     def lost(self, given: Given, encoding: Any) -> str | None:
         """What is lost of the text, but for white space that a token takes."""
         guarded, text = self.guarded(given.template), encoding.text
-        rest, without, at = [], [], 0
-        written = []
+        rest: list[int] = []
+        written: list[str] = []
+        without: list[str] = []
+        at = 0
         for token, (start, stop) in zip(encoding["input_ids"], encoding.offsets.tolist(), strict=True):
             if token in guarded:
                 written += (text[at:start], self.tok.id_to_token(token))
@@ -198,7 +204,7 @@ class Bench:
         return f"no token stands for {lost}" if lost else None
 
     def trained(self, given: Given) -> str | None:
-        """What is wrong with the control tokens that are trained: where a turn ends is no message's business."""
+        """What is wrong with the control tokens that are trained: no message says where a turn ends."""
         options: Json = {"return_labels": True, "allow_empty": True, "now": NOW}
         source, _ = self.of_twins(given.template)
         guarded = self.guarded(given.template)
@@ -247,8 +253,9 @@ class Bench:
         tok, case = self.tok, given.case
         options: Json = {**given.options, "template": given.template, "now": NOW}
         ids = encoding["input_ids"]
-        parsed = tok.apply_chat_template(given.messages, literals="parse", **options)["input_ids"]
-        self.counted["trusted"] += parsed != ids
+        trusting = tok.apply_chat_template(given.messages, literals="parse", **options)
+        parsed = trusting["input_ids"]
+        self.counted["trusted"] += self.forged(given, trusting, twin) is not None
         mixed = tok.apply_chat_template(given.messages, literals={"assistant": "parse"}, **options)[
             "input_ids"
         ]
@@ -365,7 +372,8 @@ def test_no_message_becomes_a_control_token(bench: Bench, clock: None, slow: boo
     counted = bench.counted
     print(
         f"injections: {name}, {len(cases)} cases x 2 templates, {counted['encodings']} encodings: "
-        f"{counted['forged']} forged, {counted['trusted']} if all were trusted; {counted['whole']} whole literals, "
+        f"{counted['forged']} forged, {counted['trusted']} if all were trusted; "
+        f"{counted['whole']} whole literals, "
         f"{counted['compared']} without literals compared with transformers; "
         f"{counted['not rendered']} of conversations that the template does not take"
     )

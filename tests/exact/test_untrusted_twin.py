@@ -1,9 +1,9 @@
 """`untrusted=` and `protected=` beside a plain twin, on the texts of the bank of injections.
 
-The twin is the rule, written down without any engine: a literal that touches an untrusted character is no literal
-if its token is special or protected; of the others the leftmost counts, of those the longest; then the conditions
-of its token on what stands beside it. Tokens that are matched in normalized text are looked for in what the first
-search leaves, normalized character by character.
+The twin is the rule, written down without any engine: a literal that touches an untrusted character is no
+literal if its token is special or protected; of the others the leftmost counts, of those the longest; then
+the conditions of its token on what stands beside it. Tokens that are matched in normalized text are looked for
+in what the first search leaves, normalized character by character.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class Twin:
 
 
 def texts(rng: random.Random, words: Words, count: int) -> Iterator[tuple[str, list[Span]]]:
-    """Texts of the bank, side by side, and ranges in them: some that begin and end where a text does, others not."""
+    """Texts of the bank, side by side, and ranges in them, some of which begin and end where a text does."""
     fields = [text for case in bank() for text in case.texts(words).values() if text]
     for _ in range(count):
         parts = rng.choices(fields, k=rng.randint(1, 4))

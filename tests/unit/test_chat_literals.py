@@ -46,7 +46,7 @@ def test_special_tokens_that_the_template_does_not_write_are_control_tokens_too(
 
 
 def test_a_function_rewrites_whatever_a_conversation_holds(tok: Any) -> None:
-    messages = [{"role": "user", "content": "<|z|>"}]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "<|z|>"}]
     messages.append(
         {
             "role": "assistant",
@@ -54,7 +54,7 @@ def test_a_function_rewrites_whatever_a_conversation_holds(tok: Any) -> None:
             "tool_calls": [{"function": {"name": "f", "arguments": {"<|z|>": ["<|pad|>"]}}}],
         }
     )
-    options = {
+    options: dict[str, Any] = {
         "tools": [{"name": "<|a|>", "description": "plain"}],
         "documents": [{"text": "<|a|>"}],
         "note": "<|z|>",
@@ -62,8 +62,14 @@ def test_a_function_rewrites_whatever_a_conversation_holds(tok: Any) -> None:
     assert len(tok.apply_chat_template(messages, **options).literals) == 6
     given = json.dumps([messages, options])
     seen: list[str] = []
-    encoding = tok.apply_chat_template(messages, literals=lambda text: seen.append(text) or "!", **options)
-    assert encoding.literals == () and encoding.text.count("!") == 6
+
+    def replaced(text: str) -> str:
+        seen.append(text)
+        return "!"
+
+    encoding = tok.apply_chat_template(messages, literals=replaced, **options)
+    assert encoding.literals == ()
+    assert encoding.text.count("!") == 6
     assert sorted(seen) == ["<|a|>", "<|a|>", "<|pad|>", "<|z|>", "<|z|>", "<|z|>"]
     assert json.dumps([messages, options]) == given
 
