@@ -2,8 +2,8 @@
 
 The twin is the rule, written down without any engine: a literal that touches an untrusted character is no
 literal if its token is special or protected; of the others the leftmost counts, of those the longest; then
-the conditions of its token on what stands beside it. Tokens that are matched in normalized text are looked for
-in what the first search leaves, normalized character by character.
+the conditions of its token on what stands beside it. Tokens that are matched in normalized text are looked
+for in what the first search leaves, normalized character by character.
 """
 
 from __future__ import annotations
