@@ -283,7 +283,7 @@ class Bench:
                 tok.apply_chat_template(given.messages, literals="reject", **options)
                 yield f"{control} is not rejected"
             except SpecialTokenError as error:
-                if where not in str(error) or error.token not in encoding.text:
+                if not str(error).startswith(where) or error.token not in encoding.text:
                     yield f"{error} names another place than {where}"
             rewritten = tok.apply_chat_template(given.messages, literals=escaped, **options)
             if rewritten.literals:

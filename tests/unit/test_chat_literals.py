@@ -114,6 +114,10 @@ def test_a_role_answers_for_what_its_messages_hold_and_nothing_else(tok: Any) ->
     for literals, count in (("parse", 2), ({"user": "parse"}, 1), ({"tools": "parse"}, 1), ("text", 0)):
         ids = tok.apply_chat_template(messages, literals=literals, **options)["input_ids"]
         assert ids.count(end) == count, literals
+    with pytest.raises(SpecialTokenError, match=r"^tools.* holds '<\|z\|>', a control token's literal"):
+        tok.apply_chat_template(messages, literals={"tools": "reject"}, **options)
+    with pytest.raises(SpecialTokenError, match=r"^messages\[0\].content holds"):
+        tok.apply_chat_template(messages, literals={"user": "reject"}, **options)
 
 
 def test_messages_that_are_objects_are_rewritten_too(tok: Any) -> None:

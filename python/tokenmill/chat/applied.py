@@ -234,7 +234,7 @@ class Prepared(NamedTuple):
         row = cls(plan, chat, untrusted, protected, added)
         for literal, segment in row.found() if _rejects(plan.literals) else ():
             if policies.policy_of(plan.literals, segment) == "reject":
-                policies.refuse(literal)
+                policies.refuse(literal, segment)
         return row
 
     def found(self) -> list[tuple[FoundLiteral, Segment]]:

@@ -129,15 +129,15 @@ def without_space(text: str, start: int, stop: int, literal: str) -> tuple[int, 
     return start + len(found) - len(found.lstrip()), stop - len(found) + len(found.rstrip())
 
 
-def refuse(literal: FoundLiteral) -> None:
+def refuse(literal: FoundLiteral, segment: Segment) -> None:
     """Raise the error of ``"reject"``."""
-    where = f"messages[{literal.message}]" if literal.message is not None else "the conversation"
-    if literal.field:
-        where = f"{where}.{literal.field}" if literal.message is not None else literal.field
+    where = literal.field or "the conversation"
+    if literal.message is not None and segment.kind not in _OF_NO_MESSAGE:
+        where = f"messages[{literal.message}]" + (f".{literal.field}" if literal.field else "")
+    what = "a mark of the chat template" if literal.id is None else "a control token's literal"
     raise SpecialTokenError(
-        f"{where} holds {literal.literal!r}, a control literal of the chat template, at character "
-        f"{literal.start} of "
-        'the rendering; pass literals="text" to take it for plain text, or a function that rewrites it',
+        f"{where} holds {literal.literal!r}, {what}, at character {literal.start} of the rendering; pass "
+        'literals="text" to take it for plain text, or a function that rewrites it',
         token=literal.literal,
         position=literal.start,
     )
