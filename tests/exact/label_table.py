@@ -1,6 +1,6 @@
 """The table of docs/chat-templates.md: how templates are labelled. Run it to print the table:
 
-    TOKENMILL_DATA=... PYTHONPATH=python:tests python -m exact.label_table
+TOKENMILL_DATA=... PYTHONPATH=python:tests python -m exact.label_table
 """
 
 from __future__ import annotations

@@ -45,5 +45,3 @@ def shown(text: str, chosen: set[int]) -> str:
             inside = not inside
         shown.append(char)
     return "".join(shown)
-
-

@@ -39,13 +39,13 @@ def by_offsets(offsets: Any, spans: list[tuple[int, int]]) -> list[tuple[int, in
 
 
 def test_ranges_are_those_of_the_offsets(tok: tokenmill.Tokenizer) -> None:
-    ranges = TokenRanges(tok)
+    ranges = TokenRanges()
     chance = random.Random(3)
     compared = 0
     for _ in range(200):
         texts = chance.choices(TEXTS, k=4)
         spans = [spans_of(text, chance) for text in texts]
-        found = ranges.of(texts, tok.encode_batch(texts), spans)
+        found = ranges.of(tok, texts, tok.encode_batch(texts), spans)
         want = [
             by_offsets(tok.encode_with_offsets(text).offsets, of_text)
             for text, of_text in zip(texts, spans, strict=True)
@@ -56,21 +56,21 @@ def test_ranges_are_those_of_the_offsets(tok: tokenmill.Tokenizer) -> None:
 
 
 def test_one_long_batch_and_no_batch(tok: tokenmill.Tokenizer) -> None:
-    assert TokenRanges(tok).of([], tok.encode_batch([]), []) == []
-    assert TokenRanges(tok).of(["", ""], tok.encode_batch(["", ""]), [[], []]) == [[], []]
+    assert TokenRanges().of(tok, [], tok.encode_batch([]), []) == []
+    assert TokenRanges().of(tok, ["", ""], tok.encode_batch(["", ""]), [[], []]) == [[], []]
 
 
 def test_tokens_that_are_not_the_text_have_no_ranges(tok: tokenmill.Tokenizer) -> None:
-    ranges, others = TokenRanges(tok), tok.encode_batch(["low", "xyz"])
-    assert ranges.of(["low", "abc"], others, [[], []]) is None  # of the same length
-    assert ranges.of(["low", "xyz"], others, [[], []]) is None  # given up: the first texts decide
-    ranges = TokenRanges(tok)
-    assert ranges.of(["low", "xyz"], others, [[], [(1, 2)]]) == [[], [(1, 2)]]
-    assert ranges.of(["low", "xy"], others, [[], []]) is None
-    assert ranges.of(["low", "xyz"], others, [[], [(1, 2)]]) == [[], [(1, 2)]]
+    ranges, others = TokenRanges(), tok.encode_batch(["low", "xyz"])
+    assert ranges.of(tok, ["low", "abc"], others, [[], []]) is None  # of the same length
+    assert ranges.of(tok, ["low", "xyz"], others, [[], []]) is None  # given up: the first texts decide
+    ranges = TokenRanges()
+    assert ranges.of(tok, ["low", "xyz"], others, [[], [(1, 2)]]) == [[], [(1, 2)]]
+    assert ranges.of(tok, ["low", "xy"], others, [[], []]) is None
+    assert ranges.of(tok, ["low", "xyz"], others, [[], [(1, 2)]]) == [[], [(1, 2)]]
 
 
 def test_a_lone_surrogate_has_no_ranges(tok: tokenmill.Tokenizer) -> None:
     texts = ["low \ud800 low"]
     rows = tok.encode_batch(texts, surrogates="replace")
-    assert TokenRanges(tok).of(texts, rows, [[(0, 3)]]) is None
+    assert TokenRanges().of(tok, texts, rows, [[(0, 3)]]) is None

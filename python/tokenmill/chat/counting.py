@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BudgetError
-from .applied import prepared
+from .preparing import prepared
 
 if TYPE_CHECKING:
     from .._core import Tokenizer

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .literals import FoundLiteral
 from .rendered import RenderedChat, Segment
@@ -16,6 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["ChatEncoding"]
 
 
+class _Source(Protocol):
+    """What finds the rest of what is known of a conversation, when it is asked for."""
+
+    def find_literals(self) -> tuple[FoundLiteral, ...]: ...
+
+    def find_offsets(self) -> npt.NDArray[np.int64]: ...
+
+
 class ChatEncoding(dict[str, Any]):
     """The ids of a conversation: a mapping with ``input_ids`` and ``attention_mask``, lists of ``int``.
 
@@ -24,12 +31,10 @@ class ChatEncoding(dict[str, Any]):
     what else is known of the conversation are attributes.
     """
 
-    __slots__ = ("_find_literals", "_literals", "chat", "kept", "offsets", "seam", "turns")
+    __slots__ = ("_literals", "_offsets", "_source", "chat", "kept", "seam", "turns")
 
     chat: RenderedChat
     """The rendering."""
-    offsets: npt.NDArray[np.int64]
-    """``(start, stop)`` of each token in ``text``, in characters: an array of tokens x 2."""
     turns: tuple[Turn, ...]
     """The trained turns; empty without ``return_labels``."""
     seam: str | None
@@ -42,17 +47,16 @@ class ChatEncoding(dict[str, Any]):
         self,
         columns: dict[str, Any],
         chat: RenderedChat,
-        offsets: npt.NDArray[np.int64],
-        turns: tuple[Turn, ...],
-        find_literals: Callable[[], tuple[FoundLiteral, ...]],
+        source: _Source,
+        turns: tuple[Turn, ...] = (),
         seam: str | None = None,
         kept: int = 0,
     ) -> None:
         super().__init__(columns)
-        self.chat, self.offsets, self.turns = chat, offsets, turns
-        self.seam, self.kept = seam, kept
-        self._find_literals = find_literals
+        self.chat, self.turns, self.seam, self.kept = chat, turns, seam, kept
+        self._source = source
         self._literals: tuple[FoundLiteral, ...] | None = None
+        self._offsets: npt.NDArray[np.int64] | None = None
 
     @property
     def text(self) -> str:
@@ -65,10 +69,17 @@ class ChatEncoding(dict[str, Any]):
         return self.chat.segments
 
     @property
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """``(start, stop)`` of each token in ``text``, in characters: an array of tokens x 2."""
+        if self._offsets is None:
+            self._offsets = self._source.find_offsets()
+        return self._offsets
+
+    @property
     def literals(self) -> tuple[FoundLiteral, ...]:
         """Literals of control tokens, and marks of the template, in what others wrote."""
         if self._literals is None:
-            self._literals = self._find_literals()
+            self._literals = self._source.find_literals()
         return self._literals
 
     @property
@@ -77,21 +88,24 @@ class ChatEncoding(dict[str, Any]):
         return tuple([turn.message for turn in self.turns if turn.end is None])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        rest = (self.offsets, self.turns, self.literals, self.seam, self.kept)
-        return (_restored, (dict(self), self.chat, *rest))
+        known = Known(self.offsets, self.literals)
+        return (ChatEncoding, (dict(self), self.chat, known, self.turns, self.seam, self.kept))
 
     def __repr__(self) -> str:
         trained = f", {sum(self['loss_mask'])} trained" if "loss_mask" in self else ""
         return f"ChatEncoding({len(self['input_ids'])} ids{trained}, template={self.chat.template!r})"
 
 
-def _restored(
-    columns: dict[str, Any],
-    chat: RenderedChat,
-    offsets: Any,
-    turns: Any,
-    literals: tuple[FoundLiteral, ...],
-    *rest: Any,
-) -> ChatEncoding:
-    """An encoding that was copied or pickled."""
-    return ChatEncoding(columns, chat, offsets, turns, lambda: literals, *rest)
+class Known(NamedTuple):
+    """What was found already."""
+
+    offsets: npt.NDArray[np.int64]
+    literals: tuple[FoundLiteral, ...]
+
+    def find_literals(self) -> tuple[FoundLiteral, ...]:
+        """The literals."""
+        return self.literals
+
+    def find_offsets(self) -> npt.NDArray[np.int64]:
+        """The offsets."""
+        return self.offsets

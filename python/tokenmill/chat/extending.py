@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .._forks import waited_for
 from ..errors import TemplateError
-from .applied import Prepared, prepared
 from .encoding import ChatEncoding
+from .literals import FoundLiteral
+from .preparing import Prepared, prepared
 from .refusals import refusal
 from .rendered import RenderedChat
 
@@ -45,9 +46,7 @@ def extend(
     messages, new = list(messages), list(new)
     row = prepared(tok, [*messages, *new], add_generation_prompt=add_generation_prompt, **options)
     chat = row.chat
-    whole = tok.encode_batch(
-        [chat.text], offsets=True, special="parse", untrusted=[row.untrusted], protected=[row.protected]
-    )
+    whole = row.encode_with_offsets()
     text = _Whole(chat, whole.ids.tolist(), np.asarray(whole.offsets), row)
     seam: Seam
     first: int | None
@@ -63,9 +62,23 @@ def extend(
     before = text.offsets[: len(kept)] if seam == "canonical" else _places(tok, kept, at)
     found = [*kept, *tail]
     columns = {"input_ids": found, "attention_mask": [1] * len(found)}
-    return ChatEncoding(
-        columns, chat, np.concatenate([before, behind]), (), row.find_literals, seam, len(kept)
-    )
+    extended = _Extended(row, np.concatenate([before, behind]))
+    return ChatEncoding(columns, chat, extended, (), seam, len(kept))
+
+
+class _Extended(NamedTuple):
+    """What is known of a conversation whose first ids were given."""
+
+    row: Prepared
+    offsets: Any
+
+    def find_literals(self) -> tuple[FoundLiteral, ...]:
+        """Literals in untrusted text."""
+        return self.row.find_literals()
+
+    def find_offsets(self) -> Any:
+        """Where each token stands, as far as that is known."""
+        return self.offsets
 
 
 class _Whole(NamedTuple):

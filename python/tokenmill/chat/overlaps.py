@@ -28,19 +28,18 @@ _MAX_IDS = 1 << 22
 
 
 class TokenRanges:
-    """Ranges of tokens for spans of texts. It keeps the lengths of the tokens of its tokenizer."""
+    """Ranges of tokens for spans of texts. It keeps the lengths of the tokens of one tokenizer."""
 
-    __slots__ = ("_fails", "_lengths", "_tok")
+    __slots__ = ("_fails", "_lengths")
 
-    def __init__(self, tok: Tokenizer) -> None:
-        self._tok = tok
+    def __init__(self) -> None:
         #: For each id the bytes of its token; 0 for one that was not met.
         self._lengths: npt.NDArray[np.int32] | None = None
         # Set where the first texts were not the bytes of their tokens: the next ones will not be either.
         self._fails: bool | None = None
 
     def of(
-        self, texts: Sequence[str], rows: Ragged, spans: Sequence[Sequence[Span]]
+        self, tok: Tokenizer, texts: Sequence[str], rows: Ragged, spans: Sequence[Sequence[Span]]
     ) -> list[list[Span]] | None:
         """For each text the pairs ``(first, behind)`` of the tokens that overlap each of its spans.
 
@@ -52,7 +51,7 @@ class TokenRanges:
         >>> import tokenmill
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> rows = tok.encode_batch(["low é"])
-        >>> rows.to_lists(), TokenRanges(tok).of(["low é"], rows, [[(0, 1), (4, 5)]])
+        >>> rows.to_lists(), TokenRanges().of(tok, ["low é"], rows, [[(0, 1), (4, 5)]])
         ([[257, 32, 195, 169]], [[(0, 1), (2, 4)]])
         """
         if self._fails:
@@ -60,7 +59,7 @@ class TokenRanges:
         with waited_for:
             import numpy as np
 
-        lengths = self._lengths_of(rows.ids)
+        lengths = self._lengths_of(tok, rows.ids)
         stops_of_texts, starts, stops = _in_bytes(texts, spans)
         ends = np.cumsum(lengths, dtype=np.int64)
         bounds = rows.row_offsets[1:]
@@ -68,7 +67,7 @@ class TokenRanges:
         if is_tiled:
             stops_of_rows = ends[bounds - 1] * (bounds > 0) if len(ends) else bounds
             is_tiled = np.array_equal(stops_of_rows, stops_of_texts)
-        if not is_tiled or self._tok.decode_batch(rows) != list(texts):
+        if not is_tiled or tok.decode_batch(rows) != list(texts):
             self._fails = self._fails is None
             return None
         self._fails = False
@@ -79,7 +78,7 @@ class TokenRanges:
         pairs = iter(zip(first.tolist(), behind.tolist(), strict=True))
         return [[next(pairs) for _ in range(count)] for count in counts]
 
-    def _lengths_of(self, ids: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    def _lengths_of(self, tok: Tokenizer, ids: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
         """The bytes of the token of each id; nothing where one has none, or is too large to keep a table."""
         with waited_for:
             import numpy as np
@@ -94,7 +93,7 @@ class TokenRanges:
         unmet = lengths == 0
         if unmet.any():
             new = np.unique(ids[unmet])
-            kept[new] = [len(self._tok.token_bytes(number)) for number in new.tolist()]
+            kept[new] = [len(tok.token_bytes(number)) for number in new.tolist()]
             lengths = kept[ids]
         self._lengths = kept
         return lengths if lengths.all() else lengths[:0]

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from .outline import Outline
 from .prompts import Prompt, end_of_header
 from .refusals import refusal
 from .rendered import RenderedChat, Segment
@@ -57,16 +58,27 @@ class Turn(NamedTuple):
     """Where its end-of-turn token stands; None where the template wrote none."""
 
 
-def turn_of(chat: RenderedChat, message: int, prompts: Sequence[Prompt], added: Added) -> Turn | None:
+def turn_of(
+    chat: RenderedChat, outline: Outline, message: int, prompts: Sequence[Prompt], added: Added
+) -> Turn | None:
     """What the model writes in a message's turn; None where the template wrote nothing of it.
 
     ``prompts`` are what ``add_generation_prompt`` writes, the likeliest first. Raises ``TemplateError`` where
     the place of the turn is not known: a guess would train on what others wrote.
     """
-    stretches = chat.turns[message] or _stretches_of_merged(chat, message)
-    if not stretches:
-        return _untracked_turn(chat, message, added)
-    parts = _parts_of(chat, message, stretches)
+    parts = [
+        _Part(start, stop, 0, stop if first is None else first, start if last is None else last, False)
+        for start, stop, first, last, _ in outline.stretches[message]
+    ]
+    if not parts:
+        merged = _stretches_of_merged(chat, message)
+        if not merged:
+            return _untracked_turn(chat, message, added)
+        parts = _parts_of(chat, message, merged)
+    elif any(stretch.is_shared for stretch in outline.stretches[message]):
+        parts = _parts_of(chat, message, [stretch[:2] for stretch in outline.stretches[message]])
+    elif len(parts) > 1:
+        parts = [part for part in parts if part.first < part.stop] or parts[:1]
     spans: list[Span] = []
     end: Span | None = None
     for number, part in enumerate(parts):

@@ -35,6 +35,12 @@ impl Tokenizer {
         Ok(tokens)
     }
 
+    /// Where `tokenmill.chat` keeps its tables.
+    #[getter]
+    fn _chat_tables<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
+        self.chat_tables.get_or_make(|| PyDict::new(py).unbind()).bind(py).clone()
+    }
+
     /// A conversation as text, by a chat template: a `RenderedChat`.
     ///
     /// `messages` is a list of mappings with `role` and mostly `content`. `template` is the name of one of
@@ -64,7 +70,7 @@ impl Tokenizer {
         messages: &Bound<'py, PyAny>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        hand_over((&late::CHAT_ENCODING, "render_for"), [slf, messages], options)
+        hand_over((&late::CHAT_RENDERING, "render_for"), [slf, messages], options)
     }
 
     /// The ids of a conversation, and what a model trains on: a `ChatEncoding`, or a list of them for a list

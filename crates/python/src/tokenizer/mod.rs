@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tokenmill_core::compile::compile_with_additions;
 use tokenmill_core::description::{Additions, Description};
 use tokenmill_core::engine::Engine;
@@ -55,6 +55,8 @@ pub(crate) struct Tokenizer {
     /// The binary form of the tokenizer's behaviour, made at the first comparison. Two threads may
     /// both make it; neither waits for the other.
     identity: MadeOnce<Vec<u8>>,
+    /// Tables that `tokenmill.chat` makes for this tokenizer. They do not refer to it, so no cycle goes through them.
+    chat_tables: MadeOnce<Py<PyDict>>,
 }
 
 impl Tokenizer {
@@ -67,6 +69,7 @@ impl Tokenizer {
             hooks: PyHooks::default(),
             split_name: None,
             identity: MadeOnce::new(),
+            chat_tables: MadeOnce::new(),
         })
     }
 
@@ -100,6 +103,7 @@ impl Tokenizer {
             load_report: None,
             split_name: self.split_name,
             identity: MadeOnce::new(),
+            chat_tables: MadeOnce::new(),
         }
     }
 

@@ -1,0 +1,154 @@
+"""What of a conversation is trained.
+
+In: a conversation that was rendered for a tokenizer, and what to train. Out: the trained turns, and their
+parts of the text. They come from what the rendering says of itself, never from a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .._forks import waited_for
+from .preparing import AddedToken, Prepared
+from .prompts import Prompt
+from .refusals import refusal
+from .rendered import outline_of
+from .selection import Selection
+from .turns import Added, Span, Turn, turn_of
+
+__all__ = ["IGNORED", "Trained", "Training", "ranges_by_offsets"]
+
+IGNORED = -100
+"""The label of what is not trained."""
+
+
+class Trained(NamedTuple):
+    """What of one conversation is trained."""
+
+    turns: tuple[Turn, ...]
+    spans: list[Span]
+    """Pairs ``(start, stop)`` in characters, in order and apart from each other."""
+
+
+class Training(NamedTuple):
+    """What is trained in all conversations of a call."""
+
+    selection: Selection
+    end_of_turn: bool
+    allow_empty: bool
+    prompts: tuple[Prompt, ...]
+
+    def of(self, row: Prepared) -> Trained:
+        """What of a conversation is trained.
+
+        Raises ``TemplateError`` where that is nothing, unless it may be.
+        """
+        chat, selection = row.chat, self.selection
+        outline = outline_of(chat)
+        roles = chat.roles
+        added = Added.of(row.trusted(), row.plan.template.special_ids, row.plan.tok.eos_token_id)
+        blocks = list(outline.generation)
+        turns, spans = [], list[Span]()
+        marks = "endgeneration" in row.plan.source
+        stretches = [[stretch[:2] for stretch in each] for each in outline.stretches] if marks else []
+        for message in selection.turns(roles):
+            role = roles[message]
+            turn = turn_of(chat, outline, message, self.prompts if role == "assistant" else (), added)
+            if turn is None:
+                continue
+            turns.append(turn)
+            own = list(turn.spans)
+            if marks and _is_bounded(role, roles, stretches, blocks):
+                own = _common(stretches[message], blocks)
+            if not self.end_of_turn and turn.end is not None:
+                own = _common(own, [(0, turn.end[0]), (turn.end[1], len(chat.text))])
+            if selection.has_parts:
+                own = _common(own, selection.parts(chat, message))
+            spans += own
+        if not spans and not self.allow_empty:
+            raise refusal(
+                row.plan.name,
+                None,
+                "nothing of the conversation is trained; name other turns by train_on=, or pass "
+                "allow_empty=True",
+            )
+        return Trained(tuple(turns), _joined(spans))
+
+
+def _is_bounded(
+    role: str | None, roles: Sequence[str | None], stretches: Sequence[list[Span]], blocks: list[Span]
+) -> bool:
+    """Whether ``{% generation %}`` blocks bound the turns of a role: the assistant's, and if any has one."""
+    if role == "assistant":
+        return True
+    return any(_common(each, blocks) for other, each in zip(roles, stretches, strict=True) if other == role)
+
+
+def _common(first: list[Span], second: list[Span]) -> list[Span]:
+    """What two lists of spans have in common, each in order and without overlaps."""
+    common, one, two = [], 0, 0
+    while one < len(first) and two < len(second):
+        start, stop = max(first[one][0], second[two][0]), min(first[one][1], second[two][1])
+        if start < stop:
+            common.append((start, stop))
+        if first[one][1] <= second[two][1]:
+            one += 1
+        else:
+            two += 1
+    return common
+
+
+def _joined(spans: list[Span]) -> list[Span]:
+    """Spans in order and apart from each other."""
+    joined: list[Span] = []
+    for start, stop in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(stop, joined[-1][1]))
+        else:
+            joined.append((start, stop))
+    return joined
+
+
+# ---- tokens of spans ----------------------------------------------------------------------------
+
+
+def ranges_by_offsets(offsets: Any, added: Sequence[AddedToken], spans: Sequence[Span]) -> list[Span]:
+    """The tokens that overlap a span: ranges ``(first, behind)`` of runs of them."""
+    with waited_for:
+        import numpy as np
+
+    mask = _overlaps(_of_literals(offsets, added), spans)
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(np.int8)))
+    bounds: list[int] = edges.tolist()
+    return list(zip(bounds[::2], bounds[1::2], strict=True))
+
+
+def _of_literals(offsets: Any, added: Sequence[AddedToken]) -> Any:
+    """The offsets without white space that added tokens take, which makes no header part of an answer."""
+    with waited_for:
+        import numpy as np
+
+    if not added:
+        return offsets
+    bounds = np.array(added, np.int64)[:, :2]
+    # The last token that begins no later; only tokens without any text begin where another does.
+    index = np.searchsorted(offsets[:, 0], bounds[:, 0], side="right") - 1
+    if (offsets[index] == bounds).all():
+        return offsets
+    narrowed = offsets.copy()
+    narrowed[index] = bounds
+    return narrowed
+
+
+def _overlaps(offsets: Any, spans: Sequence[Span]) -> Any:
+    """Which tokens overlap a span: a ``bool`` array."""
+    with waited_for:
+        import numpy as np
+
+    if not spans:
+        return np.zeros(len(offsets), bool)
+    bounds = np.array(spans, np.int64)
+    behind = np.searchsorted(bounds[:, 1], offsets[:, 0], side="right")
+    starts = np.append(bounds[:, 0], np.iinfo(np.int64).max)
+    return (starts[behind] < offsets[:, 1]) & (offsets[:, 0] < offsets[:, 1])

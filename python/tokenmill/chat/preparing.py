@@ -1,0 +1,270 @@
+"""Conversations, rendered for a tokenizer, and how their text is to be encoded.
+
+In: a tokenizer with templates, and messages. Out: text, the parts of it that nobody may trust, and the added
+tokens that it has. The text of messages never becomes a control token.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import literals as policies
+from .literals import FoundLiteral, Literals
+from .prompts import Prompt, prompts_of
+from .rendered import RenderedChat, Segment
+from .rendering import choose, literals_of, render
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from .._core import Tokenizer
+    from ..ragged import Ragged, RaggedEncodings
+
+__all__ = ["AddedToken", "Plan", "Prepared", "prepared", "render_for"]
+
+ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+
+#: Templates whose tables a tokenizer keeps.
+_MAX_TEMPLATES = 64
+
+Span = tuple[int, int]
+AddedToken = tuple[int, int, int]
+"""Where an added token stands, in characters, and its id."""
+
+
+def render_for(tok: Tokenizer, messages: Sequence[Any], **options: Any) -> RenderedChat:
+    """``Tokenizer.render_chat``."""
+    refuse_others(options)
+    template = options.pop("template", None)
+    name, source = choose(tok.chat_templates, template, options.get("tools"))
+    return render(source, messages, special_tokens=_special_variables(tok), name=name, **options)
+
+
+def prepared(
+    tok: Tokenizer, messages: Any, *, template: str | None = None, literals: Literals = "text", **options: Any
+) -> Prepared:
+    """One conversation, rendered for ``tok``."""
+    refuse_others(options)
+    policies.check(literals)
+    name, source = choose(tok.chat_templates, template, options.get("tools"))
+    return Prepared.of(Plan.of(tok, name, source, literals), messages, options)
+
+
+#: Arguments of transformers' `apply_chat_template`, and what does the same here. As variables of a template
+#: they would do nothing, and nobody would notice.
+_OTHERS = {
+    "chat_template": "template=",
+    "max_length": "fit_chat, which drops whole turns",
+    "padding": "pad_batch",
+    "return_assistant_tokens_mask": "return_labels=True, which gives loss_mask",
+    "return_dict": "nothing: the result is a mapping",
+    "return_tensors": "pad_batch",
+    "tokenize": "render_chat for the text",
+    "tokenizer_kwargs": "nothing",
+    "truncation": "fit_chat, which drops whole turns",
+}
+
+
+def refuse_others(options: Mapping[str, Any]) -> None:
+    """Raise ``TypeError`` for arguments of transformers."""
+    for name, instead in _OTHERS.items():
+        if name in options:
+            raise TypeError(f"{name}= is no argument here; use {instead}")
+
+
+class _Template(NamedTuple):
+    """A template for a tokenizer."""
+
+    special: dict[str, str | list[str]]
+    """The variables that hold special tokens: ``bos_token`` and the others that there are."""
+    markers: frozenset[str]
+    """Marks of the template's protocol, in its literals."""
+    protected: frozenset[int]
+    """Added tokens in the literals of the template."""
+    special_ids: frozenset[int]
+
+    @classmethod
+    def of(cls, tok: Tokenizer, name: str, source: str) -> _Template:
+        """The tokenizer keeps it."""
+        tables = tok._chat_tables
+        known: _Template | None = tables.get(source)
+        if known is None:
+            special = _special_variables(tok)
+            literals = literals_of(source, name)
+            joined = "\0".join([*literals, *_flat(special)])
+            protected = _visible(tok, tok.find_added(joined, special="parse"))
+            markers = policies.markers_of(literals)
+            known = cls(special, markers, protected, frozenset(tok.special_tokens.values()))
+            if len(tables) < _MAX_TEMPLATES:
+                tables[source] = known
+        return known
+
+
+class Plan(NamedTuple):
+    """What is the same for all conversations of a call."""
+
+    tok: Tokenizer
+    name: str
+    source: str
+    literals: Literals
+    template: _Template
+
+    @classmethod
+    def of(cls, tok: Tokenizer, name: str, source: str, literals: Literals) -> Plan:
+        """For a template and a policy."""
+        return cls(tok, name, source, literals, _Template.of(tok, name, source))
+
+    def prompts(self, options: Mapping[str, Any]) -> tuple[Prompt, ...]:
+        """What ``add_generation_prompt`` writes, the likeliest first."""
+        special = _key(self.template.special)
+        variables = {key: value for key, value in options.items() if key not in policies.OF_RENDERING}
+        found = prompts_of(self.source, special, _key(variables))
+        if variables:
+            found += prompts_of(self.source, special, "{}")
+        return tuple(dict.fromkeys(found))
+
+    def holds(self, text: str) -> bool:
+        """Whether a text holds a control literal: what a function in ``literals`` is called for."""
+        if any(mark in text for mark in self.template.markers):
+            return True
+        guarded = self.template.protected | self.template.special_ids
+        return any(token[2] in guarded for token in self.tok.find_added(text, special="parse"))
+
+
+class Prepared(NamedTuple):
+    """A conversation, rendered, and how its text is encoded."""
+
+    plan: Plan
+    chat: RenderedChat
+    untrusted: Sequence[Span]
+    protected: frozenset[int]
+    added: list[AddedToken]
+    """The added tokens that the rendering has, where their literals stand."""
+
+    @classmethod
+    def of(cls, plan: Plan, messages: Any, options: Mapping[str, Any]) -> Prepared:
+        """Renders a conversation and finds its added tokens."""
+        tok = plan.tok
+        if plan.literals not in ("text", "reject", "parse"):
+            given = list(getattr(messages, "messages", messages))
+            messages, options = policies.rewritten(given, options, plan.literals, plan.holds)
+        chat = render(plan.source, messages, special_tokens=plan.template.special, name=plan.name, **options)
+        untrusted: Sequence[Span] = chat.untrusted
+        if plan.literals == "parse" or isinstance(plan.literals, Mapping):
+            untrusted = _without_parsed(chat, plan.literals)
+        protected = plan.template.protected
+        added = _found(tok, chat.text, untrusted=untrusted, protected=protected)
+        # Where the template joined literals from parts, or content would go on with one; those that are
+        # dropped may make room for others.
+        while built := _visible(tok, _not_within(added, untrusted)) - protected:
+            protected |= built
+            added = _found(tok, chat.text, untrusted=untrusted, protected=protected)
+        row = cls(plan, chat, untrusted, protected, added)
+        for literal, segment in row.found() if _rejects(plan.literals) else ():
+            if policies.policy_of(plan.literals, segment) == "reject":
+                policies.refuse(literal, segment)
+        return row
+
+    def found(self) -> list[tuple[FoundLiteral, Segment]]:
+        """Literals in untrusted text, and the segments that they begin in."""
+        tok, guarded = self.plan.tok, self.protected | self.plan.template.special_ids
+        added = [token for token in _found(tok, self.chat.text) if token[2] in guarded]
+        return policies.found_in(self.chat, added, self.plan.template.markers)
+
+    def find_literals(self) -> tuple[FoundLiteral, ...]:
+        """Literals in untrusted text."""
+        return tuple([literal for literal, _ in self.found()])
+
+    def encode_with_offsets(self) -> RaggedEncodings:
+        """The ids, and ``(start, stop)`` of each token in the text: one row."""
+        return self.plan.tok.encode_batch(
+            [self.chat.text],
+            offsets=True,
+            special="parse",
+            untrusted=[self.untrusted],
+            protected=[self.protected],
+        )
+
+    def find_offsets(self) -> npt.NDArray[np.int64]:
+        """``(start, stop)`` of each token in the text, in characters: an array of tokens x 2."""
+        return self.encode_with_offsets().offsets
+
+    def trusted(self) -> list[AddedToken]:
+        """The added tokens that the template wrote."""
+        kept, at, spans = [], 0, self.untrusted
+        for token in self.added:
+            while at < len(spans) and spans[at][1] <= token[0]:
+                at += 1
+            if at == len(spans) or spans[at][0] >= token[1]:
+                kept.append(token)
+        return kept
+
+
+def encoded(rows: Sequence[Prepared], num_threads: int | None) -> Ragged:
+    """The ids of conversations of one tokenizer."""
+    return rows[0].plan.tok.encode_batch(
+        [row.chat.text for row in rows],
+        special="parse",
+        untrusted=[row.untrusted for row in rows],
+        protected=[row.protected for row in rows],
+        num_threads=num_threads,
+    )
+
+
+def _special_variables(tok: Tokenizer) -> dict[str, str | list[str]]:
+    found = {f"{role}_token": getattr(tok, f"{role}_token") for role in ROLES}
+    return {name: token for name, token in found.items() if token is not None}
+
+
+def _rejects(literals: Literals) -> bool:
+    return "reject" in (literals.values() if isinstance(literals, Mapping) else (literals,))
+
+
+def _flat(special: Mapping[str, str | list[str]]) -> list[str]:
+    return [text for value in special.values() for text in ([value] if isinstance(value, str) else value)]
+
+
+def _key(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, default=repr, sort_keys=True)
+
+
+def _visible(tok: Tokenizer, found: Sequence[AddedToken]) -> frozenset[int]:
+    """The ids of tokens that are not white space: that is nobody's protocol."""
+    ids = {token[2] for token in found}
+    return frozenset([number for number in ids if (tok.id_to_token(number) or "").strip()])
+
+
+def _not_within(found: Sequence[AddedToken], spans: Sequence[Span]) -> list[AddedToken]:
+    """The tokens that do not stand within a span; both are in order."""
+    kept, at = [], 0
+    for token in found:
+        while at < len(spans) and spans[at][1] <= token[0]:
+            at += 1
+        if at == len(spans) or token[0] < spans[at][0] or spans[at][1] < token[1]:
+            kept.append(token)
+    return kept
+
+
+def _found(tok: Tokenizer, text: str, **options: Any) -> list[AddedToken]:
+    """The added tokens of a text where their literals stand: white space that they take is not theirs."""
+    found = tok.find_added(text, special="parse", **options)
+    for index, (start, stop, token) in enumerate(found):
+        if text[start].isspace() or text[stop - 1].isspace():
+            found[index] = (*policies.without_space(text, start, stop, tok.id_to_token(token) or ""), token)
+    return found
+
+
+def _without_parsed(chat: RenderedChat, literals: Literals) -> list[Span]:
+    """The untrusted ranges but for the segments whose literals are taken for tokens."""
+    ranges: list[Span] = []
+    for segment in chat.segments:
+        if segment.trusted or policies.policy_of(literals, segment) == "parse":
+            continue
+        if ranges and ranges[-1][1] == segment.start:
+            ranges[-1] = (ranges[-1][0], segment.stop)
+        else:
+            ranges.append((segment.start, segment.stop))
+    return ranges
