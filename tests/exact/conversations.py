@@ -85,6 +85,21 @@ SCHEMA: Json = {
 }
 
 
+#: A tool whose parameters every template can describe.
+LOOK: Json = {
+    "type": "function",
+    "function": {
+        "name": "look",
+        "description": "Look something up",
+        "parameters": {
+            "type": "object",
+            "properties": {"query": {"type": "string", "description": "What to look up"}},
+            "required": ["query"],
+        },
+    },
+}
+
+
 def system(text: Any) -> Json:
     return {"role": "system", "content": text}
 
@@ -305,4 +320,25 @@ CONVERSATIONS: list[tuple[str, list[Any], Json]] = [
         },
     ),
     ("bad order", [user("a"), tool("stray"), system("late"), user("b")], {}),
+    (
+        "one tool",
+        [
+            user("Look it up"),
+            assistant("I look.", tool_calls=[call("look", {"query": "the mill"})]),
+            tool("A mill grinds.", name="look", tool_call_id="call12345"),
+            assistant("It grinds."),
+        ],
+        {"tools": [LOOK]},
+    ),
+    (
+        "functions as text",
+        [
+            system("Help"),
+            user("Look it up"),
+            assistant("I look.", tool_calls=[call("look", {"query": "the mill"})]),
+            tool("A mill grinds.", name="look", tool_call_id="call12345"),
+            assistant("It grinds."),
+        ],
+        {"functions": '[{"name": "look"}]', "datetime": "4 March 2025"},
+    ),
 ]

@@ -43,6 +43,8 @@ class Row(NamedTuple):
     def labels(self) -> str:
         if self.refused:
             return f"refused in {self.refused}"
+        if not self.turns:
+            return "renders no turn"
         return f"by uniqueness in {self.by_uniqueness}" if self.by_uniqueness else "tracked in full"
 
     def markdown(self) -> str:
@@ -79,9 +81,10 @@ def row(name: str, source: str) -> Row:
             refused += 1
             continue
         by_uniqueness += any(not is_tracked(encoding, turn.message) for turn in encoding.turns)
-        turns += len(encoding.turns)
-        without_end += len(encoding.turns_without_end)
-        if "generation" in source:
+        if "continue_final_message" not in options:  # which cuts the end off
+            turns += len(encoding.turns)
+            without_end += len(encoding.turns_without_end)
+        if "endgeneration" in source:
             blocks = generation_blocks(source, messages, SPECIAL_TOKENS, **options)
             marked += any(start < stop for start, stop in blocks)
     return Row(name, conversations, by_uniqueness, refused, without_end, turns, marked)

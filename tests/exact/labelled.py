@@ -12,7 +12,7 @@ from exact.chat_templates import SPECIAL_TOKENS
 
 #: What the templates write that a tokenizer has as special tokens.
 MARK = re.compile(
-    r"<\|[^|<>\s]*\|>|<｜[^｜<>\s]*｜>|\[/?[A-Z_]+\]|</?s>|<(?:start|end)_of_turn>|<\|[a-z_]+>|<[a-z_]+\|>"
+    r"<\|[^|<>\s]*\|>|<｜[^｜<>\s]*｜>|<[a-z]+:[be]os>|\[/?[A-Z_]+\]|</?s>|<(?:start|end)_of_turn>|<\|[a-z_]+>|<[a-z_]+\|>"
 )
 
 

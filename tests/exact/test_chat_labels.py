@@ -18,6 +18,7 @@ from exact.labelled import characters, shown, special_in, tokenizer_for, trained
 
 #: Prompts that a template writes whether or not it is told to. No rendering shows that they are prompts.
 ALWAYS = {
+    "fireworks-ai-llama-3-firefunction-v2": ("<|start_header_id|>assistant<|end_header_id|>\n\n",),
     "cfg-phi-3-small-cvt": ("<|start_header_id|>assistant<|end_header_id|>\n\n",),
     "CohereForAI-c4ai-command-r7b-12-2024-tool_use": (
         "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|><|START_THINKING|><|END_THINKING|>",
@@ -37,6 +38,12 @@ FAST = (
     "openai-gpt-oss-120b",
 )
 
+LOOKED_UP = [
+    '<|tool_call>call:look{query:<|"|>the mill<|"|>}<tool_call|><|tool_response>',
+    "I look.<turn|>",
+    "It grinds.<turn|>",
+]
+
 #: What is trained where the checker cannot tell, read by hand.
 BY_HAND = {
     # The conversation begins with an answer, or all before it is empty, and the template writes no prompt.
@@ -54,12 +61,21 @@ BY_HAND = {
     # A turn without text is written in another way where it is the last, and closes in another way.
     ("Apriel-1.6-15b-Thinker-fixed", "none content"): ["\n<|end|>"],
     ("GLM-4.6", "none content"): ["\n<think></think>"],
+    ("ByteDance-Seed-OSS", "none content"): [],
     # The result of a tool stands within the turn that called it.
     ("cfg-gemma-4", "tool call"): [
         '<|tool_call>call:get_weather{city:<|"|>Zürich<|"|>,days:3,exact:true,list:[<|"|>x<|"|>,1,{k:<|"|>v<|"|>}],'
         "none:None,share:0.5}<tool_call|><|tool_response>",
         "Let me see.<turn|>",
         "20 degrees.<turn|>",
+    ],
+    ("cfg-gemma-4", "one tool"): LOOKED_UP,
+    ("cfg-gemma-4", "functions as text"): LOOKED_UP,
+    # The template closes every conversation with a message of its own.
+    ("CohereForAI-c4ai-command-r-plus-tool_use", "one tool"): [
+        'I look.\nAction:\n```json\n[\n    {\n        "tool_name": "look",\n        "parameters": {\n'
+        '            "query": "the mill"\n        }\n    }\n]```',
+        "It grinds.<|END_OF_TURN_TOKEN|>",
     ],
 }
 
@@ -77,7 +93,7 @@ def sources(data: Path) -> dict[str, str]:
 def compare(sources: dict[str, str], reference: Reference) -> Counter[str]:
     """Every template with every conversation that it renders."""
     counted: Counter[str] = Counter()
-    differing, undecided = [], []
+    differing, by_hand = [], []
     for name, source in sources.items():
         tok = tokenizer_for(source)
         render = partial(rendered_by, reference, source)
@@ -92,30 +108,32 @@ def compare(sources: dict[str, str], reference: Reference) -> Counter[str]:
             )
             assert encoding.text == text
             ours = trained(encoding)
-            try:
-                if "endgeneration" in source:
-                    theirs = characters(generation_blocks(source, messages, SPECIAL_TOKENS, **options))
-                else:
-                    theirs = characters(checker.trained(messages, options))
-            except UndecidedError as error:
-                undecided.append(f"{name}, {title}: {error}")
+            if (name, title) in BY_HAND:
+                by_hand.append(f"{name}, {title}")
+                assert re.findall("⟦(.*?)⟧", shown(text, ours), re.DOTALL) == BY_HAND[name, title], by_hand[
+                    -1
+                ]
                 theirs = ours
-                if re.findall("⟦(.*?)⟧", shown(text, ours), re.DOTALL) != BY_HAND.get((name, title)):
-                    differing.append((name, title, shown(text, ours), str(error)))
+            elif "endgeneration" in source:
+                theirs = characters(generation_blocks(source, messages, SPECIAL_TOKENS, **options))
+            else:
+                try:
+                    theirs = characters(checker.trained(messages, options))
+                except UndecidedError as error:
+                    raise AssertionError(f"{name}, {title}: {error}") from error
             counted["with text that is trained"] += bool(theirs)
             counted["characters"] += len(theirs)
             if ours != theirs:
                 differing.append((name, title, shown(text, ours), shown(text, theirs)))
         counted["renderings"] += checker.renderings
-    counted["undecided"] = len(undecided)
+    counted["by hand"] = len(by_hand)
     print(
         f"chat labels: {len(sources)} templates, {counted['pairs']} pairs with a conversation, "
         f"{counted['with text that is trained']} of them with text that is trained "
         f"({counted['characters']} characters), found by {counted['renderings']} renderings of transformers; "
-        f"{len(differing)} differences, {len(undecided)} undecided and read by hand:"
+        f"{len(differing)} differences; {len(by_hand)} that the checker cannot decide, read by hand: "
+        f"{'; '.join(by_hand)}"
     )
-    for line in undecided:
-        print("   ", line)
     assert differing == []
     return counted
 
@@ -139,7 +157,7 @@ def test_the_trained_text_of_every_template_is_what_the_checker_finds(
 ) -> None:
     counted = compare(sources, Reference(monkeypatch))
     assert counted["with text that is trained"] > 1300
-    assert counted["undecided"] * 20 < counted["pairs"]
+    assert counted["by hand"] * 20 < counted["pairs"]
 
 
 def test_the_checker_finds_what_is_read_by_hand(
