@@ -121,7 +121,7 @@ def _parts_of(chat: RenderedChat, message: int, stretches: Sequence[Span]) -> li
     """The parts of a turn: at least one; of several, those that hold fields of the message."""
     parts: list[_Part] = []
     for start, stop in stretches:
-        inside = [s for s in chat.segments if start <= s.start < stop and s.kind not in _HEADER_KINDS]
+        inside = [s for s in _within(chat.segments, start, stop) if s.kind not in _HEADER_KINDS]
         owned = _owned(inside, message)
         at, floor, own = start, 0, list[Segment]()
         for segment, mine in zip(inside, owned, strict=True):
@@ -155,14 +155,23 @@ def _owned(fields: Sequence[Segment], message: int) -> list[bool]:
     return owned
 
 
+def _within(segments: Sequence[Segment], start: int, stop: int) -> Sequence[Segment]:
+    """The segments that begin there."""
+    first, behind = (bisect_left(segments, at, key=lambda segment: segment.start) for at in (start, stop))
+    return segments[first:behind]
+
+
 def _stretches_of_merged(chat: RenderedChat, message: int) -> tuple[Span, ...]:
-    """Where a message stands that the template writes in the turn of another one, with what closes that."""
+    """Where a message stands that the template joins with another one of its role: to the end of its turn."""
     own = [s for s in chat.segments if s.message == message and s.kind not in _HEADER_KINDS]
     if not own:
         return ()
-    around = [stop for turn in chat.turns for start, stop in turn if start <= own[-1].start < stop]
-    known = [s.start for s in chat.segments if s.start >= own[-1].stop and s.kind not in _HEADER_KINDS]
-    return ((own[0].start, min([*around, *known], default=own[-1].stop)),)
+    start, at = own[0].start, own[-1].start
+    for role, turn in zip(chat.roles, chat.turns, strict=True):
+        for begin, stop in turn:
+            if role == chat.roles[message] and begin <= start and at < stop:
+                return ((start, stop),)
+    return ()
 
 
 def _untracked_turn(chat: RenderedChat, message: int, added: Added) -> Turn | None:

@@ -1,0 +1,140 @@
+"""Where a turn begins and ends in templates that do not write one header and one end for each message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+SPECIAL = ("<|im_start|>", "<|im_end|>", "<|call|>", "<|result|>", "<|end|>", "[/INST]")
+
+USER = {"role": "user", "content": "one"}
+ANSWER = {"role": "assistant", "content": "two"}
+
+
+@pytest.fixture(scope="module")
+def plain(native: Any) -> Any:
+    tok = native.train(texts=["low lower"], num_merges=1)
+    return tok.with_special_tokens(SPECIAL, eos_token="</s>")
+
+
+def trained(plain: Any, source: str, messages: list[dict[str, Any]], **options: Any) -> list[str]:
+    """The texts that are trained, without what stands between them."""
+    encoding = plain.with_chat_template(source).apply_chat_template(
+        messages, return_labels=True, allow_empty=True, **options
+    )
+    chosen = "".join(
+        encoding.text[start:stop] if label != -100 else "\0"
+        for (start, stop), label in zip(encoding.offsets.tolist(), encoding["labels"], strict=True)
+    )
+    return [text for text in chosen.split("\0") if text]
+
+
+CHATML = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+
+def test_a_turn_without_text_is_its_end_of_turn_token(plain: Any) -> None:
+    assert trained(plain, CHATML, [USER, {"role": "assistant", "content": ""}]) == ["<|im_end|>"]
+
+
+def test_an_eos_behind_the_last_turn_instead_of_a_prompt_hides_no_header(plain: Any) -> None:
+    source = CHATML.replace("{% endif %}", "{% else %}{{ eos_token }}{% endif %}")
+    empty = {"role": "assistant", "content": ""}
+    assert trained(plain, source, [USER, ANSWER, USER, empty]) == ["two<|im_end|>", "<|im_end|>"]
+
+
+def test_a_header_that_is_written_whatever_the_template_is_told_is_not_trained(plain: Any) -> None:
+    source = CHATML.partition("{% if")[0] + "{{ '<|im_start|>assistant\n' }}"
+    assert trained(plain, source, [USER, ANSWER]) == ["two<|im_end|>"]
+
+
+def test_a_header_that_no_prompt_writes_is_not_trained(plain: Any) -> None:
+    source = CHATML.partition("{% if")[0]
+    calls = source.replace("{{ m.content }}", '{% if m.call %}<|call|>{"name": "{{ m.call }}"}{% endif %}')
+    assert trained(plain, source, [USER, ANSWER]) == ["two<|im_end|>"]
+    assert trained(plain, calls, [USER, {"role": "assistant", "call": "f"}])[0].endswith('f"}<|im_end|>')
+
+
+def test_of_a_prompt_only_what_stands_there_is_the_header(plain: Any) -> None:
+    source = CHATML.replace("assistant\n{% endif %}", "assistant\n<think>\n{% endif %}")
+    answered = source.replace(
+        "{{ m.content }}", "{{ '<think></think>' if m.role == 'assistant' }}{{ m.content }}"
+    )
+    assert trained(plain, source, [USER, ANSWER]) == ["two<|im_end|>"]
+    assert trained(plain, answered, [USER, ANSWER]) == ["</think>two<|im_end|>"]
+
+
+def test_a_turn_without_a_header_begins_with_what_the_template_writes_in_it(plain: Any) -> None:
+    source = (
+        "{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content }} [/INST]"
+        '{% else %}{% if m.call %}[TOOL_CALLS][{"name": "{{ m.call }}"}]{% else %} {{ m.content }}{% endif %}'
+        "{{ eos_token }}{% endif %}{% endfor %}"
+    )
+    assert trained(plain, source, [USER, ANSWER]) == [" two</s>"]
+    called = {"role": "assistant", "call": "f"}
+    assert trained(plain, source, [USER, called]) == ['[TOOL_CALLS][{"name": "f"}]</s>']
+
+
+def test_a_space_that_the_turn_before_writes_for_the_answer_is_trained(plain: Any) -> None:
+    source = (
+        "{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content }} [/INST]"
+        "{% if not loop.last %} {% endif %}{% else %}{{ m.content }}{{ eos_token }}{% endif %}{% endfor %}"
+    )
+    assert trained(plain, source, [USER, ANSWER]) == [" two</s>"]
+
+
+JOINED = (
+    "{% set ns = namespace(text='') %}{% for m in messages %}{% if m.role == 'user' %}[INST]{{ m.content }}[/INST]"
+    "{% elif loop.nextitem and loop.nextitem.role == 'assistant' %}{% set ns.text = ns.text + m.content + '\n' %}"
+    "{% else %}{{ ns.text + m.content }}{{ eos_token }}{% set ns.text = '' %}{% endif %}{% endfor %}"
+)
+
+
+def test_answers_that_are_joined_share_the_token_behind_the_last(plain: Any) -> None:
+    messages = [USER, ANSWER, {"role": "assistant", "content": "three"}]
+    assert trained(plain, JOINED, messages) == ["two\nthree</s>"]
+    assert trained(plain, JOINED, messages, train_on="last") == ["three</s>"]
+
+
+def test_the_result_of_a_tool_within_the_turn_that_called_it_is_not_trained(plain: Any) -> None:
+    source = (
+        "{% for m in messages %}{% if m.role == 'user' %}<|im_start|>user\n{{ m.content }}<|im_end|>\n"
+        "{% elif m.role == 'assistant' %}<|im_start|>assistant\n{% for call in m.tool_calls or [] %}"
+        "<|call|>{{ call.function.name }}<|result|>{{ call.function.name }}={{ loop.length and messages[2].content }}"
+        "<|end|>{% endfor %}{{ m.content }}<|im_end|>\n{% endif %}{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    )
+    call = {"type": "function", "function": {"name": "f", "arguments": {}}}
+    messages: list[dict[str, Any]] = [
+        USER,
+        {**ANSWER, "tool_calls": [call]},
+        {"role": "tool", "content": "20"},
+    ]
+    assert trained(plain, source, messages) == ["<|call|>f<|result|>", "two<|im_end|>"]
+    hidden = source.replace("{{ m.content }}<|im_end|>\n{% endif %}", "<|im_end|>\n{% endif %}")
+    assert trained(plain, hidden, messages)[0] == "<|call|>f<|result|>"
+
+
+def test_a_tool_name_in_its_result_is_no_turn_of_the_call(plain: Any) -> None:
+    source = (
+        "{% for m in messages %}{% if m.role == 'user' %}<|im_start|>user\n{{ m.content }}<|im_end|>\n"
+        "{% elif m.role == 'tool' %}<|result|>{{ messages[loop.index0 - 1].tool_calls[0].function.name }}="
+        "{{ m.content }}<|end|>{% endif %}{% endfor %}"
+    )
+    call = {"type": "function", "function": {"name": "f", "arguments": {}}}
+    messages: list[dict[str, Any]] = [
+        USER,
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "content": "20"},
+    ]
+    assert trained(plain, source, messages) == []
+
+
+def test_a_generation_block_that_is_to_be_continued_is_trained_to_the_end_of_the_text(plain: Any) -> None:
+    source = CHATML.replace(
+        "{{ m.content }}<|im_end|>", "{% generation %}{{ m.content }}<|im_end|>{% endgeneration %}"
+    )
+    assert trained(plain, source, [USER, ANSWER], continue_final_message=True) == ["two"]
