@@ -111,6 +111,8 @@ def end_of_header(text: str, start: int, bound: int, prompts: Sequence[Prompt]) 
         # White space at its end may have been trimmed, or be the beginning of what follows.
         if text.endswith((header, header.rstrip()), 0, start):
             return start
+        if text.startswith(header, start) and start + len(header) <= bound:
+            return start + len(header)
         lead = _LEAD.match(header)
         if lead is None:
             continue
