@@ -172,6 +172,7 @@ def fresh() -> dict[str, Callable[[], Any]]:
 
 INTERNAL = {
     "tokenmill._forks.OwnLock": "a lock itself, tested by name",
+    "tokenmill.chat.encoding.Known": "what an encoding that was pickled is made of",
     "tokenmill.compat.tiktoken._kept.kept": "a property itself, tested by name",
 }
 

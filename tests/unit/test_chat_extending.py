@@ -120,7 +120,7 @@ def test_what_is_new_is_no_control_token(tok: tokenmill.Tokenizer) -> None:
 
 def test_arguments_that_are_wrong(tok: tokenmill.Tokenizer) -> None:
     with pytest.raises(ValueError, match=r"on_rewrite='drop' is none of"):
-        tok.extend_chat([], CHAT, MORE, on_rewrite="drop")  # type: ignore[call-overload]
+        tok.extend_chat([], CHAT, MORE, on_rewrite="drop")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"100000"):
         tok.extend_chat([100_000], CHAT, MORE)
 
@@ -145,4 +145,4 @@ def test_ids_that_encode_gives_are_canonical(tok: tokenmill.Tokenizer) -> None:
     for _ in range(200):
         text = "".join(random.choices(words, k=8))
         for special in ("text", "parse"):
-            assert tok.first_drift(tok.encode(text, special=special)) is None, text  # type: ignore[arg-type]
+            assert tok.first_drift(tok.encode(text, special=special)) is None, text

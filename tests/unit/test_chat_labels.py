@@ -12,7 +12,7 @@ import tokenmill
 from tokenmill.chat import ChatEncoding
 from tokenmill.errors import SpecialTokenError, TemplateError
 
-CHAT = [
+CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
     {"role": "user", "content": "low?"},
     {"role": "assistant", "content": "lower"},
@@ -20,7 +20,7 @@ CHAT = [
     {"role": "assistant", "content": "newest"},
 ]
 CALL = {"type": "function", "function": {"name": "find", "arguments": {"word": "low", "n": 3}}}
-WITH_TOOLS = [
+WITH_TOOLS: list[dict[str, Any]] = [
     {"role": "user", "content": "find low"},
     {"role": "assistant", "content": "Looking.", "reasoning_content": "hm", "tool_calls": [CALL]},
     {"role": "tool", "content": "3 times"},
@@ -105,7 +105,7 @@ def test_a_list_of_conversations_gives_a_list(tok: tokenmill.Tokenizer) -> None:
         tok.apply_chat_template([])
 
 
-def test_an_error_in_a_list_names_the_conversation(tok: tokenmill.Tokenizer) -> None:
+def test_an_error_in_a_list_names_the_conversation(tok: Any) -> None:
     with pytest.raises(TemplateError, match=r"conversation 1: chat template 'default'.*root"):
         tok.apply_chat_template([CHAT, [{"role": "root", "content": "a"}]])
     with pytest.raises(TemplateError, match=r"conversation 1: .*nothing of the conversation is trained"):
@@ -120,9 +120,7 @@ def test_an_error_in_a_list_names_the_conversation(tok: tokenmill.Tokenizer) -> 
         ("return_assistant_tokens_mask", "return_labels"),
     ],
 )
-def test_arguments_of_transformers_are_no_variables(
-    tok: tokenmill.Tokenizer, name: str, instead: str
-) -> None:
+def test_arguments_of_transformers_are_no_variables(tok: Any, name: str, instead: str) -> None:
     for call in (tok.apply_chat_template, tok.render_chat, tok.count_chat):
         with pytest.raises(TypeError, match=f"{name}= is no argument here; use {instead}"):
             call(CHAT, **{name: False})

@@ -87,8 +87,10 @@ def test_a_space_that_the_turn_before_writes_for_the_answer_is_trained(plain: An
 
 
 JOINED = (
-    "{% set ns = namespace(text='') %}{% for m in messages %}{% if m.role == 'user' %}[INST]{{ m.content }}[/INST]"
-    "{% elif loop.nextitem and loop.nextitem.role == 'assistant' %}{% set ns.text = ns.text + m.content + '\n' %}"
+    "{% set ns = namespace(text='') %}{% for m in messages %}"
+    "{% if m.role == 'user' %}[INST]{{ m.content }}[/INST]"
+    "{% elif loop.nextitem and loop.nextitem.role == 'assistant' %}"
+    "{% set ns.text = ns.text + m.content + '\n' %}"
     "{% else %}{{ ns.text + m.content }}{{ eos_token }}{% set ns.text = '' %}{% endif %}{% endfor %}"
 )
 
@@ -103,7 +105,8 @@ def test_the_result_of_a_tool_within_the_turn_that_called_it_is_not_trained(plai
     source = (
         "{% for m in messages %}{% if m.role == 'user' %}<|im_start|>user\n{{ m.content }}<|im_end|>\n"
         "{% elif m.role == 'assistant' %}<|im_start|>assistant\n{% for call in m.tool_calls or [] %}"
-        "<|call|>{{ call.function.name }}<|result|>{{ call.function.name }}={{ loop.length and messages[2].content }}"
+        "<|call|>{{ call.function.name }}<|result|>"
+        "{{ call.function.name }}={{ loop.length and messages[2].content }}"
         "<|end|>{% endfor %}{{ m.content }}<|im_end|>\n{% endif %}{% endfor %}"
         "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
     )
