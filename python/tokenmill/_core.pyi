@@ -988,7 +988,8 @@ class Tokenizer:
     def special_tokens(self) -> dict[str, int]:
         """Ids of the special tokens by literal, ascending by id."""
     @property
-    def _chat_tables(self) -> dict[str, Any]: ...
+    def _chat_tables(self) -> dict[str, Any]:
+        """Where `tokenmill.chat` keeps its tables."""
     @property
     def added_tokens(self) -> dict[str, int]:
         """The ids of all added tokens by literal, special or not, ascending by id.
