@@ -45,16 +45,23 @@ def missing(what: str) -> NoReturn:
     pytest.skip(what)
 
 
-def at_each_level(check: Callable[[str], object]) -> None:
-    """Calls this with each level of instructions that there is here, while it is forced."""
+def at_each_level(check: Callable[[str], object], turn: int | None = None) -> None:
+    """Calls this with each level of instructions that there is here, while it is forced.
+
+    With a turn only with one of them: the next turn is that of the next level.
+    """
     from tokenmill import _core
 
+    found = []
     try:
         for level in ("portable", "neon", "avx2", "avx512"):
             try:
                 assert _core.force_cpu(level) == level
             except ValueError:
                 continue
+            found.append(level)
+        for level in found if turn is None else [found[turn % len(found)]]:
+            assert _core.force_cpu(level) == level
             check(level)
     finally:
         assert _core.force_cpu(None) != ""

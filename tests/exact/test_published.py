@@ -168,8 +168,8 @@ def test_all_ids_offsets_and_text_are_those_of_tokenizers(pair: tuple[str, Any, 
     print(row)
 
 
-def agree(ours: Any, without_cache: Any, texts: list[str], special: str) -> None:
-    """Every way to the ids gives the same ones at every level of instructions."""
+def agree(ours: Any, without_cache: Any, texts: list[str], special: str, turn: int | None) -> None:
+    """Every way to the ids gives the same ones at every level, or at that whose turn it is."""
     rows = ours.encode_batch(texts, special=special).to_lists()
     counts = [len(row) for row in rows]
     utf8 = [text.encode() for text in texts]
@@ -181,7 +181,7 @@ def agree(ours: Any, without_cache: Any, texts: list[str], special: str) -> None
         assert ours.encode_batch(utf8, special=special).to_lists() == rows, level
         assert [ours.encode(text, special=special) for text in texts] == rows, level
 
-    at_each_level(check)
+    at_each_level(check, turn)
     assert [ours.encode_to_numpy(text, special=special).tolist() for text in utf8] == rows
 
 
@@ -200,13 +200,15 @@ def agree_on_a_long_text(ours: Any, without_cache: Any, texts: list[str], specia
 
 
 def agree_on_all(pair: tuple[str, Any, Any], native: Any, data: Path, slow: bool) -> None:
+    """The first texts of each source at every level, the others at each level in turn."""
     name, ours, theirs = pair
     without_cache = native.load(data / "vocab" / name / "tokenizer.json", cache_bytes=0)
-    count = 0
+    count = turn = 0
     for _, plain, texts in corpora(name, theirs, data, slow):
         special = "text" if plain else "parse"
         for number, batch in enumerate(batches(texts)):
-            agree(ours, without_cache, batch, special)
+            agree(ours, without_cache, batch, special, turn if number else None)
+            turn += 1
             if number == 0 and (slow or count == 0):
                 agree_on_a_long_text(ours, without_cache, batch, special)
             count += len(batch)
