@@ -562,7 +562,11 @@ def run_all(name: str, threads: int, chosen: list[str]) -> list[str]:
     wrong, count = [], 0
     # Python's own tempfile has a lock that a child may find held.
     folder()
-    for first, second in itertools.combinations_with_replacement(chosen, 2):
+    pairs = itertools.combinations_with_replacement(enumerate(chosen), 2)
+    for (at, first), (other, second) in pairs:
+        # With many threads each member meets itself and a third of the others, which tell what holds up many.
+        if threads > 2 and at != other and (at + other) % 3:
+            continue
         print(name, first, second, threads, flush=True)
         faulthandler.dump_traceback_later(2 * HANGS, exit=True)
         wrong += run(name, first, second, threads, count)
