@@ -32,6 +32,10 @@ def main() -> None:
         from peers import installed
 
         result = installed()
+    elif task == "chats":
+        from chatting import chats
+
+        result = chats(**order)
     else:
         from training import learn
 
