@@ -62,15 +62,29 @@ def test_one_long_batch_and_no_batch(tok: tokenmill.Tokenizer) -> None:
 
 def test_tokens_that_are_not_the_text_have_no_ranges(tok: tokenmill.Tokenizer) -> None:
     ranges, others = TokenRanges(), tok.encode_batch(["low", "xyz"])
-    assert ranges.of(tok, ["low", "abc"], others, [[], []]) is None  # of the same length
-    assert ranges.of(tok, ["low", "xyz"], others, [[], []]) is None  # given up: the first texts decide
+    assert ranges.of(tok, ["abc", "xy"], others, [[], []]) == [None, None]  # one is of the same length
+    assert ranges.of(tok, ["low", "xyz"], others, [[], []]) == [None, None]  # given up: the first texts decide
     ranges = TokenRanges()
     assert ranges.of(tok, ["low", "xyz"], others, [[], [(1, 2)]]) == [[], [(1, 2)]]
-    assert ranges.of(tok, ["low", "xy"], others, [[], []]) is None
+    assert ranges.of(tok, ["lo", "xy"], others, [[], []]) == [None, None]
     assert ranges.of(tok, ["low", "xyz"], others, [[], [(1, 2)]]) == [[], [(1, 2)]]
+
+
+def test_only_the_text_that_a_normalizer_changed_has_no_ranges(tok: tokenmill.Tokenizer) -> None:
+    """Whatever stands before and behind it, and however much longer or shorter its tokens are."""
+    texts = ["low é", "e\u0301 low", "", "low", "é lower 語"]
+    rows = tok.encode_batch(["low é", "é low", "", "low", "é lower 語"])
+    spans: list[list[tuple[int, int]]] = [[(4, 5)], [(0, 2), (3, 6)], [], [(0, 3)], [(0, 1), (8, 9)]]
+    alone = [
+        TokenRanges().of(tok, [text], tok.encode_batch([text]), [of_text])[0]
+        for text, of_text in zip(texts, spans, strict=True)
+    ]
+    alone[1] = None
+    assert TokenRanges().of(tok, texts, rows, spans) == alone
+    assert alone[4] is not None
 
 
 def test_a_lone_surrogate_has_no_ranges(tok: tokenmill.Tokenizer) -> None:
     texts = ["low \ud800 low"]
     rows = tok.encode_batch(texts, surrogates="replace")
-    assert TokenRanges().of(tok, texts, rows, [[(0, 3)]]) is None
+    assert TokenRanges().of(tok, texts, rows, [[(0, 3)]]) == [None]

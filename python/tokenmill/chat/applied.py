@@ -86,11 +86,11 @@ def _ranges(
     """For each conversation the ranges of tokens that are trained."""
     lengths: TokenRanges = tok._chat_tables.setdefault("token lengths", TokenRanges())
     spans = [of_row.spans for of_row in trained]
-    ranges = lengths.of(tok, [row.chat.text for row in rows], ragged, spans)
-    if ranges is not None:
-        return ranges
-    pairs = zip(rows, spans, strict=True)
-    return [ranges_by_offsets(row.find_offsets(), row.added, of_row) for row, of_row in pairs]
+    found = lengths.of(tok, [row.chat.text for row in rows], ragged, spans)
+    return [
+        ranges_by_offsets(row.find_offsets(), row.added, of_row) if ranges is None else ranges
+        for row, of_row, ranges in zip(rows, spans, found, strict=True)
+    ]
 
 
 def _encoding(row: Prepared, ids: list[int]) -> ChatEncoding:

@@ -2,7 +2,8 @@
 
 In: texts, their ids, and spans of the texts. Out: ranges of tokens. Where the bytes of the tokens, one after
 the other, are those of the text, their lengths say where each token stands; to encode with offsets takes
-several times as long as to encode. Where they are not, the answer is None, and offsets have to say it.
+several times as long as to encode. Where they are not, the answer is None for that text, and offsets have to
+say it.
 """
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ class TokenRanges:
     def __init__(self) -> None:
         #: For each id the bytes of its token; 0 for one that was not met.
         self._lengths: npt.NDArray[np.int32] | None = None
-        # Set where the first texts were not the bytes of their tokens: the next ones will not be either.
+        # Set where none of the first texts was the bytes of its tokens: the next ones will not be either.
         self._fails: bool | None = None
 
     def of(
         self, tok: Tokenizer, texts: Sequence[str], rows: Ragged, spans: Sequence[Sequence[Span]]
-    ) -> list[list[Span]] | None:
+    ) -> list[list[Span] | None]:
         """For each text the pairs ``(first, behind)`` of the tokens that overlap each of its spans.
 
         ``rows`` are the ids of the texts as ``encode_batch`` gives them; ``spans`` are ``(start, stop)`` in
         characters, not empty, in order and apart from each other. A token that straddles the end of a span
-        is in its range. None where the tokens of one of the texts are not its bytes, as where a normalizer
-        changed it. Cost: linear.
+        is in its range. None for a text whose tokens are not its bytes, as where a normalizer changed it.
+        Cost: linear.
 
         >>> import tokenmill
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
@@ -55,28 +56,36 @@ class TokenRanges:
         ([[257, 32, 195, 169]], [[(0, 1), (2, 4)]])
         """
         if self._fails:
-            return None
+            return [None] * len(texts)
         with waited_for:
             import numpy as np
 
         lengths = self._lengths_of(tok, rows.ids)
-        stops_of_texts, starts, stops = _in_bytes(texts, spans)
-        ends = np.cumsum(lengths, dtype=np.int64)
-        bounds = rows.row_offsets[1:]
-        is_tiled = len(lengths) == len(rows.ids)
-        if is_tiled:
-            stops_of_rows = ends[bounds - 1] * (bounds > 0) if len(ends) else bounds
-            is_tiled = np.array_equal(stops_of_rows, stops_of_texts)
-        if not is_tiled or tok.decode_batch(rows) != list(texts):
+        if len(lengths) < len(rows.ids):
             self._fails = self._fails is None
-            return None
-        self._fails = False
+            return [None] * len(texts)
+        ends = np.cumsum(lengths, dtype=np.int64)
+        begins = np.concatenate((np.zeros(1, np.int64), ends))[rows.row_offsets]
+        sizes, starts, stops = _in_bytes(texts, spans)
+        are_tiled = [
+            size == found and text == decoded
+            for size, found, text, decoded in zip(
+                sizes, np.diff(begins).tolist(), texts, tok.decode_batch(rows), strict=True
+            )
+        ]
+        if self._fails is None and texts:
+            self._fails = not any(are_tiled)
         counts = [len(of_text) for of_text in spans]
-        before = np.repeat(rows.row_offsets[:-1], counts)
-        first = np.searchsorted(ends, np.array(starts, np.int64), side="right") - before
-        behind = np.searchsorted(ends, np.array(stops, np.int64), side="left") + 1 - before
-        pairs = iter(zip(first.tolist(), behind.tolist(), strict=True))
-        return [[next(pairs) for _ in range(count)] for count in counts]
+        before, begin = (np.repeat(each[:-1], counts) for each in (rows.row_offsets, begins))
+        first = np.searchsorted(ends, begin + np.array(starts, np.int64), side="right") - before
+        behind = np.searchsorted(ends, begin + np.array(stops, np.int64), side="left") + 1 - before
+        pairs = list(zip(first.tolist(), behind.tolist(), strict=True))
+        ranges: list[list[Span] | None] = []
+        at = 0
+        for count, is_tiled in zip(counts, are_tiled, strict=True):
+            ranges.append(pairs[at : at + count] if is_tiled else None)
+            at += count
+        return ranges
 
     def _lengths_of(self, tok: Tokenizer, ids: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
         """The bytes of the token of each id; nothing where one has none, or is too large to keep a table."""
@@ -102,28 +111,25 @@ class TokenRanges:
 def _in_bytes(
     texts: Sequence[str], spans: Sequence[Sequence[Span]]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Where each text ends in the bytes of all, joined; and where each span starts and stops there."""
-    ends: list[int] = []
+    """The bytes of each text, and where each span starts and stops in those of its own."""
+    sizes: list[int] = []
     starts: list[int] = []
     stops: list[int] = []
-    begin = 0
     for text, of_text in zip(texts, spans, strict=True):
         if text.isascii():
-            for start, stop in of_text:
-                starts.append(begin + start)
-                stops.append(begin + stop)
-            begin += len(text)
-        else:
-            at = 0
-            for start, stop in of_text:
-                begin += _size(text[at:start])
-                starts.append(begin)
-                begin += _size(text[start:stop])
-                stops.append(begin)
-                at = stop
-            begin += _size(text[at:])
-        ends.append(begin)
-    return ends, starts, stops
+            starts += [start for start, _ in of_text]
+            stops += [stop for _, stop in of_text]
+            sizes.append(len(text))
+            continue
+        at = size = 0
+        for start, stop in of_text:
+            size += _size(text[at:start])
+            starts.append(size)
+            size += _size(text[start:stop])
+            stops.append(size)
+            at = stop
+        sizes.append(size + _size(text[at:]))
+    return sizes, starts, stops
 
 
 def _size(text: str) -> int:
