@@ -181,17 +181,23 @@ def lines(samples: Sequence[dict[str, Any]]) -> list[str]:
         own = [sample for sample in samples if sample["template"] == name]
         mark = "~" if any(sample["disturbed"] for sample in own) else ""
         for figure in (fresh, repeated):
-            cpus, walls = ({library: [] for library in LIBRARIES} for _ in range(2))
+            cpus: dict[str, list[float]] = {library: [] for library in LIBRARIES}
+            walls: dict[str, list[float]] = {library: [] for library in LIBRARIES}
             for sample in sorted(own, key=lambda sample: int(sample["round"])):
                 cpus[sample["library"]].append(figure(sample["cpu"]))
                 walls[sample["library"]].append(figure(sample["wall"]))
-            cells = [_milliseconds(cpus[OURS]), _milliseconds(cpus[THEIRS]), _ratio(cpus), _ratio(walls) + mark]
+            cells = [
+                _milliseconds(cpus[OURS]),
+                _milliseconds(cpus[THEIRS]),
+                _ratio(cpus),
+                _ratio(walls) + mark,
+            ]
             texts = "".join(f"{cell:<26}" for cell in cells)
             found.append(f"  {name:<12}{figure.__name__:<10}{texts}{CHATS[name].bar:g} x")
     return [
         *found,
         "",
-        "Milliseconds of CPU time: medians of the rounds (lowest to highest); ratios are taken inside rounds.",
+        "Milliseconds of CPU time: medians of the rounds (lowest to highest); ratios are of one round each.",
         "~ something else ran beside some sample: its CPU time says more than its wall time.",
     ]
 

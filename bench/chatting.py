@@ -95,10 +95,7 @@ def _talks(texts: Sequence[str]) -> list[list[Message]]:
     for text in texts:
         cuts = [len(text) * turn // len(ROLES) for turn in range(len(ROLES) + 1)]
         talks.append(
-            [
-                {"role": role, "content": text[cuts[turn] : cuts[turn + 1]]}
-                for turn, role in enumerate(ROLES)
-            ]
+            [{"role": role, "content": text[cuts[turn] : cuts[turn + 1]]} for turn, role in enumerate(ROLES)]
         )
     return talks
 
