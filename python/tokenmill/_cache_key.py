@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -58,6 +59,10 @@ def _options(call: str, method: Callable[..., Any], options: Mapping[str, Any]) 
     takes_all = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
     named = {name: p for name, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
     unknown = [name for name in options if name not in named]
+    for name in unknown if takes_all else ():
+        near = get_close_matches(name, named, 1, 0.8)
+        if near:
+            raise TypeError(f"{name}= is no argument of {call}; is it {near[0]}=?")
     if unknown and not takes_all:
         raise TypeError(f"{call} takes no option {unknown[0]!r}; it takes {', '.join(named)}")
     found = {name: parameter.default for name, parameter in named.items()}

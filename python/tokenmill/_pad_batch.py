@@ -184,7 +184,12 @@ def _array(name: str, row: int | None, value: Any) -> npt.NDArray[Any]:
     except ValueError:
         raise TypeError(f"{where} is a list of lists of unequal length") from None
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{where} holds {_held(value)}, no numbers: leave this column out of the rows")
+        what = (
+            "encode it with apply_chat_template"
+            if name == "messages"
+            else "leave this column out of the rows"
+        )
+        raise TypeError(f"{where} holds {_held(value)}, no numbers: {what}")
     return array
 
 

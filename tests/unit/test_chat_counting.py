@@ -8,6 +8,11 @@ import pytest
 import tokenmill
 from tokenmill.errors import BudgetError
 
+TEMPLATE = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
+    "{% for call in m.tool_calls or [] %}{{ call.function | tojson }}{% endfor %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
 CALL = {"type": "function", "function": {"name": "find", "arguments": {"word": "low"}}}
 CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
@@ -25,7 +30,7 @@ CHAT: list[dict[str, Any]] = [
 def tok() -> tokenmill.Tokenizer:
     texts = ["low lower lowest newest widest", "Be brief. It is there."] * 20
     plain = tokenmill.train(texts=texts, num_merges=60, special_tokens=["<|im_start|>", "<|im_end|>"])
-    return plain.with_chat_template("chatml")
+    return plain.with_chat_template(TEMPLATE)
 
 
 def fitted(tok: tokenmill.Tokenizer, n: int, **options: Any) -> list[int]:

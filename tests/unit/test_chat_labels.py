@@ -106,9 +106,9 @@ def test_a_list_of_conversations_gives_a_list(tok: tokenmill.Tokenizer) -> None:
 
 
 def test_an_error_in_a_list_names_the_conversation(tok: Any) -> None:
-    with pytest.raises(TemplateError, match=r"conversation 1: chat template 'default'.*root"):
+    with pytest.raises(TemplateError, match=r"conversations\[1\]: chat template 'default'.*root"):
         tok.apply_chat_template([CHAT, [{"role": "root", "content": "a"}]])
-    with pytest.raises(TemplateError, match=r"conversation 1: .*nothing of the conversation is trained"):
+    with pytest.raises(TemplateError, match=r"conversations\[1\]: .*nothing of the conversation is trained"):
         tok.apply_chat_template([CHAT, [CHAT[1]]], return_labels=True)
 
 
@@ -124,6 +124,24 @@ def test_arguments_of_transformers_are_no_variables(tok: Any, name: str, instead
     for call in (tok.apply_chat_template, tok.render_chat, tok.count_chat):
         with pytest.raises(TypeError, match=f"{name}= is no argument here; use {instead}"):
             call(CHAT, **{name: False})
+
+
+@pytest.mark.parametrize(
+    ("call", "options", "match"),
+    [
+        ("apply_chat_template", {"return_label": True}, "return_label= is no .*; is it return_labels="),
+        ("apply_chat_template", {"trainon": "last"}, "is it train_on="),
+        ("render_chat", {"add_generation_promt": True}, "is it add_generation_prompt="),
+        ("count_chat", {"literal": "parse"}, "is it literals="),
+        ("count_chat", {"train_on": "last"}, "train_on= is an argument of apply_chat_template"),
+        ("render_chat", {"return_labels": True}, "there are no labels here"),
+    ],
+)
+def test_misspelled_arguments_are_no_variables(tok: Any, call: str, options: Any, match: str) -> None:
+    with pytest.raises(TypeError, match=match):
+        getattr(tok, call)(CHAT, **options)
+    assert tok.render_chat(CHAT, template="{{ literal }}", literal="a").text == "a"
+    assert tok.render_chat(CHAT, enable_thinking=False).text == tok.render_chat(CHAT).text
 
 
 def test_templates_by_name_by_source_and_none(tok: tokenmill.Tokenizer, plain: tokenmill.Tokenizer) -> None:

@@ -25,6 +25,8 @@ __all__ = ["apply"]
 
 Span = tuple[int, int]
 
+_OWN = ("return_labels", "train_on", "end_of_turn", "allow_empty", "num_threads")
+
 
 def apply(
     tok: Tokenizer,
@@ -41,9 +43,9 @@ def apply(
     **options: Any,
 ) -> ChatEncoding | list[ChatEncoding]:
     """See ``Tokenizer.apply_chat_template``."""
-    refuse_others(options)
     policies.check(literals)
     name, source = choose(tok.chat_templates, template, tools)
+    refuse_others(options, source, _OWN)
     plan = Plan.of(tok, name, source, literals)
     training = None
     if return_labels:
@@ -108,7 +110,7 @@ def _labelled(row: Prepared, ids: list[int], trained: Trained, ranges: Sequence[
 
 def _in_row(error: TemplateError | SpecialTokenError, row: int) -> Exception:
     """The error with the place of its conversation in the list."""
-    message = f"conversation {row}: {error}"
+    message = f"conversations[{row}]: {error}"
     if isinstance(error, SpecialTokenError):
         return SpecialTokenError(message, token=error.token, position=error.position)
     return TemplateError(message, template=error.template, line=error.line, message=error.message)

@@ -26,6 +26,8 @@ class Compiled(NamedTuple):
     """The functions that every template may call."""
     literals: tuple[str, ...]
     """Its literals: text outside of tags, and strings in them; each once, in order."""
+    reads_roles: bool
+    """Whether it looks at what a role is."""
 
 
 @lru_cache(maxsize=64)
@@ -37,7 +39,9 @@ def compiled(source: str) -> Compiled:
     _check_nesting(tree)
     code = _environment.compile(tree)
     template = Template.from_code(_environment, code, _environment.make_globals(None))
-    return Compiled(template, _roles(tree) | DEFAULT_ROLES, dict(_environment.globals), _literals(tree))
+    names_role = any(map(_names_role, tree.find_all((nodes.Getattr, nodes.Getitem, nodes.Name))))
+    roles = _roles(tree) | DEFAULT_ROLES
+    return Compiled(template, roles, dict(_environment.globals), _literals(tree), names_role)
 
 
 def line_of(error: BaseException) -> int | None:

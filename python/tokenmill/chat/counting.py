@@ -22,7 +22,11 @@ _OF_SYSTEM = frozenset(("system", "developer"))
 
 def count(tok: Tokenizer, messages: Any, **options: Any) -> int:
     """See ``Tokenizer.count_chat``."""
-    row = prepared(tok, messages, **options)
+    return _count(tok, messages, (), options)
+
+
+def _count(tok: Tokenizer, messages: Any, own: Sequence[str], options: Mapping[str, Any]) -> int:
+    row = prepared(tok, messages, own, **options)
     return tok.count(row.chat.text, special="parse", untrusted=row.untrusted, protected=row.protected)
 
 
@@ -50,7 +54,7 @@ def fit(
         return [message for index, message in enumerate(messages) if index not in dropped]
 
     def needs(number: int) -> int:
-        return count(tok, without(number), **options)
+        return _count(tok, without(number), ("keep",), options)
 
     # The fewest exchanges to drop lie between these.
     low, high = 0, len(droppable)

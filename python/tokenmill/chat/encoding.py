@@ -69,6 +69,11 @@ class ChatEncoding(dict[str, Any]):
         return self.chat.segments
 
     @property
+    def unwritten(self) -> tuple[tuple[int, str], ...]:
+        """The fields that hold text and that the template leaves out: pairs of message and field."""
+        return self.chat.unwritten
+
+    @property
     def offsets(self) -> npt.NDArray[np.int64]:
         """``(start, stop)`` of each token in ``text``, in characters: an array of tokens x 2."""
         if self._offsets is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NoReturn
 
-from jinja2.exceptions import SecurityError
+from jinja2.exceptions import SecurityError, UndefinedError
 
 from .compiled import Compiled, compiled, line_of
 from .data import Message, plain, unwrapped, wrapped
@@ -31,13 +31,13 @@ def template_of(source: str, name: str) -> Compiled:
         refuse(error, name)
 
 
-def refuse(error: BaseException, name: str) -> NoReturn:
-    """Raise what a template raised, with its name and line."""
+def refuse(error: BaseException, name: str, hint: str = "") -> NoReturn:
+    """Raise what a template raised, with its name and line, and what may be the cause."""
     if isinstance(error, RecursionError):
         message = "it calls itself, or its data nest, too deeply"
     else:
         message = plain_text(str(error)) or type(error).__name__
-    raise refusal(name, line_of(error), message) from error
+    raise refusal(name, line_of(error), message + hint) from error
 
 
 def chat_of(conversation: list[Any], keep_none: bool) -> list[Message]:
@@ -98,11 +98,19 @@ def _with_reasoning(message: Message) -> Message:
     return again
 
 
-def check_roles(chat: list[Message], allowed: frozenset[str], name: str) -> None:
-    """Refuse messages whose role is none of these: a role is text that the template trusts."""
+def check_roles(chat: list[Message], allowed: frozenset[str], name: str, are_read: bool) -> None:
+    """Refuse messages whose role is none of these: a role is text that the template trusts.
+
+    Where the template reads roles, refuse those without one, too: most templates leave them out.
+    """
     for message in chat:
         role = message.get("role")
-        if role not in allowed and role != None:  # noqa: E711
+        if role == None:  # noqa: E711
+            if are_read:
+                keys = ", ".join(map(repr, map(plain_text, map(str, message)))) or "nothing"
+                hint = ": a row of a file is no message, its messages are" if "messages" in message else ""
+                raise refusal(name, None, f"messages[{message.index}] has no role; it has {keys}{hint}")
+        elif role not in allowed:
             known = ", ".join(map(repr, sorted(allowed)))
             raise refusal(
                 name,
@@ -145,8 +153,21 @@ class Run:
             return self._collected(self._plain(), State(limit, state.now))
         except MemoryError:
             raise
+        except (TypeError, UndefinedError) as error:
+            refuse(error, self.name, self._unusual_content())
         except Exception as error:
             refuse(error, self.name)
+
+    def _unusual_content(self) -> str:
+        """Messages whose content is no text: most templates take nothing else."""
+        found = []
+        for message in self.chat:
+            content = message.get("content")
+            if content == None:  # noqa: E711
+                found.append(f"messages[{message.index}].content is missing or None")
+            elif not isinstance(content, str):
+                found.append(f"messages[{message.index}].content is no str")
+        return f" ({', '.join(found[:3])}{', ...' if len(found) > 3 else ''})" if found else ""
 
     def _wrapped(self) -> dict[str, Any]:
         found: dict[str, Any] = {}

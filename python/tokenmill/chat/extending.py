@@ -44,7 +44,8 @@ def extend(
         raise ValueError(f'on_rewrite={on_rewrite!r} is none of "error", "keep"')
     kept = [int(number) for number in ids]
     messages, new = list(messages), list(new)
-    row = prepared(tok, [*messages, *new], add_generation_prompt=add_generation_prompt, **options)
+    own = ("on_rewrite",)
+    row = prepared(tok, [*messages, *new], own, add_generation_prompt=add_generation_prompt, **options)
     chat = row.chat
     whole = row.encode_with_offsets()
     text = _Whole(chat, whole.ids.tolist(), np.asarray(whole.offsets), row)

@@ -67,11 +67,12 @@ class Training(NamedTuple):
                 own = _common(own, selection.parts(chat, message))
             spans += own
         if not spans and not self.allow_empty:
+            left_out = ", ".join(f"messages[{message}].{field}" for message, field in chat.unwritten[:5])
             raise refusal(
                 row.plan.name,
                 None,
                 "nothing of the conversation is trained; name other turns by train_on=, or pass "
-                "allow_empty=True",
+                "allow_empty=True" + (f" (the template leaves out {left_out})" if left_out else ""),
             )
         return Trained(tuple(turns), _joined(spans))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import literals as policies
@@ -37,19 +38,25 @@ AddedToken = tuple[int, int, int]
 
 def render_for(tok: Tokenizer, messages: Sequence[Any], **options: Any) -> RenderedChat:
     """``Tokenizer.render_chat``."""
-    refuse_others(options)
     template = options.pop("template", None)
     name, source = choose(tok.chat_templates, template, options.get("tools"))
+    refuse_others(options, source)
     return render(source, messages, special_tokens=_special_variables(tok), name=name, **options)
 
 
 def prepared(
-    tok: Tokenizer, messages: Any, *, template: str | None = None, literals: Literals = "text", **options: Any
+    tok: Tokenizer,
+    messages: Any,
+    own: Sequence[str] = (),
+    *,
+    template: str | None = None,
+    literals: Literals = "text",
+    **options: Any,
 ) -> Prepared:
-    """One conversation, rendered for ``tok``."""
-    refuse_others(options)
+    """One conversation, rendered for ``tok``. ``own`` are further arguments of the call."""
     policies.check(literals)
     name, source = choose(tok.chat_templates, template, options.get("tools"))
+    refuse_others(options, source, own)
     return Prepared.of(Plan.of(tok, name, source, literals), messages, options)
 
 
@@ -68,11 +75,26 @@ _OTHERS = {
 }
 
 
-def refuse_others(options: Mapping[str, Any]) -> None:
-    """Raise ``TypeError`` for arguments of transformers."""
-    for name, instead in _OTHERS.items():
-        if name in options:
-            raise TypeError(f"{name}= is no argument here; use {instead}")
+#: Arguments that are for labels alone.
+_OF_LABELS = ("return_labels", "train_on", "end_of_turn", "allow_empty")
+_OWN = ("template", "literals", *policies.OF_RENDERING)
+
+
+def refuse_others(options: Mapping[str, Any], source: str, own: Sequence[str] = ()) -> None:
+    """Raise ``TypeError`` for what would be a variable of the template and is meant for something else.
+
+    Those of transformers, those of labels where there are none, and what is nearly the name of an argument
+    (``own`` are those of the call) and no name in the source of the template.
+    """
+    for name in options:
+        if name in _OTHERS:
+            raise TypeError(f"{name}= is no argument here; use {_OTHERS[name]}")
+        if name in _OF_LABELS:
+            raise TypeError(f"{name}= is an argument of apply_chat_template; there are no labels here")
+        if name not in policies.OF_RENDERING and name not in source:
+            near = get_close_matches(name, [*own, *_OWN], 1, 0.8)
+            if near:
+                raise TypeError(f"{name}= is no argument, and no variable of the template; is it {near[0]}=?")
 
 
 class _Template(NamedTuple):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias
 
 from .outline import Outline, Run, Walked, outline_of_runs, walk
 from .sources import LITERAL, Runs, Source, is_trusted, kind_of, message_of, path_of
+from .tracked import Tracked
 
 __all__ = ["RenderedChat", "Segment", "outline_of"]
 
@@ -47,7 +49,7 @@ class RenderedChat:
     """
 
     __slots__ = (
-        *("_chat", "_literals", "_outline", "_pieces", "_segments", "_turns"),
+        *("_chat", "_literals", "_outline", "_pieces", "_segments", "_turns", "_unwritten"),
         *("template", "text"),
     )
 
@@ -71,6 +73,7 @@ class RenderedChat:
         self._turns, self._chat, self._literals = turns, chat, literals
         self._outline: Outline | None = None
         self._segments: tuple[Segment, ...] | None = None
+        self._unwritten: tuple[tuple[int, str], ...] | None = None
 
     def __repr__(self) -> str:
         return f"RenderedChat({self.text!r}, template={self.template!r})"
@@ -87,10 +90,12 @@ class RenderedChat:
         return hash((self.text, self.template))
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return (self.text, self.template, self._literals, self._found_outline(), self.segments)
+        found = (self._found_outline(), self.segments, self.unwritten)
+        return (self.text, self.template, self._literals, *found)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.text, self.template, self._literals, self._outline, self._segments = state
+        self.text, self.template, self._literals, *found = state
+        self._outline, self._segments, self._unwritten = found
         self._pieces, self._turns, self._chat = None, [], []
 
     @property
@@ -147,6 +152,16 @@ class RenderedChat:
             at = stop
         return tuple([literal for literal in self._literals if any(literal in text for text in written)])
 
+    @property
+    def unwritten(self) -> tuple[tuple[int, str], ...]:
+        """The fields that hold text and that the template leaves out: pairs of message and field.
+
+        Many templates leave out fields that they do not know, and the reasoning of earlier turns.
+        """
+        if self._unwritten is None:
+            self._unwritten = _unwritten(self._chat, self.segments)
+        return self._unwritten
+
     def _runs_of_segments(self) -> Runs:
         """Runs that tell trusted text from other text, of a chat that was pickled."""
         runs: list[Any] = []
@@ -187,6 +202,34 @@ def outline_of(chat: RenderedChat) -> Outline:
     if chat._outline is not None:
         return chat._outline
     return outline_of_runs(chat._walk(), len(chat._chat))
+
+
+def _unwritten(chat: list[Any], segments: tuple[Segment, ...]) -> tuple[tuple[int, str], ...]:
+    """The fields of messages that hold text and have no segment."""
+    written: set[tuple[int | None, str]] = set()
+    unknown: set[int | None] = set()
+    for segment in segments:
+        if segment.kind == "unknown":
+            unknown.add(segment.message)
+        if segment.field is not None:
+            written.add((segment.message, re.split(r"[.\[]", segment.field, maxsplit=1)[0]))
+    if None in unknown:
+        # Nobody knows what stands there.
+        return ()
+    found: dict[tuple[int, str], None] = {}
+    for message in chat:
+        for value in dict.values(message):
+            # Reasoning stands under several names; its source has the one that was given.
+            source = value.runs[1] if isinstance(value, Tracked) and value else getattr(value, "source", None)
+            is_text = (
+                bool(value.strip()) if isinstance(value, str) else isinstance(value, list | dict) and value
+            )
+            if not is_text or source is None or message.index in unknown:
+                continue
+            field = path_of(source)
+            if field is not None and field != "role" and (message.index, field) not in written:
+                found[message.index, field] = None
+    return tuple(found)
 
 
 # ---- segments -----------------------------------------------------------------------------------

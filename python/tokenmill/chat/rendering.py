@@ -99,7 +99,8 @@ def render(
         "add_generation_prompt": add_generation_prompt,
     }
     chat = engine.chat_of(conversation, keep_none)
-    engine.check_roles(chat, template.roles if roles is None else frozenset(roles), name)
+    allowed = template.roles if roles is None else frozenset(roles)
+    engine.check_roles(chat, allowed, name, template.reads_roles)
     ending = None
     if continue_final_message:
         ending = to_be_continued(chat, continue_final_message, source, name)

@@ -372,6 +372,7 @@ def _facts(conversation: Conversation, encoding: ChatEncoding) -> dict[str, Any]
         "segments": [segment._asdict() for segment in encoding.segments],
         "turns": [turn._asdict() for turn in encoding.turns],
         "literals": [literal._asdict() for literal in encoding.literals],
+        "unwritten": [{"message": message, "field": field} for message, field in encoding.unwritten],
     }
 
 

@@ -135,6 +135,8 @@ def _notes(encoding: ChatEncoding) -> Iterator[str]:
         (start, stop): number
         for (start, stop), number in zip(encoding.offsets.tolist(), encoding["input_ids"], strict=True)
     }
+    for message, field in encoding.unwritten:
+        yield f"note: the template leaves out messages[{message}].{visible(field)}"
     for literal in encoding.literals:
         is_token = literal.id is not None and tokens.get((literal.start, literal.stop)) == literal.id
         became = f"token {literal.id}" if is_token else "text, as any other"

@@ -1,0 +1,76 @@
+"""Fields that a template leaves out, and messages that are none."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+import tokenmill
+from tokenmill.chat import render
+from tokenmill.errors import TemplateError
+
+SOURCE = (
+    "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ (m.tool_calls or [{}])[0].name }}\n{% endfor %}"
+)
+CHAT: list[dict[str, Any]] = [
+    {"role": "user", "content": "a", "contnet": "b", "name": " "},
+    {"role": "assistant", "content": "", "reasoning": "hm", "tool_calls": [{"name": "f", "id": "1"}], "n": 5},
+]
+
+
+def test_fields_without_a_place_in_the_text() -> None:
+    chat = render(SOURCE, CHAT, special_tokens={})
+    assert chat.unwritten == ((0, "contnet"), (1, "reasoning"))
+    assert pickle.loads(pickle.dumps(chat)).unwritten == chat.unwritten
+    whole = SOURCE + "{{ messages[0].contnet }}{{ messages[1].reasoning_content }}"
+    assert render(whole, CHAT, special_tokens={}).unwritten == ()
+    # What nobody can tell is not claimed.
+    hidden = "{% set all %}" + SOURCE + "{% endset %}{{ all | wordwrap(1000) }}"
+    assert render(hidden, CHAT, special_tokens={}).unwritten == ()
+
+
+def test_messages_without_a_role() -> None:
+    with pytest.raises(TemplateError, match=r"messages\[0\] has no role; it has 'from', 'value'$"):
+        render(SOURCE, [{"from": "human", "value": "x"}], special_tokens={})
+    with pytest.raises(TemplateError, match=r"has no role; it has 'messages': a row of a file is no message"):
+        render(SOURCE, [{"messages": [CHAT[0]]}], special_tokens={})
+    # A template that reads none needs none.
+    assert render("{{ messages[0].text }}", [{"text": "x"}], special_tokens={}).text == "x"
+
+
+@pytest.mark.parametrize(
+    ("message", "hint"),
+    [
+        ({"role": "user", "content": None}, r"\(messages\[0\]\.content is missing or None\)"),
+        (
+            {"role": "user", "content": [{"type": "text", "text": "a"}]},
+            r"\(messages\[0\]\.content is no str\)",
+        ),
+    ],
+)
+def test_content_that_is_no_text_is_named(message: Any, hint: str) -> None:
+    with pytest.raises(TemplateError, match=hint):
+        render("{{ 'a' + messages[0].content }}", [message], special_tokens={})
+
+
+@pytest.mark.parametrize("name", ["chatml", "gemma", "llama2", "llama3", "mistral"])
+def test_built_in_templates_refuse_tools(name: str) -> None:
+    tok = tokenmill.train(texts=["low"], num_merges=1).with_chat_template(name)
+    user = {"role": "user", "content": "a"}
+    tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
+    with pytest.raises(TemplateError, match="no place for tools"):
+        tok.render_chat([user], tools=[tool])
+    with pytest.raises(TemplateError, match="no place for calls of tools"):
+        tok.render_chat([user, {"role": "assistant", "content": "", "tool_calls": [tool]}])
+
+
+def test_nothing_to_train_names_what_is_left_out() -> None:
+    tok = tokenmill.train(texts=["low"], num_merges=1).with_chat_template(SOURCE)
+    with pytest.raises(
+        TemplateError, match=r"the template leaves out messages\[0\]\.contnet, messages\[1\]\.reason"
+    ):
+        tok.apply_chat_template(CHAT, return_labels=True, train_on="reasoning")
+    assert tok.apply_chat_template(CHAT).unwritten == ((0, "contnet"), (1, "reasoning"))
+    with pytest.raises(TypeError, match="is it return_labels="):
+        tok.cache_key(CHAT, return_label=True)
