@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 from jinja2.exceptions import SecurityError, UndefinedError
+from jinja2.runtime import Macro
 
 from .compiled import Compiled, compiled, line_of
 from .data import Message, plain, unwrapped, wrapped
@@ -195,5 +196,18 @@ class Run:
         for piece in template.root_render_func(context):
             pieces.append(piece)
             turns.append(state.message)
+        _release(context)
         state.charge(sum(map(len, pieces)))
         return "".join(pieces), [piece.runs for piece in pieces], turns
+
+
+def _release(context: ChatContext) -> None:
+    """Breaks the circles of a template that has done its work.
+
+    A macro holds the context that holds it, and often itself: in a batch, Python's garbage collector would run
+    the more often.
+    """
+    for value in context.vars.values():
+        if type(value) is Macro:
+            value.__dict__.clear()
+    context.vars.clear()

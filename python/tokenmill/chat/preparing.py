@@ -181,7 +181,7 @@ class Prepared(NamedTuple):
         added = _found(tok, chat.text, untrusted=untrusted, protected=protected)
         # Where the template joined literals from parts, or content would go on with one; those that are
         # dropped may make room for others.
-        while built := _visible(tok, _not_within(added, untrusted)) - protected:
+        while built := _visible(tok, _not_within(added, untrusted), protected):
             protected |= built
             added = _found(tok, chat.text, untrusted=untrusted, protected=protected)
         row = cls(plan, chat, untrusted, protected, added)
@@ -253,9 +253,11 @@ def _key(values: Mapping[str, Any]) -> str:
     return json.dumps(values, default=repr, sort_keys=True)
 
 
-def _visible(tok: Tokenizer, found: Sequence[AddedToken]) -> frozenset[int]:
-    """The ids of tokens that are not white space: that is nobody's protocol."""
-    ids = {token[2] for token in found}
+def _visible(
+    tok: Tokenizer, found: Sequence[AddedToken], known: frozenset[int] = frozenset()
+) -> frozenset[int]:
+    """The ids of tokens, without known ones, that are not white space: that is nobody's protocol."""
+    ids = {token[2] for token in found} - known
     return frozenset([number for number in ids if (tok.id_to_token(number) or "").strip()])
 
 
