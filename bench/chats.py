@@ -2,6 +2,7 @@
 
     python bench/chats.py                  1,000 conversations of 1 kB, five rounds: some minutes
     python bench/chats.py --quick          200 conversations, two rounds
+    python bench/chats.py --length 4096    longer conversations
     python bench/chats.py --templates chatml,qwen3 --corpora english
 
 tokenmill renders, encodes and labels with ``apply_chat_template(conversations, return_labels=True)``,
@@ -57,6 +58,7 @@ def main(given: Sequence[str] | None = None) -> int:
             "machine": runner.machine(versions),
             "settings": {
                 "conversations": args.conversations,
+                "length": args.length,
                 "corpora": args.corpora,
                 "rounds": args.rounds,
                 "passes": args.passes,
@@ -85,6 +87,9 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
         "--corpora", type=names, default=list(data.corpora()), help=f"of {','.join(data.corpora())}"
     )
     parser.add_argument("--conversations", type=int, metavar="N", help="as many (default: 1000)")
+    parser.add_argument(
+        "--length", type=int, default=1_024, metavar="BYTES", help="of text in each, at least (default: 1024)"
+    )
     parser.add_argument("--rounds", type=int, help="processes of each library (default: 5)")
     parser.add_argument("--passes", type=int, help="passes in a process, the first is fresh (default: 4)")
     parser.add_argument("--json", type=Path, metavar="OUT", help="record figures and machine facts here")
@@ -106,6 +111,7 @@ def _run(args: argparse.Namespace, chat: Chat, library: str, answers: Path | Non
         name=chat.name,
         corpora=args.corpora,
         count=args.conversations,
+        length=args.length,
         passes=args.passes,
         answers=None if answers is None else str(answers),
     )
@@ -197,7 +203,7 @@ def lines(samples: Sequence[dict[str, Any]]) -> list[str]:
     return [
         *found,
         "",
-        "Milliseconds of CPU time: medians of the rounds (lowest to highest); ratios are of one round each.",
+        "Milliseconds of CPU time: medians of rounds (lowest to highest); ratios are taken inside rounds.",
         "~ something else ran beside some sample: its CPU time says more than its wall time.",
     ]
 

@@ -13,8 +13,6 @@ from typing import Any
 
 import data
 
-LENGTH = 1_024
-"""Bytes of text in a conversation, at least."""
 ROLES = ("system", "user", "assistant", "user", "assistant")
 LIBRARIES = ("tokenmill", "transformers")
 SPECIAL = ("bos_token", "eos_token", "unk_token", "pad_token")
@@ -78,13 +76,13 @@ CHATS = {
 }
 
 
-def conversations(corpora: Sequence[str], count: int) -> list[list[Message]]:
-    """As many from each corpus, in new strings; the first of them may have one more."""
+def conversations(corpora: Sequence[str], count: int, length: int) -> list[list[Message]]:
+    """As many from each corpus, of so many bytes of text or some more, in new strings."""
     found = []
     for number, corpus in enumerate(corpora):
         own = len(range(number, count, len(corpora)))
         # The last lines of what is read may not be whole, nor the last document.
-        texts = data.documents(data.text(corpus, (own + 1) * (LENGTH + 4) + 65_536), LENGTH)
+        texts = data.documents(data.text(corpus, (own + 1) * (length + 4) + 65_536), length)
         found += _talks(texts[:own])
     return found
 
@@ -101,7 +99,7 @@ def _talks(texts: Sequence[str]) -> list[list[Message]]:
 
 
 def chats(
-    library: str, name: str, corpora: list[str], count: int, passes: int, answers: str | None
+    library: str, name: str, corpora: list[str], count: int, length: int, passes: int, answers: str | None
 ) -> dict[str, Any]:
     """Seconds of each pass over conversations that this process never saw before the first.
 
@@ -110,12 +108,12 @@ def chats(
     chat = CHATS[name]
     call, answer = (_tokenmill if library == "tokenmill" else _transformers)(chat)
     if answers is not None:
-        Path(answers).write_text(json.dumps(answer(conversations(corpora, count))), encoding="ascii")
+        Path(answers).write_text(json.dumps(answer(conversations(corpora, count, length))), encoding="ascii")
         return {}
-    call(_talks(data.documents(data.warm_up_text(), LENGTH)))
+    call(_talks(data.documents(data.warm_up_text(), length)))
     walls, cpus = [], []
     for _ in range(passes):
-        talks = conversations(corpora, count)
+        talks = conversations(corpora, count, length)
         gc.collect()  # and it stays as Python has it: what a library leaves to collect is its own time
         cpu, wall = time.process_time(), time.perf_counter()
         result = call(talks)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from chats import fresh, lines, main, repeated, verdict
-from chatting import CHATS, LENGTH, ROLES, _ends, conversations
+from chatting import CHATS, ROLES, _ends, conversations
 
 
 def answer(**changed: Any) -> dict[str, Any]:
@@ -57,10 +57,10 @@ def test_conversations_are_long_enough(native: object) -> None:
     import data
 
     corpora = data.corpora()
-    found = conversations(corpora, 11)
+    found = conversations(corpora, 11, 1_024)
     assert len(found) == 11
     assert all([message["role"] for message in talk] == list(ROLES) for talk in found)
-    assert min(sum(len(message["content"].encode()) for message in talk) for talk in found) >= LENGTH
+    assert min(sum(len(message["content"].encode()) for message in talk) for talk in found) >= 1_024
 
 
 def test_without_shared_data_nothing_is_measured(

@@ -15,7 +15,9 @@ SOURCES = {
         "{% set ns = namespace(n=0) %}{% for m in messages %}{% set ns.n = ns.n + 1 %}{{ loop.index }}"
         "{{ m.content }}{% endfor %}{{ ns.n }}"
     ),
-    "a block of the model": "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}",
+    "a block of the model": (
+        "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}"
+    ),
 }
 
 

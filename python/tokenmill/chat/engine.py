@@ -204,8 +204,8 @@ class Run:
 def _release(context: ChatContext) -> None:
     """Breaks the circles of a template that has done its work.
 
-    A macro holds the context that holds it, and often itself: in a batch, Python's garbage collector would run
-    the more often.
+    A macro holds the context that holds it, and often itself: in a batch, Python's garbage collector would
+    run the more often.
     """
     for value in context.vars.values():
         if type(value) is Macro:
