@@ -77,12 +77,17 @@ CHATS = {
 
 
 def conversations(corpora: Sequence[str], count: int, length: int) -> list[list[Message]]:
-    """As many from each corpus, of so many bytes of text or some more, in new strings."""
+    """As many from each corpus, of so many bytes of text or some more, in new strings.
+
+    Texts with what looks like a control token are left out: tokenmill takes it for text, transformers for the
+    token.
+    """
     found = []
     for number, corpus in enumerate(corpora):
         own = len(range(number, count, len(corpora)))
-        # The last lines of what is read may not be whole, nor the last document.
-        texts = data.documents(data.text(corpus, (own + 1) * (length + 4) + 65_536), length)
+        # More than is needed: the last document is shorter, and some are left out.
+        content = data.text(corpus, (own + 1) * (length + 4) + 262_144)
+        texts = [text for text in data.documents(content, length)[:-1] if "<|" not in text]
         found += _talks(texts[:own])
     return found
 
