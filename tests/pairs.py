@@ -370,7 +370,7 @@ METHODS: dict[str, dict[str, Call]] = {
     },
     "tokenmill.explain.Explanation": {"to_dict": lambda o: o.to_dict()},
     "tokenmill.chat.encoding.ChatEncoding": MAPPING,
-    "tokenmill.chat.rendered.RenderedChat": {"content_of": lambda o: o.content_of(0)},
+    "tokenmill.chat.rendered.RenderedChat": {},
     "tokenmill.chat.rendered.Segment": {
         "__getitem__": lambda o: (o[0], o[1:]),
         "count": lambda o: o.count(0),

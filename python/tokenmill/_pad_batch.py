@@ -397,16 +397,24 @@ class _Filler:
         with waited_for:
             import numpy as np
 
-        first = np.asarray(0 if offset is None else offset, np.int64)
+        try:
+            first = np.asarray(0 if offset is None else offset)
+        except ValueError:
+            first = np.zeros(0)
+        if first.dtype.kind not in "iu":
+            raise TypeError(f"position_offset is an integer, or one for each row, not {_held(offset)}")
         if first.ndim > 1 or (first.ndim == 1 and len(first) != self._ids.rows):
             raise ValueError(
                 f"position_offset is one number, or one for each of {self._ids.rows} rows; it has the shape "
                 f"{first.shape}"
             )
-        first = np.broadcast_to(first, (self._ids.rows,))
-        highest = int(first.max(initial=0)) + self.length
-        if self._columns.dtype != np.int64 and highest > np.iinfo(self._columns.dtype).max:
-            raise ValueError(f"dtype {self._columns.dtype} cannot hold the position {highest}; use int64")
+        most, least = (int(first.max()), int(first.min())) if first.size else (0, 0)
+        bounds = np.iinfo(self._columns.dtype if self._columns.dtype != np.uint64 else np.int64)
+        lowest = 0 if self._columns.dtype.kind == "u" else bounds.min
+        if most + self.length > bounds.max or least < lowest:
+            odd = least if least < lowest else most + self.length
+            raise ValueError(f"dtype {self._columns.dtype} cannot hold the position {odd}")
+        first = np.broadcast_to(first.astype(np.int64), (self._ids.rows,))
         made = self._columns.room("position_ids", self._ids.rows, self.length)
         if mask is None:
             _core.position_rows(self._bounds, np.ascontiguousarray(first), made, self._is_left, self._threads)

@@ -150,6 +150,8 @@ class _Parts:
         if id in self._added:
             text = self._tok.decode([id])
             ids = self._tok.encode(text, untrusted=[(0, len(text))], protected=[id]) if text else []
+            # What is unknown says nothing of the token.
+            ids = [other for other in ids if other != self._tok.unk_token_id]
             return tuple(ids) if all(other < self._rows for other in ids) else ()
         # Encoding would give the token itself: from the left, the longest one that has a row.
         rest, ids = self._tok.token_bytes(id), []

@@ -111,6 +111,13 @@ class _Columns:
             self._out = dict(out)
         else:
             self._out = {"input_ids": out}
+        arrays = [(name, array) for name, array in self._out.items() if isinstance(array, np.ndarray)]
+        for at, (name, array) in enumerate(arrays):
+            for other, another in arrays[:at]:
+                if np.may_share_memory(array, another):
+                    raise ValueError(
+                        f"out[{name!r}] and out[{other!r}] share memory: one would overwrite the other"
+                    )
 
     def room(self, name: str, rows: int, length: int, dtype: npt.DTypeLike = None) -> Any:
         """An array to be written to: rows x length."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tokenmill
 
 from exact.chat_templates import NOW, SPECIAL_TOKENS, Reference, generation_blocks, template_sources
 from exact.conversations import CONVERSATIONS
@@ -185,3 +186,19 @@ def test_the_table_of_the_docs_is_what_is_computed(data: Path) -> None:
     assert len(found) == 80
     # Of which the page says that none is refused, and none is found by uniqueness.
     assert {row.labels for row in found} == {"tracked in full"}
+
+
+@pytest.mark.parametrize(
+    "name", ["roberta-base", "gpt2", "llama2", "phi-3-mini", "bert-base-uncased", "clip"]
+)
+def test_labels_depend_on_nothing_but_the_conversation(name: str, data: Path) -> None:
+    """Not on what else is in the batch, nor on what was encoded before."""
+    tok: Any = tokenmill.load(data / "vocab" / name).with_chat_template("chatml")
+    user = {"role": "user", "content": "x"}
+    one = [user, {"role": "assistant", "content": "trail  lead é\n   a"}]
+    other = [user, {"role": "assistant", "content": "\ud800"}]
+    alone = tok.apply_chat_template(one, return_labels=True)["labels"]
+    again = tok.with_chat_template("chatml")
+    mixed, _ = again.apply_chat_template([one, other], return_labels=True)
+    assert mixed["labels"] == alone
+    assert again.apply_chat_template(one, return_labels=True)["labels"] == alone

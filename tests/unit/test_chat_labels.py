@@ -258,6 +258,7 @@ def test_a_hidden_turn_is_placed_by_uniqueness_or_refused(tok: tokenmill.Tokeniz
         ([], ValueError, "train_on is empty"),
         (5, IndexError, "there is no message 5; there are 5"),
         ([None], TypeError, "not NoneType"),
+        (["assistant", "contnet"], ValueError, "train_on names 'contnet', which is neither a role"),
         (True, TypeError, "not bool"),
     ],
 )
@@ -311,6 +312,8 @@ def test_marks_that_are_plain_text_are_found(plain: tokenmill.Tokenizer) -> None
 def test_policies_that_are_none(tok: tokenmill.Tokenizer) -> None:
     with pytest.raises(ValueError, match=r"literals='drop' is none of 'text', 'reject', 'parse'"):
         ends(tok, "drop")
+    with pytest.raises(ValueError, match=r"a policy for 'usr', which is neither a role .*user"):
+        ends(tok, {"usr": "reject"})
     with pytest.raises(ValueError, match="literals='drop'"):
         ends(tok, {"user": "drop"})
     with pytest.raises(TypeError, match="gives a str, not int"):
@@ -340,3 +343,13 @@ def test_encodings_copy_and_pickle(tok: tokenmill.Tokenizer) -> None:
         assert other.chat == encoding.chat
         assert other.offsets.tolist() == encoding.offsets.tolist()
     assert repr(encoding).startswith(f"ChatEncoding({len(encoding['input_ids'])} ids, ")
+
+
+def test_a_pickled_rendering_knows_its_roles(tok: tokenmill.Tokenizer) -> None:
+    chat = tok.render_chat(CHAT)
+    again = pickle.loads(pickle.dumps(chat))
+    assert again.roles == chat.roles == tuple(message["role"] for message in CHAT)
+
+
+def test_variables_of_any_kind(tok: tokenmill.Tokenizer) -> None:
+    assert labelled(tok, other={1: 2, "a": 3, (1, 2): 4}) == labelled(tok)

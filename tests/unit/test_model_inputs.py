@@ -666,3 +666,33 @@ def test_import_does_not_wait_for_it() -> None:
         "'tokenmill.spans'} & set(sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("offset", "dtype", "error", "match"),
+    [
+        (-3, "uint32", ValueError, "dtype uint32 cannot hold the position -3"),
+        (2**63 - 2, "int64", ValueError, "cannot hold the position"),
+        (2**31 - 2, "int32", ValueError, "cannot hold the position"),
+        (1.7, "int64", TypeError, "position_offset is an integer, or one for each row"),
+        ([1, 2.5], "int64", TypeError, "position_offset is an integer"),
+    ],
+)
+def test_position_offsets_that_do_not_fit(offset: Any, dtype: str, error: type, match: str) -> None:
+    tok = tokenmill.train(texts=["low"], num_merges=1)
+    with pytest.raises(error, match=match):
+        tok.pad_batch(
+            [[1, 2], [3, 4]], pad_id=0, return_position_ids=True, position_offset=offset, dtype=dtype
+        )
+    made = tok.pad_batch([[1, 2]], pad_id=0, return_position_ids=True, position_offset=-3)
+    assert made["position_ids"].tolist() == [[-3, -2]]
+
+
+def test_two_columns_have_two_arrays() -> None:
+    tok = tokenmill.train(texts=["low"], num_merges=1)
+    room = np.zeros((1, 4), dtype=np.int64)
+    with pytest.raises(ValueError, match=r"out\['attention_mask'\] and out\['input_ids'\] share memory"):
+        tok.pad_batch([[5, 6]], pad_id=0, out={"input_ids": room[:, :2], "attention_mask": room[:, 1:3]})
+    halves = np.zeros((2, 1, 2), dtype=np.int64)
+    tok.pad_batch([[5, 6]], pad_id=0, out={"input_ids": halves[0], "attention_mask": halves[1]})
+    assert halves.tolist() == [[[5, 6]], [[1, 1]]]

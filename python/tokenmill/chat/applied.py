@@ -15,7 +15,7 @@ from .labels import IGNORED, Trained, Training, ranges_by_offsets
 from .literals import Literals
 from .overlaps import TokenRanges
 from .preparing import Plan, Prepared, encoded, refuse_others
-from .rendering import choose
+from .rendering import choose, roles_of
 from .selection import TrainOn, selection_of
 
 if TYPE_CHECKING:
@@ -43,13 +43,14 @@ def apply(
     **options: Any,
 ) -> ChatEncoding | list[ChatEncoding]:
     """See ``Tokenizer.apply_chat_template``."""
-    policies.check(literals)
     name, source = choose(tok.chat_templates, template, tools)
     refuse_others(options, source, _OWN)
+    roles = roles_of(source, name, options.get("roles"))
+    policies.check(literals, roles)
     plan = Plan.of(tok, name, source, literals)
     training = None
     if return_labels:
-        training = Training(selection_of(train_on), end_of_turn, allow_empty, plan.prompts(options))
+        training = Training(selection_of(train_on, roles), end_of_turn, allow_empty, plan.prompts(options))
     options["tools"] = tools
     many = _is_batch(messages)
     rows: list[Prepared] = []

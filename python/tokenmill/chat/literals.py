@@ -8,7 +8,7 @@ the message, and a function rewrites its text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ..errors import SpecialTokenError
@@ -79,8 +79,23 @@ def _policy(literals: Literals, kind: str, role: str | None) -> LiteralPolicy:
     return "text"
 
 
-def check(literals: Literals) -> None:
-    """Refuse what is no policy."""
+#: What a mapping may name besides roles.
+_KINDS = frozenset(
+    (
+        *("content", "reasoning", "tool_call", "tool_result", "name", "id"),
+        *("tools", "documents", "variable", "unknown"),
+    )
+)
+
+
+def check(literals: Literals, roles: Collection[str]) -> None:
+    """Refuse what is no policy, and a policy for what is neither a role of the template nor a kind."""
+    for key in literals if isinstance(literals, Mapping) else ():
+        if key not in _KINDS and key not in roles:
+            raise ValueError(
+                f"literals has a policy for {key!r}, which is neither a role of the template "
+                f"({', '.join(sorted(roles))}) nor a kind ({', '.join(sorted(_KINDS))})"
+            )
     policies = literals.values() if isinstance(literals, Mapping) else [literals]
     for policy in policies:
         if not callable(policy) and policy not in _WORDS:
@@ -165,7 +180,8 @@ def rewritten(
                 of(key, (source, key), role): of(item, (source, key), role) for key, item in value.items()
             }
         if isinstance(value, list | tuple):
-            return [of(item, (source, index), role) for index, item in enumerate(value)]
+            items = [of(item, (source, index), role) for index, item in enumerate(value)]
+            return items if isinstance(value, list) else tuple(items)
         return value
 
     changed = []

@@ -31,13 +31,11 @@ _MAX_IDS = 1 << 22
 class TokenRanges:
     """Ranges of tokens for spans of texts. It keeps the lengths of the tokens of one tokenizer."""
 
-    __slots__ = ("_fails", "_lengths")
+    __slots__ = ("_lengths",)
 
     def __init__(self) -> None:
         #: For each id the bytes of its token; 0 for one that was not met.
         self._lengths: npt.NDArray[np.int32] | None = None
-        # Set where none of the first texts was the bytes of its tokens: the next ones will not be either.
-        self._fails: bool | None = None
 
     def of(
         self, tok: Tokenizer, texts: Sequence[str], rows: Ragged, spans: Sequence[Sequence[Span]]
@@ -55,14 +53,11 @@ class TokenRanges:
         >>> rows.to_lists(), TokenRanges().of(tok, ["low é"], rows, [[(0, 1), (4, 5)]])
         ([[257, 32, 195, 169]], [[(0, 1), (2, 4)]])
         """
-        if self._fails:
-            return [None] * len(texts)
         with waited_for:
             import numpy as np
 
         lengths = self._lengths_of(tok, rows.ids)
-        if len(lengths) < len(rows.ids):
-            self._fails = self._fails is None
+        if lengths is None:
             return [None] * len(texts)
         ends = np.cumsum(lengths, dtype=np.int64)
         begins = np.concatenate((np.zeros(1, np.int64), ends))[rows.row_offsets]
@@ -73,8 +68,8 @@ class TokenRanges:
                 sizes, np.diff(begins).tolist(), texts, tok.decode_batch(rows), strict=True
             )
         ]
-        if self._fails is None and texts:
-            self._fails = not any(are_tiled)
+        for place in np.flatnonzero(lengths == 0).tolist():
+            are_tiled[int(np.searchsorted(rows.row_offsets, place, side="right")) - 1] = False
         counts = [len(of_text) for of_text in spans]
         before, begin = (np.repeat(each[:-1], counts) for each in (rows.row_offsets, begins))
         first = np.searchsorted(ends, begin + np.array(starts, np.int64), side="right") - before
@@ -87,15 +82,15 @@ class TokenRanges:
             at += count
         return ranges
 
-    def _lengths_of(self, tok: Tokenizer, ids: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-        """The bytes of the token of each id; nothing where one has none, or is too large to keep a table."""
+    def _lengths_of(self, tok: Tokenizer, ids: npt.NDArray[Any]) -> npt.NDArray[np.int32] | None:
+        """The bytes of the token of each id, 0 for one without bytes; None for ids too large for a table."""
         with waited_for:
             import numpy as np
 
         kept = self._lengths
         size = int(ids.max(initial=0)) + 1
         if size > _MAX_IDS:
-            return np.zeros(0, np.int32)
+            return None
         if kept is None or len(kept) < size:
             kept = np.concatenate((np.zeros(0, np.int32) if kept is None else kept, np.zeros(size, np.int32)))
         lengths: npt.NDArray[np.int32] = kept[ids]
@@ -105,7 +100,7 @@ class TokenRanges:
             kept[new] = [len(tok.token_bytes(number)) for number in new.tolist()]
             lengths = kept[ids]
         self._lengths = kept
-        return lengths if lengths.all() else lengths[:0]
+        return lengths
 
 
 def _in_bytes(

@@ -15,7 +15,7 @@ from . import literals as policies
 from .literals import FoundLiteral, Literals
 from .prompts import Prompt, prompts_of
 from .rendered import RenderedChat, Segment
-from .rendering import choose, literals_of, render
+from .rendering import choose, literals_of, render, roles_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,9 +54,9 @@ def prepared(
     **options: Any,
 ) -> Prepared:
     """One conversation, rendered for ``tok``. ``own`` are further arguments of the call."""
-    policies.check(literals)
     name, source = choose(tok.chat_templates, template, options.get("tools"))
     refuse_others(options, source, own)
+    policies.check(literals, roles_of(source, name, options.get("roles")))
     return Prepared.of(Plan.of(tok, name, source, literals), messages, options)
 
 
@@ -250,7 +250,7 @@ def _flat(special: Mapping[str, str | list[str]]) -> list[str]:
 
 
 def _key(values: Mapping[str, Any]) -> str:
-    return json.dumps(values, default=repr, sort_keys=True)
+    return json.dumps(values, default=repr, skipkeys=True)
 
 
 def _visible(

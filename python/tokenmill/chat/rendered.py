@@ -11,7 +11,7 @@ from .outline import Outline, Run, Walked, outline_of_runs, walk
 from .sources import LITERAL, Runs, Source, is_trusted, kind_of, message_of, path_of
 from .tracked import Tracked
 
-__all__ = ["RenderedChat", "Segment", "outline_of"]
+__all__ = ["RenderedChat", "Segment", "content_of", "outline_of"]
 
 
 class Segment(NamedTuple):
@@ -90,13 +90,15 @@ class RenderedChat:
         return hash((self.text, self.template))
 
     def __getstate__(self) -> tuple[Any, ...]:
-        found = (self._found_outline(), self.segments, self.unwritten)
+        found = (self._found_outline(), self.segments, self.unwritten, self.roles)
         return (self.text, self.template, self._literals, *found)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.text, self.template, self._literals, *found = state
-        self._outline, self._segments, self._unwritten = found
-        self._pieces, self._turns, self._chat = None, [], []
+        self._outline, self._segments, self._unwritten, roles = found
+        self._pieces, self._turns = None, []
+        # Of the messages, only roles are kept.
+        self._chat = [{"role": role} for role in roles]
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -169,15 +171,6 @@ class RenderedChat:
             runs += (segment.stop - segment.start, LITERAL if segment.trusted else None)
         return tuple(runs)
 
-    def content_of(self, message: int) -> str:
-        """The text of a message's content, its parts of text joined; empty where there is none."""
-        content = self._chat[message].get("content")
-        if isinstance(content, str):
-            return str.__str__(content)
-        parts = content if isinstance(content, list) else []
-        texts = [part.get("text") for part in parts if isinstance(part, dict)]
-        return "".join(str.__str__(text) for text in texts if isinstance(text, str))
-
     @property
     def roles(self) -> tuple[str | None, ...]:
         """The role of each message."""
@@ -192,6 +185,16 @@ class RenderedChat:
         if self._outline is None:
             self._outline = outline_of(self)
         return self._outline
+
+
+def content_of(chat: RenderedChat, message: int) -> str:
+    """The text of a message's content, its parts of text joined; empty where there is none."""
+    content = chat._chat[message].get("content")
+    if isinstance(content, str):
+        return str.__str__(content)
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return "".join(str.__str__(text) for text in texts if isinstance(text, str))
 
 
 def outline_of(chat: RenderedChat) -> Outline:

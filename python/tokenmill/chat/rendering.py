@@ -14,7 +14,7 @@ from .refusals import refusal
 from .rendered import RenderedChat
 from .tools import schema_of
 
-__all__ = ["choose", "literals_of", "render"]
+__all__ = ["choose", "literals_of", "render", "roles_of"]
 
 _JINJA2 = (3, 1, 6)
 
@@ -116,6 +116,12 @@ def literals_of(source: str, name: str) -> tuple[str, ...]:
     """The literals of a template, each once. Raises ``TemplateError`` for one that is wrong."""
     literals: tuple[str, ...] = _engine().template_of(source, name).literals
     return literals
+
+
+def roles_of(source: str, name: str, roles: Iterable[str] | None) -> frozenset[str]:
+    """The roles that messages may have. Raises ``TemplateError`` for a template that is wrong."""
+    own: frozenset[str] = _engine().template_of(source, name).roles
+    return own if roles is None else frozenset(roles)
 
 
 # ---- what is given ------------------------------------------------------------------------------

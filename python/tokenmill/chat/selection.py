@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from .rendered import RenderedChat
@@ -63,8 +63,11 @@ def _is_below(path: str, field: str) -> bool:
     return path.startswith(field) and (len(path) == len(field) or path[len(field)] in ".[")
 
 
-def selection_of(train_on: TrainOn) -> Selection:
-    """What ``train_on=`` means. Raises ``ValueError`` for an empty one."""
+def selection_of(train_on: TrainOn, allowed: Collection[str]) -> Selection:
+    """What ``train_on=`` means, where messages have the roles ``allowed``.
+
+    Raises ``ValueError`` for an empty one, and for names that are neither a role, a kind nor a field.
+    """
     items = [train_on] if isinstance(train_on, str | int) else list(train_on)
     if not items:
         raise ValueError('train_on is empty, so that nothing is trained: name a role, such as "assistant"')
@@ -84,8 +87,14 @@ def selection_of(train_on: TrainOn) -> Selection:
             kinds.add(item)
         elif item in _FIELDS or _PATH.fullmatch(item):
             fields.append(item)
-        else:
+        elif item in allowed:
             roles.add(item)
+        else:
+            raise ValueError(
+                f"train_on names {item!r}, which is neither a role of the template "
+                f"({', '.join(sorted(allowed))}), nor 'last', nor a kind ({', '.join(KINDS)}), nor the path "
+                "of a field"
+            )
     if not roles and (last or not messages):
         roles.add("assistant")
     return Selection(frozenset(roles), frozenset(messages), last, frozenset(kinds), tuple(fields))

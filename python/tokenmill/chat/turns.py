@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .outline import Outline
 from .prompts import Prompt, end_of_header
 from .refusals import refusal
-from .rendered import RenderedChat, Segment
+from .rendered import RenderedChat, Segment, content_of
 
 __all__ = ["Added", "Turn", "turn_of"]
 
@@ -176,7 +176,7 @@ def _stretches_of_merged(chat: RenderedChat, message: int) -> tuple[Span, ...]:
 
 def _untracked_turn(chat: RenderedChat, message: int, added: Added) -> Turn | None:
     """The turn of a message that the template hides: from the only place where its content can be."""
-    content = chat.content_of(message).strip()
+    content = content_of(chat, message).strip()
     if not content:
         return None
     places: list[int] = []
