@@ -1172,7 +1172,7 @@ class Tokenizer:
         roles: Iterable[str] | None = None,
         **variables: Any,
     ) -> RenderedChat:
-        r"""A conversation as text, by a chat template: a `RenderedChat`.
+        r"""A conversation as text, by a chat template: a `tokenmill.chat.RenderedChat`.
 
         `messages` is a list of mappings with `role` and mostly `content`. `template` is the name of one of
         `chat_templates`, or a source of its own; without it the one named `tool_use` serves where there are
@@ -1181,7 +1181,8 @@ class Tokenizer:
         where the last message ends (or the field of this name). `now` is the moment of `strftime_now`, the
         local time by default. Keys whose value is `None` are left out unless `keep_none` is set. `roles` are
         those that messages may have: by default system, developer, user, assistant, tool and those that the
-        template compares with. All other arguments are variables of the template.
+        template compares with. All other arguments are variables of the template; what is nearly the name of
+        an argument is a `TypeError`.
 
         The text is that of transformers 5.23. `segments` say what wrote each part of it, `untrusted` what the
         template did not write: `encode(untrusted=)` takes that.
@@ -1217,17 +1218,18 @@ class Tokenizer:
         num_threads: int | None = 1,
         **variables: Any,
     ) -> ChatEncoding:
-        """The ids of a conversation, and what a model trains on: a `ChatEncoding`, or a list of them for a list
-        of conversations.
+        """The ids of a conversation, and what a model trains on: a `tokenmill.chat.ChatEncoding`, or a list of them
+        for a list of conversations, which then share `tools` and all else.
 
         It is a mapping with `input_ids` and `attention_mask`, and with `return_labels` also `labels` (the id
         where it is trained, -100 elsewhere, not shifted) and `loss_mask`; `pad_batch` takes it as a row. `text`,
-        `offsets`, `segments`, `literals` and `turns` are attributes. Rendering is as for `render_chat`, with the
-        same arguments.
+        `offsets`, `segments`, `literals`, `turns`, `turns_without_end` and `unwritten` (fields that the template
+        leaves out) are attributes. Rendering is as for `render_chat`, with the same arguments.
 
         No text of a message becomes a control token: a literal in it is text. `literals` says otherwise:
         `"reject"` refuses messages with control literals, `"parse"` takes them for the tokens, a function
-        rewrites a string that has one, and a mapping from kinds of segments or roles to one of these chooses.
+        rewrites a string that has one (of tools, documents and variables, too), and a mapping from kinds of
+        segments or roles to one of these chooses.
 
         Trained are the turns of `train_on`: `"assistant"` by default; roles, indices of messages, `"last"`,
         and what of them: kinds (`"content"`, `"reasoning"`, `"tool_call"`), field paths
@@ -1284,7 +1286,8 @@ class Tokenizer:
     ) -> ChatEncoding:
         """Ids that a model wrote, kept as they are, and the ids of new messages behind them: a `ChatEncoding`.
 
-        `ids` stand for `messages` rendered by the same template; `new` are the messages that follow. The text
+        There are no labels. `ids` stand for `messages` rendered by the same template; `new` are the messages
+        that follow. The text
         is that of all messages rendered anew. `seam` says how what is new was encoded: `"canonical"`, the
         ids are those of the whole text; `"border"`, those behind `ids` are, too; `"alone"`, a token of the
         whole text would span the seam, so that what is new was encoded without what stands before. `kept` is
