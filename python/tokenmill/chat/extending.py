@@ -7,12 +7,15 @@ model that is trained on those did not write what it is trained on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .._forks import waited_for
 from ..errors import TemplateError
+from .decoded import decoded_places
+from .drifts import first_drift
 from .encoding import ChatEncoding
+from .given import checked_ids
 from .literals import FoundLiteral
 from .preparing import Prepared, prepared
 from .refusals import refusal
@@ -23,7 +26,22 @@ if TYPE_CHECKING:
 
 __all__ = ["extend", "first_drift"]
 
-Seam = Literal["canonical", "border", "alone"]
+#: What may stand before a text that goes on without a space, for formats in which most do.
+_BEFORE = ("\n", "0", "a", ".")
+#: Tokens that may hold the bytes of one character, and others that end in one place.
+_MAX_TRIALS = 16
+
+
+class _Seam(NamedTuple):
+    """What is new."""
+
+    kind: Literal["canonical", "border", "alone"]
+    at: int
+    """Where it begins in the text."""
+    tail: list[int]
+    """Its ids."""
+    offsets: Any
+    """Where each of them stands."""
 
 
 def extend(
@@ -42,29 +60,23 @@ def extend(
 
     if on_rewrite not in ("error", "keep"):
         raise ValueError(f'on_rewrite={on_rewrite!r} is none of "error", "keep"')
-    kept = [int(number) for number in ids]
+    kept = checked_ids(ids)
     messages, new = list(messages), list(new)
     own = ("on_rewrite",)
     row = prepared(tok, [*messages, *new], own, add_generation_prompt=add_generation_prompt, **options)
     chat = row.chat
     whole = row.encode_with_offsets()
     text = _Whole(chat, whole.ids.tolist(), np.asarray(whole.offsets), row)
-    seam: Seam
-    first: int | None
     if text.ids[: len(kept)] == kept:
-        seam, first, at = "canonical", len(kept), 0
+        before = text.offsets[: len(kept)]
+        seam = _Seam("canonical", 0, text.ids[len(kept) :], text.offsets[len(kept) :])
     else:
-        first, at = _place_of_seam(tok, kept, text, len(messages), on_rewrite)
-        seam = "border" if first is not None else "alone"
-    if first is None:
-        tail, behind = _encoded_alone(tok, row, at)
-    else:
-        tail, behind = text.ids[first:], text.offsets[first:]
-    before = text.offsets[: len(kept)] if seam == "canonical" else _places(tok, kept, at)
-    found = [*kept, *tail]
+        seam = _seam(tok, kept, text, len(messages), on_rewrite)
+        before = _places(tok, kept, text, seam.at)
+    found = [*kept, *seam.tail]
     columns = {"input_ids": found, "attention_mask": [1] * len(found)}
-    extended = _Extended(row, np.concatenate([before, behind]))
-    return ChatEncoding(columns, chat, extended, (), seam, len(kept))
+    extended = _Extended(row, np.concatenate([before, seam.offsets]))
+    return ChatEncoding(columns, chat, extended, (), seam.kind, len(kept))
 
 
 class _Extended(NamedTuple):
@@ -99,56 +111,98 @@ class _Whole(NamedTuple):
             if stop > place:
                 # An added token may take the white space behind it.
                 takes = self.ids[index] in added and not self.chat.text[place:stop].strip()
+                if self.is_control(index) and not takes:
+                    return index
                 return index + 1 if takes else None
         return len(self.ids)
 
+    def is_control(self, token: int) -> bool:
+        """Whether this token is an added one, and more than white space."""
+        start, stop = self.offsets[token].tolist()
+        added = {number for _, _, number in self.row.added}
+        return self.ids[token] in added and bool(self.chat.text[start:stop].strip())
 
-def _place_of_seam(
-    tok: Tokenizer, kept: list[int], whole: _Whole, old: int, on_rewrite: str
-) -> tuple[int | None, int]:
-    """Where what is new begins: its first token in the whole, or None; and the place in the text."""
+    def start_of(self, token: int) -> int:
+        """Where a token begins in the text; its end for the one behind the last."""
+        return int(self.offsets[token][0]) if token < len(self.ids) else len(self.chat.text)
+
+    def text_place(self, token: int, decoded: tuple[int, int], place: int) -> int:
+        """A place in what is decoded as one in the text; the token has it."""
+        start, stop = map(int, self.offsets[token])
+        # What decoding drops, or what a text begins with, stands before.
+        return start if place <= decoded[0] else max(start, stop - (decoded[1] - place))
+
+
+def _seam(tok: Tokenizer, kept: list[int], whole: _Whole, old: int, on_rewrite: str) -> _Seam:
+    """How what is new goes on behind the kept ids: what is decoded is the text of the whole."""
     # Decoding may drop characters that a token takes with it: what is compared is decoded on both sides.
     written, anew = tok.decode(kept), tok.decode(whole.ids)
+    places = decoded_places(tok, whole.ids)
     if not anew.startswith(written):
         if on_rewrite == "keep":
-            at = _start_of_new(written, whole, old)
-            return whole.border_at(at), at
+            return _seam_of_rewritten(tok, kept, written, whole, old)
         differs = next(
             (at for at, (one, other) in enumerate(zip(written, anew, strict=False)) if one != other),
             min(len(written), len(anew)),
         )
-        token = _token_at(tok, whole.ids, differs)[0]
-        place = int(whole.offsets[token][0]) if token < len(whole.ids) else len(whole.chat.text)
-        raise _rewritten(whole.chat, place, written[differs:], anew[differs:])
-    token, start = _token_at(tok, whole.ids, len(written))
-    if start == len(written):
-        at = int(whole.offsets[token][0]) if token < len(whole.ids) else len(whole.chat.text)
-        return token, at
-    return None, int(whole.offsets[token][0]) + len(written) - start
+        token = next((token for token, (_, stop) in enumerate(places) if stop > differs), len(whole.ids))
+        raise _rewritten(whole.chat, whole.start_of(token), written[differs:], anew[differs:])
+
+    def holds(tail: Sequence[int]) -> bool:
+        return tok.decode([*kept, *tail]) == anew
+
+    # The bytes of a character have one place: several tokens may end there.
+    stops = [0, *(stop for _, stop in places)]
+    behind = [token for token, stop in enumerate(stops) if stop == len(written)][:_MAX_TRIALS]
+    # Some formats decode control tokens to nothing: those that the ids have already are not added again.
+    added = frozenset(tok.added_tokens.values())
+    has = [number for number in kept if number in added]
+    behind.sort(key=lambda first: [number for number in whole.ids[:first] if number in added] != has)
+    for first in behind:
+        if holds(whole.ids[first:]):
+            return _Seam("border", whole.start_of(first), whole.ids[first:], whole.offsets[first:])
+    token = next((token for token, (_, stop) in enumerate(places) if stop > len(written)), len(whole.ids))
+    if token < len(whole.ids):
+        if whole.is_control(token) and places[token][0] < len(written):
+            literal = tok.id_to_token(whole.ids[token])
+            raise _refused(
+                whole.chat, whole.start_of(token), f"the ids end within {literal!r}, a control token"
+            )
+        at = whole.text_place(token, places[token], len(written))
+    else:
+        at = len(whole.chat.text)
+    for tail, offsets in _encoded_alone(tok, whole, at):
+        if holds(tail):
+            return _Seam("alone", at, tail, offsets)
+    raise _refused(whole.chat, at, "the ids end where no ids give the rest of its text")
 
 
-def _token_at(tok: Tokenizer, ids: list[int], place: int) -> tuple[int, int]:
-    """The token whose text covers this place in the decoded text, and where its text begins."""
-    stream = tok.decode_stream(errors="replace")
-    at = 0
-    for index, number in enumerate(ids):
-        length = len(stream.step(number))
-        if at + length > place:
-            return index, at
-        at += length
-    return len(ids), at
+def _seam_of_rewritten(tok: Tokenizer, kept: list[int], written: str, whole: _Whole, old: int) -> _Seam:
+    """The same where the text of the whole does not begin with what the ids say."""
+    at = _start_of_new(written, whole, old)
+    first = whole.border_at(at)
+    if first is not None:
+        return _Seam("border", at, whole.ids[first:], whole.offsets[first:])
+    ways = list(_encoded_alone(tok, whole, at))
+    text = written + whole.chat.text[at:]
+    tail, offsets = next((way for way in ways if tok.decode([*kept, *way[0]]) == text), ways[0])
+    return _Seam("alone", at, tail, offsets)
 
 
 def _rewritten(chat: RenderedChat, place: int, written: str, anew: str) -> TemplateError:
-    turn = _message_at(chat, place)
-    which = "the text before the first message" if turn is None else f"messages[{turn}]"
-    return refusal(
-        chat.template,
-        None,
-        f"{which} reads otherwise than the ids say, from character {place} on: the ids have "
-        f"{written[:20]!r}, the conversation with the new messages has {anew[:20]!r}; pass "
+    return _refused(
+        chat,
+        place,
+        f"the ids have {written[:20]!r}, the conversation with the new messages has {anew[:20]!r}; pass "
         'on_rewrite="keep" to keep the ids and add what is new',
     )
+
+
+def _refused(chat: RenderedChat, place: int, why: str) -> TemplateError:
+    turn = _message_at(chat, place)
+    which = "the text before the first message" if turn is None else f"messages[{turn}]"
+    message = f"{which} reads otherwise than the ids say, from character {place} on: {why}"
+    return refusal(chat.template, None, message)
 
 
 def _message_at(chat: RenderedChat, at: int) -> int | None:
@@ -180,71 +234,43 @@ def _start_of_new(written: str, whole: _Whole, old: int) -> int:
     return last + there
 
 
-def _encoded_alone(tok: Tokenizer, row: Prepared, at: int) -> tuple[list[int], Any]:
-    """The ids of the text from there on, encoded without what stands before."""
-    untrusted = [(max(start, at) - at, stop - at) for start, stop in row.untrusted if stop > at]
-    rest = tok.encode_batch(
-        [row.chat.text[at:]], offsets=True, special="parse", untrusted=[untrusted], protected=[row.protected]
-    )
-    return rest.ids.tolist(), rest.offsets + at
+def _encoded_alone(tok: Tokenizer, whole: _Whole, at: int) -> Iterator[tuple[list[int], Any]]:
+    """The ids of the text from there on, and their offsets, encoded without what stands before.
+
+    Some formats begin every text with a space; behind other text, whose ids are left out, they do not.
+    """
+    row, text = whole.row, whole.chat.text
+    behind = [(max(start, at) - at, stop - at) for start, stop in row.untrusted if stop > at]
+    for before in dict.fromkeys(("", *_BEFORE, *(text[max(at - length, 0) : at] for length in range(1, 9)))):
+        length = len(before)
+        # What stands before is nobody's control token.
+        untrusted = [(0, length), *((start + length, stop + length) for start, stop in behind)]
+        rest = tok.encode_batch(
+            [before + text[at:]],
+            offsets=True,
+            special="parse",
+            untrusted=[untrusted if before else behind],
+            protected=[row.protected],
+        )
+        offsets = rest.offsets
+        first = int((offsets[:, 1] <= length).sum()) if before else 0
+        if first == len(offsets) or int(offsets[first, 0]) >= length or not before:
+            yield rest.ids[first:].tolist(), offsets[first:] + (at - length)
 
 
-def _places(tok: Tokenizer, ids: list[int], end: int) -> Any:
-    """Where each of the kept ids stands, as far as decoding tells."""
+def _places(tok: Tokenizer, ids: list[int], whole: _Whole, end: int) -> Any:
+    """Where each of the kept ids stands in the text, as far as decoding tells."""
     with waited_for:
         import numpy as np
 
-    stream = tok.decode_stream(errors="replace")
-    places, at = [], 0
-    for number in ids:
-        length = len(stream.step(number))
-        places.append((min(at, end), min(at + length, end)))
-        at += length
-    return np.array(places, np.int64).reshape(-1, 2)
-
-
-def first_drift(tok: Tokenizer, ids: Sequence[int]) -> int | None:
-    """See ``Tokenizer.first_drift``."""
-    given = [int(number) for number in ids]
-    added = frozenset(tok.added_tokens.values())
-    best: int | None = 0
-    for with_spaces in (True, False):
-        text, untrusted = _text_of(tok, given, added, with_spaces)
-        again = tok.encode(text, special="parse", untrusted=untrusted, protected=added)
-        if again == given:
-            return None
-        same = next((at for at, (a, b) in enumerate(zip(again, given, strict=False)) if a != b), None)
-        best = max(best or 0, min(len(again), len(given)) if same is None else same)
-    return best
-
-
-def _text_of(
-    tok: Tokenizer, ids: list[int], added: frozenset[int], with_spaces: bool
-) -> tuple[str, list[tuple[int, int]]]:
-    """The text that the ids stand for, and which parts of it no added token wrote.
-
-    Some formats drop a space behind an added token, others write one that was not there: without
-    ``with_spaces`` it is left out.
-    """
-    text = ""
-    untrusted: list[tuple[int, int]] = []
-    run: list[int] = []
-
-    def end_run() -> None:
-        nonlocal text
-        part = tok.decode(run)
-        if not with_spaces and text:
-            part = part.removeprefix(" ")
-        if part:
-            untrusted.append((len(text), len(text) + len(part)))
-        text += part
-        run.clear()
-
-    for number in ids:
-        if number in added:
-            end_run()
-            text += tok.decode([number])
-        else:
-            run.append(number)
-    end_run()
-    return text, untrusted
+    same = next((at for at, (a, b) in enumerate(zip(ids, whole.ids, strict=False)) if a != b), None)
+    shared = min(len(ids), len(whole.ids)) if same is None else same
+    # Decoding drops and adds characters: places in what is decoded become places in the text.
+    anew = np.array(decoded_places(tok, whole.ids), np.int64).reshape(-1, 2)
+    mine = np.array(decoded_places(tok, ids), np.int64).reshape(-1, 2)[shared:]
+    if len(anew):
+        token = np.minimum(np.searchsorted(anew[:, 1], mine, side="right"), len(anew) - 1)
+        starts, stops = whole.offsets[token, 0], whole.offsets[token, 1]
+        inner = np.clip(stops - (anew[token, 1] - mine), starts, stops)
+        mine = np.where(mine <= anew[token, 0], starts, inner)
+    return np.concatenate([whole.offsets[:shared], np.minimum(mine, end)])
