@@ -114,3 +114,9 @@ def test_numbers_that_are_none(tok: tokenmill.Tokenizer) -> None:
     for wrong in (1.5, "9", True, None):
         with pytest.raises(TypeError, match="n must be an integer"):
             tok.fit_chat(CHAT, wrong)  # type: ignore[arg-type]
+
+
+def test_a_conversation_without_messages(tok: tokenmill.Tokenizer) -> None:
+    for call in (tok.count_chat, tok.apply_chat_template, lambda chat: tok.fit_chat(chat, 100)):
+        with pytest.raises(ValueError, match="an empty conversation renders to nothing"):
+            call([])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import BudgetError
 from .preparing import prepared
+from .rendering import check_not_empty
 
 if TYPE_CHECKING:
     from .._core import Tokenizer
@@ -42,6 +43,7 @@ def fit(
     if isinstance(n, bool) or not isinstance(n, int):
         raise TypeError(f"n must be an integer, the ids that there may be, not {type(n).__name__}")
     messages = list(messages)
+    check_not_empty(messages)
     exchanges = _exchanges(messages)
     kept = _kept(messages, exchanges, keep)
     droppable = [place for place, exchange in enumerate(exchanges) if kept.isdisjoint(exchange)]

@@ -14,7 +14,7 @@ from .refusals import refusal
 from .rendered import RenderedChat
 from .tools import schema_of
 
-__all__ = ["choose", "literals_of", "render", "roles_of"]
+__all__ = ["check_not_empty", "choose", "literals_of", "render", "roles_of"]
 
 _JINJA2 = (3, 1, 6)
 
@@ -132,9 +132,14 @@ def _conversation(messages: Any) -> list[Any]:
     if isinstance(chat, (str, bytes, Mapping)) or not hasattr(chat, "__iter__"):
         raise TypeError(f"messages are a list of dicts, not {type(chat).__name__}")
     chat = list(chat)
+    check_not_empty(chat)
+    return chat
+
+
+def check_not_empty(chat: Sequence[Any]) -> None:
+    """Raise ``ValueError`` for a conversation without messages."""
     if not chat:
         raise ValueError("an empty conversation renders to nothing: give at least one message")
-    return chat
 
 
 def _schema(tool: Any) -> Any:
