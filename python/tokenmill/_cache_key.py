@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import inspect
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -27,14 +29,13 @@ def cache_key(tok: Tokenizer, given: Any, *, call: str | None = None, **options:
     if call not in _CALLS:
         raise ValueError(f"call={call!r} is none of {', '.join(map(repr, _CALLS))}")
     method: Callable[..., Any] = tok.__call__ if call == "call" else getattr(tok, call)
-    facts: dict[str, Any] = {
-        "call": call,
-        "fingerprint": tok.fingerprint,
-        "options": _options(call, method, options),
-        "given": _plain(given, "what is encoded"),
-    }
+    facts: dict[str, Any] = {"call": call, "fingerprint": tok.fingerprint}
     if call == "apply_chat_template":
         facts["chat"] = tok.digests["chat"]
+        facts["template"] = _template(tok, options)
+        options = {**options, "tools": _tools(options.get("tools"))}
+    facts["options"] = _options(call, method, options)
+    facts["given"] = _plain(given, "what is encoded")
     line = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     return f"tmk1-{hashlib.sha256(line.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
@@ -45,12 +46,57 @@ def _is_chat(given: Any) -> bool:
     if isinstance(given, str | bytes) or not isinstance(given, Sequence) or not given:
         return False
     first = given[0]
-    return isinstance(first, Mapping) or (
-        isinstance(first, Sequence)
-        and not isinstance(first, str | bytes)
-        and bool(first)
-        and isinstance(first[0], Mapping)
-    )
+    if isinstance(first, Sequence) and not isinstance(first, str | bytes):
+        return bool(first) and _is_message(first[0])
+    return _is_message(first) or hasattr(first, "messages")
+
+
+def _is_message(given: Any) -> bool:
+    return isinstance(given, Mapping) or _fields(given) is not None
+
+
+def _fields(value: Any) -> Mapping[str, Any] | None:
+    """What a template sees of a dataclass, or of an object with ``model_dump()``."""
+    if isinstance(value, type):
+        return None
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    fields: Mapping[str, Any] | None = None
+    if callable(getattr(value, "model_dump", None)):
+        fields = value.model_dump()
+    return fields
+
+
+def _template(tok: Tokenizer, options: Mapping[str, Any]) -> str:
+    """The source of the template. Raises what the call raises for its options."""
+    from .chat import literals
+    from .chat.preparing import refuse_others
+    from .chat.rendering import choose
+
+    own = ("return_labels", "train_on", "end_of_turn", "allow_empty", "num_threads")
+    literals.check(options.get("literals", "text"))
+    _, source = choose(tok.chat_templates, options.get("template"), options.get("tools"))
+    of_template = {
+        name: value
+        for name, value in options.items()
+        if name not in own and name not in ("template", "literals", "tools")
+    }
+    refuse_others(of_template, source, own)
+    if "strftime_now" in source and options.get("now") is None:
+        raise TypeError(
+            "the template writes the date, by strftime_now: without now= the ids are others tomorrow; pass "
+            "now= to cache_key and to apply_chat_template"
+        )
+    return source
+
+
+def _tools(tools: Any) -> Any:
+    """Functions as the schemas that a template sees of them."""
+    from .chat.tools import schema_of
+
+    if tools is None:
+        return None
+    return [tool if isinstance(tool, Mapping) else schema_of(tool) for tool in tools]
 
 
 def _options(call: str, method: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,34 +113,73 @@ def _options(call: str, method: Callable[..., Any], options: Mapping[str, Any]) 
         raise TypeError(f"{call} takes no option {unknown[0]!r}; it takes {', '.join(named)}")
     found = {name: parameter.default for name, parameter in named.items()}
     found.update(options)
-    return {name: _plain(value, name) for name, value in found.items() if name not in _NO_RESULT}
+    return {
+        name: _plain(value, name, in_template=name not in named)
+        for name, value in found.items()
+        if name not in _NO_RESULT
+    }
 
 
-def _plain(value: Any, what: str) -> Any:
-    """As JSON, with types told apart that would be written alike."""
-    if value is None or isinstance(value, bool | str):
+def _plain(value: Any, what: str, *, in_template: bool = False) -> Any:
+    """As JSON, with types told apart that would be written alike.
+
+    What a template sees is told apart more closely: it may print a tuple otherwise than a list.
+    """
+    kind = type(value)
+    if value is None or kind is bool or kind is str:
         return value
-    if isinstance(value, int | float):
-        return {"number": repr(value)}
-    if isinstance(value, bytes | bytearray):
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return {"number": int.__repr__(value)}
+    if isinstance(value, float):
+        return {"number": float.__repr__(value)}
+    if isinstance(value, bytes | bytearray | memoryview):
         return {"bytes": bytes(value).hex()}
     if isinstance(value, Mapping):
-        return {"mapping": [[_plain(key, what), _plain(item, what)] for key, item in value.items()]}
+        items = value.items()
+        return {"mapping": [[_plain(key, what), _plain(item, what, in_template=True)] for key, item in items]}
     if isinstance(value, set | frozenset):
         return {"set": sorted(json.dumps(_plain(item, what), sort_keys=True) for item in value)}
+    if _is_of_numpy(kind, "generic"):
+        return _plain(value.item(), what, in_template=in_template)
+    if _is_of_numpy(kind, "ndarray") and not in_template:
+        return _plain(value.tolist(), what)
     if isinstance(value, Sequence):
-        return [_plain(item, what) for item in value]
+        items_of = [_plain(item, what, in_template=in_template) for item in value]
+        return {"tuple": items_of} if in_template and isinstance(value, tuple) else items_of
     if hasattr(value, "messages"):
         return _plain(value.messages, what)
+    fields = _fields(value)
+    if fields is not None:
+        return _plain(fields, what)
     if hasattr(value, "isoformat"):
-        return {"time": value.isoformat()}
-    if callable(value) and hasattr(value, "__qualname__"):
-        if "<" in value.__qualname__:
-            raise TypeError(
-                f"{what}: no lasting key can be made of {value.__qualname__}; define the function in a module"
-            )
-        return {"function": f"{value.__module__}.{value.__qualname__}"}
+        zone = value.tzname() if hasattr(value, "tzname") else None
+        return {"time": [value.isoformat(), zone]}
+    if callable(value):
+        return {"function": _name_of_function(value, what)}
     raise TypeError(
-        f"{what}: no key can be made of {type(value).__name__}, which may be another thing at every call; "
+        f"{what}: no key can be made of {kind.__name__}, which may be another thing at every call; "
         "pass text, numbers, lists and dicts"
+    )
+
+
+def _is_of_numpy(kind: type, name: str) -> bool:
+    """Told by name: who has no numpy has nothing of it."""
+    return any(base.__module__ == "numpy" and base.__name__ == name for base in kind.__mro__)
+
+
+def _name_of_function(function: Any, what: str) -> str:
+    """Where a function is found in every process, and is the same."""
+    shown = getattr(function, "__qualname__", type(function).__qualname__)
+    if inspect.isfunction(function) and not hasattr(function, "__wrapped__"):
+        module = function.__module__
+        found: Any = None if module == "__main__" else sys.modules.get(module)
+        for part in shown.split("."):
+            found = getattr(found, part, None)
+        if found is function:
+            return f"{module}.{shown}"
+    raise TypeError(
+        f"{what}: no lasting key can be made of {shown}; pass a function that a module defines by this name, "
+        "no method of an object, partial, decorated function, or function of a script"
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+import functools
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tokenmill
 
@@ -118,3 +122,127 @@ def test_what_has_no_lasting_key(tok: tokenmill.Tokenizer) -> None:
         tok.cache_key("low", call="train")
     with pytest.raises(TypeError, match=r"no lasting key can be made of .*<lambda>"):
         tok.cache_key(CHAT, literals=lambda text: text)
+
+
+# ---- what a conversation says, and its options ------------------------------------------------------
+
+DATED = "{{ strftime_now('%d %b %Y') }}{{ messages[0].content }}"
+PRINTS = "{{ messages[0].k }}"
+
+
+def rewrite(text: str) -> str:
+    return text.replace("<", "")
+
+
+@functools.wraps(rewrite)
+def wrapped(text: str) -> str:
+    return rewrite(text) + "!"
+
+
+class Rewriter:
+    """Rewrites by what it holds."""
+
+    def __init__(self, char: str) -> None:
+        self.char = char
+
+    def rewrite(self, text: str) -> str:
+        return text.replace("<", self.char)
+
+    def __call__(self, text: str) -> str:
+        return self.rewrite(text)
+
+
+@dataclasses.dataclass
+class Message:
+    """A message."""
+
+    role: str
+    content: str
+
+
+class Dumped:
+    """A message that says what it is."""
+
+    def model_dump(self) -> dict[str, str]:
+        return dict(CHAT[0])
+
+
+def test_the_date_is_given(tok: tokenmill.Tokenizer) -> None:
+    dated = tok.with_chat_template(DATED)
+    for other, options in ((dated, {}), (tok, {"template": DATED})):
+        with pytest.raises(TypeError, match=r"strftime_now.*pass now="):
+            other.cache_key(CHAT, call="apply_chat_template", **options)
+    days = [dated.cache_key(CHAT, now=datetime.datetime(2025, 1, day)) for day in (1, 2, 1)]
+    assert days[0] == days[2] != days[1]
+    assert dated.cache_key("low")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [Rewriter("A").rewrite, Rewriter("A"), functools.partial(rewrite), wrapped, str.upper, Rewriter],
+)
+def test_functions_that_are_no_name(tok: tokenmill.Tokenizer, function: Any) -> None:
+    with pytest.raises(TypeError, match="literals: no lasting key can be made of"):
+        tok.cache_key(CHAT, literals=function)
+
+
+def test_functions_of_modules(tok: tokenmill.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tok.cache_key(CHAT, literals=rewrite) == tok.cache_key(CHAT, literals=rewrite)
+    assert tok.cache_key(CHAT, literals=rewrite) != tok.cache_key(CHAT)
+    monkeypatch.setattr(rewrite, "__module__", "__main__")
+    with pytest.raises(TypeError, match="no lasting key can be made of rewrite"):
+        tok.cache_key(CHAT, literals=rewrite)
+
+
+def test_tools_are_their_schemas(tok: tokenmill.Tokenizer) -> None:
+    from tokenmill.chat.tools import schema_of
+
+    key = tok.cache_key(CHAT, tools=[schema])
+    assert key == tok.cache_key(CHAT, tools=(schema_of(schema),))
+
+    def edited(word: str) -> str:
+        """Another tool.
+
+        Args:
+            word: A word.
+        """
+        return word
+
+    edited.__name__ = "schema"
+    assert tok.cache_key(CHAT, tools=[edited]) not in (key, tok.cache_key(CHAT))
+
+
+def test_what_a_template_prints(tok: tokenmill.Tokenizer) -> None:
+    chats = [[{**CHAT[0], "k": value}] for value in ((1, 2), [1, 2], ((1, 2),), [(1, 2)])]
+    keys = [tok.cache_key(chat, template=PRINTS) for chat in chats]
+    texts = [tok.apply_chat_template(chat, template=PRINTS).text for chat in chats]
+    assert len(set(keys)) == len(set(texts)) == 4
+    variables = [tok.cache_key(CHAT, template="{{ v }}", v=value) for value in ((1,), [1])]
+    assert variables[0] != variables[1]
+    # A list of messages may be a tuple: it is the same conversation.
+    assert tok.cache_key(tuple(CHAT)) == tok.cache_key(CHAT)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"return_tensors": "np"}, {"padding": True}, {"return_label": True}, {"literals": "drop"}],
+)
+def test_what_the_call_refuses(tok: tokenmill.Tokenizer, options: dict[str, Any]) -> None:
+    with pytest.raises((TypeError, ValueError)) as of_call:
+        tok.apply_chat_template(CHAT, **options)
+    with pytest.raises(type(of_call.value)) as of_key:
+        tok.cache_key(CHAT, **options)
+    assert str(of_key.value) == str(of_call.value)
+
+
+def test_what_the_call_takes(tok: tokenmill.Tokenizer) -> None:
+    key = tok.cache_key(CHAT)
+    assert tok.cache_key([Message("user", "low")]) == key
+    assert tok.cache_key([Dumped()]) == key
+    assert tok.cache_key([[Message("user", "low")]]) == tok.cache_key([CHAT])
+    spans = np.array([[0, 1]])
+    assert tok.cache_key("low", untrusted=spans) == tok.cache_key("low", untrusted=[[0, 1]])
+    call: dict[str, Any] = {"call": "call", "truncation": True}
+    assert tok.cache_key("low", max_length=np.int64(5), **call) == tok.cache_key("low", max_length=5, **call)
+    with pytest.raises(TypeError, match=r"no key can be made of PosixPath|WindowsPath"):
+        tok.cache_key([{**CHAT[0], "file": Path("low")}])

@@ -179,7 +179,16 @@ PAIRS = (
     ("t5-small", "chatml"),
     ("bert-base-uncased", "chatml"),
 )
-NAMES = ("llama2", "phi-3-mini", "mistral-7b-v0.3", "qwen2.5", "gpt2", "t5-small", "bert-base-uncased", "llama3.1")
+NAMES = (
+    "llama2",
+    "phi-3-mini",
+    "mistral-7b-v0.3",
+    "qwen2.5",
+    "gpt2",
+    "t5-small",
+    "bert-base-uncased",
+    "llama3.1",
+)
 ANSWERS = ("Hello world 😀", "low\n\nlower\n", "日本 é", " lowest", "x.", "😀")
 
 
@@ -215,8 +224,8 @@ def test_what_is_new_goes_on_behind_bytes(data: Path, name: str, template: str, 
     chat = [{"role": "user", "content": "Hi there"}, {"role": "assistant", "content": answer}]
     whole = tok.apply_chat_template([*chat, *MORE], add_generation_prompt=True)
     text = tok.decode(whole["input_ids"])
-    bounds = [stop for segment in whole.segments if segment.message == 1 for stop in (segment.stop,)]
-    near = [at for at, (_, stop) in enumerate(whole.offsets.tolist()) if abs(stop - max(bounds)) <= 6]
+    end = max(segment.stop for segment in whole.segments if segment.message == 1)
+    near = [at for at, (_, stop) in enumerate(whole.offsets.tolist()) if abs(stop - end) <= 6]
     tried = 0
     for length in range(min(near), max(near) + 2):
         kept = respelled(tok, whole["input_ids"][:length])
