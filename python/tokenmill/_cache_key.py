@@ -71,17 +71,21 @@ def _template(tok: Tokenizer, options: Mapping[str, Any]) -> str:
     """The source of the template. Raises what the call raises for its options."""
     from .chat import literals
     from .chat.preparing import refuse_others
-    from .chat.rendering import choose
+    from .chat.rendering import choose, roles_of
+    from .chat.selection import selection_of
 
     own = ("return_labels", "train_on", "end_of_turn", "allow_empty", "num_threads")
-    literals.check(options.get("literals", "text"))
-    _, source = choose(tok.chat_templates, options.get("template"), options.get("tools"))
+    name, source = choose(tok.chat_templates, options.get("template"), options.get("tools"))
     of_template = {
-        name: value
-        for name, value in options.items()
-        if name not in own and name not in ("template", "literals", "tools")
+        option: value
+        for option, value in options.items()
+        if option not in own and option not in ("template", "literals", "tools")
     }
     refuse_others(of_template, source, own)
+    roles = roles_of(source, name, options.get("roles"))
+    literals.check(options.get("literals", "text"), roles)
+    if options.get("return_labels"):
+        selection_of(options.get("train_on", "assistant"), roles)
     if "strftime_now" in source and options.get("now") is None:
         raise TypeError(
             "the template writes the date, by strftime_now: without now= the ids are others tomorrow; pass "
