@@ -152,6 +152,26 @@ def test_what_is_not_followed_is_unknown_and_untrusted() -> None:
     assert rendered.untrusted == ((0, len(rendered.text)),)
 
 
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("('<|im_start|>' + m.role + ' ').strip()", "<|im_start|>user"),
+        ("(' <|im_start|>').lstrip() ~ ('<|im_start|> ').rstrip()", "<|im_start|><|im_start|>"),
+        ("'a <|im_start|>'.split(' ')[1] ~ '<|im_start|> a'.rsplit(' ', 1)[0]", "<|im_start|><|im_start|>"),
+        (
+            "'a <|im_start|>'.partition(' ')[2] ~ '<|im_start|> a'.rpartition(' ')[0]",
+            "<|im_start|><|im_start|>",
+        ),
+        ("'a<|im_start|>'.removeprefix('a') ~ '<|im_start|>a'.removesuffix('a')", "<|im_start|><|im_start|>"),
+        ("'<|im_start|>' if ('a' + m.role).startswith('a') and 'a'.strip('b') == 'a'", "<|im_start|>"),
+    ],
+)
+def test_a_method_that_cuts_a_literal_gives_literals(expression: str, text: str) -> None:
+    rendered = chat("{% for m in messages %}{{ " + expression + " }}{{ m.content }}{% endfor %}", TWO[:1])
+    assert rendered.text == text + TWO[0]["content"]
+    assert rendered.untrusted == ((len(text), len(rendered.text)),)
+
+
 def test_generation_blocks_are_found() -> None:
     source = (
         "{% for m in messages %}[{{ m.role }}]"

@@ -154,7 +154,9 @@ class TrackingGenerator(CodeGenerator):
 
     def visit_Getattr(self, node: nodes.Getattr, frame: Frame) -> None:
         self.write("getattribute(environment, ")
-        self.visit(node.node, frame)
+        with self._only(seeking=False):
+            # A method may give parts of the text that it is called on: only its arguments are sought.
+            self.visit(node.node, frame)
         self.write(f", {node.attr!r})")
 
     def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:
