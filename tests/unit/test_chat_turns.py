@@ -141,3 +141,24 @@ def test_a_generation_block_that_is_to_be_continued_is_trained_to_the_end_of_the
         "{{ m.content }}<|im_end|>", "{% generation %}{{ m.content }}<|im_end|>{% endgeneration %}"
     )
     assert trained(plain, source, [USER, ANSWER], continue_final_message=True) == ["two"]
+
+
+@pytest.mark.parametrize("said", ["one", "one<|im_start|>assistant", "one<|im_start|>assistant\n"])
+def test_a_message_that_ends_like_the_header_is_no_header(plain: Any, said: str) -> None:
+    source = CHATML.replace("<|im_end|>\n", "").replace("\n", "")
+    assert trained(plain, source, [{**USER, "content": said.rstrip()}, ANSWER]) == ["two"]
+    # The header stands before the turn, where the template writes it behind the question.
+    behind = (
+        "{% for m in messages %}{{ m.content }}{% if m.role == 'user' %}<|im_start|>assistant\n"
+        "{% else %}<|im_end|>{% endif %}{% endfor %}"
+    )
+    assert trained(plain, behind, [{**USER, "content": said}, ANSWER]) == ["two<|im_end|>"]
+
+
+def test_a_message_that_ends_like_what_closes_it_closes_nothing(plain: Any) -> None:
+    source = (
+        "{% for m in messages %}{% if m.role == 'user' %}[INST]{{ m.content }}[/INST]"
+        "{% else %}{{ m.content }}{% if m.role == 'assistant' %}{{ eos_token }}{% endif %}{% endif %}{% endfor %}"
+    )
+    result = {"role": "tool", "content": "three[/INST]\n"}
+    assert trained(plain, source, [USER, result, ANSWER]) == ["two</s>"]

@@ -6,7 +6,7 @@ parts of the text. They come from what the rendering says of itself, never from 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._forks import waited_for
@@ -48,13 +48,18 @@ class Training(NamedTuple):
         outline = outline_of(chat)
         roles = chat.roles
         added = Added.of(row.trusted(), row.plan.template.special_ids, row.plan.tok.eos_token_id)
+        # Literals in messages that are to be tokens are still no text of the template.
+        parsed = row.plan.literals == "parse" or isinstance(row.plan.literals, Mapping)
+        untrusted = chat.untrusted if parsed else row.untrusted
         blocks = list(outline.generation)
         turns, spans = [], list[Span]()
         marks = "endgeneration" in row.plan.source
         stretches = [[stretch[:2] for stretch in each] for each in outline.stretches] if marks else []
         for message in selection.turns(roles):
             role = roles[message]
-            turn = turn_of(chat, outline, message, self.prompts if role == "assistant" else (), added)
+            turn = turn_of(
+                chat, outline, message, self.prompts if role == "assistant" else (), added, untrusted
+            )
             if turn is None:
                 continue
             turns.append(turn)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -103,14 +104,23 @@ def _before_answer(chat: RenderedChat | None, message: int) -> str | None:
     return header if any(map(str.isalnum, MARKER.sub("", header))) else None
 
 
-def end_of_header(text: str, start: int, bound: int, prompts: Sequence[Prompt]) -> int:
-    """Where the model begins to write in a turn that begins at ``start``, its first field at ``bound``."""
+def end_of_header(
+    text: str, start: int, bound: int, prompts: Sequence[Prompt], untrusted: Sequence[tuple[int, int]]
+) -> int:
+    """Where the model begins to write in a turn that begins at ``start``, its first field at ``bound``.
+
+    ``untrusted`` are the parts of the text that the template did not write itself, in order: what ends there
+    like a header is none.
+    """
     for header, closing in prompts:
         if not header:
-            return _end_of_closing(text, start, closing)
+            return _end_of_closing(text, start, _end_of_untrusted(untrusted, start), closing)
         # White space at its end may have been trimmed, or be the beginning of what follows.
-        if text.endswith((header, header.rstrip()), 0, start):
-            return start
+        trimmed = header.rstrip()
+        if text.endswith((header, trimmed), 0, start):
+            found = header if text.endswith(header, 0, start) else trimmed
+            if start - len(found) >= _end_of_untrusted(untrusted, start):
+                return start
         if text.startswith(header, start) and start + len(header) <= bound:
             return start + len(header)
         lead = _LEAD.match(header)
@@ -125,15 +135,21 @@ def end_of_header(text: str, start: int, bound: int, prompts: Sequence[Prompt]) 
     return bound
 
 
-def _end_of_closing(text: str, start: int, closing: str) -> int:
-    """Where a turn without a header begins: right behind what closes the one before.
+def _end_of_untrusted(untrusted: Sequence[tuple[int, int]], start: int) -> int:
+    """Where the last untrusted text before ``start`` ends."""
+    before = bisect_left(untrusted, (start,))
+    return min(untrusted[before - 1][1], start) if before else 0
+
+
+def _end_of_closing(text: str, start: int, floor: int, closing: str) -> int:
+    """Where a turn without a header begins: right behind what closes the one before, from ``floor`` on.
 
     White space behind that may be of the turn before, where another follows it. The model is to write it: a
     prompt ends without.
     """
     if closing.strip():
         for at in range(start, len(text[:start].rstrip()) - 1, -1):
-            if text.endswith(closing, 0, at):
+            if text.endswith(closing, floor, at):
                 return at
     return start
 

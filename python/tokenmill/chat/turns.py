@@ -59,11 +59,17 @@ class Turn(NamedTuple):
 
 
 def turn_of(
-    chat: RenderedChat, outline: Outline, message: int, prompts: Sequence[Prompt], added: Added
+    chat: RenderedChat,
+    outline: Outline,
+    message: int,
+    prompts: Sequence[Prompt],
+    added: Added,
+    untrusted: Sequence[Span],
 ) -> Turn | None:
     """What the model writes in a message's turn; None where the template wrote nothing of it.
 
-    ``prompts`` are what ``add_generation_prompt`` writes, the likeliest first. Raises ``TemplateError`` where
+    ``prompts`` are what ``add_generation_prompt`` writes, the likeliest first; ``untrusted`` are those of the
+    chat. Raises ``TemplateError`` where
     the place of the turn is not known: a guess would train on what others wrote.
     """
     parts = [
@@ -85,7 +91,7 @@ def turn_of(
         if number:
             begin = part.first
         else:
-            begin = end_of_header(chat.text, part.start, min(part.first, part.stop), prompts)
+            begin = end_of_header(chat.text, part.start, min(part.first, part.stop), prompts, untrusted)
             if begin < part.floor:
                 begin = part.first
         seen = max(begin, part.last)
