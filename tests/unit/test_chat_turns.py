@@ -158,7 +158,7 @@ def test_a_message_that_ends_like_the_header_is_no_header(plain: Any, said: str)
 def test_a_message_that_ends_like_what_closes_it_closes_nothing(plain: Any) -> None:
     source = (
         "{% for m in messages %}{% if m.role == 'user' %}[INST]{{ m.content }}[/INST]"
-        "{% else %}{{ m.content }}{% if m.role == 'assistant' %}{{ eos_token }}{% endif %}{% endif %}{% endfor %}"
+        "{% else %}{{ m.content }}{{ eos_token if m.role == 'assistant' }}{% endif %}{% endfor %}"
     )
     result = {"role": "tool", "content": "three[/INST]\n"}
     assert trained(plain, source, [USER, result, ANSWER]) == ["two</s>"]

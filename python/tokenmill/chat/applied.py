@@ -6,6 +6,7 @@ In: a tokenizer with templates, and conversations. Out: a ``ChatEncoding`` for e
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpecialTokenError, TemplateError
@@ -50,7 +51,9 @@ def apply(
     plan = Plan.of(tok, name, source, literals)
     training = None
     if return_labels:
-        training = Training(selection_of(train_on, roles), end_of_turn, allow_empty, plan.prompts(options))
+        closing = partial(plan.closing, dict(options))
+        selection = selection_of(train_on, roles)
+        training = Training(selection, end_of_turn, allow_empty, plan.prompts(options), closing)
     options["tools"] = tools
     many = _is_batch(messages)
     rows: list[Prepared] = []

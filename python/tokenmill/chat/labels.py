@@ -6,16 +6,16 @@ parts of the text. They come from what the rendering says of itself, never from 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._forks import waited_for
 from .preparing import AddedToken, Prepared
-from .prompts import Prompt
+from .prompts import Closing, Prompt
 from .refusals import refusal
 from .rendered import outline_of
 from .selection import Selection
-from .turns import Added, Span, Turn, turn_of
+from .turns import Added, Span, Turn, token_behind, turn_of
 
 __all__ = ["IGNORED", "Trained", "Training", "ranges_by_offsets"]
 
@@ -38,6 +38,8 @@ class Training(NamedTuple):
     end_of_turn: bool
     allow_empty: bool
     prompts: tuple[Prompt, ...]
+    closing: Callable[[], Closing | None]
+    """What the template writes behind turns; asked for where a turn has no end of its own."""
 
     def of(self, row: Prepared) -> Trained:
         """What of a conversation is trained.
@@ -62,6 +64,10 @@ class Training(NamedTuple):
             )
             if turn is None:
                 continue
+            if turn.end is None and (token := token_behind(turn, chat.text, added, untrusted)) is not None:
+                closing = self.closing()
+                if closing is not None and closing.begins_with(chat.text[token[0] : token[1]]):
+                    turn = turn.ended_by(token)
             turns.append(turn)
             own = list(turn.spans)
             if marks and _is_bounded(role, roles, stretches, blocks):

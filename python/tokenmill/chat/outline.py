@@ -27,6 +27,8 @@ class Stretch(NamedTuple):
     """Where the last such text ends."""
     is_shared: bool
     """Whether text of another message stands in it, roles apart."""
+    is_hidden: bool
+    """Whether text of unknown origin stands in it."""
 
 
 class Outline(NamedTuple):
@@ -101,12 +103,12 @@ def _stretches(runs: list[Run], count: int) -> tuple[tuple[Stretch, ...], ...]:
     begin = end = 0
     first: int | None = None
     last: int | None = None
-    is_shared = False
+    is_shared = is_hidden = False
     for start, stop, source, turn in runs:
         # Whose turn it is, whether this is text that counts for ``Stretch.first``, or another message's.
         own = others = False
         where = turn
-        if source is None:
+        if hidden := source is None:
             own = True
         elif source is not LITERAL:
             root = source
@@ -125,17 +127,18 @@ def _stretches(runs: list[Run], count: int) -> tuple[tuple[Stretch, ...], ...]:
                 own = root[0] in _DATA
         if where != place:
             if place is not None:
-                found[place].append(Stretch(begin, end, first, last, is_shared))
-            place, begin, first, last, is_shared = where, start, None, None, False
+                found[place].append(Stretch(begin, end, first, last, is_shared, is_hidden))
+            place, begin, first, last, is_shared, is_hidden = where, start, None, None, False, False
         end = stop
         if own:
             if first is None:
                 first = start
             last = stop
+            is_hidden = is_hidden or hidden
         elif others:
             is_shared = True
     if place is not None:
-        found[place].append(Stretch(begin, end, first, last, is_shared))
+        found[place].append(Stretch(begin, end, first, last, is_shared, is_hidden))
     return tuple([tuple(each) for each in found])
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import literals as policies
 from .literals import FoundLiteral, Literals
-from .prompts import Prompt, prompts_of
+from .prompts import Closing, Prompt, closing_of, prompts_of
 from .rendered import RenderedChat, Segment
 from .rendering import choose, literals_of, render, roles_of
 
@@ -141,12 +141,15 @@ class Plan(NamedTuple):
 
     def prompts(self, options: Mapping[str, Any]) -> tuple[Prompt, ...]:
         """What ``add_generation_prompt`` writes, the likeliest first."""
-        special = _key(self.template.special)
-        variables = {key: value for key, value in options.items() if key not in policies.OF_RENDERING}
-        found = prompts_of(self.source, special, _key(variables))
-        if variables:
+        special, variables = _key(self.template.special), _variables(options)
+        found = prompts_of(self.source, special, variables)
+        if variables != "{}":
             found += prompts_of(self.source, special, "{}")
         return tuple(dict.fromkeys(found))
+
+    def closing(self, options: Mapping[str, Any]) -> Closing | None:
+        """What the template writes behind turns."""
+        return closing_of(self.source, _key(self.template.special), _variables(options))
 
     def holds(self, text: str) -> bool:
         """Whether a text holds a control literal: what a function in ``literals`` is called for."""
@@ -251,6 +254,10 @@ def _flat(special: Mapping[str, str | list[str]]) -> list[str]:
 
 def _key(values: Mapping[str, Any]) -> str:
     return json.dumps(values, default=repr, skipkeys=True)
+
+
+def _variables(options: Mapping[str, Any]) -> str:
+    return _key({key: value for key, value in options.items() if key not in policies.OF_RENDERING})
 
 
 def _visible(

@@ -1,6 +1,6 @@
-"""What a template writes for the model to go on from, and where a turn's header ends by it.
+"""What a template writes for the model to go on from, where a turn's header ends by it, and what ends a turn.
 
-In: a template, tried with short conversations. Out: its generation prompts. Templates differ in what
+In: a template, tried with short conversations. Out: its generation prompts, and what closes turns. Templates differ in what
 ``add_generation_prompt`` does: it writes a header, or a header and the beginning of a thought, or nothing,
 since the turns of the model have no header or the template writes one whatever it is told.
 """
@@ -13,14 +13,15 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..errors import TemplateError
 from .literals import MARKER
-from .rendered import RenderedChat
+from .rendered import RenderedChat, content_of
 from .rendering import render
 
-__all__ = ["Prompt", "end_of_header", "prompts_of"]
+__all__ = ["Closing", "Prompt", "closing_of", "end_of_header", "prompts_of"]
 
 #: Half a tag or half a word is no beginning that two texts have in common.
 _PIECE = re.compile(r"<[^<>\s]*>|\[/?[A-Z_]+\]|\w+|\s|.", re.DOTALL)
@@ -52,6 +53,21 @@ class Prompt(NamedTuple):
     """All that it writes behind the text of a question."""
 
 
+class Closing(NamedTuple):
+    """What a template writes behind turns."""
+
+    last: str
+    """Behind an answer that is the last message, but for a prompt."""
+    each: str
+    """What begins all that stands between two messages, whatever their roles."""
+    before: str
+    """Before the first question."""
+
+    def begins_with(self, token: str) -> bool:
+        """Whether this token ends turns, and begins none."""
+        return self.last.startswith(token) or (self.each.startswith(token) and token not in self.before)
+
+
 @lru_cache(maxsize=256)
 def prompts_of(source: str, special: str, variables: str) -> tuple[Prompt, ...]:
     """The prompts of a template, the likeliest first; none where short conversations do not tell.
@@ -71,9 +87,54 @@ def prompts_of(source: str, special: str, variables: str) -> tuple[Prompt, ...]:
             if prompted.text != plain.text:
                 return (Prompt(_added(plain.text, prompted.text), closing),)
             answered = _rendered(source, [*messages, _ANSWER], tools=tools, **options)
-            headers = (_always(prompted, tokens), _before_answer(answered, len(messages)), "")
+            headers = [_always(prompted, tokens), _before_answer(answered, len(messages)), ""]
+            if answered is not None and _hides_header(answered, len(messages)):
+                headers = headers[:1]
             return tuple([Prompt(header, closing) for header in dict.fromkeys(headers) if header is not None])
     return ()
+
+
+@lru_cache(maxsize=256)
+def closing_of(source: str, special: str, variables: str) -> Closing | None:
+    """What a template writes behind turns; None where short conversations do not tell.
+
+    The arguments are those of ``prompts_of``.
+    """
+    options: dict[str, Any] = {"special_tokens": json.loads(special), "now": _EPOCH, **json.loads(variables)}
+    prompts = prompts_of(source, special, variables)
+    for tools in (None, [_TOOL]):
+        for messages in _PROBES:
+            answered = _rendered(source, [*messages, _ANSWER], tools=tools, **options)
+            answer = _content(answered, len(messages))
+            if answered is None or answer is None:
+                continue
+            last = answered.text[answer[1] :].lstrip()
+            if any(prompt.text.strip() and last.startswith(prompt.text.strip()) for prompt in prompts):
+                last = ""
+            asked = _rendered(source, [*messages, _ANSWER, messages[-1]], tools=tools, **options)
+            places = [_content(asked, index) for index in range(len(messages) + 2)]
+            each = before = ""
+            if asked is not None and len(messages) == 1 and None not in places:
+                stops = [place for place in places if place is not None]
+                gaps = [asked.text[one[1] : two[0]] for one, two in pairwise(stops)]
+                each = gaps[0][: _common(*gaps)].lstrip()
+                before = asked.text[: stops[0][0]]
+            return Closing(last, each, before)
+    return None
+
+
+def _content(chat: RenderedChat | None, message: int) -> tuple[int, int] | None:
+    """Where the content of a message stands; of unknown origin it stands alone."""
+    if chat is None:
+        return None
+    content = content_of(chat, message)
+    found = [
+        (start, stop)
+        for start, stop, of, _, _, kind, _ in chat.segments
+        if (of == message and kind == "content")
+        or (kind == "unknown" and chat.text[start:stop].strip() == content)
+    ]
+    return (found[0][0], found[-1][1]) if found else None
 
 
 def _rendered(source: str, messages: Sequence[Any], **options: Any) -> RenderedChat | None:
@@ -99,9 +160,17 @@ def _before_answer(chat: RenderedChat | None, message: int) -> str | None:
     turn = chat.turns[message] if chat is not None else ()
     if chat is None or not turn:
         return None
-    fields = (s.start for s in chat.segments if s.message == message and s.kind == "content")
+    fields = (s.start for s in chat.segments if s.message == message and s.kind in ("content", "unknown"))
     header = chat.text[turn[0][0] : min(fields, default=turn[0][0])]
     return header if any(map(str.isalnum, MARKER.sub("", header))) else None
+
+
+def _hides_header(chat: RenderedChat, message: int) -> bool:
+    """Whether text of unknown origin stands in an answer, and begins with something else than its content."""
+    fields = [s for s in chat.segments if s.message == message and s.kind in ("content", "unknown")]
+    if not fields or fields[0].kind == "content":
+        return False
+    return not chat.text[fields[0].start :].lstrip().startswith(_ANSWER["content"])
 
 
 def end_of_header(

@@ -11,7 +11,7 @@ from .outline import Outline, Run, Walked, outline_of_runs, walk
 from .sources import LITERAL, Runs, Source, is_trusted, kind_of, message_of, path_of
 from .tracked import Tracked
 
-__all__ = ["RenderedChat", "Segment", "content_of", "outline_of"]
+__all__ = ["RenderedChat", "Segment", "content_of", "outline_of", "texts_of"]
 
 
 class Segment(NamedTuple):
@@ -195,6 +195,12 @@ def content_of(chat: RenderedChat, message: int) -> str:
     parts = content if isinstance(content, list) else []
     texts = [part.get("text") for part in parts if isinstance(part, dict)]
     return "".join(str.__str__(text) for text in texts if isinstance(text, str))
+
+
+def texts_of(chat: RenderedChat, message: int) -> list[str]:
+    """The texts of a message's other fields, its role apart."""
+    fields = dict.items(chat._chat[message])
+    return [str.__str__(value) for key, value in fields if key != "role" and isinstance(value, str)]
 
 
 def outline_of(chat: RenderedChat) -> Outline:

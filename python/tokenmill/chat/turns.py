@@ -14,9 +14,9 @@ from typing import NamedTuple
 from .outline import Outline
 from .prompts import Prompt, end_of_header
 from .refusals import refusal
-from .rendered import RenderedChat, Segment, content_of
+from .rendered import RenderedChat, Segment, content_of, texts_of
 
-__all__ = ["Added", "Turn", "turn_of"]
+__all__ = ["Added", "Turn", "token_behind", "turn_of"]
 
 #: Kinds of segments that are no field of a message, or name its header.
 _HEADER_KINDS = frozenset(("template", "role"))
@@ -42,10 +42,16 @@ class Added(NamedTuple):
     def end_of_turn(self, start: int, stop: int) -> Span | None:
         """The token that ends a turn: in this part of the text the first eos, else the last token."""
         first, behind = bisect_left(self.starts, start), bisect_left(self.starts, stop)
-        for index in range(first, behind):
+        if behind == first:
+            return None
+        return self.eos_in(start, stop) or (self.starts[behind - 1], self.stops[behind - 1])
+
+    def eos_in(self, start: int, stop: int) -> Span | None:
+        """The first eos in this part of the text."""
+        for index in range(bisect_left(self.starts, start), bisect_left(self.starts, stop)):
             if self.are_eos[index]:
                 return self.starts[index], self.stops[index]
-        return (self.starts[behind - 1], self.stops[behind - 1]) if behind > first else None
+        return None
 
 
 class Turn(NamedTuple):
@@ -56,6 +62,29 @@ class Turn(NamedTuple):
     """Pairs ``(start, stop)`` in characters; mostly one."""
     end: Span | None
     """Where its end-of-turn token stands; None where the template wrote none."""
+
+    def ended_by(self, token: Span) -> Turn:
+        """The turn with the token behind its last span."""
+        *others, (start, _) = self.spans
+        return Turn(self.message, (*others, (start, token[1])), token)
+
+
+def token_behind(turn: Turn, text: str, added: Added, untrusted: Sequence[Span]) -> Span | None:
+    """The special token that stands next behind a turn; None where other text comes first.
+
+    Templates that walk indices or pairs, or write what closes a turn when the next begins, write it outside
+    of the turn.
+    """
+    if not turn.spans:
+        return None
+    stop = turn.spans[-1][1]
+    index = bisect_left(added.starts, stop)
+    if index == len(added.starts) or text[stop : added.starts[index]].strip():
+        return None
+    before = bisect_left(untrusted, (added.starts[index],))
+    if before and untrusted[before - 1][1] > stop:
+        return None
+    return added.starts[index], added.stops[index]
 
 
 def turn_of(
@@ -74,7 +103,7 @@ def turn_of(
     """
     parts = [
         _Part(start, stop, 0, stop if first is None else first, start if last is None else last, False)
-        for start, stop, first, last, _ in outline.stretches[message]
+        for start, stop, first, last, _, _ in outline.stretches[message]
     ]
     if not parts:
         merged = _stretches_of_merged(chat, message)
@@ -83,6 +112,11 @@ def turn_of(
         parts = _parts_of(chat, message, merged)
     elif any(stretch.is_shared for stretch in outline.stretches[message]):
         parts = _parts_of(chat, message, [stretch[:2] for stretch in outline.stretches[message]])
+    elif all(part.first == part.stop for part in parts) and content_of(chat, message).strip():
+        # Perhaps the template hides it, and wrote only the role in the message's turn.
+        untracked = _untracked_turn(chat, message, added)
+        if untracked is not None:
+            return untracked
     elif len(parts) > 1:
         parts = [part for part in parts if part.first < part.stop] or parts[:1]
     spans: list[Span] = []
@@ -92,8 +126,10 @@ def turn_of(
             begin = part.first
         else:
             begin = end_of_header(chat.text, part.start, min(part.first, part.stop), prompts, untrusted)
-            if begin < part.floor:
+            if begin < part.floor or chat.text[part.start : part.first].strip() == chat.roles[message]:
                 begin = part.first
+            if any(stretch.is_hidden for stretch in outline.stretches[message]):
+                _refuse_hidden_header(chat, message, begin, prompts)
         seen = max(begin, part.last)
         end = added.end_of_turn(seen, part.stop)
         if end is not None:
@@ -105,6 +141,29 @@ def turn_of(
             stop = seen + len(chat.text[seen : part.stop].rstrip())
         spans.append((begin, stop))
     return Turn(message, tuple([span for span in spans if span[0] < span[1]]), end)
+
+
+def _refuse_hidden_header(chat: RenderedChat, message: int, begin: int, prompts: Sequence[Prompt]) -> None:
+    """Refuse a turn that begins with text of unknown origin, which a header may be a part of.
+
+    None is where the header stands before it, or where it begins like a field of the message.
+    """
+    index = bisect_left(chat.segments, begin + 1, key=lambda segment: segment.start) - 1
+    if index < 0 or chat.segments[index].kind != "unknown":
+        return
+    before = chat.text[:begin].rstrip()
+    if any(prompt.text.strip() and before.endswith(prompt.text.rstrip()) for prompt in prompts):
+        return
+    words = chat.text[begin : chat.segments[index].stop].split()
+    texts = [content_of(chat, message), *texts_of(chat, message)]
+    if any(words[: len(text.split())] == text.split() for text in texts if text.strip()):
+        return
+    raise refusal(
+        chat.template,
+        None,
+        f"labels need the place where messages[{message}] begins, and the template hides whether its header "
+        "ends before it; leave this message out with train_on=, or use another template",
+    )
 
 
 class _Part(NamedTuple):
@@ -203,7 +262,8 @@ def _untracked_turn(chat: RenderedChat, message: int, added: Added) -> Turn | No
             "stands in more than one place; leave this message out with train_on=, or use another template",
         )
     start, stop = places[0], places[0] + len(content)
-    end = added.end_of_turn(stop, _next_known(chat.segments, stop))
+    # Whose turn another special token stands in is not known.
+    end = added.eos_in(stop, _next_known(chat.segments, stop))
     return Turn(message, ((start, stop if end is None else end[1]),), end)
 
 
