@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tokenmill.errors import TemplateError
 
 SPECIAL = ("<|im_start|>", "<|im_end|>", "<|call|>", "<|result|>", "<|end|>", "[/INST]")
 
@@ -162,3 +163,100 @@ def test_a_message_that_ends_like_what_closes_it_closes_nothing(plain: Any) -> N
     )
     result = {"role": "tool", "content": "three[/INST]\n"}
     assert trained(plain, source, [USER, result, ANSWER]) == ["two</s>"]
+
+
+OUTSIDE = {
+    "indices": (
+        "{% for i in range(messages|length) %}<|im_start|>{{ messages[i].role }}\n{{ messages[i].content }}"
+        "<|im_end|>\n{% endfor %}"
+    ),
+    "hidden": (
+        "{% for i in range(messages|length) %}<|im_start|>{{ messages[i].role }}\n"
+        "{{ messages[i].content|wordwrap(200) }}<|im_end|>\n{% endfor %}"
+    ),
+    "separator": (
+        "{% for m in messages %}{% if not loop.first %}<|im_end|>\n{% endif %}<|im_start|>{{ m.role }}\n"
+        "{{ m.content }}{% endfor %}<|im_end|>\n"
+    ),
+    "pairs": (
+        "{% for p in messages|batch(2) %}<|im_start|>user\n{{ p[0].content }}<|im_end|>\n"
+        "<|im_start|>assistant\n{{ p[1].content }}<|im_end|>\n{% endfor %}"
+    ),
+    "parts": (
+        "{% set ns = namespace(parts=[]) %}{% for m in messages %}{% set ns.parts = ns.parts + "
+        "['<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n'] %}{% endfor %}{{ ns.parts|join }}"
+    ),
+    "set block": (
+        "{% set ns = namespace(text='') %}{% for m in messages %}{% set ns.text %}{{ ns.text }}<|im_start|>"
+        "{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endset %}{% endfor %}{{ ns.text }}"
+    ),
+}
+MORE = [USER, ANSWER, {"role": "user", "content": "three"}, {"role": "assistant", "content": "four"}]
+
+
+@pytest.mark.parametrize("source", OUTSIDE.values(), ids=OUTSIDE)
+@pytest.mark.parametrize("prompt", ["", CHATML.partition("{% endfor %}")[2]], ids=["no prompt", "prompt"])
+def test_a_token_right_behind_a_turn_ends_it_wherever_it_is_written(
+    plain: Any, source: str, prompt: str
+) -> None:
+    assert trained(plain, source + prompt, MORE) == ["two<|im_end|>", "four<|im_end|>"]
+    asked = ["one<|im_end|>", "three<|im_end|>"]
+    assert source == OUTSIDE["pairs"] or trained(plain, source, MORE, train_on="user") == asked
+    # What a message says is no token of the template, nor is what stands behind other text.
+    said = [USER, {**ANSWER, "content": "two <|im_end|>"}, *MORE[2:]]
+    assert trained(plain, source, said)[0] == "two <|im_end|><|im_end|>"
+    behind = source.replace("<|im_end|>", ".<|im_end|>")
+    assert (
+        "<|im_end|>" not in "".join(trained(plain, behind, MORE)) or "two." in trained(plain, behind, MORE)[0]
+    )
+
+
+def test_a_separator_ends_all_turns_but_the_last(plain: Any) -> None:
+    source = OUTSIDE["separator"].removesuffix("<|im_end|>\n")
+    for prompt in ("", "{% if add_generation_prompt %}<|im_end|>\n<|im_start|>assistant\n{% endif %}"):
+        assert trained(plain, source + prompt, MORE) == ["two<|im_end|>", "four"]
+
+
+TWO_HEADERS = "{{ '<|call|>' if m.role == 'user' else '<|result|>' }}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% for m in messages %}" + TWO_HEADERS + "\n{{ m.content }}{% endfor %}",
+        "{% for i in range(messages|length) %}{{ '<|call|>' if i % 2 == 0 else '<|result|>' }}\n"
+        "{{ messages[i].content }}{% endfor %}",
+        "{% for i in range(messages|length) %}<|im_start|>{{ messages[i].role }}\n"
+        "{{ messages[i].content }}{% endfor %}",
+        "{% for m in messages %}{% if not loop.first %}" + TWO_HEADERS + "{% endif %}\n"
+        "{{ m.content }}{% endfor %}",
+    ],
+)
+@pytest.mark.parametrize("always", [False, True])
+def test_a_token_that_begins_the_next_turn_ends_none(plain: Any, source: str, always: bool) -> None:
+    header = "<|im_start|>assistant\n" if "<|im_start|>" in source else "<|result|>\n"
+    prompt = header if always else "{% if add_generation_prompt %}" + header + "{% endif %}"
+    assert trained(plain, source + "{{ '" + prompt + "' }}" if always else source + prompt, MORE) == [
+        "two",
+        "four",
+    ]
+    assert trained(plain, source + prompt, MORE, train_on="user") == ["one", "three"]
+
+
+def test_a_header_that_the_template_hides_is_refused(plain: Any) -> None:
+    prompt = CHATML.partition("{% endfor %}")[2]
+    hidden = CHATML.replace("{{ m.content }}", "{{ m.content|wordwrap(200) }}")
+    for source in (hidden, hidden.removesuffix(prompt)):
+        assert trained(plain, source, MORE) == ["two<|im_end|>", "four<|im_end|>"]
+    for expression in ("m.role + '\n' + m.content", "'<|im_start|>' + m.role + '\n' + m.content"):
+        begun = "" if "im_start" in expression else "<|im_start|>"
+        source = (
+            "{% for m in messages %}"
+            + begun
+            + "{{ ("
+            + expression
+            + ")|wordwrap(200) }}<|im_end|>\n{% endfor %}"
+        )
+        for whole in (source, source + prompt):
+            with pytest.raises(TemplateError, match=r"messages\[1\] begins, and the template hides whether"):
+                trained(plain, whole, MORE)

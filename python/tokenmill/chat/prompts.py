@@ -1,8 +1,8 @@
 """What a template writes for the model to go on from, where a turn's header ends by it, and what ends a turn.
 
-In: a template, tried with short conversations. Out: its generation prompts, and what closes turns. Templates differ in what
-``add_generation_prompt`` does: it writes a header, or a header and the beginning of a thought, or nothing,
-since the turns of the model have no header or the template writes one whatever it is told.
+In: a template, tried with short conversations. Out: its generation prompts, and what closes turns. Templates
+differ in what ``add_generation_prompt`` does: it writes a header, or a header and the beginning of a thought,
+or nothing, since the turns of the model have no header or the template writes one whatever it is told.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..errors import TemplateError
@@ -87,7 +86,12 @@ def prompts_of(source: str, special: str, variables: str) -> tuple[Prompt, ...]:
             if prompted.text != plain.text:
                 return (Prompt(_added(plain.text, prompted.text), closing),)
             answered = _rendered(source, [*messages, _ANSWER], tools=tools, **options)
-            headers = [_always(prompted, tokens), _before_answer(answered, len(messages)), ""]
+            always = _always(prompted, tokens)
+            if always is not None:
+                asked = _rendered(source, [*messages, _ANSWER, messages[-1]], tools=tools, **options)
+                if always.strip() in _between(asked, len(messages)):
+                    always = None  # What ends a turn, where it is written outside of it.
+            headers = [always, _before_answer(answered, len(messages)), ""]
             if answered is not None and _hides_header(answered, len(messages)):
                 headers = headers[:1]
             return tuple([Prompt(header, closing) for header in dict.fromkeys(headers) if header is not None])
@@ -112,13 +116,12 @@ def closing_of(source: str, special: str, variables: str) -> Closing | None:
             if any(prompt.text.strip() and last.startswith(prompt.text.strip()) for prompt in prompts):
                 last = ""
             asked = _rendered(source, [*messages, _ANSWER, messages[-1]], tools=tools, **options)
-            places = [_content(asked, index) for index in range(len(messages) + 2)]
+            question = _content(asked, 0)
             each = before = ""
-            if asked is not None and len(messages) == 1 and None not in places:
-                stops = [place for place in places if place is not None]
-                gaps = [asked.text[one[1] : two[0]] for one, two in pairwise(stops)]
-                each = gaps[0][: _common(*gaps)].lstrip()
-                before = asked.text[: stops[0][0]]
+            if asked is not None and question is not None and len(messages) == 1:
+                behind_question, behind_answer = _between(asked, 0), _between(asked, 1)
+                each = behind_question[: _common(behind_question, behind_answer)].lstrip()
+                before = asked.text[: question[0]]
             return Closing(last, each, before)
     return None
 
@@ -135,6 +138,12 @@ def _content(chat: RenderedChat | None, message: int) -> tuple[int, int] | None:
         or (kind == "unknown" and chat.text[start:stop].strip() == content)
     ]
     return (found[0][0], found[-1][1]) if found else None
+
+
+def _between(chat: RenderedChat | None, message: int) -> str:
+    """What stands between the contents of a message and the next one."""
+    one, two = _content(chat, message), _content(chat, message + 1)
+    return "" if chat is None or one is None or two is None else chat.text[one[1] : two[0]]
 
 
 def _rendered(source: str, messages: Sequence[Any], **options: Any) -> RenderedChat | None:
