@@ -98,8 +98,8 @@ def turn_of(
     """What the model writes in a message's turn; None where the template wrote nothing of it.
 
     ``prompts`` are what ``add_generation_prompt`` writes, the likeliest first; ``untrusted`` are those of the
-    chat. Raises ``TemplateError`` where
-    the place of the turn is not known: a guess would train on what others wrote.
+    chat. Raises ``TemplateError`` where the place of the turn is not known: a guess would train on what others
+    wrote.
     """
     parts = [
         _Part(start, stop, 0, stop if first is None else first, start if last is None else last, False)
@@ -112,13 +112,14 @@ def turn_of(
         parts = _parts_of(chat, message, merged)
     elif any(stretch.is_shared for stretch in outline.stretches[message]):
         parts = _parts_of(chat, message, [stretch[:2] for stretch in outline.stretches[message]])
-    elif all(part.first == part.stop for part in parts) and content_of(chat, message).strip():
-        # Perhaps the template hides it, and wrote only the role in the message's turn.
-        untracked = _untracked_turn(chat, message, added)
-        if untracked is not None:
-            return untracked
-    elif len(parts) > 1:
-        parts = [part for part in parts if part.first < part.stop] or parts[:1]
+    else:
+        written = [part for part in parts if part.first < part.stop]
+        if not written and content_of(chat, message).strip():
+            # Perhaps the template hides it, and wrote only the role in the message's turn.
+            untracked = _untracked_turn(chat, message, added)
+            if untracked is not None:
+                return untracked
+        parts = written or parts[:1]
     spans: list[Span] = []
     end: Span | None = None
     for number, part in enumerate(parts):
