@@ -98,8 +98,8 @@ def turn_of(
     """What the model writes in a message's turn; None where the template wrote nothing of it.
 
     ``prompts`` are what ``add_generation_prompt`` writes, the likeliest first; ``untrusted`` are those of the
-    chat. Raises ``TemplateError`` where the place of the turn is not known: a guess would train on what others
-    wrote.
+    chat. Raises ``TemplateError`` where the place of the turn is not known: a guess would train on what
+    others wrote.
     """
     parts = [
         _Part(start, stop, 0, stop if first is None else first, start if last is None else last, False)
