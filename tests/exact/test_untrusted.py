@@ -16,26 +16,8 @@ from typing import Any
 
 import pytest
 
+from .test_published import VOCABULARIES
 from .texts import pieces
-
-VOCABULARIES = [
-    "bert-base-uncased",
-    "clip",
-    "deepseek-v3",
-    "gpt-oss",
-    "gpt2",
-    "llama2",
-    "llama3",
-    "llama3.1",
-    "mistral-7b-v0.3",
-    "mistral-nemo",
-    "phi-3-mini",
-    "qwen2.5",
-    "qwen3",
-    "roberta-base",
-    "t5-small",
-    "whisper-tiny",
-]
 
 Case = tuple[str, list[tuple[int, int]]]
 """A text, and what of it is untrusted."""
