@@ -11,6 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from .chat import literals
+from .chat.preparing import refuse_others
+from .chat.rendering import choose, roles_of
+from .chat.selection import selection_of
+from .chat.tools import schema_of
+
 if TYPE_CHECKING:
     from ._core import Tokenizer
 
@@ -69,11 +75,6 @@ def _fields(value: Any) -> Mapping[str, Any] | None:
 
 def _template(tok: Tokenizer, options: Mapping[str, Any]) -> str:
     """The source of the template. Raises what the call raises for its options."""
-    from .chat import literals
-    from .chat.preparing import refuse_others
-    from .chat.rendering import choose, roles_of
-    from .chat.selection import selection_of
-
     own = ("return_labels", "train_on", "end_of_turn", "allow_empty", "num_threads")
     name, source = choose(tok.chat_templates, options.get("template"), options.get("tools"))
     of_template = {
@@ -96,8 +97,6 @@ def _template(tok: Tokenizer, options: Mapping[str, Any]) -> str:
 
 def _tools(tools: Any) -> Any:
     """Functions as the schemas that a template sees of them."""
-    from .chat.tools import schema_of
-
     if tools is None:
         return None
     return [tool if isinstance(tool, Mapping) else schema_of(tool) for tool in tools]

@@ -171,7 +171,8 @@ def test_stretches_hold_the_segments_of_their_message(sources: dict[str, str]) -
                     inside = [s for s in own if start <= s.start < stop]
                     first, last = (inside[0].start, inside[-1].stop) if inside else (None, None)
                     shared = any(start <= s.start < stop for s in fields if s.message != index)
-                    want.append((start, stop, first, last, shared))
+                    hidden = any(segment.kind == "unknown" for segment in inside)
+                    want.append((start, stop, first, last, shared, hidden))
                 assert [tuple(stretch) for stretch in stretches[index]] == want, (name, title, index)
                 compared += len(want)
     assert compared > 5000
