@@ -268,6 +268,12 @@ def test_objects_with_fields_are_messages_too() -> None:
 # ---- roles ----------------------------------------------------------------------------------------
 
 
+def test_methods_of_markup_take_what_is_undefined() -> None:
+    messages = [{"role": "user", "content": "xzx"}]
+    source = "{{ ('<a>' + messages[0].content|safe).replace('z', nothing, 1) }}"
+    assert render(source, messages, special_tokens={}).text == "&lt;a&gt;xx"
+
+
 def test_roles_are_those_that_the_template_knows() -> None:
     messages = [{"role": "critic", "content": "x"}]
     with pytest.raises(

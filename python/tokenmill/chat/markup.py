@@ -54,7 +54,11 @@ def _with_runs(name: str) -> Callable[..., Any]:
 
     def method(self: TrackedMarkup, *args: Any, **options: Any) -> Any:
         result = of_markup(self, *args, **options)
-        twin = of_tracked(made(str.__str__(self), self.runs), *args, **options)
+        try:
+            twin = of_tracked(made(str.__str__(self), self.runs), *args, **options)
+        except TypeError:
+            # A Markup escapes its arguments first, and so takes what is no string: an undefined name.
+            return result
         several = isinstance(result, (list, tuple))
         for mine, other in zip(result, twin, strict=True) if several else [(result, twin)]:
             if str.__eq__(mine, other):
