@@ -1,5 +1,6 @@
 //! The files of chat templates in a folder, as transformers 5.23 writes and reads them.
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 
 use tokenmill_core::description::ChatTemplates;
@@ -75,7 +76,12 @@ pub(crate) fn in_folder(folder: &Path) -> Result<Vec<OsString>> {
     if !within.is_dir() {
         return Ok(paths);
     }
-    for entry in std::fs::read_dir(&within).map_err(in_folder)? {
+    let entries = match std::fs::read_dir(&within) {
+        // A save removed it meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(paths),
+        entries => entries.map_err(in_folder)?,
+    };
+    for entry in entries {
         let entry = entry.map_err(in_folder)?;
         let name = entry.file_name();
         if name.as_encoded_bytes().ends_with(ENDING.as_bytes()) && entry.path().is_file() {
