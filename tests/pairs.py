@@ -467,7 +467,7 @@ def registry() -> Any:
 
 def rendered() -> Any:
     """A chat whose template is compiled anew, and whose segments nobody has asked for."""
-    chat = import_module("tokenmill.chat")
+    chat = import_module("tokenmill").chat
     source = f"{{% for m in messages %}}{{{{ m.content }}}}{{% endfor %}}{next(_numbers)}"
     return chat.render(source, [{"role": "user", "content": TEXT}] * 3, special_tokens={})
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._arrays import sorted_once
 from ._forks import waited_for
 from .model_inputs import IGNORED, ModelInputs, _Columns
 from .ragged import Ragged, RaggedEncodings
@@ -435,4 +436,4 @@ class _Filler:
         left = self.length - lengths if self._is_left else np.zeros_like(lengths)
         all_starts = np.repeat(starts + left, column.lengths) + column.values
         edges = np.append(starts, column.rows * self.length)
-        return np.unique(np.concatenate([all_starts, edges])).astype(np.int32)
+        return sorted_once(all_starts, edges).astype(np.int32)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, final, overload
 
 from . import _core
+from ._arrays import sorted_once
 from ._forks import waited_for
 from ._pad_batch import JOINED, Column, aligned, columns_of, padded
 from .model_inputs import IGNORED, ModelInputs
@@ -254,7 +255,7 @@ def pack(
     if drop == "last" and len(window):
         last = window == window[-1]
         if (cut := int(count[last].sum())) < length:
-            dropped, tokens = np.union1d(dropped, row[last]), tokens + cut
+            dropped, tokens = sorted_once(dropped, row[last]), tokens + cut
             row, start, count, window = (part[~last] for part in pieces)
     # Where each piece begins in the output.
     segments = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
@@ -364,7 +365,7 @@ def _joined(
 
     ends = np.cumsum(count)
     total = int(ends[-1]) if len(ends) else 0
-    begins = np.union1d(ends - count, np.arange(0, total, length)).astype(np.int64)
+    begins = sorted_once(ends - count, np.arange(0, total, length)).astype(np.int64)
     of = np.searchsorted(ends, begins, side="right")
     counts = np.diff(np.append(begins, total))
     return row[of], start[of] + begins - (ends - count)[of], counts, begins // length

@@ -49,6 +49,8 @@ class Environment:
         """What a program of the environment prints; it finds others in ``path``, by default only its own."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
         found = {**kept, "PATH": path or str(self.programs), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+        # `make` sets it, and pip would show nothing.
+        found.pop("PIP_QUIET", None)
         return run(self.program(program), *arguments, env=found, cwd=self.folder)
 
 

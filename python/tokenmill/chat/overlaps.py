@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._arrays import sorted_once
 from .._forks import waited_for
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class TokenRanges:
         lengths: npt.NDArray[np.int32] = kept[ids]
         unmet = lengths == 0
         if unmet.any():
-            new = np.unique(ids[unmet])
+            new = sorted_once(ids[unmet])
             kept[new] = [len(tok.token_bytes(number)) for number in new.tolist()]
             lengths = kept[ids]
         self._lengths = kept
