@@ -8,10 +8,10 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from .chat import literals
+from .chat.applied import OWN
 from .chat.preparing import refuse_others
 from .chat.rendering import choose, roles_of
 from .chat.selection import selection_of
@@ -75,14 +75,13 @@ def _fields(value: Any) -> Mapping[str, Any] | None:
 
 def _template(tok: Tokenizer, options: Mapping[str, Any]) -> str:
     """The source of the template. Raises what the call raises for its options."""
-    own = ("return_labels", "train_on", "end_of_turn", "allow_empty", "num_threads")
     name, source = choose(tok.chat_templates, options.get("template"), options.get("tools"))
     of_template = {
         option: value
         for option, value in options.items()
-        if option not in own and option not in ("template", "literals", "tools")
+        if option not in OWN and option not in ("template", "literals", "tools")
     }
-    refuse_others(of_template, source, own)
+    refuse_others(of_template, source, OWN)
     roles = roles_of(source, name, options.get("roles"))
     literals.check(options.get("literals", "text"), roles)
     if options.get("return_labels"):
@@ -108,10 +107,6 @@ def _options(call: str, method: Callable[..., Any], options: Mapping[str, Any]) 
     takes_all = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
     named = {name: p for name, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
     unknown = [name for name in options if name not in named]
-    for name in unknown if takes_all else ():
-        near = get_close_matches(name, named, 1, 0.8)
-        if near:
-            raise TypeError(f"{name}= is no argument of {call}; is it {near[0]}=?")
     if unknown and not takes_all:
         raise TypeError(f"{call} takes no option {unknown[0]!r}; it takes {', '.join(named)}")
     found = {name: parameter.default for name, parameter in named.items()}

@@ -22,11 +22,12 @@ from .selection import TrainOn, selection_of
 if TYPE_CHECKING:
     from .._core import Tokenizer
 
-__all__ = ["apply"]
+__all__ = ["OWN", "apply"]
 
 Span = tuple[int, int]
 
-_OWN = ("return_labels", "train_on", "end_of_turn", "allow_empty", "num_threads")
+OWN = ("return_labels", "train_on", "end_of_turn", "allow_empty", "num_threads")
+"""The arguments of ``apply`` that rendering does not have."""
 
 
 def apply(
@@ -45,7 +46,7 @@ def apply(
 ) -> ChatEncoding | list[ChatEncoding]:
     """See ``Tokenizer.apply_chat_template``."""
     name, source = choose(tok.chat_templates, template, tools)
-    refuse_others(options, source, _OWN)
+    refuse_others(options, source, OWN)
     roles = roles_of(source, name, options.get("roles"))
     policies.check(literals, roles)
     plan = Plan.of(tok, name, source, literals)

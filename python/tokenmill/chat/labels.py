@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._forks import waited_for
+from .outline import Outline
 from .preparing import AddedToken, Prepared
 from .prompts import Closing, Prompt
 from .refusals import refusal
@@ -55,13 +56,11 @@ class Training(NamedTuple):
         untrusted = chat.untrusted if parsed else row.untrusted
         blocks = list(outline.generation)
         turns, spans = [], list[Span]()
-        marks = "endgeneration" in row.plan.source
-        stretches = [[stretch[:2] for stretch in each] for each in outline.stretches] if marks else []
+        bounded = _bounded_roles(roles, outline) if "endgeneration" in row.plan.source else frozenset()
         for message in selection.turns(roles):
             role = roles[message]
-            turn = turn_of(
-                chat, outline, message, self.prompts if role == "assistant" else (), added, untrusted
-            )
+            prompts = self.prompts if role == "assistant" else ()
+            turn = turn_of(chat, outline, message, role, prompts, added, untrusted)
             if turn is None:
                 continue
             if turn.end is None and (token := token_behind(turn, chat.text, added, untrusted)) is not None:
@@ -70,8 +69,8 @@ class Training(NamedTuple):
                     turn = turn.ended_by(token)
             turns.append(turn)
             own = list(turn.spans)
-            if marks and _is_bounded(role, roles, stretches, blocks):
-                own = _common(stretches[message], blocks)
+            if role in bounded:
+                own = _common([stretch[:2] for stretch in outline.stretches[message]], blocks)
             if not self.end_of_turn and turn.end is not None:
                 own = _common(own, [(0, turn.end[0]), (turn.end[1], len(chat.text))])
             if selection.has_parts:
@@ -88,13 +87,15 @@ class Training(NamedTuple):
         return Trained(tuple(turns), _joined(spans))
 
 
-def _is_bounded(
-    role: str | None, roles: Sequence[str | None], stretches: Sequence[list[Span]], blocks: list[Span]
-) -> bool:
-    """Whether ``{% generation %}`` blocks bound the turns of a role: the assistant's, and if any has one."""
-    if role == "assistant":
-        return True
-    return any(_common(each, blocks) for other, each in zip(roles, stretches, strict=True) if other == role)
+def _bounded_roles(roles: Sequence[str | None], outline: Outline) -> frozenset[str | None]:
+    """The roles whose turns ``{% generation %}`` blocks limit: the assistant, and roles that have a block."""
+    blocks = list(outline.generation)
+    with_block = {
+        role
+        for role, each in zip(roles, outline.stretches, strict=True)
+        if _common([stretch[:2] for stretch in each], blocks)
+    }
+    return frozenset({"assistant", *with_block})
 
 
 def _common(first: list[Span], second: list[Span]) -> list[Span]:

@@ -91,15 +91,16 @@ def turn_of(
     chat: RenderedChat,
     outline: Outline,
     message: int,
+    role: str | None,
     prompts: Sequence[Prompt],
     added: Added,
     untrusted: Sequence[Span],
 ) -> Turn | None:
     """What the model writes in a message's turn; None where the template wrote nothing of it.
 
-    ``prompts`` are what ``add_generation_prompt`` writes, the likeliest first; ``untrusted`` are those of the
-    chat. Raises ``TemplateError`` where the place of the turn is not known: a guess would train on what
-    others wrote.
+    ``role`` is that of the message; ``prompts`` are what ``add_generation_prompt`` writes, the likeliest
+    first; ``untrusted`` are the chat's untrusted ranges. Raises ``TemplateError`` where the place of the turn
+    is not known: a guess would train on what others wrote.
     """
     parts = [
         _Part(start, stop, 0, stop if first is None else first, start if last is None else last, False)
@@ -127,7 +128,7 @@ def turn_of(
             begin = part.first
         else:
             begin = end_of_header(chat.text, part.start, min(part.first, part.stop), prompts, untrusted)
-            if begin < part.floor or chat.text[part.start : part.first].strip() == chat.roles[message]:
+            if begin < part.floor or chat.text[part.start : part.first].strip() == role:
                 begin = part.first
             if any(stretch.is_hidden for stretch in outline.stretches[message]):
                 _refuse_hidden_header(chat, message, begin, prompts)
