@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from .refusals import refusal
-from .sources import REASONING, Runs
-from .tracked import cut
+from .sources import REASONING
 
-__all__ = ["end_of_continued", "shortened", "to_be_continued"]
+__all__ = ["end_of_continued", "to_be_continued"]
 
 _END = "CONTINUE_FINAL_MESSAGE_TAG "
 
@@ -55,16 +54,3 @@ def end_of_continued(text: str, ending: str, name: str) -> int:
     stop = text.rindex(mark)
     # A template that trims the text trims the blank after the mark.
     return stop if text.startswith(_END, stop) else len(text[:stop].rstrip())
-
-
-def shortened(pieces: list[Runs], stop: int) -> list[Runs]:
-    """The runs of the pieces of a rendering up to there."""
-    found = []
-    for runs in pieces:
-        length = sum(runs[::2])
-        if length >= stop:
-            found.append(cut(runs, 0, stop))
-            break
-        found.append(runs)
-        stop -= length
-    return found

@@ -13,7 +13,16 @@ from .compiled import Compiled, compiled, line_of
 from .data import Message, plain, unwrapped, wrapped
 from .environment import ChatContext
 from .refusals import refusal
-from .sources import DEFAULT_ROLES, DOCUMENTS, REASONING, SPECIAL, TOOLS, Runs
+from .sources import (
+    DEFAULT_ROLES,
+    DOCUMENTS,
+    REASONING,
+    SPECIAL,
+    TOOLS,
+    Runs,
+    only_message,
+    piece_of,
+)
 from .steps import MAX_STEPS, LimitError, State
 from .tracked import Tracked, made, plain_text
 
@@ -41,12 +50,12 @@ def refuse(error: BaseException, name: str, hint: str = "") -> NoReturn:
     raise refusal(name, line_of(error), message + hint) from error
 
 
-def chat_of(conversation: list[Any], keep_none: bool) -> list[Message]:
-    """The messages as a template sees them: plain, wrapped, without keys whose value is None.
+def chat_of(conversation: list[Any], keep_none: bool) -> tuple[list[Message], list[dict[Any, Any]]]:
+    """The messages as a template sees them, without keys whose value is None; and as plain data.
 
     Reasoning is found under each of the names that templates read, as in transformers.
     """
-    chat = []
+    chat, data = [], []
     places = _places
     for index, message in enumerate(conversation):
         if type(message) is not dict:
@@ -55,6 +64,7 @@ def chat_of(conversation: list[Any], keep_none: bool) -> list[Message]:
                 raise TypeError(
                     f"messages[{index}] is a dict with a role and a content, not {type(given).__name__}"
                 )
+        data.append(message.copy())
         root, sources, known_roles = places[index] if index < len(places) else _place(index)
         shell = Message()
         shell.source, shell.index = root, index
@@ -75,7 +85,7 @@ def chat_of(conversation: list[Any], keep_none: bool) -> list[Message]:
             if key in REASONING and value is not None:
                 reasoned = True
         chat.append(_with_reasoning(shell) if reasoned else shell)
-    return chat
+    return chat, data
 
 
 def _place(index: int) -> tuple[Any, dict[Any, Any], dict[str, Tracked]]:
@@ -134,8 +144,8 @@ class Run:
         self.template, self.globals, self.chat, self.name = template.template, template.globals, chat, name
         self.special, self.variables = special, variables
 
-    def tracked(self, limit: int, now: datetime | None) -> tuple[str, list[Runs], list[int | None]]:
-        """The text, the runs of its pieces, and whose turn each was written in.
+    def tracked(self, limit: int, now: datetime | None) -> tuple[str, list[Any]]:
+        """The text and its runs, with a mark where what a turn's message wrote begins.
 
         Data are plain where wrapped ones would not do.
         """
@@ -187,18 +197,30 @@ class Run:
         given = {**self.special, **self.variables}
         return {**{key: plain(value) for key, value in given.items()}, "messages": unwrapped(self.chat)}
 
-    def _collected(self, variables: dict[str, Any], state: State) -> tuple[str, list[Runs], list[int | None]]:
+    def _collected(self, variables: dict[str, Any], state: State) -> tuple[str, list[Any]]:
         template = self.template
         context = ChatContext(template.environment, {**self.globals, **variables}, None, template.blocks)
         context.state = state
         pieces: list[Any] = []
-        turns: list[int | None] = []
+        # One list for all pieces: many small tuples would keep Python's garbage collector busy.
+        runs: list[Any] = []
+        turn: int | None = None
+        needs_mark = False
         for piece in template.root_render_func(context):
             pieces.append(piece)
-            turns.append(state.message)
+            own: Runs = piece.runs  # type: ignore[attr-defined]
+            of_piece = state.message
+            if of_piece is None and len(own) > 2:
+                of_piece = only_message(own)
+            if of_piece != turn or needs_mark:
+                turn = of_piece
+                runs += (0, piece_of(turn))
+            # It may hold marks of its own, which end with it.
+            needs_mark = len(own) > 2
+            runs += own
         _release(context)
         state.charge(sum(map(len, pieces)))
-        return "".join(pieces), [piece.runs for piece in pieces], turns
+        return "".join(pieces), runs
 
 
 def _release(context: ChatContext) -> None:

@@ -50,13 +50,15 @@ class Training(NamedTuple):
         chat, selection = row.chat, self.selection
         outline = outline_of(chat)
         roles = chat.roles
-        added = Added.of(row.trusted(), row.plan.template.special_ids, row.plan.tok.eos_token_id)
+        special, eos = row.plan.template.special_ids, row.plan.tok.eos_token_id
+        # A special token that touches untrusted text is none; an ordinary one may be the end-of-text token.
+        added = Added.of(row.added if eos in special else row.trusted(), special, eos)
         # Literals in messages that are to be tokens are still no text of the template.
         parsed = row.plan.literals == "parse" or isinstance(row.plan.literals, Mapping)
         untrusted = chat.untrusted if parsed else row.untrusted
         blocks = list(outline.generation)
         turns, spans = [], list[Span]()
-        bounded = _bounded_roles(roles, outline) if "endgeneration" in row.plan.source else frozenset()
+        marks = "endgeneration" in row.plan.source
         for message in selection.turns(roles):
             role = roles[message]
             prompts = self.prompts if role == "assistant" else ()
@@ -69,8 +71,8 @@ class Training(NamedTuple):
                     turn = turn.ended_by(token)
             turns.append(turn)
             own = list(turn.spans)
-            if role in bounded:
-                own = _common([stretch[:2] for stretch in outline.stretches[message]], blocks)
+            if marks and (role == "assistant" or _has_block(role, roles, outline)):
+                own = _common(outline.spans(message), blocks)
             if not self.end_of_turn and turn.end is not None:
                 own = _common(own, [(0, turn.end[0]), (turn.end[1], len(chat.text))])
             if selection.has_parts:
@@ -87,15 +89,10 @@ class Training(NamedTuple):
         return Trained(tuple(turns), _joined(spans))
 
 
-def _bounded_roles(roles: Sequence[str | None], outline: Outline) -> frozenset[str | None]:
-    """The roles whose turns ``{% generation %}`` blocks limit: the assistant, and roles that have a block."""
+def _has_block(role: str | None, roles: Sequence[str | None], outline: Outline) -> bool:
+    """Whether a ``{% generation %}`` block stands in any turn of this role."""
     blocks = list(outline.generation)
-    with_block = {
-        role
-        for role, each in zip(roles, outline.stretches, strict=True)
-        if _common([stretch[:2] for stretch in each], blocks)
-    }
-    return frozenset({"assistant", *with_block})
+    return any(other == role and _common(outline.spans(at), blocks) for at, other in enumerate(roles))
 
 
 def _common(first: list[Span], second: list[Span]) -> list[Span]:

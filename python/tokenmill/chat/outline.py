@@ -6,11 +6,12 @@ wrote.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
 
-from .sources import LITERAL, Runs, Source, message_of
+from .sources import GENERATION_START, GENERATION_STOP, LITERAL, Source
 
-__all__ = ["Outline", "Run", "Stretch", "Walked", "outline_of_runs", "walk"]
+__all__ = ["Outline", "Part", "Stretch", "outline_of_runs", "parts_of"]
 
 
 class Stretch(NamedTuple):
@@ -38,73 +39,64 @@ class Outline(NamedTuple):
     """``turns``, with the extent of each message's own text."""
     generation: tuple[tuple[int, int], ...]
 
+    def spans(self, message: int) -> list[tuple[int, int]]:
+        """Where the turn of a message was written."""
+        return [stretch[:2] for stretch in self.stretches[message]]
 
-def outline_of_runs(walked: Walked, count: int) -> Outline:
-    """The outline of a rendering of so many messages."""
-    return Outline(_stretches(walked.runs, count), walked.generation)
 
-
-Run: TypeAlias = "tuple[int, int, Source, int | None]"
+Part: TypeAlias = "tuple[int, int, Source, int | None]"
 """Where a part of the text begins and ends, its source, and the message whose turn it was written in."""
 
 
-class Walked(NamedTuple):
-    """All runs of a rendering, and what its marks say."""
+def parts_of(runs: Sequence[Any]) -> list[Part]:
+    """The parts of a rendering, from its runs."""
+    parts: list[Part] = []
+    start = 0
+    outer: int | None = None
+    turn: int | None = None
+    for length, source in zip(runs[::2], runs[1::2], strict=True):
+        if length:
+            parts.append((start, start + length, source, turn))
+            start += length
+        else:
+            outer, turn = _after(source, outer, turn)
+    return parts
 
-    runs: list[Run]
-    generation: tuple[tuple[int, int], ...]
+
+def _after(mark: Source, outer: int | None, turn: int | None) -> tuple[int | None, int | None]:
+    """The message in whose turn what follows a mark is written: by what the piece says, and now."""
+    kind, value = mark or (None, None)
+    if kind == "piece":
+        return value, value
+    if kind == "turn":
+        return outer, outer if value is None else value
+    return outer, turn
 
 
-def walk(pieces: list[Runs], outer_turns: list[int | None]) -> Walked:
-    """All runs of a rendering, from those of its pieces and the message in whose turn each was written."""
-    found: list[Run] = []
+def outline_of_runs(runs: Sequence[Any], count: int) -> Outline:
+    """The outline of a rendering of so many messages, from its runs."""
+    found: list[list[Stretch]] = [[] for _ in range(count)]
     generation: list[tuple[int, int]] = []
     opened: list[int] = []
-    start = 0
-    for runs, outer in zip(pieces, outer_turns, strict=False):
-        turn = outer
-        if outer is None and len(runs) > 2:
-            outer = turn = _only_message(runs)
-        for index in range(0, len(runs), 2):
-            length = runs[index]
-            if length:
-                stop = start + length
-                found.append((start, stop, runs[index + 1], turn))
-                start = stop
-                continue
-            kind, value = runs[index + 1] or (None, None)
-            if kind == "turn":
-                turn = value if value is not None else outer
-            elif kind == "generation":
-                if value:
-                    opened.append(start)
-                elif opened:
-                    generation.append((opened.pop(), start))
-    # A text that is to be continued is cut before a block ends.
-    generation += [(begun, start) for begun in reversed(opened) if begun < start]
-    return Walked(found, tuple(generation))
-
-
-def _only_message(runs: Runs) -> int | None:
-    """The one message that fields in these runs are of; None where there are several, or none."""
-    found = {message_of(source) for source in runs[1::2] if source is not LITERAL}
-    found.discard(None)
-    return found.pop() if len(found) == 1 else None
-
-
-# ---- turns --------------------------------------------------------------------------------------
-
-
-def _stretches(runs: list[Run], count: int) -> tuple[tuple[Stretch, ...], ...]:
-    """For each of so many messages the stretches of its turn."""
-    found: list[list[Stretch]] = [[] for _ in range(count)]
+    outer: int | None = None
+    turn: int | None = None
     #: The stretch that is being followed, and whose it is.
     place: int | None = None
-    begin = end = 0
+    begin = start = stop = 0
     first: int | None = None
     last: int | None = None
     is_shared = is_hidden = False
-    for start, stop, source, turn in runs:
+    for length, source in zip(runs[::2], runs[1::2], strict=True):
+        if not length:
+            if source is GENERATION_START:
+                opened.append(stop)
+            elif source is GENERATION_STOP:
+                if opened:
+                    generation.append((opened.pop(), stop))
+            else:
+                outer, turn = _after(source, outer, turn)
+            continue
+        start, stop = stop, stop + length
         # Whose turn it is, whether this is text that counts for ``Stretch.first``, or another message's.
         own = others = False
         where = turn
@@ -127,9 +119,8 @@ def _stretches(runs: list[Run], count: int) -> tuple[tuple[Stretch, ...], ...]:
                 own = root[0] in _DATA
         if where != place:
             if place is not None:
-                found[place].append(Stretch(begin, end, first, last, is_shared, is_hidden))
+                found[place].append(Stretch(begin, start, first, last, is_shared, is_hidden))
             place, begin, first, last, is_shared, is_hidden = where, start, None, None, False, False
-        end = stop
         if own:
             if first is None:
                 first = start
@@ -138,8 +129,10 @@ def _stretches(runs: list[Run], count: int) -> tuple[tuple[Stretch, ...], ...]:
         elif others:
             is_shared = True
     if place is not None:
-        found[place].append(Stretch(begin, end, first, last, is_shared, is_hidden))
-    return tuple([tuple(each) for each in found])
+        found[place].append(Stretch(begin, stop, first, last, is_shared, is_hidden))
+    # A text that is to be continued is cut before a block ends.
+    generation += [(begun, stop) for begun in reversed(opened) if begun < stop]
+    return Outline(tuple([tuple(each) for each in found]), tuple(generation))
 
 
 #: The roots of other data.

@@ -184,7 +184,7 @@ class Prepared(NamedTuple):
         added = _found(tok, chat.text, untrusted=untrusted, protected=protected)
         # Where the template joined literals from parts, or content would go on with one; those that are
         # dropped may make room for others.
-        while built := _visible(tok, _not_within(added, untrusted), protected):
+        while built := _built(tok, added, untrusted, protected):
             protected |= built
             added = _found(tok, chat.text, untrusted=untrusted, protected=protected)
         row = cls(plan, chat, untrusted, protected, added)
@@ -266,6 +266,15 @@ def _visible(
     """The ids of tokens, without known ones, that are not white space: that is nobody's protocol."""
     ids = {token[2] for token in found} - known
     return frozenset([number for number in ids if (tok.id_to_token(number) or "").strip()])
+
+
+def _built(
+    tok: Tokenizer, added: Sequence[AddedToken], untrusted: Sequence[Span], protected: frozenset[int]
+) -> frozenset[int]:
+    """The ids, not protected yet, of tokens that the template wrote, or that content goes on with."""
+    if all(token[2] in protected for token in added):
+        return frozenset()
+    return _visible(tok, _not_within(added, untrusted), protected)
 
 
 def _not_within(found: Sequence[AddedToken], spans: Sequence[Span]) -> list[AddedToken]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias
 
-from .outline import Outline, Run, Walked, outline_of_runs, walk
+from .outline import Outline, Part, outline_of_runs, parts_of
 from .sources import LITERAL, Runs, Source, is_trusted, kind_of, message_of, path_of
-from .tracked import Tracked
 
 __all__ = ["RenderedChat", "Segment", "content_of", "outline_of", "texts_of"]
 
@@ -49,7 +48,7 @@ class RenderedChat:
     """
 
     __slots__ = (
-        *("_chat", "_literals", "_outline", "_pieces", "_segments", "_turns", "_unwritten"),
+        *("_literals", "_messages", "_outline", "_runs", "_segments", "_unwritten"),
         *("template", "text"),
     )
 
@@ -61,16 +60,16 @@ class RenderedChat:
     def __init__(
         self,
         text: str,
-        pieces: list[Runs],
-        turns: list[int | None],
-        chat: list[Any],
+        runs: list[Any],
+        messages: list[dict[Any, Any]],
         literals: tuple[str, ...],
         template: str,
     ) -> None:
         self.text, self.template = text, template
-        #: The runs of each piece that the template wrote.
-        self._pieces: list[Runs] | None = pieces
-        self._turns, self._chat, self._literals = turns, chat, literals
+        self._runs: list[Any] | None = runs
+        # The messages as plain data. What the template was given has many objects, which would keep Python's
+        # garbage collector busy.
+        self._messages, self._literals = messages, literals
         self._outline: Outline | None = None
         self._segments: tuple[Segment, ...] | None = None
         self._unwritten: tuple[tuple[int, str], ...] | None = None
@@ -96,15 +95,15 @@ class RenderedChat:
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.text, self.template, self._literals, *found = state
         self._outline, self._segments, self._unwritten, roles = found
-        self._pieces, self._turns = None, []
+        self._runs = None
         # Of the messages, only roles are kept.
-        self._chat = [{"role": role} for role in roles]
+        self._messages = [{"role": role} for role in roles]
 
     @property
     def segments(self) -> tuple[Segment, ...]:
         """The parts of the text, in order; they tile it. Neighbours that one thing wrote are one part."""
         if self._segments is None:
-            self._segments = _segments(self._walk().runs, self._chat)
+            self._segments = _segments(parts_of(self._known_runs()), self.roles)
         return self._segments
 
     @property
@@ -115,16 +114,15 @@ class RenderedChat:
         """
         found: list[tuple[int, int]] = []
         begun, at = -1, 0
-        for runs in [self._runs_of_segments()] if self._pieces is None else self._pieces:
-            for index in range(1, len(runs), 2):
-                length, source = runs[index - 1], runs[index]
-                if source is LITERAL or is_trusted(source):
-                    if begun >= 0 and length:
-                        found.append((begun, at))
-                        begun = -1
-                elif begun < 0 and length:
-                    begun = at
-                at += length
+        runs = self._runs_of_segments() if self._runs is None else self._runs
+        for length, source in zip(runs[::2], runs[1::2], strict=True):
+            if source is LITERAL or not length or is_trusted(source):
+                if begun >= 0 and length:
+                    found.append((begun, at))
+                    begun = -1
+            elif begun < 0:
+                begun = at
+            at += length
         if begun >= 0:
             found.append((begun, at))
         return tuple(found)
@@ -161,7 +159,7 @@ class RenderedChat:
         Many templates leave out fields that they do not know, and the reasoning of earlier turns.
         """
         if self._unwritten is None:
-            self._unwritten = _unwritten(self._chat, self.segments)
+            self._unwritten = _unwritten(self._messages, self.segments)
         return self._unwritten
 
     def _runs_of_segments(self) -> Runs:
@@ -174,12 +172,12 @@ class RenderedChat:
     @property
     def roles(self) -> tuple[str | None, ...]:
         """The role of each message."""
-        roles = [message.get("role") for message in self._chat]
+        roles = [message.get("role") for message in self._messages]
         return tuple([str.__str__(role) if isinstance(role, str) else None for role in roles])
 
-    def _walk(self) -> Walked:
-        assert self._pieces is not None
-        return walk(self._pieces, self._turns)
+    def _known_runs(self) -> list[Any]:
+        assert self._runs is not None
+        return self._runs
 
     def _found_outline(self) -> Outline:
         if self._outline is None:
@@ -189,7 +187,7 @@ class RenderedChat:
 
 def content_of(chat: RenderedChat, message: int) -> str:
     """The text of a message's content, its parts of text joined; empty where there is none."""
-    content = chat._chat[message].get("content")
+    content = chat._messages[message].get("content")
     if isinstance(content, str):
         return str.__str__(content)
     parts = content if isinstance(content, list) else []
@@ -199,7 +197,7 @@ def content_of(chat: RenderedChat, message: int) -> str:
 
 def texts_of(chat: RenderedChat, message: int) -> list[str]:
     """The texts of a message's other fields, its role apart."""
-    fields = dict.items(chat._chat[message])
+    fields = chat._messages[message].items()
     return [str.__str__(value) for key, value in fields if key != "role" and isinstance(value, str)]
 
 
@@ -210,53 +208,46 @@ def outline_of(chat: RenderedChat) -> Outline:
     """
     if chat._outline is not None:
         return chat._outline
-    return outline_of_runs(chat._walk(), len(chat._chat))
+    return outline_of_runs(chat._known_runs(), len(chat._messages))
 
 
-def _unwritten(chat: list[Any], segments: tuple[Segment, ...]) -> tuple[tuple[int, str], ...]:
+def _unwritten(messages: list[dict[Any, Any]], segments: tuple[Segment, ...]) -> tuple[tuple[int, str], ...]:
     """The fields of messages that hold text and have no segment."""
-    written: set[tuple[int | None, str]] = set()
-    unknown: set[int | None] = set()
-    for segment in segments:
-        if segment.kind == "unknown":
-            unknown.add(segment.message)
-        if segment.field is not None:
-            written.add((segment.message, re.split(r"[.\[]", segment.field, maxsplit=1)[0]))
+    unknown = {segment.message for segment in segments if segment.kind == "unknown"}
     if None in unknown:
-        # Nobody knows what stands there.
+        # Any field may stand in text of unknown origin.
         return ()
-    found: dict[tuple[int, str], None] = {}
-    for message in chat:
-        for value in dict.values(message):
-            # Reasoning stands under several names; its source has the one that was given.
-            source = value.runs[1] if isinstance(value, Tracked) and value else getattr(value, "source", None)
-            is_text = (
-                bool(value.strip()) if isinstance(value, str) else isinstance(value, list | dict) and value
-            )
-            if not is_text or source is None or message.index in unknown:
+    written: dict[int, list[str]] = {}
+    for segment in segments:
+        if segment.field is not None and segment.message is not None:
+            written.setdefault(segment.message, []).append(segment.field)
+    found: list[tuple[int, str]] = []
+    for index, message in enumerate(messages):
+        for key, value in message.items():
+            is_text = value.strip() if isinstance(value, str) else isinstance(value, list | dict) and value
+            if not is_text or key == "role" or index in unknown:
                 continue
-            field = path_of(source)
-            if field is not None and field != "role" and (message.index, field) not in written:
-                found[message.index, field] = None
+            field = path_of((("message", index), key))
+            below = (f"{field}.", f"{field}[")
+            if field and not any(path == field or path.startswith(below) for path in written.get(index, ())):
+                found.append((index, field))
     return tuple(found)
 
 
 # ---- segments -----------------------------------------------------------------------------------
 
 
-def _segments(runs: list[Run], chat: list[Any]) -> tuple[Segment, ...]:
-    """Segments, of which neighbours differ."""
-    roles = [message.get("role") for message in chat]
-    roles = [str.__str__(role) if isinstance(role, str) else None for role in roles]
-    known: dict[tuple[int, int | None], _Part] = {}
-    #: Where each part begins, and what it is.
+def _segments(parts: list[Part], roles: Sequence[str | None]) -> tuple[Segment, ...]:
+    """Segments, of which neighbours differ, in messages of these roles."""
+    known: dict[tuple[int, int | None], _Description] = {}
+    #: Where each segment begins, and what is said of it.
     starts: list[int] = []
-    parts: list[_Part] = []
-    last: _Part | None = None
-    for start, _, source, turn in runs:
+    described: list[_Description] = []
+    last: _Description | None = None
+    for start, _, source, turn in parts:
         key = (id(source), turn)
-        part = known.get(key)
-        if part is None:
+        description = known.get(key)
+        if description is None:
             message = message_of(source)
             if message is None:
                 message = turn
@@ -264,23 +255,23 @@ def _segments(runs: list[Run], chat: list[Any]) -> tuple[Segment, ...]:
                     message = source[1]
             role = None if message is None else roles[message]
             describe = _described if _is_common(source) else _described.__wrapped__
-            part = known[key] = describe(source, message, role)
-        if part is not last and part != last:
+            description = known[key] = describe(source, message, role)
+        if description is not last and description != last:
             starts.append(start)
-            parts.append(part)
-            last = part
-    stops = [*starts[1:], runs[-1][1]] if runs else []
-    fields = [(start, stop, *part) for start, stop, part in zip(starts, stops, parts, strict=True)]
+            described.append(description)
+            last = description
+    stops = [*starts[1:], parts[-1][1]] if parts else []
+    fields = [(start, stop, *of) for start, stop, of in zip(starts, stops, described, strict=True)]
     return tuple(map(_new, repeat(Segment), fields))
 
 
 _new = tuple.__new__
-_Part: TypeAlias = "tuple[int | None, str | None, str | None, str, bool]"
+_Description: TypeAlias = "tuple[int | None, str | None, str | None, str, bool]"
 """Message, role, field, kind and trust."""
 
 
 @lru_cache(maxsize=4096)
-def _described(source: Source, message: int | None, role: str | None) -> _Part:
+def _described(source: Source, message: int | None, role: str | None) -> _Description:
     """What segments say of a source, in the turn of this message or a field of it."""
     field = None if source is None else path_of(source)
     return (message, role, field, kind_of(source, role), is_trusted(source))

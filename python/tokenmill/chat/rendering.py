@@ -9,10 +9,11 @@ from typing import Any
 from .._forks import waited_for
 from ..errors import MissingExtraError
 from . import builtin
-from .continued import end_of_continued, shortened, to_be_continued
+from .continued import end_of_continued, to_be_continued
 from .refusals import refusal
 from .rendered import RenderedChat
 from .tools import schema_of
+from .tracked import cut
 
 __all__ = ["check_not_empty", "choose", "literals_of", "render", "roles_of"]
 
@@ -98,18 +99,18 @@ def render(
         "documents": None if documents is None else _checked_documents(documents),
         "add_generation_prompt": add_generation_prompt,
     }
-    chat = engine.chat_of(conversation, keep_none)
+    chat, plain_messages = engine.chat_of(conversation, keep_none)
     allowed = template.roles if roles is None else frozenset(roles)
     engine.check_roles(chat, allowed, name, template.reads_roles)
     ending = None
     if continue_final_message:
         ending = to_be_continued(chat, continue_final_message, source, name)
     run = engine.Run(template, chat, special_tokens, {**given, **variables}, name)
-    text, pieces, turns = run.tracked(engine.MAX_STEPS if max_steps is None else max_steps, now)
+    text, runs = run.tracked(engine.MAX_STEPS if max_steps is None else max_steps, now)
     if ending is not None:
         stop = end_of_continued(text, ending, name)
-        text, pieces = text[:stop], shortened(pieces, stop)
-    return RenderedChat(text, pieces, turns, chat, template.literals, name)
+        text, runs = text[:stop], list(cut(tuple(runs), 0, stop))
+    return RenderedChat(text, runs, plain_messages, template.literals, name)
 
 
 def literals_of(source: str, name: str) -> tuple[str, ...]:

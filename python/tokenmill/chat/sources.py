@@ -31,6 +31,14 @@ DOCUMENTS = ("documents", None)
 GENERATION_START = ("generation", True)
 GENERATION_STOP = ("generation", False)
 
+
+def piece_of(turn: int | None) -> tuple[str, int | None]:
+    """The mark at the beginning of what the template wrote in the turn of this message, or in none."""
+    return ("piece", turn) if turn is None or turn >= len(_PIECES) else _PIECES[turn]
+
+
+_PIECES = [("piece", turn) for turn in range(64)]
+
 TRUSTED = frozenset(("literal", "special", "date"))
 """The roots whose text the caller or the template vouches for. Roles are checked, and trusted too."""
 
@@ -124,6 +132,13 @@ def is_trusted(source: Source) -> bool:
             return bool(key == "role")
         return keys_of(source)[0] == SPECIAL  # one of a list of special tokens
     return inside in TRUSTED
+
+
+def only_message(runs: Runs) -> int | None:
+    """The one message that fields in these runs are of; None where there are several, or none."""
+    found = {message_of(source) for source in runs[1::2] if source is not LITERAL}
+    found.discard(None)
+    return found.pop() if len(found) == 1 else None
 
 
 def message_of(source: Source) -> int | None:
