@@ -93,7 +93,7 @@ fn what_is_inserted_behind_a_character_of_several_tokens_does_not_go_back() {
     let spans: Vec<(usize, usize)> =
         encoding.byte_offsets.iter().map(|span| (span.start, span.end)).collect();
     assert_eq!(spans, [(0, 0), (0, 1), (1, 2), (1, 2), (2, 3), (2, 3)]);
-    let characters = char_offsets("éa".as_bytes(), &encoding.byte_offsets, &Unwatched).unwrap();
+    let characters = char_offsets(Text::Str("éa"), &encoding.byte_offsets, &Unwatched).unwrap();
     assert_eq!(characters, [(0, 0), (0, 1), (0, 1), (0, 1), (1, 2), (1, 2)]);
 }
 

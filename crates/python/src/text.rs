@@ -57,7 +57,7 @@ impl<'a> PyText<'a> {
     /// Character offsets in the caller's string. Bytes have no characters; their offsets count as
     /// in [`char_offsets`].
     pub(crate) fn offsets(&self, spans: &[Span], watch: &dyn Watch) -> Result<Vec<(usize, usize)>> {
-        let mut offsets = char_offsets(self.as_text().as_bytes(), spans, watch)?;
+        let mut offsets = char_offsets(self.as_text(), spans, watch)?;
         if let Self::Str { pairs, .. } = self
             && !pairs.is_empty()
         {

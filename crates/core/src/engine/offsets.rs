@@ -1,4 +1,6 @@
 //! Ids with the part of the text that each stands for.
+use std::ops::Range;
+
 use tokenmill_kernels::{Prefetcher, try_alloc};
 
 use crate::aligned::{AlignedText, Origins};
@@ -183,21 +185,38 @@ impl Engine {
 ///
 /// # Errors
 /// What the watch says; memory that cannot be had.
-pub fn char_offsets(text: &[u8], spans: &[Span], watch: &dyn Watch) -> Result<Vec<(usize, usize)>> {
+pub fn char_offsets(text: Text<'_>, spans: &[Span], watch: &dyn Watch) -> Result<Vec<(usize, usize)>> {
+    let all = text.as_bytes();
+    match text {
+        Text::Str(_) => offsets_by(&|bytes| count_starts(&all[bytes]), all.len(), spans, watch),
+        Text::Bytes(_) => {
+            let count = |bytes: Range<usize>| bytes.filter(|&byte| starts_character(all, byte)).count();
+            offsets_by(&count, all.len(), spans, watch)
+        }
+    }
+}
+
+/// As [`char_offsets`], for a text of so many bytes; `count` says how many characters start in a range of them.
+fn offsets_by(
+    count: &impl Fn(Range<usize>) -> usize,
+    length: usize,
+    spans: &[Span],
+    watch: &dyn Watch,
+) -> Result<Vec<(usize, usize)>> {
     let mut offsets = try_alloc::vec(spans.len())?;
     let mut ticker = Ticker::new(watch);
     // Two places that go through the text, so that rows of spans that overlap are no reason to go
     // back: neither their starts nor their ends do.
     let (mut first, mut last) = (Place::default(), Place::default());
-    let inside = |byte: usize| byte < text.len() && !starts_character(text, byte);
+    let inside = |byte: usize| byte < length && count(byte..byte + 1) == 0;
     for span in spans {
         if span.start.abs_diff(last.at) < span.start.abs_diff(first.at) {
             first = last;
         }
         ticker.spend(8 + span.start.abs_diff(first.at) + span.end.abs_diff(last.at))?;
         let is_inside = inside(span.start);
-        let start = first.advance(text, span.start) - usize::from(is_inside);
-        let end = if span.is_empty() && !is_inside { start } else { last.advance(text, span.end) };
+        let start = first.advance(count, span.start) - usize::from(is_inside);
+        let end = if span.is_empty() && !is_inside { start } else { last.advance(count, span.end) };
         offsets.push((start, end));
     }
     Ok(offsets)
@@ -256,9 +275,7 @@ impl Place {
     /// Goes forward as far as whole blocks have no more characters.
     fn skip_blocks(&mut self, text: &[u8], chars: usize) {
         while let Some(block) = text.get(self.at..).and_then(<[u8]>::first_chunk::<64>) {
-            // A loop of known length without an exit is vectorised.
-            let count = block.iter().fold(0_u8, |count, byte| count + u8::from(byte & 0xc0 != 0x80));
-            let after = self.chars + usize::from(count);
+            let after = self.chars + starts_in_block(block);
             if after > chars {
                 return;
             }
@@ -266,22 +283,32 @@ impl Place {
         }
     }
 
-    /// Goes to a byte; how many characters start before it.
-    fn advance(&mut self, text: &[u8], to: usize) -> usize {
-        while self.at < to {
-            self.chars += usize::from(starts_character(text, self.at));
-            self.at += 1;
+    /// Goes to a byte; how many characters start before it. `count` is that of [`offsets_by`].
+    fn advance(&mut self, count: &impl Fn(Range<usize>) -> usize, to: usize) -> usize {
+        if to >= self.at {
+            self.chars += count(self.at..to);
+        } else {
+            self.chars -= count(to..self.at);
         }
-        while self.at > to {
-            self.at -= 1;
-            self.chars -= usize::from(starts_character(text, self.at));
-        }
+        self.at = to;
         self.chars
     }
 }
 
 /// The number 1 in each byte.
 const EACH_BYTE: u64 = u64::MAX / 255;
+
+/// How many characters start in these bytes of valid UTF-8.
+fn count_starts(bytes: &[u8]) -> usize {
+    let (blocks, rest) = bytes.as_chunks::<64>();
+    let in_rest = rest.iter().filter(|&byte| byte & 0xc0 != 0x80).count();
+    blocks.iter().map(starts_in_block).sum::<usize>() + in_rest
+}
+
+/// As [`count_starts`]. A loop of known length without an exit is vectorised.
+fn starts_in_block(block: &[u8; 64]) -> usize {
+    usize::from(block.iter().fold(0_u8, |count, byte| count + u8::from(byte & 0xc0 != 0x80)))
+}
 
 /// 1 in each byte of valid UTF-8 that starts a character: whose highest bits are not 10.
 fn starts_in(word: u64) -> u64 {
@@ -327,7 +354,7 @@ mod tests {
             let byte = |char: usize| text.char_indices().nth(char).map_or(text.len(), |(at, _)| at);
             let want: Vec<Span> = offsets.iter().map(|&(a, b)| Span::new(byte(a), byte(b))).collect();
             prop_assert_eq!(&spans, &want);
-            prop_assert_eq!(char_offsets(text.as_bytes(), &spans, &Unwatched).unwrap(), offsets);
+            prop_assert_eq!(char_offsets(Text::Str(&text), &spans, &Unwatched).unwrap(), offsets);
         }
     }
 }

@@ -43,7 +43,7 @@ proptest! {
                 let parts = whole_text(form, tables, &text);
                 let want: String = parts.iter().map(|(c, _)| c).collect();
                 let spans: Vec<Span> = parts.iter().map(|&(_, span)| span).collect();
-                prop_assert_eq!(normalized(&[step], &text), (want, char_offsets(text.as_bytes(), &spans, &Unwatched).unwrap()));
+                prop_assert_eq!(normalized(&[step], &text), (want, char_offsets(Text::Str(&text), &spans, &Unwatched).unwrap()));
             }
         }
     }

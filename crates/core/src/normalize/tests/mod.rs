@@ -8,7 +8,7 @@ mod sentencepiece;
 mod steps;
 
 use super::*;
-use crate::engine::char_offsets;
+use crate::engine::{Text, char_offsets};
 
 fn compiled(steps: &[Normalizer]) -> Result<Normalizers> {
     Normalizers::compile(steps, &Hooks::default())
@@ -29,7 +29,7 @@ fn through(normalizers: &Normalizers, text: &str) -> Result<(String, Vec<(usize,
         .map(|(at, c)| piece.origins.span(Span::new(at, at + c.len_utf8())))
         .collect();
     assert_eq!(normalizers.apply_to(text)?, piece.text);
-    Ok((piece.text.to_owned(), char_offsets(text.as_bytes(), &spans, &Unwatched)?))
+    Ok((piece.text.to_owned(), char_offsets(Text::Str(text), &spans, &Unwatched)?))
 }
 
 #[track_caller]
