@@ -155,14 +155,14 @@ def test_what_stands_for_data_is_found_in_their_fields_and_nowhere_else(sources:
     assert characters > 80_000
 
 
-def test_stretches_hold_the_segments_of_their_message(sources: dict[str, str]) -> None:
+def test_turn_spans_hold_the_segments_of_their_message(sources: dict[str, str]) -> None:
     compared = 0
     for name, source in sources.items():
         for title, messages, options in CONVERSATIONS:
             chat = rendered(source, messages, **options)
             if isinstance(chat, Exception):
                 continue
-            stretches = outline_of(chat).stretches
+            turns = outline_of(chat).turns
             for index, turn in enumerate(chat.turns):
                 fields = [s for s in chat.segments if s.kind not in ("template", "role")]
                 own = [s for s in fields if s.message == index]
@@ -173,7 +173,7 @@ def test_stretches_hold_the_segments_of_their_message(sources: dict[str, str]) -
                     shared = any(start <= s.start < stop for s in fields if s.message != index)
                     hidden = any(segment.kind == "unknown" for segment in inside)
                     want.append((start, stop, first, last, shared, hidden))
-                assert [tuple(stretch) for stretch in stretches[index]] == want, (name, title, index)
+                assert [tuple(span) for span in turns[index]] == want, (name, title, index)
                 compared += len(want)
     assert compared > 5000
 

@@ -61,9 +61,9 @@ def apply(
     trained: list[Trained] = []
     for index, conversation in enumerate(messages if many else [messages]):
         try:
-            row = Prepared.of(plan, conversation, options)
+            row, added = Prepared.of(plan, conversation, options)
             if training is not None:
-                trained.append(training.of(row))
+                trained.append(training.of(row, added))
             rows.append(row)
         except (TemplateError, SpecialTokenError) as error:
             if many:
@@ -95,7 +95,7 @@ def _ranges(
     spans = [of_row.spans for of_row in trained]
     found = lengths.of(tok, [row.chat.text for row in rows], ragged, spans)
     return [
-        ranges_by_offsets(row.find_offsets(), row.added, of_row) if ranges is None else ranges
+        ranges_by_offsets(row.find_offsets(), row.find_added(), of_row) if ranges is None else ranges
         for row, of_row, ranges in zip(rows, spans, found, strict=True)
     ]
 

@@ -215,8 +215,8 @@ class Run:
             if of_piece != turn or needs_mark:
                 turn = of_piece
                 runs += (0, piece_of(turn))
-            # It may hold marks of its own, which end with it.
-            needs_mark = len(own) > 2
+            # What its own marks say ends with it.
+            needs_mark = len(own) > 2 and 0 in own
             runs += own
         _release(context)
         state.charge(sum(map(len, pieces)))

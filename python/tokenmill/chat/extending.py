@@ -66,7 +66,8 @@ def extend(
     row = prepared(tok, [*messages, *new], own, add_generation_prompt=add_generation_prompt, **options)
     chat = row.chat
     whole = row.encode_with_offsets()
-    text = _Whole(chat, whole.ids.tolist(), np.asarray(whole.offsets), row)
+    added = frozenset([token for _, _, token in row.find_added()])
+    text = _Whole(chat, whole.ids.tolist(), np.asarray(whole.offsets), row, added)
     if text.ids[: len(kept)] == kept:
         before = text.offsets[: len(kept)]
         seam = _Seam("canonical", 0, text.ids[len(kept) :], text.offsets[len(kept) :])
@@ -101,16 +102,17 @@ class _Whole(NamedTuple):
     ids: list[int]
     offsets: Any
     row: Prepared
+    added: frozenset[int]
+    """The ids of its added tokens."""
 
     def border_at(self, place: int) -> int | None:
         """The first token from a place in the text on; None where a token spans it."""
-        added = {token for _, _, token in self.row.added}
         for index, (start, stop) in enumerate(self.offsets.tolist()):
             if start >= place:
                 return index
             if stop > place:
                 # An added token may take the white space behind it.
-                takes = self.ids[index] in added and not self.chat.text[place:stop].strip()
+                takes = self.ids[index] in self.added and not self.chat.text[place:stop].strip()
                 if self.is_control(index) and not takes:
                     return index
                 return index + 1 if takes else None
@@ -119,8 +121,7 @@ class _Whole(NamedTuple):
     def is_control(self, token: int) -> bool:
         """Whether this token is an added one, and more than white space."""
         start, stop = self.offsets[token].tolist()
-        added = {number for _, _, number in self.row.added}
-        return self.ids[token] in added and bool(self.chat.text[start:stop].strip())
+        return self.ids[token] in self.added and bool(self.chat.text[start:stop].strip())
 
     def start_of(self, token: int) -> int:
         """Where a token begins in the text; its end for the one behind the last."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from .._forks import waited_for
 from .outline import Outline
-from .preparing import AddedToken, Prepared
+from .preparing import AddedToken, Prepared, apart_from
 from .prompts import Closing, Prompt
 from .refusals import refusal
 from .rendered import outline_of
@@ -42,8 +42,8 @@ class Training(NamedTuple):
     closing: Callable[[], Closing | None]
     """What the template writes behind turns; asked for where a turn has no end of its own."""
 
-    def of(self, row: Prepared) -> Trained:
-        """What of a conversation is trained.
+    def of(self, row: Prepared, found: Sequence[AddedToken]) -> Trained:
+        """What of a conversation is trained. ``found`` are its added tokens, as ``Prepared.of`` gives them.
 
         Raises ``TemplateError`` where that is nothing, unless it may be.
         """
@@ -52,7 +52,7 @@ class Training(NamedTuple):
         roles = chat.roles
         special, eos = row.plan.template.special_ids, row.plan.tok.eos_token_id
         # A special token that touches untrusted text is none; an ordinary one may be the end-of-text token.
-        added = Added.of(row.added if eos in special else row.trusted(), special, eos)
+        added = Added.of(found if eos in special else apart_from(found, row.untrusted), special, eos)
         # Literals in messages that are to be tokens are still no text of the template.
         parsed = row.plan.literals == "parse" or isinstance(row.plan.literals, Mapping)
         untrusted = chat.untrusted if parsed else row.untrusted

@@ -1,7 +1,7 @@
 """Which part of a rendering is whose turn: what labels need, at a fraction of what segments cost.
 
-In: the runs that a template wrote. Out: the stretches of each message's turn, and what generation blocks
-wrote.
+In: the runs that a template wrote. Out: the parts of the text that were written in each message's turn, and
+in generation blocks.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .sources import GENERATION_START, GENERATION_STOP, LITERAL, Source
 
-__all__ = ["Outline", "Part", "Stretch", "outline_of_runs", "parts_of"]
+__all__ = ["Outline", "Part", "TurnSpan", "outline_of_runs", "parts_of"]
 
 
-class Stretch(NamedTuple):
+class TurnSpan(NamedTuple):
     """A part of a rendering that was written in the turn of one message."""
 
     start: int
@@ -35,13 +35,14 @@ class Stretch(NamedTuple):
 class Outline(NamedTuple):
     """Whose turn it is in which part of a rendering."""
 
-    stretches: tuple[tuple[Stretch, ...], ...]
-    """``turns``, with the extent of each message's own text."""
+    turns: tuple[tuple[TurnSpan, ...], ...]
+    """For each message the parts of its turn; none where the template wrote nothing in it."""
     generation: tuple[tuple[int, int], ...]
+    """What ``{% generation %}`` blocks wrote: pairs ``(start, stop)``."""
 
     def spans(self, message: int) -> list[tuple[int, int]]:
         """Where the turn of a message was written."""
-        return [stretch[:2] for stretch in self.stretches[message]]
+        return [span[:2] for span in self.turns[message]]
 
 
 Part: TypeAlias = "tuple[int, int, Source, int | None]"
@@ -64,7 +65,7 @@ def parts_of(runs: Sequence[Any]) -> list[Part]:
 
 
 def _after(mark: Source, outer: int | None, turn: int | None) -> tuple[int | None, int | None]:
-    """The message in whose turn what follows a mark is written: by what the piece says, and now."""
+    """Whose turn it is behind a mark: for the piece as a whole, and at this place of it."""
     kind, value = mark or (None, None)
     if kind == "piece":
         return value, value
@@ -75,13 +76,13 @@ def _after(mark: Source, outer: int | None, turn: int | None) -> tuple[int | Non
 
 def outline_of_runs(runs: Sequence[Any], count: int) -> Outline:
     """The outline of a rendering of so many messages, from its runs."""
-    found: list[list[Stretch]] = [[] for _ in range(count)]
+    found: list[list[TurnSpan]] = [[] for _ in range(count)]
     generation: list[tuple[int, int]] = []
     opened: list[int] = []
     outer: int | None = None
     turn: int | None = None
-    #: The stretch that is being followed, and whose it is.
-    place: int | None = None
+    # The span that the loop is in: the message, where the span begins, and its other fields.
+    current: int | None = None
     begin = start = stop = 0
     first: int | None = None
     last: int | None = None
@@ -97,30 +98,32 @@ def outline_of_runs(runs: Sequence[Any], count: int) -> Outline:
                 outer, turn = _after(source, outer, turn)
             continue
         start, stop = stop, stop + length
-        # Whose turn it is, whether this is text that counts for ``Stretch.first``, or another message's.
-        own = others = False
-        where = turn
-        if hidden := source is None:
-            own = True
-        elif source is not LITERAL:
+        message = turn
+        own = others = hidden = False
+        if source is LITERAL:
+            if turn == current:
+                continue
+        elif source is None:
+            own = hidden = True
+        else:
             root = source
             while type(root[0]) is tuple:
                 root = root[0]
             if root[0] == "message":
                 if turn is None:
-                    where = root[1]
+                    message = root[1]
                 if source[1] != "role" or source[0] is not root:
-                    own = where == root[1]
+                    own = message == root[1]
                     others = not own
             elif root[0] == "literal":
                 if turn is None:
-                    where = root[1]
+                    message = root[1]
             else:
                 own = root[0] in _DATA
-        if where != place:
-            if place is not None:
-                found[place].append(Stretch(begin, start, first, last, is_shared, is_hidden))
-            place, begin, first, last, is_shared, is_hidden = where, start, None, None, False, False
+        if message != current:
+            if current is not None:
+                found[current].append(TurnSpan(begin, start, first, last, is_shared, is_hidden))
+            current, begin, first, last, is_shared, is_hidden = message, start, None, None, False, False
         if own:
             if first is None:
                 first = start
@@ -128,8 +131,8 @@ def outline_of_runs(runs: Sequence[Any], count: int) -> Outline:
             is_hidden = is_hidden or hidden
         elif others:
             is_shared = True
-    if place is not None:
-        found[place].append(Stretch(begin, stop, first, last, is_shared, is_hidden))
+    if current is not None:
+        found[current].append(TurnSpan(begin, stop, first, last, is_shared, is_hidden))
     # A text that is to be continued is cut before a block ends.
     generation += [(begun, stop) for begun in reversed(opened) if begun < stop]
     return Outline(tuple([tuple(each) for each in found]), tuple(generation))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .._core import Tokenizer
     from ..ragged import Ragged, RaggedEncodings
 
-__all__ = ["AddedToken", "Plan", "Prepared", "prepared", "render_for"]
+__all__ = ["AddedToken", "Plan", "Prepared", "apart_from", "encoded", "prepared", "render_for"]
 
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 
@@ -57,7 +57,7 @@ def prepared(
     name, source = choose(tok.chat_templates, template, options.get("tools"))
     refuse_others(options, source, own)
     policies.check(literals, roles_of(source, name, options.get("roles")))
-    return Prepared.of(Plan.of(tok, name, source, literals), messages, options)
+    return Prepared.of(Plan.of(tok, name, source, literals), messages, options)[0]
 
 
 #: Arguments of transformers' `apply_chat_template`, and what does the same here. As variables of a template
@@ -166,12 +166,13 @@ class Prepared(NamedTuple):
     chat: RenderedChat
     untrusted: Sequence[Span]
     protected: frozenset[int]
-    added: list[AddedToken]
-    """The added tokens that the rendering has, where their literals stand."""
 
     @classmethod
-    def of(cls, plan: Plan, messages: Any, options: Mapping[str, Any]) -> Prepared:
-        """Renders a conversation and finds its added tokens."""
+    def of(cls, plan: Plan, messages: Any, options: Mapping[str, Any]) -> tuple[Prepared, list[AddedToken]]:
+        """Renders a conversation and finds its added tokens (``find_added``).
+
+        The tokens are not kept: so many tuples would keep Python's garbage collector busy.
+        """
         tok = plan.tok
         if plan.literals not in ("text", "reject", "parse"):
             given = list(getattr(messages, "messages", messages))
@@ -187,11 +188,15 @@ class Prepared(NamedTuple):
         while built := _built(tok, added, untrusted, protected):
             protected |= built
             added = _found(tok, chat.text, untrusted=untrusted, protected=protected)
-        row = cls(plan, chat, untrusted, protected, added)
+        row = cls(plan, chat, untrusted, protected)
         for literal, segment in row.found() if _rejects(plan.literals) else ():
             if policies.policy_of(plan.literals, segment) == "reject":
                 policies.refuse(literal, segment)
-        return row
+        return row, added
+
+    def find_added(self) -> list[AddedToken]:
+        """The added tokens that the rendering has, where their literals stand."""
+        return _found(self.plan.tok, self.chat.text, untrusted=self.untrusted, protected=self.protected)
 
     def found(self) -> list[tuple[FoundLiteral, Segment]]:
         """Literals in untrusted text, and the segments that they begin in."""
@@ -216,16 +221,6 @@ class Prepared(NamedTuple):
     def find_offsets(self) -> npt.NDArray[np.int64]:
         """``(start, stop)`` of each token in the text, in characters: an array of tokens x 2."""
         return self.encode_with_offsets().offsets
-
-    def trusted(self) -> list[AddedToken]:
-        """The added tokens that the template wrote."""
-        kept, at, spans = [], 0, self.untrusted
-        for token in self.added:
-            while at < len(spans) and spans[at][1] <= token[0]:
-                at += 1
-            if at == len(spans) or spans[at][0] >= token[1]:
-                kept.append(token)
-        return kept
 
 
 def encoded(rows: Sequence[Prepared], num_threads: int | None) -> Ragged:
@@ -275,6 +270,17 @@ def _built(
     if all(token[2] in protected for token in added):
         return frozenset()
     return _visible(tok, _not_within(added, untrusted), protected)
+
+
+def apart_from(found: Sequence[AddedToken], spans: Sequence[Span]) -> list[AddedToken]:
+    """The tokens that no span touches; both are in order."""
+    kept, at = [], 0
+    for token in found:
+        while at < len(spans) and spans[at][1] <= token[0]:
+            at += 1
+        if at == len(spans) or spans[at][0] >= token[1]:
+            kept.append(token)
+    return kept
 
 
 def _not_within(found: Sequence[AddedToken], spans: Sequence[Span]) -> list[AddedToken]:

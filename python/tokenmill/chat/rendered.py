@@ -136,7 +136,7 @@ class RenderedChat:
         A turn is a loop's turn of that message. What a template writes of a message outside of such a loop is
         its turn too, with the literals of the same expression.
         """
-        return tuple([tuple([stretch[:2] for stretch in each]) for each in self._found_outline().stretches])
+        return tuple([tuple([span[:2] for span in each]) for each in self._found_outline().turns])
 
     @property
     def generation(self) -> tuple[tuple[int, int], ...]:

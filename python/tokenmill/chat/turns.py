@@ -34,10 +34,13 @@ class Added(NamedTuple):
     @classmethod
     def of(cls, found: Iterable[tuple[int, int, int]], special: frozenset[int], eos: int | None) -> Added:
         """From what ``Tokenizer.find_added`` gives; of ids that are not ``special`` only ``eos`` counts."""
-        kept = [token for token in found if token[2] in special or token[2] == eos]
-        return cls(
-            [token[0] for token in kept], [token[1] for token in kept], [token[2] == eos for token in kept]
-        )
+        starts, stops, are_eos = list[int](), list[int](), list[bool]()
+        for start, stop, token in found:
+            if token in special or token == eos:
+                starts.append(start)
+                stops.append(stop)
+                are_eos.append(token == eos)
+        return cls(starts, stops, are_eos)
 
     def end_of_turn(self, start: int, stop: int) -> Span | None:
         """The token that ends a turn: in this part of the text the first eos, else the last token."""
@@ -102,17 +105,19 @@ def turn_of(
     first; ``untrusted`` are the chat's untrusted ranges. Raises ``TemplateError`` where the place of the turn
     is not known: a guess would train on what others wrote.
     """
-    parts = [
-        _Part(start, stop, 0, stop if first is None else first, start if last is None else last, False)
-        for start, stop, first, last, _, _ in outline.stretches[message]
-    ]
+    parts: list[_Part] = []
+    any_shared = any_hidden = False
+    for start, stop, first, last, is_shared, is_hidden in outline.turns[message]:
+        first, last = (stop, start) if first is None or last is None else (first, last)
+        parts.append(_Part(start, stop, 0, first, last, False))
+        any_shared, any_hidden = any_shared or is_shared, any_hidden or is_hidden
     if not parts:
-        merged = _stretches_of_merged(chat, message)
+        merged = _spans_of_merged(chat, message)
         if not merged:
             return _untracked_turn(chat, message, added)
         parts = _parts_of(chat, message, merged)
-    elif any(stretch.is_shared for stretch in outline.stretches[message]):
-        parts = _parts_of(chat, message, [stretch[:2] for stretch in outline.stretches[message]])
+    elif any_shared:
+        parts = _parts_of(chat, message, outline.spans(message))
     else:
         written = [part for part in parts if part.first < part.stop]
         if not written and content_of(chat, message).strip():
@@ -130,7 +135,7 @@ def turn_of(
             begin = end_of_header(chat.text, part.start, min(part.first, part.stop), prompts, untrusted)
             if begin < part.floor or chat.text[part.start : part.first].strip() == role:
                 begin = part.first
-            if any(stretch.is_hidden for stretch in outline.stretches[message]):
+            if any_hidden:
                 _refuse_hidden_header(chat, message, begin, prompts)
         seen = max(begin, part.last)
         end = added.end_of_turn(seen, part.stop)
@@ -173,7 +178,7 @@ class _Part(NamedTuple):
 
     start: int
     stop: int
-    """Where the stretch ends, or the text of another message begins."""
+    """Where the span of the turn ends, or the text of another message begins."""
     floor: int
     """Where the text of others ends that stands before its first field; 0 where there is none."""
     first: int
@@ -184,10 +189,10 @@ class _Part(NamedTuple):
     """Whether a message of the same role goes on behind it, in the same turn."""
 
 
-def _parts_of(chat: RenderedChat, message: int, stretches: Sequence[Span]) -> list[_Part]:
+def _parts_of(chat: RenderedChat, message: int, spans: Sequence[Span]) -> list[_Part]:
     """The parts of a turn: at least one; of several, those that hold fields of the message."""
     parts: list[_Part] = []
-    for start, stop in stretches:
+    for start, stop in spans:
         inside = [s for s in _within(chat.segments, start, stop) if s.kind not in _HEADER_KINDS]
         owned = _owned(inside, message)
         at, floor, own = start, 0, list[Segment]()
@@ -228,7 +233,7 @@ def _within(segments: Sequence[Segment], start: int, stop: int) -> Sequence[Segm
     return segments[first:behind]
 
 
-def _stretches_of_merged(chat: RenderedChat, message: int) -> tuple[Span, ...]:
+def _spans_of_merged(chat: RenderedChat, message: int) -> tuple[Span, ...]:
     """Where a message stands that the template joins with another one of its role: to the end of its turn."""
     own = [s for s in chat.segments if s.message == message and s.kind not in _HEADER_KINDS]
     if not own:

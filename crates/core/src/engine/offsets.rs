@@ -356,5 +356,20 @@ mod tests {
             prop_assert_eq!(&spans, &want);
             prop_assert_eq!(char_offsets(Text::Str(&text), &spans, &Unwatched).unwrap(), offsets);
         }
+
+        #[test]
+        fn characters_of_text_are_those_of_its_bytes(
+            text in "(\\PC|[a-zé語🦊]{0,80}){0,9}",
+            spans in prop::collection::vec((0usize..400, 0usize..100), 0..30),
+        ) {
+            // Anywhere: within characters, over each other, backwards, empty.
+            let span = |(start, length): (usize, usize)| {
+                let start = start.min(text.len());
+                Span::new(start, (start + length).min(text.len()))
+            };
+            let spans: Vec<Span> = spans.into_iter().map(span).collect();
+            let counted = char_offsets(Text::Str(&text), &spans, &Unwatched).unwrap();
+            prop_assert_eq!(counted, char_offsets(Text::Bytes(text.as_bytes()), &spans, &Unwatched).unwrap());
+        }
     }
 }
