@@ -16,7 +16,7 @@ __all__ = ["ChatEncoding"]
 
 
 class _Source(Protocol):
-    """What finds the rest of what is known of a conversation, when it is asked for."""
+    """Finds the literals and the offsets of a conversation when they are asked for."""
 
     def find_literals(self) -> tuple[FoundLiteral, ...]: ...
 
@@ -102,7 +102,7 @@ class ChatEncoding(dict[str, Any]):
 
 
 class Known(NamedTuple):
-    """What was found already."""
+    """Literals and offsets that were found already, as a pickled ``ChatEncoding`` keeps them."""
 
     offsets: npt.NDArray[np.int64]
     literals: tuple[FoundLiteral, ...]

@@ -159,7 +159,8 @@ def _overlaps(offsets: Any, spans: Sequence[Span]) -> Any:
     if not spans:
         return np.zeros(len(offsets), bool)
     bounds = np.array(spans, np.int64)
-    # White space of its own that is trimmed from a token leaves it empty, at the end of that.
+    # A token of nothing but white space, where offsets leave white space out, is empty and stands at the end
+    # of that white space: it overlaps what the character before it overlaps.
     are_empty = offsets[:, 0] == offsets[:, 1]
     behind = np.searchsorted(bounds[:, 1], offsets[:, 0] - are_empty, side="right")
     starts = np.append(bounds[:, 0], np.iinfo(np.int64).max)

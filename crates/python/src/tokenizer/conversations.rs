@@ -231,8 +231,10 @@ impl Tokenizer {
     /// `apply_chat_template` for messages, else `encode`. Options that change no result, such as
     /// `num_threads`, change no key.
     ///
-    /// Raises `TypeError` for options that the call does not take, and for values of which no lasting key can
-    /// be made.
+    /// A function in `literals=` counts by its module and name, not by what it does: give it another name when
+    /// you change it. Raises `TypeError` for options that the call does not take, for values of which no
+    /// lasting key can be made (a lambda, a partial, an object), and for a template that writes the date where
+    /// `now=` is not given.
     ///
     /// >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=1)
     /// >>> tok.cache_key("low") == tok.cache_key("low", num_threads=4)
