@@ -1,8 +1,8 @@
 """Conversations to text, with chat templates.
 
 ``render`` runs a template of jinja2 on messages, as transformers does, and says for every character of the
-text what wrote it. ``choose`` picks a template among several named ones. jinja2 is imported by the first
-rendering: the extra ``chat`` brings it.
+text where it came from. ``choose`` picks a template among several named ones. jinja2 comes with the extra
+``chat`` and is imported by the first rendering.
 
 The template runs in a sandbox and within bounds that are counted in steps (``steps.MAX_STEPS``), not in time.
 Text of messages, tools, documents and variables never counts as the template's own.

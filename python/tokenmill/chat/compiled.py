@@ -1,4 +1,4 @@
-"""Sources to templates that run: parsed, checked, compiled, and kept for the next time."""
+"""Templates from their sources: parsed, checked, compiled, and cached."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _environment = ChatEnvironment()
 
 
 class Compiled(NamedTuple):
-    """A template that runs, and what its source says."""
+    """A compiled template, and what was found in its source."""
 
     template: Template
     roles: frozenset[str]

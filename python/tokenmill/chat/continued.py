@@ -1,6 +1,6 @@
-"""Going on with the last message: a mark at its end shows where the rendering is cut.
+"""Continuing the last message: a mark at its end shows where the rendering is to be cut.
 
-The mark and the rules are those of transformers: a template may look at the text that it gets.
+The mark and the rules are those of transformers, since a template may look at the text that it gets.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Any
 from .refusals import refusal
 from .sources import REASONING
 
-__all__ = ["end_of_continued", "to_be_continued"]
+__all__ = ["append_mark", "end_of_continued"]
 
 _END = "CONTINUE_FINAL_MESSAGE_TAG "
 
 
-def to_be_continued(chat: list[Any], field: bool | str, source: str, name: str) -> str:
-    """Put the mark at the end of the last message; the text that it follows."""
+def append_mark(chat: list[Any], field: bool | str, source: str, name: str) -> str:
+    """Append the mark to the last message; returns the text before the mark."""
     field = field if isinstance(field, str) else "content"
     message = chat[-1]
     value = message.get(field)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["count", "fit"]
 
-_OF_SYSTEM = frozenset(("system", "developer"))
+_SYSTEM_ROLES = frozenset(("system", "developer"))
 
 
 def count(tok: Tokenizer, messages: Any, **options: Any) -> int:
@@ -48,7 +48,7 @@ def fit(
     kept = _kept(messages, exchanges, keep)
     droppable = [place for place, exchange in enumerate(exchanges) if kept.isdisjoint(exchange)]
     if not kept:
-        # Something has to be left.
+        # At least one exchange has to be left.
         droppable = droppable[:-1]
 
     def without(number: int) -> list[Any]:
@@ -58,7 +58,7 @@ def fit(
     def needs(number: int) -> int:
         return _count(tok, without(number), ("keep",), options)
 
-    # The fewest exchanges to drop lie between these.
+    # The fewest exchanges that have to be dropped: more than low, at most high.
     low, high = 0, len(droppable)
     if needs(low) <= n:
         return messages
@@ -80,15 +80,15 @@ def fit(
 
 
 def _exchanges(messages: Sequence[Any]) -> list[range]:
-    """The turns that are dropped together: a user's message with all up to the next one.
+    """The messages that are dropped together.
 
-    Before the first, and for instructions, each message is alone, but for tool results, which stay with
-    their call.
+    A user's message (or several in a row) with all messages up to the next user's message. A system message
+    is alone; what follows it is apart from it.
     """
     starts: list[int] = []
     for index, message in enumerate(messages):
         role, before = _role(message), _role(messages[index - 1]) if index else None
-        begins = role == "user" or role in _OF_SYSTEM or before in _OF_SYSTEM or not starts
+        begins = role == "user" or role in _SYSTEM_ROLES or before in _SYSTEM_ROLES or not starts
         if begins and not (role == "user" and before == "user"):
             starts.append(index)
     return [range(start, stop) for start, stop in zip(starts, [*starts[1:], len(messages)], strict=True)]
@@ -114,6 +114,6 @@ def _kept(messages: Sequence[Any], exchanges: Sequence[range], keep: Iterable[st
         elif item == "last":
             kept |= set(exchanges[-1]) if exchanges else set()
         else:
-            same = _OF_SYSTEM if item in _OF_SYSTEM else {item}
+            same = _SYSTEM_ROLES if item in _SYSTEM_ROLES else {item}
             kept |= {index for index, message in enumerate(messages) if _role(message) in same}
     return kept

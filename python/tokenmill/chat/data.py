@@ -1,4 +1,4 @@
-"""What a template sees: plain data, wrapped so that every part of it knows its place.
+"""What a template sees: plain data, wrapped so that every part of it carries its source.
 
 ``plain`` rebuilds what callers give as the types of JSON, as transformers does: a template gets no object
 whose methods it could call. ``wrapped`` puts strings, numbers, truth values and None into subclasses that
@@ -37,8 +37,9 @@ _SCALARS = frozenset((str, int, float, bool, type(None)))
 def plain(value: Any) -> Any:
     """The value in the types of JSON (tuples stay); the object itself where it is made of nothing else.
 
-    Mappings, dataclasses and objects with ``model_dump()`` become dicts, numpy scalars what they hold,
-    subclasses of ``str``, ``int`` and ``float`` their base; of anything else the name of its type remains.
+    Mappings, dataclasses and objects with ``model_dump()`` become dicts, numpy scalars become Python values,
+    and subclasses of ``str``, ``int`` and ``float`` become their base. Anything else becomes the name of its
+    type, as a string.
     """
     kind = type(value)
     if kind in _SCALARS:
@@ -75,7 +76,7 @@ def plain(value: Any) -> Any:
 
 
 def _is_numpy_scalar(kind: type) -> bool:
-    """Told by name: who has no numpy has no scalars of it."""
+    """Whether this is a type of numpy's scalars; told by its name, so that numpy is not imported."""
     return any(base.__module__ == "numpy" and base.__name__ == "generic" for base in kind.__mro__)
 
 
@@ -143,7 +144,7 @@ class TrackedNone:
 
 
 class _View:
-    """What ``keys()`` and ``items()`` of a wrapped dict give: keys that know where they stand."""
+    """What ``keys()`` and ``items()`` of a wrapped dict give: their keys carry a source."""
 
     __slots__ = ("_make", "_of", "_raw")
 
@@ -245,7 +246,7 @@ class Message(TrackedDict):
         return {key: unwrapped(value) for key, value in dict.items(self)}
 
     def extend_text(self, path: tuple[Any, ...], more: str) -> None:
-        """Put more at the end of the text at this path, as if it had been given so."""
+        """Append to the text at this path, as if the caller had given it so."""
         key, *inner = path
         value = _extended(unwrapped(dict.__getitem__(self, key)), inner, more)
         dict.__setitem__(self, key, wrapped(value, (self.source, key)))
@@ -345,7 +346,7 @@ def wrapped(value: Any, source: Source) -> Any:
     return scalar
 
 
-#: Of each type that carries a source, the one whose attributes a template may see.
+#: For each type that carries a source, the plain type whose attributes a template may see.
 BASES: dict[type, type] = {
     Tracked: str,
     TrackedInt: int,

@@ -1,7 +1,8 @@
 """Where tokens stand in the text that they decode to.
 
-In: a tokenizer and ids. Out: a place for each. A stream gives text when it is certain, which may be several
-tokens later: where it held bytes back, parts of the ids are decoded anew.
+In: a tokenizer and ids. Out: ``(start, stop)`` of each token. A decode stream returns text once it is final,
+which may be several tokens later: where the text of several tokens came together, they are decoded again in
+smaller parts.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ __all__ = ["decoded_places"]
 
 Span = tuple[int, int]
 
-#: Tokens that are looked at together while a character is not complete: no character has more bytes, but
-#: bytes that are no text go on for longer.
+#: The most tokens that are taken for one incomplete character. No character has more bytes, but bytes that
+#: are not UTF-8 may go on for longer.
 _MAX_WINDOW = 8
 
 
@@ -32,7 +33,7 @@ def decoded_places(tok: Tokenizer, ids: list[int]) -> list[Span]:
         if behind - first == 1:
             places.append((at, at + length))
         elif behind > first:
-            places.extend(_held(tok, ids, (first, behind), (at, at + length)))
+            places.extend(_shared_places(tok, ids, (first, behind), (at, at + length)))
         at += length
 
     for index, number in enumerate(ids):
@@ -43,11 +44,11 @@ def decoded_places(tok: Tokenizer, ids: list[int]) -> list[Span]:
     return places
 
 
-def _held(tok: Tokenizer, ids: list[int], tokens: Span, text: Span) -> list[Span]:
-    """The places of tokens whose text came at once."""
+def _shared_places(tok: Tokenizer, ids: list[int], tokens: Span, text: Span) -> list[Span]:
+    """The places of tokens whose text the stream returned together."""
     places: list[Span] = []
     (first, behind), (at, end) = tokens, text
-    # The first token of all may be decoded otherwise than behind others: a part has one before it.
+    # A token may decode differently at the beginning, so each part is decoded with the token before it.
     before = max(first - 1, 0)
     known = len(tok.decode(ids[before:first]))
     for index in range(first, behind):

@@ -1,7 +1,8 @@
-"""Ids that are not those of their text: where a model, or who wrote the ids, left what ``encode`` gives.
+"""The first id that ``encode`` would not give for the text: where a model chose other tokens.
 
-In: ids. Out: the first one that is another when the text is encoded. What text that was is not known for
-certain: decoding drops spaces, and adds some. Ids are canonical where one of the texts gives them.
+In: ids. Out: the index of the first one that differs when their text is encoded again. That text is not known
+for certain, since decoding drops some spaces and adds others: ids are canonical where one of the texts that
+they may stand for encodes to them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["first_drift"]
 
-#: A character that no vocabulary has: what an unknown token may have stood for.
+#: A character that no vocabulary has, in place of the text that became an unknown token.
 _UNKNOWN = "\U000f1234"
 
 Part = tuple[str, bool]
@@ -38,7 +39,7 @@ def first_drift(tok: Tokenizer, ids: Sequence[int]) -> int | None:
     reader = _Reader(tok)
     runs = reader.runs(given)
     readings = [reader.readings(run) for run in runs]
-    #: For each run the reading that gives its ids, and how many ids the best one gives.
+    #: For each run the reading that encodes to its ids; and how many of its first ids the best reading gives.
     chosen: list[int | None] = [None] * len(runs)
     best = [0] * len(runs)
     for number in range(max(map(len, readings), default=0)):
@@ -65,7 +66,7 @@ def first_drift(tok: Tokenizer, ids: Sequence[int]) -> int | None:
 
 
 class _Reader:
-    """Texts that ids may stand for."""
+    """Finds the texts that ids may stand for."""
 
     def __init__(self, tok: Tokenizer) -> None:
         self.tok = tok
@@ -73,13 +74,13 @@ class _Reader:
         self.added = frozenset(self.literals)
         unknown = tok.unk_token
         number = None if unknown is None else tok.token_to_id(unknown)
-        # Text gives it, too: then it is part of a run.
+        # Where text may become the unknown token, that token is part of a run and does not end one.
         gives = number is not None and number in tok.encode(_UNKNOWN)
         self.unknown = number if gives else None
         self.bounds = self.added - {self.unknown}
 
     def runs(self, ids: list[int]) -> list[_Run]:
-        """The ids in their parts."""
+        """The ids, divided at added tokens."""
         runs: list[_Run] = []
         for is_added, group in groupby(range(len(ids)), lambda at: ids[at] in self.bounds):
             places = list(group)
@@ -90,7 +91,7 @@ class _Reader:
         return runs
 
     def readings(self, run: _Run) -> list[list[Part]]:
-        """What a run may have been written as, the likeliest first."""
+        """The texts that a run may stand for, the likeliest first."""
         if run.is_added:
             return [[(self.literals[run.ids[0]], True)]]
         texts = [self.tok.decode(run.ids), self._as_written(run.ids)]
@@ -103,7 +104,7 @@ class _Reader:
         return found
 
     def _as_written(self, ids: list[int]) -> str:
-        """What is decoded, with the spaces of the tokens: some formats drop those before a full stop."""
+        """The decoded text, with all spaces of the tokens: some decoders drop one before a full stop."""
         text = self.tok.decode(ids)
         tokens = [self.tok.id_to_token(number) or "" for number in ids]
         written = "".join(tokens).replace("▁", " ")
@@ -118,7 +119,7 @@ class _Reader:
             yield [(text if literal else _spaced(text, True)[spaces], literal) for text, literal in parts]
 
     def encoded(self, readings: Sequence[Sequence[Part]]) -> list[int]:
-        """The ids of runs that are read so."""
+        """The ids that these readings of all runs encode to."""
         text: list[str] = []
         untrusted: list[tuple[int, int]] = []
         at = 0
@@ -130,7 +131,7 @@ class _Reader:
         return self.tok.encode("".join(text), special="parse", untrusted=untrusted, protected=self.added)
 
     def aligned(self, runs: Sequence[_Run], again: list[int]) -> list[list[int]]:
-        """For each run the ids that it has become: added tokens are the bounds."""
+        """For each run the ids in its place after encoding again: the added tokens between runs tell it."""
         found: list[list[int]] = []
         anew = self.runs(again)
         at = 0
@@ -142,12 +143,12 @@ class _Reader:
 
 
 def _spaced(text: str, every: bool = False) -> list[str]:
-    """With the space that decoding drops, and without the one that it adds."""
+    """The text; the text with a leading space, which decoding may drop; and without one, which it may add."""
     ways = [text, " " + text, text.removeprefix(" ")]
     return ways if every else list(dict.fromkeys(ways))
 
 
 def _shared(one: Sequence[Any], other: Sequence[Any]) -> int:
-    """How many ids both begin with."""
+    """The length of the beginning that both have in common."""
     differs = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
     return min(len(one), len(other)) if differs is None else differs

@@ -27,14 +27,14 @@ from .operations import TemplateNamespace
 from .percent import origin_of
 from .pieces import as_text
 from .sources import DATE, GENERATION_START, GENERATION_STOP, TRUSTED
-from .steps import HOLDERS, State
-from .tracked import agreed, made, plain_text, runs_of
+from .steps import CONTAINERS, State
+from .tracked import from_pieces, made, plain_text, runs_of
 
 __all__ = ["ChatContext", "ChatEnvironment"]
 
 _METHODS = (types.MethodType, types.BuiltinMethodType)
 _BASES: dict[type, type] = {**BASES, TrackedMarkup: Markup}
-_FILLING = frozenset(("center", "ljust", "rjust", "zfill", "expandtabs"))
+_PADDING_METHODS = frozenset(("center", "ljust", "rjust", "zfill", "expandtabs"))
 
 
 class ChatContext(Context):
@@ -59,10 +59,10 @@ class Generation(Extension):
     def parse(self, parser: Parser) -> nodes.Node:
         line = next(parser.stream).lineno
         body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
-        if find_undeclared(body, _OF_MACROS) or any(_leaves(node) for node in body):
-            # In transformers the block is a macro: this one is wrong in ways that only a macro is.
+        if find_undeclared(body, _MACRO_VARIABLES) or any(_leaves(node) for node in body):
+            # In transformers the block is a macro. This one behaves differently in a macro than in place.
             return nodes.CallBlock(self.call_method("_marked"), [], [], body).set_lineno(line)
-        # As a macro it has variables of its own; written in place it is much faster.
+        # It has a scope of its own, as a macro has; compiled in place it is much faster.
         start, stop = nodes.Output([self.attr("opened")]), nodes.Output([self.attr("closed")])
         scope = nodes.Scope([start.set_lineno(line), *body, stop.set_lineno(line)])
         return scope.set_lineno(line)
@@ -72,12 +72,12 @@ class Generation(Extension):
         return made(text, (0, GENERATION_START, *runs_of(text), 0, GENERATION_STOP))
 
 
-#: Names that macros give a meaning.
-_OF_MACROS = ("caller", "kwargs", "varargs")
+#: Variables that only macros have.
+_MACRO_VARIABLES = ("caller", "kwargs", "varargs")
 
 
 def _leaves(node: nodes.Node) -> bool:
-    """Whether it may leave a loop."""
+    """Whether it holds ``break`` or ``continue``."""
     leaving: Any = (nodes.Break, nodes.Continue)
     return isinstance(node, leaving) or node.find(leaving) is not None
 
@@ -93,7 +93,7 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
             trim_blocks=True,
             lstrip_blocks=True,
             extensions=[Generation, loopcontrols],
-            # Nothing is computed while compiling: a rendering pays for it.
+            # Constant expressions are computed by the rendering, which counts steps, not while compiling.
             optimized=False,
             cache_size=0,
         )
@@ -155,11 +155,11 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         state.charge(100)
         if type(__obj) is not Macro:  # a macro hands its arguments on
             for arg in args:
-                if type(arg) in HOLDERS:
-                    state.weigh(arg)
+                if type(arg) in CONTAINERS:
+                    state.charge_items(arg)
             for arg in kwargs.values():
-                if type(arg) in HOLDERS:
-                    state.weigh(arg)
+                if type(arg) in CONTAINERS:
+                    state.charge_items(arg)
         if isinstance(__obj, _METHODS):
             owner = __obj.__self__
             if isinstance(owner, str):
@@ -169,25 +169,25 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
             if isinstance(owner, (dict, list, tuple)):
                 state.reading(owner)
         elif isinstance(__obj, LoopContext) and args:
-            args = (state.turns(args[0], 100), *args[1:])
+            args = (state.iterated(args[0], 100), *args[1:])
         return super().call(__context, __obj, *args, **kwargs)
 
 
 def _call_of_text(state: State, method: Any, owner: Any, args: Any, kwargs: Any) -> Any:
-    """A method of a string, if what it makes is not too much."""
+    """Call a method of a string, within the bound of steps."""
     name = method.__name__
     state.reading(owner)
     args = tuple([arg if isinstance(arg, str) else scalar(arg) for arg in args])
     if type(owner) is str and name in ("join", "replace"):
         owner = made(owner, runs_of(owner))
         method = getattr(owner, name)
-    if name in _FILLING:
+    if name in _PADDING_METHODS:
         state.charge(max((arg for arg in args if isinstance(arg, int)), default=8) * (1 + owner.count("\t")))
     elif name == "replace" and len(args) >= 2 and not kwargs:
         if all(isinstance(arg, str) for arg in args[:2]):
             return replaced(state, owner, args[0], args[1], args[2] if len(args) > 2 else -1)
     elif name == "join" and len(args) == 1:
-        parts = list(state.turns(args[0], 1))
+        parts = list(state.iterated(args[0], 1))
         if all(isinstance(part, str) for part in parts):
             return joined_parts(state, owner, parts)
         args = (parts,)
@@ -206,7 +206,7 @@ def _call_of_text(state: State, method: Any, owner: Any, args: Any, kwargs: Any)
 
 
 class _BoundedFormatter(SandboxedFormatter):
-    """Formats, and refuses widths that are too much."""
+    """Formats, and refuses widths that are too large."""
 
     def __init__(self, environment: ChatEnvironment, state: State) -> None:
         super().__init__(environment)
@@ -216,7 +216,7 @@ class _BoundedFormatter(SandboxedFormatter):
 
     def format_field(self, value: Any, format_spec: str) -> Any:
         spec = str.__str__(format_spec)
-        self._state.foresee(_numbers_in(spec))
+        self._state.require(_numbers_in(spec))
         if isinstance(value, (list, dict, tuple)) and not spec:
             value = as_text(self._state, value)
         piece = super().format_field(value, spec)
@@ -233,7 +233,7 @@ def _numbers_in(spec: str) -> int:
 def _formatted(
     environment: ChatEnvironment, state: State, form: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
-    state.weigh([args, kwargs])
+    state.charge_items([args, kwargs])
     formatter = _BoundedFormatter(environment, state)
     plain = str.__str__(form)
     text = formatter.vformat(plain, args, kwargs)
@@ -243,25 +243,25 @@ def _formatted(
     at = 0
     for literal, name, spec, _ in Formatter().parse(plain):
         if literal:
-            # Doubled braces became single ones: look for the literal where it must stand.
+            # Where doubled braces became single ones, the literal does not stand in the format as it is.
             pieces.append((literal, form[at : at + len(literal)] if plain.startswith(literal, at) else None))
         at += len(literal)
         if name is None:
             at += 1 if plain.startswith(("{", "}"), at) else 0
             continue
         if spec and "{" in spec:
-            return agreed(text, None)
+            return from_pieces(text, None)
         piece, value = next(fields)
         pieces.append((piece, origin_of(value)))
         at = plain.find("}", at) + 1
-    return agreed(text, pieces)
+    return from_pieces(text, pieces)
 
 
 # ---- globals ------------------------------------------------------------------------------------
 
 
 class _TemplateDict:
-    """``dict()`` of templates: the function without the type."""
+    """``dict()`` of templates: the constructor without the other attributes of the type."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
         return dict(*args, **kwargs)
@@ -296,7 +296,7 @@ def _strftime_now(context: ChatContext, form: str) -> Any:
     if state.now is None:
         state.now = datetime.now()  # one moment for the whole rendering
     text = state.now.strftime(str.__str__(form) if isinstance(form, str) else form)
-    # The date is the template's only where its format is.
+    # The date is trusted only where its format is.
     sources = runs_of(form)[1::2]
     trusted = all(source is not None and source[0] in TRUSTED for source in sources)
     return made(text, (len(text), DATE if trusted else None))

@@ -1,8 +1,8 @@
-"""Ids that a model wrote, kept as they are, and a conversation that goes on behind them.
+"""Continuing a conversation behind ids that a model wrote, which are kept as they are.
 
-In: ids, the messages that they stand for, and new messages. Out: the ids, and those of what is new. Encoding
-the whole conversation anew would give other ids where the model did not write what ``encode`` gives, and a
-model that is trained on those did not write what it is trained on.
+In: ids, the messages that they stand for, and new messages. Out: the given ids, and the ids of what is new.
+Encoding the whole conversation again could give other ids than the model wrote, and the model would be
+trained on tokens that it did not choose.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 __all__ = ["extend", "first_drift"]
 
-#: What may stand before a text that goes on without a space, for formats in which most do.
+#: Texts to encode before the new text, for formats that put a space before the first text.
 _BEFORE = ("\n", "0", "a", ".")
-#: Tokens that may hold the bytes of one character, and others that end in one place.
+#: How many tokens are tried as the first new one: several may end at the same character.
 _MAX_TRIALS = 16
 
 
 class _Seam(NamedTuple):
-    """What is new."""
+    """The new ids, and how they follow the kept ones."""
 
     kind: Literal["canonical", "border", "alone"]
     at: int
-    """Where it begins in the text."""
+    """Where the new text begins, in characters."""
     tail: list[int]
-    """Its ids."""
+    """The new ids."""
     offsets: Any
-    """Where each of them stands."""
+    """The offsets of each new id in the text."""
 
 
 def extend(
@@ -106,7 +106,7 @@ class _Whole(NamedTuple):
     """The ids of its added tokens."""
 
     def border_at(self, place: int) -> int | None:
-        """The first token from a place in the text on; None where a token spans it."""
+        """The first token that begins at this place or after it; None where a token spans the place."""
         for index, (start, stop) in enumerate(self.offsets.tolist()):
             if start >= place:
                 return index
@@ -124,19 +124,19 @@ class _Whole(NamedTuple):
         return self.ids[token] in self.added and bool(self.chat.text[start:stop].strip())
 
     def start_of(self, token: int) -> int:
-        """Where a token begins in the text; its end for the one behind the last."""
+        """Where a token begins in the text; the end of the text for the index after the last token."""
         return int(self.offsets[token][0]) if token < len(self.ids) else len(self.chat.text)
 
     def text_place(self, token: int, decoded: tuple[int, int], place: int) -> int:
-        """A place in what is decoded as one in the text; the token has it."""
+        """The place in the text for a place in the decoded text that this token covers."""
         start, stop = map(int, self.offsets[token])
-        # What decoding drops, or what a text begins with, stands before.
+        # Counted from the token's end: what decoding drops or adds is at its beginning.
         return start if place <= decoded[0] else max(start, stop - (decoded[1] - place))
 
 
 def _seam(tok: Tokenizer, kept: list[int], whole: _Whole, old: int, on_rewrite: str) -> _Seam:
-    """How what is new goes on behind the kept ids: what is decoded is the text of the whole."""
-    # Decoding may drop characters that a token takes with it: what is compared is decoded on both sides.
+    """The new ids: those that, behind the kept ones, decode to the text of the whole conversation."""
+    # Decoding may drop characters of the text, so decoded text is compared with decoded text.
     written, anew = tok.decode(kept), tok.decode(whole.ids)
     places = decoded_places(tok, whole.ids)
     if not anew.startswith(written):
@@ -152,10 +152,11 @@ def _seam(tok: Tokenizer, kept: list[int], whole: _Whole, old: int, on_rewrite: 
     def holds(tail: Sequence[int]) -> bool:
         return tok.decode([*kept, *tail]) == anew
 
-    # The bytes of a character have one place: several tokens may end there.
+    # Tokens that share a character end in the same place, so several may end where the kept ids do.
     stops = [0, *(stop for _, stop in places)]
     behind = [token for token, stop in enumerate(stops) if stop == len(written)][:_MAX_TRIALS]
-    # Some formats decode control tokens to nothing: those that the ids have already are not added again.
+    # Some formats decode control tokens to nothing. Places where the ids before have the same added tokens as
+    # the kept ids are tried first, so that none is written twice.
     added = frozenset(tok.added_tokens.values())
     has = [number for number in kept if number in added]
     behind.sort(key=lambda first: [number for number in whole.ids[:first] if number in added] != has)
@@ -179,7 +180,7 @@ def _seam(tok: Tokenizer, kept: list[int], whole: _Whole, old: int, on_rewrite: 
 
 
 def _seam_of_rewritten(tok: Tokenizer, kept: list[int], written: str, whole: _Whole, old: int) -> _Seam:
-    """The same where the text of the whole does not begin with what the ids say."""
+    """The same where the text of the whole conversation does not begin with the text of the kept ids."""
     at = _start_of_new(written, whole, old)
     first = whole.border_at(at)
     if first is not None:
@@ -207,7 +208,7 @@ def _refused(chat: RenderedChat, place: int, why: str) -> TemplateError:
 
 
 def _message_at(chat: RenderedChat, at: int) -> int | None:
-    """The message whose turn or field stands there, or last before."""
+    """The message whose turn or field stands there, else the last one before it."""
     found = None
     for segment in chat.segments:
         if segment.start > at:
@@ -218,9 +219,10 @@ def _message_at(chat: RenderedChat, at: int) -> int | None:
 
 
 def _start_of_new(written: str, whole: _Whole, old: int) -> int:
-    """Where what is new begins in a text that is another one than the ids say.
+    """Where the new text begins, where the whole text does not begin with the text of the kept ids.
 
-    Behind the last field of the old messages, and behind as much of what follows it as the ids have already.
+    That is behind the last field of the old messages, and behind as much of the text after it as the kept ids
+    end with.
     """
     chat = whole.chat
     first = min((turn[0][0] for turn in chat.turns[old:] if turn), default=len(chat.text))
@@ -236,15 +238,16 @@ def _start_of_new(written: str, whole: _Whole, old: int) -> int:
 
 
 def _encoded_alone(tok: Tokenizer, whole: _Whole, at: int) -> Iterator[tuple[list[int], Any]]:
-    """The ids of the text from there on, and their offsets, encoded without what stands before.
+    """The ids of the text from there on, and their offsets, encoded without the text before it.
 
-    Some formats begin every text with a space; behind other text, whose ids are left out, they do not.
+    Some formats put a space before every text that they encode. To avoid it, the text is also encoded behind
+    other text, whose ids are then left out.
     """
     row, text = whole.row, whole.chat.text
     behind = [(max(start, at) - at, stop - at) for start, stop in row.untrusted if stop > at]
     for before in dict.fromkeys(("", *_BEFORE, *(text[max(at - length, 0) : at] for length in range(1, 9)))):
         length = len(before)
-        # What stands before is nobody's control token.
+        # No control token is to be found in the text that was put before.
         untrusted = [(0, length), *((start + length, stop + length) for start, stop in behind)]
         rest = tok.encode_batch(
             [before + text[at:]],
@@ -266,7 +269,7 @@ def _places(tok: Tokenizer, ids: list[int], whole: _Whole, end: int) -> Any:
 
     same = next((at for at, (a, b) in enumerate(zip(ids, whole.ids, strict=False)) if a != b), None)
     shared = min(len(ids), len(whole.ids)) if same is None else same
-    # Decoding drops and adds characters: places in what is decoded become places in the text.
+    # Decoding drops and adds characters, so places in the decoded text are turned into places in the text.
     anew = np.array(decoded_places(tok, whole.ids), np.int64).reshape(-1, 2)
     mine = np.array(decoded_places(tok, ids), np.int64).reshape(-1, 2)[shared:]
     if len(anew):

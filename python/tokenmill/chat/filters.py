@@ -1,7 +1,7 @@
-"""The filters and tests of templates: those of jinja2, tracked and within the bounds.
+"""The filters and tests of templates: those of jinja2, tracked and with their steps counted.
 
-What makes text out of text is written anew, with ``Tracked`` strings. What only picks or orders items is
-jinja2's own. The rest gets plain values and gives a text of unknown origin.
+Filters that make text from text are implemented here, for ``Tracked`` strings. Those that only select or
+order items are jinja2's own. All others get plain values, and their text is of unknown origin.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ def _replace(context: Context, value: Any, old: Any, new: Any, count: Any = None
 
 
 def replaced(state: State, text: Any, old: str, new: str, count: Any) -> Any:
-    """``text.replace(old, new, count)``, if what it makes is not too much."""
+    """``text.replace(old, new, count)``, within the bound of steps."""
     state.reading(text)
     found = str.count(text, old)
     state.charge(ITEMS * found)
     if len(new) > len(old):
-        state.foresee(len(text) + found * (len(new) - len(old)))
+        state.require(len(text) + found * (len(new) - len(old)))
     result = text.replace(old, new, count)
     state.charge(len(result) + RUNS * len(runs_of(result)))
     return result
@@ -99,12 +99,12 @@ def _join(context: Context, values: Any, between: Any = "", attribute: Any = Non
     state = _state(context)
     if attribute is not None:
         values = map(standard.make_attrgetter(context.environment, scalar(attribute)), values)
-    parts = [as_text(state, value) for value in state.turns(values, 1)]
+    parts = [as_text(state, value) for value in state.iterated(values, 1)]
     return joined_parts(state, as_text(state, between), parts)
 
 
 def joined_parts(state: State, between: Any, parts: list[Any]) -> Any:
-    """``between.join(parts)``, if it is not too much."""
+    """``between.join(parts)``, within the bound of steps."""
     state.charge(sum(map(len, parts)) + (len(between) + RUNS) * len(parts))
     result = between.join(parts)
     state.charge(RUNS * len(runs_of(result)))
@@ -124,7 +124,7 @@ def _indent(context: Context, text: Any, width: Any = 4, first: Any = False, bla
     if isinstance(width, str):
         margin: Any = width
     else:
-        state.foresee(width if isinstance(width, int) else 0)
+        state.require(width if isinstance(width, int) else 0)
         margin = made(" " * width, (max(0, width), COMPUTED) if width > 0 else ())
     newline: Any = made("\n", (1, COMPUTED))
     if type(text) is str:
@@ -151,10 +151,10 @@ def _format(context: Context, value: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def formatted(state: State, form: Any, values: Any) -> Any:
-    """``form % values``, if it is not too much."""
+    """``form % values``, within the bound of steps."""
     state.reading(form)
-    state.foresee(percent_widths(str.__str__(form), values))
-    state.weigh([values])
+    state.require(percent_widths(str.__str__(form), values))
+    state.charge_items([values])
     result = form % values
     state.charge(len(result))
     return result
@@ -218,7 +218,7 @@ def _source_of(value: Any) -> Source:
 
 
 def _number(function: Filter) -> Filter:
-    """A filter that makes a number of a value: the number comes from where the value did."""
+    """A filter that turns a value into a number, which gets the source of the value."""
 
     @wraps(function)
     def number(value: Any, *args: Any, **kwargs: Any) -> Any:
@@ -243,42 +243,42 @@ def _round(value: Any, precision: Any = 0, method: Any = "common") -> Any:
 # ---- items --------------------------------------------------------------------------------------
 
 
-def _paid(function: Filter, passes: str | None, cost: int = 1) -> Filter:
-    """A filter of jinja2 that looks at each item."""
+def _charged(function: Filter, passes: str | None, cost: int = 1) -> Filter:
+    """A filter of jinja2 that is charged for each item."""
 
     @pass_context
     @wraps(function)
-    def paid(context: Context, value: Any, *args: Any, **kwargs: Any) -> Any:
+    def charged(context: Context, value: Any, *args: Any, **kwargs: Any) -> Any:
         state = _state(context)
-        state.weigh([value, args, kwargs])
-        value = state.turns(value, cost) if hasattr(value, "__iter__") else value
+        state.charge_items([value, args, kwargs])
+        value = state.iterated(value, cost) if hasattr(value, "__iter__") else value
         if passes == "environment":
             return function(context.environment, value, *args, **kwargs)
         if passes == "context":
             return function(context, value, *args, **kwargs)
         return function(value, *args, **kwargs)
 
-    return paid
+    return charged
 
 
 @pass_context
 def _slice(context: Context, value: Any, slices: Any, fill_with: Any = None) -> Any:
     _state(context).charge(int(slices))
-    return standard.sync_do_slice(_state(context).turns(value, 1), slices, fill_with)
+    return standard.sync_do_slice(_state(context).iterated(value, 1), slices, fill_with)
 
 
 @pass_context
 def _batch(context: Context, value: Any, linecount: Any, fill_with: Any = None) -> Any:
     if fill_with is not None:
         _state(context).charge(int(linecount))
-    return standard.do_batch(_state(context).turns(value, 1), linecount, fill_with)
+    return standard.do_batch(_state(context).iterated(value, 1), linecount, fill_with)
 
 
 @pass_context
 def _sum(context: Context, values: Any, attribute: Any = None, start: Any = 0) -> Any:
     if not isinstance(start, (int, float)):
         raise FilterArgumentError("sum adds numbers: start is none")
-    return standard.sync_do_sum(context.environment, _state(context).turns(values, 1), attribute, start)
+    return standard.sync_do_sum(context.environment, _state(context).iterated(values, 1), attribute, start)
 
 
 @pass_context
@@ -309,11 +309,11 @@ def _untracked(function: Filter, passes: str | None) -> Filter:
     @wraps(function)
     def plainly(context: Context, *args: Any, **kwargs: Any) -> Any:
         state = _state(context)
-        state.weigh([args, kwargs])
+        state.charge_items([args, kwargs])
         given = [unwrapped(arg) for arg in args]
         for arg in given:
             if isinstance(arg, (str, list, tuple, dict)):
-                # Some of these begin anew at each word or tag of a text.
+                # Some of these scan the text again from each word or tag on, which takes quadratic time.
                 size = len(arg) if isinstance(arg, str) else len(repr(arg))
                 state.charge(size * (1 + size // 100))
         named = {key: unwrapped(arg) for key, arg in kwargs.items()}
@@ -337,41 +337,41 @@ def filters() -> dict[str, Filter]:
         "count": _length,
         "d": standard.do_default,
         "default": standard.do_default,
-        "dictsort": _paid(standard.do_dictsort, None),
+        "dictsort": _charged(standard.do_dictsort, None),
         "e": _escape,
         "escape": _escape,
         "first": standard.sync_do_first,
         "float": _number(standard.do_float),
         "format": _format,
-        "groupby": _paid(standard.sync_do_groupby, "environment"),
+        "groupby": _charged(standard.sync_do_groupby, "environment"),
         "indent": _indent,
         "int": _number(standard.do_int),
         "items": standard.do_items,
         "join": _join,
         "last": standard.do_last,
         "length": _length,
-        "list": _paid(standard.sync_do_list, None),
-        "map": _paid(standard.sync_do_map, "context", 10),
-        "max": _paid(standard.do_max, "environment"),
-        "min": _paid(standard.do_min, "environment"),
+        "list": _charged(standard.sync_do_list, None),
+        "map": _charged(standard.sync_do_map, "context", 10),
+        "max": _charged(standard.do_max, "environment"),
+        "min": _charged(standard.do_min, "environment"),
         "random": _random,
-        "reject": _paid(standard.sync_do_reject, "context", 10),
-        "rejectattr": _paid(standard.sync_do_rejectattr, "context", 10),
+        "reject": _charged(standard.sync_do_reject, "context", 10),
+        "rejectattr": _charged(standard.sync_do_rejectattr, "context", 10),
         "replace": _replace,
         "reverse": _reverse,
         "round": _number(_round),
         "safe": _safe,
-        "select": _paid(standard.sync_do_select, "context", 10),
-        "selectattr": _paid(standard.sync_do_selectattr, "context", 10),
+        "select": _charged(standard.sync_do_select, "context", 10),
+        "selectattr": _charged(standard.sync_do_selectattr, "context", 10),
         "slice": _slice,
-        "sort": _paid(standard.do_sort, "environment"),
+        "sort": _charged(standard.do_sort, "environment"),
         "string": _string,
         "sum": _sum,
         "title": _title,
         "tojson": _tojson,
         "trim": _trim,
         "truncate": _truncate,
-        "unique": _paid(standard.sync_do_unique, "environment"),
+        "unique": _charged(standard.sync_do_unique, "environment"),
     }
     passing = {"xmlattr": "eval_context", "urlize": "eval_context", "wordwrap": "environment"}
     for name, function in standard.FILTERS.items():
@@ -384,7 +384,7 @@ def filters() -> dict[str, Filter]:
 
 
 def _compares(function: Filter) -> Filter:
-    """A test that may look at all of its operands."""
+    """A test that is charged for reading all of its operands."""
 
     @pass_context
     @wraps(function)

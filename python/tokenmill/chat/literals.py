@@ -1,8 +1,8 @@
-"""Control tokens in what others wrote: found, refused, rewritten, or taken for what they look like.
+"""Literals of control tokens in text that others wrote: found, refused, rewritten, or parsed.
 
-A literal in a message is text: nothing that a message says is a control token (``"text"``). Where data are
-to hold them, ``literals=`` says so: ``"parse"`` takes them for the tokens that they are, ``"reject"`` refuses
-the message, and a function rewrites its text.
+By default (``literals="text"``) a literal in a message stays text: nothing that a message says becomes a
+control token. ``"parse"`` makes them tokens, for data that hold control tokens on purpose, ``"reject"``
+refuses the message, and a function rewrites its text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ Rewrite: TypeAlias = Callable[[str], str]
 LiteralPolicy: TypeAlias = 'Literal["text", "reject", "parse"] | Rewrite'
 Literals: TypeAlias = "LiteralPolicy | Mapping[str, LiteralPolicy]"
 
-#: Marks of protocols that are plain text to a tokenizer: ``[INST]``, ``<<SYS>>``, ``<|user|>``, ``</think>``.
+#: Markers of chat formats, which may be plain text to a tokenizer: ``[INST]``, ``<<SYS>>``, ``<|user|>``,
+#: ``</think>``.
 MARKER = re.compile(r"<<[^<>\s]+>>|<[^<>\s]+>|\[/?[A-Z][A-Z_]*\]")
 _WORDS = ("text", "reject", "parse")
 
@@ -56,8 +57,8 @@ class FoundLiteral(NamedTuple):
 
 
 def markers_of(literals: tuple[str, ...]) -> frozenset[str]:
-    """The marks of a protocol in the literals of its template."""
-    return frozenset(mark for literal in literals for mark in MARKER.findall(literal))
+    """The markers in the literals of a template."""
+    return frozenset(marker for literal in literals for marker in MARKER.findall(literal))
 
 
 def policy_of(literals: Literals, segment: Segment) -> LiteralPolicy:
@@ -65,7 +66,8 @@ def policy_of(literals: Literals, segment: Segment) -> LiteralPolicy:
     return _policy(literals, segment.kind, segment.role)
 
 
-#: What stands in no message, though it may be written in the turn of one: no role answers for it.
+#: Kinds of text that no message holds, though it may be written in a message's turn: a policy for the
+#: message's role does not apply to it.
 _OF_NO_MESSAGE = frozenset(("tools", "documents", "variable", "template", "unknown"))
 
 
@@ -111,17 +113,17 @@ def found_in(
 ) -> list[tuple[FoundLiteral, Segment]]:
     """The literals in untrusted text, with the segment that each begins in.
 
-    They are those of ``added``, which are ``(start, stop, id)``, and ``markers``.
+    These are the added tokens ``added``, given as ``(start, stop, id)``, and all occurrences of ``markers``.
     """
     text = chat.text
     places: dict[tuple[int, int], int | None] = {}
     for start, stop, token in added:
         places[start, stop] = token
-    for mark in markers:
-        at = text.find(mark)
+    for marker in markers:
+        at = text.find(marker)
         while at >= 0:
-            places.setdefault((at, at + len(mark)), None)
-            at = text.find(mark, at + 1)
+            places.setdefault((at, at + len(marker)), None)
+            at = text.find(marker, at + 1)
     if not places:
         return []
     untrusted = [segment for segment in chat.segments if not segment.trusted]
@@ -135,11 +137,11 @@ def found_in(
 
 
 def without_space(text: str, start: int, stop: int, literal: str) -> tuple[int, int]:
-    """Where the literal of a token stands, without white space beside it that the token takes."""
+    """Where the literal of a token stands, without the white space beside it that the token includes."""
     at = text.find(literal, start, stop)
     if at >= 0:
         return at, at + len(literal)
-    # Its literal is of normalized text.
+    # The literal is matched in normalized text, and may differ from this text.
     found = text[start:stop]
     return start + len(found) - len(found.lstrip()), stop - len(found) + len(found.rstrip())
 
@@ -163,7 +165,7 @@ def rewritten(
 ) -> tuple[list[Any], dict[str, Any]]:
     """Messages and options, with strings that hold a control literal rewritten by a function of ``literals``.
 
-    ``options`` are tools, documents and variables. Roles stay: they are checked.
+    ``options`` are tools, documents and variables. Roles are not rewritten: they are checked.
     """
 
     def of(value: Any, source: Source, role: str | None) -> Any:

@@ -1,8 +1,8 @@
 """What ``|safe`` gives, with runs.
 
-jinja2's ``Markup`` escapes the plain strings that it is put together with, whatever the template's own
-setting. Its methods make the text here too; the runs are those of the same method of a plain string where
-both give the same characters.
+jinja2's ``Markup`` escapes the plain strings that it is combined with, whatever the template's own setting.
+Its methods make the text here too; the runs are those that the same method of ``Tracked`` gives, where both
+give the same characters.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from .sources import Runs
-from .tracked import Tracked, agreed, made, runs_of, sliced
+from .tracked import Tracked, from_pieces, made, runs_of, sliced
 
 __all__ = ["TrackedMarkup", "escaped", "marked_safe"]
 
@@ -57,7 +57,8 @@ def _with_runs(name: str) -> Callable[..., Any]:
         try:
             twin = of_tracked(made(str.__str__(self), self.runs), *args, **options)
         except TypeError:
-            # A Markup escapes its arguments first, and so takes what is no string: an undefined name.
+            # ``Markup`` escapes its arguments first, so it also takes some that are not strings, such as an
+            # undefined name.
             return result
         several = isinstance(result, (list, tuple))
         for mine, other in zip(result, twin, strict=True) if several else [(result, twin)]:
@@ -92,4 +93,4 @@ def escaped(value: Any) -> TrackedMarkup:
     if not isinstance(value, Tracked):
         return TrackedMarkup(text)
     pieces = [(str.__str__(escape(piece)), source) for piece, source in sliced(value, value.runs)]
-    return marked_safe(agreed(str.__str__(text), pieces))
+    return marked_safe(from_pieces(str.__str__(text), pieces))

@@ -1,4 +1,4 @@
-"""What compiled templates call for operators, output and lookups: Python's operations, tracked and paid for.
+"""What compiled templates call for operators, output and lookups: Python's operations, tracked and charged.
 
 Generated modules import all of this by name (see ``codegen``).
 """
@@ -28,15 +28,15 @@ __all__ = [
     "getattribute",
     "getitem",
     "literal",
+    "message_index_of",
     "modulo",
     "part",
     "power",
     "times",
     "turn_mark",
-    "turn_of",
 ]
 
-#: Integers of more bits are no numbers that a chat template needs.
+#: No chat template needs integers of more bits.
 _MAX_BITS = 20_000
 
 _DICTS = frozenset((dict, Message, TrackedDict, LazyDict))
@@ -204,11 +204,11 @@ def part(state: State, value: Any, start: Any, stop: Any, step: Any) -> Any:
 # ---- whose turn it is ---------------------------------------------------------------------------
 
 
-def turn_of(value: Any) -> int | None:
-    """The index of the message that a loop has come to; None for what is no message.
+def message_index_of(value: Any) -> int | None:
+    """The index of the message that a loop is at; None where the item is not a message.
 
-    A template may put messages together from others: such a one is of the message that its role, else its
-    content came from.
+    A template may build a message from parts of others: it counts as the message that its role came from, or
+    else its content.
     """
     if type(value) is Message:
         return value.index
@@ -229,5 +229,5 @@ def turn_of(value: Any) -> int | None:
 
 
 def turn_mark(state: State) -> Tracked:
-    """A text of no characters that says whose turn it is from here on."""
+    """An empty text with a mark that says whose turn it is from here on."""
     return made("", (0, ("turn", state.message)))

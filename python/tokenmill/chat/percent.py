@@ -27,7 +27,7 @@ def origin_of(value: Any) -> Any:
 def percent_pieces(form: Any, values: Any) -> list[tuple[str, Any]] | None:
     """Pairs of a piece and the string or source it came from; None for what is too unusual to follow.
 
-    Whoever calls compares the joined pieces with the text that ``%`` itself made.
+    The caller compares the joined pieces with the text that ``%`` itself made.
     """
     plain = str.__str__(form)
     pieces: list[tuple[str, Any]] = []

@@ -1,7 +1,7 @@
 """Lists and dicts as text: which character of ``str(value)`` or of JSON came from which field.
 
-The text is always what ``str`` and ``json.dumps`` make of the plain value. The pieces are made beside it;
-where they do not give the same text, all of it counts as of unknown origin.
+The text is always what ``str`` and ``json.dumps`` make of the plain value. The pieces are made separately;
+where they do not join to the same text, all of it counts as of unknown origin.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .data import (
     unwrapped,
 )
 from .sources import COMPUTED, Source, source_of
-from .steps import HOLDERS, State
-from .tracked import Tracked, agreed, made, runs_of, sliced
+from .steps import CONTAINERS, State
+from .tracked import Tracked, from_pieces, made, runs_of, sliced
 
 __all__ = ["as_json", "as_text"]
 
@@ -48,13 +48,13 @@ def as_text(state: State, value: Any) -> Tracked:
     if kind in _NUMBERS:
         text = str(value)
         return made(text, (len(text), COMPUTED))
-    if isinstance(value, (TrackedDict, TrackedList)) or kind in HOLDERS:
-        state.weigh(value)
+    if isinstance(value, (TrackedDict, TrackedList)) or kind in CONTAINERS:
+        state.charge_items(value)
         text = str(unwrapped(value))
         state.charge(len(text))
-        return agreed(text, list(_repr_pieces(value, COMPUTED)))
+        return from_pieces(text, list(_repr_pieces(value, COMPUTED)))
     if isinstance(value, Namespace):
-        state.weigh(value)
+        state.charge_items(value)
     text = str(value)
     state.charge(len(text))
     if isinstance(text, Tracked):
@@ -93,7 +93,7 @@ def _repr_pieces(value: Any, around: Source) -> Iterator[tuple[str, Any]]:
 
 
 def _quoted(value: str, text: str, quote: Callable[[str], str]) -> Iterator[tuple[str, Any]]:
-    """The pieces of a string in quotes, with escapes: the quotes are of what stands beside them."""
+    """The pieces of a string in quotes, with escapes: a quote has the source of the character beside it."""
     inside = list(sliced(value, runs_of(value)))
     if len(inside) <= 1:
         yield text, inside[0][1] if inside else COMPUTED
@@ -114,13 +114,13 @@ def as_json(
     state: State, value: Any, ensure_ascii: Any, indent: Any, separators: Any, sort_keys: Any
 ) -> Tracked:
     """``json.dumps(value)``, tracked."""
-    state.weigh([value, indent, separators])
+    state.charge_items([value, indent, separators])
     indent, separators = unwrapped(indent), unwrapped(separators)
     if isinstance(indent, int):
-        state.foresee(indent)
+        state.require(indent)
     whole = unwrapped(value)
     if isinstance(value, Namespace):
-        whole = value  # which is none of JSON's types
+        whole = value  # which ``json.dumps`` refuses
     text = json.dumps(
         whole,
         ensure_ascii=bool(ensure_ascii),
@@ -130,18 +130,18 @@ def as_json(
     )
     state.charge(len(text))
     if isinstance(value, str):
-        return agreed(
+        return from_pieces(
             text, list(_quoted(value, text, lambda piece: json.dumps(piece, ensure_ascii=bool(ensure_ascii))))
         )
     if isinstance(value, _SCALARS):
         return made(text, (len(text), value.source))
     if isinstance(value, (TrackedDict, TrackedList)) and not _is_of_message(value.source):
-        # Schemas and documents are long, and all one to whoever asks: they are one piece.
+        # Schemas and documents are long, and nobody needs the sources of their fields: each is one piece.
         return made(text, (len(text), value.source))
     if not isinstance(value, (dict, list, tuple)):
         return made(text, (len(text), COMPUTED))
     writer = _JsonPieces(bool(ensure_ascii), indent, separators, bool(sort_keys))
-    return agreed(text, list(writer.pieces(value, COMPUTED, 0)))
+    return from_pieces(text, list(writer.pieces(value, COMPUTED, 0)))
 
 
 def _is_of_message(source: Any) -> bool:

@@ -1,8 +1,8 @@
-"""What a template writes for the model to go on from, where a turn's header ends by it, and what ends a turn.
+"""The generation prompts of a template, the end of a turn's header found with them, and what closes a turn.
 
 In: a template, tried with short conversations. Out: its generation prompts, and what closes turns. Templates
 differ in what ``add_generation_prompt`` does: it writes a header, or a header and the beginning of a thought,
-or nothing, since the turns of the model have no header or the template writes one whatever it is told.
+or nothing, since the model's turns have no header or the template always writes one.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .rendering import render
 
 __all__ = ["Closing", "Prompt", "closing_of", "end_of_header", "prompts_of"]
 
-#: Half a tag or half a word is no beginning that two texts have in common.
+#: A whole tag, word or other character: two texts have only whole ones in common.
 _PIECE = re.compile(r"<[^<>\s]*>|\[/?[A-Z_]+\]|\w+|\s|.", re.DOTALL)
 
-#: What a header is looked for by: all to its first tag or word.
+#: The part of a header that is searched for: up to and including its first tag or word.
 _LEAD = re.compile(r"(?:[^\w<]|<(?![^<>\s]*>))*(?:<[^<>\s]*>|\w+)")
 
 _PROBES: tuple[list[dict[str, Any]], ...] = (
@@ -44,26 +44,26 @@ _EPOCH = datetime(2000, 1, 1)
 
 
 class Prompt(NamedTuple):
-    """What a template writes for the model to go on from."""
+    """A generation prompt: what a template writes for the model to go on from."""
 
     text: str
     """The header of a turn of the model; empty where the turns have none."""
     closing: str
-    """All that it writes behind the text of a question."""
+    """All that the template writes after the content of a question, the prompt included."""
 
 
 class Closing(NamedTuple):
-    """What a template writes behind turns."""
+    """What a template writes after turns."""
 
     last: str
-    """Behind an answer that is the last message, but for a prompt."""
+    """After an answer that is the last message, without a generation prompt."""
     each: str
-    """What begins all that stands between two messages, whatever their roles."""
+    """What the texts between two messages have in common at their beginning, whatever the roles."""
     before: str
-    """Before the first question."""
+    """All that it writes before the content of the first question."""
 
     def begins_with(self, token: str) -> bool:
-        """Whether this token ends turns, and begins none."""
+        """Whether the template closes turns with this token, and does not begin them with it."""
         return self.last.startswith(token) or (self.each.startswith(token) and token not in self.before)
 
 
@@ -90,7 +90,7 @@ def prompts_of(source: str, special: str, variables: str) -> tuple[Prompt, ...]:
             if always is not None:
                 asked = _rendered(source, [*messages, _ANSWER, messages[-1]], tools=tools, **options)
                 if always.strip() in _between(asked, len(messages)):
-                    always = None  # What ends a turn, where it is written outside of it.
+                    always = None  # It closes every turn, so it is no prompt.
             headers = [always, _before_answer(answered, len(messages)), ""]
             if answered is not None and _hides_header(answered, len(messages)):
                 headers = headers[:1]
@@ -127,7 +127,7 @@ def closing_of(source: str, special: str, variables: str) -> Closing | None:
 
 
 def _content(chat: RenderedChat | None, message: int) -> tuple[int, int] | None:
-    """Where the content of a message stands; of unknown origin it stands alone."""
+    """Where the content of a message stands; also text of unknown origin that equals the content."""
     if chat is None:
         return None
     content = content_of(chat, message)
@@ -154,18 +154,21 @@ def _rendered(source: str, messages: Sequence[Any], **options: Any) -> RenderedC
 
 
 def _added(plain: str, prompted: str) -> str:
-    """What the prompt is; without it some templates write something else, such as an eos."""
+    """What the prompt adds; some templates write something else, such as an eos, where there is no prompt."""
     return prompted[len(plain) if prompted.startswith(plain) else _common(plain, prompted) :]
 
 
 def _always(chat: RenderedChat, tokens: Mapping[str, Any]) -> str | None:
-    """The prompt of a template that writes it whatever it is told: what stands behind all turns."""
+    """The prompt of a template that always writes one: the text after all turns."""
     behind = chat.text[max((stop for turn in chat.turns for _, stop in turn), default=len(chat.text)) :]
     return behind if any(map(str.isalnum, behind)) and behind.strip() not in tokens.values() else None
 
 
 def _before_answer(chat: RenderedChat | None, message: int) -> str | None:
-    """The header of a template that has no prompt: what an answer begins with, if that is more than marks."""
+    """The header of answers, for a template without a prompt: the text before the content in its turn.
+
+    None where that is only markers.
+    """
     turn = chat.turns[message] if chat is not None else ()
     if chat is None or not turn:
         return None
@@ -175,7 +178,7 @@ def _before_answer(chat: RenderedChat | None, message: int) -> str | None:
 
 
 def _hides_header(chat: RenderedChat, message: int) -> bool:
-    """Whether text of unknown origin stands in an answer, and begins with something else than its content."""
+    """Whether an answer begins with text of unknown origin that does not begin with the answer's content."""
     fields = [s for s in chat.segments if s.message == message and s.kind in ("content", "unknown")]
     if not fields or fields[0].kind == "content":
         return False
@@ -185,10 +188,10 @@ def _hides_header(chat: RenderedChat, message: int) -> bool:
 def end_of_header(
     text: str, start: int, bound: int, prompts: Sequence[Prompt], untrusted: Sequence[tuple[int, int]]
 ) -> int:
-    """Where the model begins to write in a turn that begins at ``start``, its first field at ``bound``.
+    """Where the model begins to write in a turn that begins at ``start``, with its first field at ``bound``.
 
-    ``untrusted`` are the parts of the text that the template did not write itself, in order: what ends there
-    like a header is none.
+    ``untrusted`` are the parts of the text that the template did not write itself, in order: what looks like
+    a header in them is not one.
     """
     for header, closing in prompts:
         if not header:
@@ -204,8 +207,8 @@ def end_of_header(
         lead = _LEAD.match(header)
         if lead is None:
             continue
-        # Only what it begins with may be there: what it puts behind the header itself, such as the beginning
-        # of a thought, depends on the turn.
+        # Perhaps only its beginning is there: what a template adds to the header itself, such as the
+        # beginning of a thought, depends on the turn.
         for sought in (header, header.lstrip()):
             at = text.find(sought[: len(sought) - len(header) + lead.end()], start, bound)
             if at >= 0:
@@ -220,10 +223,10 @@ def _end_of_untrusted(untrusted: Sequence[tuple[int, int]], start: int) -> int:
 
 
 def _end_of_closing(text: str, start: int, floor: int, closing: str) -> int:
-    """Where a turn without a header begins: right behind what closes the one before, from ``floor`` on.
+    """Where a turn without a header begins: right after what closes the turn before, from ``floor`` on.
 
-    White space behind that may be of the turn before, where another follows it. The model is to write it: a
-    prompt ends without.
+    The template may write white space in between as part of the turn before. It counts as the model's: a
+    prompt ends before it, so the model has to write it.
     """
     if closing.strip():
         for at in range(start, len(text[:start].rstrip()) - 1, -1):

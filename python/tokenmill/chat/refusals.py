@@ -1,4 +1,4 @@
-"""How templates fail: one sentence with the place, and its parts as attributes."""
+"""The error for a template: one sentence with the template and the line, which are attributes too."""
 
 from __future__ import annotations
 

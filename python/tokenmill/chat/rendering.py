@@ -9,7 +9,7 @@ from typing import Any
 from .._forks import waited_for
 from ..errors import MissingExtraError
 from . import builtin
-from .continued import end_of_continued, to_be_continued
+from .continued import append_mark, end_of_continued
 from .refusals import refusal
 from .rendered import RenderedChat
 from .tools import schema_of
@@ -66,7 +66,7 @@ def render(
     max_steps: int | None = None,
     **variables: Any,
 ) -> RenderedChat:
-    """Render a conversation with a chat template: the text of transformers 5.23, and who wrote which part.
+    """Render a conversation with a chat template: the text of transformers 5.23, and where each part is from.
 
     ``messages`` are mappings (dataclasses, and objects with ``model_dump()``, count as such) with a
     ``role``; keys whose value is None are left out unless ``keep_none`` is set. ``tools`` are schemas, or
@@ -104,7 +104,7 @@ def render(
     engine.check_roles(chat, allowed, name, template.reads_roles)
     ending = None
     if continue_final_message:
-        ending = to_be_continued(chat, continue_final_message, source, name)
+        ending = append_mark(chat, continue_final_message, source, name)
     run = engine.Run(template, chat, special_tokens, {**given, **variables}, name)
     text, runs = run.tracked(engine.MAX_STEPS if max_steps is None else max_steps, now)
     if ending is not None:

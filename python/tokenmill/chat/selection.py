@@ -14,22 +14,22 @@ TrainOn: TypeAlias = "str | int | Iterable[str | int]"
 
 #: Kinds of segments that can be trained on their own.
 KINDS = ("content", "reasoning", "tool_call", "tool_result", "name", "id")
-#: Fields that are named without what lies below them; other names without a dot or a bracket are roles.
+#: Fields that may be named by their key alone; any other name without a dot or a bracket is a role.
 _FIELDS = frozenset(("tool_calls", "tool_call_id", "reasoning_content", "thinking"))
 _PATH = re.compile(r"[A-Za-z_]\w*([.\[].*)")
 
 
 class Selection(NamedTuple):
-    """Turns, and what of them."""
+    """Which turns are trained, and which of their fields."""
 
     roles: frozenset[str]
     messages: frozenset[int]
     """Indices; those from the end are negative."""
     last: bool
-    """Of the turns of ``roles`` only the last one."""
+    """Whether only the last turn of ``roles`` is trained."""
     kinds: frozenset[str]
     fields: tuple[str, ...]
-    """Field paths; each stands for what lies below it, too."""
+    """Field paths; each stands for the fields below it, too."""
 
     def turns(self, roles: Sequence[str | None]) -> list[int]:
         """The indices of the messages that are trained, among messages of these roles."""
@@ -49,7 +49,7 @@ class Selection(NamedTuple):
         return bool(self.kinds or self.fields)
 
     def parts(self, chat: RenderedChat, message: int) -> list[tuple[int, int]]:
-        """Where the fields of a message stand that are trained."""
+        """Where the trained fields of a message stand."""
         return [
             (segment.start, segment.stop)
             for segment in chat.segments
@@ -66,7 +66,7 @@ def _is_below(path: str, field: str) -> bool:
 def selection_of(train_on: TrainOn, allowed: Collection[str]) -> Selection:
     """What ``train_on=`` means, where messages have the roles ``allowed``.
 
-    Raises ``ValueError`` for an empty one, and for names that are neither a role, a kind nor a field.
+    Raises ``ValueError`` where it is empty or has a name that is neither a role, a kind nor a field.
     """
     items = [train_on] if isinstance(train_on, str | int) else list(train_on)
     if not items:

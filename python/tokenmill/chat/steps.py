@@ -1,7 +1,7 @@
 """How much a rendering may do: steps are counted, never time.
 
-A turn of a loop or a call of a macro costs as many steps as its body has nodes, an operation that makes a
-text or a list one step for each character or item, and one that reads a long text a fraction of that.
+An iteration of a loop or a call of a macro costs as many steps as its body has nodes. An operation that makes
+a text or a list costs a step for each character or item, and one that reads a long text a fraction of that.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ MAX_NESTING = 100
 """How deep the nodes of a template may nest."""
 
 READING = 16
-"""Reading costs less than making, by this factor."""
+"""Reading this many characters or items costs one step."""
 RUNS = 8
-"""What a run of a text costs, beside its characters."""
+"""The steps that each run of a text costs, besides its characters."""
 ITEMS = 20
-"""What an item costs that is walked through one by one."""
+"""The steps that each item costs in an operation on single items."""
 
-HOLDERS = frozenset((list, tuple, dict))
-"""The types of what templates put together; what is from data has types of its own."""
+CONTAINERS = frozenset((list, tuple, dict))
+"""The types of containers that templates make; those from data have types of their own."""
 _SIZED = frozenset(
     (
         list,
@@ -60,7 +60,7 @@ class LimitError(Exception):
 
 
 class State:
-    """What one rendering keeps beside its variables."""
+    """The state of one rendering, besides its variables."""
 
     __slots__ = ("_bound", "left", "limit", "message", "now")
 
@@ -72,31 +72,31 @@ class State:
         self._bound: dict[int, tuple[str, int]] | None = None
 
     def charge(self, steps: int) -> None:
-        """Take so many steps."""
+        """Take this many steps."""
         self.left -= steps
         if self.left < 0:
             raise LimitError(f"it takes more than {self.limit:,} steps")
 
-    def foresee(self, steps: int) -> None:
-        """Refuse what would make too much, before it is made."""
+    def require(self, steps: int) -> None:
+        """Refuse an operation that needs more steps than are left, before it is done."""
         if steps > self.left:
             raise LimitError(f"it takes more than {self.limit:,} steps")
 
     def reading(self, value: Any) -> Any:
-        """The value, after paying for a look at all of it."""
+        """The value, after charging for reading all of it."""
         kind = type(value)
-        if kind in HOLDERS:
-            self.weigh(value)
+        if kind in CONTAINERS:
+            self.charge_items(value)
         elif kind in _SIZED:
             size = len(value)
             if size > READING:
                 self.charge(size // READING)
         return value
 
-    def weigh(self, value: Any) -> None:
-        """Pay for each item in what a template put together, counted as a tree.
+    def charge_items(self, value: Any) -> None:
+        """Charge for each item of a container that a template made, and of the containers in it.
 
-        The same list may stand in a tree many times over: printed, compared or hashed, it counts each time.
+        A list that is in it several times is charged each time: it is printed, compared or hashed each time.
         """
         waiting = [value]
         while waiting:
@@ -111,10 +111,10 @@ class State:
             else:
                 continue
             self.charge(ITEMS * len(items))
-            waiting += [item for item in items if type(item) in HOLDERS or isinstance(item, Namespace)]
+            waiting += [item for item in items if type(item) in CONTAINERS or isinstance(item, Namespace)]
 
-    def turns(self, values: Any, cost: int) -> Any:
-        """What a loop goes through, after paying for its turns."""
+    def iterated(self, values: Any, cost: int) -> Any:
+        """The values that a loop goes through, after charging for its iterations, or while it runs."""
         if type(values) in _SIZED:
             self.charge(len(values) * cost)
             return values
@@ -137,14 +137,14 @@ class State:
         self.charge(len(text) + RUNS * len(runs))
         return made(text, runs)
 
-    def kept(self, value: Any) -> Any:
-        """What is assigned in a message's turn: its literals belong to that message from now on."""
+    def with_bound_literals(self, value: Any) -> Any:
+        """A value to be assigned; in a message's turn, its literals belong to that message from then on."""
         if type(value) is Tracked and self.message is not None and LITERAL in value.runs:
-            bound = self.bound(self.message)
+            bound = self.source_of_literals(self.message)
             return made(value, tuple([bound if part is LITERAL else part for part in value.runs]))
         return value
 
-    def bound(self, index: int) -> tuple[str, int]:
+    def source_of_literals(self, index: int) -> tuple[str, int]:
         """The source of literals of a message's turn."""
         if self._bound is None:
             self._bound = {}

@@ -17,7 +17,7 @@ from ..errors import TemplateError
 
 __all__ = ["schema_of"]
 
-#: What of JSON a Python value is.
+#: The JSON type of each Python type.
 _SCALARS: dict[type, str] = {
     int: "integer",
     float: "number",
@@ -102,7 +102,7 @@ def _choices(name: str, argument: str, listed: str) -> list[Any]:
 
 
 def _read(text: str) -> tuple[str | None, dict[str, str], str | None]:
-    """The summary, what is said of each argument, and of the result."""
+    """The summary, and the descriptions of the arguments and of the result."""
     summary, arguments, returns = _SUMMARY.search(text), _ARGUMENTS.search(text), _RETURNS.search(text)
     return (
         summary[1].strip() if summary else None,
@@ -112,7 +112,7 @@ def _read(text: str) -> tuple[str | None, dict[str, str], str | None]:
 
 
 def _read_arguments(section: str) -> dict[str, str]:
-    """What is said of each argument."""
+    """The description of each argument."""
     found: dict[str, list[str]] = {}
     margin, lines = "", None
     for line in section.split("\n"):
@@ -145,7 +145,7 @@ def _parameters(tool: Any, name: str) -> tuple[dict[str, Any], dict[str, Any] | 
     arguments = dict(signature.parameters)
     first = next(iter(arguments), None)
     if first in ("self", "cls") and arguments[first].annotation is inspect.Parameter.empty:
-        del arguments[first]  # the object of a method, which no model gives
+        del arguments[first]  # the instance of a method, which no model passes
         hints.pop(first, None)
     for argument, parameter in arguments.items():
         if parameter.annotation is inspect.Parameter.empty:
@@ -156,7 +156,7 @@ def _parameters(tool: Any, name: str) -> tuple[dict[str, Any], dict[str, Any] | 
         try:
             schema = _schema(hint)
         except _UnknownTypeError as unknown:
-            if argument != "return":  # a model never makes the result: what is unclear is left out
+            if argument != "return":  # no model writes the result: its type is left out where unknown
                 _fail(f"tool {name}: the type of argument {argument!r}: {unknown}")
             continue
         if argument == "return":

@@ -1,8 +1,9 @@
 """Strings that know where their characters came from.
 
 A ``Tracked`` is a ``str`` with runs (see ``sources``). Each method computes its text with the method of
-``str`` itself, and the runs beside it: what a method cannot follow has runs of unknown origin, never another
-text. Whatever is not covered here gives a plain ``str``, which counts as unknown.
+``str`` itself, and the runs separately: where a method cannot follow the sources, the runs are of unknown
+origin, but the text is never another. Methods that are not covered here give a plain ``str``, which counts as
+unknown.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from .sources import LITERAL, Runs, Source
 __all__ = [
     "Runs",
     "Tracked",
-    "agreed",
     "cut",
     "cutter",
+    "from_pieces",
     "joined",
     "literal",
     "made",
@@ -48,7 +49,7 @@ class Tracked(str):
             return made(str.__add__(self, other), self.runs + other.runs)
         if type(other) is str:
             return made(str.__add__(self, other), (*self.runs, len(other), None))
-        if isinstance(other, str):  # markup, which escapes what it is added to
+        if isinstance(other, str):  # Markup, whose ``__radd__`` escapes this text
             return NotImplemented
         return str.__add__(self, other)
 
@@ -68,7 +69,7 @@ class Tracked(str):
     def __mod__(self, values: Any) -> Any:
         text = str.__mod__(self, values)
         pieces = percent_pieces(self, values)
-        return agreed(text, pieces)
+        return from_pieces(text, pieces)
 
     def __getitem__(self, key: Any) -> Any:
         text = str.__getitem__(self, key)
@@ -88,7 +89,7 @@ class Tracked(str):
         for at, char in enumerate(str.__iter__(self)):
             yield made(char, part(at, at + 1))
 
-    # ---- what cuts ----------------------------------------------------------------------------
+    # ---- cutting ------------------------------------------------------------------------------
 
     def strip(self, chars: str | None = None, /) -> Tracked:
         right = str.rstrip(self, chars)
@@ -116,10 +117,10 @@ class Tracked(str):
         return made(text, cut(self.runs, 0, len(text)))
 
     def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> Any:
-        return self._found(str.split(self, sep, maxsplit), sep)
+        return self._split_parts(str.split(self, sep, maxsplit), sep)
 
     def rsplit(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> Any:
-        return self._found(str.rsplit(self, sep, maxsplit), sep)
+        return self._split_parts(str.rsplit(self, sep, maxsplit), sep)
 
     def splitlines(self, keepends: bool = False) -> Any:
         kept, at, found = str.splitlines(self, True), 0, []
@@ -142,8 +143,8 @@ class Tracked(str):
             at += len(part)
         return tuple(found)
 
-    def _found(self, parts: list[str], sep: str | None) -> list[Tracked]:
-        """Parts that stand in this order, between separators."""
+    def _split_parts(self, parts: list[str], sep: str | None) -> list[Tracked]:
+        """The parts that splitting made, in the order of the text, with their runs."""
         found, at = [], 0
         runs = cutter(self.runs)
         for part in parts:
@@ -153,7 +154,7 @@ class Tracked(str):
             at += len(part) + (0 if sep is None else len(sep))
         return found
 
-    # ---- what puts together -------------------------------------------------------------------
+    # ---- joining and replacing ----------------------------------------------------------------
 
     def join(self, parts: Iterable[Any], /) -> Tracked:
         parts = list(parts)
@@ -184,36 +185,36 @@ class Tracked(str):
         runs += part(at, len(self))
         return made(text, tuple(runs))
 
-    # ---- letters that change ------------------------------------------------------------------
+    # ---- changing case ------------------------------------------------------------------------
 
     def upper(self) -> Any:
-        return mapped(self, str.upper)
+        return changed_by_character(self, str.upper)
 
     def lower(self) -> Any:
-        return mapped(self, str.lower)
+        return changed_by_character(self, str.lower)
 
     def casefold(self) -> Any:
-        return mapped(self, str.casefold)
+        return changed_by_character(self, str.casefold)
 
     def swapcase(self) -> Any:
-        return mapped(self, str.swapcase)
+        return changed_by_character(self, str.swapcase)
 
     def capitalize(self) -> Any:
-        return grown(self, str.capitalize(self))
+        return recased(self, str.capitalize(self))
 
     def title(self) -> Any:
-        return grown(self, str.title(self))
+        return recased(self, str.title(self))
 
-    # ---- what fills up ------------------------------------------------------------------------
+    # ---- padding ------------------------------------------------------------------------------
 
     def center(self, width: SupportsIndex, fill: str = " ", /) -> Any:
-        return filled(self, str.center(self, width, fill), fill)
+        return padded(self, str.center(self, width, fill), fill)
 
     def ljust(self, width: SupportsIndex, fill: str = " ", /) -> Any:
-        return filled(self, str.ljust(self, width, fill), fill)
+        return padded(self, str.ljust(self, width, fill), fill)
 
     def rjust(self, width: SupportsIndex, fill: str = " ", /) -> Any:
-        return filled(self, str.rjust(self, width, fill), fill)
+        return padded(self, str.rjust(self, width, fill), fill)
 
     def zfill(self, width: SupportsIndex, /) -> Any:
         return same_source(self, str.zfill(self, width))
@@ -255,7 +256,7 @@ def checked(text: str, runs: Runs) -> Tracked:
     return made(text, runs if sum(runs[::2]) == len(text) else (len(text), None))
 
 
-def agreed(text: str, pieces: list[tuple[str, Any]] | None) -> Tracked:
+def from_pieces(text: str, pieces: list[tuple[str, Any]] | None) -> Tracked:
     """A text with the runs of pieces, if these are its pieces; else of unknown origin."""
     if pieces is None or "".join([piece for piece, _ in pieces]) != text:
         return made(text, (len(text), None))
@@ -293,7 +294,7 @@ def cut(runs: Runs, start: int, stop: int) -> Runs:
 
 
 def cutter(runs: Runs) -> Callable[[int, int], Runs]:
-    """What cuts many parts of a text one after the other, in order, in the time of going through it once."""
+    """A function like ``cut`` for many parts of one text, in order: all of them take the time of one pass."""
     if len(runs) <= 2:
         return partial(cut, runs)
     index = begin = 0
@@ -345,7 +346,7 @@ def only_source(text: Any) -> Source:
 
 
 def same_source(before: str, text: str) -> Tracked:
-    """What a text with a single source became."""
+    """What a text became: it keeps its source where it had a single one."""
     return made(text, (len(text), only_source(before)) if text else ())
 
 
@@ -358,28 +359,28 @@ def sliced(text: Any, runs: Runs) -> Iterator[tuple[str, Source]]:
         at += length
 
 
-def mapped(before: Tracked, change: Any) -> Tracked:
-    """A text whose characters were changed each on its own, or nearly so."""
+def changed_by_character(before: Tracked, change: Any) -> Tracked:
+    """The text with its characters changed, each (nearly) independent of its neighbours."""
     text = change(before)
     if len(before.runs) == 2:
         return same_source(before, text)
     if len(text) == len(before):  # these changes never shorten, so each character became one
         return made(text, before.runs)
     pieces = [(change(piece), source) for piece, source in sliced(before, before.runs)]
-    return agreed(text, pieces)
+    return from_pieces(text, pieces)
 
 
-def grown(before: Tracked, text: str) -> Tracked:
-    """A text whose characters were changed in ways that hang on their neighbours."""
+def recased(before: Tracked, text: str) -> Tracked:
+    """A text whose characters were changed in ways that depend on their neighbours."""
     return made(text, before.runs) if len(text) == len(before) else same_source(before, text)
 
 
-def filled(before: Tracked, text: str, fill: str) -> Tracked:
-    """A text that was filled up on one side or both."""
+def padded(before: Tracked, text: str, fill: str) -> Tracked:
+    """A text that was padded on one side or both."""
     missing = len(text) - len(before)
     if not missing:
         return before
-    # Which side has more of it, only the text itself says.
+    # Only the text itself tells how much of the padding is on which side.
     for left in (0, missing, missing // 2, missing - missing // 2):
         if text == str.__add__(_plain(fill) * left, before) + _plain(fill) * (missing - left):
             source = only_source(fill)
