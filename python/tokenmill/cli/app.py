@@ -36,7 +36,7 @@ _COMMANDS = {
 }
 
 _TELLS = ("train", "demo")
-"""Commands that say on standard output what they saved to ``--out``."""
+"""Commands that report on standard output what they saved to ``--out``."""
 
 
 def _parsers() -> tuple[Parser, dict[str, Parser]]:
@@ -77,7 +77,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
 
 
 def _check_paths(args: argparse.Namespace) -> None:
-    """No path holds a NUL; the functions of Python that open one raise what is no OSError."""
+    """Refuse a path with a NUL, for which Python's functions raise an error that is not an ``OSError``."""
     for name in ("files", "file", "out", "tokenizer", "tools", "template"):
         given = getattr(args, name, None)
         for path in given if isinstance(given, list) else [given]:

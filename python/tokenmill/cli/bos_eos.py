@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["BosEos", "add_bos_eos", "read_bos_eos"]
 
 _ROLE = object()
-"""The option alone, without a token."""
+"""The value of an option that is given without a token."""
 _WORDS = {"--bos": "begins", "--eos": "ends"}
 _MOST_SHOWN = 5
-"""Special tokens that a hint lists."""
-_MOST_OF_TEXT = 60
-"""Characters of a text that was taken for a token."""
+"""The most special tokens that a hint lists."""
+_MOST_CHARACTERS = 60
+"""The most characters that an error shows of a text that was taken for a token."""
 
 
 class BosEos(NamedTuple):
@@ -93,17 +93,17 @@ def _id(tokenizer: Tokenizer, option: str, given: str) -> int:
     if os.path.lexists(given):
         hint = f"if it is a file, put {option} after it: {given} {option}"
     elif len(given.split()) > 1:
-        text = given if len(given) <= _MOST_OF_TEXT else "some words"
+        text = given if len(given) <= _MOST_CHARACTERS else "some words"
         hint = f"if it is the text, do not put it right after {option}: --text {in_quotes(text)} {option}"
-    shown = given if len(given) <= _MOST_OF_TEXT else given[:_MOST_OF_TEXT] + "…"
+    shown = given if len(given) <= _MOST_CHARACTERS else given[:_MOST_CHARACTERS] + "…"
     raise UsageError(
         f"{option} {visible(shown)}: no token and no id of the vocabulary{closest(given, special)}", hint=hint
     )
 
 
 def _check_not_doubled(tokenizer: Tokenizer, bos_eos: BosEos) -> None:
-    """Refuse to put the same token twice in a row, once of our own and once of the tokenizer's template."""
-    with contextlib.suppress(TokenmillError):  # of a vocabulary that cannot spell this text
+    """Refuse to put the same token twice in a row, by the option and by the tokenizer's template."""
+    with contextlib.suppress(TokenmillError):  # the vocabulary may be unable to spell this text
         alone = tokenizer.encode("a")
         within = tokenizer.encode("a", add_special_tokens=True)
         for option, ids, place in (("--bos", bos_eos.bos, 0), ("--eos", bos_eos.eos, -1)):

@@ -56,11 +56,11 @@ __all__ = ["add_arguments", "run"]
 
 _POLICIES = ("text", "reject", "parse")
 _COLUMNS = 100
-"""Columns of a page that goes to no terminal."""
+"""The width of a page that is not printed on a terminal."""
 _LIMIT = 100_000
-"""Characters of a conversation that is shown."""
+"""The most characters of a conversation that is shown."""
 _BATCH = 256
-"""Conversations that are encoded at once, which threads share."""
+"""The most conversations that are encoded in one call, whose threads share them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -127,7 +127,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Encode the conversations, and show or write them."""
-    if args.json and _of_arrays(args.out):
+    if args.json and _is_npz(args.out):
         raise UsageError("arrays of --out NAME.npz and --json are two forms of output: choose one")
     options = _options(args)
     tokenizer, template = _with_template(load_tokenizer(args), args)
@@ -181,13 +181,13 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _of_arrays(out: str | None) -> bool:
+def _is_npz(out: str | None) -> bool:
     return out is not None and out.endswith(".npz")
 
 
 def _form(args: argparse.Namespace, first: list[Conversation]) -> str:
     """What is written: a ``page``, ``json``, ``rows`` or ``npz``."""
-    if _of_arrays(args.out):
+    if _is_npz(args.out):
         return "npz"
     if args.json:
         return "json"
@@ -284,7 +284,7 @@ def _with_template(tokenizer: Tokenizer, args: argparse.Namespace) -> tuple[Toke
 
 
 def _chosen(read: Iterator[Conversation], number: int | None) -> Iterator[Conversation]:
-    """All of them, or the one with this number."""
+    """All conversations, or the one with this number."""
     if number is None:
         yield from read
         return
@@ -307,7 +307,10 @@ def _followed(
 
 
 def _encoded(tokenizer: Tokenizer, read: Iterator[Conversation], options: dict[str, Any]) -> Iterator[Pair]:
-    """Conversations with their encodings; those with the same tools and documents are encoded at once."""
+    """Each conversation with its encoding.
+
+    Neighbours with the same options (tools, documents, variables) are encoded in one call.
+    """
     for own, group in itertools.groupby(read, key=lambda conversation: conversation.options):
         of_group = {**options, **own}
         while batch := list(itertools.islice(group, _BATCH)):
@@ -318,7 +321,7 @@ def _encoded(tokenizer: Tokenizer, read: Iterator[Conversation], options: dict[s
 
 @contextlib.contextmanager
 def _naming(tokenizer: Tokenizer, batch: list[Conversation], options: dict[str, Any]) -> Iterator[None]:
-    """Errors say which conversation they are about."""
+    """Make errors say which conversation they are about."""
     known = (TokenmillError, ValueError, TypeError, IndexError)
     try:
         yield
@@ -377,14 +380,14 @@ def _facts(conversation: Conversation, encoding: ChatEncoding) -> dict[str, Any]
 
 
 class _Counts:
-    """What was written to a file, said when it is there."""
+    """Counts what is written, for a report when the file is complete."""
 
     def __init__(self, out: str | None, *, labels: bool) -> None:
         self._out, self._labels = out, labels
         self._conversations = self._ids = self._trained = 0
 
     def of(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """The same, counted."""
+        """The same pairs, counting them."""
         for pair in pairs:
             self._conversations += 1
             self._ids += len(pair[1]["input_ids"])
@@ -392,7 +395,7 @@ class _Counts:
             yield pair
 
     def report(self) -> None:
-        """Say it, if there is a file."""
+        """Print the counts, if the output is a file."""
         if self._out in (None, STDIN):
             return
         said = (

@@ -1,6 +1,6 @@
 """A conversation as people read it: its tokens with their ids, and which of them are trained.
 
-Three lines belong together: tokens, ids below them, and below these what a token is. Colours say the same.
+Three lines belong together: tokens, their ids, and marks for the kind of each token. Colours say the same.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def _notes(encoding: ChatEncoding) -> Iterator[str]:
-    """What a person would want to know of it."""
+    """Notes on what may be wrong with the conversation."""
     for message in encoding.turns_without_end:
         yield f"note: the template writes no end-of-turn token behind messages[{message}]"
     tokens = {

@@ -24,11 +24,11 @@ ARGUMENTS = frozenset(
         *("num_threads", "max_steps", "name", "special_tokens"),
     )
 )
-"""Names that ``apply_chat_template``, and what it calls, take for their own: no variable can have them."""
+"""Names of arguments of ``apply_chat_template`` and of what it calls: no template variable can have them."""
 _SHOWN_KEYS = 5
-"""Keys of an object that an error names."""
+"""The most keys of an object that an error names."""
 OF_LINES = (".jsonl", ".ndjson")
-"""Endings of files of which each line is a JSON value, whatever is in them."""
+"""Endings of names of files in which each line is a JSON value."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -40,11 +40,11 @@ class Conversation(NamedTuple):
     """``tools`` and ``documents``, where the file has them, and what is in ``chat_template_kwargs``."""
     name: str
     number: int
-    """Of the conversation in its file, from 1 on."""
+    """The number of the conversation in its file, from 1 on."""
     line: int | None
-    """The line that it is, from 1 on; None in a JSON document."""
+    """The line of the conversation, from 1 on; None in a JSON document."""
     done: int
-    """Bytes of all files that are read with it, and before it."""
+    """The bytes read so far, of all files, up to and including this conversation."""
 
     @property
     def place(self) -> str:
@@ -86,10 +86,10 @@ def _of_files(names: Iterable[str]) -> Iterator[Conversation]:
         with open_input(name) as file:
             for conversation in _of_file(name, file):
                 yield conversation._replace(done=before + conversation.done)
-            before += _told(file)
+            before += _position(file)
 
 
-def _told(file: IO[bytes]) -> int:
+def _position(file: IO[bytes]) -> int:
     try:
         return file.tell()
     except OSError:  # a pipe
@@ -130,7 +130,7 @@ def _of_file(name: str, file: IO[bytes]) -> Iterator[Conversation]:
 
 
 def _parsed(name: str, content: bytes, *, first: int = 1) -> Any:
-    """What JSON says; errors name the line, of which the first one has this number."""
+    """The parsed JSON; errors name a line, counted from ``first``."""
     try:
         return json.loads(content)
     except UnicodeDecodeError as error:
@@ -184,7 +184,7 @@ def _of_value(name: str, value: Any, number: int, line: int | None, done: int) -
         if extra is not None and not isinstance(extra, dict):
             raise UsageError(f"{place}: chat_template_kwargs is an object, not {_kind(extra)}")
         for key in extra or {}:
-            if key in ARGUMENTS:  # a file says nothing of how it is to be trusted, or what is trained
+            if key in ARGUMENTS:  # a file must not decide how far it is trusted, or what is trained
                 raise UsageError(
                     f"{place}: chat_template_kwargs has {key!r}, which is no variable of a template"
                 )

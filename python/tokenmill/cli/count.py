@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 _LONG = 1_000_000
-"""Bytes. Shorter texts do without numpy, which takes a while to import."""
+"""Texts of fewer bytes are encoded without numpy, which takes a while to import."""
 _PART = 1 << 20
-"""Bytes that are decoded at once: as a whole they would take four times as much again."""
+"""Bytes that are decoded at once: a whole text would take up to four times as much memory again."""
 
 
 class _Row(NamedTuple):
-    """The figures of a text: how many ids, characters (None where it is not UTF-8), bytes, unknown tokens."""
+    """The counts for a text: ids, characters (None where it is not UTF-8), bytes, unknown tokens."""
 
     name: str
     tokens: int

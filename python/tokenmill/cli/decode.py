@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         content = b"".join(text for _, text in texts)
         write_output(args.out, content)
         if args.out is None and is_terminal(sys.stdout) and not content.endswith(b"\n"):
-            say("")  # for the eye alone: what was decoded has no line end
+            say("")  # so that the prompt begins on a new line; the decoded text itself has no line end
     return 0
 
 

@@ -30,9 +30,9 @@ __all__ = ["Batch", "documents"]
 _BATCH = 1 << 24
 """Bytes of a batch, about."""
 _ENTRY = 64
-"""Bytes that a document takes beside its text, about."""
+"""Bytes that a document takes besides its text, about."""
 _ALONE = 1 << 22
-"""Bytes. A document of this size is a batch of its own: threads share it, not only the documents."""
+"""A document of this many bytes is a batch of its own, so that threads share the work on it."""
 _BLOCK = 1 << 20
 """Bytes of lines that are read at once."""
 
@@ -103,7 +103,7 @@ def _lines_of(name: str, no_file: str | None, *, binary: bool) -> Iterator[Batch
 
 
 def _read(block: bytes | None) -> bytes:
-    if block is None:  # it does not block, and nothing is there yet
+    if block is None:  # the file is non-blocking and has no data yet
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
     return block
 
@@ -129,7 +129,7 @@ def _numbered(name: str, parts: Iterable[list[bytes]]) -> Iterator[Batch]:
 
 
 def _grouped(parts: Iterable[Batch]) -> Iterator[Batch]:
-    """The parts, put together up to the size of a batch."""
+    """The parts, joined to batches of up to the size of one."""
     batch, size = Batch([], [], []), 0
     for part in parts:
         held = sum(map(len, part.texts)) + _ENTRY * len(part.texts)

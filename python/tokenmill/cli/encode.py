@@ -39,7 +39,7 @@ from .options import add_files, add_output, add_special, add_tokenizer, load_tok
 from .parsing import whole_number
 from .streams import check_stdout, is_terminal, say
 from .usage import UsageError, explain
-from .written import as_npy, in_json, in_print, raw
+from .written import as_lines, as_npy, in_json, raw
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 _LONG = 1_000_000
-"""Bytes. Shorter texts do without numpy, which takes a while to import."""
+"""Texts of fewer bytes are encoded without numpy, which takes a while to import."""
 _LARGEST = (1 << 16) - 1
 """The largest id that uint16 holds."""
 
@@ -122,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
             for row in zip(batch.names, batch.lines, counts.of_rows(batch, encoder.rows(batch)), strict=True)
         )
     else:
-        pieces = in_print(ids for batch in batches for ids in counts.of_rows(batch, encoder.rows(batch)))
+        pieces = as_lines(ids for batch in batches for ids in counts.of_rows(batch, encoder.rows(batch)))
     write_whole(args.out, pieces)
     _report(args, form, dtype, counts)
     return 0
@@ -189,7 +189,7 @@ class _Encoder:
     num_threads: int | None
 
     def rows(self, batch: Batch) -> Iterable[Ids]:
-        """The ids of each document; of a long one an array, which takes a tenth of the memory."""
+        """The ids of each document; for a long one as an array, which takes a tenth of the memory."""
         if sum(map(len, batch.texts)) >= _LONG:
             if len(batch.texts) == 1:
                 return [self.array(batch, "uint32")]
@@ -211,7 +211,7 @@ class _Encoder:
         if not (bos or eos):
             return rows.ids
         starts, ends = rows.row_offsets[:-1], rows.row_offsets[1:]
-        # What is inserted at one place keeps its order: the end of a document, then the start of the next.
+        # numpy.insert keeps the order of values for one place: the end of a document before the next start.
         places = np.column_stack([*[starts] * len(bos), *[ends] * len(eos)]).ravel()
         return np.insert(rows.ids, places, np.tile(np.array(bos + eos, dtype), len(rows)))
 
@@ -249,7 +249,7 @@ class _Encoder:
 
     @contextlib.contextmanager
     def _naming(self, batch: Batch) -> Iterator[None]:
-        """Errors say which document they are about."""
+        """Make errors say which document they are about."""
         try:
             yield
         except TokenmillError as error:
@@ -292,7 +292,7 @@ class _Counts:
 
 
 def _report(args: argparse.Namespace, form: str, dtype: str, counts: _Counts) -> None:
-    """Say what is in the file that was written; of raw numbers, which say nothing themselves, always."""
+    """Report what was written to a file; for raw numbers always, since they do not name their type."""
     if form == "bin" and args.json:
         facts = {"file": args.out, "dtype": dtype, **asdict(counts)}
         write_summary(args.out, as_json(facts), what="the ids are")

@@ -36,14 +36,14 @@ __all__ = [
 
 STDIN = "-"
 BINARY = "--binary takes the bytes as they are"
-"""What to do where a file that is no text is meant."""
+"""The hint for a file that is not text but is meant."""
 
 _MOST_SHOWN = 60
-"""Characters of a text that was taken for the name of a file."""
+"""The most characters that an error shows of a text that was taken for the name of a file."""
 _START = 16
-"""Bytes that tell whether a file is text."""
+"""The first bytes, which tell whether a file is text."""
 _IN_MEMORY = 1 << 26
-"""Bytes for standard output that wait in memory; more of them wait in a temporary file."""
+"""The most bytes for standard output that are kept in memory; more go to a temporary file."""
 _BLOCK = 1 << 20
 """Bytes of that file that are read at once."""
 
@@ -93,7 +93,7 @@ def check_read_once(names: Iterable[str], *, tokenizer: str | None = None) -> No
 
 
 def _pipe_of_stdin() -> object:
-    """What tells standard input apart from every other source; whatever it is, it is read once."""
+    """An identity of standard input, which can be read only once, whatever it is."""
     try:
         return STDIN if sys.stdin is None else _pipe(os.fstat(sys.stdin.fileno())) or STDIN
     except OSError:
@@ -101,7 +101,7 @@ def _pipe_of_stdin() -> object:
 
 
 def _pipe_at(name: str) -> object:
-    """What tells a pipe apart from others; ``None`` for all that can be read again."""
+    """An identity of a pipe; ``None`` for what can be read again."""
     try:
         return _pipe(os.stat(name))  # noqa: PTH116  # a row of ids is no Path
     except (OSError, ValueError):
@@ -141,7 +141,7 @@ def _contents(names: Iterable[str], no_file: str | None, what: str) -> Iterator[
 
 
 def check_text(name: str, content: bytes, *, hint: str | None = None) -> None:
-    """Raise ``UsageError`` for what begins as a compressed file, or as UTF-16 or UTF-32 with its mark."""
+    """Raise ``UsageError`` for content that begins like a compressed file, UTF-16 or UTF-32."""
     from .._files import not_text
 
     reason = not_text(content[:_START])
@@ -151,7 +151,7 @@ def check_text(name: str, content: bytes, *, hint: str | None = None) -> None:
 
 @contextlib.contextmanager
 def hinting(name: str, no_file: str | None) -> Iterator[None]:
-    """Where no file has this name and it looks like none, the error has the hint ``no_file``."""
+    """Add the hint ``no_file`` to the error for a missing file whose name does not look like one."""
     try:
         yield
     except OSError as error:
@@ -190,7 +190,7 @@ def source(name: str) -> str:
 
 
 def as_text(name: str, content: bytes) -> str:
-    """``content`` as UTF-8; what is none is an error that names file and byte."""
+    """``content`` decoded as UTF-8; the error for other bytes names the file and the byte."""
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -201,7 +201,7 @@ def as_text(name: str, content: bytes) -> str:
 
 
 def as_json(result: object) -> bytes:
-    """One JSON document on a line of its own; text stays readable, but where a surrogate stands alone."""
+    """One JSON document on a line of its own, without escapes unless it has a lone surrogate."""
     try:
         return json.dumps(result, ensure_ascii=False).encode() + b"\n"
     except UnicodeEncodeError:
@@ -209,7 +209,7 @@ def as_json(result: object) -> bytes:
 
 
 def is_slashed(out: str) -> bool:
-    """Whether a name ends with a slash, which makes it that of a folder; a Path does not keep it."""
+    """Whether a name ends with a slash, and so means a folder; a ``Path`` would drop the slash."""
     return out.endswith(tuple(filter(None, (os.sep, os.altsep))))
 
 
@@ -240,7 +240,7 @@ def write_output(out: str | None, content: bytes | Iterable[bytes]) -> None:
 def write_whole(out: str | None, pieces: Iterable[bytes]) -> None:
     """As ``write_output``, for pieces that are made as they are written.
 
-    An error while they are made leaves standard output empty too, which may be a file of the shell's.
+    An error while they are made leaves standard output empty too, which the shell may have sent to a file.
     """
     if out is not None and out != STDIN:
         write_output(out, pieces)
@@ -268,7 +268,7 @@ def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def write_summary(saved: str, content: bytes, *, what: str = "the tokenizer is") -> None:
-    """Print what there is to say of a file that is saved. It stays saved if printing fails."""
+    """Print the report on a file that was saved. The file stays if printing fails."""
     try:
         write_output(None, content)
     except BrokenPipeError:

@@ -43,8 +43,8 @@ def add_texts(parser: argparse.ArgumentParser) -> None:
 def texts_given(files: list[str], texts: list[str], *, printed: bool) -> list[bytes]:
     """The texts that the command itself holds: those of ``--text``, or a FILE that is one.
 
-    That is a single one, with white space in it, which is no file and does not look like the path of one.
-    What is ``printed`` shows what became of a path that was mistyped; in a file it would be found too late.
+    Such a FILE is the only one, has white space in it, is not a file and does not look like the path of one.
+    It is taken for a text only where the result is ``printed``: there a mistyped path is noticed.
     """
     if texts:
         if files:
@@ -65,7 +65,7 @@ def _is_text(word: str) -> bool:
 
 
 def hint_of_text(files: list[str]) -> str | None:
-    """What to do about words that are no files, where a text may have been meant: none of them is a file."""
+    """The hint for words given as files where a text may be meant; None if any of them is a file."""
     if any(name == STDIN or os.path.lexists(name) for name in files):
         return None
     text = " ".join(files)
@@ -73,5 +73,5 @@ def hint_of_text(files: list[str]) -> str | None:
 
 
 def in_quotes(text: str) -> str:
-    """One word to a shell, in double quotes where nothing in them would be read again."""
+    """The text as one word for a shell: in double quotes, if the shell expands nothing in it."""
     return shlex.quote(text) if set(text) & set('"$`\\!') else f'"{text}"'

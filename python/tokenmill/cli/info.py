@@ -33,9 +33,9 @@ __all__ = ["add_arguments", "run"]
 
 _TABLES = ("vocabulary", "model", "lists", "seed")
 _MOST_SHOWN = 20
-"""Special tokens that people are shown."""
+"""The most special tokens that are listed."""
 _MOST_TRIED = 100
-"""Ids whose texts are tried to see what is put around one."""
+"""The most ids whose texts are tried to see what is put around a text."""
 _WIDTH = 16
 
 
@@ -85,7 +85,7 @@ def _max_id(tokenizer: Tokenizer) -> int | None:
 def _merges(tokenizer: Tokenizer) -> int | None:
     try:
         return len(tokenizer.merges)
-    except FormatError:  # another model, or merges that no list can say
+    except FormatError:  # another model, or merges that cannot be written as a list
         return None
 
 
@@ -140,7 +140,7 @@ def _page(tokenizer: Tokenizer, facts: dict[str, Any]) -> bytes:
 def _templates(tokenizer: Tokenizer) -> dict[str, list[int | None] | None]:
     """The ids that are put around a text and around a pair, with None in the place of each text.
 
-    None in place of the list is that no text was found that the vocabulary can spell.
+    A list is None where no text was found that the vocabulary can spell.
     """
     return {"text": _template(tokenizer, pair=False), "pair": _template(tokenizer, pair=True)}
 
@@ -153,7 +153,7 @@ def _template(tokenizer: Tokenizer, *, pair: bool) -> list[int | None] | None:
             continue
         places = encoding.sequence_ids
         if {0, 1}.issubset(places) if pair else 0 in places:
-            # A text stands there once, however many ids it has.
+            # Each text is one None, however many ids it has.
             shown = zip([None, *places], places, encoding.ids, strict=False)
             return [
                 number if place is None else None
@@ -164,7 +164,7 @@ def _template(tokenizer: Tokenizer, *, pair: bool) -> list[int | None] | None:
 
 
 def _samples(tokenizer: Tokenizer) -> Iterator[str]:
-    """Texts, one of which has ids in every vocabulary that has any."""
+    """Texts to try, until the vocabulary can spell one."""
     yield "a"
     for number in range(_MOST_TRIED):
         if tokenizer.id_to_token(number) is not None and (text := tokenizer.decode([number])):
@@ -174,7 +174,7 @@ def _samples(tokenizer: Tokenizer) -> Iterator[str]:
 def _around(
     tokenizer: Tokenizer, templates: dict[str, list[int | None] | None]
 ) -> list[tuple[str, list[str]]]:
-    """The rows of what is put around texts; one is enough where nothing is."""
+    """The rows that show what is put around texts; a single row where nothing is."""
     text, pair = templates["text"], templates["pair"]
     if text == [None] and pair in ([None, None], None):
         return [("around a text", ["nothing"])]
@@ -209,7 +209,7 @@ def _inputs(tokenizer: Tokenizer) -> str:
 
 
 def _special(tokens: dict[str, int]) -> list[str]:
-    """The special tokens in two columns, of many the first ones."""
+    """The special tokens in two columns; the first ones where there are many."""
     shown = [(str(number), visible(literal)) for literal, number in list(tokens.items())[:_MOST_SHOWN]]
     width = max((len(number) for number, _ in shown), default=0)
     rows = [f"{number:>{width}}  {literal}" for number, literal in shown]

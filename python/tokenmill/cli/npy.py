@@ -1,4 +1,4 @@
-"""Ids in a numpy file (.npy), which may be damaged, forged or not meant for us.
+"""Ids in a numpy file (.npy), which may be damaged, forged or something else.
 
 Nothing is unpickled, and no memory is taken for what the file does not hold: the header is compared with
 the size of the file before the array is made.
@@ -51,7 +51,7 @@ def _header(name: str, content: bytes) -> tuple[tuple[int, ...], np.dtype[Any], 
     file = io.BytesIO(content)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of old or odd spellings, to whoever wrote the file
+            warnings.simplefilter("ignore")  # they are for the author of the file
             version = npy.read_magic(file)
             if version == (1, 0):
                 shape, _, dtype = npy.read_array_header_1_0(file)
@@ -59,7 +59,7 @@ def _header(name: str, content: bytes) -> tuple[tuple[int, ...], np.dtype[Any], 
                 shape, _, dtype = npy.read_array_header_2_0(file)
             else:
                 raise ValueError(f"version {version[0]}.{version[1]} of the format is not known")
-    # What a damaged header makes of the parsers of Python and numpy has no common class: ValueError,
+    # The errors of Python's and numpy's parsers for a damaged header have no common class: ValueError,
     # SyntaxError, TypeError, MemoryError, RecursionError, tokenize.TokenError and others.
     except Exception as error:
         reason = str(error).partition("\n")[0] or type(error).__name__

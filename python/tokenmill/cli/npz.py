@@ -1,7 +1,7 @@
 """Rows of ids and labels as one file that ``numpy.load`` reads, written as the rows come.
 
-How many numbers an array has stands before them in the file, so they wait in memory, or many of them in
-temporary files.
+The file has the length of each array before its numbers. So all numbers are collected first, in memory or,
+if there are many, in temporary files.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ __all__ = ["as_npz"]
 
 _TYPES = {"ids": "<u4", "labels": "<i8", "row_offsets": "<i8"}
 _IN_MEMORY = 1 << 26
-"""Bytes of an array that wait in memory."""
+"""The most bytes of an array that are kept in memory."""
 _BLOCK = 1 << 20
 """Bytes that are written at once."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The time of every file: the same rows make the same bytes."""
+"""The time of every entry, so that the same rows make the same bytes."""
 
 
 def as_npz(rows: Iterable[Mapping[str, Sequence[int]]], columns: Sequence[str]) -> Iterator[bytes]:
@@ -61,7 +61,7 @@ def _zipped(held: Mapping[str, IO[bytes]]) -> Iterator[bytes]:
 
 
 def _header(dtype: str, size: int) -> bytes:
-    """The header of an array of so many bytes."""
+    """The header of an array of ``size`` bytes."""
     import numpy as np
     from numpy.lib import format
 
@@ -73,13 +73,13 @@ def _header(dtype: str, size: int) -> bytes:
 
 
 class _Sink(io.RawIOBase):
-    """Takes what an archive writes, until it is fetched. It cannot be sought in, as a pipe cannot."""
+    """Holds what an archive writes until it is fetched. Like a pipe, it does not seek."""
 
     def __init__(self) -> None:
         self._held: list[bytes] = []
 
     def writable(self) -> bool:
-        """It is written to, and nothing else."""
+        """It can only be written to."""
         return True
 
     def write(self, piece: Any) -> int:
@@ -88,6 +88,6 @@ class _Sink(io.RawIOBase):
         return len(piece)
 
     def taken(self) -> bytes:
-        """What was written since the last time."""
+        """What was written since the last call."""
         held, self._held = b"".join(self._held), []
         return held

@@ -92,12 +92,12 @@ def load_tokenizer(args: argparse.Namespace) -> Tokenizer:
 
 
 def _in_options(said: str) -> str:
-    """What ``load`` says of names and places, said of options."""
+    """An error of ``load`` that names the options in place of Python's arguments."""
     return re.sub(r"load\('([\w-]+)'\)", r"-t \1", said).replace("cache_dir= or ", "")
 
 
 def _announce(name: str) -> None:
-    """Say what will be asked of whom, for a name that is no path."""
+    """Say from where a tokenizer is downloaded, for a name that is no path."""
     from tokenmill import hub
 
     kind = hub.kind_of(name)
@@ -117,7 +117,7 @@ def _hint(args: argparse.Namespace) -> str:
 
 
 def _special_tokens(given: list[str]) -> list[str] | dict[str, int] | None:
-    """Literals alone, or with their ids; a number behind the last `=` is an id."""
+    """Literals alone, or with their ids; a number after the last `=` is an id."""
     if not given:
         return None
     pairs = [pair for pair in map(_WITH_ID.fullmatch, given) if pair]

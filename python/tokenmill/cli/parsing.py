@@ -82,7 +82,7 @@ def check_words(parser: Parser, commands: Mapping[str, Parser], words: Sequence[
 
 def _check_option(parser: Parser, word: str, before: str = "") -> None:
     if not word.startswith("-") or word == "-" or " " in word or _NEGATIVE.fullmatch(word):
-        return  # no option to argparse either
+        return  # argparse does not take it for an option either
     known = parser._option_string_actions
     name = word.partition("=")[0]
     if name in known:
@@ -108,7 +108,7 @@ def closest(word: str, known: Iterable[str]) -> str:
 
 
 def whole_number(lowest: int) -> Callable[[str], int]:
-    """What reads ``32000``, ``32_000``, ``32,000`` and ``32k`` (32,000, not 32,768)."""
+    """A function that reads ``32000``, ``32_000``, ``32,000`` and ``32k`` (32,000, not 32,768)."""
 
     def read(text: str) -> int:
         found = _NUMBER.fullmatch(text.strip())

@@ -32,7 +32,7 @@ def sample(texts: Iterable[str]) -> str:
 def _short_function(text: str) -> str | None:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # old escapes in strings, as tests of the library have them
+            warnings.simplefilter("ignore")  # of invalid escapes, which some files of the library have
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
@@ -47,7 +47,7 @@ def _short_function(text: str) -> str | None:
 
 
 def parted(tokens: Sequence[bytes]) -> str:
-    """The tokens with a line between two of them; a line end is shown as an escape and then taken."""
+    """The tokens with a bar between two of them; a line end is shown as an escape and then written."""
     shown = "│".join(
         "\n".join([*(visible(line) + "\\n" for line in lines), visible(last)])
         for *lines, last in (token.decode("utf-8", "backslashreplace").split("\n") for token in tokens)

@@ -1,4 +1,4 @@
-"""What ``train --out`` can be, found out before training and not after it."""
+"""Checks of ``train --out``, which are made before training and not after it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Form = Literal["folder", "tokenizer.json", ".tiktoken", "vocab.json with merges.
 
 
 def check_out(args: argparse.Namespace) -> None:
-    """Refuse what cannot be saved: a name without a format, a place that is not there, a format too poor."""
+    """Refuse what cannot be saved: an unknown format, a missing folder, a format that cannot hold it all."""
     _check_name(args.out)
     path = Path(args.out)
     form = form_of(args.out)
@@ -53,12 +53,12 @@ def kept_roles(form: Form, args: argparse.Namespace) -> list[str]:
     """The roles that this form can hold."""
     if form == "folder":
         return list(ROLES)
-    # The model itself says which token is unknown characters.
+    # The model itself says which token stands for unknown characters.
     return ["unk"] if form == "tokenizer.json" and args.alphabet == "chars" else []
 
 
 def check_folder(out: str) -> None:
-    """Refuse what is no folder, and cannot become one."""
+    """Refuse a path that is not a folder and cannot become one."""
     _check_name(out)
     path = Path(out)
     if path.exists() and not path.is_dir() and is_slashed(out):
@@ -70,7 +70,7 @@ def check_folder(out: str) -> None:
 
 
 def _check_name(out: str) -> None:
-    """Refuse what cannot be the name of a file, and what cannot be looked at, such as a loop of links."""
+    """Refuse what cannot be the name of a file, and what the system refuses, such as a loop of links."""
     if not out:
         raise UsageError("--out is empty", hint="--out FOLDER/")
     with contextlib.suppress(FileNotFoundError):
@@ -86,12 +86,12 @@ def is_replaced(out: str) -> bool:
 
 
 def _is_version(ending: str) -> bool:
-    """Whether an ending is a part of a name: qwen2.5."""
+    """Whether an ending belongs to the name itself, as in ``qwen2.5``."""
     return any(character in "0123456789" for character in ending)
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether it is a pipe or a device, which takes one file."""
+    """Whether it is a pipe or a device, to which one file can be written."""
     return path.is_fifo() or path.is_char_device()
 
 

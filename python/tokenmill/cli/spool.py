@@ -1,4 +1,4 @@
-"""What ``train`` reads: copies stand in for standard input, and for what is read more than once."""
+"""The files that ``train`` reads: copies take the place of standard input and of what is read twice."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["spooled"]
 def spooled(names: list[str], *, limit: int | None = None) -> Iterator[list[str]]:
     """The files to read: those of ``names``, with a copy in the place of standard input.
 
-    With a ``limit`` every one of them is a copy, which may be read as often as needed, and more bytes than
-    that, all in all, are a ``UsageError``. Errors of training name what was copied.
+    With a ``limit`` all of them are copies, which may be read more than once; more than ``limit`` bytes in
+    total are a ``UsageError``. Errors of training name the original, not the copy.
     """
     if limit is None and STDIN not in names:
         yield names
@@ -57,7 +57,7 @@ def spooled(names: list[str], *, limit: int | None = None) -> Iterator[list[str]
 
 
 def _copy(name: str, file: IO[bytes], left: int | None) -> None:
-    """Copy a source, and of a long one a byte more than are left."""
+    """Copy a source, but at most one byte more than ``left``, which is enough to find it too long."""
     with open_input(name) as opened:
         shutil.copyfileobj(opened if left is None else io.BytesIO(opened.read(left + 1)), file)
 

@@ -33,7 +33,7 @@ def is_terminal(stream: IO[Any] | None) -> bool:
 
 @contextlib.contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Errors of the system that do not say which file failed say that it was this one."""
+    """Put this name into an ``OSError`` that does not say which file failed."""
     try:
         yield
     except OSError as error:
@@ -46,7 +46,7 @@ def naming(name: str) -> Iterator[None]:
 
 
 def say(words: str) -> None:
-    """A line for people, on stderr. Words that nobody can read change nothing else."""
+    """Print a line for people on stderr. If it cannot be written, the command goes on."""
     if sys.stderr is None:  # print would take stdout instead
         return
     try:
@@ -94,8 +94,8 @@ def _stdout() -> Iterator[Any]:
 
 
 def _give_up(stream: IO[Any]) -> None:
-    """Let what is still buffered go nowhere, so that the interpreter does not fail on it at its end."""
-    with contextlib.suppress(OSError, ValueError):  # it has no file beneath
+    """Discard what is still buffered, so that the interpreter does not fail to write it when it exits."""
+    with contextlib.suppress(OSError, ValueError):  # the stream has no file descriptor
         number = stream.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, number)
@@ -107,7 +107,7 @@ def _give_up(stream: IO[Any]) -> None:
 
 @contextlib.contextmanager
 def open_stdin() -> Iterator[IO[bytes]]:
-    """Standard input, to be read; whoever sits before a terminal is told that it is waited for."""
+    """Standard input, to be read; on a terminal a line says that input is expected."""
     if sys.stdin is None or sys.stdin.closed:
         raise UsageError("standard input is closed", hint="name a FILE, or pipe something in")
     if is_terminal(sys.stdin):
@@ -120,6 +120,6 @@ def read_stdin() -> bytes:
     """All of standard input."""
     with open_stdin() as stdin:
         content: bytes | None = stdin.read()
-        if content is None:  # it does not block, and nothing is there yet
+        if content is None:  # standard input is non-blocking and has no data yet
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         return content

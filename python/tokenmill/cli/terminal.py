@@ -15,7 +15,7 @@ __all__ = ["bar_wanted", "colour_wanted", "columns_of", "painted", "quoted", "sh
 _SHADES = ("48;5;24", "48;5;58", "48;5;53", "48;5;22", "48;5;88", "48;5;60")
 _WHITE = "38;5;231"
 _CELL = 24
-"""Characters of a cell, about: a token may be as long as a text."""
+"""The most characters of a cell, about, since a token may be very long."""
 
 
 def bar_wanted() -> bool:
@@ -26,7 +26,7 @@ def bar_wanted() -> bool:
 
 
 def colour_wanted(when: Literal["always", "never", "auto"], out: str | None = None) -> bool:
-    """``auto`` is a terminal whose user did not ask for plain text (``NO_COLOR``, ``TERM=dumb``)."""
+    """With ``auto``: on a terminal, unless ``NO_COLOR`` or ``TERM=dumb`` asks for plain text."""
     if when != "auto":
         return when == "always"
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
@@ -48,7 +48,7 @@ def quoted(token: bytes) -> str:
 
 
 def shortened(parts: Sequence[str], between: str = "", *, quote: str = "") -> str:
-    """The parts in a row where they fit into a cell; else a run as `20 ×55`, and what is too long cut."""
+    """The parts joined, if they fit into a cell; else equal ones as `20 ×55`, others cut off with `…`."""
     whole = between.join(parts)
     if len(whole) <= _CELL:
         return quote + whole + quote
@@ -63,7 +63,7 @@ def shortened(parts: Sequence[str], between: str = "", *, quote: str = "") -> st
 def painted(tokens: Iterable[bytes]) -> str:
     """The tokens one after the other, each in another shade than its neighbour.
 
-    A line end is shown as an escape and then taken, so that the text keeps its shape; bytes that are no
+    A line end is shown as an escape and then written, so that the text keeps its lines; bytes that are no
     whole character are escapes too.
     """
     parts = []

@@ -16,10 +16,10 @@ __all__ = ["MOST_BYTES", "trace"]
 S = TypeVar("S", bytes, str)
 
 MOST_BYTES = 20_000
-"""Of all texts together. The definition counts everything again after each merge, and the page shows it."""
+"""The most bytes of all texts together: the definition counts everything again after each merge."""
 _STEPS = 20
 _ROWS = 12
-"""What is shown of a long page unless all of it is asked for."""
+"""How many steps, and rows of each list, are shown unless all are asked for."""
 
 
 def trace(files: list[str], num_merges: int, args: argparse.Namespace) -> str:
@@ -58,7 +58,7 @@ def trace(files: list[str], num_merges: int, args: argparse.Namespace) -> str:
 
 
 def _page(steps: Iterator[reference.Step[S]], num_merges: int, args: argparse.Namespace) -> str:
-    """The steps in print; of a long page the first ones, with a line that says so."""
+    """The steps as text; of a long page the first ones, with a line that says so."""
     from tokenmill import reference
 
     if args.trace_all:
@@ -83,7 +83,7 @@ def _documents(files: list[str], documents: str, errors: str) -> list[str]:
         for part in parts:
             try:
                 texts.append(part.decode(errors="replace" if errors == "replace" else "strict"))
-            except UnicodeDecodeError:  # training left it out, or would have stopped
+            except UnicodeDecodeError:  # training left it out; with errors="strict" it would have stopped
                 continue
     return texts
 

@@ -144,7 +144,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, save, and say what came of it."""
+    """Train, save, and report."""
     import tokenmill
 
     args.trace = args.trace or args.trace_all
@@ -207,7 +207,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _stopped(tokenizer: Tokenizer, args: argparse.Namespace) -> str | None:
-    """What was asked for and why there is less, in words."""
+    """A sentence that says what was asked for and why there is less; None where there is not less."""
     report = tokenizer.training_report
     if report is None or report.stopped_early is None:
         return None

@@ -1,6 +1,6 @@
 """Errors of use, and what every error looks like on the command line: one line, and a hint.
 
-The library speaks to Python (`split=`, `errors="skip"`); here the same is said in options (`--split`,
+Errors of the library name Python arguments (`split=`, `errors="skip"`); here they name options (`--split`,
 `--errors skip`).
 """
 
@@ -21,7 +21,7 @@ __all__ = ["SPLITS", "UsageError", "explain"]
 SPLITS = ("gpt2", "cl100k", "o200k", "llama3", "qwen2", "whitespace", "none")
 
 _MOST_SHOWN = 300
-"""Characters of the name of a file."""
+"""The most characters of a file's name that an error shows."""
 _NAMES = (
     *(
         "vocab_size",
@@ -72,13 +72,13 @@ def explain(error: Exception) -> tuple[str, str | None]:
 
 
 def _shown(name: object) -> str:
-    """The name of a file, of a very long one both ends."""
+    """The name of a file; only both ends of a very long one."""
     text = str(name)
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN // 2]}…{text[-_MOST_SHOWN // 2 :]}"
 
 
 def _in_options(message: str, path: str | None) -> str:
-    """What the library says of its arguments, said of options; names of files stay as they are."""
+    """A message of the library with options in place of Python arguments; names of files stay as they are."""
     head = f"{path}: " if path is not None and message.startswith(f"{path}: ") else ""
     said = message.removeprefix(head)
     said = said.replace('; convert the file, or pass errors="replace" or "skip"', "")
@@ -117,7 +117,7 @@ def _hint(error: Exception) -> str | None:
         if getattr(error, "position", None) is not None:
             return f"--split takes {', '.join(SPLITS)}, or a regular expression"
     if isinstance(error, TrainingError) and getattr(error, "byte", None) is not None:
-        if "iconv" in str(error):  # it is all of it in another encoding, and this would be no help
+        if "iconv" in str(error):  # the whole file has another encoding, and the hint would not help
             return None
         return "--errors replace|skip: replace puts U+FFFD in its place, skip leaves the document out"
     if isinstance(error, VocabularyError) and getattr(error, "position", None) is not None:

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _tokens(tokenizer: Tokenizer) -> list[tuple[int, str]]:
-    """All ids and all tokens, in the order of the ids: several tokens may have one id, and the reverse."""
+    """Pairs of id and token in the order of the ids; tokens may share an id, and ids a token."""
     rows = {(number, token) for token, number in tokenizer.vocab.items()}
     missing = tokenizer.vocab_size - len({number for number, _ in rows})
     if missing:
@@ -70,7 +70,7 @@ def _lines(tokenizer: Tokenizer, rows: Iterable[tuple[int, str]], _: object) -> 
 
 
 def _quoted(token: str) -> str:
-    """A JSON string on one line, in which what cannot be seen is an escape."""
+    """A JSON string on one line, with characters that do not print as escapes."""
     if token.isprintable():
         return json.dumps(token, ensure_ascii=False)
     shown = (json.dumps(char, ensure_ascii=not char.isprintable())[1:-1] for char in token)

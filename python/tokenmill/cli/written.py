@@ -1,4 +1,4 @@
-"""Ids in the forms that ``encode`` writes: in print, as JSON, as a numpy file, as raw numbers."""
+"""Ids in the forms that ``encode`` writes: as text, as JSON, as a numpy file, as raw numbers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
     Ids = list[int] | npt.NDArray[Any]
 
-__all__ = ["as_npy", "in_json", "in_print", "raw"]
+__all__ = ["as_lines", "as_npy", "in_json", "raw"]
 
 _PIECE = 1 << 16
-"""Ids that are put into print at once."""
+"""Ids that are written as text at once."""
 _RAW_PIECE = 1 << 20
-"""Ids that are written at once as they are."""
+"""Ids that are written as raw numbers at once."""
 
 
-def in_print(rows: Iterable[Ids]) -> Iterator[bytes]:
+def as_lines(rows: Iterable[Ids]) -> Iterator[bytes]:
     """A line for each row, in pieces."""
     for ids in rows:
         yield from _joined(ids, " ")
