@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from .spans import align_labels, mask_from_spans, spans_from_labels
     from .stages import Audit, Plan
 else:
-    # What only looks at a tokenizer, or makes one, comes when it is asked for, and so do errors: a process
-    # that loads a tokenizer and encodes does not wait for them.
+    # Errors, and what inspects or trains tokenizers, are imported when they are first asked for: a process
+    # that only loads a tokenizer and encodes does not wait for them.
     _HOMES = {
         "Audit": "stages",
         "BudgetError": "errors",

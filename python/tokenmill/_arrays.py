@@ -1,6 +1,6 @@
-"""What is done with arrays of numpy without functions of it that import modules when they are first called.
+"""Operations on arrays in place of numpy's functions that import modules when they are first called.
 
-A process that forks while another thread imports such a module would wait for it for ever.
+A child that is forked while another thread imports such a module would wait for it for ever.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cache_key"]
 
-#: How a call is done, and where the result goes: nothing that it says.
+#: Options that say how a call is done, or where its result goes, and cannot change the result.
 _NO_RESULT = frozenset(("num_threads", "out", "progress"))
 _CALLS = ("encode", "call", "apply_chat_template")
 
@@ -102,7 +102,7 @@ def _tools(tools: Any) -> Any:
 
 
 def _options(call: str, method: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a call that can change its result: those that are not given as they are by default."""
+    """The options of a call that can change its result, with the defaults of those that are not given."""
     parameters = inspect.signature(method).parameters
     takes_all = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
     named = {name: p for name, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
@@ -121,7 +121,7 @@ def _options(call: str, method: Callable[..., Any], options: Mapping[str, Any]) 
 def _plain(value: Any, what: str, *, in_template: bool = False) -> Any:
     """As JSON, with types told apart that would be written alike.
 
-    What a template sees is told apart more closely: it may print a tuple otherwise than a list.
+    In what a template sees, tuples and lists are told apart too: it may print them differently.
     """
     kind = type(value)
     if value is None or kind is bool or kind is str:
@@ -163,12 +163,12 @@ def _plain(value: Any, what: str, *, in_template: bool = False) -> Any:
 
 
 def _is_of_numpy(kind: type, name: str) -> bool:
-    """Told by name: who has no numpy has nothing of it."""
+    """Whether this is a type of numpy of this name; told by names, so that numpy is not imported."""
     return any(base.__module__ == "numpy" and base.__name__ == name for base in kind.__mro__)
 
 
 def _name_of_function(function: Any, what: str) -> str:
-    """Where a function is found in every process, and is the same."""
+    """The name by which every process finds the same function."""
     shown = getattr(function, "__qualname__", type(function).__qualname__)
     if inspect.isfunction(function) and not hasattr(function, "__wrapped__"):
         module = function.__module__

@@ -1,4 +1,4 @@
-"""Files that are no tokenizers, which the core saves: what is no text, and writing whole or not at all."""
+"""Files other than tokenizers: telling those that are not text, and writing a file whole or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["not_text", "write_file"]
 
 
 def write_file(out: str, pieces: Iterable[bytes]) -> None:
-    """Write ``pieces`` to ``out``: a file is replaced at once, through links, and keeps its rights.
+    """Write ``pieces`` to ``out``: a file is replaced at once, through links, and keeps its permissions.
 
     A pipe or a device is written to and stays what it is. Raises ``OSError``.
     """
@@ -37,7 +37,7 @@ def write_file(out: str, pieces: Iterable[bytes]) -> None:
 
 def _replace(target: Path, pieces: Iterable[bytes]) -> None:
     try:
-        # Not the target's name and more, which may be too long.
+        # The target's name with a prefix could be too long, so it is not used.
         handle, name = tempfile.mkstemp(prefix=".tokenmill-", dir=target.parent)
     except OSError as error:  # it names the temporary file
         raise OSError(error.errno, error.strerror, str(target)) from error
@@ -55,7 +55,7 @@ def _replace(target: Path, pieces: Iterable[bytes]) -> None:
 
 
 def _mode(target: Path) -> int:
-    """The rights of the file that is replaced, else those that a new file would get."""
+    """The permissions of the file that is replaced, else those that a new file would get."""
     if target.exists():
         return stat.S_IMODE(target.stat().st_mode)
     mask = os.umask(0)

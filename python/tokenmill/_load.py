@@ -68,7 +68,7 @@ def load(
     ``bos_token``, ``eos_token``, ``pad_token`` and the other roles name the token that has each of them, in
     place of what the file says; one that is not a token yet becomes a special token.
     ``add_bos_token`` and ``add_eos_token`` say whether ``add_special_tokens=True`` puts these tokens before
-    and after each text. ``None`` leaves a thing as the file has it.
+    and after each text. ``None`` leaves a setting as the file has it.
 
     What the format's own library lets pass is accepted and listed in ``load_report``; ``strict=True`` refuses
     it.
@@ -76,9 +76,8 @@ def load(
     ``hooks`` has the functions that a file names as normalizer or splitter, by name; what is not there is
     looked for among those of ``tokenmill.register_hook``. A file never causes an import.
 
-    ``cache_bytes`` bounds what the tokenizer may learn of the texts it meets, to be faster with the next
-    ones, in all threads together; ``None`` is 32 MiB. It changes no result; a tokenizer made from this one
-    has its own.
+    ``cache_bytes`` bounds the caches of all threads together, which keep pretokens of the texts so far with
+    their ids; ``None`` is 32 MiB. It changes no result; a tokenizer made from this one has its own.
 
     Raises ``FormatError`` with file, field and reason for what is broken or cannot be told apart, and
     ``OSError`` for a file that is missing or cannot be read: ``FileNotFoundError`` also for a name that
@@ -88,15 +87,15 @@ def load(
     """
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise TypeError(f"path must be str or os.PathLike, not {type(path).__name__}")
-    own: Mapping[str, int] = {}
+    of_encoding: Mapping[str, int] = {}
     if revision is not None or (isinstance(path, str) and not os.path.lexists(path)):
         with waited_for:
             from . import hub
 
         found = hub.find(path, revision=revision, offline=offline, cache_dir=cache_dir)
-        path, own = found.path, found.special_tokens
+        path, of_encoding = found.path, found.special_tokens
     additions: dict[str, object] = {
-        "special_tokens": own or special_tokens,
+        "special_tokens": of_encoding or special_tokens,
         "bos_token": bos_token,
         "eos_token": eos_token,
         "unk_token": unk_token,
@@ -115,4 +114,4 @@ def load(
         hooks=hooks,
         cache_bytes=cache_bytes,
     )
-    return tokenizer.with_special_tokens(special_tokens) if own and special_tokens else tokenizer
+    return tokenizer.with_special_tokens(special_tokens) if of_encoding and special_tokens else tokenizer

@@ -25,10 +25,10 @@ PADDED_BY = {
     "position_ids": 0,
     "special_tokens_mask": 1,
 }
-"""What padding is in columns whose names say so; masks not named here have 0."""
+"""The value of padding in columns of these names; in other masks it is 0."""
 
 JOINED = "cu_seqlens"
-"""Where documents begin in a window: in a batch, where they begin in all of its cells, row after row."""
+"""A column: where documents begin in a window, or in all cells of a batch, row after row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ LISTS = {
     "special_tokens_mask": "special_tokens_mask",
     "offset_mapping": "offsets",
 }
-"""What encodings have, under the names of columns."""
+"""The attributes of encodings, by the names of the columns that they become."""
 
 
 def _of_encodings(rows: list[Any], asked: Sequence[str]) -> dict[str, Column]:
@@ -112,7 +112,7 @@ def _of_encodings(rows: list[Any], asked: Sequence[str]) -> dict[str, Column]:
             raise TypeError(f"row {at} is {type(row).__name__}, row 0 an Encoding: rows must be of one kind")
     columns = {"input_ids": _column("input_ids", [row.ids for row in rows])}
     for name, of in LISTS.items():
-        # Padding that they already have is known by their masks.
+        # Encodings that are padded already keep their mask, which tells ids from padding.
         if name in asked or (name == "attention_mask" and any(0 in row.attention_mask for row in rows)):
             lists = [getattr(row, of) for row in rows]
             columns[name] = _pairs(lists) if name == "offset_mapping" else _column(name, lists)
@@ -190,11 +190,11 @@ def _array(name: str, row: int | None, value: Any) -> npt.NDArray[Any]:
             if name == "messages"
             else "leave this column out of the rows"
         )
-        raise TypeError(f"{where} holds {_held(value)}, no numbers: {what}")
+        raise TypeError(f"{where} holds {_type_inside(value)}, no numbers: {what}")
     return array
 
 
-def _held(value: Any) -> str:
+def _type_inside(value: Any) -> str:
     while isinstance(value, Sequence) and not isinstance(value, str | bytes) and value:
         value = value[0]
     return type(value).__name__
@@ -403,7 +403,7 @@ class _Filler:
         except ValueError:
             first = np.zeros(0)
         if first.dtype.kind not in "iu":
-            raise TypeError(f"position_offset is an integer, or one for each row, not {_held(offset)}")
+            raise TypeError(f"position_offset is an integer, or one for each row, not {_type_inside(offset)}")
         if first.ndim > 1 or (first.ndim == 1 and len(first) != self._ids.rows):
             raise ValueError(
                 f"position_offset is one number, or one for each of {self._ids.rows} rows; it has the shape "
@@ -426,7 +426,7 @@ class _Filler:
         return made
 
     def joined(self, column: Column) -> Any:
-        """Where documents begin in all cells of the batch; the padding of a row is one more."""
+        """Where documents begin in all cells of the batch; the padding of a row counts as a document."""
         with waited_for:
             import numpy as np
 

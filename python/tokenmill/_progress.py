@@ -1,4 +1,4 @@
-"""How far long work is: a bar on stderr, or a function of the caller's."""
+"""The progress of long work: a bar on stderr, or a call of the caller's function."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .errors import MissingExtraError
 __all__ = ["Progress", "follower"]
 
 Progress = Callable[[str, int, int], object]
-"""Called with the name of the phase, and how much of how much is done; 0 is a total that is not known."""
+"""Called with the name of the phase, how much is done, and the total; 0 is a total that is not known."""
 
 
 @contextmanager
 def follower(progress: bool | Progress | None) -> Iterator[Progress | None]:
-    """What long work calls: nothing, the caller's own, or a bar that is gone when the work is."""
+    """What long work reports to: nothing, the caller's function, or a bar that disappears at the end."""
     if progress is None or progress is False:
         yield None
     elif progress is True:

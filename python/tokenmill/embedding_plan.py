@@ -1,4 +1,4 @@
-"""What an embedding matrix needs for a tokenizer: new, unused and padding rows, and how new ones begin.
+"""What an embedding matrix needs for a tokenizer: new, unused and padding rows, and values for new ones.
 
 A model whose matrix has fewer rows than a tokenizer has ids fails at the first id beyond it; one whose new
 rows are left as they were made is slow to learn them. Nothing here touches a model: the plan is data.
@@ -30,8 +30,8 @@ class NewRow:
     token: str
     """The written form."""
     mean_of: tuple[int, ...]
-    """The ids below ``rows`` that its text is without the token: their mean is a good beginning. Empty where
-    the text has none; the mean of all rows is one then."""
+    """The ids below ``rows`` that its text would have without this token: the mean of their rows is a good
+    initial value. Empty where there are none; then take the mean of all rows."""
 
 
 @final
@@ -42,9 +42,9 @@ class EmbeddingPlan:
     rows: int
     """The rows that the matrix has."""
     needed: int
-    """The rows that the ids need: the largest id and one."""
+    """The rows that the ids need: one more than the largest id."""
     new_rows: int
-    """The rows to resize to: at least those that are needed and there, rounded up."""
+    """The rows to resize to: ``rows`` or ``needed``, whichever is more, rounded up to ``multiple_of``."""
     multiple_of: int
     tied: bool
     """Whether the output matrix is the same one. If not, it is resized alike."""
@@ -94,7 +94,7 @@ class EmbeddingPlan:
         rows = [
             ("rows", "number", "what"),
             ("now", f"{self.rows:,}", verdict),
-            ("needed", f"{self.needed:,}", "the largest id and one"),
+            ("needed", f"{self.needed:,}", "one more than the largest id"),
             ("resize to", f"{self.new_rows:,}", f"a multiple of {self.multiple_of}; {matrices}"),
             ("unused", f"{unused:,}", _spans(self.unused)),
             ("padding", f"{stop - start:,}", _spans((self.padding,) if stop > start else ())),
@@ -135,7 +135,7 @@ def plan(tok: Tokenizer, rows: int, *, tied: bool = False, multiple_of: int = 64
 
 
 class _Parts:
-    """What the text of a token would be without it."""
+    """The ids that the text of a token would have without that token."""
 
     def __init__(self, tok: Tokenizer, rows: int) -> None:
         self._tok, self._rows = tok, rows
@@ -150,10 +150,10 @@ class _Parts:
         if id in self._added:
             text = self._tok.decode([id])
             ids = self._tok.encode(text, untrusted=[(0, len(text))], protected=[id]) if text else []
-            # What is unknown says nothing of the token.
+            # The unknown token says nothing of the text.
             ids = [other for other in ids if other != self._tok.unk_token_id]
             return tuple(ids) if all(other < self._rows for other in ids) else ()
-        # Encoding would give the token itself: from the left, the longest one that has a row.
+        # Encoding would give the token itself. So, from the left: the longest tokens that have a row.
         rest, ids = self._tok.token_bytes(id), []
         while rest:
             lengths = range(min(self._longest, len(rest)), 0, -1)

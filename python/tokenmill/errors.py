@@ -11,6 +11,7 @@
     ├── TrainingError                  sources or arguments that ``train`` cannot use
     ├── HookError                      a function of yours gave what a normalizer or splitter cannot give
     ├── TemplateError                  a chat template that is wrong, or cannot render what it is given
+    ├── BudgetError                    a conversation that needs more ids than it may have
     ├── ManifestError                  a manifest that does not fit the files beside it
     ├── MissingExtraError              an optional dependency is not installed
     └── InternalError                  a fault of ours; please report it
@@ -119,11 +120,11 @@ class HookError(TokenmillError, ValueError):
     hook: str | None
     """The name of the function, where it has one."""
     position: int | None
-    """Character position in the text (byte position for bytes); None for what is no text of a call."""
+    """Character position in the text (byte position for bytes); None where no text was passed."""
 
 
 class TemplateError(TokenmillError, ValueError):
-    """A chat template that is no template, that refuses a conversation, or that cannot render it."""
+    """A chat template that is invalid, that refuses a conversation, or that cannot render it."""
 
     template: str | None
     """The name of the template; None for what is wrong before one is chosen."""
@@ -134,12 +135,12 @@ class TemplateError(TokenmillError, ValueError):
 
 
 class BudgetError(TokenmillError, ValueError):
-    """What does not fit into the number of ids that it may have."""
+    """A conversation that needs more ids than it may have, even without all that may be dropped."""
 
     needed: int
-    """How many ids there are at least."""
+    """How many ids it has at least."""
     limit: int
-    """How many there may be."""
+    """How many it may have."""
 
 
 class ManifestError(TokenmillError, ValueError):

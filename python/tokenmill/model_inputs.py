@@ -95,7 +95,7 @@ def _described(value: Any) -> str:
 
 
 class _Columns:
-    """Makes the arrays of a call, new ones or parts of ``out``, and gives them away as tensors."""
+    """Makes the arrays of a call, new ones or parts of ``out``, and returns them as arrays or tensors."""
 
     def __init__(self, tensors: object, dtype: npt.DTypeLike, out: object) -> None:
         with waited_for:

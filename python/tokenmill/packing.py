@@ -85,9 +85,9 @@ class Packed(Sequence[ModelInputs]):
 
     @property
     def fill(self) -> float:
-        """How full the windows are: tokens by the room for them; 1.0 where there are no windows."""
-        room = len(self) * self._length
-        return int(self._bounds[-1]) / room if room else 1.0
+        """How full the windows are: tokens divided by places for them; 1.0 where there are no windows."""
+        places = len(self) * self._length
+        return int(self._bounds[-1]) / places if places else 1.0
 
     def __len__(self) -> int:
         return len(self._bounds) - 1
@@ -250,7 +250,7 @@ def pack(
         flat = {name: np.insert(values, bounds[1:], extra[name]) for name, values in flat.items()}
         bounds = bounds + np.arange(len(bounds))
     kept, dropped, tokens = _kept(bounds, length, long)
-    pieces = _whole(*kept, length) if method == "best-fit" else _joined(*kept, length)
+    pieces = _best_fit(*kept, length) if method == "best-fit" else _concatenated(*kept, length)
     row, start, count, window = pieces
     if drop == "last" and len(window):
         last = window == window[-1]
@@ -316,7 +316,10 @@ _Pieces = tuple["npt.NDArray[np.int64]", "npt.NDArray[np.int64]", "npt.NDArray[n
 def _kept(
     bounds: npt.NDArray[np.int64], length: int, long: str
 ) -> tuple[_Pieces, npt.NDArray[np.int64], int]:
-    """Rows with tokens as pieces, without what ``long`` leaves out; the rows it does so with; the tokens."""
+    """The pieces that are kept, one for each row that has tokens; and what ``long`` leaves out.
+
+    Of that, the rows in question and the number of tokens.
+    """
     with waited_for:
         import numpy as np
 
@@ -340,10 +343,10 @@ def _kept(
     return (row[some], start[some], count[some]), dropped, tokens
 
 
-def _whole(
+def _best_fit(
     row: npt.NDArray[np.int64], start: npt.NDArray[np.int64], count: npt.NDArray[np.int64], length: int
 ) -> tuple[Any, Any, Any, Any]:
-    """Pieces of at most a window, and the window of each, by best fit; in the order of windows."""
+    """Rows cut into pieces of at most a window, and the window of each by best fit; in order of windows."""
     with waited_for:
         import numpy as np
 
@@ -356,10 +359,10 @@ def _whole(
     return row[order], start[order], count[order], window[order]
 
 
-def _joined(
+def _concatenated(
     row: npt.NDArray[np.int64], start: npt.NDArray[np.int64], count: npt.NDArray[np.int64], length: int
 ) -> tuple[Any, Any, Any, Any]:
-    """Rows one behind the other, cut at the ends of windows, and the window of each piece."""
+    """All rows joined and cut at the ends of windows, and the window of each piece."""
     with waited_for:
         import numpy as np
 

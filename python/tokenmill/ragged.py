@@ -52,7 +52,7 @@ class Ragged:
         with waited_for:
             import numpy as np
 
-        # Tensors of torch are warned of where numpy asks them for a copy.
+        # In two steps: torch warns where numpy asks one of its tensors for a copy.
         flat, offsets = (np.array(np.asarray(values)) for values in (ids, row_offsets))
         if flat.ndim != 1 or offsets.ndim != 1:
             raise ValueError(
@@ -104,7 +104,7 @@ class Ragged:
 
     @property
     def row_offsets(self) -> npt.NDArray[np.int64]:
-        """Where each row begins in ``ids``, and at last where the last one ends; read-only."""
+        """Where each row begins in ``ids``, and finally where the last one ends; read-only."""
         return self._row_offsets
 
     def __len__(self) -> int:
@@ -202,7 +202,7 @@ class Ragged:
         try:
             with waited_for:
                 pa: Any = import_module("pyarrow")
-                # The first array that it makes imports pandas, where there is one.
+                # pyarrow imports pandas, if it is installed, when it makes its first array.
                 offsets, ids = pa.array(self._row_offsets), pa.array(self._ids)
         except ImportError as missing:
             raise MissingExtraError(
@@ -275,7 +275,7 @@ class RaggedEncodings(Ragged):
         encodings: EncodedRows,
         rows: range | None = None,
     ) -> RaggedEncodings:
-        """As ``_of``; ``offsets`` may be flat; ``rows`` of the encodings, in this order, or all of them."""
+        """As ``_of``; ``offsets`` may be flat; ``rows`` says which of ``encodings`` (default: all)."""
         batch = cls.__new__(cls)
         batch._keep(ids, row_offsets, ready_ids, nulls)
         offsets.flags.writeable = False

@@ -193,7 +193,7 @@ def choose(tied: Sequence[Pair[S]], tie_break: TieBreak, numbers: Mapping[S, int
 
 @dataclass(frozen=True)
 class Step(Generic[S]):
-    """One turn of training: what was counted, what won, what corpus and vocabulary became."""
+    """One step of training: what was counted, what won, what corpus and vocabulary became."""
 
     before: Mapping[Pretoken[S], int]
     counts: Mapping[Pair[S], int]
@@ -376,7 +376,7 @@ def format_trace(steps: Iterable[Step[S]], *, most_rows: int | None = None) -> s
 
 
 def first_rows(rows: Sequence[str], most: int | None, *, keep: str | None = None) -> list[str]:
-    """Cut a list behind its first rows; the row `keep` stays, wherever it stands."""
+    """Cut a list after its first rows; the row `keep` stays, wherever it stands."""
     if most is None or len(rows) <= most:
         return list(rows)
     kept = [*rows[:most], *(row for row in rows[most:] if row == keep)]

@@ -1,7 +1,7 @@
 """Spans of a text and the tokens that stand for them: masks, and labels of sequence labelling.
 
-A span is half-open, in characters, as offsets are. A token is of a span if the two overlap:
-``max(left, start) < min(right, stop)``; a token that stands for no character is of none.
+A span is half-open, in characters, as offsets are. A token belongs to a span if the two overlap:
+``max(left, start) < min(right, stop)``; a token that stands for no character belongs to none.
 """
 
 from __future__ import annotations
@@ -46,10 +46,11 @@ def mask_from_spans(
         if len(rows) != len(array):
             raise ValueError(f"{len(array)} rows of offsets, but {len(rows)} lists of spans")
         masks = [
-            _mask(_pairs(of_row, "offsets"), _sound(part)) for of_row, part in zip(array, rows, strict=True)
+            _mask(_pairs(of_row, "offsets"), _checked_spans(part))
+            for of_row, part in zip(array, rows, strict=True)
         ]
         return np.array(masks, bool).reshape(array.shape[:2])
-    return _mask(_pairs(given, "offsets"), _sound(spans))
+    return _mask(_pairs(given, "offsets"), _checked_spans(spans))
 
 
 def _pairs(values: Any, name: str) -> npt.NDArray[np.int64]:
@@ -67,7 +68,7 @@ def _pairs(values: Any, name: str) -> npt.NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
-def _sound(spans: Any) -> npt.NDArray[np.int64]:
+def _checked_spans(spans: Any) -> npt.NDArray[np.int64]:
     array = _pairs(spans, "spans")
     backwards = (array[:, 1] < array[:, 0]).nonzero()[0]
     if len(backwards):
@@ -154,7 +155,7 @@ def align_labels(
     given = sorted(
         ((int(start), int(stop), label) for start, stop, label in spans), key=lambda span: span[:2]
     )
-    bounds = _sound([span[:2] for span in given])
+    bounds = _checked_spans([span[:2] for span in given])
     for (_, stop, _), following in pairwise(given):
         if following[0] < stop:
             raise ValueError(f"spans overlap: one ends at {stop}, {following} starts before")
@@ -214,7 +215,7 @@ def _span_of_each(offsets: npt.NDArray[np.int64], spans: npt.NDArray[np.int64]) 
     low = np.searchsorted(spans[:, 1], left, side="right")
     high = np.searchsorted(spans[:, 0], right, side="left")
     best = np.zeros(len(offsets), np.int64)
-    # A token overlaps few spans: as many rounds as the most of any token.
+    # As many rounds as the most spans that any token overlaps, which are few.
     for step in range(int((high - low).max(initial=0))):
         at = (low + step < high).nonzero()[0]
         span = low[at] + step

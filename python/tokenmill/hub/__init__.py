@@ -1,10 +1,10 @@
 """Tokenizers that are not on this machine yet: published encodings by name, repositories by id.
 
-In comes a name, out comes the path of files on disk that ``tokenmill.load`` reads. Every file is checked
-by its hash, at each use, and appears in the cache whole or not at all. Nothing here runs unless a name is
-asked for that is no path; ``offline=True`` makes no connection. Needs the extra ``hub``.
+In: a name. Out: the path of files on disk that ``tokenmill.load`` reads. Every file is checked by its hash,
+at each use, and appears in the cache whole or not at all. Nothing here runs unless ``load`` is given a name
+that is no path; ``offline=True`` makes no connection. Needs the extra ``hub``.
 
-Encodings go by readable names into ``cache_folder()``, repositories into the cache that huggingface_hub
+Encodings are kept under readable names in ``cache_folder()``, repositories in the cache that huggingface_hub
 shares with other libraries (``HF_HOME`` and ``HF_HUB_CACHE`` say where it is).
 """
 

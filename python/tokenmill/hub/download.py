@@ -29,7 +29,7 @@ _SECONDS = (10, 60)
 """How long a server may take to answer at all, and between two pieces."""
 _PIECE = 1 << 16
 _MOST = 1 << 30
-"""Bytes of a file whose size is not known."""
+"""The most bytes of a file whose size is not known."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _hash_at(place: Path) -> str | None:
     return digest.hexdigest()
 
 
-# ---- the way ----------------------------------------------------------------------------------
+# ---- the transfer -----------------------------------------------------------------------------
 
 
 class _InterruptedError(DownloadError):
@@ -188,11 +188,11 @@ class _Sink:
         self.to.write(piece)
 
     def flush(self) -> None:
-        """Left to the end."""
+        """Nothing: whoever opened the file flushes it at the end."""
 
 
 def _transfer(file: File, to: BinaryIO) -> None:
-    """All bytes of the file, in order, checked when the last has come."""
+    """Write all bytes of the file, in order, and check their hash at the end."""
     pooch = import_pooch(f"downloading {file.name}")
     with waited_for:
         import requests  # which pooch brings
@@ -229,7 +229,7 @@ def _transfer(file: File, to: BinaryIO) -> None:
 
 
 def _cause(error: BaseException) -> str:
-    """What happened at the bottom, which is what people understand."""
+    """The innermost cause, which is the one that people understand."""
     bottom = error
     while bottom.__context__ is not None:
         bottom = bottom.__context__

@@ -1,4 +1,4 @@
-"""Where the files of encodings are kept, and what to say where a library that this needs is missing."""
+"""Where the files of encodings are kept, and the error where a library for downloads is missing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The tokenizer of a repository on the Hugging Face hub: its files, and no others, in a folder.
 
-huggingface_hub does the talking and keeps the cache, which it shares with other libraries. What lies in
-that cache under its own hash is checked against it here, at each use.
+huggingface_hub makes the requests and keeps the cache, which it shares with other libraries. Files that are
+named after their hash in that cache are checked against it here, at each use.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ FILES = (
     ),
     *("config.json", "chat_template.jinja", "additional_chat_templates/*.jinja", "tokenmill.json"),
 )
-"""What is downloaded: files of the top folder of a repository, and the templates of one within it."""
+"""What is downloaded: files of the top folder of a repository, and the templates in one folder below it."""
 
 _DEEPER = tuple(f"*/{pattern}" for pattern in FILES if "*" in pattern and "/" not in pattern)
-"""Files of other folders, which these patterns mean too."""
+"""Files of other folders, which the patterns match too but which are left out."""
 
 _DIGEST = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
@@ -96,7 +96,7 @@ def _snapshot(
         from tqdm import tqdm
 
     class Silent(tqdm):  # type: ignore[misc]
-        """Downloads say nothing."""
+        """A progress bar that shows nothing."""
 
         def __init__(self, *args: Any, **options: Any) -> None:
             options.pop("name", None)
@@ -132,7 +132,7 @@ def _snapshot(
     except errors.HfHubHTTPError as error:
         raise _unreachable(repository, error) from error
     except Exception as error:
-        # The client beneath has errors of its own, whose names change between versions.
+        # The HTTP client has errors of its own, whose names change between versions.
         if type(error).__module__.partition(".")[0] in ("httpx", "httpx2", "requests", "urllib3", "hf_xet"):
             raise _unreachable(repository, error) from error
         raise

@@ -41,7 +41,7 @@ class _Finder(MetaPathFinder):
 
 
 class _AsItIs(Loader):
-    """Gives a module that is loaded already, and leaves it as it is."""
+    """Returns a module that is loaded already, unchanged."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module

@@ -13,8 +13,8 @@ _T = TypeVar("_T")
 class kept(Generic[_T]):  # noqa: N801  # read as a decorator, like property
     """As ``functools.cached_property`` is from Python 3.12 on: without a lock.
 
-    Before, one lock for all objects was held while a value was made, and for ever in a child that was forked
-    then. Two threads may make the value; the first one stays.
+    Older versions hold one lock for all objects while a value is made; in a child that is forked meanwhile it
+    is held for ever. Here two threads may make the value; the first one is kept.
     """
 
     def __init__(self, make: Callable[[Any], _T]) -> None:
@@ -31,6 +31,6 @@ class kept(Generic[_T]):  # noqa: N801  # read as a decorator, like property
     def __get__(self, instance: object | None, owner: type) -> kept[_T] | _T:
         if instance is None:
             return self
-        # From now on the attribute of the object is found first.
+        # From now on Python finds the object's attribute before this property.
         made: _T = instance.__dict__.setdefault(self._name, self._make(instance))
         return made

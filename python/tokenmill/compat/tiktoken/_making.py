@@ -19,7 +19,7 @@ ID_LIMIT = (1 << 32) - 1
 def distinct_ids(
     ranks: Mapping[bytes, int], special_tokens: Mapping[str, int]
 ) -> tuple[dict[str, int], dict[int, int]]:
-    """Ids of special tokens without repetition, and what the ids that were made up stand for."""
+    """A distinct id for each special token, and for each id that was made up the real one."""
     taken = set(ranks.values())
     free = max(max(taken), max(special_tokens.values(), default=0)) + 1
     ids: dict[str, int] = {}
@@ -50,7 +50,7 @@ def make_tokenizer(ranks: Mapping[bytes, int], pattern: str, special_tokens: dic
             reason="two tokens have the same rank",
             limit=None,
         )
-    # What consists of letters alone would be the name of a split.
+    # A pattern of letters alone would be taken for the name of a split.
     split = f"(?:{pattern})" if re.fullmatch(r"[\w-]*", pattern) else pattern
     unmatched: Literal["keep", "drop"] = "keep" if pattern in COVERING else "drop"
     try:

@@ -19,7 +19,8 @@ def merge_piece(piece: bytes, ranks: Mapping[bytes, int], *, whole: bool = True)
     if whole and piece in ranks:
         return [ranks[piece]]
     size = len(piece)
-    # The part that starts at i ends at ends[i]; a part that is merged into the one before starts no more.
+    # The part that starts at i ends at ends[i], which is 0 once it is merged into the part before; the part
+    # that ends at j starts at starts_before[j].
     ends = list(range(1, size + 1))
     starts_before = list(range(-1, size))
 

@@ -63,7 +63,7 @@ class Encoding:
                 )
         self._special_token_values = set(special_tokens.values())
         self._literals = frozenset(special_tokens)
-        # A second name of an id has an id of its own inside, which never leaves.
+        # Inside, the second literal of an id has an id of its own, which callers never see.
         engine_ids, self._second_names = distinct_ids(mergeable_ranks, special_tokens)
         self._tokenizer = make_tokenizer(mergeable_ranks, pat_str, engine_ids)
 
@@ -329,7 +329,7 @@ class Encoding:
         try:
             return encode(text, special)
         except (SpecialTokenError, UnicodeEncodeError):
-            # A literal that only joined surrogates spell is none.
+            # The tokenizer joins pairs of surrogates: a literal that is there only then does not count.
             refuse(text, refused)
             return encode(text, "text")
 

@@ -109,7 +109,7 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
 
 
 def _places(url: str, sha256: str | None) -> Iterator[Path]:
-    """Where the file of a URL may be. What is downloaded goes to the last place, unless it is nobody's."""
+    """Where the file of a URL may be. A download is kept in the last place, unless caching is off."""
     cached = name_in_cache(url)
     if _folder is not None:
         yield _folder / url.rsplit("/", 1)[-1]
@@ -119,7 +119,7 @@ def _places(url: str, sha256: str | None) -> Iterator[Path]:
         yield from tiktoken_cache_paths(url)
     if named_cache() is None:
         with contextlib.suppress(MissingExtraError):
-            # Files of others may have one name and several addresses.
+            # Files of other publishers may have the same name at different addresses.
             known = _known(url)
             yield cache_folder() / (known.name if known else f"{cached[:12]}-{url.rsplit('/', 1)[-1]}")
 
@@ -129,9 +129,9 @@ def _known(url: str) -> File | None:
 
 
 def _fetch(url: str, sha256: str | None, places: list[Path], others: dict[Path, str]) -> bytes:
-    """The one place that asks a network for a file, which is in none of the places.
+    """Download a file that is in none of ``places``; nothing else here uses the network.
 
-    ``others`` are files that are there in its place, with their sha256.
+    ``others`` are files that were found there with another sha256, which is given.
     """
     known, name = _known(url), url.rsplit("/", 1)[-1]
     file = File(name, url, sha256, known.size if known and known.sha256 == sha256 else None)
@@ -149,7 +149,7 @@ def _fetch(url: str, sha256: str | None, places: list[Path], others: dict[Path, 
     try:
         return download.read(file) if kept is None else download.ensure(file, kept).read_bytes()
     except ConnectionError as error:
-        # Of the place where the download would be kept, the error says so itself.
+        # Of the file at the place where the download would be kept, the error says so already.
         apart = [said for path, said in not_used.items() if path != kept]
         raise DownloadError(error.errno, "; ".join([str(error.strerror), *apart]), error.filename) from error
     except FileNotFoundError:
@@ -157,7 +157,7 @@ def _fetch(url: str, sha256: str | None, places: list[Path], others: dict[Path, 
     except OSError:
         if named_cache() is not None:
             raise
-        return download.read(file)  # a place of nobody's choice that cannot be written, as in tiktoken
+        return download.read(file)  # the default cache cannot be written: nothing is kept, as in tiktoken
     except MissingExtraError as error:
         checked = f" (sha256 {sha256})" if sha256 else ""
         raise MissingExtraError(

@@ -42,7 +42,7 @@ _FORWARDED = frozenset(
         "truncation",
     ]
 )
-"""What says or sets data and leaves ids as they are."""
+"""What is passed on: it reads or sets data, and needs no new engine."""
 
 _MODEL_SETTINGS = [
     "byte_fallback",
@@ -56,13 +56,13 @@ _MODEL_SETTINGS = [
     "alpha",
     "nbest_size",
 ]
-"""What can be set on a model."""
+"""The attributes of models that can be set."""
 
 _SAMPLING = ("dropout", "alpha", "nbest_size")
 
 
 class _Component:
-    """A stage of the pipeline, whose owner may change it in place once it was given away."""
+    """A stage of the pipeline. A caller that reads it gets the stage itself, and may change it in place."""
 
     def __set_name__(self, owner: type[Backend], name: str) -> None:
         self.name = name
@@ -78,7 +78,7 @@ class Backend:
     """Takes the place of a ``tokenizers.Tokenizer`` in a tokenizer of transformers.
 
     Threads may share it as long as none of them changes its settings. The ``tokenizers.Tokenizer`` has locks
-    of its own, which a forked child finds as they were: a fork waits for what changes or writes it.
+    of its own, which a forked child would find held: so a fork waits until it has been changed or written.
     """
 
     normalizer = _Component()
@@ -95,20 +95,20 @@ class Backend:
         written = _Written(plain)
         self._start(written, plain.encode_special_tokens, num_threads)
         self._engine = written.compiled()
-        # What is wrong with the number is said now, and not at the first call.
+        # A wrong num_threads is an error now, and not at the first call.
         self._engine.decode_batch([], num_threads=num_threads)
 
     def _start(self, written: _Written, encode_special_tokens: bool, num_threads: int | None) -> None:
-        # Not the original: whoever holds stages of that could change them unseen.
+        # A copy: whoever holds stages of the original could change them unnoticed.
         self._plain = written.plain()
         self._plain.encode_special_tokens = encode_special_tokens
         self._num_threads = num_threads
         self._engine = None
-        # The state of stages that were given away, when the engine was compiled.
+        # The stages that callers have read, with the state of each when the engine was compiled.
         self._given: dict[str, Any] = {}
         self._lock = OwnLock()
 
-    # ---- keeping up -------------------------------------------------------------------------------
+    # ---- noticing changes -------------------------------------------------------------------------
 
     def _give(self, name: str) -> Any:
         with self._lock.held:
@@ -118,7 +118,7 @@ class Backend:
 
     def _take(self, name: str, component: Any) -> None:
         with self._lock.held:
-            # In this order: a child that is forked in between compiles again.
+            # In this order: a child that is forked in between has no engine, and compiles again.
             self._engine = None
             self._given[name] = None
             with waited_for:
@@ -276,13 +276,13 @@ class Backend:
         self._train(lambda plain: plain.train_from_iterator(iterator, trainer, length))
 
     def _train(self, train: Callable[[tokenizers.Tokenizer], None]) -> None:
-        # A copy is trained, which then takes the place of what there was. An object of that library is locked
-        # all the while: another thread would wait for it with the interpreter lock, which the iterator needs.
+        # A copy is trained, and then replaces the original. The library locks an object while it trains it:
+        # another thread would wait for it with the interpreter lock held, which the iterator needs.
         plain = self.to_tokenizers()
         train(plain)
         with self._lock.held:
             for name in self._given.keys() - {"model"}:
-                # Whoever was given a stage may still change it.
+                # A caller that has read a stage may still change it.
                 setattr(plain, name, getattr(self._plain, name))
             self._engine = None
             self._plain = plain
@@ -380,13 +380,13 @@ def _state(plain: tokenizers.Tokenizer, name: str) -> Any:
     component = getattr(plain, name)
     if name == "model":
         return [(setting, getattr(component, setting, None)) for setting in _MODEL_SETTINGS]
-    # The map of this one is long, and cannot be changed.
+    # The map of a Precompiled normalizer is long, and cannot be changed.
     if component is None or type(component) is normalizers.Precompiled:
         return None
     try:
         return component.__getstate__()
     except Exception:  # the library has no type for it
-        # Code of its own has no state to compare; compiling it says what is wrong.
+        # A stage in Python has no state to compare; compiling it says what is wrong.
         return object()
 
 

@@ -149,7 +149,7 @@ class Encoding:
     # ---- changed ----------------------------------------------------------------------------------
 
     def _own(self) -> tokenizers.Encoding:
-        """What is about to change, and then holds alone."""
+        """The library's own encoding, which is about to change; from then on it alone counts."""
         plain = self.to_tokenizers()
         self._core = None
         return plain
