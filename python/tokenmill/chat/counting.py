@@ -82,8 +82,8 @@ def fit(
 def _exchanges(messages: Sequence[Any]) -> list[range]:
     """The messages that are dropped together.
 
-    A user's message (or several in a row) with all messages up to the next user's message. A system message
-    is alone; what follows it is apart from it.
+    A user's message (or several in a row) with what follows, up to the next message of a user or the system.
+    A system message is alone, and other messages before the first user's message are together.
     """
     starts: list[int] = []
     for index, message in enumerate(messages):

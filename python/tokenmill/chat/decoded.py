@@ -18,7 +18,7 @@ Span = tuple[int, int]
 
 #: The most tokens that are taken for one incomplete character. No character has more bytes, but bytes that
 #: are not UTF-8 may go on for longer.
-_MAX_WINDOW = 8
+_MAX_INCOMPLETE = 8
 
 
 def decoded_places(tok: Tokenizer, ids: list[int]) -> list[Span]:
@@ -53,7 +53,7 @@ def _shared_places(tok: Tokenizer, ids: list[int], tokens: Span, text: Span) -> 
     known = len(tok.decode(ids[before:first]))
     for index in range(first, behind):
         part = tok.decode(ids[before : index + 1])
-        if part.endswith("\ufffd") and index + 1 - first < _MAX_WINDOW and index + 1 < behind:
+        if part.endswith("\ufffd") and index + 1 - first < _MAX_INCOMPLETE and index + 1 < behind:
             continue
         stop = end if index + 1 == behind else min(at + max(len(part) - known, 0), end)
         places.extend([(at, stop)] * (index + 1 - first))

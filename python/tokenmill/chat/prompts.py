@@ -100,7 +100,7 @@ def prompts_of(source: str, special: str, variables: str) -> tuple[Prompt, ...]:
 
 @lru_cache(maxsize=256)
 def closing_of(source: str, special: str, variables: str) -> Closing | None:
-    """What a template writes behind turns; None where short conversations do not tell.
+    """What a template writes after turns; None where short conversations do not tell.
 
     The arguments are those of ``prompts_of``.
     """

@@ -398,11 +398,7 @@ class _Counts:
         """Print the counts, if the output is a file."""
         if self._out in (None, STDIN):
             return
-        said = (
-            f"{self._conversations:,} conversation"
-            + "s" * (self._conversations != 1)
-            + f", {self._ids:,} ids"
-        )
+        said = f"{_counted(self._conversations)}, {self._ids:,} ids"
         say(f"saved {self._out}: {said}" + f", {self._trained:,} of them trained" * self._labels)
 
 
