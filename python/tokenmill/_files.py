@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from ._core import not_text
 
 __all__ = ["not_text", "write_file"]
+
+#: How a new file is opened: on Windows as bytes, and by no child process.
+_NEW = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def write_file(out: str, pieces: Iterable[bytes]) -> None:
@@ -36,28 +39,22 @@ def write_file(out: str, pieces: Iterable[bytes]) -> None:
 
 
 def _replace(target: Path, pieces: Iterable[bytes]) -> None:
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    # The target's name with a prefix could be too long, so it is not used.
+    temporary = target.parent / f".tokenmill-{secrets.token_hex(8)}"
     try:
-        # The target's name with a prefix could be too long, so it is not used.
-        handle, name = tempfile.mkstemp(prefix=".tokenmill-", dir=target.parent)
+        # Of the permissions of a new file the system takes away what the process does not give to others.
+        handle = os.open(temporary, _NEW | os.O_EXCL, 0o666 if mode is None else mode)
     except OSError as error:  # it names the temporary file
         raise OSError(error.errno, error.strerror, str(target)) from error
-    temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(_mode(target))
+        if mode is not None:
+            temporary.chmod(mode)
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _mode(target: Path) -> int:
-    """The permissions of the file that is replaced, else those that a new file would get."""
-    if target.exists():
-        return stat.S_IMODE(target.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

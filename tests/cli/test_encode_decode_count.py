@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -172,6 +173,15 @@ def test_out_replaces_a_file_at_once_and_keeps_its_rights(run: Run, folder: Path
     assert target.read_text().strip().isdigit()
     assert target.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["count"]
+
+
+def test_a_new_file_has_the_rights_that_the_process_gives(run: Run, folder: Path, tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        run("count", "-t", folder, "--out", tmp_path / "count", stdin=b"fox")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "count").stat().st_mode & 0o777 == 0o640
 
 
 def test_a_command_that_fails_leaves_the_file_as_it_was(run: Run, folder: Path, tmp_path: Path) -> None:

@@ -120,3 +120,16 @@ def test_a_conversation_without_messages(tok: tokenmill.Tokenizer) -> None:
     for call in (tok.count_chat, tok.apply_chat_template, lambda chat: tok.fit_chat(chat, 100)):
         with pytest.raises(ValueError, match="an empty conversation renders to nothing"):
             call([])
+
+
+@pytest.mark.parametrize("role", ["developer", "system", "user"])
+def test_a_call_is_dropped_with_its_result_whatever_stands_between(
+    tok: tokenmill.Tokenizer, role: str
+) -> None:
+    between = {"role": role, "content": "Count all of them."}
+    chat = [*CHAT[:3], between, *CHAT[3:]]
+    whole = tok.count_chat(chat)
+    for n in range(tok.count_chat([CHAT[0], CHAT[-1]]), whole + 1):
+        left = tok.fit_chat(chat, n, keep=(0, "last"))
+        assert (CHAT[2] in left) == (CHAT[3] in left) == (between in left), n
+    assert tok.fit_chat(chat, whole - 1, keep=(0, "last")) == [CHAT[0], *CHAT[5:]]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import BudgetError
 from .preparing import prepared
 from .rendering import check_not_empty
+from .sources import TOOL_ROLES
 
 if TYPE_CHECKING:
     from .._core import Tokenizer
@@ -83,15 +84,30 @@ def _exchanges(messages: Sequence[Any]) -> list[range]:
     """The messages that are dropped together.
 
     A user's message (or several in a row) with what follows, up to the next message of a user or the system.
-    A system message is alone, and other messages before the first user's message are together.
+    A system message is alone, and other messages before the first user's message are together. What stands
+    between a tool call and its results stays with both.
     """
+    roles = [_role(message) for message in messages]
     starts: list[int] = []
-    for index, message in enumerate(messages):
-        role, before = _role(message), _role(messages[index - 1]) if index else None
+    behind_calls = _behind_calls(roles)
+    for index, role in enumerate(roles):
+        before = roles[index - 1] if index else None
         begins = role == "user" or role in _SYSTEM_ROLES or before in _SYSTEM_ROLES or not starts
-        if begins and not (role == "user" and before == "user"):
+        if begins and not (role == "user" and before == "user") and index not in behind_calls:
             starts.append(index)
     return [range(start, stop) for start, stop in zip(starts, [*starts[1:], len(messages)], strict=True)]
+
+
+def _behind_calls(roles: Sequence[str | None]) -> set[int]:
+    """The tool results, and what stands between them and their call: the assistant's last message before."""
+    found: set[int] = set()
+    call: int | None = None
+    for index, role in enumerate(roles):
+        if role == "assistant":
+            call = index
+        elif role in TOOL_ROLES and call is not None:
+            found.update(range(call + 1, index + 1))
+    return found
 
 
 def _role(message: Any) -> str | None:

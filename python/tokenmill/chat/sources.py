@@ -51,7 +51,7 @@ REASONING = ("reasoning_content", "thinking", "reasoning")
 _IDS = frozenset(("id", "tool_call_id", "call_id"))
 _CALLS = frozenset(("tool_calls", "function_call", "tool_call"))
 _RESULTS = frozenset(("tool_responses", "tool_results"))
-_OF_TOOLS = frozenset(("tool", "function", "ipython", "tool_result", "tool_response", "observation"))
+TOOL_ROLES = frozenset(("tool", "function", "ipython", "tool_result", "tool_response", "observation"))
 _KINDS_OF_ROOTS = {
     "literal": "template",
     "special": "template",
@@ -117,7 +117,7 @@ def kind_of(source: Source, role: object) -> str:
         return "tool_call"
     if first in REASONING or (first == "content" and last in REASONING):
         return "reasoning"
-    if first in _RESULTS or role in _OF_TOOLS:
+    if first in _RESULTS or role in TOOL_ROLES:
         return "tool_result"
     return "content"
 
