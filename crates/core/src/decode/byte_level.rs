@@ -14,7 +14,7 @@ pub(super) struct ByteLevel {
 }
 
 impl ByteLevel {
-    /// Emits `self.bytes[..end]`.
+    /// Emits `self.bytes[..end]`, as text.
     fn hand_on(&mut self, end: usize, to: &mut Rest<'_, '_>) -> Result<()> {
         for chunk in self.bytes[..end].utf8_chunks() {
             to.part(chunk.valid())?;

@@ -17,17 +17,17 @@ use super::{Encoding, Engine};
 pub struct Sequence {
     /// Ids and what each stands for.
     pub encoding: Encoding,
-    /// The same in characters.
+    /// The offsets of the ids in characters.
     pub offsets: Vec<(usize, usize)>,
 }
 
-/// One or two sequences, and the parts of them that come out, in order. Windows of a text share
-/// their sequences.
+/// One or two sequences, and the parts of them that make up the output, in order. The windows of a text share their
+/// sequences.
 #[derive(Debug, Clone)]
 pub struct Arranged {
     /// The sequences.
     pub sequences: Arc<[Sequence]>,
-    /// What comes out.
+    /// The parts of the output.
     pub parts: Vec<OutputPart>,
 }
 
@@ -81,7 +81,7 @@ impl Engine {
         slots.iter().map(one).sum()
     }
 
-    /// Does a limit cut sequences with these lengths? One without room for the special tokens cuts
+    /// Does a limit cut sequences of these lengths? A limit that leaves no place for the special tokens cuts
     /// nothing here, as in the tokenizers library.
     pub fn is_cut(&self, lengths: &[usize], adds_special: bool, truncation: &Truncation) -> bool {
         let added = if adds_special { self.stages.post_processors.added(lengths.len() > 1) } else { 0 };
@@ -89,7 +89,7 @@ impl Engine {
         room.is_some_and(|room| lengths.iter().sum::<usize>() > room)
     }
 
-    /// What comes out of sequences with these lengths: the first window, then those that overflow.
+    /// The output for sequences of these lengths: the first window, then the overflowing ones.
     ///
     /// # Errors
     /// A wrong argument, as [`windows`] has it.
@@ -106,12 +106,12 @@ impl Engine {
 }
 
 impl Arranged {
-    /// How many ids.
+    /// Number of ids.
     pub fn len(&self) -> usize {
         self.parts.iter().map(OutputPart::len).sum()
     }
 
-    /// None at all?
+    /// Are there no ids?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -169,12 +169,12 @@ impl Arranged {
         self.of_tokens(|sequence, index| sequence.encoding.byte_offsets[index], || Span::new(0, 0))
     }
 
-    /// The number of the word in its sequence; none for what was added.
+    /// The number of the word in its sequence; `None` for what was added.
     pub fn word_ids(&self) -> impl Iterator<Item = Option<u32>> {
         self.of_tokens(|sequence, index| Some(sequence.encoding.words[index]), || None)
     }
 
-    /// The number of the sequence; none for what was added.
+    /// The number of the sequence; `None` for what was added.
     pub fn sequence_ids(&self) -> impl Iterator<Item = Option<u8>> {
         let of = |place| match place {
             Place::Token(sequence, _) => Some(sequence),

@@ -19,11 +19,11 @@ use super::{DecodeOptions, Engine};
 const UNIT_BYTES: usize = 64 << 10;
 
 impl Engine {
-    /// Encodes every text, with what a post-processor puts around it where `adds_special`; row `i`
-    /// is `ids[row_offsets[i]..row_offsets[i + 1]]`. Where there is no text the row is empty.
+    /// Encodes every text, with the tokens of the post-processor around it if `adds_special` is set; row `i` is
+    /// `ids[row_offsets[i]..row_offsets[i + 1]]`. The row of a missing text is empty.
     ///
     /// # Errors
-    /// As [`Engine::encode`]; what is wrong in a text has its row as the field.
+    /// As [`Engine::encode`]; an error in a text has its row as the field.
     pub fn encode_batch(
         &self,
         texts: &[Option<Source<'_>>],
@@ -44,7 +44,7 @@ impl Engine {
     }
 
     /// As [`Self::encode_batch`], for texts of which some bytes are untrusted, as in [`Engine::encode_untrusted`]:
-    /// those that `untrusted` gives for the row. `recognizers` is one for all rows, or one for each row.
+    /// those that `untrusted` gives for the row. `recognizers` has one for all rows, or one for each row.
     ///
     /// # Errors
     /// As [`Self::encode_batch`].
@@ -61,7 +61,7 @@ impl Engine {
         let (units, bytes) = units(texts.texts)?;
         let threads = threads::threads_for(bytes, threads);
         let encode = |rows: &mut Encoded, unit: Range<usize>, watch: &dyn Watch| -> Result<()> {
-            // Each row has a ticker of its own, which a short row never fills.
+            // Each row has its own ticker, and a short row spends too little to poll the watch.
             watch.poll()?;
             let mut buffer = String::new();
             for row in unit {
@@ -95,8 +95,8 @@ impl Engine {
         Ok((all.finish()?, row_offsets))
     }
 
-    /// Gives the ids of a row's text to a sink, with nothing around them; false where there is no text. `buffer` is
-    /// for a text that must be decoded first.
+    /// Gives the ids of a row's text to a sink, without special tokens around them; returns false if there is no
+    /// text. `buffer` is for a text that must be decoded first.
     fn encode_row<S: IdSink>(
         &self,
         rows: Rows<'_>,
@@ -119,7 +119,7 @@ impl Engine {
         encoded.map(|()| true).map_err(|error| error.at_index(row).at("texts"))
     }
 
-    /// The number of ids of every text; 0 where there is none.
+    /// The number of ids of every text; 0 for a missing one.
     ///
     /// # Errors
     /// As [`Engine::encode_batch`].
@@ -218,12 +218,12 @@ impl DecodedRows {
     }
 }
 
-/// Consecutive rows with about [`UNIT_BYTES`] of text in each range, and what all are worth in bytes.
+/// Ranges of consecutive rows with about [`UNIT_BYTES`] of text each, and the size of all rows in bytes.
 fn units(texts: &[Option<Source<'_>>]) -> Result<(Vec<Range<usize>>, usize)> {
     let mut units = Vec::new();
     let (mut start, mut bytes, mut total) = (0, 0, 0);
     for (row, text) in texts.iter().enumerate() {
-        // A row counts for something even when it is empty: many rows are work, too.
+        // An empty row costs something too, and there may be many of them.
         bytes += text.map_or(0, |text| text.size()) + 16;
         if bytes >= UNIT_BYTES {
             try_alloc::push(&mut units, start..row + 1)?;
@@ -235,7 +235,7 @@ fn units(texts: &[Option<Source<'_>>]) -> Result<(Vec<Range<usize>>, usize)> {
     Ok((units, total + bytes))
 }
 
-/// The texts of a batch, what of each is untrusted, and what finds the added tokens in it.
+/// The texts of a batch, their untrusted bytes, and the recognizers that find added tokens in them.
 #[derive(Clone, Copy)]
 struct Rows<'a> {
     texts: &'a [Option<Source<'a>>],

@@ -1,7 +1,7 @@
 //! A long text that is not UTF-8, such as a string of Python, in blocks.
 //!
 //! In: code units. Out: the ids of the text. A block is decoded and encoded while it is in the processor's cache,
-//! so the whole text is in memory as UTF-8 only where it has no place to be cut.
+//! so the whole text is in memory as UTF-8 only if it has no cuts.
 use std::ops::Range;
 
 use tokenmill_kernels::{Prefetcher, ReorderBuffer, try_alloc};
@@ -25,22 +25,22 @@ const BLOCK: usize = 64 << 10;
 /// Code units that are decoded at a time.
 const PART: usize = 32 << 10;
 
-/// A cut is looked for this far before the end of a block, then farther.
+/// A cut is looked for this far before the end of a block; if there is none, farther before it.
 const BACK: [usize; 3] = [1 << 8, 1 << 12, 1 << 16];
 
-/// Where threads share a text, a cut is looked for in a window of this many code units, then in the next one. A
-/// text that has none in [`WINDOWS`] windows has hardly any.
+/// When threads share a text, a cut is looked for in a window of this many code units, then in the next one. A text
+/// without a cut in [`WINDOWS`] windows has hardly any.
 const WINDOW: usize = 1 << 10;
 const WINDOWS: usize = 1 << 10;
 
 impl Engine {
-    /// May a text come in blocks under this policy? Only where pretokens are all that is looked at.
+    /// May a text be encoded in blocks under this policy? Only if the stages look at nothing but pretokens.
     pub fn takes_blocks(&self, special: &Special) -> bool {
         *special == Special::Text && self.may_be_cut() && self.stages.added_in_raw.has_only_special()
     }
 
-    /// The ids of a text in code units, as of [`Engine::encode`] under [`Special::Text`], where
-    /// [`Self::takes_blocks`] says so. Places in errors are those in a block.
+    /// The ids of a text in code units, as from [`Engine::encode`] under [`Special::Text`], if
+    /// [`Self::takes_blocks`] allows it. The position in an error counts from the start of the block.
     ///
     /// # Errors
     /// As [`Engine::encode`], and [`CodeUnits::append`].
@@ -62,7 +62,7 @@ impl Engine {
         Ok(rows.finish()?)
     }
 
-    /// As [`Engine::count`]; else as [`Self::encode_units`].
+    /// As [`Engine::count`], for a text in code units, as in [`Self::encode_units`].
     ///
     /// # Errors
     /// As [`Self::encode_units`].
@@ -138,7 +138,7 @@ impl Engine {
         }
     }
 
-    /// Ranges of about `size` units that may be encoded apart: they tile the text.
+    /// Ranges of about `size` units that may be encoded separately: they tile the text.
     fn ranges(&self, units: &dyn CodeUnits, size: usize, watch: &dyn Watch) -> Result<Vec<Range<usize>>> {
         let splitter = self.splitter_of_blocks()?;
         let mut ranges = Vec::new();
@@ -152,7 +152,7 @@ impl Engine {
             let first = window.chars().next().map_or(0, char::len_utf8);
             let cut = splitter.safe_cut(&window, first + 1).map(|cut| window[..cut].chars().count());
             match cut {
-                // Where a character has several units, the cut cannot be counted in units: the next window is
+                // If a character has several units, characters cannot be counted as units, so the next window is
                 // tried.
                 Some(cut) if window.chars().count() == end - at => {
                     try_alloc::push(&mut ranges, start..at + cut)?;
@@ -185,8 +185,8 @@ mod tests {
         compile(Description::of_bpe(split, model)).unwrap()
     }
 
-    /// As some strings of Python are: a character above 16 bits has two units, and half of one is another
-    /// character.
+    /// Code units as in some strings of Python: a character above U+FFFF is a pair of units, and half of a pair is
+    /// U+FFFD.
     struct Sixteen(Vec<u16>);
 
     impl CodeUnits for Sixteen {

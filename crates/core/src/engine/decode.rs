@@ -18,7 +18,7 @@ pub enum Undefined {
     Error,
     /// Nothing.
     Skip,
-    /// U+FFFD; where tokens go through steps, a token of this text.
+    /// U+FFFD; if the tokenizer decodes by steps, a token with this text.
     Replace,
 }
 
@@ -49,8 +49,8 @@ impl DecodeOptions {
 const SLICE: usize = 8192;
 
 impl Engine {
-    /// The bytes that `ids` stand for; they need not be UTF-8 where each id stands for its own, and
-    /// are the UTF-8 of the text where tokens go through steps.
+    /// The bytes that `ids` stand for. If each id stands for its own bytes, they need not be UTF-8; if tokens go
+    /// through steps, they are the UTF-8 of the text.
     ///
     /// # Errors
     /// A vocabulary error naming the id and its position, under [`Undefined::Error`]; a pattern
@@ -178,7 +178,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The token that the id at a position puts into the row, if any.
+    /// The token of the id at a position that goes into the steps, if any.
     #[inline]
     pub(super) fn token_to_decode(
         &self,

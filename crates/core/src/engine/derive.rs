@@ -1,6 +1,5 @@
-//! Tokenizers made from one another: a smaller vocabulary, more special tokens, other chat templates, another budget
-//! of the caches. The
-//! engine that they are made from does not change.
+//! Tokenizers made from others: with a smaller vocabulary, more special tokens, other chat templates, or another
+//! cache budget. The engine that they are made from does not change.
 use std::collections::HashSet;
 
 use super::Engine;
@@ -51,7 +50,7 @@ impl Engine {
         Ok(description)
     }
 
-    /// The same tokenizer with the additions of a caller.
+    /// The same tokenizer with the caller's additions.
     ///
     /// # Errors
     /// As [`Description::with_additions`].
@@ -61,8 +60,8 @@ impl Engine {
         self.description.clone().with_additions(additions, spells_as_one)
     }
 
-    /// The same engine, whose workers may cache this many bytes together; the default is 32 MiB. That
-    /// changes how fast it is and nothing else.
+    /// The same engine, whose workers may cache this many bytes together; the default is 32 MiB. Only its speed
+    /// changes.
     #[must_use]
     pub fn with_cache_bytes(self, bytes: Option<usize>) -> Self {
         Self { workers: Workers::new(bytes.unwrap_or(DEFAULT_CACHE_BYTES)).into(), ..self }

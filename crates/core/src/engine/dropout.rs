@@ -1,4 +1,4 @@
-//! Another segmentation of the same text each time, by passing over merges at random.
+//! A random segmentation of a text: merges are skipped at random (BPE dropout).
 use tokenmill_kernels::try_alloc;
 
 use crate::aligned::AlignedText;
@@ -13,22 +13,22 @@ use super::Engine;
 use super::input::{Special, Text};
 use super::sink::{PretokenSink, SinkResult, Spelling};
 
-/// How merges are passed over.
+/// How merges are skipped.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dropout {
-    /// The probability that a merge is passed over, from 0 to 1. `None` for that of the description.
+    /// The probability that a merge is skipped, from 0 to 1. `None` for that of the description.
     pub probability: Option<f64>,
     /// The same seed gives the same ids.
     pub seed: u64,
 }
 
 impl Engine {
-    /// Encodes a text with merges passed over at random. No other method does that, even if the description has a
+    /// Encodes a text while merges are skipped at random. No other method does that, even if the description has a
     /// dropout.
     ///
     /// # Errors
-    /// As [`Engine::encode`]; a format error where the model is not byte-pair encoding; an argument
-    /// error for a number that is no probability, and if neither the caller nor the description has one.
+    /// As [`Engine::encode`]; a format error if the model is not byte-pair encoding; an argument error for a number
+    /// that is no probability, or if neither the caller nor the description gives one.
     pub fn encode_with_dropout(
         &self,
         text: Text<'_>,
@@ -60,7 +60,7 @@ impl Engine {
     }
 }
 
-/// Spells each pretoken by chance.
+/// Spells each pretoken with random merges.
 struct Sampled<'a> {
     model: &'a Bpe,
     description: &'a BpeDescription,

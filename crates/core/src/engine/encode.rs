@@ -1,4 +1,4 @@
-//! Text to ids, and how many ids: the entries of a call, which choose between one thread and several.
+//! Text to ids, and how many ids: the entry points, which choose between one thread and several.
 //!
 //! In: a text and a number of threads. Out: ids into a sink. On several threads a long text is cut only where the
 //! ids of its parts, joined, are certainly those of the whole.
@@ -55,9 +55,10 @@ impl Engine {
         self.encode_ids(text, &recognizer, UntrustedRanges::none(), Prefetcher::default(), watch, ids)
     }
 
-    /// As [`Self::encode`] on one thread, for a text of which some bytes are untrusted. If one of them is part of the
-    /// literal of a special token, or of one that the recognizer [protects](Recognizer::protecting), the literal is
-    /// dropped before the longest one is chosen; nor does the model give such a token for one of them.
+    /// As [`Self::encode`] on one thread, for a text of which some bytes are untrusted. A literal of a special
+    /// token, or of one that the recognizer [protects](Recognizer::protecting), is dropped before the longest
+    /// literal is chosen if one of its bytes is untrusted; nor does the model give such a token for an untrusted
+    /// byte.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -138,7 +139,7 @@ impl Engine {
         )
     }
 
-    /// Gives the ids of a text to a sink, on this thread; `next` is prefetched meanwhile.
+    /// Gives the ids of a text to a sink, on this thread; `next` is prefetched at the same time.
     pub(super) fn encode_ids<S: IdSink>(
         &self,
         text: Text<'_>,
@@ -154,8 +155,8 @@ impl Engine {
         self.encode_into(text, recognizer, untrusted, next, watch, &mut ById(sink))
     }
 
-    /// May a text be cut and its parts be encoded apart? Only where nothing but a split looks at
-    /// more than one pretoken.
+    /// May a text be cut and its parts be encoded separately? Only if nothing but a split looks at more than one
+    /// pretoken.
     pub(super) fn may_be_cut(&self) -> bool {
         self.splitter().is_some() && self.stages.added_in_raw.is_plain()
     }
@@ -187,7 +188,7 @@ impl Engine {
         })
     }
 
-    /// Spans of about `size` bytes that may be encoded apart: they tile the text.
+    /// Spans of about `size` bytes that may be encoded separately: they tile the text.
     fn units(
         &self,
         text: &str,
@@ -202,7 +203,7 @@ impl Engine {
         let (whole, trusted) = (AlignedText::original(text, 0), UntrustedRanges::none());
         recognizer.for_each_part(&recognizer.in_raw, whole, trusted, ticker, |segment, ticker| {
             match segment {
-                // A literal may always begin a unit, and one that is long enough ends here.
+                // A unit may always begin with a literal, so the unit before it ends here if it is long enough.
                 TextPart::Literal(_, span) => {
                     if span.start - start >= size {
                         units.push(Span::new(start, span.start));

@@ -1,7 +1,7 @@
-//! What every stage made of a text, for people and programs that want to see it.
+//! The output of every stage for a text, for people and for programs.
 //!
-//! The stages run as they do for ids: this is a sink that keeps what the others let go. Spans are
-//! bytes of the caller's text, those of tokens the ones of [`Engine::encode_with_offsets`].
+//! The stages run as they do for ids, but the sink keeps what the other sinks drop. Spans are bytes of the caller's
+//! text; those of tokens are the ones of [`Engine::encode_with_offsets`].
 use tokenmill_kernels::{OutOfMemory, try_alloc};
 
 use crate::aligned::{AlignedText, Origins};
@@ -17,7 +17,7 @@ use super::input::{Special, Text};
 use super::offsets::Spans;
 use super::sink::{PretokenSink, SinkResult, Spelling};
 
-/// What became of a part of the text.
+/// The explanation of a segment of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExplainedSegment {
     /// It is an added token.
@@ -33,46 +33,46 @@ pub struct Ordinary {
     pub span: Span,
     /// The steps of normalization that changed it, by name, and what each left.
     pub normalized: Vec<(String, String)>,
-    /// What it was cut into.
+    /// The pretokens of the normalized text.
     pub pretokens: Vec<Pretoken>,
 }
 
-/// A part of the text that the model has seen.
+/// What the model gets, and what it makes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pretoken {
-    /// As it came to the model.
+    /// Its bytes as the model gets them.
     pub bytes: Vec<u8>,
-    /// What it stands for.
+    /// The part of the text that it stands for.
     pub span: Span,
     /// How it became its tokens.
     pub spelled: Spelled,
-    /// What it became.
+    /// Its tokens.
     pub tokens: Vec<Token>,
 }
 
 /// How a pretoken became its tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spelled {
-    /// It is an added token that was found in normalized text; no model has seen it.
+    /// It is an added token that was found in normalized text; it does not go through the model.
     Added,
     /// By byte-pair encoding.
     Bpe(MergeSteps),
-    /// The longest token first.
+    /// By the longest token first.
     WordPiece,
     /// As a whole.
     WordLevel,
-    /// In the most probable way.
+    /// By the most probable path.
     Unigram,
 }
 
-/// A token, and what it stands for.
+/// A token, and the part of the text that it stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     /// Its id.
     pub id: TokenId,
-    /// In the written form of its format.
+    /// Its written form.
     pub written: String,
-    /// What it stands for.
+    /// The part of the text that it stands for.
     pub span: Span,
 }
 
@@ -80,16 +80,16 @@ struct ExplainSink<'a> {
     engine: &'a Engine,
     spans: Spans<'a>,
     segments: Vec<ExplainedSegment>,
-    /// The text that is being encoded. It is not among the segments yet.
+    /// The segment that is being encoded; it is not in `segments` yet.
     open: Option<Ordinary>,
-    /// The open text after the last step of normalization.
+    /// The text of `open` after the last step of normalization.
     current: String,
     /// How the next pretoken was spelled.
     spelled: Spelled,
 }
 
 impl ExplainSink<'_> {
-    /// The tokens that have come since there were `before`.
+    /// The tokens that were added since there were `before`.
     fn tokens(&self, before: usize) -> std::result::Result<Vec<Token>, OutOfMemory> {
         let encoding = &self.spans.encoding;
         let each = encoding.ids.iter().zip(&encoding.byte_offsets).skip(before);
@@ -101,7 +101,7 @@ impl ExplainSink<'_> {
         if let Some(text) = &mut self.open {
             return try_alloc::push(&mut text.pretokens, pretoken);
         }
-        // Bytes that are no text meet the model alone.
+        // Bytes that are not text go to the model alone, past all other stages.
         let text = Ordinary { span: pretoken.span, normalized: vec![], pretokens: vec![pretoken] };
         try_alloc::push(&mut self.segments, ExplainedSegment::Ordinary(text))
     }
@@ -127,7 +127,7 @@ impl PretokenSink for ExplainSink<'_> {
     }
 
     fn normalized(&mut self, step: &str, text: &str) -> SinkResult {
-        // A step may write the same text anew.
+        // A step may have rewritten the text without a change.
         if self.open.is_none() || self.current == text {
             return Ok(());
         }
@@ -183,8 +183,7 @@ impl PretokenSink for ExplainSink<'_> {
 }
 
 impl Engine {
-    /// What every stage makes of a text: its segments in order. Their ids are those of
-    /// [`Engine::encode`].
+    /// The output of every stage for a text: its segments in order. Their ids are those of [`Engine::encode`].
     ///
     /// # Errors
     /// As [`Engine::encode`]. Cost: that of encoding, and at most the square of

@@ -1,9 +1,9 @@
-//! Protected tokens that the model could give: where a vocabulary holds an added token as an ordinary one, text may be
-//! spelled with it though its literal was not recognised.
+//! Protected tokens that the model itself could give: if an added token is in the model's vocabulary too, the model
+//! may spell text with it although its literal was not recognised.
 //!
-//! In: a text of which some bytes are untrusted. Out: ids, none of which stands for an untrusted byte and is that of a
-//! protected token. Special tokens are no part of a model, so nothing needs to be done about them. Of a pretoken in
-//! which a protected token would stand for an untrusted byte, the ids are those of a model without any added tokens.
+//! In: a text of which some bytes are untrusted. Out: its ids, where no id of a protected token stands for an
+//! untrusted byte. Special tokens are not part of a model, so they need no check. A pretoken in which a protected
+//! token would stand for an untrusted byte is spelled by a model without any added tokens.
 use tokenmill_kernels::{Prefetcher, try_alloc};
 
 use crate::aligned::{AlignedText, Origins};
@@ -20,7 +20,7 @@ use super::recognizer::Recognizer;
 use super::sink::{IdSink, PretokenSink, SinkResult};
 use super::untrusted::UntrustedRanges;
 
-/// Keeps ids, and notes whether the model gave one that may be forged.
+/// Keeps ids, and notes whether the model gave a protected token.
 struct Noted<'a> {
     ids: Vec<TokenId>,
     recognizer: &'a Recognizer<'a>,
@@ -38,7 +38,7 @@ impl IdSink for Noted<'_> {
     }
 }
 
-/// Keeps ids, each pretoken of which was looked at.
+/// Keeps ids whose pretokens have been checked one by one.
 struct Looked(Vec<TokenId>);
 
 impl PretokenSink for Looked {
@@ -54,8 +54,9 @@ impl PretokenSink for Looked {
 }
 
 impl Engine {
-    /// As [`Engine::encode_ids`], where the model could give a protected token. The text is encoded through the cache
-    /// first, which knows no places; if such an id comes up, it is encoded once more, pretoken by pretoken.
+    /// As [`Engine::encode_ids`], if the model could give a protected token. The text is first encoded through the
+    /// cache, which does not say where ids are in the text; if such an id occurs, the text is encoded again,
+    /// pretoken by pretoken.
     pub(super) fn encode_ids_unforged<S: IdSink>(
         &self,
         text: Text<'_>,
@@ -77,7 +78,7 @@ impl Engine {
         Ok(sink.push_ids(&looked.0)?)
     }
 
-    /// The model without added tokens, which is made by the first call. Cost then: that of compiling a model.
+    /// The model without added tokens, which the first call makes. Cost of that call: that of compiling a model.
     ///
     /// # Errors
     /// Errors of the watch.
@@ -110,7 +111,7 @@ mod tests {
 
     const PIECES: [&str; 8] = ["?", "a", "b", "<", ">", "<a", "<a>", "##>"];
 
-    /// One of each model, whose vocabulary holds `<a>` (6), which is an added token that only matches by itself.
+    /// An engine for each model. The vocabulary holds `<a>` (6), an added token that matches only as a single word.
     fn engines() -> Vec<Engine> {
         let tokens =
             TokenList::from_entries((0..).zip(PIECES.map(|piece| piece.as_bytes().to_vec())).collect());
@@ -166,17 +167,17 @@ mod tests {
 
     #[test]
     fn no_model_gives_a_protected_token_for_untrusted_text() {
-        // What each model makes of the literal without the token.
+        // The ids of the literal in each model without the token.
         let without: [&[TokenId]; 4] = [&[5, 4], &[5, 4], &[5, 7], &[0]];
         for (engine, without) in engines().iter().zip(without) {
-            // The literal is found only where no word is beside it, so `b<a>` leaves it to the model.
+            // The literal matches only without word characters beside it, so `b<a>` leaves it to the model.
             let (all, part) = ("b<a>", (3, 4));
             assert_eq!(encoded(engine, all, (0, 0), &[6]), [2, 6]);
             assert_eq!(encoded(engine, all, (0, 4), &[]), [2, 6]);
             for untrusted in [(0, 4), (1, 2), part] {
                 assert_eq!(encoded(engine, all, untrusted, &[6]), [&[2], without].concat());
             }
-            // Elsewhere it stands.
+            // Where it is trusted, the token stays.
             assert_eq!(encoded(engine, all, (0, 1), &[6]), [2, 6]);
             assert_eq!(encoded(engine, "b<a>b<a>", (5, 6), &[6]), [&[2, 6, 2], without].concat());
             assert_eq!(encoded(engine, "<a>+<a>", (4, 5), &[6]), [&[6, 9], without].concat());

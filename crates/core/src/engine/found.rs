@@ -1,4 +1,4 @@
-//! The added tokens of a text, without its ids.
+//! Finds the added tokens of a text without encoding the rest.
 use tokenmill_kernels::{Prefetcher, try_alloc};
 
 use crate::aligned::{AlignedText, Origins};
@@ -15,7 +15,7 @@ use super::recognizer::Recognizer;
 use super::sink::SinkResult;
 use super::untrusted::UntrustedRanges;
 
-/// Keeps the added tokens; what lies between is not encoded.
+/// Keeps the added tokens; the text between them is not encoded.
 struct Found(Vec<(Span, TokenId)>);
 
 impl SinkAdapter for Found {

@@ -1,13 +1,13 @@
-//! What a call encodes: the text, and what literals of special tokens in it mean.
+//! The input of a call: the text, and the meaning of the literals of special tokens in it.
 use crate::aligned::Origins;
 use crate::byte_alphabet;
 use crate::error::{Error, Kind, Place};
 use crate::span::Span;
 
-/// What is encoded: text, or bytes that need not be text.
+/// The text to encode: UTF-8, or bytes that need not be text.
 ///
-/// Bytes that are not UTF-8 lie between texts: each maximal run of them is a pretoken of its
-/// own, and what lies between is a text of its own.
+/// Each maximal run of bytes that are not UTF-8 is a pretoken, and each part between such runs is encoded as a text
+/// of its own.
 #[derive(Debug, Clone, Copy)]
 pub enum Text<'a> {
     /// UTF-8.
@@ -37,7 +37,7 @@ impl<'a> Text<'a> {
 /// What the literal of a special token in the text means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Special {
-    /// Ordinary text: nothing can be forged.
+    /// Ordinary text, so that a text cannot forge a token.
     Text,
     /// The token.
     Parse,
@@ -47,7 +47,7 @@ pub enum Special {
     Only(Vec<String>),
 }
 
-/// An error in a pretoken, with its place in the caller's text.
+/// An error in a pretoken, with its position moved to the caller's text.
 pub(super) fn placed(error: Error, origins: Origins<'_>) -> Error {
     error.placed(|place| match place {
         Place::Byte(at) => Place::Byte(origins.span(Span::new(at, at)).start),
@@ -55,8 +55,8 @@ pub(super) fn placed(error: Error, origins: Origins<'_>) -> Error {
     })
 }
 
-/// An error in a text whose bytes the model sees as letters of the byte alphabet: an unknown symbol is named as in
-/// the text.
+/// An error in a text that the model sees in the byte alphabet: the unknown symbol is shown as it is in the text,
+/// not in the byte alphabet.
 #[cold]
 pub(super) fn without_letters(mut error: Error, text: &[u8]) -> Error {
     if let Kind::UnknownToken { symbol, position: Place::Byte(at) } = &mut error.kind
@@ -67,11 +67,12 @@ pub(super) fn without_letters(mut error: Error, text: &[u8]) -> Error {
     error
 }
 
-/// What letters stand for; those of one byte among several of a character stand for the character.
+/// The text of some characters of the byte alphabet; a single byte of a longer character is shown as that
+/// character.
 fn named_in_text(letters: &str, text: &[u8], at: usize) -> Option<String> {
     let bytes = byte_alphabet::read(letters)?;
     match (bytes.utf8_chunks().next()?.valid(), bytes.as_slice()) {
-        // Of a long pretoken only the beginning is shown, which may end inside a character.
+        // Only the beginning of a long pretoken is shown, which may end inside a character.
         ("", &[byte, ..]) => {
             let char = char_at(text, at).filter(|char| char.to_string().as_bytes().contains(&byte));
             Some(char.map_or_else(|| format!("0x{byte:02X}"), String::from))
@@ -98,11 +99,11 @@ mod tests {
         let text = "a\u{b}é狐".as_bytes();
         let named = |bytes: &[u8], at| named_in_text(&write(bytes), text, at).unwrap();
         assert_eq!(named(b"\x0b", 1), "\u{b}");
-        // A space that a stage has put before the text.
+        // A space that a stage has prepended.
         assert_eq!(named(b" ", 0), " ");
         assert_eq!((named(b"\xc3", 2), named(b"\xa9", 3)), ("é".to_owned(), "é".to_owned()));
         assert_eq!(named(&"狐".as_bytes()[2..], 6), "狐");
-        // A stage has changed the character.
+        // A stage has replaced the character.
         assert_eq!(named(b"\xc2", 2), "0xC2");
         assert_eq!(named(b"\xff", 9), "0xFF");
         assert_eq!(named(" é狐".as_bytes(), 1), " é狐");

@@ -69,25 +69,25 @@ pub struct Engine {
     stages: Arc<Stages>,
     static_table: Arc<StaticTable>,
     workers: Arc<Workers>,
-    /// A vocabulary whose added tokens are all special, and the model that is made with it: what spells untrusted text
-    /// where the other model gives a protected token. Made at the first need.
+    /// A vocabulary whose added tokens are all special, and a model made with it. It spells untrusted text where
+    /// the other model gives a protected token. Made when first needed.
     unforgeable: Arc<MadeOnce<(Vocabulary, Model)>>,
 }
 
-/// Heap bytes of an engine by what they are for, and what its cache did.
+/// Heap bytes of an engine by purpose, and the counters of its caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryUsage {
     /// Ids and bytes, both ways.
     pub vocabulary: usize,
     /// The tables of the model.
     pub model: usize,
-    /// The static table of pretokens that are tokens.
+    /// The static table of tokens that a pretoken may become at once.
     pub static_table: usize,
     /// The sources of the chat templates.
     pub chat_templates: usize,
     /// The pretoken caches of all workers.
     pub caches: usize,
-    /// What these may take.
+    /// The bytes that the caches may take at most.
     pub cache_bytes: usize,
     /// How often a pretoken was looked up, in calls that have ended.
     pub lookups: u64,
@@ -103,7 +103,7 @@ pub(crate) struct Stages {
     pub(crate) normalizers: Normalizers,
     /// Added tokens that are matched in normalized text.
     pub(crate) added_in_normalized: AddedSet,
-    /// The splitter, where one split is all that pre-tokenization does; else the steps of it.
+    /// The splitter, if pre-tokenization is a single split; else its steps.
     pub(crate) splitter: Option<Splitter>,
     pub(crate) pre_tokenizers: PreTokenizers,
     /// Can no text make a stage fail? Then only cancellation and lack of memory can.
@@ -112,7 +112,7 @@ pub(crate) struct Stages {
     pub(crate) post_processors: PostProcessors,
     /// How tokens become text; `None` where each id stands for its own bytes.
     pub(crate) chain: Option<Chain>,
-    /// The literals of special tokens, for those who will not have them in a text.
+    /// The literals of special tokens, for calls that refuse them in a text.
     pub(crate) special: LiteralMatcher,
     pub(crate) vocabulary: Vocabulary,
 }
@@ -136,7 +136,7 @@ impl Engine {
         &self.description
     }
 
-    /// The functions that the description names, to compile another one with.
+    /// The functions that the description names; a description made from it is compiled with the same ones.
     pub fn hooks(&self) -> &Hooks {
         &self.hooks
     }
@@ -146,13 +146,13 @@ impl Engine {
         &self.stages.vocabulary
     }
 
-    /// The split, compiled, where splitting is all that happens to text before the model.
+    /// The compiled split, if splitting is all that happens to text before the model.
     pub fn splitter(&self) -> Option<&Splitter> {
         let is_direct = self.stages.normalizers.is_empty() && self.stages.added_in_normalized.is_empty();
         self.stages.splitter.as_ref().filter(|_| is_direct)
     }
 
-    /// What stands around the ids of a text.
+    /// The post-processors, which put tokens around the ids of a text.
     pub fn post_processors(&self) -> &PostProcessors {
         &self.stages.post_processors
     }
@@ -167,13 +167,13 @@ impl Engine {
         })
     }
 
-    /// What spells pretokens.
+    /// The tables that spelling pretokens needs.
     fn speller(&self) -> Speller<'_> {
         let Stages { model, vocabulary, .. } = &*self.stages;
         Speller { model, vocabulary, static_table: &self.static_table }
     }
 
-    /// What is held now. Cost: none to speak of.
+    /// The memory that is held now. Cost: next to nothing.
     pub fn memory_usage(&self) -> MemoryUsage {
         let budget = self.workers.budget();
         let ((cache_bytes, caches), (lookups, misses)) = (budget.bytes(), budget.lookups());
@@ -197,11 +197,11 @@ impl Engine {
         self.stages.model.is_byte_complete()
     }
 
-    /// The merges in rank order. For an id-ordered vocabulary: for every token the two it is
-    /// made of, in order of ids.
+    /// The merges in rank order. For an id-ordered vocabulary: for every token the two tokens that it is made of,
+    /// in order of ids.
     ///
     /// # Errors
-    /// A format error when an id-ordered vocabulary means something that no list of merges says.
+    /// A format error for merges by score, and for an id-ordered vocabulary that no list of merges describes.
     pub fn merges(&self) -> Result<Vec<Merge>> {
         match &self.bpe()?.merges {
             Merges::Listed(merges) => Ok(merges.clone()),
@@ -219,10 +219,9 @@ impl Engine {
         }
     }
 
-    /// The one description among all that mean the same: merges as a list where a list can say
-    /// it, no rule for whole pretokens where merging gives the same, and chat templates in the order of
-    /// their names. Two tokenizers are equal
-    /// when their canonical descriptions are.
+    /// The canonical one of all descriptions that mean the same: merges are a list if a list can express them,
+    /// there is no rule for whole pretokens if merging gives the same, and chat templates are in the order of their
+    /// names. Two tokenizers are equal if their canonical descriptions are.
     pub fn canonical(&self) -> Description {
         let mut description = self.description.clone();
         for step in &mut description.pre_tokenizer {

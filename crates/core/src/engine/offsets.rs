@@ -30,22 +30,22 @@ pub struct Encoding {
     pub byte_offsets: Vec<Span>,
     /// For each id, the number of its pretoken. Added tokens are counted, too.
     pub words: Vec<u32>,
-    /// The text of ids whose text differs from their token: an added token with the white space that it takes, and
-    /// what a Unigram model does not know. By the index of the id, ascending.
+    /// The text of each id whose text differs from its token: an added token with the white space that it takes,
+    /// and text unknown to a Unigram model. By the index of the id, ascending.
     pub surfaces: Vec<(usize, String)>,
 }
 
-/// A sink that keeps ids and what each stands for.
+/// A sink that keeps ids and the part of the text that each stands for.
 pub(super) struct Spans<'a> {
     pub(super) encoding: Encoding,
     words: u32,
-    /// The caller has cut the text into words: all ids belong to the current one.
+    /// Has the caller cut the text into words? Then all ids belong to the current word.
     is_cut: bool,
-    /// Set if offsets leave out white space: the vocabulary that says how tokens are written.
+    /// The vocabulary, for the written forms of tokens; set if offsets leave out white space.
     trims: Option<&'a Vocabulary>,
     in_bytes: bool,
     vocabulary: &'a Vocabulary,
-    /// The unknown token, where it stands for text of any spelling.
+    /// The unknown token, if a Unigram model has one: it stands for any text.
     unknown: Option<TokenId>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Spans<'a> {
         Self { encoding: Encoding::default(), words: 0, is_cut, trims, in_bytes, vocabulary, unknown }
     }
 
-    /// The next id stands for text with this spelling.
+    /// Notes the text of the next id, which differs from its token.
     fn spelled(&mut self, surface: &str) -> SinkResult {
         let surface = try_alloc::copy_text(surface)?;
         try_alloc::push(&mut self.encoding.surfaces, (self.encoding.ids.len(), surface))
@@ -124,7 +124,7 @@ impl PretokenSink for Spans<'_> {
 }
 
 impl Engine {
-    /// Gives the pretokens of a text to a sink, on this thread.
+    /// Passes the pretokens of a text to a sink, on this thread.
     pub(super) fn encode_pretokens<S: PretokenSink>(
         &self,
         text: Text<'_>,
@@ -154,8 +154,8 @@ impl Engine {
         Ok(sink.encoding)
     }
 
-    /// Encodes a text that the caller has cut into words, each as a text of its own: offsets are
-    /// those in the word, whose number is in [`Encoding::words`].
+    /// Encodes a text that the caller has cut into words, each as a text of its own. Offsets count within the word,
+    /// and [`Encoding::words`] has the number of the word.
     ///
     /// # Errors
     /// Those of a text, as [`Engine::encode`] has them, with the number of the word as the field.
@@ -177,14 +177,13 @@ impl Engine {
     }
 }
 
-/// Character offsets of byte spans: the character that holds the first byte, and one past the
-/// character that holds the last. Tokens that split a character both get the whole of it, and so
-/// does one that stands for nothing between two bytes of it: offsets never go back.
-/// `text` is read twice at most, as long as neither starts nor ends of the spans go back. Bytes that are
-/// not UTF-8 count as one character each.
+/// Character offsets of byte spans: the character that holds the first byte, and one past the character that holds
+/// the last. If tokens split a character, each gets the whole of it; so does an empty span inside a character, so
+/// that offsets never decrease. `text` is read at most twice if neither the starts nor the ends of the spans
+/// decrease. Bytes that are not UTF-8 count as one character each.
 ///
 /// # Errors
-/// What the watch says; memory that cannot be had.
+/// Errors of the watch; out of memory.
 pub fn char_offsets(text: Text<'_>, spans: &[Span], watch: &dyn Watch) -> Result<Vec<(usize, usize)>> {
     let all = text.as_bytes();
     match text {
@@ -205,8 +204,7 @@ fn offsets_by(
 ) -> Result<Vec<(usize, usize)>> {
     let mut offsets = try_alloc::vec(spans.len())?;
     let mut ticker = Ticker::new(watch);
-    // Two places that go through the text, so that rows of spans that overlap are no reason to go
-    // back: neither their starts nor their ends do.
+    // Starts and ends each have their own place in the text, so that it need not go back if spans overlap.
     let (mut first, mut last) = (Place::default(), Place::default());
     let inside = |byte: usize| byte < length && count(byte..byte + 1) == 0;
     for span in spans {
@@ -222,10 +220,10 @@ fn offsets_by(
     Ok(offsets)
 }
 
-/// Byte spans of character offsets, which ascend and lie apart within the text: the way back of [`char_offsets`].
+/// Byte spans of character offsets, which ascend and do not overlap: the inverse of [`char_offsets`].
 ///
 /// # Errors
-/// What the watch says; memory that cannot be had.
+/// Errors of the watch; out of memory.
 pub fn byte_spans(text: &str, offsets: &[(usize, usize)], watch: &dyn Watch) -> Result<Vec<Span>> {
     let mut spans = try_alloc::vec(offsets.len())?;
     let mut ticker = Ticker::new(watch);
@@ -247,15 +245,16 @@ struct Place {
 }
 
 impl Place {
-    /// Goes forward in UTF-8 until this many characters start before the place; the byte that it is at then.
+    /// Goes forward in UTF-8 until `chars` characters start before the place; returns its byte.
     fn skip(&mut self, text: &[u8], chars: usize) -> usize {
         self.skip_blocks(text, chars);
         while let Some(word) = text.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
-            // Of each byte, how many characters start with it and the bytes before it.
+            // For each byte, how many characters start in the word up to it.
             let sums = starts_in(u64::from_le_bytes(*word)).wrapping_mul(EACH_BYTE);
             let after = self.chars + usize::from(sums.to_le_bytes()[7]);
             if after > chars {
-                // In one of these bytes: the first whose sum, of 8 at most, is above what is left.
+                // The character starts at the first byte whose sum exceeds the number of characters left. Sums are
+                // at most 8.
                 let left = (chars - self.chars) as u64;
                 let above = (sums + (127 - left) * EACH_BYTE) & (EACH_BYTE << 7);
                 (self.at, self.chars) = (self.at + above.trailing_zeros() as usize / 8, chars);
@@ -272,7 +271,7 @@ impl Place {
         self.at
     }
 
-    /// Goes forward as far as whole blocks have no more characters.
+    /// Goes forward by whole blocks, as long as no more than `chars` characters start before the place.
     fn skip_blocks(&mut self, text: &[u8], chars: usize) {
         while let Some(block) = text.get(self.at..).and_then(<[u8]>::first_chunk::<64>) {
             let after = self.chars + starts_in_block(block);
@@ -283,7 +282,7 @@ impl Place {
         }
     }
 
-    /// Goes to a byte; how many characters start before it. `count` is that of [`offsets_by`].
+    /// Goes to a byte; returns how many characters start before it. `count` is that of [`offsets_by`].
     fn advance(&mut self, count: &impl Fn(Range<usize>) -> usize, to: usize) -> usize {
         if to >= self.at {
             self.chars += count(self.at..to);
@@ -315,7 +314,7 @@ fn starts_in(word: u64) -> u64 {
     ((!word >> 7) | (word >> 6)) & EACH_BYTE
 }
 
-/// Is this byte the first of a character? A continuation byte is, where no lead byte reaches it.
+/// Is this byte the first of a character? So is a continuation byte that no lead byte reaches.
 fn starts_character(text: &[u8], at: usize) -> bool {
     if text[at] & 0xc0 != 0x80 {
         return true;

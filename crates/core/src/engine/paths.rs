@@ -1,8 +1,8 @@
-//! What a Unigram model says of a whole text beyond its best ids: the next best, how probable the
-//! text is, and ids drawn at random.
+//! What a Unigram model can say about a text besides its best ids: the next best paths, the probability of the
+//! text, and random paths.
 //!
-//! A text is spelled pretoken by pretoken, so that a way to spell it is a way for each of them and
-//! scores add up. Added tokens are certain: they are in every hypothesis, and have no score.
+//! A text is spelled pretoken by pretoken, so a hypothesis for the text is one for each pretoken, and their scores
+//! add up. Added tokens are certain: they are in every hypothesis and have no score.
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
@@ -20,20 +20,20 @@ use super::Engine;
 use super::input::{Special, Text};
 use super::sink::{PretokenSink, SinkResult, Spelling};
 
-/// How ids are drawn.
+/// How a path is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Draw {
-    /// Ways are drawn with a probability that goes with exp(`alpha` × score).
+    /// The probability of a path is proportional to exp(`alpha` × score).
     pub alpha: f64,
-    /// Drawn from this many of the best; `None`: from all there are.
+    /// The number of best paths to draw from; `None` for all of them.
     pub n_best: Option<usize>,
     /// The same seed draws the same ids.
     pub seed: u64,
 }
 
 impl Engine {
-    /// The `n` best hypotheses to spell a text, as ids and score, best first; fewer where there are no
-    /// more. A score is the logarithm of a probability.
+    /// The `n` best ways to spell a text, as ids and score, best first; fewer if there are no more. A score is the
+    /// logarithm of a probability.
     ///
     /// # Errors
     /// As [`Engine::encode`]; a format error where the model is not Unigram; an argument error for
@@ -55,7 +55,7 @@ impl Engine {
         try_alloc::collect(sink.hypotheses.iter().map(|way| Ok((sink.ids(way)?, way.score))))
     }
 
-    /// The logarithm of the probability of a text, over all hypotheses to spell it.
+    /// The logarithm of the probability of a text: the sum over all ways to spell it.
     ///
     /// # Errors
     /// As [`Engine::encode`], but for unknown characters, which have a probability; a format error
@@ -66,10 +66,10 @@ impl Engine {
         Ok(sink.sum)
     }
 
-    /// Encodes a text in a way that is drawn at random.
+    /// Encodes a text by a path that is drawn at random.
     ///
     /// # Errors
-    /// As [`Self::n_best`]; an argument error for an `alpha` that is no finite number.
+    /// As [`Self::n_best`]; an argument error for an `alpha` that is not a finite number.
     pub fn draw(
         &self,
         text: Text<'_>,
@@ -110,7 +110,7 @@ impl Engine {
     }
 }
 
-/// Adds up what each pretoken has over all its paths.
+/// Adds up the marginal log probabilities of the pretokens.
 struct Marginal<'a> {
     model: &'a Unigram,
     sum: f64,
@@ -147,21 +147,21 @@ impl PretokenSink for Sample<'_> {
     }
 }
 
-/// A way to spell what was read so far.
+/// A way to spell the text so far.
 #[derive(Debug, Clone, Copy)]
 struct Hypothesis {
     score: f64,
-    /// The last step of it; none at the start of the text.
+    /// Its last step; `None` at the start of the text.
     step: Option<usize>,
 }
 
-/// The end of a way: ids, and the step before.
+/// The last step of a hypothesis: its ids, and the step before.
 struct Step {
     before: Option<usize>,
     ids: Rc<[TokenId]>,
 }
 
-/// A way, and a way to go on.
+/// Hypothesis `i` extended by continuation `j`.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     score: f64,
@@ -189,7 +189,7 @@ impl PartialEq for Pair {
 
 impl Eq for Pair {}
 
-/// Keeps the best hypotheses to spell what was read so far.
+/// Keeps the best hypotheses for the text so far.
 struct NBest<'a> {
     model: &'a Unigram,
     n: usize,
@@ -205,8 +205,8 @@ impl NBest<'_> {
             next.iter().map(|(ids, score)| (ids.as_slice().into(), *score)).collect();
         let hypotheses = std::mem::take(&mut self.hypotheses);
         let pair = |i: usize, j: usize| Some(Pair { score: hypotheses.get(i)?.score + next.get(j)?.1, i, j });
-        // Both lists descend, so (i, j) is never better than (i, j - 1), nor (i, 0) than (i - 1, 0): only these
-        // successors of a pair that was taken are queued.
+        // Both lists descend, so (i, j) is never better than (i, j - 1), nor (i, 0) than (i - 1, 0). So only these
+        // two successors of a pair that was taken are queued.
         let mut queue: BinaryHeap<Pair> = pair(0, 0).into_iter().collect();
         while self.hypotheses.len() < self.n
             && let Some(Pair { score, i, j }) = queue.pop()
@@ -334,7 +334,7 @@ mod tests {
             assert!(different.len() > 20, "{}", different.len());
             assert_eq!(draw(n_best, 0.3, 7), draw(n_best, 0.3, 7));
         }
-        // What it means is fixed for ever.
+        // A seed must give these ids in every version.
         assert_eq!(draw(None, 0.5, 42), [3, 1, 4, 2, 3, 0, 5, 2, 1, 1, 2, 6]);
         let mut best = vec![];
         engine.encode(Text::Str(TEXT), &Special::Parse, 1, &Unwatched, &mut best).unwrap();

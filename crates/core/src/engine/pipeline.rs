@@ -1,9 +1,9 @@
 //! The order of the stages: added tokens are cut out, what lies between is normalized and split, pretokens are
 //! spelled.
 //!
-//! In: a text, and what finds the added tokens in it. Out: ids into a sink. There is one pipeline, and two ways to
+//! In: a text, and the recognizer of added tokens. Out: ids into a sink. There is one pipeline with two ways to
 //! spell pretokens at its end: [`ById`] for sinks of ids, through the cache; [`ByPretoken`] for sinks of pretokens,
-//! for which the cache holds too little: neither ends nor origins.
+//! which also need ends and origins, and the cache has neither.
 use tokenmill_kernels::Prefetcher;
 
 use super::input::{Text, placed, without_letters};
@@ -21,22 +21,22 @@ use crate::pretokenize::of_split;
 use crate::special::TextPart;
 use crate::watch::{Ticker, Watch};
 
-/// What a call holds while it encodes on one thread.
+/// The state of a call while it encodes on one thread.
 pub(super) struct Run<'a, 'w> {
     pub(super) engine: &'a Engine,
     pub(super) recognizer: &'a Recognizer<'a>,
-    /// What of the caller's text is untrusted.
+    /// The untrusted bytes of the caller's text.
     pub(super) untrusted: &'a UntrustedRanges,
     pub(super) worker: &'a mut Worker,
     pub(super) ticker: &'a mut Ticker<'w>,
 }
 
-/// The end of the pipeline: how pretokens are spelled, and which sink their ids go to. The first four methods
-/// report the stages before.
+/// The end of the pipeline: how pretokens are spelled, and to which sink their ids go. The first four methods
+/// report the stages before that.
 pub(super) trait SinkAdapter {
     /// See [`PretokenSink::WANTS_ENDS`].
     const WANTS_ENDS: bool;
-    /// Does the sink use the origins of pretokens? If not, they are tracked only where an error may need them.
+    /// Does the sink use the origins of pretokens? If not, they are tracked only if an error may need them.
     const WANTS_ORIGINS: bool;
 
     #[inline]
@@ -56,7 +56,7 @@ pub(super) trait SinkAdapter {
 
     fn added(&mut self, found: AlignedText<'_>, id: TokenId) -> SinkResult;
 
-    /// Encodes text that one split cuts.
+    /// Encodes text that is cut by a single split.
     fn encode_split(
         &mut self,
         splitter: &Splitter,
@@ -64,7 +64,7 @@ pub(super) trait SinkAdapter {
         run: &mut Run<'_, '_>,
     ) -> Result<()>;
 
-    /// Encodes text that is cut in several steps, or in other ways.
+    /// Encodes text that is pre-tokenized in several steps, or by a step other than a split.
     fn encode_pretokenized(&mut self, piece: AlignedText<'_>, run: &mut Run<'_, '_>) -> Result<()>;
 
     /// Encodes a run of bytes that are not text, as one pretoken.
@@ -189,7 +189,7 @@ impl<S: PretokenSink> SinkAdapter for ByPretoken<'_, S> {
 }
 
 impl Engine {
-    /// Encodes a text into `adapter`, on this thread. `next` is prefetched meanwhile, at its own pace.
+    /// Encodes a text into `adapter`, on this thread. `next` is prefetched at the same time, at its own pace.
     pub(super) fn encode_into<A: SinkAdapter>(
         &self,
         text: Text<'_>,
@@ -222,7 +222,7 @@ impl Engine {
 }
 
 impl Run<'_, '_> {
-    /// Encodes text that begins at byte `base` of the caller's.
+    /// Encodes text that begins at byte `base` of the caller's text.
     pub(super) fn encode_text<A: SinkAdapter>(
         &mut self,
         text: &str,

@@ -1,4 +1,4 @@
-//! Which way each stage goes, and why.
+//! How each stage is implemented, and why.
 use super::Engine;
 use crate::description::{Alphabet, Merges, ModelDescription};
 use crate::model::Model;
@@ -7,9 +7,9 @@ use crate::pattern::Plan;
 /// One stage on the way from text to ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What it does.
+    /// What the stage does.
     pub stage: &'static str,
-    /// Which way it does that here.
+    /// How it does that in this tokenizer.
     pub path: String,
     /// What about this tokenizer decides that.
     pub reason: String,

@@ -1,8 +1,8 @@
-//! The added tokens of one pass over the text, and which of them a call recognises.
+//! The added tokens that are searched in one pass over the text, and those that a call recognises.
 //!
-//! In: a text and the policy of the call. Out: its parts, added tokens and the text between them. A token that the
-//! policy does not allow must never be recognised, nor a guarded one, which is special or protected, where its literal
-//! holds an untrusted byte.
+//! In: a text and the policy of the call. Out: the added tokens of the text, and the text between them. A token
+//! that the policy does not allow must never be recognised; nor may a guarded token, which is special or protected,
+//! if its literal holds an untrusted byte.
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -21,13 +21,13 @@ use crate::watch::{Ticker, Watch};
 use super::input::Special;
 use super::untrusted::UntrustedRanges;
 
-/// Some of the added tokens, ready to be found.
+/// A set of added tokens, compiled for the search.
 #[derive(Debug, Clone)]
 pub(crate) struct AddedSet {
     matcher: AddedMatcher,
     tokens: Vec<AddedLiteral>,
     is_special: bool,
-    /// Made where the first literal is dropped.
+    /// Made when the first literal is dropped.
     prefixes: MadeOnce<Prefixes>,
 }
 
@@ -41,13 +41,13 @@ struct AddedLiteral {
     surroundings: Surroundings,
 }
 
-/// Finds the added tokens that a call recognises. Those that are not special belong to the vocabulary and are
-/// always among them. Made once for a call, however many texts it has: for [`Special::Only`] a matcher is built.
+/// Finds the added tokens that a call recognises. Tokens that are not special belong to the vocabulary and are
+/// always recognised. Made once for a call, however many texts it has: for [`Special::Only`] a matcher is built.
 pub struct Recognizer<'a> {
     /// The literals of all special tokens.
     special: &'a LiteralMatcher,
     vocabulary: &'a Vocabulary,
-    /// What the model gives for text that the vocabulary cannot spell.
+    /// The token that the model gives for text that the vocabulary cannot spell.
     unk: Option<TokenId>,
     /// Tokens that are matched in the caller's text.
     pub(super) in_raw: RecognizedSet<'a>,
@@ -55,7 +55,7 @@ pub struct Recognizer<'a> {
     pub(super) in_normalized: RecognizedSet<'a>,
     /// The ids of protected tokens, ascending.
     protected: Vec<TokenId>,
-    /// Those that the model could give as well, ascending.
+    /// The protected tokens that the model itself could give, ascending.
     pub(super) forgeable: Vec<TokenId>,
     /// Special tokens are matched and then treated as text: as in the tokenizers library, no shorter token is
     /// matched in their place.
@@ -67,7 +67,7 @@ pub struct Recognizer<'a> {
 /// The added tokens of one pass that a call recognises.
 pub(super) struct RecognizedSet<'a> {
     pub(super) set: Cow<'a, AddedSet>,
-    /// The tokens that are not guarded. Made where the first literal is dropped.
+    /// The longest unguarded token that each literal begins with. Made when the first literal is dropped.
     unguarded: MadeOnce<LongestOf>,
 }
 
@@ -120,7 +120,7 @@ impl AddedSet {
         self.tokens.is_empty()
     }
 
-    /// Is nothing left to match where special tokens are plain text?
+    /// Are all of them special, so that nothing is left to match if special tokens are plain text?
     pub(super) fn has_only_special(&self) -> bool {
         self.is_empty() || self.is_special
     }
@@ -204,11 +204,11 @@ impl<'a> Recognizer<'a> {
         Err(Kind::SpecialToken { token, position, reason: reason.to_owned() }.into())
     }
 
-    /// The same, for texts of which some bytes are untrusted: there it recognises neither special tokens nor the
-    /// protected ones, which are ids of added tokens, and neither are given by the model.
+    /// The same recognizer, for texts of which some bytes are untrusted: there it recognises neither special nor
+    /// protected tokens, and the model does not give them either. `protected` has ids of added tokens.
     ///
     /// # Errors
-    /// A vocabulary error for an id that is not that of an added token.
+    /// A vocabulary error for an id that is not one of an added token.
     pub fn protecting(&self, protected: &[TokenId]) -> Result<Recognizer<'_>> {
         if let Some(&id) = protected.iter().find(|&&id| self.vocabulary.added_by_id(id).is_none()) {
             let reason = "is not an added token of this tokenizer, and only those can be protected";
@@ -235,13 +235,14 @@ impl<'a> Recognizer<'a> {
         })
     }
 
-    /// Is this the id of a protected token that is no special one, which the model gave?
+    /// Is this the id of a protected token that the model could give?
     #[inline]
     pub(super) fn may_forge(&self, id: TokenId) -> bool {
         self.forgeable.binary_search(&id).is_ok()
     }
 
-    /// Does one of these ids in the scratch of a pretoken, which says where ids end, stand for an untrusted byte?
+    /// Does a protected token that the model gave stand for an untrusted byte? `scratch` has the ids of a pretoken
+    /// and their ends.
     pub(super) fn finds_forged(
         &self,
         untrusted: &UntrustedRanges,
@@ -264,15 +265,15 @@ impl<'a> Recognizer<'a> {
         token.is_special || self.protected.binary_search(&token.id).is_ok()
     }
 
-    /// Does it matter where normalized text came from, so that no token is recognised in untrusted text?
+    /// Are the origins of normalized text needed, so that no guarded token is recognised in untrusted text?
     pub(super) fn guards_normalized(&self) -> bool {
         let set = &self.in_normalized.set;
         let is_searched = !(set.is_empty() || self.skips_special && set.has_only_special());
         is_searched && set.tokens.iter().any(|token| self.is_guarded(token))
     }
 
-    /// Calls `emit` for the tokens of a set that are recognised in a text, by id, and for the text
-    /// between them. Where some bytes are untrusted, its origins must be known if a token is guarded.
+    /// Calls `emit` for the tokens of a set that are recognised in a text, by id, and for the text between them. If
+    /// some bytes are untrusted and a token is guarded, the origins of the text must be known.
     pub(super) fn for_each_part(
         &self,
         recognized: &RecognizedSet<'_>,
@@ -306,8 +307,8 @@ impl<'a> Recognizer<'a> {
         })
     }
 
-    /// In the place of a literal that is dropped comes the longest one that it begins with and that is not dropped;
-    /// where there is none, the search goes on.
+    /// The choice if a literal is dropped: the longest literal that it begins with and that is not dropped; if
+    /// there is none, the search goes on.
     #[cold]
     fn choose_shorter(
         &self,
@@ -324,14 +325,14 @@ impl<'a> Recognizer<'a> {
             .unguarded
             .get_or_make(|| prefixes.longest_of(|index| !self.is_guarded(&set.tokens[index])));
         let length = |index: &usize| set.tokens[*index].literal.len();
-        // Of equal literals the first.
+        // Of equal literals the first one.
         let longest = [unguarded.get(index), prefixes.longest(index, |index| touches(span(index)))]
             .into_iter()
             .flatten()
             .max_by_key(|index| (length(index), std::cmp::Reverse(*index)));
         match (longest, text.origins) {
             (Some(index), _) => Choice::Take(index, span(index)),
-            // Whatever begins before the next trusted byte is dropped as well.
+            // Every literal that begins before the next trusted byte would be dropped as well.
             (None, Origins::Same(at)) if unguarded.is_empty() => {
                 let next = untrusted.next_trusted(at + found.start) - at;
                 Choice::SearchFrom(next.clamp(found.start + 1, text.text.len()))

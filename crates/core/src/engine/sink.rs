@@ -1,8 +1,8 @@
 //! Where ids go: two kinds of sinks.
 //!
 //! In: ids in the order of the text. Out: whatever a caller makes of them. An [`IdSink`] gets ids alone, so
-//! pretokens may be looked up in batches. A [`PretokenSink`] gets each pretoken with its ids and where it came
-//! from, and may spell it itself; the cache is not asked for it. No sink changes what is found in a text.
+//! pretokens may be looked up in batches. A [`PretokenSink`] gets each pretoken with its ids and origins, and may
+//! spell it itself; no cache is used. The sink never changes which tokens are found in a text.
 use tokenmill_kernels::{OutOfMemory, pages};
 
 use crate::aligned::{AlignedText, Origins};
@@ -12,7 +12,7 @@ use crate::model::{Model, Scratch};
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
-/// Was there memory for what a sink was given?
+/// An error if the memory for what the sink keeps cannot be allocated.
 pub(super) type SinkResult = std::result::Result<(), OutOfMemory>;
 
 /// Takes ids alone.
@@ -46,7 +46,7 @@ impl IdSink for Counter {
     }
 }
 
-/// What a pretoken is spelled with.
+/// What is needed to spell a pretoken.
 pub(super) struct Spelling<'a, 'w> {
     pub(super) model: &'a Model,
     pub(super) vocabulary: &'a Vocabulary,
@@ -54,12 +54,12 @@ pub(super) struct Spelling<'a, 'w> {
     pub(super) ticker: &'a mut Ticker<'w>,
 }
 
-/// Takes pretoken by pretoken.
+/// Takes pretokens with their ids.
 pub(super) trait PretokenSink {
     /// Does [`Self::take`] need to know where in a pretoken each id ends?
     const WANTS_ENDS: bool = false;
 
-    /// The text between added tokens of the first pass begins.
+    /// A text between added tokens of the first pass begins.
     #[inline]
     fn begin(&mut self, _text: AlignedText<'_>) -> SinkResult {
         Ok(())
@@ -86,8 +86,8 @@ pub(super) trait PretokenSink {
         with.model.encode(pretoken, with.vocabulary, with.scratch, with.ticker)
     }
 
-    /// The ids of a pretoken: its bytes, where they came from, and where the part of each id ends.
-    /// Does nothing by default, for sinks that override [`Self::spell`] and keep the ids themselves.
+    /// Takes the ids of a pretoken: its bytes, their origins, and where the part of each id ends. Does nothing by
+    /// default, for sinks that override [`Self::spell`] and keep the ids themselves.
     #[inline]
     fn take(&mut self, _pretoken: &[u8], _: Origins<'_>, _ids: &[TokenId], _ends: &[u32]) -> SinkResult {
         Ok(())

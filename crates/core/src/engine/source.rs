@@ -8,12 +8,12 @@ use super::lookup::PREFETCH_BYTES;
 use crate::error::Result;
 use crate::watch::Watch;
 
-/// Units between two looks at the watch: some milliseconds of reading.
+/// Code units between two polls of the watch: some milliseconds of reading.
 const SLICE: usize = 1 << 22;
 
-/// A text in code units of its own, such as a string of Python.
+/// A text in code units that are not UTF-8, such as a string of Python.
 pub trait CodeUnits: Sync {
-    /// How many there are.
+    /// Number of code units.
     fn len(&self) -> usize;
 
     /// Are there none?
@@ -21,17 +21,17 @@ pub trait CodeUnits: Sync {
         self.len() == 0
     }
 
-    /// About how many bytes of UTF-8 they are, rather too many than too few.
+    /// About how many bytes of UTF-8 they make; rather an overestimate.
     fn bytes(&self) -> usize;
 
     /// Appends the characters of some units. Returns the end of what was read, which may be after `units.end`: no
     /// character is read in part.
     ///
     /// # Errors
-    /// Where there are units that stand for no character; memory that cannot be had.
+    /// An error for units that stand for no character; out of memory.
     fn append(&self, units: Range<usize>, text: &mut String) -> Result<usize>;
 
-    /// The memory of all units from there on.
+    /// A prefetcher of the memory of all units from `from` on.
     fn ahead(&self, from: usize) -> Prefetcher;
 }
 
@@ -45,7 +45,7 @@ pub enum Source<'a> {
 }
 
 impl Source<'_> {
-    /// About how many bytes it has.
+    /// Its size in UTF-8, in bytes; an estimate for code units.
     pub fn size(&self) -> usize {
         match self {
             Self::Text(text) => text.as_bytes().len(),
@@ -53,7 +53,7 @@ impl Source<'_> {
         }
     }
 
-    /// The memory of it.
+    /// A prefetcher of its memory.
     fn ahead(&self) -> Prefetcher {
         match self {
             Self::Text(text) => Prefetcher::new(text.as_bytes()),
@@ -61,12 +61,12 @@ impl Source<'_> {
         }
     }
 
-    /// What of the next text is prefetched while this one is encoded.
+    /// A prefetcher of the next text, for use while this one is encoded.
     pub(super) fn prefetcher_for(&self, next: Option<Self>) -> Prefetcher {
         next.map_or_else(Prefetcher::default, |next| next.ahead().paced(PREFETCH_BYTES, self.size()))
     }
 
-    /// The text, perhaps in `buffer`.
+    /// The text, decoded into `buffer` if needed.
     ///
     /// # Errors
     /// As [`CodeUnits::append`]; cancellation.

@@ -13,19 +13,19 @@ use super::{DecodeOptions, Engine, Undefined};
 
 /// Ids that come one at a time.
 ///
-/// What the steps give, joined with what [`Self::finish`] gives, is what [`Engine::decode`] gives for
-/// all ids at once. No piece ends inside a character: bytes that begin one are held back until it
-/// is complete or known to be none. What the steps of a decoder cannot know yet is held back,
-/// too. A step takes constant time on average, whatever came before.
+/// The outputs of all steps and of [`Self::finish`], joined, are what [`Engine::decode`] gives for all ids at once.
+/// No output ends inside a character: bytes that begin one are held back until it is complete or known to be
+/// invalid. Text that the steps of a decoder are not sure of yet is held back too. A step takes constant time on
+/// average, whatever came before.
 #[derive(Debug, Clone)]
 pub struct DecodeStream {
     engine: Arc<Engine>,
     options: DecodeOptions,
     /// `None` where each id stands for its own bytes.
     row: Option<Row>,
-    /// Bytes that begin a character.
+    /// The bytes of an incomplete character.
     held: Vec<u8>,
-    /// How many ids came.
+    /// The number of ids taken.
     taken: usize,
 }
 
@@ -82,12 +82,10 @@ impl DecodeStream {
         Ok(())
     }
 
-    /// The ids are over: the bytes that were held back go behind what `out` holds, and the stream
-    /// is at its start again.
+    /// Ends the text: the bytes that were held back are appended to `out`, and the stream starts anew.
     ///
     /// # Errors
-    /// That of a pattern that exceeds its limit, and of the watch; the stream is at its start even
-    /// so.
+    /// A pattern that exceeds its limit; errors of the watch. The stream starts anew in any case.
     pub fn finish(&mut self, out: &mut Vec<u8>, watch: &dyn Watch) -> Result<()> {
         out.append(&mut self.held);
         let row = self.row.take();
@@ -98,7 +96,7 @@ impl DecodeStream {
         }
     }
 
-    /// How many ids came since the start.
+    /// The number of ids since the start.
     pub fn taken(&self) -> usize {
         self.taken
     }
@@ -113,7 +111,7 @@ impl DecodeStream {
         Ok(pending)
     }
 
-    /// Forgets what came: the stream is at its start again.
+    /// Drops all state: the stream starts anew.
     pub fn reset(&mut self) {
         self.held.clear();
         self.taken = 0;

@@ -1,4 +1,4 @@
-//! Untrusted ranges: the bytes of a text that were written by someone who must not write certain tokens.
+//! Untrusted ranges: the bytes of a text whose author must not be able to write certain tokens.
 use std::cell::Cell;
 
 use tokenmill_kernels::try_alloc;
@@ -8,23 +8,23 @@ use crate::error::Result;
 use crate::span::Span;
 use crate::watch::Watch;
 
-/// What is untrusted in a row of a batch, and its text. It is asked for when the row's turn comes, while both are at hand.
+/// Returns the untrusted ranges of a row of a batch, given its text. Called when the row is encoded.
 pub type UntrustedOfRow<'a> = &'a (dyn Fn(usize, Text<'_>, &dyn Watch) -> Result<UntrustedRanges> + Sync);
 
-/// Ranges of the bytes of one text, ascending, apart from each other and never empty.
+/// Ranges of the bytes of one text: ascending, not touching, never empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UntrustedRanges {
     spans: Vec<Span>,
 }
 
 impl UntrustedRanges {
-    /// No bytes.
+    /// No untrusted bytes.
     pub fn none() -> &'static Self {
         static NONE: UntrustedRanges = UntrustedRanges { spans: Vec::new() };
         &NONE
     }
 
-    /// These bytes. Spans may come in any order, overlap and be empty.
+    /// The ranges that cover these spans, which may come in any order, overlap and be empty.
     ///
     /// # Errors
     /// Memory that cannot be had.
@@ -70,8 +70,8 @@ impl UntrustedRanges {
         self.first_from(span.start).is_some_and(|range| range.start < span.end)
     }
 
-    /// As [`Self::touch`], for spans whose starts do not decrease: `from` is what was passed over before. It starts at
-    /// [`Self::passed_over`].
+    /// As [`Self::touch`], for spans whose starts do not decrease: `from` counts the ranges that end before them,
+    /// and starts at [`Self::passed_over`].
     #[inline]
     pub(super) fn touch_from(&self, from: &Cell<usize>, span: Span) -> bool {
         let mut at = from.get();
@@ -82,12 +82,12 @@ impl UntrustedRanges {
         self.spans.get(at).is_some_and(|range| range.start < span.end)
     }
 
-    /// How many ranges end before this byte.
+    /// The number of ranges that end at or before this byte.
     pub(super) fn passed_over(&self, byte: usize) -> Cell<usize> {
         Cell::new(self.spans.partition_point(|range| range.end <= byte))
     }
 
-    /// The first trusted byte from this one on.
+    /// The first trusted byte at or after this one.
     pub fn next_trusted(&self, byte: usize) -> usize {
         self.first_from(byte).filter(|range| range.start <= byte).map_or(byte, |range| range.end)
     }

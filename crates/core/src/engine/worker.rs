@@ -1,9 +1,8 @@
-//! Workers: what one call holds alone while it encodes, and the pool in which workers wait between calls.
+//! Workers: the mutable state of a call that encodes, and the pool in which workers wait between calls.
 //!
 //! In: a call that wants to work. Out: a worker. Thread `n` of a call tries slot `n` first, so it usually gets the
-//! worker that thread `n` of the last call had. Taking and returning one never waits, so a fork at any moment
-//! blocks nobody: a slot that stays locked in the child is passed over. Nothing that a worker holds changes a
-//! result.
+//! worker that thread `n` of the last call had. Taking and returning a worker never waits, so a fork at any moment
+//! blocks nobody: a slot that stays locked in the child is skipped. The state of a worker never changes a result.
 use std::sync::Arc;
 #[cfg(not(all(loom, test)))]
 use std::sync::Mutex;
@@ -19,15 +18,15 @@ use crate::threads;
 
 use super::lookup::{CacheBudget, LookupBatch, MissQueue, PretokenCache};
 
-/// What one call holds alone while it encodes.
+/// The mutable state that one call has for itself while it encodes.
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) scratch: Scratch,
-    /// What normalization rewrites.
+    /// Buffers of rewritten text for normalization.
     pub(super) normalized: [Rewritten; 2],
-    /// What pre-tokenization rewrites, a text for each step.
+    /// Buffers of rewritten text for pre-tokenization, one for each step.
     pub(super) pretokenized: Vec<Rewritten>,
-    /// What the split of a text writes to.
+    /// Scratch of the scanner that splits a text.
     pub(super) split_scratch: Option<Box<ScanScratch>>,
     pub(super) batch: LookupBatch,
     pub(super) cache: PretokenCache,
@@ -66,22 +65,23 @@ impl Worker {
     }
 }
 
-/// A worker in the first slot keeps this much scratch between calls, one in slot `n` a part of `n + 1`, and at
-/// least an eighth.
+/// The scratch that a worker in the first slot keeps between calls, in bytes; slot `n` keeps a fraction of 1 / (`n`
+/// + 1), and at least an eighth.
 const MAX_IDLE_SCRATCH: usize = 1 << 20;
 
-/// How many workers the pool holds. One that finds no slot is dropped with its cache: threads that share a
-/// tokenizer would make and drop workers with every call, and fragment the heap. Some machines run this many
-/// threads. Loom can go through every order of steps if there are two.
+/// The number of slots. A worker that finds no slot is dropped with its cache. Threads that share a tokenizer would
+/// then make and drop workers with every call, and fragment the heap; some machines run this many threads. With two
+/// slots loom can go through every order of steps.
 const SLOTS: usize = if cfg!(all(loom, test)) { 2 } else { 64 };
 
-/// A worker that has been idle for so long may be evicted, so that another one gets its share of the cache budget.
-/// Threads that take turns on a tokenizer come back sooner. With a fixed share of half the budget instead, repeated
-/// text takes 1.1 (English) to 2.6 (many languages) times as long, with a share of a sixty-fourth 3.2 times.
+/// A worker that has been idle for this long may be evicted, so that another one gets its share of the cache
+/// budget. Threads that take turns on a tokenizer come back sooner. With a fixed share of half the budget instead,
+/// repeated text takes 1.1 (English) to 2.6 (many languages) times as long, with a share of a sixty-fourth 3.2
+/// times.
 const EVICT_AFTER: Duration = Duration::from_millis(250);
 
-/// The pool. A slot that another thread is using (or was using when the process forked) is passed over, and an
-/// empty pool makes a new worker.
+/// The pool. A slot that another thread is using (or was using when the process forked) is skipped, and an empty
+/// pool makes a new worker.
 #[derive(Debug)]
 pub(super) struct Workers {
     slots: [Mutex<Option<Box<Worker>>>; SLOTS],
@@ -91,7 +91,7 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    /// Their caches take `cache_bytes` at most, together.
+    /// A pool whose caches take at most `cache_bytes` together.
     pub(super) fn new(cache_bytes: usize) -> Self {
         Self {
             slots: std::array::from_fn(|_| Mutex::default()),
@@ -100,7 +100,7 @@ impl Workers {
         }
     }
 
-    /// What their caches share.
+    /// The budget that the caches share.
     pub(super) fn budget(&self) -> &CacheBudget {
         &self.budget
     }
@@ -118,7 +118,7 @@ impl Workers {
     }
 
     /// All slots in the order in which this thread tries them: its own first, so that it has the same worker each
-    /// time, and last those of the threads that are always there.
+    /// time, and the slots of the lowest threads last, because those are used most.
     fn slots(&self) -> impl Iterator<Item = (usize, &Mutex<Option<Box<Worker>>>)> {
         let own = threads::number() % SLOTS;
         (own..SLOTS).chain((0..own).rev()).map(|slot| (slot, &self.slots[slot]))
@@ -142,14 +142,14 @@ impl Workers {
         }
     }
 
-    /// Asks the budget again for what it denied this worker, and evicts workers that were idle for `idle` until it
-    /// is granted, those first that are taken last.
+    /// Asks the budget again for the bytes that it denied this worker. Until it grants them, workers that have been
+    /// idle for `idle` are evicted, beginning with the last slot, which is used least.
     #[cold]
     fn evict_for(&self, worker: &mut Worker, idle: Duration) {
         if worker.cache.retry_budget() {
             return;
         }
-        // A search that found nobody a moment ago would find nobody now.
+        // A search that found no idle worker a moment ago would find none now.
         let since_search = self.last_search.try_lock().ok().and_then(|last| last.map(|at| at.elapsed()));
         if since_search.is_none_or(|elapsed| elapsed >= idle) {
             for slot in self.slots.iter().rev() {
@@ -246,13 +246,13 @@ mod tests {
         for worker in taken {
             workers.give_back(worker);
         }
-        // Nobody was idle for so long.
+        // No worker has been idle for that long.
         let mut worker = workers.take();
         workers.evict_for(&mut worker, Duration::MAX);
         assert!(held() == full && !worker.cache.was_denied());
         fill(&mut worker, 20_000, 10_000);
         assert!(held() == full && worker.cache.was_denied());
-        // One after the other is evicted, until it has all that it may ask for.
+        // Evicts one worker after the other, until this one has all that it may hold.
         let mut turns = 0;
         while worker.cache.was_denied() {
             workers.evict_for(&mut worker, Duration::ZERO);
@@ -261,7 +261,7 @@ mod tests {
             fill(&mut worker, 30_000 * turns, 30_000);
         }
         assert!((2..10).contains(&turns), "{turns}");
-        // What it holds alone: twice as much would be too much.
+        // The rest is held by this worker alone: more than half of the budget, so it cannot double.
         for slot in &workers.slots {
             *slot.lock().unwrap() = None;
         }
@@ -274,7 +274,7 @@ mod tests {
         let (mut one, mut other) = (workers.take(), workers.take());
         fill(&mut other, 0, 100_000);
         assert!(!other.cache.was_denied());
-        // More than there should be in its table, and less than there may be.
+        // The table is above its load limit, and not full yet.
         let count = (0..10_000).find(|&number| {
             fill(&mut one, number, 1);
             one.cache.was_denied()

@@ -1,7 +1,7 @@
 //! Models: one pretoken to ids.
 //!
-//! Comes in: a pretoken. Goes out: ids, and where the part of the pretoken that each stands for ends. A model must
-//! never depend on another one, nor on the text around a pretoken.
+//! In: a pretoken. Out: ids, and where the part of the pretoken that each stands for ends. A model must never
+//! depend on another one, nor on the text around a pretoken.
 pub mod bpe;
 mod output;
 mod random;
@@ -22,13 +22,13 @@ pub use random::Random;
 /// A compiled model. Immutable.
 #[derive(Debug)]
 pub enum Model {
-    /// Neighbours merge by rank.
+    /// Byte-pair encoding: neighbours merge by rank.
     Bpe(bpe::Bpe),
-    /// The longest token first.
+    /// WordPiece: the longest token first.
     WordPiece(Box<wordpiece::WordPiece>),
-    /// Whole pretokens.
+    /// Whole pretokens are tokens.
     WordLevel(wordlevel::WordLevel),
-    /// The most probable row of tokens.
+    /// Unigram: the most probable sequence of tokens.
     Unigram(Box<unigram::Unigram>),
 }
 
@@ -42,10 +42,10 @@ pub struct Scratch {
     pub ends: Vec<u32>,
     /// Does the caller ask for ends?
     pub wants_ends: bool,
-    /// What merging needs.
+    /// The buffers of merging.
     pub bpe: bpe::BpeScratch,
     wordpiece: wordpiece::WordPieceScratch,
-    /// What the paths of a Unigram model need.
+    /// The buffers of a Unigram model.
     pub unigram: unigram::UnigramScratch,
 }
 
@@ -60,8 +60,7 @@ impl Scratch {
 }
 
 impl Model {
-    /// Compiles the model of a valid description. Special tokens never come out of a text, but for
-    /// the unknown one.
+    /// Compiles the model of a valid description. A model never gives special tokens, except the unknown token.
     ///
     /// # Errors
     /// A format error naming the field; errors of the watch.
@@ -82,17 +81,17 @@ impl Model {
         }
     }
 
-    /// The id that a pretoken of these bytes becomes, where it becomes just one.
+    /// The id of a pretoken with these bytes, if it becomes exactly one token.
     pub fn spells_as_one(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> Option<TokenId> {
         let mut scratch = Scratch::default();
         self.encode(pretoken, vocabulary, &mut scratch, &mut Ticker::new(&Unwatched)).ok()?;
         if let [id] = scratch.ids[..] { Some(id) } else { None }
     }
 
-    /// Spells a pretoken: `scratch.ids` and, if wanted, `scratch.ends` are what it becomes.
+    /// Spells a pretoken into `scratch.ids` and, if wanted, `scratch.ends`.
     ///
     /// # Errors
-    /// An unknown-token error, whose place is a byte of the pretoken; cancellation.
+    /// An unknown-token error, whose position is a byte of the pretoken; cancellation.
     #[inline]
     pub fn encode(
         &self,

@@ -1,7 +1,7 @@
-//! Where a model writes the ids of a pretoken, and where the part of the pretoken that each stands for ends.
+//! The output of a model: the ids of a pretoken, and where the part of the pretoken that each stands for ends.
 //!
-//! Comes in: ids, in order. Goes out: the vectors of the caller, longer by these. What the vectors held before
-//! must never change.
+//! In: ids, in order. Out: the same ids, appended to the caller's vectors. What the vectors held before must never
+//! change.
 use tokenmill_kernels::{OutOfMemory, try_alloc};
 
 use crate::ids::TokenId;
@@ -12,7 +12,7 @@ pub const SAME_PART: u32 = u32::MAX;
 /// The vectors of the caller.
 pub(super) struct Output<'a> {
     pub(super) ids: &'a mut Vec<TokenId>,
-    /// `None` where the caller does not ask for ends.
+    /// `None` if the caller does not ask for ends.
     pub(super) ends: Option<&'a mut Vec<u32>>,
 }
 
@@ -22,7 +22,7 @@ impl Output<'_> {
         (self.ids.len(), self.ends.as_ref().map_or(0, |ends| ends.len()))
     }
 
-    /// Removes what was written after these [lengths](Self::lengths).
+    /// Removes everything that was written after these [lengths](Self::lengths).
     pub(super) fn truncate(&mut self, (ids, ends): (usize, usize)) {
         self.ids.truncate(ids);
         if let Some(all) = &mut self.ends {

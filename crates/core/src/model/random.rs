@@ -1,7 +1,7 @@
-//! Random numbers, for callers who ask for another segmentation each time.
+//! Random numbers, for random segmentations.
 //!
-//! Comes in: a seed. Goes out: numbers, which must never be others on another machine or in another version. This
-//! is SplitMix64: one addition and one mixing of 64 bits for each number.
+//! In: a seed. Out: numbers, which must be the same on every machine and in every version. This is SplitMix64: one
+//! addition and one mixing of 64 bits for each number.
 
 /// A generator, made from a seed.
 #[derive(Debug, Clone)]

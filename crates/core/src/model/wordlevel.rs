@@ -1,7 +1,7 @@
 //! Whole pretokens: each is a token or unknown.
 //!
-//! Comes in: one pretoken. Goes out: one id, of the token with its bytes or of the unknown token. A pretoken must
-//! never be divided.
+//! In: one pretoken. Out: one id, that of the token with its bytes or of the unknown token. A pretoken must never
+//! be divided.
 use crate::description::WordLevelDescription;
 use crate::error::Result;
 use crate::ids::{TokenId, to_u32};
@@ -24,7 +24,7 @@ impl WordLevel {
     /// Writes the id of a pretoken.
     ///
     /// # Errors
-    /// An unknown-token error that names the pretoken, where it is no token.
+    /// An unknown-token error that names the pretoken, if it is no token and there is no unknown token.
     #[inline]
     pub(super) fn encode(
         &self,

@@ -1,10 +1,9 @@
 //! WordPiece: the longest token first, from left to right; a pretoken that cannot be spelled this way is unknown
 //! as a whole.
-//!
-//! Comes in: one pretoken. Goes out: its ids. A pretoken must never become some tokens and the unknown one. The
-//! longest token at every place is found in one pass, whatever the text: an automaton of the tokens written
-//! backwards reads the pretoken backwards, and the longest token that ends at a place there is the longest that
-//! starts at it here.
+//! In: one pretoken. Out: its ids. The ids of a pretoken must never contain both ordinary tokens and the unknown
+//! one. The longest token at every position is found in one pass, whatever the text: an automaton of the reversed
+//! tokens reads the pretoken backwards, and the longest token that ends at a position in this direction is the
+//! longest that starts there.
 use tokenmill_kernels::{Automaton, NO_KEY, State};
 
 use tokenmill_kernels::try_alloc;
@@ -29,10 +28,10 @@ pub struct WordPiece {
     unk: Option<TokenId>,
 }
 
-/// What spelling a pretoken needs, reused from one to the next.
+/// The buffers for spelling a pretoken, reused from one to the next.
 #[derive(Debug, Default)]
 pub struct WordPieceScratch {
-    /// For every place, the index of the longest token that may follow there.
+    /// For every position, the index of the longest token that may follow there.
     longest: Vec<u32>,
 }
 
@@ -69,8 +68,8 @@ impl WordPiece {
     /// Writes the ids of a pretoken.
     ///
     /// # Errors
-    /// An unknown-token error where it cannot be spelled and there is no unknown token: with the
-    /// character at which no token starts, or with the pretoken if it is too long; cancellation.
+    /// If the pretoken cannot be spelled and there is no unknown token: an unknown-token error that shows the
+    /// character at which no token starts, or the pretoken if it is too long; cancellation.
     pub(super) fn encode(
         &self,
         pretoken: &[u8],
@@ -104,7 +103,7 @@ impl WordPiece {
         pretoken.len() > self.max_chars && pretoken.iter().filter(starts_char).count() > self.max_chars
     }
 
-    /// Returns the place where no token starts, if there is one.
+    /// Returns the position at which no token starts, if there is one.
     fn spell(
         &self,
         pretoken: &[u8],

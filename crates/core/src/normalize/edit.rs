@@ -72,7 +72,7 @@ pub(super) fn skip(
     ticker: &mut Ticker<'_>,
     is_of_interest: impl Fn(u8) -> bool,
 ) -> Result<usize> {
-    /// Bytes between two calls of the ticker.
+    /// Bytes that are searched between two calls of the ticker.
     const STRETCH: usize = 1 << 14;
     while at < bytes.len() {
         let stretch = &bytes[at..bytes.len().min(at + STRETCH)];

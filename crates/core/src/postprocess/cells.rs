@@ -1,14 +1,14 @@
-//! Rows of ids as cells of arrays: rows of equal length, with padding on one side.
+//! Rows of ids as cells of arrays: rows of equal length, padded on one side.
 //!
-//! In: the parts of a row, or its values. Out: one row of an array, every cell of it written once.
-//! What is padding is known by its place, never by its id: a padding token may also be a token of the text.
+//! In: the parts of a row, or its values. Out: one row of an array, every cell of it written once. A cell is
+//! padding because of its position, never because of its id: a padding token may also be a token of the text.
 use super::OutputPart;
 use crate::description::Side;
 use crate::ids::TokenId;
 
 /// A number that an array holds.
 pub trait Number: Copy + Send + Sync {
-    /// The number; the caller knows that it fits.
+    /// Converts a value; the caller knows that it fits.
     fn of(value: i64) -> Self;
 }
 
@@ -26,7 +26,7 @@ macro_rules! numbers {
 
 numbers!(u16, u32, i32, i64, u64);
 
-/// What an array says of each id.
+/// The kind of value that an array holds for each id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {
     /// The id itself.
@@ -37,11 +37,11 @@ pub enum Column {
     AttentionMask,
     /// 1 for what was added to the text, padding included, 0 for everything else.
     SpecialTokensMask,
-    /// Its place among the ids that are no padding.
+    /// Its position: the number of ids before it that are not padding.
     PositionIds,
 }
 
-/// What padding is: where, and what its cells hold.
+/// The padding of a row: its side, and the values of its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filling {
     /// The side.
@@ -52,16 +52,16 @@ pub struct Filling {
     pub type_id: u32,
 }
 
-/// A row: its parts, and the ids of the sequences that these are ranges of.
+/// A row: its parts, and the ids of the sequences that the parts are ranges of.
 #[derive(Debug, Clone, Copy)]
 pub struct PartsOfRow<'a> {
-    /// What comes out, in order.
+    /// The parts, in order.
     pub parts: &'a [OutputPart],
     /// The ids of the first sequence and of the second.
     pub ids: [&'a [TokenId]; 2],
 }
 
-/// The cells of `count` values, and those of padding.
+/// Splits the cells of a row into those of `count` values and those of padding.
 fn split<T>(cells: &mut [T], count: usize, side: Side) -> (&mut [T], &mut [T]) {
     let padding = cells.len().saturating_sub(count);
     match side {
@@ -73,7 +73,8 @@ fn split<T>(cells: &mut [T], count: usize, side: Side) -> (&mut [T], &mut [T]) {
     }
 }
 
-/// Values of a row, padded with `pad`. There are at least as many cells.
+/// Writes the values of a row, converted by `of`, and pads it with `pad`. There are at least as many cells as
+/// values.
 pub fn pad_values<S: Copy, T: Copy>(values: &[S], of: impl Fn(S) -> T, pad: T, side: Side, cells: &mut [T]) {
     let (places, padding) = split(cells, values.len(), side);
     for (place, &value) in places.iter_mut().zip(values) {
@@ -82,15 +83,16 @@ pub fn pad_values<S: Copy, T: Copy>(values: &[S], of: impl Fn(S) -> T, pad: T, s
     padding.fill(pad);
 }
 
-/// 1 for each of `count` values, 0 for padding.
+/// Writes 1 for each of `count` values, and 0 for padding.
 pub fn pad_mask<T: Number>(count: usize, side: Side, cells: &mut [T]) {
     let (places, padding) = split(cells, count, side);
     places.fill(T::of(1));
     padding.fill(T::of(0));
 }
 
-/// The positions of `count` values, from `first` on: `first + max(0, c - 1)`, where `c` is the number of
-/// values up to a cell and in it. Padding has the position before it, or the first one.
+/// Writes the positions of `count` values, counted from `first`. A padding cell gets the position of the last value
+/// before it; before the first value, and in a row without values, it gets `first`. That is `first + max(0, c -
+/// 1)`, where `c` is the number of values up to and including the cell.
 pub fn pad_positions<T: Number>(count: usize, first: i64, side: Side, cells: &mut [T]) {
     let (places, padding) = split(cells, count, side);
     for (place, position) in places.iter_mut().zip(first..) {
@@ -109,15 +111,15 @@ impl PartsOfRow<'_> {
         self.parts.iter().map(OutputPart::len).sum()
     }
 
-    /// None at all?
+    /// Are there no ids?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Writes what `column` says of each id, and of padding. There are at least as many cells as ids.
+    /// Writes the value of `column` for each id, and for padding. There are at least as many cells as ids.
     pub fn write<T: Number>(&self, column: Column, filling: &Filling, cells: &mut [T]) {
         let (mut places, padding) = split(cells, self.len(), filling.side);
-        // The ids that are no padding, so far.
+        // The number of ids so far that are not padding.
         let mut count = 0;
         for part in self.parts {
             let (own, rest) = places.split_at_mut(part.len());
@@ -160,8 +162,8 @@ impl PartsOfRow<'_> {
         }
     }
 
-    /// Writes two cells for each id: the start and the end of what it stands for, 0 and 0 for what was
-    /// added. `offsets` are those of each sequence.
+    /// Writes two cells for each id, the start and the end of the text that it stands for; both are 0 for what was
+    /// added. `offsets` has the offsets of each sequence.
     pub fn write_offsets<T: Number>(&self, offsets: [&[(usize, usize)]; 2], side: Side, cells: &mut [T]) {
         let (mut places, padding) = split(cells, 2 * self.len(), side);
         for part in self.parts {

@@ -1,4 +1,4 @@
-//! Truncation: the ids of one or two sequences that are kept, and the windows of the rest.
+//! Truncation: which ids of one or two sequences are kept, and the windows of the others.
 //!
 //! In: the lengths of the sequences. Out: windows as parts; no id is read. The lengths are those of
 //! the tokenizers library in every strategy. `longest_first` is computed, not removed id by id: the
@@ -23,8 +23,9 @@ const PARTS_LIMIT: usize = 1 << 22;
 ///
 /// # Errors
 /// An argument error: too short for the special tokens, a stride that is not below the length of a
-/// window, a sequence that cannot be shortened enough, or too many windows. One that is due to a sequence has its
-/// index as the field.
+/// A wrong argument: a length too short for the special tokens, a stride that is not below the length of a window,
+/// a sequence that cannot be shortened enough, or too many windows. If a sequence is the cause, its index is the
+/// field.
 pub fn windows(
     slots: &[Slot],
     lengths: &[usize],

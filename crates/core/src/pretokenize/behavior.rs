@@ -1,4 +1,4 @@
-//! Joins the matches of a split and the text between them into pieces.
+//! Turns the matches of a split and the gaps between them into pieces, by the split's behavior.
 use crate::description::Behavior;
 use crate::error::Result;
 use crate::span::Span;

@@ -12,12 +12,12 @@ use crate::watch::Ticker;
 pub use literals::{LiteralMatcher, TextPart};
 pub use prefixes::{LongestOf, Prefixes};
 
-/// What becomes of a literal that was found, before its conditions are tested.
+/// The decision about a literal that was found, made before its conditions are tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// This literal is taken: the one that was found, or one that it begins with.
+    /// Take this literal: the one that was found, or a shorter one that it begins with.
     Take(usize, Span),
-    /// None is: the search goes on from this byte.
+    /// Take none of them: the search goes on from this byte.
     SearchFrom(usize),
 }
 
@@ -67,9 +67,9 @@ impl AddedMatcher {
     /// Calls `emit` for the parts of `text` in order. They cover the text, except that a literal
     /// may be cut short if it starts in the white space that the literal before it took.
     ///
-    /// At each position the longest literal is found first and tested then: if `accept` or its
-    /// conditions reject it, it is ordinary text, and no shorter literal is tried there. `choose`
-    /// comes before all that: what it drops is as if it had not been in the text.
+    /// At each position the longest literal is found and then tested: if `accept` or its conditions reject it, it
+    /// is ordinary text, and no shorter literal is tried there. `choose` is called before that: a literal that it
+    /// drops counts as if it were not in the text.
     ///
     /// # Errors
     /// Errors of `emit` and of the watch.
@@ -100,8 +100,8 @@ impl AddedMatcher {
                 continue;
             }
             let mut literal = found;
-            // White space is scanned once, even if it contains many literals: the part already
-            // taken ends at `start`, where the white space after a literal inside it ends as well.
+            // White space is scanned only once, however many literals it contains: the part before `start` is
+            // taken, and the white space after a literal in it ends at `start` too.
             if minds.lstrip {
                 literal.start = start + text.get(start..found.start).map_or(0, |free| free.trim_end().len());
             }
@@ -183,14 +183,14 @@ mod tests {
         let right = Surroundings { rstrip: true, ..Surroundings::default() };
         let literals = [("<m>", right), (" b", Surroundings::default())];
         assert_eq!(added(&literals, "<m> b"), [(Some(0), (0, 4)), (Some(1), (3, 5))]);
-        // A literal of white space alone vanishes if another one took it.
+        // Nothing is left of a literal of white space if the one before it took that white space.
         let left = Surroundings { lstrip: true, ..Surroundings::default() };
         for mark in [left, both] {
             assert_eq!(added(&[("<m>", right), (" ", mark)], "<m>   b"), [(Some(0), (0, 6)), (None, (6, 7))]);
         }
     }
 
-    /// The parts, with the white space around each literal scanned anew.
+    /// The parts by a naive search that scans the white space around each literal again.
     fn added_plainly(literals: &[(&str, Surroundings)], text: &str) -> Vec<(Option<usize>, (usize, usize))> {
         let matcher = LiteralMatcher::new(literals.iter().map(|literal| literal.0)).unwrap();
         let (mut found, mut start, mut from) = (vec![], 0, 0);

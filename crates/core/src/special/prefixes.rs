@@ -1,22 +1,24 @@
-//! Which literals begin with which, for those who turn down what a search has found.
+//! Which literals begin with which others, for callers that reject the literal that a search has found.
 //!
-//! All literals that match at one place begin with each other. A search finds the longest one; from there the others
-//! are a row of ever shorter ones, which is gone through in steps that get longer, as a skip list does.
+//! All literals that match at one position begin with each other. A search finds the longest; the others follow
+//! from it as a chain of ever shorter ones, which is searched in steps of growing length, as in a skip list.
 /// No literal.
 const NONE: u32 = u32::MAX;
 
-/// For each literal the longest of the others that it begins with. Of equal literals the first begins with the second.
+/// For each literal the longest of the others that it begins with. Of equal literals the first begins with the
+/// second.
 #[derive(Debug, Clone)]
 pub struct Prefixes {
     shorter: Vec<u32>,
-    /// A literal farther down the row, as far away as makes every search logarithmic (Myers, "An applicative
-    /// random-access stack", 1983).
+    /// A shorter literal farther down the chain, at such a distance that every search is logarithmic (Myers, "An
+    /// applicative random-access stack", 1983).
     far: Vec<u32>,
     /// All literals, each after those that it begins with.
     order: Vec<u32>,
 }
 
-/// For each literal the longest one of a part of all literals that it begins with, itself included.
+/// For each literal, the longest one of a subset of the literals that it begins with; that may be the literal
+/// itself.
 #[derive(Debug)]
 pub struct LongestOf {
     found: Vec<u32>,
@@ -31,7 +33,7 @@ impl Prefixes {
         order.sort_unstable_by(|&a, &b| text(a).cmp(text(b)).then(b.cmp(&a)));
         let (mut shorter, mut far) = (vec![NONE; literals.len()], vec![NONE; literals.len()]);
         let mut depths = vec![0_u32; literals.len()];
-        // The literals that the last one begins with, and that one.
+        // The chain of literals that the last one begins with, and the last one itself.
         let mut row: Vec<u32> = Vec::new();
         for &index in &order {
             while row.last().is_some_and(|&last| !text(index).starts_with(text(last))) {
@@ -49,8 +51,8 @@ impl Prefixes {
         Self { shorter, far, order }
     }
 
-    /// The longest literal that this one begins with, itself included, for which `is_too_long` does not hold. That
-    /// must hold for every literal which begins with one that it holds for. Cost: logarithmic.
+    /// The longest literal that this one begins with, itself included, for which `is_too_long` is false. If
+    /// `is_too_long` holds for a literal, it must hold for every literal that begins with it. Cost: logarithmic.
     pub fn longest(&self, index: usize, is_too_long: impl Fn(usize) -> bool) -> Option<usize> {
         let mut at = index;
         while is_too_long(at) {
@@ -64,7 +66,7 @@ impl Prefixes {
         Some(at)
     }
 
-    /// The longest one of those that `is_among` holds for, for every literal. Cost: linear.
+    /// For every literal, the longest one that it begins with and for which `is_among` holds. Cost: linear.
     pub fn longest_of(&self, is_among: impl Fn(usize) -> bool) -> LongestOf {
         let mut found = vec![NONE; self.order.len()];
         for &index in &self.order {
@@ -80,12 +82,12 @@ impl Prefixes {
 }
 
 impl LongestOf {
-    /// The longest one that this literal begins with.
+    /// The longest literal of the subset that this one begins with.
     pub fn get(&self, index: usize) -> Option<usize> {
         self.found.get(index).filter(|&&found| found != NONE).map(|&found| found as usize)
     }
 
-    /// Is no literal among them?
+    /// Is the subset empty?
     pub fn is_empty(&self) -> bool {
         self.is_empty
     }
@@ -96,7 +98,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The literals that one begins with: the longest first, of equal ones the first.
+    /// The literals that one begins with: the longest first, and of equal ones the first.
     fn row(literals: &[String], index: usize) -> Vec<(usize, &str)> {
         let mut row: Vec<(usize, &str)> = literals
             .iter()

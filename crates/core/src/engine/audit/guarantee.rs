@@ -10,7 +10,7 @@ use crate::pattern::{BACKTRACKING_LIMIT, Plan, Splitter};
 
 use super::super::Engine;
 
-/// How time grows with the length of a text, at worst. In order: what comes later promises less.
+/// The worst growth of time with the length of a text. Ordered from the strongest promise to the weakest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Guarantee {
     /// As the length.
@@ -19,7 +19,7 @@ pub enum Guarantee {
     LinearTimesLog,
     /// As the square of the length.
     Quadratic,
-    /// Up to a limit, beyond which the text is an error.
+    /// The length has a limit, and a longer text is an error.
     Bounded,
     /// Nothing is promised.
     Nothing,
@@ -44,7 +44,7 @@ fn promise(guarantee: Guarantee, reason: impl Into<String>) -> Promise {
     (guarantee, reason.into())
 }
 
-/// The least that is promised, first of equals.
+/// The weakest of the promises; of equal ones the first.
 fn least(promises: impl IntoIterator<Item = Promise>) -> Option<Promise> {
     promises.into_iter().reduce(|least, next| if next.0 > least.0 { next } else { least })
 }

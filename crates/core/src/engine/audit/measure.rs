@@ -43,7 +43,7 @@ pub(super) struct Cost {
     pub(super) time: Duration,
 }
 
-/// The caller's watch, and the moment at which the measurement of a text ends.
+/// The caller's watch, with the moment at which the measurement of a text is stopped.
 pub(super) struct Limited<'a> {
     watch: &'a dyn Watch,
     until: Instant,
@@ -73,8 +73,8 @@ impl Watch for Limited<'_> {
     fn progress(&self, _phase: &'static str, _done: u64, _total: u64) {}
 }
 
-/// A moment of this thread's own time, which stands still while the machine does something else; of the
-/// clock, where the system has no such time.
+/// A moment in the CPU time of this thread, which does not advance while the thread waits; on systems without such
+/// a time, a moment of the clock.
 struct Moment {
     thread: Option<Duration>,
     clock: Instant,
@@ -93,7 +93,7 @@ impl Moment {
     }
 }
 
-/// How often a stage is run: at most `runs` times, and no more once `enough` time was spent.
+/// How carefully a stage is measured: it runs at most `runs` times, and not again once `enough` time was spent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Care {
     pub(super) enough: Duration,
@@ -103,13 +103,13 @@ pub(super) struct Care {
 /// The cost of each stage. `None` if the engine has no such stage, or the text did not reach it.
 pub(super) type Costs = [Option<Result<Cost>>; STAGES];
 
-/// Sends one text through all stages; each gets what the one before made of it.
+/// Sends one text through all stages; each gets the output of the one before.
 pub(super) struct Pass<'a> {
     engine: &'a Engine,
     text: &'a str,
     watch: &'a Limited<'a>,
     care: Care,
-    /// The one stage that is measured, where it is not all of them.
+    /// The only stage to measure; `None` for all of them.
     only: Option<usize>,
     costs: Costs,
 }
@@ -121,7 +121,7 @@ struct Rows<T> {
     ends: Vec<usize>,
 }
 
-/// What a stage makes. It is emptied before each run, outside of the measured time; its capacity stays.
+/// The output of a stage. It is cleared before each run, which is not measured; its capacity stays.
 trait Made: Default {
     fn clear(&mut self);
 }
@@ -161,7 +161,7 @@ impl<T: Copy> Rows<T> {
     }
 }
 
-/// Is this a wish to stop, whoever has it?
+/// Is this a request to stop, from the watch or from a hook?
 fn is_stop(error: &Error) -> bool {
     matches!(error.kind, Kind::Cancelled | Kind::Raised { is_interrupt: true, .. })
 }
@@ -170,7 +170,7 @@ impl<'a> Pass<'a> {
     /// The costs of a text.
     ///
     /// # Errors
-    /// The wish to stop of the caller's watch, or of a hook; what else goes wrong is among the costs.
+    /// The request to stop of the caller's watch or of a hook; any other error is kept with the costs.
     pub(super) fn run(
         engine: &'a Engine,
         text: &'a str,
@@ -201,7 +201,7 @@ impl<'a> Pass<'a> {
         };
         let Some(pretokens) = self.split(stages, &pieces)? else { return Ok(None) };
         let Some(ids) = self.spell(stages, &pretokens)? else { return Ok(None) };
-        // Nothing depends on what the last two stages make.
+        // No later stage needs the output of the last two.
         if self.only.is_some_and(|only| only != LOOK_UP && only != DECODING) {
             return Ok(Some(()));
         }
@@ -315,8 +315,8 @@ impl<'a> Pass<'a> {
         })
     }
 
-    /// Runs a stage and returns what it made. If it is measured, it runs several times and its cost, or its error,
-    /// is kept. `None` if it failed.
+    /// Runs a stage and returns its output; `None` if it failed. A stage that is measured runs several times, and
+    /// its cost or its error is kept.
     fn run_stage<T: Made>(
         &mut self,
         stage: usize,
@@ -330,7 +330,7 @@ impl<'a> Pass<'a> {
         }
         let cost = self.cost_of(&mut made, run);
         let Some(mut cost) = self.keep(stage, cost)? else { return Ok(None) };
-        // Two searches are one stage.
+        // The two searches for added tokens count as one stage.
         if let Some(Ok(before)) = &self.costs[stage] {
             cost.work += before.work;
             cost.time += before.time;
@@ -339,7 +339,7 @@ impl<'a> Pass<'a> {
         Ok(Some(made))
     }
 
-    /// What a stage made. Its error is kept with its costs, unless it is a wish to stop.
+    /// The output of a stage. Its error is kept with the costs, unless it is a request to stop.
     fn keep<T>(&mut self, stage: usize, made: Result<T>) -> Result<Option<T>> {
         match made {
             Ok(made) => Ok(Some(made)),

@@ -26,10 +26,10 @@ use super::Engine;
 use crate::error::{Error, Result};
 use crate::watch::Watch;
 
-/// How long to look.
+/// How long an audit takes, and how long its texts get.
 #[derive(Debug, Clone, Copy)]
 pub struct AuditOptions {
-    /// Stop after about this time. A text that is being measured then is ended when it next polls the watch.
+    /// Stop after about this time. A text that is being measured then is stopped when it next polls the watch.
     pub time: Duration,
     /// The most bytes of a text.
     pub max_bytes: usize,
@@ -41,20 +41,20 @@ impl Default for AuditOptions {
     }
 }
 
-/// What was found out about one stage.
+/// The findings about one stage.
 #[derive(Debug)]
 pub struct StageAudit {
     /// What the stage does.
     pub stage: &'static str,
-    /// Which way it does that here, as [`Engine::plan`] says.
+    /// How the stage does that in this tokenizer, as [`Engine::plan`] says.
     pub path: String,
     /// How its time grows at worst.
     pub guarantee: Guarantee,
     /// What about this tokenizer decides that.
     pub reason: String,
-    /// How many texts were tried on it; none where there is nothing to do.
+    /// How many texts were tried on it; 0 if the tokenizer has no such stage.
     pub texts: usize,
-    /// The worst of them.
+    /// The worst of these texts.
     pub worst: Option<Worst>,
 }
 
@@ -65,31 +65,31 @@ pub struct Worst {
     pub kind: &'static str,
     /// The text at the greatest length that was tried.
     pub text: String,
-    /// d log cost / d log length over the last two doublings; `None` where it failed before it could
-    /// be measured.
+    /// d log cost / d log length over the last two doublings; `None` if the stage failed before it could be
+    /// measured.
     pub slope: Option<f64>,
-    /// What the slope is one of.
+    /// Whether the slope is one of work or of time.
     pub measure: Option<Measure>,
     /// Time for each byte of the longest text that was measured.
     pub nanoseconds_per_byte: Option<f64>,
-    /// What the stage says of it, where that is an error.
+    /// The error of the stage for this text, if it failed.
     pub error: Option<String>,
 }
 
-/// Shorter texts say nothing about growth.
+/// The shortest length that is measured: shorter texts say nothing about growth.
 const SHORTEST: usize = 256;
 
-/// What may be asked for as the length of the longest.
+/// The permitted values of `max_bytes`.
 const MAX_BYTES: RangeInclusive<usize> = 16 * SHORTEST..=1 << 30;
 
-/// Enough to compare kinds of text.
+/// Precise enough to compare kinds of text.
 const QUICK: Care = Care { enough: Duration::from_millis(2), runs: 3 };
-/// Enough to believe a time.
+/// Precise enough to report a time.
 const CAREFUL: Care = Care { enough: Duration::from_millis(20), runs: 9 };
-/// So many kinds are measured again for a stage, at most.
+/// At most this many kinds of text are measured again for each stage.
 const AGAIN: usize = 32;
 
-/// One kind of text, and what it did to each stage.
+/// One kind of text, and its costs in each stage.
 struct Tried {
     hostile: Hostile,
     series: [Series; STAGES],
@@ -102,8 +102,8 @@ impl Engine {
     /// found for it.
     ///
     /// # Errors
-    /// An argument error for options under which nothing can be measured; the wish to stop of the
-    /// watch. What a text does is a finding. Cost: about the time that the options say.
+    /// An argument error for options under which nothing can be measured; cancellation by the watch. An error that
+    /// a text causes is a finding. Cost: about the time that the options allow.
     pub fn audit(&self, options: AuditOptions, watch: &dyn Watch) -> Result<Vec<StageAudit>> {
         let AuditOptions { time, max_bytes } = options;
         if !MAX_BYTES.contains(&max_bytes) {
@@ -117,7 +117,7 @@ impl Engine {
         let lengths = Lengths { all: lengths(max_bytes), share: time / 24 };
         let mut all = Vec::new();
         for hostile in texts::all(self) {
-            // A third is left for what is to be measured again.
+            // A third of the time is left to measure the worst texts again.
             if start.elapsed() > time / 3 * 2 {
                 break;
             }
@@ -152,8 +152,8 @@ impl Engine {
         Ok(tried)
     }
 
-    /// Measures the worst kind of text of a stage again, while its slope is a slope of time from a single
-    /// measurement.
+    /// Measures the worst kind of text of a stage again, as long as its slope is one of time and was measured only
+    /// once.
     fn make_sure(
         &self,
         stage: usize,
@@ -168,7 +168,7 @@ impl Engine {
             if Instant::now() >= until {
                 break;
             }
-            // These are known to fit in; many runs of them take longer.
+            // These lengths are known to fit into the time of one kind; many runs of them take longer.
             let lengths = Lengths { all: worst.series[stage].lengths(), share: share * 16 };
             let mut again = Tried { hostile: worst.hostile.clone(), series: Default::default(), bytes: 0 };
             again.grow(&lengths, until, watch, |text, limited| {
@@ -196,7 +196,7 @@ fn lengths(max_bytes: usize) -> Vec<usize> {
 }
 
 impl Tried {
-    /// Tries a kind of text at growing lengths, as long as it has time and nothing breaks.
+    /// Tries a kind of text at growing lengths, until its time is up or the stage fails.
     fn grow(
         &mut self,
         lengths: &Lengths,
@@ -208,7 +208,7 @@ impl Tried {
         let start = Instant::now();
         for &bytes in &lengths.all {
             watch.poll()?;
-            // What grows with the square takes four times as long as what was before.
+            // Quadratic work takes four times as long at twice the length.
             if start.elapsed() > lengths.share / 4 {
                 break;
             }

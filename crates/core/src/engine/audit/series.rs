@@ -5,7 +5,7 @@ use crate::error::{Error, Kind};
 
 use super::measure::Cost;
 
-/// In what a slope was measured.
+/// The quantity that a slope is computed from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     /// The work that the code of a stage counts: the same in every run, on every machine.
@@ -14,24 +14,24 @@ pub enum Measure {
     Time,
 }
 
-/// So much steeper must time be than counted work to be believed: tables that outgrow a cache make 0.5.
+/// Time must be this much steeper than counted work to be believed: tables that outgrow a processor cache make 0.5.
 const MARGIN: f64 = 0.6;
 
 /// The costs of one stage for one kind of text, at growing lengths.
 #[derive(Debug, Default)]
 pub(super) struct Series {
     pub(super) costs: Vec<Cost>,
-    /// What ended it.
+    /// The error that ended it.
     pub(super) error: Option<Error>,
-    /// Was it measured with care?
+    /// Was it measured a second time, with care?
     pub(super) is_sure: bool,
 }
 
 impl Series {
     /// The growth of the cost over the last two doublings: d log cost / d log length.
     ///
-    /// That of counted work, unless time grows so much faster that work must have been done which
-    /// nobody counts.
+    /// The slope of counted work; that of time if time grows so much faster that some work cannot have been
+    /// counted.
     pub(super) fn slope(&self) -> Option<(f64, Measure)> {
         let (first, last) = (self.recent().first()?, self.costs.last()?);
         if first.bytes == last.bytes {
@@ -65,18 +65,18 @@ impl Series {
         Some(last.time.as_secs_f64() * 1e9 / real(last.bytes))
     }
 
-    /// Did a text break the stage?
+    /// Did the stage fail for one of the texts?
     pub(super) fn is_broken(&self) -> bool {
         self.error.as_ref().is_some_and(breaks)
     }
 
-    /// Has it a result at all?
+    /// Is there a result at all?
     pub(super) fn says_something(&self) -> bool {
         !self.costs.is_empty() || self.error.is_some()
     }
 
-    /// The worse one is greater. A text that broke the stage is the worst; then the slope decides, rounded to a
-    /// quarter because some stages count their work in slices; then time.
+    /// Orders by badness, the worse one greater: a text for which the stage failed, then the steeper slope, rounded
+    /// to a quarter because some stages count their work in slices, then the longer time.
     pub(super) fn compare(&self, other: &Self) -> Ordering {
         let quarters = |series: &Self| series.slope().map(|(slope, _)| (slope * 4.0).round());
         let times = |series: &Self| series.nanoseconds();
@@ -86,7 +86,7 @@ impl Series {
             .then_with(|| order(times(self), times(other)))
     }
 
-    /// The costs of another run of the same texts: the shorter times count.
+    /// Merges the costs of another run of the same texts, of which the shorter times count.
     pub(super) fn refine(&mut self, again: Self) {
         self.is_sure = again.slope().is_some();
         for cost in again.costs {
@@ -99,7 +99,7 @@ impl Series {
     }
 }
 
-/// Did the stage break? A text with an unknown token does not count: the error costs nothing.
+/// Does this error count as a failure of the stage? An unknown token does not: that error costs nothing.
 pub(super) fn breaks(error: &Error) -> bool {
     !matches!(error.kind, Kind::UnknownToken { .. })
 }
@@ -166,7 +166,7 @@ mod tests {
         noisy.refine(series(|n| (n, n)));
         assert_eq!(noisy.slope(), Some((1.0, Measure::Work)));
         assert!(noisy.is_sure);
-        // Another run that came to nothing says nothing.
+        // A second run without a result changes nothing.
         let mut noisy = series(|n| (n, n * n));
         noisy.refine(Series::default());
         assert!(noisy.is_doubtful());

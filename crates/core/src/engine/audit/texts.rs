@@ -16,15 +16,15 @@ pub(super) struct Hostile {
 
 #[derive(Debug, Clone)]
 enum Recipe {
-    /// A unit again and again, between a start and an end.
+    /// A unit repeated between a start and an end.
     Repeated { before: &'static str, unit: String, after: &'static str },
     /// Parts drawn at random, with a fixed seed. None is empty.
     Drawn(Vec<String>),
-    /// Parts in their order, and again from the first; none is empty.
+    /// Parts in order, and again from the first; none is empty.
     InTurn(Vec<String>),
 }
 
-/// The most bytes of a part: few longer ones would fit into a text.
+/// The most bytes of a part: a text has room for only a few longer ones.
 const LONGEST_PART: usize = 4 << 10;
 
 impl Hostile {
@@ -45,7 +45,7 @@ impl Hostile {
         Self { kind, recipe: Recipe::Drawn(chars.into_iter().map(String::from).collect()) }
     }
 
-    /// At most so many bytes of it, and nearly as many.
+    /// A text of this kind of at most `bytes` bytes, and nearly as many.
     pub(super) fn text(&self, bytes: usize) -> String {
         let mut text = String::with_capacity(bytes);
         match &self.recipe {
@@ -76,7 +76,7 @@ fn fill<'a>(text: &mut String, bytes: usize, mut next: impl FnMut() -> Option<&'
     }
 }
 
-/// What has hurt tokenizers before.
+/// Texts that have slowed tokenizers down before.
 fn known() -> Vec<Hostile> {
     let base64 = || ('a'..='z').chain('A'..='Z').chain('0'..='9').chain("+/".chars());
     let punctuation = || ('!'..='/').chain(':'..='@').chain('['..='`').chain('{'..='~');
@@ -120,13 +120,13 @@ fn known() -> Vec<Hostile> {
     ]
 }
 
-/// All kinds for an engine: those of its own first.
+/// All kinds of text for an engine, those made from its own tables first.
 pub(super) fn all(engine: &Engine) -> Vec<Hostile> {
     let mut texts = of_added_tokens(engine);
     texts.extend(of_patterns(engine));
     texts.extend(of_tokens(engine));
     texts.extend(known());
-    // What is not there cannot be repeated.
+    // A tokenizer without such characters or tokens gives an empty unit, which cannot be repeated.
     texts.retain(|hostile| !hostile.text(LONGEST_PART).is_empty());
     texts
 }
@@ -143,7 +143,7 @@ fn of_added_tokens(engine: &Engine) -> Vec<Hostile> {
     let contents: Vec<&str> = added.iter().map(|token| token.content.as_str()).collect();
     let Some(longest) = contents.iter().copied().max_by_key(|content| content.len()) else { return vec![] };
     let first = longest.chars().next().map(String::from).unwrap_or_default();
-    // The search reads nearly all of it before it knows that it is no token.
+    // The search reads nearly all of it before it finds that it is no token.
     let nested = format!("{}{}", shortened(longest), first);
     let all = || contents.iter().take(1000).map(|&content| content.to_owned());
     let blank = |content: String| format!("{content}  ");
@@ -164,7 +164,7 @@ fn of_added_tokens(engine: &Engine) -> Vec<Hostile> {
     ]
 }
 
-/// Characters that the split asks for, and runs of them that end as it does not expect.
+/// Characters that the split matches, and runs of them that end with one that it does not match.
 fn of_patterns(engine: &Engine) -> Vec<Hostile> {
     let mut asked = Vec::new();
     for step in &engine.description.pre_tokenizer {

@@ -1,6 +1,6 @@
-//! Which pretokens a cache admits: all while it is small; later, where the miss rate is above a fifth, those that
-//! come a second time, and those of up to three bytes on first sight. `batch` has a stricter rule for what is spelled
-//! without the queue, and `keys` says which pretokens have no place in a cache at all.
+//! Which pretokens a cache admits. While it is small, all. Later, if the miss rate is above a fifth, only those
+//! that come a second time, and those of up to three bytes on first sight. `batch` has a stricter rule for
+//! pretokens that are spelled without the queue, and `keys` says which pretokens are never cached.
 //!
 //! A text of random letters never repeats, and caching a pretoken costs as much as spelling it.
 use tokenmill_kernels::{OutOfMemory, try_alloc};
@@ -18,16 +18,16 @@ const ALWAYS_ADMITTED_BYTES: usize = 3;
 /// The miss rate of one worker, and what it has seen once.
 #[derive(Debug, Default)]
 pub(super) struct Admission {
-    /// The share of the last lookups for which the model was asked, less those that the cache saved, as a fraction
-    /// of [`ALL`].
+    /// The share of recent lookups that went to the model, less those that the cache saved, as a fraction of
+    /// [`ALL`].
     miss_rate: usize,
-    /// There from a certain size of the cache on: before that this rule admits everything.
+    /// Made when the cache reaches a certain size; without it everything is admitted.
     doorkeeper: Option<Doorkeeper>,
 }
 
 impl Admission {
-    /// Adds lookups: for `misses` of them the model was asked, `saved` is subtracted from these: an estimate of
-    /// what the cache saved.
+    /// Adds lookups, of which `misses` went to the model; `saved`, an estimate of the calls that the cache saved,
+    /// is subtracted from the misses.
     #[inline]
     pub(super) fn record(&mut self, lookups: usize, misses: usize, saved: usize) {
         self.miss_rate -= self.miss_rate * lookups.min(WINDOW) / WINDOW;
@@ -40,7 +40,7 @@ impl Admission {
         self.miss_rate > HIGH
     }
 
-    /// Makes the doorkeeper, unless it is there.
+    /// Makes the doorkeeper, unless there is one.
     pub(super) fn add_doorkeeper(&mut self) -> Result<(), OutOfMemory> {
         if self.doorkeeper.is_none() {
             self.doorkeeper = Some(Doorkeeper::new()?);
@@ -48,8 +48,8 @@ impl Admission {
         Ok(())
     }
 
-    /// Is a pretoken admitted? Where the miss rate is high, on second sight, for which the hash is remembered; up
-    /// to [`ALWAYS_ADMITTED_BYTES`] always.
+    /// Is a pretoken admitted? At a high miss rate on second sight only, for which the hash is remembered; always
+    /// up to [`ALWAYS_ADMITTED_BYTES`].
     pub(super) fn admits(&mut self, bytes: usize, hash: u64) -> bool {
         !self.is_miss_rate_high() || bytes <= ALWAYS_ADMITTED_BYTES || self.admits_on_second_sight(hash)
     }
@@ -69,8 +69,8 @@ impl Admission {
 /// Bits of a doorkeeper, as a power of two.
 const BITS: u32 = 19;
 
-/// Remembers hashes, as a Bloom filter with two bits for each. A tenth of the hashes that are new are
-/// taken for seen on average, a quarter just before all bits are cleared. That happens when half of them are set.
+/// A Bloom filter of hashes with two bits for each. On average it takes a tenth of the new hashes for seen, just
+/// before it is cleared a quarter. It is cleared when half of the bits are set.
 #[derive(Debug)]
 pub(super) struct Doorkeeper {
     words: Vec<u64>,
@@ -86,13 +86,13 @@ impl Doorkeeper {
         Ok(Self { words: try_alloc::filled(0, 1 << (BITS - 6))?, count: 0 })
     }
 
-    /// Inserts a hash; was it there before?
+    /// Inserts a hash; returns whether it was there before.
     fn insert(&mut self, hash: u64) -> bool {
         if self.count >= 1 << (BITS - 1) {
             self.words.fill(0);
             self.count = 0;
         }
-        // Both bits must be set, so that a filter that is half full is wrong in one of four cases.
+        // Both bits must be set, so a filter that is half full is wrong in one of four cases.
         let (first, second) = (hash >> (64 - BITS), hash >> (64 - 2 * BITS));
         let mut was_there = true;
         for number in [first, second] {

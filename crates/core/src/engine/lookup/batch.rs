@@ -16,10 +16,10 @@ use crate::error::Result;
 use crate::ids::TokenId;
 use crate::span::Span;
 
-/// Lookups of a batch.
+/// Lookups in a batch.
 pub(super) const BATCH: usize = 256;
 
-/// A batch that took this much work to find is resolved at once, so that cancellation is heard in time.
+/// A batch that took this much work to find is resolved at once, so that the watch is polled in time.
 const MAX_WORK: usize = 1 << 15;
 
 /// Ids that wait for the sink. Misses of one batch may stay open while the next ones are resolved; every lookup of
@@ -33,20 +33,20 @@ const MAX_PENDING: usize = 2 * BATCH;
 /// text takes 1 to 4 % longer.
 pub(in super::super) const PREFETCH_BYTES: usize = 2 << 10;
 
-/// Segments that are found at a time.
+/// Segments that are found at once.
 const SEGMENTS: usize = 32;
 
 /// Characters of four bytes begin with this byte or a larger one.
 const LEAD_OF_FOUR: u8 = 0xF0;
 
-/// What a lookup came to.
+/// The result of a lookup.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Lookup {
-    /// It was in the cache.
+    /// The ids were in the cache.
     Hit,
-    /// It was not, and was spelled at once, to this many ids.
+    /// A miss that was spelled at once, and its number of ids.
     Spelled(usize),
-    /// It was not, and waits in the miss queue. Its hash.
+    /// A miss that waits in the miss queue, and its hash.
     Miss(u64),
 }
 
@@ -64,11 +64,11 @@ pub(in super::super) struct LookupBatch {
     pub(super) end: usize,
     /// The work that finding them took.
     pub(super) work: usize,
-    /// Prefetched while lookups are pushed: the rest of the text, and what the caller has next.
+    /// Prefetched while lookups are pushed: the rest of the text, and what the caller encodes next.
     rest: Prefetcher,
     next: Prefetcher,
     predictor: SpellPredictor,
-    /// Ids that wait for the sink, the first `waiting` of these. Those of the misses belong between them.
+    /// Ids that wait for the sink; the first `waiting` are set. The ids of the misses belong between them.
     ids: [TokenId; MAX_IDS],
     pub(super) waiting: usize,
     pub(in super::super) misses: MissQueue,
@@ -94,12 +94,12 @@ impl Default for LookupBatch {
 }
 
 impl LookupBatch {
-    /// Sets what the caller has next. For one call it is prefetched while texts are pushed, at its own pace.
+    /// Sets what the caller encodes next. It is prefetched at its own pace during one call, while texts are pushed.
     pub(in super::super) fn set_prefetch(&mut self, next: Prefetcher) {
         (self.rest, self.next) = (Prefetcher::default(), next);
     }
 
-    /// Begins a text.
+    /// Begins a new text.
     pub(super) fn begin_text(&mut self, text: &[u8]) {
         self.level = cpu::level();
         let rest = text.get(PREFETCH_BYTES..).unwrap_or_default();
@@ -126,7 +126,7 @@ impl LookupBatch {
             && self.misses.id_count() < MAX_IDS
     }
 
-    /// Must it be resolved before more is pushed?
+    /// Must the batch be resolved before more is pushed?
     pub(super) fn is_full(&self) -> bool {
         self.length == BATCH || self.work >= MAX_WORK
     }
@@ -148,8 +148,8 @@ impl LookupBatch {
         count
     }
 
-    /// Pushes the next segments of a pretoken: at least one, at most [`SEGMENTS`]. `None` at its end; else, is one
-    /// of them too long to be cached?
+    /// Pushes the next segments of a pretoken: at least one, at most [`SEGMENTS`]. Returns whether one of them is
+    /// too long to be cached; `None` at the end of the pretoken.
     pub(super) fn push_segments(
         &mut self,
         text: &[u8],
@@ -213,7 +213,7 @@ impl LookupBatch {
     ) -> Result<Lookup> {
         let (LookupKey { key, hash, .. }, span) = (self.lookups[at], self.span(at));
         let pretoken = span.of(text);
-        // The lookups after this one need their capacity.
+        // The lookups after this one need the capacity that is reserved for them.
         let fits = |end: usize| end + (length - at) * INLINE < MAX_IDS;
         let value = if is_miss || !is_cached(key) { None } else { cache.get(key, hash) };
         let Some(ids) = value.as_ref().and_then(|value| cache.ids_of(value, pretoken)) else {
@@ -240,10 +240,10 @@ impl LookupBatch {
         Ok(Lookup::Hit)
     }
 
-    /// Caches what was spelled at once. Where nearly every attempt succeeds ([`STREAK`]), a pretoken is cached on
-    /// second sight, if there is a doorkeeper; and not at all if it has a character of four bytes at its start and
-    /// became an id for each byte: there are a million of these characters, and hardly a script in use has them. If
-    /// all were cached, a first pass over rare scripts would take 1.2 to 2 times as long.
+    /// Caches a pretoken that was spelled at once. After a streak of successes ([`STREAK`]) it is cached on second
+    /// sight, if there is a doorkeeper, and never if it begins with a character of four bytes and became an id for
+    /// each byte: there are a million such characters, and hardly any script in use has them. If all were cached, a
+    /// first pass over rare scripts would take 1.2 to 2 times as long.
     fn cache_spelled(&self, key: Key, hash: u64, pretoken: &[u8], count: usize, cache: &mut PretokenCache) {
         let ids = &self.ids[self.waiting..][..count];
         if !is_cached(key) {
@@ -259,7 +259,7 @@ impl LookupBatch {
         }
     }
 
-    /// The last lookup ends here.
+    /// Sets the end of the last lookup, and prefetches as many bytes as it covers.
     #[inline]
     fn advance_to(&mut self, end: usize) {
         self.rest.prefetch(end - self.end);
@@ -279,7 +279,7 @@ impl LookupBatch {
 pub(super) struct SpellPredictor {
     /// Successes, less [`FAILURE_COST`] for each failure; never below 0, nor above twice a streak.
     score: u8,
-    /// Misses that were not tried since the last attempt.
+    /// Misses that were skipped since the last attempt.
     skipped: u8,
 }
 
@@ -288,8 +288,7 @@ const FAILURE_COST: u8 = 4;
 /// At score 0 this many misses are skipped before one is tried.
 const RETRY_INTERVAL: u8 = 16;
 
-/// From this score on nearly every attempt succeeds, as it does where the vocabulary hardly covers the script of
-/// the text.
+/// From this score on nearly every attempt succeeds, as for text in a script that the vocabulary hardly covers.
 const STREAK: u8 = 120;
 
 impl SpellPredictor {

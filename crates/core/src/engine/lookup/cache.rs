@@ -74,12 +74,12 @@ pub(in super::super) struct PretokenCache {
     max_entries: usize,
     /// The bytes of pretokens that are longer than a key.
     bytes: Vec<u8>,
-    /// The ids of these, and of pretokens with more ids than an entry holds.
+    /// The ids of these pretokens, and of those with more ids than an entry holds.
     ids: Vec<TokenId>,
     budget: Arc<CacheBudget>,
     /// Bytes of the budget that this cache holds.
     held: usize,
-    /// Bytes that the budget denied because other workers hold them; 0 where none were, or this cache holds too
+    /// Bytes that the budget denied because other workers hold them; 0 if none were, or if this cache holds too
     /// much itself.
     denied: usize,
     lookups: u64,
@@ -239,7 +239,7 @@ impl PretokenCache {
         }
         let is_long = pretoken.len() > SHORT;
         let is_spilled = is_long || ids.len() > INLINE;
-        // It may have come twice in a batch.
+        // A batch may contain the same pretoken twice.
         if is_spilled && !is_long && self.get(key, hash).is_some() {
             return;
         }
@@ -269,22 +269,23 @@ impl PretokenCache {
         } else {
             Value::of(ids)
         };
-        // Where every place for this key is taken, another pretoken gives way.
+        // If all slots for this key are taken, one of their entries is replaced.
         if !self.table.insert(key, hash, value) {
             self.table.replace(key, hash, value);
         }
     }
 
-    /// As [`Self::insert`], of what costs little to spell again: where there is a doorkeeper, on second sight.
+    /// As [`Self::insert`], for a pretoken that costs little to spell again: on second sight if there is a
+    /// doorkeeper.
     pub(super) fn insert_on_second_sight(&mut self, key: Key, hash: u64, pretoken: &[u8], ids: &[TokenId]) {
         if self.admission.admits_on_second_sight(hash) {
             self.insert(key, hash, pretoken, ids);
         }
     }
 
-    /// By how many bits the table may grow, the most first. To grow moves all entries, and the pages of tables that
-    /// are soon outgrown took 2 to 10 % of a first pass over ten megabytes. So small tables become sixteen times as
-    /// large, if half of the budget stays free for other workers and the miss rate is low.
+    /// By how many bits the table may grow, the most first. Growing moves all entries, and the pages of tables that
+    /// were soon outgrown took 2 to 10 % of a first pass over ten megabytes. So small tables become sixteen times
+    /// as large, if half of the budget stays free for other workers and the miss rate is low.
     fn growth_steps(&self) -> &'static [u32] {
         let (bits, (limit, taken)) = (self.table.bits(), self.budget.bytes());
         let leap = || memory_of(bits + 4) - memory_of(bits);
@@ -297,8 +298,9 @@ impl PretokenCache {
         }
     }
 
-    /// Grows the table. Where budget or memory do not allow it, the table is filled further and then cleared; if
-    /// the bytes or the ids outside it are full, it is cleared at once. What is met often is soon back.
+    /// Grows the table. If the budget or the memory does not allow that, the table is filled further and then
+    /// cleared; if the bytes or ids outside it are full, it is cleared at once. Frequent pretokens are soon cached
+    /// again.
     #[cold]
     fn grow_or_clear(&mut self) {
         let bits = self.table.bits();
@@ -319,8 +321,8 @@ impl PretokenCache {
         }
     }
 
-    /// Counts lookups: for `misses` of them the model was asked, `saved` is subtracted from these, for
-    /// [`Admission`].
+    /// Counts lookups, for [`Admission`]: of these, `misses` went to the model; `saved` is subtracted from the
+    /// misses.
     #[inline]
     pub(super) fn record(&mut self, lookups: usize, misses: usize, saved: usize) {
         self.lookups += lookups as u64;
@@ -341,7 +343,7 @@ impl Drop for PretokenCache {
     }
 }
 
-/// The bytes that the caches of one tokenizer may hold together, and how often they were asked.
+/// The bytes that the caches of one tokenizer may hold together, and the counters of lookups and misses.
 #[derive(Debug)]
 pub(in super::super) struct CacheBudget {
     limit: usize,
@@ -360,15 +362,15 @@ impl CacheBudget {
         (self.limit, self.taken.load(Relaxed))
     }
 
-    /// Lookups, and for how many of them the model was asked, in calls that have ended.
+    /// Lookups and misses in calls that have ended.
     pub(in super::super) fn lookups(&self) -> (u64, u64) {
         (self.lookups.load(Relaxed), self.misses.load(Relaxed))
     }
 
-    /// Adds the lookups of a call, and for how many the model was asked.
+    /// Adds the lookups and misses of a call.
     pub(super) fn add(&self, lookups: u64, misses: u64) {
         for (all, more) in [(&self.lookups, lookups), (&self.misses, misses)] {
-            // Adding 0 to an atomic that threads share costs as much as adding more.
+            // Adding 0 to an atomic that threads share costs as much as adding another number.
             if more > 0 {
                 all.fetch_add(more, Relaxed);
             }
@@ -381,7 +383,7 @@ impl CacheBudget {
         self.taken.fetch_update(Relaxed, Relaxed, more).is_ok()
     }
 
-    /// Could these bytes be taken now?
+    /// Are this many bytes free now?
     pub(super) fn has(&self, bytes: usize) -> bool {
         self.taken.load(Relaxed).checked_add(bytes).is_some_and(|taken| taken <= self.limit)
     }
@@ -432,7 +434,7 @@ mod tests {
         let budget = Arc::new(CacheBudget::new(DEFAULT_CACHE_BYTES));
         let mut cache = PretokenCache::new(&budget);
         assert!((0..200_000).all(|number| !look_up(&mut cache, number)));
-        // All of them would need eight times as many buckets.
+        // A table for all of them would need eight times as many buckets.
         assert_eq!(cache.table.bits(), 14);
         let mut hits = 0;
         for _ in 0..3 {
@@ -466,7 +468,7 @@ mod tests {
                 look_up(&mut cache, number / earlier);
             }
         }
-        // But for those that were replaced in full buckets.
+        // All but those that were replaced in full buckets.
         let hits = (0..100_000).filter(|&number| look_up(&mut cache, number)).count();
         assert!(hits > 85_000, "{hits}");
     }

@@ -2,7 +2,7 @@
 //!
 //! In: a text, and the split that cuts it. Out: ids, in the order of the text, into a sink. First the split fills a
 //! batch with lookups, whose entries are prefetched; then the hits are copied. Some misses are spelled at once; the
-//! others wait, perhaps over several batches, and are spelled together.
+//! It knows nothing of added tokens or normalization, and gives only the ids of pretokens.
 //! It knows nothing of added tokens or normalization, and no ids but those of pretokens.
 use tokenmill_kernels::short_table::{self, INLINE};
 
@@ -30,11 +30,11 @@ pub(in super::super) struct PretokenEncoder<'a, 'w> {
 }
 
 impl PretokenEncoder<'_, '_> {
-    /// Splits a text in which no added tokens are, and encodes its pretokens.
+    /// Splits a text without added tokens, and encodes its pretokens.
     ///
     /// # Errors
-    /// An unknown-token error with the place in the caller's text, where the origins of the text are tracked; the
-    /// split's; cancellation.
+    /// An unknown-token error, positioned in the caller's text if the origins are tracked; errors of the split;
+    /// cancellation.
     pub(in super::super) fn encode_split<S: IdSink>(
         &mut self,
         splitter: &Splitter,
@@ -65,9 +65,9 @@ impl PretokenEncoder<'_, '_> {
         split
     }
 
-    /// Pushes a pretoken that is longer than a key: whole, unless it hardly repeats or the text is not split at all.
-    /// Then its segments are pushed instead, if it may be divided. In a text that is not split and may repeat, all of
-    /// them must also be short enough to be cached.
+    /// Pushes a pretoken that is longer than a key as a whole, unless it hardly ever repeats or is a text that is
+    /// not split. Then its segments are pushed instead, if it may be divided. If an unsplit text may repeat, all of
+    /// its segments must also be short enough to be cached.
     fn push_long<S: IdSink>(
         &mut self,
         text: &[u8],
@@ -92,8 +92,8 @@ impl PretokenEncoder<'_, '_> {
             if !has_long {
                 return Ok(());
             }
-            // A text of at most 128 bytes that is not split: it may repeat as a whole, and a long segment cannot be
-            // cached. The batch holds nothing but its segments.
+            // An unsplit text of at most 128 bytes may repeat as a whole, and a long segment of it cannot be
+            // cached, so the whole is pushed after all. The batch holds nothing but its segments.
             self.batch.restart(start);
         }
         self.batch.work += splitter.work(pretoken.len());
@@ -101,8 +101,8 @@ impl PretokenEncoder<'_, '_> {
         Ok(())
     }
 
-    /// Resolves the lookups of the batch and restarts it. Ids are given to the sink while no miss is open; after
-    /// the last batch, and where no more can wait, all of them.
+    /// Resolves the lookups of the batch and restarts it. While no miss is open, ids are given to the sink at once;
+    /// after the last batch, and when no more can wait, all ids are.
     fn resolve_batch<S: IdSink>(
         &mut self,
         text: &[u8],
@@ -111,7 +111,7 @@ impl PretokenEncoder<'_, '_> {
         is_last: bool,
     ) -> Result<()> {
         if let Err(error) = self.resolve_lookups(text, origins, is_last) {
-            // So that nothing is emitted twice.
+            // Otherwise ids of the failed batch would be emitted again.
             self.batch.discard();
             return Err(error);
         }
@@ -154,9 +154,9 @@ impl PretokenEncoder<'_, '_> {
         if (is_last || !batch.may_wait()) && !batch.misses.is_resolved() {
             asked += batch.misses.resolve_all(&mut context)?;
         }
-        // By estimate the hits saved one call of the model for every two ids that they gave beyond one each (long
-        // ones: for every two). If at most an eighth of the lookups asked the model, as many are subtracted, so
-        // that this batch never counts as new.
+        // Estimate of the calls of the model that the hits saved: one for every two ids beyond the first of each
+        // hit (for a long one, for every two ids). If at most an eighth of the lookups asked the model, as many are
+        // subtracted, so that this batch never raises the miss rate.
         let saved = if asked > length / 8 { (batch.waiting - before - single) / 2 } else { asked };
         context.cache.record(length, asked, saved);
         Ok(())

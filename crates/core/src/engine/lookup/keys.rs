@@ -4,11 +4,11 @@
 //! hit confirms. A pretoken that is not worth caching has the key [`UNCACHED`].
 use tokenmill_kernels::short_table::{self, Key, SHORT};
 
-/// The key of what is not cached.
+/// The key of a pretoken that is not cached.
 pub(super) const UNCACHED: Key = 0;
 
-/// Set in the key of a segment whose bytes, as a pretoken, may have other ids. Alone it marks a segment that is too
-/// long to be cached.
+/// Set in the key of a segment: the same bytes may have other ids as a pretoken. Without other bits it marks a
+/// segment that is too long to be cached.
 pub(super) const SEGMENT: Key = 0x40 << 120;
 
 /// Longer pretokens hardly repeat and are not cached.
@@ -19,19 +19,19 @@ const MAX_CACHED_BYTES: usize = 128;
 /// endings.
 const LEAD_OF_THREE: u8 = 0xE0;
 
-/// Is the key marked as one of a segment? Four bits are compared: the key of a hash has the bit of the mark too.
+/// Is this the key of a segment? Four bits are compared, because the key of a hash has this bit too.
 pub(super) fn is_segment(key: Key) -> bool {
     (key >> 124) == (SEGMENT >> 124)
 }
 
-/// May the ids of what has this key be cached?
+/// May the ids of a pretoken with this key be cached?
 #[inline]
 pub(super) fn is_cached(key: Key) -> bool {
     key & !SEGMENT != UNCACHED
 }
 
-/// Does a pretoken that is longer than a key hardly ever repeat, as far as its bytes tell? Two bytes are looked at,
-/// since the first may be a space. Only for dividing it: [`key_of_long`] looks at one.
+/// Is a pretoken that is longer than a key likely never to repeat, judging by its bytes? Two bytes are looked at,
+/// since the first may be a space. Only decides whether it is divided: [`key_of_long`] looks at one byte.
 pub(super) fn hardly_repeats(pretoken: &[u8]) -> bool {
     pretoken.len() > MAX_CACHED_BYTES || pretoken.iter().take(2).any(|&byte| byte >= LEAD_OF_THREE)
 }
@@ -52,7 +52,7 @@ pub(super) fn key_of_long(pretoken: &[u8]) -> Key {
     if is_cached { hash_key(pretoken) } else { UNCACHED }
 }
 
-/// A hash, marked as no key of a short pretoken is. A hit is confirmed by the bytes.
+/// A hash, marked so that it differs from the key of every short pretoken. A hit is confirmed by the bytes.
 fn hash_key(pretoken: &[u8]) -> Key {
     let (words, rest) = pretoken.as_chunks::<8>();
     let mut last = [0; 8];

@@ -1,9 +1,8 @@
 //! What happens to pretokens that miss the cache and are not spelled at once: they wait in the miss queue until
 //! they are resolved together.
-//!
-//! In: a miss, and after which of the other ids its own belong. Out: all ids in order, never other ids than the
+//! In: misses, and the number of waiting ids that precede each. Out: all ids in order; a miss gets the ids that the
 //! model gives to the pretoken alone. A repeat of the latest miss with the same hash bits takes its ids. Others are
-//! looked up in the static table, once the slot had time to be prefetched. What is not found there waits to be
+//! looked up in the static table, once their slot had time to be prefetched. What is not found there waits to be
 //! merged side by side with others of about the same length, which take about as many steps; what cannot be merged
 //! that way is spelled by the model alone. Ids that come after a miss wait with it, perhaps over several batches.
 use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
@@ -23,16 +22,16 @@ use crate::model::bpe::{CanonicalMerges, MERGE_BATCH};
 use crate::span::Span;
 use crate::watch::Ticker;
 
-/// Misses that are looked up in the static table at a time.
+/// Misses that are looked up in the static table together.
 const PROBES: usize = 8;
 
-/// Misses of one width that are merged at a time.
+/// Misses of one width that are merged together.
 const MERGES: usize = 64;
 
 /// The index of the queue for the widest rows.
 const WIDEST: usize = 2;
 
-/// What misses are resolved with: the tables and scratch of a worker, and the text that they are in.
+/// What is needed to resolve misses: the tables and scratch of a worker, and the text of the misses.
 pub(super) struct MissContext<'e, 'a, 'w> {
     pub(super) speller: Speller<'a>,
     pub(super) cache: &'e mut PretokenCache,
@@ -42,21 +41,21 @@ pub(super) struct MissContext<'e, 'a, 'w> {
     pub(super) origins: Origins<'e>,
 }
 
-/// Misses in the order of the text, and hits whose ids found no place in the batch.
+/// Misses in the order of the text, and hits whose ids did not fit into the batch.
 #[derive(Debug, Default)]
 pub(in super::super) struct MissQueue {
     pending: Vec<PendingPretoken>,
-    /// How many of them have been looked up in the static table, or needed no lookup.
+    /// The number of misses that were looked up in the static table, or needed no lookup.
     probed: usize,
     dedup: DedupIndex,
-    /// Those that wait to be merged, by the width of their rows: [`Narrow`], [`Wide`] and [`Widest`].
+    /// Misses that wait to be merged, by the width of their rows: [`Narrow`], [`Wide`] and [`Widest`].
     queues: [Vec<usize>; WIDEST + 1],
-    /// Scratch to sort these.
+    /// Scratch to sort these queues.
     sorted: Vec<usize>,
     ids: Vec<TokenId>,
 }
 
-/// For each value of the top bits of a hash the latest miss. It may be another pretoken, so it is compared.
+/// The latest miss for each value of the top bits of a hash. It may be another pretoken, so the bytes are compared.
 #[derive(Debug)]
 struct DedupIndex([u32; 1 << DEDUP_BITS]);
 
@@ -69,14 +68,14 @@ impl Default for DedupIndex {
 }
 
 impl DedupIndex {
-    /// Makes this miss the latest one with the same hash bits, and returns the one before. That one may be of an
+    /// Makes this miss the latest one with the same hash bits, and returns the one before, which may be of an
     /// earlier text.
     fn replace(&mut self, hash: u64, miss: usize) -> usize {
         std::mem::replace(&mut self.0[(hash >> (64 - DEDUP_BITS)) as usize], to_u32(miss)) as usize
     }
 }
 
-/// A miss, or a hit that waits.
+/// A miss, or a hit whose ids wait.
 #[derive(Debug, Clone, Copy)]
 struct PendingPretoken {
     key: Key,
@@ -84,15 +83,15 @@ struct PendingPretoken {
     span: Span,
     /// How many of the waiting ids come before those of this miss.
     position: usize,
-    /// The miss that has its ids: itself, or an earlier one of the same bytes.
+    /// The miss whose ids it has: itself, or an earlier miss with the same bytes.
     first: usize,
-    /// Its own ids.
+    /// Where its own ids start.
     start: usize,
     count: usize,
 }
 
 impl PendingPretoken {
-    /// Has it ids of its own? A repeat never has: it shares those of the first.
+    /// Has it ids of its own? A repeat never has: it shares those of `first`.
     fn is_resolved(&self) -> bool {
         self.count > 0
     }
@@ -118,12 +117,12 @@ impl MissQueue {
         self.pending.len()
     }
 
-    /// How many ids it holds.
+    /// Number of ids held.
     pub(super) fn id_count(&self) -> usize {
         self.ids.len()
     }
 
-    /// Are the ids of all misses there?
+    /// Do all misses have their ids?
     pub(super) fn is_resolved(&self) -> bool {
         self.probed == self.pending.len() && self.queues.iter().all(Vec::is_empty)
     }
@@ -139,7 +138,7 @@ impl MissQueue {
         self.pending.push(PendingPretoken { key, hash, span, position, first, start: 0, count: 0 });
     }
 
-    /// Pushes a hit whose ids had no place in the batch, so that they wait here.
+    /// Pushes a hit whose ids did not fit into the batch.
     pub(super) fn push_resolved(&mut self, span: Span, position: usize, ids: &[TokenId]) -> Result<()> {
         self.push(0, 0, span, position);
         let miss = self.pending.len() - 1;
@@ -148,12 +147,12 @@ impl MissQueue {
         Ok(())
     }
 
-    /// Has the latest miss with the same hash bits the same bytes? Then this one takes its ids. Without this, text
+    /// If the latest miss with the same hash bits has the same bytes, this one shares its ids. Without this, text
     /// costs 2 % (Chinese) to 11 % (code) more instructions.
     fn dedup(&mut self, miss: usize, text: &[u8]) -> bool {
         let PendingPretoken { key, hash, span, .. } = self.pending[miss];
         let last = self.dedup.replace(hash, miss);
-        // The key of a short one is its bytes.
+        // The key of a short pretoken is its bytes.
         let is_same = |other: &&PendingPretoken| {
             other.key == key && (span.len() <= SHORT || other.span.of(text) == span.of(text))
         };
@@ -164,7 +163,7 @@ impl MissQueue {
         true
     }
 
-    /// The ids from `start` on are those of this miss.
+    /// Gives the ids from `start` on to this miss.
     fn set_ids(&mut self, miss: usize, start: usize) {
         let count = self.ids.len() - start;
         self.pending[miss] = PendingPretoken { start, count, ..self.pending[miss] };
@@ -177,8 +176,8 @@ impl MissQueue {
         }
     }
 
-    /// Resolves the misses that were not looked up in the static table yet: what is not there is spelled, or queued
-    /// to be merged with others. Returns how many were in neither table.
+    /// Resolves the misses that were not looked up in the static table yet: one that is not there is spelled, or
+    /// queued to be merged with others. Returns for how many the model is asked.
     #[cold]
     pub(super) fn resolve(&mut self, context: &mut MissContext<'_, '_, '_>) -> Result<usize> {
         let (text, mut asked) = (context.text, 0);
@@ -215,10 +214,10 @@ impl MissQueue {
         Ok(asked)
     }
 
-    /// As [`Self::resolve`], and merges everything that is queued.
+    /// As [`Self::resolve`], and merges all queued misses.
     pub(super) fn resolve_all(&mut self, context: &mut MissContext<'_, '_, '_>) -> Result<usize> {
         let asked = self.resolve(context)?;
-        // One long pretoken alone gains nothing from merging side by side. It is spelled by its segments, most of
+        // A single long pretoken gains nothing from merging side by side. It is spelled by its segments, most of
         // which are cached.
         if let [miss] = self.queues[WIDEST][..]
             && !is_segment(self.pending[miss].key)
@@ -248,7 +247,7 @@ impl MissQueue {
         Ok(())
     }
 
-    /// Queues a miss to be merged with others of its width, and merges them when they are enough.
+    /// Queues a miss to be merged with others of its width, and merges them when there are enough.
     fn queue_merge(
         &mut self,
         miss: usize,
@@ -261,7 +260,7 @@ impl MissQueue {
         if self.queues[width].len() == MERGES { self.merge(width, merges, context) } else { Ok(()) }
     }
 
-    /// Merges the misses that are queued for a width.
+    /// Merges the queued misses of a width.
     fn merge(
         &mut self,
         width: usize,
@@ -279,10 +278,10 @@ impl MissQueue {
         Ok(())
     }
 
-    /// Sorts misses by length, the shortest first. Without this,
-    /// text costs 3 % more instructions and random letters 8 %.
+    /// Sorts misses by length, the shortest first. Without this, text costs 3 % more instructions and random
+    /// letters 8 %.
     fn sort_by_length(&mut self, queue: &mut Vec<usize>) {
-        // Where those of each length begin: after all that are shorter.
+        // Where the misses of each length begin: after all shorter ones.
         let mut starts = [0; Widest::LONGEST + 2];
         for &miss in &*queue {
             starts[self.pending[miss].span.len() + 1] += 1;
@@ -299,7 +298,7 @@ impl MissQueue {
         std::mem::swap(&mut self.sorted, queue);
     }
 
-    /// Merges these side by side, and returns their vector, empty.
+    /// Merges these misses side by side, and returns their vector, cleared.
     fn merge_rows<W: Width>(
         &mut self,
         mut queue: Vec<usize>,
@@ -310,7 +309,7 @@ impl MissQueue {
         if queue.len() > MERGE_BATCH {
             self.sort_by_length(&mut queue);
         }
-        // A group that is not full takes nearly as long as a full one, so it gets the shortest.
+        // A group that is not full takes nearly as long as a full one, so the shortest misses are put into it.
         let (few, rest) = queue.split_at(queue.len() % MERGE_BATCH);
         for group in std::iter::once(few).chain(rest.chunks(MERGE_BATCH)) {
             let mut rows = [W::Input::default(); MERGE_BATCH];
@@ -329,7 +328,7 @@ impl MissQueue {
         Ok(queue)
     }
 
-    /// Gives all ids to a sink: those that waited, and those of the misses between them.
+    /// Gives all ids to a sink: the waiting ones, with those of the misses between them.
     pub(super) fn splice_into<S: IdSink>(&self, waiting: &[TokenId], sink: &mut S) -> SinkResult {
         let mut from = 0;
         for pending in &self.pending {

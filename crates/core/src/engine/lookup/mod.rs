@@ -1,6 +1,6 @@
 //! Pretokens to ids: through a cache, in batches, and by the model where the cache misses.
 //!
-//! In: text without added tokens, and the split that cuts it. Out: ids into a sink. The way of a pretoken:
+//! In: text without added tokens, and the split that cuts it. Out: ids into a sink. The steps for each pretoken:
 //!
 //! 1. It gets a key: up to 15 bytes are the key themselves; of longer ones `keys` makes a hash, or says that they are
 //!    not cached.
@@ -8,7 +8,7 @@
 //! 3. `cache` has its ids, which are copied; or it misses, and `speller` may spell the pretoken at once.
 //! 4. `misses` holds the others. They are looked up in `static_table`; what is not there is merged with others
 //!    where the vocabulary allows it, else spelled by the model alone.
-//! 5. `cache` gets the ids, if `admission` lets them in.
+//! 5. `cache` gets the ids, if `admission` admits them.
 //!
 //! `encoder` runs these steps for one text; for a single pretoken it asks the cache, the static table and the model,
 //! without a batch. A long pretoken may be cut into segments, most of which go the same way.

@@ -1,7 +1,7 @@
 //! Looks pretokens up in the cache and the static table, and spells them by the model: at once by byte runs, or in
 //! full.
 //!
-//! In: a pretoken, and the cache of a worker. Out: its ids. It never changes what a tokenizer shares.
+//! In: a pretoken, and the cache of a worker. Out: its ids. The tables that workers share never change.
 use tokenmill_kernels::short_table::{self, INLINE, Key, SHORT};
 
 use super::cache::PretokenCache;
@@ -15,7 +15,7 @@ use crate::span::Span;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
-/// The tables of one tokenizer by which pretokens are spelled.
+/// The tables of one tokenizer that spelling needs.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Speller<'a> {
     pub(in super::super) model: &'a Model,
@@ -24,13 +24,12 @@ pub(in super::super) struct Speller<'a> {
 }
 
 impl<'a> Speller<'a> {
-    /// The canonical merges, by which misses are merged side by side.
+    /// The canonical merges, if misses can be merged side by side.
     pub(super) fn canonical(self) -> Option<&'a CanonicalMerges> {
         self.model.as_bpe()?.canonical()
     }
 
-    /// The canonical merges, if this pretoken may be cut into segments: if the ids of the segments, joined, are its
-    /// ids.
+    /// The canonical merges, if this pretoken may be cut into segments whose joined ids are its ids.
     pub(super) fn divide(self, pretoken: &[u8]) -> Option<&'a CanonicalMerges> {
         self.model.as_bpe()?.divide(pretoken, self.vocabulary)
     }
@@ -43,7 +42,7 @@ impl<'a> Speller<'a> {
         Some(Segments { merges, pretokens: &text[..pretoken.end], text, mark, from: pretoken.start })
     }
 
-    /// The ids of a pretoken that is cached or in the static table, perhaps in `buffer`.
+    /// The ids of a pretoken that is in the cache or in the static table; they may be stored in `buffer`.
     pub(in super::super) fn look_up<'c>(
         self,
         key: Key,
@@ -63,9 +62,9 @@ impl<'a> Speller<'a> {
         buffer.get(..usize::from(value.inline_len))
     }
 
-    /// Spells a pretoken into `buffer`, which is as long, where that costs less than a lookup in the static table:
-    /// it falls into short runs, and nothing merges across their borders. Gives up at once where it begins with
-    /// two ASCII bytes, which counts as a failure. Returns how many ids there are.
+    /// Spells a pretoken into `buffer`, which has a place for each byte, if that costs less than a lookup in the
+    /// static table: if it falls into short runs of bytes, across whose ends nothing merges. Gives up at once if it
+    /// begins with two ASCII bytes, which counts as a failure. Returns the number of ids.
     #[inline(never)]
     pub(super) fn spell_byte_runs(self, pretoken: &[u8], key: Key, buffer: &mut [TokenId]) -> Option<usize> {
         if pretoken.iter().take(2).all(u8::is_ascii) {
@@ -75,7 +74,8 @@ impl<'a> Speller<'a> {
         merges?.encode_byte_runs(pretoken, buffer)
     }
 
-    /// Spells a pretoken into `scratch.ids`; a long one that may be divided segment by segment, which are cached.
+    /// Spells a pretoken into `scratch.ids`. A long one that may be divided is spelled segment by segment, and the
+    /// segments are cached.
     pub(super) fn spell(
         self,
         pretoken: &[u8],
@@ -119,12 +119,12 @@ pub(super) struct Segments<'a> {
 }
 
 impl Segments<'_> {
-    /// The bits that are set in the keys of these segments.
+    /// The bits that mark the keys of these segments.
     pub(super) fn mark(&self) -> Key {
         self.mark
     }
 
-    /// Where the next segments end, as many as `ends` holds. They are passed over.
+    /// Takes the next segments, at most as many as `ends` has places, and returns where they end.
     #[inline]
     pub(super) fn next_ends<'e>(&mut self, ends: &'e mut [usize]) -> &'e [usize] {
         let count = self.merges.cuts.next_batch(self.pretokens, self.from, ends);
@@ -133,7 +133,7 @@ impl Segments<'_> {
     }
 }
 
-/// The key of each segment, and where it is in the text. One that is too long for a key is not cached.
+/// Iterates over the key and the span of each segment. One that is too long for a key is not cached.
 impl Iterator for Segments<'_> {
     type Item = (Key, Span);
 

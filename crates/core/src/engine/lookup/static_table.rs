@@ -60,12 +60,12 @@ impl StaticTable {
     }
 }
 
-/// A table of `count` tokens, and those that overflowed it.
+/// A table for `count` tokens, and those that overflowed it.
 fn filled(count: usize, tokens: impl Iterator<Item = (Key, TokenId)>) -> (NumberTable, Vec<(Key, TokenId)>) {
     let mut table = NumberTable::for_keys(count);
     let mut overflow = Vec::new();
     let mut insert = |table: &mut NumberTable, (key, hash, id): (Key, u64, TokenId)| {
-        // Of tokens with the same bytes the last counts, as in the vocabulary.
+        // Of tokens with the same bytes the last one counts, as in the vocabulary.
         if !table.insert(key, hash, id) {
             overflow.push((key, id));
         }

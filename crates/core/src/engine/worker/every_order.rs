@@ -21,7 +21,8 @@ fn bytes_of_one() -> usize {
 /// A pool, and the addresses of the workers that calls have now.
 struct Watched {
     workers: Workers,
-    /// Not of loom, since it is no part of what is tested: nothing happens while it is locked.
+    /// A lock of the standard library, not of loom: it is not part of what is tested, and nothing happens while it
+    /// is locked.
     taken: Plain<BTreeSet<usize>>,
 }
 
@@ -40,7 +41,7 @@ impl Watched {
         self.workers.give_back(worker);
     }
 
-    /// Takes a worker and evicts others, as a call does whose cache was denied bytes.
+    /// Takes a worker and evicts others, as a call does if its cache was denied bytes.
     fn call_that_evicts(&self) {
         let mut worker = self.workers.take();
         self.workers.evict_for(&mut worker, Duration::ZERO);
@@ -48,8 +49,8 @@ impl Watched {
         self.workers.give_back(worker);
     }
 
-    /// Two calls at once. Theirs are the workers of the first slot, whose cache was denied all bytes, and of the
-    /// second, which has them and may be evicted.
+    /// Two calls at once: one gets the worker of the first slot, whose cache was denied all bytes, the other that
+    /// of the second slot, which has them and may be evicted.
     fn two_calls(&self) {
         let (first, second) = (self.workers.take(), self.workers.take());
         assert!(second.cache.was_denied());
@@ -62,7 +63,7 @@ impl Watched {
         assert!(taken <= limit, "{taken} of {limit} bytes");
     }
 
-    /// How many workers are idle; what their caches hold is all that is taken of the budget.
+    /// The number of idle workers. Checks that their caches hold all bytes taken from the budget.
     fn idle(&self) -> usize {
         let slots: Vec<_> =
             self.workers.slots.iter().map(|slot| slot.try_lock().expect("no call is left")).collect();
@@ -73,12 +74,12 @@ impl Watched {
     }
 }
 
-/// A thread that has the stack which making a worker takes; that of a model's own thread is too small.
+/// A thread with a stack that is large enough to make a worker; the threads of loom have a smaller one.
 fn begin<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
     thread::Builder::new().stack_size(1 << 16).spawn(work).unwrap()
 }
 
-/// Runs each of these in a thread.
+/// Runs each call in a thread of its own.
 fn at_once<const N: usize>(pool: &Shared<Watched>, calls: [fn(&Watched); N]) {
     let threads = calls.map(|call| {
         let pool = Shared::clone(pool);
@@ -89,7 +90,7 @@ fn at_once<const N: usize>(pool: &Shared<Watched>, calls: [fn(&Watched); N]) {
     }
 }
 
-/// Every order in which a thread is stopped so many times at most before its end, where all orders are too many.
+/// Checks every order in which threads are interrupted at most `times` times, for models that have too many orders.
 fn stopped(times: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(times);
@@ -126,7 +127,7 @@ fn a_worker_that_finds_no_slot_gives_its_bytes_back() {
 #[test]
 fn workers_are_evicted_while_others_are_taken() {
     stopped(9, || {
-        // Enough for one of the two.
+        // Enough for the cache of one of the two.
         let pool = Watched::new(bytes_of_one());
         at_once(&pool, [Watched::two_calls]);
         at_once(&pool, [Watched::call_that_evicts, Watched::call]);
@@ -149,7 +150,7 @@ fn a_budget_is_never_exceeded_and_nothing_of_it_is_lost() {
                 is_taken
             })
         });
-        // One is always first.
+        // One of them always gets bytes.
         assert!(threads.map(|thread| thread.join().unwrap()).contains(&true));
         assert_eq!(budget.bytes().1, 0);
     });

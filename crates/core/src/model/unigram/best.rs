@@ -1,12 +1,12 @@
 //! The best path: one pass over the text, and one back along the edges that were kept.
 //!
-//! Comes in: one pretoken. Goes out: its ids. Sums must never be made in another order, or rounded at other
-//! places, than the reference does.
+//! In: one pretoken. Out: its ids. Sums must be added in the same order, and rounded at the same places, as in the
+//! reference.
 //!
-//! In single precision a sum that grows with the text leaves less and less of the scores. So SentencePiece starts
-//! over where a sum is further than [`RESTART_LIMIT`] from 0: that sum is subtracted from every path that leads to
-//! the place or over it, and the place goes on from 0. Some 10 kB into a text that gives other ids than plain sums
-//! do, so it is done the same way here.
+//! In single precision, a sum that grows with the text loses more and more digits of the scores. So SentencePiece
+//! starts over at a place whose sum is further than [`RESTART_LIMIT`] from 0: this sum is subtracted from every
+//! path that leads to the place or over it, and the place continues from 0. From about 10 kB of text on this gives
+//! other ids than plain sums, so the same is done here.
 use super::model::{TICK_BYTES, UNKNOWN, Unigram, rounded};
 use super::scratch::UnigramScratch;
 use super::spell::PathKind;
@@ -16,7 +16,7 @@ use crate::model::output::Output;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
-/// Beyond this sum, to either side, sums start over.
+/// Sums start over when they exceed this number or fall below its negative.
 const RESTART_LIMIT: f64 = 1e5;
 
 impl Unigram {
@@ -26,7 +26,7 @@ impl Unigram {
     /// byte and one for each token that the pretoken holds anywhere.
     ///
     /// # Errors
-    /// An unknown-token error for a character of the best path that cannot be spelled, where there is no unknown
+    /// An unknown-token error for a character of the best path that cannot be spelled, if there is no unknown
     /// token; cancellation.
     pub fn encode(
         &self,
@@ -68,7 +68,7 @@ impl Unigram {
                     best = restarts.carry(best, counts_as_at, start);
                 }
                 counts_as_at = start;
-                // Strictly better: the longest of equal ones was first.
+                // Only if strictly better: of equal edges the longest, which came first, is kept.
                 if by.is_none() || sum > best {
                     (best, by) = (sum, Some(edge));
                 }

@@ -1,11 +1,11 @@
-//! All paths at once: the probability of a text over every way to spell it, and one way drawn at random.
+//! All paths at once: the probability of a text over all ways to spell it, and a random path.
 //!
-//! Comes in: one pretoken. Goes out: a logarithm, or the ids of the path that was drawn. The same seed must never
-//! draw another path on another machine.
+//! In: one pretoken. Out: a logarithm, or the ids of a random path. The same seed must draw the same path on every
+//! machine.
 //!
-//! Both are the forward algorithm, in logarithms. While the edges that end at a place are summed up, one of them
-//! is drawn with the share that it has of the sum so far; going back over the drawn edges gives a path with the
-//! probability that it has among all. So a sample costs no more memory than the best path.
+//! Both are the forward algorithm, in logarithms. While the edges that end at a place are summed up, one of them is
+//! drawn, each with the share that it has of the sum so far. Following the drawn edges back gives a path with the
+//! right probability. So a sample needs no more memory than the best path.
 use super::model::{TICK_BYTES, UNKNOWN, Unigram};
 use super::scratch::UnigramScratch;
 use super::spell::PathKind;
@@ -31,8 +31,9 @@ impl Unigram {
         self.sum_up(pretoken, 1.0, None, scratch, ticker)
     }
 
-    /// Appends the ids of a path, drawn with a probability proportional to exp(`alpha` × its score): 1 is the
-    /// model's own, 0 makes all equal, and the larger, the more often the best.
+    /// Appends the ids of a path that is drawn with a probability proportional to exp(`alpha` × its score). With 1
+    /// this is the probability of the model, with 0 all paths are equally probable, and a larger number favours the
+    /// best path more.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -84,7 +85,8 @@ impl Unigram {
     }
 }
 
-/// ln(exp(a) + exp(b)). The functions come from `libm`, not from the machine: a sample is the same everywhere.
+/// ln(exp(a) + exp(b)). The functions come from `libm`, not from the system, so that a sample is the same on every
+/// machine.
 fn log_add(a: f64, b: f64) -> f64 {
     let (less, more) = if a < b { (a, b) } else { (b, a) };
     if less == f64::NEG_INFINITY { more } else { more + libm::log1p(libm::exp(less - more)) }

@@ -1,7 +1,7 @@
 //! The compiled model: its edges, and a walk over the lattice of a pretoken.
 //!
-//! Comes in: a description, then pretokens. Goes out: for each place between characters, the edges that end there.
-//! It must never choose among them.
+//! In: a description, then pretokens. Out: for each place between characters, the edges that end there. This module
+//! never chooses among them.
 use std::collections::HashMap;
 
 use tokenmill_kernels::{Automaton, NO_KEY, State};
@@ -18,8 +18,8 @@ pub struct Unigram {
     pub(super) automaton: Automaton,
     /// By index in the token list.
     pub(super) edges: Vec<Edge>,
-    /// Scores that differ where all paths are looked at, by index: there SentencePiece counts the characters of a
-    /// piece that a user has defined, and its bytes where it looks for the best path.
+    /// Scores, by index, that differ when all paths are looked at: SentencePiece then computes the score of a
+    /// user-defined piece from its characters, but for the best path from its bytes.
     over_all_paths: HashMap<u32, f64>,
     pub(super) unk: Option<TokenId>,
     pub(super) unk_score: f64,
@@ -28,11 +28,11 @@ pub struct Unigram {
     pub(super) single_precision: bool,
 }
 
-/// A token as it takes part in a path.
+/// The edge of a token in the lattice.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Edge {
     pub(super) score: f64,
-    /// In bytes.
+    /// Its length in bytes.
     length: u32,
     /// The longest other token that ends where this one ends.
     shorter: u32,
@@ -41,7 +41,7 @@ pub(super) struct Edge {
 /// The edge of an unknown character.
 pub(super) const UNKNOWN: u32 = NO_KEY;
 
-/// The ticker is told once for this many bytes.
+/// The ticker is called once for this many bytes.
 pub(super) const TICK_BYTES: usize = 1 << 12;
 
 impl Unigram {
@@ -50,9 +50,9 @@ impl Unigram {
         let tokens = &description.tokens;
         let kind = |index: usize| description.kinds.get(index).copied().unwrap_or_default();
         let spells = |index: &usize| matches!(kind(*index), PieceKind::Normal | PieceKind::UserDefined);
-        // A token that is not UTF-8 cannot end between characters and is never found.
+        // A token that is not UTF-8 cannot end between characters, so it is never found.
         let is_text = |index: &usize| std::str::from_utf8(tokens.bytes(*index)).is_ok();
-        // Of equal pieces the last counts.
+        // Of equal pieces the last one counts.
         let comes_out = |index: &usize| {
             vocabulary.find_index(tokens.bytes(*index)) == Some(*index)
                 && !vocabulary.is_special(tokens.id(*index))
@@ -124,7 +124,7 @@ impl Unigram {
         Ok(())
     }
 
-    /// The score of an edge where all paths are looked at.
+    /// The score of an edge when all paths are looked at.
     #[inline]
     pub(super) fn score_over_all_paths(&self, edge: u32) -> f64 {
         if edge == UNKNOWN {
@@ -138,7 +138,7 @@ impl Unigram {
         self.edges[edge as usize].score
     }
 
-    /// Where an edge starts that ends at `end`.
+    /// The start of an edge that ends at `end`.
     #[inline]
     pub(super) fn start_of(&self, text: &[u8], edge: u32, end: usize) -> usize {
         if edge != UNKNOWN {
@@ -162,8 +162,8 @@ pub(super) struct IncomingEdges<'a> {
 }
 
 impl IncomingEdges<'_> {
-    /// Calls `visit` with each edge, an index or [`UNKNOWN`], and its start, longest first. A character that is no
-    /// token is the last of them.
+    /// Calls `visit` for each edge with its index, or [`UNKNOWN`], and its start, the longest edge first. If the
+    /// last character is no token, its edge comes last.
     #[inline]
     pub(super) fn for_each(self, mut visit: impl FnMut(u32, usize)) {
         let mut start = self.end;
@@ -180,13 +180,13 @@ impl IncomingEdges<'_> {
     }
 }
 
-/// The score that SentencePiece gives a piece that a user has defined: above that of nearly every path.
+/// The score that SentencePiece gives to a user-defined piece: higher than that of nearly every path.
 #[allow(clippy::cast_precision_loss)] // lengths of tokens
 fn user_defined_score(length: usize) -> f64 {
     rounded(true, 0.1 * (length as f64 - 1.0))
 }
 
-/// The nearest number of single precision, where the model counts in that.
+/// The score rounded to single precision, if the model uses that.
 #[inline]
 pub(super) fn rounded(single: bool, score: f64) -> f64 {
     if single { f64::from(score as f32) } else { score }

@@ -1,12 +1,12 @@
 //! The best paths, best first.
 //!
-//! Comes in: one pretoken, and how many paths are wanted. Goes out: the ids and the score of each. A score must
-//! never be another number than adding up the path from left to right gives.
+//! In: one pretoken, and the number of paths. Out: the ids and the score of each. A score must be exactly the sum
+//! along the path from left to right.
 //!
-//! The best path to every place is known at once; the next best is found only when it is asked for (Huang and
-//! Chiang, "Better k-best parsing", 2005). A next best path is an edge and a next best path to where it starts, so
-//! that one more path asks for at most one more at each place of the path before it: the cost is the length of the
-//! text times the number of paths, and a logarithm, whatever the ties.
+//! The best path to every place is known at once; a next best one is found only when it is needed (Huang and
+//! Chiang, "Better k-best parsing", 2005). It consists of a path to the start of its last edge, and that edge. So
+//! one more path needs at most one more at each place of the path before it: the cost is the length of the text
+//! times the number of paths, times a logarithm, also if there are ties.
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -20,16 +20,16 @@ use crate::model::output::Output;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
-/// The largest number of paths that may be asked for, as in the reference.
+/// The largest number of paths that a call may ask for, as in the reference.
 pub const MAX_PATHS: usize = 1024;
 
-/// A path to a place: a path to where its last edge starts, and that edge.
+/// A path to a place: a path to the start of its last edge, and that edge.
 #[derive(Debug, Clone, Copy)]
 struct Hypothesis {
     score: f64,
-    /// The number of the edge in the list of all.
+    /// The index of the edge in `edges`.
     edge: u32,
-    /// Which of the paths to the start of the edge, best first.
+    /// The rank of the path to the start of the edge, 0 for the best.
     rank: u32,
 }
 
@@ -57,11 +57,11 @@ impl Eq for Hypothesis {}
 /// The paths to a place that are known so far.
 #[derive(Debug, Default)]
 struct KnownPaths {
-    /// Best first.
+    /// The known paths, best first.
     best: Vec<Hypothesis>,
-    /// The next best path is the first of these.
+    /// Candidates for the next best path, which is the first of them.
     candidates: BinaryHeap<Hypothesis>,
-    /// There are no more.
+    /// Are there no more paths?
     is_exhausted: bool,
 }
 
@@ -74,7 +74,7 @@ struct Lattice<'a> {
     edge_ends: Vec<u32>,
     /// By place: the best path to it.
     best: Vec<Hypothesis>,
-    /// By place; only for those where more than the best path was asked for.
+    /// By place; set only if more than the best path was needed there.
     known: Vec<Option<Box<KnownPaths>>>,
 }
 
@@ -139,7 +139,7 @@ impl<'a> Lattice<'a> {
             let first = to_u32(lattice.edges.len());
             lattice.edge_ends[before + 1..end].fill(first);
             let mut best: Option<Hypothesis> = None;
-            // No more edges end here than there are lengths of them.
+            // At most one edge of each length ends here.
             try_alloc::reserve(&mut lattice.edges, model.automaton.longest_key() + 1)?;
             incoming.for_each(|edge, start| {
                 let score = lattice.best[start].score + scores(edge);
@@ -162,7 +162,7 @@ impl<'a> Lattice<'a> {
         Ok(lattice)
     }
 
-    /// Which edges end at a place.
+    /// The edges that end at a place.
     fn edges_to(&self, place: usize) -> std::ops::Range<u32> {
         place.checked_sub(1).map_or(0, |before| self.edge_ends[before])..self.edge_ends[place]
     }
@@ -172,7 +172,7 @@ impl<'a> Lattice<'a> {
     }
 
     fn is_exhausted(&self, place: usize) -> bool {
-        // To the start there is one path.
+        // There is only one path to the start of the text.
         place == 0 || self.known[place].as_ref().is_some_and(|paths| paths.is_exhausted)
     }
 
@@ -183,25 +183,26 @@ impl<'a> Lattice<'a> {
         }
     }
 
-    /// The path of this rank to a place, if the ones before it were asked for, and if there is one.
+    /// The path of this rank to a place, or `None` if there is none. The paths before it must be known.
     fn nth(&mut self, place: usize, rank: usize, ticker: &mut Ticker<'_>) -> Result<Option<Hypothesis>> {
         if rank < self.known_count(place) || self.is_exhausted(place) {
             return Ok(self.get(place, rank));
         }
-        // Down along the last known paths, as far as each needs one more of the place before.
+        // Forward: collects the places that need one more path, from the last known path of each to the start of
+        // its edge.
         let mut asked = vec![place];
         loop {
             let place = asked[asked.len() - 1];
             let last = self.open(place);
             let start = self.edges[last.edge as usize].1 as usize;
-            // The path to the start that comes next with this edge.
+            // The next path to the start of this edge is known already, or does not exist.
             if (last.rank as usize) + 1 < self.known_count(start) || self.is_exhausted(start) {
                 break;
             }
             try_alloc::push(&mut asked, start)?;
         }
         ticker.spend(8 * asked.len())?;
-        // And back: the path that was missing is known now, or there is none.
+        // Backward: each place gets its path, now that the one it waits for is known or known not to exist.
         while let Some(place) = asked.pop() {
             let last = self.open(place);
             let (edge, start) = self.edges[last.edge as usize];
@@ -219,7 +220,7 @@ impl<'a> Lattice<'a> {
         Ok(self.get(place, rank))
     }
 
-    /// Prepares a place to be asked for more than its best path; the result is the last known path.
+    /// Prepares a place for more than its best path, and returns its last known path.
     fn open(&mut self, place: usize) -> Hypothesis {
         let best = self.best[place];
         if self.known[place].is_none() {

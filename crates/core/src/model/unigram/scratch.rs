@@ -1,7 +1,7 @@
 //! The buffers of a pass over a pretoken, reused from one pretoken to the next.
 //!
-//! Comes in: sums and edges, place by place. Goes out: the same, for later places. What an earlier pretoken left
-//! in a buffer must never be read.
+//! In: sums and edges, place by place. Out: the same, when later places need them. What an earlier pretoken left in
+//! a buffer must never be read.
 use std::collections::VecDeque;
 
 use tokenmill_kernels::try_alloc;
@@ -14,7 +14,7 @@ use crate::error::Result;
 pub struct UnigramScratch {
     /// For every place, the edge by which the chosen path arrives; not set inside characters.
     pub(super) last: Vec<u32>,
-    /// The sum of the path to each place, for as many places as an edge reaches back.
+    /// The sum of the path to each place, for as many places as the longest edge needs.
     pub(super) sums: RecentSums,
     pub(super) restarts: Restarts,
 }
@@ -61,10 +61,10 @@ impl RecentSums {
     }
 }
 
-/// The last few places where sums started over from 0, with the sum that was subtracted there.
+/// The last few places at which sums started over from 0, with the sum that was subtracted there.
 ///
-/// A sum counts from the last restart up to its place. An edge that leads over a later restart arrives with a sum
-/// that is too large, and what was subtracted there is subtracted from it, too.
+/// A sum counts from the last restart before its place. The sum of an edge that leads over a later restart is too
+/// large, so what was subtracted at that restart is subtracted from it too.
 #[derive(Debug, Default)]
 pub(super) struct Restarts(VecDeque<(usize, f64)>);
 
@@ -78,7 +78,7 @@ impl Restarts {
         self.0.back().map_or(0, |(place, _)| *place)
     }
 
-    /// Sums start over at a place, where `sum` was reached; no edge reaches further back than `longest_edge`.
+    /// Restarts the sums at `place`, where `sum` was reached; no edge is longer than `longest_edge`.
     #[cold]
     pub(super) fn push(&mut self, sum: f64, place: usize, longest_edge: usize) {
         while self.0.front().is_some_and(|(front, _)| front + longest_edge < place) {
@@ -87,7 +87,7 @@ impl Restarts {
         self.0.push_back((place, sum));
     }
 
-    /// A sum that counts as at `from`, as it counts at `to`. The steps are rounded one by one.
+    /// Converts a sum that counts as at `from` to one that counts as at `to`. Each step is rounded.
     #[cold]
     pub(super) fn carry(&self, sum: f64, from: usize, to: usize) -> f64 {
         let first = self.0.partition_point(|(place, _)| *place <= from);

@@ -1,6 +1,6 @@
-//! From a path to ids: unknown characters become one unknown token, or bytes.
+//! Paths to ids: unknown characters become one unknown token, or bytes.
 //!
-//! Comes in: a path, backwards. Goes out: its ids in order. The path must never be changed here.
+//! In: a path, backwards. Out: its ids in order. This module never changes the path.
 use tokenmill_kernels::OutOfMemory;
 
 use super::model::{TICK_BYTES, UNKNOWN, Unigram};
@@ -11,17 +11,17 @@ use crate::model::unknown::unknown_char;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
-/// Which path is spelled.
+/// The kind of path that is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathKind {
-    /// The best one, with the peculiarities of the reference.
+    /// The best path, with the peculiarities of the reference.
     Best,
-    /// Any other: different paths have different ids.
+    /// Any other path: different paths must have different ids.
     Other,
 }
 
 impl Unigram {
-    /// Writes the ids of a path, which is given backwards: `last` says by which edge it arrives at a place.
+    /// Writes the ids of a path, which is given backwards: `last` has the edge by which it arrives at each place.
     pub(super) fn spell(
         &self,
         text: &[u8],
@@ -31,15 +31,15 @@ impl Unigram {
         mut output: Output<'_>,
         ticker: &mut Ticker<'_>,
     ) -> error::Result<()> {
-        // The tokenizers library joins the text of unknown characters, and of tokens that are the unknown one, and
-        // then looks up the joined text.
+        // The tokenizers library joins the text of adjacent unknown characters and unknown tokens, and then looks
+        // up the joined text.
         let looks_up = kind == PathKind::Best && !self.single_precision;
         let (first_id, first_end) = output.lengths();
         let vocabulary_of_runs = looks_up.then_some(vocabulary);
         let mut at = text.len();
-        // The end of the run of unknown characters that is being passed.
+        // The end of the current run of unknown characters.
         let mut run_end = None;
-        // The first place that cannot be spelled at all.
+        // The first place whose text cannot be spelled.
         let mut failed_at = None;
         let mut spent = at;
         while at > 0 {
@@ -75,7 +75,7 @@ impl Unigram {
         if let Some(at) = failed_at {
             return Err(unknown_char(text, at));
         }
-        // They were written backwards.
+        // The ids were written backwards.
         output.ids[first_id..].reverse();
         if let Some(ends) = output.ends {
             ends[first_end..].reverse();
@@ -83,7 +83,7 @@ impl Unigram {
         Ok(())
     }
 
-    /// Writes the ids of a run of unknown characters, last first; the result says whether it can be spelled.
+    /// Writes the ids of a run of unknown characters, last first; returns whether the run can be spelled.
     fn spell_run(
         &self,
         text: &[u8],
@@ -101,7 +101,7 @@ impl Unigram {
             && !self.single_precision
             && run.iter().all(|&byte| bytes[usize::from(byte)] != NO_ID)
         {
-            // Each byte stands for the whole run there.
+            // In the tokenizers library each byte stands for the whole run.
             for &byte in run[1..].iter().rev() {
                 output.push(bytes[usize::from(byte)], SAME_PART)?;
             }
@@ -114,14 +114,14 @@ impl Unigram {
         Ok(self.unk.is_some())
     }
 
-    /// The tokens of all bytes, where characters are spelled one by one and this one can be.
+    /// The byte tokens, if unknown characters are spelled one by one and this one can be spelled by them.
     fn bytes_of_char(&self, char: &[u8]) -> Option<&[TokenId; 256]> {
         let bytes = self.bytes.as_deref().filter(|_| self.single_precision)?;
         char.iter().all(|&byte| bytes[usize::from(byte)] != NO_ID).then_some(bytes)
     }
 }
 
-/// Writes a character as its bytes, last first: the last one stands for all of it, the others for nothing.
+/// Writes a character as byte tokens, last first: the last one stands for all of it, the others for nothing.
 fn spell_char(
     bytes: &[TokenId; 256],
     char: &[u8],
