@@ -78,7 +78,7 @@ impl Origins<'_> {
         }
     }
 
-    /// As [`Self::span`], for those who must not overlook a source byte: a byte that stands for nothing, because it
+    /// As [`Self::span`], for callers that must not miss a source byte: a byte that stands for nothing, because it
     /// is one of several that a character was rewritten to, stands for the first byte of that character.
     pub fn touched(self, range: Span) -> Span {
         let span = self.span(range);

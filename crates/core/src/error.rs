@@ -1,7 +1,7 @@
-//! What can go wrong, as data: a kind, the place in a file or table, and what to do next.
+//! Errors as data: a kind, and the place in a file or table.
 //!
-//! Kinds carry fields, not sentences; the sentence is made when the error is shown. The
-//! Python classes of `tokenmill.errors` have the same fields.
+//! Kinds have fields, not sentences; the sentence is made when the error is displayed. The Python classes of
+//! `tokenmill.errors` have the same fields.
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -13,33 +13,33 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// An error: what happened, in which file and where in it.
 #[derive(Debug)]
 pub struct Error {
-    /// What happened.
+    /// The kind, with its data.
     pub kind: Kind,
-    /// The file it happened in, filled in by the room that opened it.
+    /// The file in which it happened, filled in by the module that opened it.
     pub path: Option<PathBuf>,
     /// The place in that file or table, outermost part first.
     pub field: FieldPath,
 }
 
-/// What happened.
+/// The kinds of errors.
 #[derive(Debug)]
 pub enum Kind {
-    /// A file or table that does not say what its format requires, or cannot hold what is saved.
+    /// A file or table that violates its format, or a format that cannot hold what is to be saved.
     Format {
-        /// The sort of defect, a stable word.
+        /// The kind of defect, a stable word.
         defect: Defect,
         /// What was found and what was expected.
         reason: String,
-        /// The bound that was hit, for [`Defect::Limit`].
+        /// The limit that was exceeded, for [`Defect::Limit`].
         limit: Option<u64>,
     },
-    /// A split pattern that is invalid, or exceeded its limit on a text.
+    /// A split pattern that is invalid, or that exceeded its limit on a text.
     Pattern {
         /// The pattern as it was given.
         pattern: String,
-        /// Characters of the pattern before the place, where the engine knows it.
+        /// The position in the pattern in characters, if the engine reports it.
         position: Option<usize>,
-        /// For a limit: where in the text the search began, unless that is one of a corpus.
+        /// For an exceeded limit: where in the text the search began; `None` for a text of a corpus.
         searched_from: Option<Place>,
         /// What is wrong.
         reason: String,
@@ -48,24 +48,24 @@ pub enum Kind {
     SpecialToken {
         /// Its literal.
         token: String,
-        /// Where in the text.
+        /// Its position in the text.
         position: Option<Place>,
         /// What is wrong.
         reason: String,
     },
-    /// A character that the vocabulary cannot spell, where there is no unknown token.
+    /// A character that the vocabulary cannot spell, if there is no unknown token.
     UnknownToken {
-        /// The character as the caller wrote it, or the byte as `0xNN` where it is no character; for a
-        /// model of whole pretokens, the pretoken.
+        /// The character as the caller wrote it; a byte that is not a character as `0xNN`; for a model of whole
+        /// pretokens, the pretoken.
         symbol: String,
-        /// Where in the text.
+        /// Its position in the text.
         position: Place,
     },
     /// An id that does not exist, or a table of ids that contradicts itself.
     Vocabulary {
-        /// The id in question, where there is one; what was given need not be an id at all.
+        /// The id in question, if there is one. The caller may have given a number that cannot be an id.
         id: Option<i128>,
-        /// Index in the list of ids.
+        /// Its index in the list of ids.
         position: Option<usize>,
         /// What is wrong.
         reason: String,
@@ -77,50 +77,50 @@ pub enum Kind {
         /// What is wrong.
         reason: String,
     },
-    /// A manifest that does not fit the files beside it.
+    /// A manifest that does not match the files next to it.
     Manifest {
-        /// What the manifest says.
+        /// The content according to the manifest.
         expected: String,
-        /// What the files are.
+        /// The content of the files.
         found: String,
     },
-    /// A function of the caller's own that gave something that cannot be used.
+    /// A function of the caller returned an invalid result.
     Hook {
-        /// Its name, where it has one.
+        /// Its name, if it has one.
         name: Option<String>,
-        /// Where in the text.
+        /// The position in the text.
         position: Option<Place>,
         /// What is wrong.
         reason: String,
     },
-    /// What a function of the caller's own raised. It reaches the caller as it is.
+    /// A function of the caller raised an exception, which reaches the caller unchanged.
     Raised {
-        /// What was raised.
+        /// The exception.
         error: Box<dyn std::error::Error + Send + Sync>,
-        /// It is a wish to stop: work on other threads is not worth waiting for.
+        /// Is it a request to stop, so that work on other threads is not worth waiting for?
         is_interrupt: bool,
     },
-    /// A wrong argument that none of the other kinds names.
+    /// A wrong argument that no other kind covers.
     Argument(String),
-    /// Memory that cannot be had, in bytes.
+    /// An allocation that failed.
     Memory {
-        /// How many were asked for.
+        /// The number of bytes requested.
         bytes: usize,
     },
-    /// The file system said no.
+    /// An error of the operating system.
     Os(std::io::Error),
     /// The caller asked to stop.
     Cancelled,
-    /// A fault of ours.
+    /// A bug in this library.
     Internal(String),
 }
 
 /// A position in a text, with its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Bytes before it, of UTF-8 or of what was given as bytes.
+    /// The number of bytes before it, in UTF-8 or in the bytes that were given.
     Byte(usize),
-    /// Characters before it, as the caller counts them.
+    /// The number of characters before it, as the caller counts them.
     Character(usize),
 }
 
@@ -142,32 +142,32 @@ impl fmt::Display for Place {
     }
 }
 
-/// The sort of defect in a file; the words are stable.
+/// The kinds of defects in a file; their words are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Defect {
     /// The file ends too early.
     Truncated,
-    /// There is nothing in it.
+    /// The file is empty.
     Empty,
     /// It is not UTF-8.
     Encoding,
     /// It is another kind of file.
     WrongKind,
-    /// It is not JSON.
+    /// The file is not JSON.
     Json,
-    /// It is not a protobuf message.
+    /// The file is not a protobuf message.
     Protobuf,
-    /// Something is there twice.
+    /// Something occurs twice.
     Duplicate,
-    /// A version that is not known.
+    /// An unknown version.
     Version,
-    /// Something is not there.
+    /// Something is missing.
     Missing,
-    /// A value of another type.
+    /// A value of the wrong type.
     Type,
-    /// A number out of range.
+    /// A number that is out of range.
     Range,
-    /// A merge that cannot be.
+    /// An impossible merge.
     Merge,
     /// Two parts contradict each other.
     Inconsistent,
@@ -175,24 +175,24 @@ pub enum Defect {
     Line,
     /// Not base64.
     Base64,
-    /// A regular expression that is invalid, or means something that is not reproduced.
+    /// A regular expression that is invalid, or whose meaning cannot be reproduced.
     Pattern,
-    /// A table of a SentencePiece normalizer that cannot be walked safely.
+    /// A character map of a SentencePiece normalizer that cannot be walked safely.
     Charsmap,
-    /// A bound was exceeded.
+    /// A limit was exceeded.
     Limit,
-    /// A setting that this version does not reproduce.
+    /// A setting that this version cannot reproduce.
     Unsupported,
     /// The format cannot hold what is to be saved.
     CannotHold,
-    /// The format does not say; the caller must.
+    /// Information that the format lacks and the caller must give.
     Unknown,
-    /// Something that has no effect, although it says something.
+    /// A setting that has no effect.
     Ignored,
 }
 
 impl Defect {
-    /// The word for it, as `FormatError.kind` has it.
+    /// The word for it in `FormatError.kind`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Truncated => "truncated",
@@ -240,7 +240,7 @@ impl FieldPath {
         })
     }
 
-    /// Is there nothing to say?
+    /// Is it empty?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -274,7 +274,7 @@ impl From<OutOfMemory> for Error {
 
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
-        // A reader that was stopped hands on why.
+        // An interrupted reader wraps the reason for stopping.
         error.downcast().unwrap_or_else(|error| Kind::Os(error).into())
     }
 }
@@ -319,12 +319,12 @@ impl Error {
             .into()
     }
 
-    /// A fault of ours.
+    /// A bug in this library.
     pub fn internal(reason: impl Into<String>) -> Self {
         Kind::Internal(reason.into()).into()
     }
 
-    /// The same error, one level further out: `e.at("merges").at("model")` is `model.merges`.
+    /// The same error one level up: `e.at("merges").at("model")` is `model.merges`.
     #[must_use]
     pub fn at(mut self, name: impl Into<String>) -> Self {
         self.field.0.insert(0, Part::Name(name.into()));
@@ -338,7 +338,7 @@ impl Error {
         self
     }
 
-    /// The same error with its place in the text in the caller's unit.
+    /// The same error with its position in the text converted to the caller's unit.
     #[must_use]
     pub fn placed(mut self, place: impl FnOnce(Place) -> Place) -> Self {
         match &mut self.kind {
@@ -353,7 +353,7 @@ impl Error {
         self
     }
 
-    /// The same error of a pattern, without the place in a text that the caller has never seen.
+    /// The same error of a pattern, without the position in a text that the caller has never seen.
     #[must_use]
     pub fn without_place(mut self) -> Self {
         if let Kind::Pattern { searched_from, .. } = &mut self.kind {
@@ -443,7 +443,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Text in quotes; a single character that cannot be seen is shown by its code point.
+/// Text in quotes; a single invisible character is shown by its code point.
 fn shown(symbol: &str) -> String {
     let mut chars = symbol.chars();
     match (chars.next(), chars.next()) {

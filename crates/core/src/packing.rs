@@ -1,6 +1,6 @@
-//! Packing: pieces of text into windows of one length, with as little room left as best fit finds.
+//! Packing: distributes pieces of text over windows of equal length by best fit, which leaves little space unused.
 //!
-//! In: the length of each piece. Out: the window of each. No piece is cut.
+//! In: the length of each piece. Out: the number of each piece's window. No piece is cut.
 use std::collections::BTreeMap;
 
 use tokenmill_kernels::try_alloc;
@@ -8,9 +8,9 @@ use tokenmill_kernels::try_alloc;
 use crate::error::{Error, Result};
 use crate::watch::{Ticker, Watch};
 
-/// The window of each piece, by best fit: the longest pieces first, each into the window with the least room that
-/// it fits in, or a new one. Of windows with as much room the one that got its room last is taken. Windows are
-/// numbered by their first piece in the order given. Cost: n log n.
+/// The window of each piece, by best fit: the longest pieces first, each into the window with the least free space
+/// that it fits into, or into a new one. Of windows with equal free space, the one that reached it last is taken.
+/// Windows are numbered in the order of their first pieces in the input. Cost: n log n.
 ///
 /// # Errors
 /// An argument error for a piece that is longer than a window.
@@ -20,7 +20,7 @@ pub fn best_fit(lengths: &[usize], window: usize, watch: &dyn Watch) -> Result<V
     let mut ticker = Ticker::new(watch);
     let mut windows = 0;
     let mut window_of = try_alloc::filled(0, lengths.len())?;
-    // Windows by their room.
+    // Windows by their free space.
     let mut by_room: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for piece in order {
         ticker.spend(16)?;
@@ -47,7 +47,7 @@ pub fn best_fit(lengths: &[usize], window: usize, watch: &dyn Watch) -> Result<V
             try_alloc::push(by_room.entry(room - length).or_default(), chosen)?;
         }
     }
-    // Numbered anew, in the order of the pieces.
+    // Windows are renumbered in the order of the pieces.
     let mut number_of = try_alloc::filled(None, windows)?;
     let mut next = 0;
     for window in &mut window_of {

@@ -1,18 +1,18 @@
-//! Where a text is in the arguments of a call, as errors name it: `texts[3]`, `pair[3][2]`.
+//! The position of a text in the arguments of a call, as errors name it: `texts[3]`, `pair[3][2]`.
 use std::fmt;
 
 use tokenmill_core::error::{Error, FieldPath};
 
-/// The place of a text: an argument, and the indices within it.
+/// The position of a text: an argument, and the indices within it.
 #[derive(Clone, Copy)]
 pub(crate) struct ArgumentPlace {
     argument: &'static str,
     indices: [Option<usize>; 3],
-    /// The call has no other text: its errors need no place.
+    /// Is it the only text of the call? Then errors need not name it.
     is_only: bool,
 }
 
-/// What a call calls the sequences of its samples.
+/// How errors name the sequences of a call's samples.
 #[derive(Clone, Copy)]
 pub(crate) enum Naming {
     /// One sample: `text`, `pair`.
@@ -33,7 +33,7 @@ impl ArgumentPlace {
         Self { argument, indices: [None; 3], is_only: false }
     }
 
-    /// The item with this index.
+    /// The position of an item of this one.
     pub(crate) fn item(mut self, index: usize) -> Self {
         if let Some(free) = self.indices.iter_mut().find(|one| one.is_none()) {
             *free = Some(index);
@@ -47,7 +47,7 @@ impl ArgumentPlace {
         if self.is_only { String::new() } else { format!(" in {self}") }
     }
 
-    /// The same error at this place, instead of where the core has it.
+    /// The same error with this position instead of that of the core.
     pub(crate) fn locate(self, mut error: Error) -> Error {
         error.field = FieldPath::default();
         if self.is_only {
@@ -66,7 +66,7 @@ impl fmt::Display for ArgumentPlace {
 }
 
 impl Naming {
-    /// The place of a sequence of a sample that has `count` of them.
+    /// The position of a sequence of a sample that has `count` sequences.
     pub(crate) fn place(self, row: usize, sequence: usize, count: usize) -> ArgumentPlace {
         let argument = ArgumentPlace::argument(if sequence == 0 { "text" } else { "pair" });
         match self {
@@ -79,7 +79,7 @@ impl Naming {
         }
     }
 
-    /// The error of a sample at the place of the sequence that it is about; without a place if it is about none.
+    /// The error of a sample, with the position of the sequence that it concerns, if it concerns one.
     pub(crate) fn locate_sequence(self, error: Error, row: usize, count: usize) -> Error {
         match error.field.first_index() {
             Some(sequence) => self.place(row, sequence, count).locate(error),

@@ -19,7 +19,7 @@ use crate::exceptions::{gather, out_of_memory};
 use crate::output::{self, Dtype};
 use crate::watch::run;
 
-/// What writes the cells of a row, given its index.
+/// Writes the cells of a row, given its index.
 pub(crate) trait WriteRow: Sync {
     fn write<T: Number>(&self, row: usize, cells: &mut [T]);
 }
@@ -82,7 +82,7 @@ fn write_rows_as<T: Number + Element>(
         let mut shares: Vec<Share<'_, T>> =
             all.axis_chunks_iter_mut(Axis(0), rows).enumerate().map(share).collect();
         threads::run_with(shares.len(), &mut shares, watch, |_, share, watch| share.write(writer, watch))?;
-        // A thread that was late has left its share: the others took its turn.
+        // A thread that started late may have found no unit left, so that its share is not written yet.
         shares.iter_mut().try_for_each(|share| share.write(writer, watch))
     })
 }
@@ -91,7 +91,7 @@ fn side(is_left: bool) -> Side {
     if is_left { Side::Left } else { Side::Right }
 }
 
-/// The bounds of rows: the start of each, and the end of the last one, within `count` values.
+/// The bounds of rows within `count` values: the start of each, and the end of the last one.
 struct Bounds(Vec<usize>);
 
 impl Bounds {
@@ -112,7 +112,7 @@ impl Bounds {
         self.0[row]..self.0[row + 1]
     }
 
-    /// The array must have a row for each, with enough cells.
+    /// Checks that `out` has one row for each of these, with enough cells.
     fn fit(&self, out: &Bound<'_, PyAny>) -> PyResult<()> {
         let (rows, cells): (usize, usize) = out.getattr("shape")?.extract()?;
         let longest = self.0.windows(2).map(|bounds| bounds[1] - bounds[0]).max().unwrap_or(0);

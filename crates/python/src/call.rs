@@ -55,8 +55,8 @@ pub(crate) fn with_text<'a, T: Send>(
     Ok((result, py_text))
 }
 
-/// Runs `work(text, recognizer, untrusted, watch)` on one text, of which a part is untrusted. `None` if all of it is
-/// trusted.
+/// Runs `work(text, recognizer, untrusted, watch)` on one text with untrusted parts. Returns `None` without
+/// `untrusted=`.
 pub(crate) fn with_untrusted<T: Send>(
     text: &Bound<'_, PyAny>,
     options: &Options,
@@ -174,7 +174,8 @@ impl Texts<'_> {
         }
     }
 
-    /// The length of a text, for what is untrusted in it. An Arrow string has characters, as other strings do.
+    /// The length of a text, for the ranges that are untrusted in it. An Arrow string is measured in characters, as
+    /// other strings are.
     fn length(&self, objects: &[Bound<'_, PyAny>], row: usize) -> PyResult<Length> {
         match self {
             Self::Objects(texts) => match &texts[row] {
@@ -188,7 +189,7 @@ impl Texts<'_> {
         }
     }
 
-    /// What is untrusted in the text of a row, which was read.
+    /// The untrusted ranges of a row, whose text has been read.
     fn untrusted(
         &self,
         trust: &Trust,
@@ -201,7 +202,7 @@ impl Texts<'_> {
             (pairs, Self::Objects(texts)) => match &texts[row] {
                 Row::Read(text) => text.untrusted(pairs, watch),
                 Row::Unread(units) => match text {
-                    // As many characters as units: none of them is a surrogate pair.
+                    // As many characters as code units, so the string has no surrogate pair.
                     Text::Str(text) if text.chars().count() == units.len() => {
                         ranges_of_characters(text, &[], pairs, watch)
                     }
@@ -218,7 +219,8 @@ impl Texts<'_> {
         }
     }
 
-    /// The error of a row, with its place in the caller's text; `places` has that of the row in the arguments.
+    /// The error of a row, with its position in the caller's text and that of the row in the arguments, which
+    /// `places` gives.
     fn locate(&self, error: Error, places: impl Fn(usize) -> ArgumentPlace) -> Error {
         let Some(row) = error.field.first_index() else { return error };
         let error = match self {
@@ -229,14 +231,14 @@ impl Texts<'_> {
     }
 }
 
-/// A text of a column, whose characters are counted; a null has none.
+/// A text of a column as a string, so that its characters can be counted; empty for a null.
 pub(crate) fn column_text(column: &StringColumn, row: usize) -> std::result::Result<&str, String> {
     let bytes = column.get(row).ok().flatten().unwrap_or_default();
     std::str::from_utf8(bytes)
         .map_err(|_| format!("texts[{row}] is not UTF-8, so that it has no characters to mark as untrusted"))
 }
 
-/// The place of a row of `texts`.
+/// The position of a row of `texts`.
 fn place_in_texts(row: usize) -> ArgumentPlace {
     Naming::Texts.place(row, 0, 1)
 }
@@ -248,7 +250,7 @@ pub(crate) struct OfTexts<T> {
     pub(crate) nulls: Option<Vec<bool>>,
 }
 
-/// One text where many are expected would be taken for its characters.
+/// Refuses a single text where many are expected: it would be taken for the list of its characters.
 pub(crate) fn refuse_one_text(texts: &Bound<'_, PyAny>) -> PyResult<()> {
     if texts.cast::<PyString>().is_ok() || texts.cast::<PyBytes>().is_ok() {
         return Err(PyTypeError::new_err(
@@ -298,7 +300,8 @@ pub(crate) fn with_untrusted_texts<T: Send>(
     })
 }
 
-/// Reads the texts of a batch, and the objects that they were read from; a column has none.
+/// Reads the texts of a batch and passes them to `work` with the objects that they were read from; a column has no
+/// objects.
 fn with_read_texts<'py, T>(
     texts: &Bound<'py, PyAny>,
     options: &Options,
@@ -317,7 +320,7 @@ fn with_read_texts<'py, T>(
     work((py, &Texts::Objects(read)), &objects)
 }
 
-/// As [`with_texts`], on Python objects, whose places in the arguments `places` has.
+/// As [`with_texts`], for Python objects; `places` gives their positions in the arguments.
 pub(crate) fn with_objects<T: Send>(
     py: Python<'_>,
     texts: &[Bound<'_, PyAny>],
@@ -352,7 +355,7 @@ fn with_read<T: Send>(
 ) -> PyResult<OfTexts<T>> {
     let Options { special, threads, .. } = options;
     let rows = texts.rows(py)?;
-    // An empty row counts as work, too.
+    // An empty row costs something too.
     let size = rows.iter().flatten().map(Source::size).sum::<usize>() + rows.len();
     let result = run(py, size, |watch| {
         work(&rows, special, *threads, watch).map_err(|error| texts.locate(error, &places))

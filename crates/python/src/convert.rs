@@ -345,7 +345,7 @@ pub(crate) fn ids(object: &Bound<'_, PyAny>, row: Option<usize>) -> PyResult<Vec
         return ids;
     }
     let name = name_of_ids(row);
-    // A tensor of torch with one id is a number as well, and has a length.
+    // A tensor of torch with one id also counts as a number, but has a length.
     if object.len().is_err()
         && let Ok(id) = object.extract::<TokenId>()
     {

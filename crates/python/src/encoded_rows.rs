@@ -1,4 +1,4 @@
-//! The encodings of a batch: what `RaggedEncodings` makes lists of, and the flat arrays of it.
+//! The encodings of a batch: the data of `RaggedEncodings`, which makes lists and flat arrays of them.
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -59,8 +59,8 @@ fn byte_offsets(rows: &[&Encoding], watch: &dyn Watch) -> Result<Vec<i64>> {
     Ok(offsets)
 }
 
-/// Appends start and end of each id of a row: 0 for what was added. Parts are copied as a whole, which is faster than
-/// to look for the place of each id.
+/// Appends the start and end of each id of a row; both are 0 for what was added. Parts are copied as a whole, which
+/// is faster than looking each id up.
 fn extend<'a, T: 'a>(
     offsets: &mut Vec<i64>,
     row: &'a Encoding,

@@ -17,7 +17,7 @@ use crate::convert;
 use crate::exceptions::raise;
 use crate::output::{self, Item};
 
-/// How ids are written: by the tokenizer, or as a pickle has kept it.
+/// Where the written forms of ids come from: the tokenizer, or a pickle.
 #[derive(Clone)]
 pub(crate) enum Names {
     Of(Arc<Engine>),
@@ -32,7 +32,7 @@ impl Names {
         }
     }
 
-    /// The name under which a post-processor adds an id.
+    /// The written form of an id that a post-processor adds under its own name.
     fn added(&self, id: u32) -> Option<String> {
         match self {
             Self::Of(engine) => engine.post_processors().written(id).map(str::to_owned),
@@ -48,7 +48,7 @@ impl Names {
         }
     }
 
-    /// The names of the ids of rows, to be kept.
+    /// The written forms of the ids of rows, for a pickle.
     pub(crate) fn of_rows(&self, rows: &[EncodingRow]) -> EncodingNames {
         EncodingNames::of(rows, |id| self.token(id), |id| self.added(id))
     }
@@ -70,7 +70,7 @@ enum List {
     Overflowing,
 }
 
-/// The lists that Python code has asked for.
+/// The lists that Python code has asked for so far.
 type Lists = [MadeOnce<Py<PyList>>; List::Overflowing as usize + 1];
 
 /// Ids, each with the part of the text that it stands for.
@@ -88,7 +88,7 @@ type Lists = [MadeOnce<Py<PyList>>; List::Overflowing as usize + 1];
 pub(crate) struct Encoding {
     names: Names,
     arranged: Arranged,
-    /// The windows after this one, if the text was truncated.
+    /// The windows after the first one, if the text was truncated.
     overflowing: Vec<Vec<OutputPart>>,
     /// The written form of padding.
     pad_token: Option<Arc<str>>,
@@ -132,7 +132,7 @@ impl Encoding {
         EncodingRow { sequences, windows, pad_token: self.pad_token.clone() }
     }
 
-    /// Its parts, and those of the windows that overflow.
+    /// The parts of its first window, and those of the overflowing windows.
     pub(crate) fn windows(&self) -> impl Iterator<Item = &Vec<OutputPart>> {
         std::iter::once(&self.arranged.parts).chain(&self.overflowing)
     }
@@ -145,7 +145,7 @@ impl Encoding {
         &self.arranged
     }
 
-    /// The same without the lists that Python code has.
+    /// A copy that has none of the lists that Python code may have changed.
     pub(crate) fn fresh(&self) -> Self {
         Self::of_row(self.names.clone(), self.row())
     }
@@ -170,8 +170,7 @@ impl Encoding {
         Ok(())
     }
 
-    /// Every token. With `surfaces`, a token that is not spelled like the text is the text that it
-    /// stands for.
+    /// All tokens. With `surfaces`, a token that differs from its text is shown as that text.
     fn tokens_of(&self, surfaces: bool) -> impl Iterator<Item = String> {
         let token = move |part, place| self.token(part, place, surfaces);
         self.arranged.parts.iter().flat_map(move |part| (0..part.len()).map(move |place| token(part, place)))
@@ -218,7 +217,7 @@ impl Encoding {
         let kept = if let Some(kept) = place.get() {
             kept
         } else {
-            // Making it may run other code, which may make it as well: the first one stays.
+            // While the items are made, other code may run and make the same list: the first one is kept.
             let made = make()?.unbind();
             place.get_or_make(|| made)
         };
@@ -226,7 +225,7 @@ impl Encoding {
     }
 }
 
-/// The index of a sequence, by default 0.
+/// The index of a sequence; 0 by default, `None` for a number that cannot be an index.
 fn number_of(sequence: Option<&Bound<'_, PyAny>>) -> PyResult<Option<usize>> {
     sequence.map_or(Ok(Some(0)), |sequence| convert::place(sequence, "sequence"))
 }

@@ -203,7 +203,7 @@ impl Caller {
         fault(&self.name, None, reason)
     }
 
-    /// The error for a result, or a part of it, of a wrong type.
+    /// The error for a result, or a part of it, that has the wrong type.
     fn wrong(&self, what: &str, expected: &str, found: &Bound<'_, PyAny>) -> Error {
         let of = found.get_type().name().map_or("something else".to_owned(), |name| name.to_string());
         self.fault(format!("{what} must be {expected}, not {of}"))

@@ -1,9 +1,9 @@
 //! Values that are initialised once per process: modules that are imported on demand, and caches of
 //! our dependencies.
 //!
-//! If a process forks while another thread initialises such a value, the child waits for it for
-//! ever. So as much as possible is initialised at import ([`make_early`]), and the rest under the
-//! lock of `tokenmill._forks`, for which a fork waits.
+//! If a process forks while another thread initialises such a value, the child waits for it for ever. So most
+//! values are initialised at import ([`make_early`]), and the rest under the lock of `tokenmill._forks`, which a
+//! fork acquires first.
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::type_object::PyTypeInfo;
@@ -51,7 +51,7 @@ impl Late {
     }
 }
 
-/// Guard of the lock that a fork waits for.
+/// Guard of the lock that a fork acquires.
 struct Held<'py>(Bound<'py, PyAny>);
 
 impl<'py> Held<'py> {
@@ -82,7 +82,7 @@ fn use_arrays(py: Python<'_>) -> PyResult<()> {
 /// Initialises the caches of pyo3 and of the core's dependencies at import, before there can be threads.
 pub(crate) fn make_early(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    // A thread that attaches from outside checks whether the interpreter is initialised.
+    // A thread attaching from outside of Python checks whether the interpreter is initialised.
     py.detach(|| Python::attach(|_| ()));
     PyMapping::type_object(py);
     // Attribute names: one of the error classes, and the one that adds a note about an argument of

@@ -22,7 +22,7 @@ use crate::late;
 use crate::output::{self, Dtype};
 use crate::watch::run;
 
-/// The arguments of a call that say what comes back.
+/// The arguments of a call that say what it returns.
 #[allow(clippy::struct_excessive_bools)] // each has a name of its own in Python
 pub(crate) struct Returned<'a, 'py> {
     pub(crate) tensors: Option<&'a Bound<'py, PyAny>>,
@@ -38,7 +38,7 @@ pub(crate) struct Returned<'a, 'py> {
 }
 
 impl<'py> Returned<'_, 'py> {
-    /// Refuses what only arrays have.
+    /// Refuses options that only arrays support.
     pub(crate) fn check_lists(&self) -> PyResult<()> {
         let given = [
             ("return_token_type_ids", self.token_type_ids.is_some()),
@@ -60,7 +60,7 @@ impl<'py> Returned<'_, 'py> {
         }
     }
 
-    /// Checks the arguments, before anything is encoded; gives what makes the arrays.
+    /// Checks the arguments before anything is encoded, and returns the object that makes the arrays.
     pub(crate) fn columns(&self, engine: &Engine) -> PyResult<Bound<'py, PyAny>> {
         let Some(tensors) = self.tensors else {
             return Err(PyValueError::new_err("return_tensors is \"np\" or \"pt\""));
@@ -74,7 +74,7 @@ impl<'py> Returned<'_, 'py> {
     }
 }
 
-/// Ids of many texts.
+/// The ids of many texts, concatenated.
 struct FlatIds {
     ids: Vec<TokenId>,
     /// The start of each row, and the end of the last one.
@@ -82,7 +82,7 @@ struct FlatIds {
 }
 
 impl FlatIds {
-    /// The ids of texts, whose places in the arguments `places` has.
+    /// Encodes texts; `places` gives their positions in the arguments.
     fn new(
         py: Python<'_>,
         engine: &Engine,
@@ -102,9 +102,9 @@ impl FlatIds {
     }
 }
 
-/// Where the ids of a row are.
+/// The source of the ids of a row.
 enum Source {
-    /// Of the texts, and of their pairs.
+    /// The ids of the texts, and of their pairs.
     Ids(FlatIds, Option<FlatIds>),
     Encodings(Vec<Encoding>),
 }
@@ -129,16 +129,16 @@ struct InputRow {
     parts: Vec<OutputPart>,
 }
 
-/// The rows of a call, before they are arrays.
+/// The rows of a call, before they become arrays.
 pub(crate) struct InputRows {
     source: Source,
     rows: Vec<InputRow>,
-    /// Length of the longest first window: the length of padding to the longest.
+    /// The length of the longest first window, to which `padding="longest"` pads.
     longest: usize,
 }
 
 impl InputRows {
-    /// Texts, each with the one at the same index of `pairs`: their ids, and no offsets.
+    /// The ids of texts, each with the text at the same index of `pairs`, without offsets.
     pub(crate) fn of_texts(
         py: Python<'_>,
         engine: &Arc<Engine>,
@@ -199,7 +199,7 @@ impl InputRows {
         let length_of = |row: &InputRow| length(&row.parts);
         let padded = padding.map_or(Ok(0), |padding| padded_length(padding, self.longest));
         let padded = padded.map_err(|error| raise(py, error))?;
-        // Padding shortens nothing: as in transformers, rows may all be longer than it makes them.
+        // Padding never shortens a row: as in transformers, all rows may be longer than the padded length.
         let first = self.rows.first().map_or(0, length_of).max(padded);
         let Some(at) = self.rows.iter().position(|row| length_of(row).max(padded) != first) else {
             return Ok(first);
@@ -279,7 +279,7 @@ fn length(parts: &[OutputPart]) -> usize {
     parts.iter().map(OutputPart::len).sum()
 }
 
-/// Do models with this tokenizer take types? Those with a classification token do, where the types of a pair
+/// Do models with this tokenizer take type ids? They do if there is a classification token and the types of a pair
 /// are not all 0.
 fn has_types(engine: &Engine) -> bool {
     let type_of = |slot: &Slot| match *slot {

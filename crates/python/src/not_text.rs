@@ -1,4 +1,4 @@
-//! Files that are no text.
+//! Detects files that are not text.
 use pyo3::prelude::*;
 use tokenmill_io::corpus;
 

@@ -138,7 +138,7 @@ fn import_numpy(py: Python<'_>) -> PyResult<()> {
         Err(error) if error.is_instance_of::<PyModuleNotFoundError>(py) => {
             Err(PyTypeError::new_err("arrays need numpy: pip install numpy"))
         }
-        // May be Ctrl-C, which is raised at the first line of Python code.
+        // This may be Ctrl-C, which is raised when Python code runs next.
         Err(error) => Err(error),
     }
 }

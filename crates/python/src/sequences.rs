@@ -22,14 +22,14 @@ use crate::text::PyText;
 use crate::untrusted::{Length, Marks, Trust};
 use crate::watch::run;
 
-/// The options of encoding samples.
+/// The options for encoding samples.
 pub(crate) struct How<'a> {
     pub(crate) engine: &'a Arc<Engine>,
     pub(crate) special: Special,
     pub(crate) surrogates: Surrogates,
     pub(crate) adds_special: bool,
     pub(crate) truncation: Option<Truncation>,
-    /// If set, a truncation that cuts nothing is ignored, even if it is invalid.
+    /// Is a truncation that cuts nothing ignored, even if it is invalid?
     pub(crate) only_if_cut: bool,
 }
 
@@ -42,7 +42,7 @@ enum Source<'py> {
 /// A sample: one sequence, or two.
 pub(crate) struct Sample<'py>(Vec<Source<'py>>);
 
-/// A sample that can be read without the interpreter; none of a null.
+/// A sample that can be read without the interpreter; empty for a null.
 type Row<'a> = Vec<Read<'a>>;
 
 /// A sequence that can be read without the interpreter.
@@ -103,7 +103,7 @@ impl Read<'_> {
         }
     }
 
-    /// Words are trusted. Errors have their place.
+    /// Encodes a sequence. Words are always trusted. Errors get their position in the arguments.
     fn encode(
         &self,
         place: ArgumentPlace,
@@ -167,7 +167,7 @@ impl How<'_> {
         one.ok_or_else(|| raise(py, Error::internal("a sample without an encoding")))
     }
 
-    /// Encodes samples; truncated, but not padded.
+    /// Encodes samples and truncates them, without padding.
     pub(crate) fn encode(
         &self,
         py: Python<'_>,
@@ -180,7 +180,7 @@ impl How<'_> {
         self.encode_rows(py, &rows, None, naming, threads)
     }
 
-    /// Encodes the texts of a batch, as [`Self::encode_one`] does each; a null has no ids.
+    /// Encodes the texts of a batch, each as in [`Self::encode_one`]; a null has no ids.
     pub(crate) fn encode_texts<'py>(
         &self,
         py: Python<'py>,
@@ -196,7 +196,7 @@ impl How<'_> {
                 look(py, row)?;
                 let bytes = column.get(row).map_err(|error| column_error(&place(row).to_string(), error))?;
                 let text = bytes.map(|bytes| match std::str::from_utf8(bytes) {
-                    // What is untrusted is counted in characters, which bytes do not have.
+                    // Untrusted ranges are counted in characters, which bytes do not have.
                     Ok(text) if marks.has_untrusted() => {
                         Read::Text(PyText::Str { text: text.into(), pairs: Vec::new() })
                     }
@@ -235,7 +235,7 @@ impl How<'_> {
         Ok(OfTexts { result, nulls: None })
     }
 
-    /// Encodes rows, each a sample; one without a sequence has no ids.
+    /// Encodes rows, each a sample; a row without a sequence has no ids.
     fn encode_rows(
         &self,
         py: Python<'_>,
@@ -261,7 +261,7 @@ impl How<'_> {
                 let parts = threads::run(units.len(), threads, watch, |i, watch| {
                     let mut ticker = Ticker::new(watch);
                     let one = |(k, row): (usize, &Row<'_>)| {
-                        // Adds a constant, so that very short rows use up a slice as well.
+                        // A constant is added, so that very short rows use up a slice too.
                         ticker.spend(row.iter().map(Read::size).sum::<usize>() + 16)?;
                         let number = i * unit + k;
                         let recognizer = recognizers.get(number).unwrap_or(&recognizers[0]);

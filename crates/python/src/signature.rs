@@ -2,8 +2,8 @@
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 
-/// An attribute of a class whose instances are called: the signature of the call, without `self`. The class has no
-/// such attribute itself, as nobody calls it.
+/// The attribute `__signature__` of instances: the signature of their `__call__`, without `self`. The class itself
+/// does not have it, because it is not called that way.
 #[pyclass(frozen, module = "tokenmill._core")]
 pub(crate) struct CallSignature;
 

@@ -31,7 +31,7 @@ impl DecodeStream {
         Self { stream: engine::DecodeStream::new(engine, options), errors: errors.to_owned() }
     }
 
-    /// Decodes what `work` appends. If that is no UTF-8 and errors are strict, the stream is restored.
+    /// Decodes the bytes that `work` appends. If these are not UTF-8 and errors are strict, the stream is restored.
     fn take<'py>(
         &mut self,
         py: Python<'py>,
@@ -88,7 +88,7 @@ impl DecodeStream {
     /// The number of ids taken, and the bytes that are held back until they are certain.
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let ids = self.stream.taken();
-        // A repr is no place for the error of a decoder, which the next call raises.
+        // A repr ignores the error of a decoder; the next call raises it.
         let pending = self.stream.pending(&Unwatched).unwrap_or_default();
         if pending.is_empty() {
             return Ok(format!("DecodeStream({ids} ids)"));

@@ -20,8 +20,8 @@ pub(crate) enum PyText<'a> {
 }
 
 impl<'a> PyText<'a> {
-    /// Reads a text; errors name its place. Mutable buffers are copied, so that they cannot change
-    /// while they are encoded.
+    /// Reads a text; errors name its position. Mutable buffers are copied, so that they cannot change while they
+    /// are encoded.
     pub(crate) fn new(
         object: &'a Bound<'_, PyAny>,
         surrogates: Surrogates,
@@ -70,7 +70,7 @@ impl<'a> PyText<'a> {
         Ok(offsets)
     }
 
-    /// The length in the unit of [`Self::untrusted`]. `object` is what the text was read from.
+    /// The length of the text, in the unit of [`Self::untrusted`]. `object` is the object that it was read from.
     pub(crate) fn length(&self, object: &Bound<'_, PyAny>) -> PyResult<Length> {
         Ok(match (self, object.cast::<PyString>()) {
             (Self::Str { .. }, Ok(string)) => Length::Characters(string.len()?),
@@ -78,7 +78,7 @@ impl<'a> PyText<'a> {
         })
     }
 
-    /// The ranges that pairs are: of characters of the caller's string, or of bytes.
+    /// The untrusted ranges that these pairs give, in characters of the caller's string or in bytes.
     pub(crate) fn untrusted(&self, pairs: &[(usize, usize)], watch: &dyn Watch) -> Result<UntrustedRanges> {
         match self {
             Self::Str { text, pairs: joined } => ranges_of_characters(text, joined, pairs, watch),

@@ -57,7 +57,7 @@ pub(crate) fn train_texts(
     progress: Option<Py<PyAny>>,
     weights: Option<Vec<u64>>,
 ) -> PyResult<Tokenizer> {
-    // Each text is a document; the option is checked, and has no other effect.
+    // Each text is a document, so the option is only checked.
     documents_option(options)?;
     let errors = errors_option(options)?;
     let (mut trainer, roles) = trainer(options)?;
@@ -123,7 +123,8 @@ pub(crate) fn train_texts(
     finish(py, trained, options)
 }
 
-/// Counts documents. Errors lose their position: it would be one in a document, not in the caller's input.
+/// Counts documents. The position of an error is dropped: it would count within a document, not in the caller's
+/// input.
 fn feed_to(trainer: &mut Trainer, documents: &[&str], watch: &dyn Watch) -> Result<()> {
     trainer.feed(documents, watch).map_err(Error::without_place)
 }
@@ -138,7 +139,7 @@ fn finish(
     Ok(Tokenizer::new(py, engine, Some(report))?.with_split_name(name_given(&split)))
 }
 
-/// A trainer, and the roles that its tokens get in the end.
+/// A trainer, and the roles that its tokens get at the end.
 fn trainer(options: &Bound<'_, PyDict>) -> PyResult<(Trainer, Additions)> {
     let py = options.py();
     let additions = convert::additions(options)?;
@@ -156,7 +157,8 @@ fn trainer(options: &Bound<'_, PyDict>) -> PyResult<(Trainer, Additions)> {
     let options = train_options(options, &additions)?;
     let is_of_model = |role: &(Role, String)| role.0 == Role::Unk && options.unk_token.is_some();
     let mut roles = Additions { special_tokens: Vec::new(), ..additions };
-    // A model with an unknown token says so itself; alone it needs no role, so that every format can hold it.
+    // A model with an unknown token stores it. If that is the only role, it is not set, so that every format can
+    // hold the tokenizer.
     if roles.roles.iter().all(is_of_model) {
         roles.roles.clear();
     }
@@ -199,7 +201,7 @@ fn train_options(options: &Bound<'_, PyDict>, additions: &Additions) -> PyResult
     };
     let end_of_word = optional(options, "end_of_word")?;
     let special_tokens = additions.all_special_tokens();
-    // Bytes spell every text: there the unknown token is a role and nothing else.
+    // A byte alphabet spells every text, so the unknown token is only a role there.
     let unk_token = optional(options, "unk_token")?.filter(|_| alphabet == TrainAlphabet::Chars);
     let threads = Given(options.get_item("num_threads")?);
     let min_frequency = number(options, "min_frequency")?.unwrap_or(2) as u64;

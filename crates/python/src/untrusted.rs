@@ -1,4 +1,4 @@
-//! `untrusted=` and `protected=`: which parts of a text must not become which tokens.
+//! `untrusted=` and `protected=`: the parts of a text that must not become certain tokens.
 use std::collections::HashMap;
 
 use pyo3::buffer::{Element, PyUntypedBuffer};
@@ -16,7 +16,7 @@ use crate::buffer::numbers;
 use crate::convert::{self, look};
 use crate::exceptions::{gather, out_of_memory, raise, wrong_type};
 
-/// The two arguments of a call as Python gave them.
+/// The two arguments as Python gave them.
 #[derive(Clone, Copy)]
 pub(crate) struct Marks<'a, 'py> {
     untrusted: Option<&'a Bound<'py, PyAny>>,
@@ -26,18 +26,18 @@ pub(crate) struct Marks<'a, 'py> {
 /// A pair (start, stop), in the unit of its text.
 type Pair = (usize, usize);
 
-/// What is untrusted in each text of a call, and what is protected there.
+/// The untrusted pairs and the protected tokens of each text of a call.
 pub(crate) struct Trust {
-    /// Of all rows.
+    /// The pairs of all rows, concatenated.
     pairs: Vec<Pair>,
-    /// Where those of each row end.
+    /// The end of the pairs of each row.
     ends: Vec<usize>,
-    /// Sets of protected tokens: one for all rows, or those that `set_of_row` names.
+    /// Sets of protected tokens: a single one for all rows, or several that `set_of_row` refers to.
     protected: Vec<Vec<TokenId>>,
     set_of_row: Option<Vec<usize>>,
 }
 
-/// The length of a text, and its unit.
+/// The length of a text, with its unit.
 #[derive(Clone, Copy)]
 pub(crate) enum Length {
     Characters(usize),
@@ -52,17 +52,17 @@ impl<'a, 'py> Marks<'a, 'py> {
         Self { untrusted, protected }
     }
 
-    /// No arguments at all?
+    /// Were both arguments left out?
     pub(crate) fn is_empty(self) -> bool {
         self.untrusted.is_none() && self.protected.is_none()
     }
 
-    /// Is a part of a text marked?
+    /// Was `untrusted=` given?
     pub(crate) fn has_untrusted(self) -> bool {
         self.untrusted.is_some()
     }
 
-    /// Reads them for one text. `None` if all of it is trusted: then nothing is protected.
+    /// Reads the arguments for one text. Returns `None` without `untrusted=`: nothing is protected then.
     pub(crate) fn for_text(self, engine: &Engine, length: Length) -> PyResult<Option<Trust>> {
         let protected = self.protected.map(|given| protected_set(given, "protected", engine)).transpose()?;
         let Some(given) = self.untrusted else { return Ok(None) };
@@ -72,7 +72,7 @@ impl<'a, 'py> Marks<'a, 'py> {
         Ok(Some(Trust { pairs: all, ends, protected, set_of_row: None }))
     }
 
-    /// Reads them for a batch of this many texts, whose lengths `length` tells.
+    /// Reads the arguments for a batch of this many texts; `length` returns the length of a text.
     pub(crate) fn for_rows(
         self,
         py: Python<'py>,
@@ -91,7 +91,7 @@ impl<'a, 'py> Marks<'a, 'py> {
         let mut ends = try_alloc::vec(rows).map_err(out_of_memory)?;
         for (row, given) in given.iter().enumerate() {
             look(py, row)?;
-            // The length of a text may have to be counted.
+            // `length` may have to count characters, so it is called only if needed.
             let is_empty = given.is_none() || given.cast_exact::<PyList>().is_ok_and(PyListMethods::is_empty);
             if !is_empty {
                 read_pairs(given, length(row)?, || format!("untrusted[{row}]"), &mut pairs)?;
@@ -109,7 +109,7 @@ impl Trust {
         &self.pairs[start..self.ends[row]]
     }
 
-    /// Runs `work` with what finds the added tokens: one recognizer for all rows, or one for each.
+    /// Runs `work` with the recognizers for the rows: one for all of them, or one for each.
     pub(crate) fn with_recognizers<T>(
         &self,
         engine: &Engine,
@@ -127,8 +127,8 @@ impl Trust {
     }
 }
 
-/// The ranges that pairs of characters are. `joined` has the characters that are two of the caller's, a surrogate
-/// pair: of which the whole is untrusted if one is.
+/// The byte ranges of pairs of characters. `joined` has the characters that are surrogate pairs, which are two
+/// characters in the caller's string; if one of the two is untrusted, the whole pair is.
 pub(crate) fn ranges_of_characters(
     text: &str,
     joined: &[usize],
@@ -138,7 +138,7 @@ pub(crate) fn ranges_of_characters(
     if text.is_ascii() {
         return ranges_of_bytes(pairs);
     }
-    // Where each joined pair starts in the caller's text, in which each of those before is two characters.
+    // Where each surrogate pair starts in the caller's string, in which every earlier pair is two characters.
     let starts: Vec<usize> =
         try_alloc::collect(joined.iter().enumerate().map(|(before, &at)| Result::Ok(at + before)))?;
     let place = |at: usize| {
@@ -156,7 +156,7 @@ pub(crate) fn ranges_of_characters(
     UntrustedRanges::new(byte_spans(text, &offsets, watch)?)
 }
 
-/// The ranges that pairs of bytes are.
+/// The ranges of pairs of bytes.
 pub(crate) fn ranges_of_bytes(pairs: &[Pair]) -> Result<UntrustedRanges> {
     UntrustedRanges::new(pairs.iter().map(|&(start, stop)| Span::new(start, stop)))
 }
@@ -164,7 +164,7 @@ pub(crate) fn ranges_of_bytes(pairs: &[Pair]) -> Result<UntrustedRanges> {
 /// Lists up to this length are read without checks for signals.
 const SHORT: usize = 1 << 16;
 
-/// Reads the pairs of one text, behind those that were read before.
+/// Reads the pairs of one text and appends them to `pairs`.
 fn read_pairs(
     given: &Bound<'_, PyAny>,
     length: Length,
@@ -181,8 +181,8 @@ fn read_pairs(
     try_alloc::extend(all, &pairs).map_err(out_of_memory)
 }
 
-/// Reads a list of tuples that are in the text, as nearly all are; `None` for everything else, which [`pairs`] reads in
-/// five times as long.
+/// Reads a list of tuples that lie within the text, as nearly all lists are. Returns `None` for anything else,
+/// which [`pairs`] reads in five times as long.
 fn read_plain_pairs(given: &Bound<'_, PyAny>, length: Length, pairs: &mut Vec<Pair>) -> Option<()> {
     let (Length::Characters(length) | Length::Bytes(length)) = length;
     let list = given.cast_exact::<PyList>().ok().filter(|list| list.len() <= SHORT)?;
@@ -236,7 +236,7 @@ fn pairs(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<(i128, i128)>> {
     gather(items.iter().enumerate().map(pair))
 }
 
-/// The pairs in an array; `None` for one that must be read item by item.
+/// The pairs in an array; `None` if it must be read item by item.
 fn pairs_in_buffer(
     py: Python<'_>,
     buffer: &PyUntypedBuffer,
@@ -268,7 +268,7 @@ where
     )
 }
 
-/// Refuses pairs that are not in the text.
+/// Refuses pairs that do not lie within the text.
 fn checked(pairs: Vec<(i128, i128)>, length: Length, name: &str) -> PyResult<Vec<Pair>> {
     let (length, unit) = match length {
         Length::Characters(length) => (length, "characters"),
@@ -297,7 +297,7 @@ fn check_rows(name: &str, given: usize, rows: usize) -> PyResult<()> {
 
 const NOT_ADDED: &str = "is not an added token of this tokenizer, and only those can be protected";
 
-/// A collection of added tokens, by their written forms or ids; of a dict such as `special_tokens` its keys.
+/// A collection of added tokens, by literal or id; for a dict such as `special_tokens`, its keys.
 fn protected_set(given: &Bound<'_, PyAny>, name: &str, engine: &Engine) -> PyResult<Vec<TokenId>> {
     let expected = "a collection of str and int";
     if given.cast::<PyString>().is_ok() {
@@ -331,10 +331,10 @@ fn protected_items<'py>(
     gather(items.enumerate().map(id))
 }
 
-/// Sets of protected tokens, and which of them each row has; `None` where there is one for all.
+/// Sets of protected tokens, and the index of each row's set; `None` if there is one set for all rows.
 type ProtectedRows = (Vec<Vec<TokenId>>, Option<Vec<usize>>);
 
-/// One collection for all rows, or one for each.
+/// Reads one collection for all rows, or one for each row.
 fn protected_rows(given: &Bound<'_, PyAny>, engine: &Engine, rows: usize) -> PyResult<ProtectedRows> {
     const NAME: &str = "protected";
     let expected = "a collection of str and int, or one for each text";

@@ -1,5 +1,5 @@
-//! What a caller adds to a description: special tokens, roles of tokens, and whether bos and eos are
-//! put around texts.
+//! The additions of a caller to a description: special tokens, roles of tokens, and whether bos and eos are put
+//! around texts.
 //!
 //! In: a valid description, and literals. Out: the description with them, or an error that names a
 //! literal. Nothing is compiled here.
@@ -32,14 +32,14 @@ impl Additions {
         *self == Self::default()
     }
 
-    /// Adds a special token, unless it is there.
+    /// Adds a special token, unless it is among these already.
     pub fn add(&mut self, content: &str) {
         if !self.special_tokens.iter().any(|(known, _)| known == content) {
             self.special_tokens.push((content.to_owned(), None));
         }
     }
 
-    /// These additions, and those of `over`, which count where both name a token or a role.
+    /// These additions overridden by `over` for tokens and roles that both name.
     #[must_use]
     pub fn overridden_by(mut self, over: &Self) -> Self {
         self.special_tokens
@@ -127,14 +127,14 @@ impl Description {
 }
 
 impl Template {
-    /// One sequence, or two with the types 0 and 1, and nothing around them.
+    /// The template of one sequence, or of two with the types 0 and 1, without special tokens.
     fn of_sequences() -> Self {
         let first = TemplatePiece::Sequence { second: false, type_id: 0 };
         let second = TemplatePiece::Sequence { second: true, type_id: 1 };
         Self { single: vec![first.clone()], pair: vec![first, second], special_tokens: Vec::new() }
     }
 
-    /// Puts a token next to each sequence, unless it is there, or removes it there.
+    /// Puts a token next to each sequence, unless it is there already; or removes it there.
     fn put_around(&mut self, name: &str, id: TokenId, is_before: bool, adds: bool) {
         let known = self.special_tokens.iter().find(|token| token.ids == [id]);
         let name = known.map_or(name, |token| &token.name).to_owned();
@@ -247,7 +247,7 @@ mod tests {
         let [PostProcessor::Template(template)] = with.post_processor.as_slice() else { panic!() };
         assert_eq!(words(&template.single), ["<s>:0", "A:0", "</s>:0"]);
         assert_eq!(words(&template.pair), ["<s>:0", "A:0", "</s>:0", "<s>:1", "B:1", "</s>:1"]);
-        // Asked for again, they are there once.
+        // Adding the same tokens again changes nothing.
         assert_eq!(add(with.clone(), &around()).unwrap(), with);
         let without = Additions { adds_bos: Some(false), ..Additions::default() };
         let without = add(with, &without).unwrap();

@@ -42,7 +42,7 @@ fn rows<'py>(
     Ok(if is_pretokenized && items.first().is_none_or(is_one_text) { None } else { Some(items) })
 }
 
-/// Refuses truncation to a length that padding would exceed, as transformers does.
+/// Refuses a truncation to a length that padding would exceed, as transformers does.
 fn check_multiple(truncation: Option<&Truncation>, multiple: Option<usize>) -> PyResult<()> {
     let (Some(length), Some(multiple @ 1..)) = (truncation.map(|by| by.max_length), multiple) else {
         return Ok(());
@@ -208,7 +208,7 @@ impl Tokenizer {
             }
         };
         let naming = if batch.is_some() { Naming::Lists } else { Naming::One };
-        // Where nobody asks for offsets the ids are enough: what is around them does not depend on the text.
+        // Without offsets the ids are enough: the layout of special tokens and padding does not depend on the text.
         if let Some(columns) = columns.as_ref().filter(|_| !is_pretokenized && !return_offsets_mapping) {
             let given = (texts, pairs.as_deref());
             let frame = (add_special_tokens, truncation.as_ref());

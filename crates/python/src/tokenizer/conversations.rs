@@ -1,7 +1,7 @@
-//! Conversations: what `tokenmill.chat` does for a tokenizer.
+//! Conversations: the methods that `tokenmill.chat` implements.
 //!
-//! Templates run in Python; each method hands the tokenizer and what it was given to the function that does the
-//! work, and gives back what that gives.
+//! Templates run in Python: each method passes the tokenizer and its arguments to the function that implements it,
+//! and returns the result.
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -9,7 +9,7 @@ use super::Tokenizer;
 use crate::buffer::objects;
 use crate::late::{self, Late};
 
-/// Calls a function of a module.
+/// Calls a function of a module with these arguments.
 fn hand_over<'py, const N: usize>(
     (module, function): (&Late, &str),
     given: [&Bound<'py, PyAny>; N],

@@ -44,7 +44,7 @@ use crate::watch::run_long;
 #[pyclass(frozen, module = "tokenmill")]
 pub(crate) struct Tokenizer {
     engine: Arc<Engine>,
-    /// The ids as Python objects. These hold no references, so no cycle goes through them.
+    /// The ids as Python objects. They hold no references, so they are never part of a cycle.
     ready_ids: Py<ReadyIds>,
     report: Option<Py<TrainingReport>>,
     load_report: Option<Py<LoadReport>>,
@@ -55,7 +55,8 @@ pub(crate) struct Tokenizer {
     /// The binary form of the tokenizer's behaviour, made at the first comparison. Two threads may
     /// both make it; neither waits for the other.
     identity: MadeOnce<Vec<u8>>,
-    /// Tables that `tokenmill.chat` makes for this tokenizer. They do not refer to it, so no cycle goes through them.
+    /// Tables that `tokenmill.chat` makes for this tokenizer. They do not refer to it, so they are never part of a
+    /// cycle.
     chat_tables: MadeOnce<Py<PyDict>>,
 }
 
@@ -93,7 +94,7 @@ impl Tokenizer {
         self.identity.get_or_make(|| py.detach(|| tokenmill_io::state::write(&self.engine.canonical())))
     }
 
-    /// This tokenizer with another engine, of the same vocabulary and hooks.
+    /// This tokenizer with another engine that has the same vocabulary and hooks.
     fn with_engine(&self, py: Python<'_>, engine: Engine) -> Self {
         Self {
             ready_ids: self.ready_ids.clone_ref(py),

@@ -1,4 +1,4 @@
-//! The tokens that have a role, and what a call of the tokenizer takes where it is told nothing.
+//! The roles of tokens, and the defaults of a call.
 use pyo3::prelude::*;
 use tokenmill_core::description::Side;
 use tokenmill_core::ids::TokenId;

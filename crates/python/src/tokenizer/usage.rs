@@ -1,4 +1,4 @@
-//! Introspection: memory, the implementation of each stage, and its growth.
+//! Introspection: memory, the implementation of each stage, and the growth of its time.
 use std::time::Duration;
 
 use pyo3::prelude::*;

@@ -2,8 +2,8 @@
 //!
 //! In: a text, and the split that cuts it. Out: ids, in the order of the text, into a sink. First the split fills a
 //! batch with lookups, whose entries are prefetched; then the hits are copied. Some misses are spelled at once; the
+//! others wait, perhaps over several batches, and are spelled together.
 //! It knows nothing of added tokens or normalization, and gives only the ids of pretokens.
-//! It knows nothing of added tokens or normalization, and no ids but those of pretokens.
 use tokenmill_kernels::short_table::{self, INLINE};
 
 use super::batch::{Lookup, LookupBatch};

@@ -1,8 +1,8 @@
 //! Merging a long row of symbols by a heap: the lowest rank first, the leftmost of equal ones, in n log n.
 //!
-//! Comes in: a row in `scratch.symbols`, and a table of pairs. Goes out: the same row, with the symbols that are
-//! left in a linked list ([`places`], [`compact`]). Merges must never be made in another order than by the naive
-//! rule, except where a [`Policy`] passes some over.
+//! In: a row in `scratch.symbols`, and a table of pairs. Out: the same row, with the remaining symbols in a linked
+//! list ([`places`], [`compact`]). The order of merges must be that of the naive rule, except that a [`Policy`] may
+//! skip some.
 //!
 //! A merge at a place changes only the pairs at this place and the one before, so nothing else is looked up again.
 use std::cmp::Reverse;
@@ -18,7 +18,7 @@ use crate::watch::Ticker;
 /// The end of the linked list.
 const END: u32 = u32::MAX;
 
-/// Symbols that are looked up before the ticker is told.
+/// Symbols that are looked up between two calls of the ticker.
 const TICK_SYMBOLS: usize = 16_384;
 
 /// Decides whether a merge is made when its turn comes.
@@ -29,27 +29,27 @@ pub(super) trait Policy {
     /// The entry of a packed pair at a place.
     fn entry(pair: u64, place: u32) -> Self::Entry;
 
-    /// The place of an entry, and whether `pairs` still has the pair there that the entry was made for.
+    /// The place of an entry, and whether `pairs` still has the pair that the entry was made for.
     fn place(entry: Self::Entry, pairs: &[u64]) -> (u32, bool);
 
-    /// Two neighbours can be merged now.
+    /// Called when two neighbours can be merged.
     #[inline]
     fn propose(&mut self, _product: u32, _left: u32, _right: u32) {}
 
-    /// Is this entry passed over until another one was not? Asked for entries that are out of date, too.
+    /// Is this entry delayed until after the next one that is not? Also asked for entries that are out of date.
     #[inline]
     fn delays(&mut self, _entry: Self::Entry, _heap: &mut BinaryHeap<Reverse<Self::Entry>>) -> Result<bool> {
         Ok(false)
     }
 
-    /// Is this merge passed over for good?
+    /// Is this merge skipped for good?
     #[inline]
     fn drops(&mut self) -> bool {
         false
     }
 }
 
-/// Every merge is made.
+/// The policy that skips nothing.
 struct Always;
 
 impl Policy for Always {
@@ -60,8 +60,8 @@ impl Policy for Always {
         pair >> 32 << 32 | u64::from(place)
     }
 
-    /// Symbols only grow, so a place never has the same pair twice. It may have another pair of the same rank
-    /// later, and that has the same entry.
+    /// Symbols only grow, so the same pair never comes back at a place. A later pair of the same rank there has the
+    /// same entry.
     #[inline]
     fn place(entry: u64, pairs: &[u64]) -> (u32, bool) {
         let place = entry as u32;
@@ -168,13 +168,13 @@ fn renew<P: Policy>(pairs: &mut [u64], heap: &mut BinaryHeap<Reverse<P::Entry>>,
     }
 }
 
-/// The places of the symbols that are left.
+/// The places of the remaining symbols.
 pub(super) fn places(scratch: &BpeScratch) -> impl Iterator<Item = u32> + Clone {
     let first = (!scratch.symbols.is_empty()).then_some(0);
     std::iter::successors(first, |&at| Some(scratch.next[at as usize]).filter(|&after| after != END))
 }
 
-/// Moves the symbols that are left to the start of `scratch.symbols`, and removes all others.
+/// Moves the remaining symbols to the start of `scratch.symbols`, and removes all others.
 pub(super) fn compact(scratch: &mut BpeScratch) {
     let (mut length, mut at) = (0, 0);
     while (at as usize) < scratch.symbols.len() {
@@ -185,12 +185,12 @@ pub(super) fn compact(scratch: &mut BpeScratch) {
     scratch.symbols.truncate(length);
 }
 
-/// In place of a pair that does not merge.
+/// Stands for a pair that does not merge.
 pub(super) const NO_PAIR: u64 = u64::MAX;
 
 /// A table of pairs.
 pub(super) trait PackedPairs {
-    /// What a pair merges to, or [`NO_PAIR`].
+    /// The rank and product of a pair, packed; [`NO_PAIR`] if it does not merge.
     fn get_packed(&self, left: u32, right: u32) -> u64;
 }
 
@@ -201,7 +201,7 @@ impl PackedPairs for PairTable {
     }
 }
 
-/// Its products are ranks as well.
+/// Products are ranks as well.
 impl PackedPairs for MergeTable {
     #[inline]
     fn get_packed(&self, left: u32, right: u32) -> u64 {

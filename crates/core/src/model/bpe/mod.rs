@@ -1,7 +1,7 @@
 //! Byte-pair encoding: a pretoken becomes symbols, and neighbours merge by rank until none can.
 //!
-//! Comes in: one pretoken. Goes out: its ids. A pretoken that may become one token needs one lookup. Others are
-//! merged in one of two ways, and this module chooses between them:
+//! In: one pretoken. Out: its ids. A pretoken that may become one token at once needs a single lookup. Others are
+//! merged in one of two ways, between which this module chooses:
 //!
 //! - `canonical`, for vocabularies over all 256 bytes whose ranks agree with one another: short pretokens are
 //!   merged as rows of the kernels, and long ones window by window, in linear time but for vocabularies made
@@ -42,20 +42,20 @@ pub use scratch::BpeScratch;
 /// A compiled BPE model. Immutable.
 #[derive(Debug)]
 pub struct Bpe {
-    /// The fast way, for vocabularies where it gives what the naive rule gives.
+    /// The fast way, for vocabularies for which it gives the same ids as the naive rule.
     canonical: Option<Box<CanonicalMerges>>,
     general: General,
     /// By index in the vocabulary's token list: does merging these bytes give this token?
     is_built: Vec<bool>,
-    /// By index: does a pretoken with these bytes become this token, whatever merging gives? `None` where the rule
-    /// for whole pretokens gives nothing but what merging gives.
+    /// By index: does a pretoken with these bytes become this token, whatever merging gives? `None` if the rule for
+    /// whole pretokens never differs from merging.
     is_taken_whole: Option<Vec<bool>>,
-    /// A filter for the tokens that only the rule for whole pretokens gives. It may also say yes to others.
+    /// A filter for the tokens that only the rule for whole pretokens gives. It has false positives.
     whole_only: Option<WholeOnlyFilter>,
 }
 
 impl Bpe {
-    /// Compiles the model of a valid description. Special tokens never come out of a text.
+    /// Compiles the model of a valid description. Special tokens are never made from text.
     ///
     /// # Errors
     /// A format error at `merges` for a pair that is listed twice, or for scores of symbols that are not
@@ -121,8 +121,8 @@ impl Bpe {
         self.is_taken_whole.as_ref().unwrap_or(&self.is_built).get(index) == Some(&true)
     }
 
-    /// Does merging build every token that a text may become from its bytes, so that the rule for whole pretokens
-    /// changes nothing?
+    /// Does merging the bytes of every token that a text may become give this token, so that the rule for whole
+    /// pretokens changes nothing?
     pub fn builds_every_token(&self) -> bool {
         self.whole_only.is_none()
     }
@@ -167,17 +167,17 @@ impl Bpe {
         ids: &mut Vec<TokenId>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        // A lookup of the segment would say nothing that merging does not.
+        // Looking the segment up would give nothing else than merging.
         self.merge(segment, scratch, Output { ids, ends: None }, ticker)
     }
 
-    /// The canonical merges, where there are any: texts have cuts then, and segments can be merged side by side.
+    /// The canonical merges, if there are any: texts then have cuts, and segments can be merged side by side.
     pub fn canonical(&self) -> Option<&CanonicalMerges> {
         self.canonical.as_deref()
     }
 
-    /// The canonical merges, if this pretoken may be divided at its cuts: its ids are those of its segments,
-    /// joined. `None` where it is a token by the rule for whole pretokens.
+    /// The canonical merges, if this pretoken may be divided at its cuts into segments whose joined ids are its
+    /// ids. `None` if it is a token by the rule for whole pretokens.
     #[inline]
     pub fn divide(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> Option<&CanonicalMerges> {
         let may_be = || self.whole_only.as_ref().is_some_and(|filter| filter.may_hold(pretoken));
@@ -202,7 +202,7 @@ impl Bpe {
         output: Output<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
-        // Places and ends are counted in 32 bits.
+        // Places and ends are 32-bit numbers.
         if u32::try_from(pretoken.len()).is_err() {
             return Err(Error::argument(format!(
                 "a pretoken of {} bytes is over the limit of 2^32; choose a split that cuts the text",
@@ -215,10 +215,10 @@ impl Bpe {
         }
     }
 
-    /// As [`Self::encode`], with merges passed over at random and no rule for whole pretokens.
+    /// As [`Self::encode`], with merges skipped at random and without the rule for whole pretokens.
     ///
-    /// Where merges are listed, one that is passed over may still be made after the next one, as in the tokenizers
-    /// library; where they go by score it is not, as in SentencePiece.
+    /// If merges are listed, a skipped merge may still be made after the next one, as in the tokenizers library; if
+    /// they go by score it may not, as in SentencePiece.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -235,7 +235,7 @@ impl Bpe {
         self.general.sample(pairs, pretoken, scratch, chance, Output { ids, ends }, ticker)
     }
 
-    /// The steps that lead from a pretoken to `ids`, which is what it was encoded to.
+    /// The steps that lead from a pretoken to `ids`, the ids that it has.
     ///
     /// # Errors
     /// As [`Self::encode`]. Cost: quadratic in the number of symbols, which has a limit.

@@ -1,13 +1,13 @@
 //! The buffers of merging, reused from pretoken to pretoken.
 //!
-//! Comes in and goes out: nothing; each module says which buffers it reads and leaves. What an earlier pretoken
-//! left in a buffer must never be read: whoever uses one fills or clears it first.
+//! Each module documents which buffers it reads and leaves. What an earlier pretoken left in a buffer must never be
+//! read: a user of a buffer fills or clears it first.
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-/// By symbol: the two symbols that it was last proposed to be merged from.
+/// By symbol: the two symbols of the last merge that was proposed for it.
 pub(super) type Splits = HashMap<u32, (u32, u32), FixedState>;
 
 /// The buffers.
@@ -15,20 +15,20 @@ pub(super) type Splits = HashMap<u32, (u32, u32), FixedState>;
 pub struct BpeScratch {
     /// The row of symbols that is merged.
     pub(super) symbols: Vec<u32>,
-    /// Where the bytes of each symbol end in the pretoken, before anything merges; only if ends are asked for.
+    /// Where each symbol's bytes end in the pretoken before any merge; only if ends are wanted.
     pub(super) bounds: Vec<u32>,
-    /// For each symbol of a scanned row, which of the first ones it starts with; only if ends are asked for.
+    /// For each symbol of a scanned row, the first original symbol that it contains; only if ends are wanted.
     pub(super) starts: Vec<u32>,
-    /// For each symbol, what it merges to with the next one, packed.
+    /// For each symbol, the packed pair of it and the next symbol.
     pub(super) pairs: Vec<u64>,
-    /// The linked list of the symbols that are left, both ways.
+    /// The linked list of the remaining symbols, in both directions.
     pub(super) next: Vec<u32>,
     pub(super) previous: Vec<u32>,
     pub(super) heap: Vec<Reverse<u64>>,
-    /// Merged symbols that are no ids yet, and where each ends.
+    /// Merged symbols that are not ids yet, and the end of each.
     pub(super) merged: Vec<u32>,
     pub(super) merged_ends: Vec<u32>,
-    /// What is left to write of a symbol that is split again.
+    /// The parts still to be written of a symbol that is split again.
     pub(super) stack: Vec<u32>,
     pub(super) splits: Splits,
 }

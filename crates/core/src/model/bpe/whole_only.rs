@@ -1,11 +1,11 @@
-//! A filter of the tokens that a pretoken becomes by the rule for whole pretokens alone: merging its bytes gives
+//! A filter for the tokens that a pretoken becomes only by the rule for whole pretokens: merging its bytes gives
 //! something else.
 //!
-//! Comes in: these tokens, then pretokens. Goes out: whether a pretoken may be one of them. It must never be
-//! denied that one is; some others are claimed, too. There are few such tokens, and every long pretoken is tested,
-//! so most tests must end here, without a lookup in the vocabulary.
+//! In: these tokens, then pretokens. Out: whether a pretoken may be one of them. There are false positives but no
+//! false negatives. There are few such tokens and every long pretoken is tested, so most tests must end here,
+//! without a lookup in the vocabulary.
 
-/// Bits, as a power of two: some hundred tokens leave nearly all of them clear.
+/// The number of bits, as a power of two. A few hundred tokens leave nearly all bits clear.
 const BITS: u32 = 14;
 
 /// The filter.
@@ -13,7 +13,7 @@ const BITS: u32 = 14;
 pub(super) struct WholeOnlyFilter(Box<[u64; 1 << (BITS - 6)]>);
 
 impl WholeOnlyFilter {
-    /// The filter of these tokens; `None` where there are none.
+    /// The filter of these tokens; `None` if there are none.
     pub(super) fn new<'a>(tokens: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
         let mut filter = None;
         for token in tokens {
@@ -37,7 +37,7 @@ impl WholeOnlyFilter {
     }
 }
 
-/// The bit of a pretoken, from its length and the bytes at both ends.
+/// The bit of a pretoken: a hash of its length and the bytes at both ends.
 #[inline]
 fn bit_of(bytes: &[u8]) -> usize {
     let (first, last) = match (bytes.first_chunk(), bytes.last_chunk()) {

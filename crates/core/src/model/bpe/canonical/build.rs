@@ -1,9 +1,8 @@
 //! Finds the canonical merges of a vocabulary: the bytes of each token are merged by the merges of shorter tokens.
 //!
-//! Comes in: candidates in order of rank. Goes out: for each token that its own bytes merge to, the one candidate
-//! that makes it, numbered so that products increase from parts to products. A candidate that no text uses must
-//! never be kept, and merging by the numbers must never give other ids than merging by ranks. `docs/merging.md` has
-//! the proof.
+//! In: candidates in order of rank. Out: for each token that its own bytes merge to, the one candidate that makes
+//! it, numbered so that every product comes after its parts. A candidate that no text uses must never be kept, and
+//! merging by the numbers must never give other ids than merging by ranks. `docs/merging.md` has the proof.
 use std::collections::BTreeMap;
 
 use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
@@ -21,8 +20,8 @@ use crate::watch::Ticker;
 /// How many entries ahead of an insertion its memory is prefetched.
 const AHEAD: usize = 8;
 
-/// The canonical merges of these candidates, and of each token whether its bytes merge to it. `None` where two
-/// candidates have the same parts, and where no order of numbers says what ranks say.
+/// The canonical merges of these candidates, and for each token whether its bytes merge to it. `None` if two
+/// candidates have the same parts, or if no order of numbers agrees with the ranks.
 pub(super) fn build(
     candidates: Candidates,
     tokens: &TokenList,
@@ -45,7 +44,7 @@ pub(super) fn build(
         pending: Vec::new(),
         candidates,
     };
-    // What a token is merged from is shorter, so all tokens of one length are merged before any is inserted.
+    // A token is merged from shorter ones, so all tokens of one length are merged before any of them is inserted.
     let products = (0..tokens.len()).filter(|&index| builder.candidates.has(index));
     let (products, ends) = grouped(products.map(|index| (tokens.bytes(index).len(), to_u32(index))));
     let starts = std::iter::once(0).chain(ends.iter().copied());
@@ -81,14 +80,13 @@ fn is_in_order(parts: &[(u32, u32)]) -> bool {
     (BYTES..).zip(parts).filter(|&(_, &parts)| parts != NOT_BUILT).all(is_after)
 }
 
-/// Items ordered by the small number before each; items of one number keep their order. Also where each number
-/// ends.
+/// The items grouped by the small number before each, in a stable order, and the end of each group.
 fn grouped<T: Copy + Default>(items: impl Iterator<Item = (usize, T)> + Clone) -> (Vec<T>, Vec<u32>) {
     let mut ends = vec![0; items.clone().map(|(number, _)| number).max().map_or(0, |most| most + 1)];
     items.clone().for_each(|(number, _)| ends[number] += 1);
     let mut before = 0;
     for end in &mut ends {
-        // Where its items start; it moves to their end as they are written.
+        // At first the start of a group; it moves to the end of the group while the items are written.
         before += std::mem::replace(end, before);
     }
     let mut sorted = vec![T::default(); before as usize];
@@ -100,20 +98,20 @@ fn grouped<T: Copy + Default>(items: impl Iterator<Item = (usize, T)> + Clone) -
     (sorted, ends)
 }
 
-/// The merges while they are found. The candidate of rank `r` makes symbol `256 + r`.
+/// The merges found so far. The candidate of rank `r` makes symbol `256 + r`.
 struct Builder<'a> {
     tokens: &'a TokenList,
-    /// `parts` is by rank.
+    /// Its `parts` are by rank.
     built: Built,
-    /// Of each token: do its bytes merge to it?
+    /// For each token: do its bytes merge to it?
     is_built: Vec<bool>,
-    /// Tokens whose bytes are merged to two symbols, and these.
+    /// Tokens whose bytes merge to two symbols, with these symbols.
     pending: Vec<(u32, [u32; 2])>,
     candidates: CandidatesByToken,
 }
 
 impl Builder<'_> {
-    /// Merges tokens that are no longer than rows of a width.
+    /// Merges the bytes of tokens that fit into rows of a width.
     fn merge_short<W: Width>(
         &mut self,
         products: &[u32],
@@ -148,7 +146,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Inserts the pending merges. `None` where two candidates are merged from the same parts.
+    /// Inserts the pending merges. `None` if two candidates are merged from the same parts.
     ///
     /// The table may hold merges that rank after this candidate. That does no harm: when a token is tested, its own
     /// merge is the last step, after all others.
@@ -176,22 +174,22 @@ impl Builder<'_> {
 
 /// Candidates in order of rank.
 pub(super) struct Candidates {
-    /// The index of the token that each makes, in the list of tokens.
+    /// By rank: the index in the token list of the token that the candidate makes.
     pub(super) indices: Vec<u32>,
-    /// The two tokens that each joins; `None` if any two may be joined.
+    /// By rank: the two tokens that the candidate joins; `None` if any two may be joined.
     pub(super) parts: Option<Vec<(TokenId, TokenId)>>,
 }
 
 /// Candidates by the token that they make.
 pub(super) struct CandidatesByToken {
     candidates: Candidates,
-    /// By token: the rank of its first candidate, [`NONE`] where it has none.
+    /// By token: the rank of its first candidate; [`NONE`] if it has none.
     first: Vec<u32>,
-    /// By rank: that of the next candidate that makes the same token. Empty where no token has two.
+    /// By rank: the rank of the next candidate for the same token. Empty if no token has two.
     next: Vec<u32>,
 }
 
-/// In place of a rank.
+/// Stands for a missing rank.
 const NONE: u32 = u32::MAX;
 
 impl CandidatesByToken {
@@ -262,19 +260,18 @@ fn has_equal<T: Ord>(items: impl Iterator<Item = T> + Clone) -> bool {
     items.windows(2).any(|pair| pair[0] == pair[1])
 }
 
-/// A product P with a part Q that ranks later than P. P can only be made after Q, and is then made at once: P
-/// follows Q.
+/// A product P with a part Q of higher rank. P can only be made after Q, and is then made at once: P follows Q.
 struct Follower {
-    /// The rank of the product that it follows in the end, and of the one that it follows directly.
+    /// The rank of the product at the start of the chain that it follows, and of the one that it follows directly.
     root: usize,
     followed: usize,
-    /// The other part, which was made before.
+    /// The other part, which was made earlier.
     taken: u32,
-    /// Is that the right one?
+    /// Is the other part on the right?
     takes_right: bool,
 }
 
-/// These merges with new numbers, or `None` where no numbers say in which order they are made. `ranks` has every
+/// These merges with new numbers; `None` if no numbers give the order in which they are made. `ranks` has every
 /// product that merging makes, each after its parts.
 fn renumbered(built: &Built, ranks: &[usize]) -> Option<Built> {
     let ranks = in_order(&built.parts, ranks)?;
@@ -302,7 +299,7 @@ fn renumbered(built: &Built, ranks: &[usize]) -> Option<Built> {
 /// `ranks` in the order of the new numbers. `parts` has the two parts of each product, by rank.
 fn in_order(parts: &[(u32, u32)], ranks: &[usize]) -> Option<Vec<usize>> {
     let mut followers = BTreeMap::new();
-    // Nearly no product follows another, so that the map is seldom looked at.
+    // Hardly any product follows another, so the map is rarely looked at.
     let mut follows = vec![false; parts.len()];
     for &rank in ranks {
         let (left, right) = parts[rank];
@@ -325,7 +322,7 @@ fn in_order(parts: &[(u32, u32)], ranks: &[usize]) -> Option<Vec<usize>> {
     if !is_sound(&followers, parts) {
         return None;
     }
-    // By the product that they follow, higher ranks first.
+    // Followers by the product that they follow, higher ranks first.
     let mut followers_of: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (&rank, follower) in followers.iter().rev() {
         followers_of.entry(follower.followed).or_default().push(rank);
@@ -334,7 +331,7 @@ fn in_order(parts: &[(u32, u32)], ranks: &[usize]) -> Option<Vec<usize>> {
     let mut stack = Vec::new();
     for root in (0..parts.len()).filter(|&rank| parts[rank] != NOT_BUILT && !follows[rank]) {
         stack.push(root);
-        // Of two that follow the same product the one of the lower rank comes first, with all its own followers.
+        // Of two followers of one product, the one of lower rank comes first, with all its own followers.
         while let Some(rank) = stack.pop() {
             ordered.push(rank);
             stack.extend(followers_of.get(&rank).into_iter().flatten());
@@ -348,14 +345,14 @@ fn rank_of(symbol: u32) -> Option<usize> {
     symbol.checked_sub(BYTES).map(|rank| rank as usize)
 }
 
-/// The rank of the product that a symbol follows in the end, or its own; a byte has none.
+/// The rank of the root that a symbol follows, or its own rank; `None` for a byte.
 fn root_of(followers: &BTreeMap<usize, Follower>, symbol: u32) -> Option<usize> {
     let rank = rank_of(symbol)?;
     Some(followers.get(&rank).map_or(rank, |follower| follower.root))
 }
 
-/// Is it true of every root that no follower takes the left part of the root on its right, and that none takes on
-/// its left what one takes on its right?
+/// Holds if no follower has the left part of its root on its right, and no two followers of one root have the same
+/// other part, one on its right and one on its left.
 fn is_sound(followers: &BTreeMap<usize, Follower>, parts: &[(u32, u32)]) -> bool {
     let of = |follower: &Follower| (follower.root, follower.taken, follower.takes_right);
     let mut taken: Vec<(usize, u32, bool)> = followers.values().map(of).collect();

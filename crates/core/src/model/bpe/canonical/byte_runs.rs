@@ -1,12 +1,13 @@
-//! Byte runs: the longest stretches of a text in which each byte is adjacent to the next inside some token.
+//! Byte runs: the longest runs of bytes in a text in which each byte occurs next to the following one in some
+//! token.
 //!
-//! Comes in: a segment of a pretoken. Goes out: its ids, unless bytes merge in a run of more than four bytes. A run
-//! must never end where a token goes on.
+//! In: a segment of a pretoken. Out: its ids, unless bytes merge in a run of more than four bytes. A run must never
+//! end inside a token.
 //!
-//! Nothing is ever merged from one run to the next: whatever merging makes is a token, and no token holds the two
-//! bytes at the border. Characters that a vocabulary hardly knows fall into runs of a byte or two. To encode these
-//! takes less time than another lookup, and far less than a place in the cache: without byte runs a first pass over
-//! random characters of all of Unicode takes 2.4 times as long, over private use characters 2.0, over digits of all
+//! Nothing merges across the end of a run: every merge makes a token, and no token has the two bytes at that place
+//! next to each other. Characters that a vocabulary hardly knows fall into runs of one or two bytes. Encoding these
+//! takes less time than another lookup, and much less than caching them: without byte runs a first pass over random
+//! characters of all of Unicode takes 2.4 times as long, over private use characters 2.0, over digits of all
 //! scripts 1.2, over text in many languages the same.
 use std::ops::Range;
 
@@ -18,7 +19,7 @@ use crate::ids::TokenId;
 /// The largest number of bytes of a run in which bytes merge.
 const MAX_LENGTH: usize = 4;
 
-/// Which bytes are in one run with the next, and which merge with the next.
+/// The pairs of adjacent bytes that are in one run, and those that merge.
 #[derive(Debug)]
 pub(super) struct ByteRuns {
     joined: BytePairs,
@@ -32,7 +33,7 @@ impl ByteRuns {
     }
 
     /// Adds a token whose two parts meet at `join`. Its other pairs of bytes are inside the parts, which must be
-    /// added, too, if they are not bytes.
+    /// added too, unless they are single bytes.
     pub(super) fn add(&mut self, token: &[u8], join: usize) {
         let (left, right) = (token[join - 1], token[join]);
         self.joined.insert(left, right);
@@ -41,8 +42,8 @@ impl ByteRuns {
         }
     }
 
-    /// Writes the ids of `text` to `buffer`, which is at least as long; says how many they are. `None` where bytes
-    /// merge in a run that is too long: the content of `buffer` means nothing then.
+    /// Writes the ids of `text` to `buffer`, which is at least as long, and returns their number. `None` if bytes
+    /// merge in a run that is too long; `buffer` then has no meaning.
     ///
     /// Cost: linear, up to that run.
     #[inline]
@@ -66,8 +67,8 @@ impl ByteRuns {
         }
     }
 
-    /// The first run from `from` on, where a run begins, in which bytes merge; an empty range at the end of the
-    /// text where there is none. `None` where it is too long.
+    /// The first run from `from` on in which bytes merge; an empty range at the end of the text if there is none.
+    /// `None` if it is too long. A run must begin at `from`.
     #[inline]
     fn next_merging(&self, text: &[u8], from: usize) -> Option<Range<usize>> {
         let rest = text.get(from..)?;
@@ -90,7 +91,7 @@ impl ByteRuns {
     }
 }
 
-/// The symbols that a run becomes by the naive rule, and how many they are.
+/// The symbols that a run merges to by the naive rule, and their number.
 #[inline]
 fn merged(run: &[u8], merges: &MergeTable) -> ([u32; MAX_LENGTH], usize) {
     let (mut row, mut length) = ([NO_MERGE; MAX_LENGTH], run.len().min(MAX_LENGTH));

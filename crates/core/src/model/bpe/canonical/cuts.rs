@@ -1,12 +1,11 @@
 //! Cuts: places where a pretoken may be divided before it is merged, because no token extends across them.
 //!
-//! Comes in: the tokens that merging makes, then a pretoken. Goes out: the places where its segments end. A place
-//! that merging goes across must never be a cut; a place that it does not go across may be missed.
+//! In: the tokens that merging makes, then a pretoken. Out: the places where its segments end. A place that a merge
+//! spans must never be a cut; a place that no merge spans may be missed.
 //!
-//! Whatever merging makes is a token whose bytes are in the text at that place. So where no token holds the
-//! character before a place next to the one after it, nothing is ever merged across. `docs/merging.md` has the
-//! proof. Pretokens of Chinese and Thai fall into segments of about two characters, which repeat as whole
-//! pretokens do not.
+//! Every merge makes a token whose bytes are in the text. So if no token has the character before a place next to
+//! the one after it, nothing ever merges across that place. `docs/merging.md` has the proof. Pretokens of Chinese
+//! and Thai fall into segments of about two characters, which repeat more often than whole pretokens.
 use std::ops::Range;
 
 use tokenmill_kernels::end_of_repeat;
@@ -16,7 +15,8 @@ use super::byte_runs::BytePairs;
 /// The characters that are adjacent in some token.
 #[derive(Debug)]
 pub struct CanonicalCuts {
-    /// Adjacent bytes in a token, where both are characters, and where the token has only a part of a character.
+    /// Adjacent bytes in a token, if both are whole characters or if the token has only a part of a character
+    /// there.
     bytes: BytePairs,
     /// A Bloom filter of pairs of adjacent whole characters, two bits each. If it wrongly says yes, a cut is
     /// missed.
@@ -24,8 +24,8 @@ pub struct CanonicalCuts {
     shift: u32,
 }
 
-/// The bytes of a character, or what looks like one: a byte that begins a character, and as many continuation
-/// bytes as it asks for. A text need not be UTF-8.
+/// The bytes of a character, or what looks like one in a text that is not UTF-8: a byte that begins a character,
+/// and as many continuation bytes as it announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct CharBytes {
     bytes: u32,
@@ -41,10 +41,10 @@ fn continues(byte: u8) -> bool {
 const MAX_LENGTH: usize = 4;
 
 impl CharBytes {
-    /// The character that the text begins with, and whether the text ends before it does.
+    /// The first character of the text, and whether the text ends inside it.
     #[inline]
     fn first(text: &[u8]) -> (Self, bool) {
-        // Whole characters of two and three bytes by one read, where at least four bytes are left.
+        // Characters of two and three bytes take a single read if at least four bytes are left.
         if let Some(&bytes) = text.first_chunk() {
             let word = u32::from_le_bytes(bytes);
             if word & 0xC0_C0F0 == 0x80_80E0 {
@@ -85,7 +85,7 @@ impl CanonicalCuts {
     #[inline]
     pub fn next(&self, text: &[u8], from: usize) -> usize {
         let rest = text.get(from..).unwrap_or_default();
-        // As long as all is ASCII a character is a byte.
+        // As long as all bytes are ASCII, a character is a byte.
         let mut at = 1;
         while let Some(&[before, after]) = rest.get(at - 1..).and_then(<[u8]>::first_chunk)
             && (before | after).is_ascii()
@@ -99,7 +99,7 @@ impl CanonicalCuts {
         at = at - 1 + left.length;
         while at < rest.len() {
             if continues(rest[at]) {
-                // No character ends here: the next one begins with the next byte that can begin one.
+                // The character is incomplete: the next one begins at the next byte that can begin one.
                 at += rest[at..].iter().take_while(|&&byte| continues(byte)).count();
                 left = CharBytes { bytes: 0, length: 0 };
                 continue;
@@ -114,14 +114,14 @@ impl CanonicalCuts {
         text.len()
     }
 
-    /// As [`Self::next`], again and again until `ends` is full or the text ends; says how many were written.
+    /// Repeats [`Self::next`] until `ends` is full or the text ends; returns the number of ends written.
     #[inline]
     pub fn next_batch(&self, text: &[u8], from: usize, ends: &mut [usize]) -> usize {
         let (mut from, mut count) = (from, 0);
         'segments: while count < ends.len() && from < text.len() {
             let (mut left, _) = CharBytes::first(&text[from..]);
             let mut at = from + left.length;
-            // After a cut the character need not be read again.
+            // The character after a cut has been read already.
             while left.length > 1 && at < text.len() && !continues(text[at]) {
                 let (right, _) = CharBytes::first(&text[at..]);
                 if self.may_cut(left, right, text[at - 1], text[at]) {
@@ -146,7 +146,7 @@ impl CanonicalCuts {
         if self.bytes.contains(before, after) {
             return false;
         }
-        // For two characters of one byte the pair of bytes says all.
+        // For two characters of one byte each the pair of bytes is enough.
         left.length.max(right.length) == 1
             || !self.bits_of(key(left, right)).iter().all(|bit| self.chars[bit / 64] >> (bit % 64) & 1 == 1)
     }
@@ -180,13 +180,13 @@ impl CutsBuilder {
 
     /// Adds a token whose two parts meet at `join`. Parts that are not bytes must be added, too.
     pub(super) fn add(&mut self, token: &[u8], join: usize) {
-        // The parts tell of every other place all that the token would. Where a character extends beyond the join,
-        // places around it look different than in the parts.
+        // At every other place the parts contain the same characters as the token. But a character that extends
+        // beyond the join looks different in the parts, so the places around the join are added as well.
         let reach = if token[join - 1].is_ascii() { 0 } else { MAX_LENGTH - 1 };
         self.add_places(token, join.saturating_sub(reach).max(1)..(join + reach + 1).min(token.len()));
     }
 
-    /// Makes some places inside a token no cuts: adds the two characters around each, or the two bytes if one of
+    /// Marks some places inside a token as no cuts: adds the two characters around each, or the two bytes if one of
     /// the characters may extend outside the token.
     fn add_places(&mut self, token: &[u8], places: Range<usize>) {
         for place in places.filter(|&place| !continues(token[place])) {
@@ -194,7 +194,7 @@ impl CutsBuilder {
             let start = token[..place].iter().rposition(|&byte| !continues(byte));
             let left = start.map(|start| CharBytes::first(&token[start..place]).0);
             match left {
-                // More continuation bytes than the first byte asks for: no text is cut after them.
+                // There are more continuation bytes than the first byte announces: no text is cut after them.
                 Some(left) if start.is_some_and(|start| start + left.length < place) => {}
                 Some(left) if !is_open && left.length.max(right.length) > 1 => {
                     self.pairs.push(key(left, right));

@@ -1,13 +1,13 @@
 //! Canonical merges: the merges of a vocabulary over all 256 bytes, reduced to the one pair that builds each
 //! token.
 //!
-//! Comes in: a description, then pretokens and segments of them. Goes out: their ids, and where a pretoken may be
-//! cut. A vocabulary for which this could give other ids than the naive rule must never be taken.
+//! In: a description, then pretokens and segments of them. Out: their ids, and where a pretoken may be cut. A
+//! vocabulary for which this could give other ids than the naive rule must never be accepted.
 //!
-//! Of all pairs that join to a token's bytes, merging only ever joins one: the last one when its bytes are merged
-//! alone. Tokens that their own bytes do not merge to never appear at all. `docs/merging.md` has the proof. So
-//! symbols are renumbered, bytes first and then products by rank: a number says which of two merges comes first
-//! and what it makes.
+//! Of all pairs that join to a token's bytes, merging uses only one: the one that is merged last when the token's
+//! bytes are merged alone. Tokens that their own bytes do not merge to never occur in a result. `docs/merging.md`
+//! has the proof. So symbols are renumbered, bytes first and then products by rank: a number is both the product of
+//! a merge and its priority.
 //!
 //! `build` makes the tables when a tokenizer is compiled; the other modules use them.
 mod build;
@@ -38,16 +38,16 @@ use table::{BYTES, Built, MERGE_BATCH, NOT_BUILT, SymbolTable};
 #[derive(Debug)]
 pub struct CanonicalMerges {
     pub(super) table: SymbolTable,
-    /// Where nothing is merged across.
+    /// The places across which nothing merges.
     pub cuts: CanonicalCuts,
     byte_runs: ByteRuns,
 }
 
 impl CanonicalMerges {
-    /// The canonical merges, and of each token whether its bytes merge to it. `None` where this would not be exact:
-    /// a byte is no token, tokens share an id, the product of a merge is no token, a merge is listed twice, two
-    /// tokens are merged from the same parts, or no order of numbers says what ranks say; and for more symbols than
-    /// a table holds (2^21).
+    /// The canonical merges, and for each token whether its bytes merge to it. `None` if this would not be exact: a
+    /// byte is no token, tokens share an id, the product of a merge is no token, a merge is listed twice, two
+    /// tokens are merged from the same parts, or no order of numbers agrees with the ranks. Also `None` for more
+    /// symbols than a table holds (2^21).
     ///
     /// Cost: that of merging the bytes of each token.
     pub(super) fn new(
@@ -109,15 +109,15 @@ impl CanonicalMerges {
     }
 
     /// Writes the ids of a segment that falls into short [byte runs](byte_runs) to `buffer`, which is at least as
-    /// long; says how many they are. `None` if bytes merge in a run of more than four bytes.
+    /// long, and returns their number. `None` if bytes merge in a run of more than four bytes.
     ///
     /// Cost: linear, up to the first long run.
     pub fn encode_byte_runs(&self, text: &[u8], buffer: &mut [TokenId]) -> Option<usize> {
         self.byte_runs.encode(text, &self.table, buffer)
     }
 
-    /// Appends the ids of up to [`MERGE_BATCH`] segments that are rows of a width, one after the other; says how
-    /// many each has.
+    /// Appends the ids of up to [`MERGE_BATCH`] segments that fit into rows of a width; returns the number of ids
+    /// of each.
     ///
     /// # Errors
     /// Memory that cannot be had.
@@ -152,7 +152,7 @@ impl CanonicalMerges {
     }
 }
 
-/// The merges of a list. `None` where the product of one is no token.
+/// The candidates of a list of merges. `None` if the product of one is no token.
 fn listed(merges: &[Merge], vocabulary: &Vocabulary) -> Option<Candidates> {
     let (mut indices, mut parts) = (Vec::with_capacity(merges.len()), Vec::with_capacity(merges.len()));
     for merge in merges.iter().filter(|merge| !vocabulary.is_special(merge.result)) {
@@ -162,7 +162,7 @@ fn listed(merges: &[Merge], vocabulary: &Vocabulary) -> Option<Candidates> {
     Some(Candidates { indices, parts: Some(parts) })
 }
 
-/// Any two tokens that join to a third one, at the rank of its id.
+/// The candidates of an id-ordered vocabulary: any two tokens that join to a third one, at the rank of its id.
 fn by_id(vocabulary: &Vocabulary) -> Candidates {
     let tokens = vocabulary.tokens();
     let mut indices = Vec::with_capacity(tokens.len());

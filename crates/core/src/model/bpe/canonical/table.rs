@@ -1,7 +1,7 @@
-//! Symbols and tables by symbol: which two merge to which, and what each is. Bytes are numbered first, and then
-//! products.
+//! Symbols, and tables by symbol: which two merge to which, and the id and length of each. Bytes are numbered
+//! first, then products.
 //!
-//! Comes in: the merges that `build` found. Goes out: lookups. Of two merges that a text allows, the one with the
+//! In: the merges that `build` found. Out: lookups. Of two merges that are possible in a text, the one with the
 //! lower product must always be the one that the vocabulary ranks first.
 use tokenmill_kernels::{MergeTable, NO_MERGE, try_alloc};
 
@@ -12,27 +12,28 @@ use crate::model::output::Output;
 /// The number of symbols that are bytes: products come after these.
 pub(super) const BYTES: u32 = 256;
 
-/// Short pretokens that are merged side by side. Several cost little more than one: they wait for memory together.
+/// The number of short pretokens that are merged side by side. Several cost little more than one, because they wait
+/// for memory together.
 pub const MERGE_BATCH: usize = 8;
 
-/// In place of the two parts of a product: no text is ever merged to it.
+/// The parts of a product that is not built: no text merges to it.
 pub(super) const NOT_BUILT: (u32, u32) = (NO_MERGE, NO_MERGE);
 
-/// The merges of a vocabulary, while they are put together.
+/// The merges of a vocabulary while they are built.
 pub(super) struct Built {
     pub(super) merges: MergeTable,
-    /// By product: the two symbols that it is merged from, or [`NOT_BUILT`].
+    /// By product: the two symbols that it is merged from; [`NOT_BUILT`] if no text merges to it.
     pub(super) parts: Vec<(u32, u32)>,
-    /// By symbol.
+    /// By symbol: its id.
     pub(super) ids: Vec<TokenId>,
 }
 
-/// What merging looks up.
+/// The tables that merging looks up.
 #[derive(Debug)]
 pub(in crate::model::bpe) struct SymbolTable {
     pub(in crate::model::bpe) merges: MergeTable,
     pub(in crate::model::bpe) ids: Vec<TokenId>,
-    /// How many bytes each symbol has; 0 for one that is not built.
+    /// The length of each symbol in bytes; 0 for one that is not built.
     pub(super) lengths: Vec<u32>,
 }
 
@@ -52,7 +53,7 @@ impl SymbolTable {
         self.lengths[symbol as usize] as usize
     }
 
-    /// Appends the ids of a row of symbols that starts at the start of its pretoken.
+    /// Appends the ids of a row of symbols that begins at the start of its pretoken.
     #[inline]
     pub(super) fn write(&self, row: &[u32], output: Output<'_>) -> Result<()> {
         try_alloc::reserve(output.ids, row.len())?;

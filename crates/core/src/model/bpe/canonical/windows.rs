@@ -1,13 +1,13 @@
-//! Merging the bytes of a long pretoken by windows, in time that is linear for all vocabularies but those made
-//! against it.
+//! Merges the bytes of a long pretoken by windows, in linear time for all vocabularies except those designed to
+//! prevent it.
 //!
-//! Comes in: the bytes of a pretoken. Goes out: the symbols that merging leaves, in `scratch.symbols`. Two
-//! neighbours that would merge to something else must never be left.
+//! In: the bytes of a pretoken. Out: the symbols that merging leaves, in `scratch.symbols`. They must never contain
+//! two neighbours that merge to something else when they are merged alone.
 //!
-//! The symbols that merging leaves are the only row in which every two neighbours stay apart when they are merged
-//! alone, and the symbols that are left of a window of the pretoken are such neighbours. So windows are merged
-//! alone, and where two of them have the same symbol at the same place, the row is continued with the second one.
-//! `docs/merging.md` has the proof.
+//! The symbols that merging leaves are the only row in which any two neighbours stay as they are when they are
+//! merged alone. The symbols that are left of a window of the pretoken have this property too. So windows are
+//! merged alone, and where two windows have the same symbol at the same place, the row continues with the symbols
+//! of the second one. `docs/merging.md` has the proof.
 use tokenmill_kernels::batch_merge::{Widest, Width, widest_input};
 use tokenmill_kernels::{cpu, end_of_repeat, try_alloc};
 
@@ -18,40 +18,40 @@ use crate::watch::Ticker;
 
 use super::table::{MERGE_BATCH, SymbolTable, start};
 
-/// Bytes from the start of a window to that of the next, where windows are merged side by side: for symbols of up
-/// to [`SHORT`] bytes, and for longer ones. Windows share the other bytes. Of these the ones around the cuts are
-/// of no use: symbols that begin or end where a window was cut are often no symbols of the text, but those a
-/// symbol or two from there are.
+/// The distance in bytes between the starts of windows that are merged side by side: for symbols of up to [`SHORT`]
+/// bytes, and for longer ones. Windows overlap in the other bytes. The symbols around the cuts are of no use: those
+/// that begin or end where a window was cut are often not symbols of the text, but those one or two symbols farther
+/// are.
 const STRIDE: usize = 44;
 const CLOSE_STRIDE: usize = 32;
 
-/// Mean bytes of a symbol up to which windows share enough of them at [`STRIDE`].
+/// The largest mean length of a symbol for which windows overlap enough at [`STRIDE`].
 const SHORT: usize = 5;
 
-/// A rest of the text up to this length is merged at once where windows did not agree.
+/// If windows did not agree, a rest of the text of up to this length is merged at once.
 const SHORT_REST: usize = 128;
 
-/// Bytes for which windows are merged one by one after a batch of windows did not agree: at first, and at most. It
-/// doubles each time, until a batch agrees again.
+/// The number of bytes for which windows are merged one by one after a batch of windows did not agree: the first
+/// time, and at most. It doubles each time, until a batch agrees again.
 const MIN_SINGLE: usize = 128;
 const MAX_SINGLE: usize = 4096;
 
-/// Symbols of a batch that end less than this before its end are not kept.
+/// Symbols of a batch that end less than this many bytes before its end are dropped.
 const MARGIN: usize = 8;
 
-/// The next window may be smaller if one had at least this many symbols. With fewer, a smaller one may hold too few
-/// to agree with.
+/// The next window may be smaller if the last one had at least this many symbols. With fewer symbols, a smaller
+/// window may hold too few of them to agree.
 const MANY: usize = 4;
 
-/// Bytes of windows for each byte of text, above which the next window is all of the text. Texts take two or
-/// three; vocabularies can be made for which windows seldom agree.
+/// If the windows so far have more bytes than this for each byte of text, the next window is all of the text. Most
+/// texts take two or three; a vocabulary can be designed so that windows rarely agree.
 pub(in crate::model::bpe) const MAX_WORK: usize = 32;
 
-/// Bytes of a repeat that are taken at once, and bytes that are compared in the time in which one is merged.
+/// The bytes of a repeat that are appended at once, and the bytes that can be compared in the time of merging one.
 const REPEAT: usize = 1 << 20;
 const COMPARED: usize = 64;
 
-/// Leaves the symbols of a pretoken in `scratch.symbols`. Windows are given up after `max_work` for each byte.
+/// Writes the symbols of a pretoken to `scratch.symbols`. Windows are given up after `max_work` for each byte.
 pub(in crate::model::bpe) fn merge_by_windows(
     table: &SymbolTable,
     pretoken: &[u8],
@@ -68,12 +68,13 @@ pub(in crate::model::bpe) fn merge_by_windows(
     result
 }
 
-/// The symbols of a text from its start on, as far as they are known. Every two neighbours stay apart.
+/// The symbols from the start of the text on, as far as they are known. Any two neighbours stay as they are when
+/// they are merged alone.
 struct Prefix<'a> {
     table: &'a SymbolTable,
     text: &'a [u8],
     kept: Vec<u32>,
-    /// Where they end in the text.
+    /// Where the last symbol ends in the text.
     end: usize,
 }
 
@@ -85,11 +86,12 @@ impl Prefix<'_> {
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         let mut work = 0;
-        // Windows of a size that is merged in vectors, until they do not agree.
+        // Windows have a size that is merged in vectors, until they do not agree.
         let (mut size, mut stride) = (Widest::LONGEST, STRIDE);
-        // Up to here smaller windows did not agree. They are tried again after it, so that nothing is tried twice.
+        // Smaller windows did not agree up to this byte. They are tried again only after it, so that nothing is
+        // tried twice.
         let mut failed = 0;
-        // Up to here windows are merged one by one, and for this many bytes the next time.
+        // Windows are merged one by one up to this byte, and next time for this many bytes.
         let (mut single_until, mut single) = (0, MIN_SINGLE);
         while self.end < self.text.len() {
             if work > limit && size < self.text.len() {
@@ -113,7 +115,7 @@ impl Prefix<'_> {
             };
             if !agrees {
                 failed = failed.max(end).max(self.end);
-                // The symbols up to where windows did not agree may have reached a part that repeats itself.
+                // The symbols up to where windows did not agree may have reached a part that repeats.
                 let repeated = if self.end > end { self.repeat(size, ticker)? } else { 0 };
                 work += repeated;
                 if repeated > 0 {
@@ -150,8 +152,8 @@ impl Prefix<'_> {
         self.end - self.kept.last().map_or(0, |&last| self.table.length(last))
     }
 
-    /// Is the next window one byte again and again? Then windows that begin elsewhere seldom agree with it, and
-    /// one is enough to see what repeats.
+    /// Is the next window a repetition of one byte? Windows with different starts rarely agree then, and one is
+    /// enough to find the repetition.
     fn is_run(&self, size: usize) -> bool {
         let start = self.last_start();
         let end = self.text.len().min(start + size);
@@ -163,7 +165,7 @@ impl Prefix<'_> {
         self.kept.push(symbol);
     }
 
-    /// Removes symbols that end after a place, down to `min_count`.
+    /// Removes symbols that end after `to`, but keeps at least `min_count`.
     fn truncate(&mut self, to: usize, min_count: usize) {
         while self.end > to && self.kept.len() > min_count {
             self.end = self.last_start();
@@ -171,14 +173,14 @@ impl Prefix<'_> {
         }
     }
 
-    /// Does the row of a window that starts with the last symbol still begin with it?
+    /// Does the row of a window that begins with the last symbol still begin with it?
     fn agrees(&self, row: &[u32]) -> bool {
         self.kept.last().is_none_or(|last| row.first() == Some(last))
     }
 
-    /// Appends the symbols of a window of this size, and says whether any were. The last quarter of the window is left
-    /// for the next one, as the text after it may change the merges there. If the window does not begin with the last
-    /// symbol, the symbols that end in the last `size` bytes are removed.
+    /// Appends the symbols of a window of this size; returns whether there were any. The last quarter of the window
+    /// is left to the next one, because the text after it may change the merges there. If the window does not begin
+    /// with the last symbol, the symbols that end in the last `size` bytes are removed.
     fn extend_by_window(
         &mut self,
         size: usize,
@@ -211,10 +213,10 @@ impl Prefix<'_> {
         Ok(self.kept.len() > count)
     }
 
-    /// Appends the symbols of a batch of windows, as far as they agree; says whether all of them do.
+    /// Appends the symbols of a batch of windows, as far as they agree; returns whether all of them do.
     fn extend_by_batch(&mut self, stride: usize) -> bool {
         let (from, end) = (self.last_start(), self.text.len());
-        // If the batch reaches the end of the text, its windows share as much as they can.
+        // At the end of the text the windows of the batch overlap as much as they can.
         let rest = end - from - Widest::LONGEST;
         let others = rest.div_ceil(stride);
         let count = MERGE_BATCH.min(others + 1);
@@ -235,14 +237,14 @@ impl Prefix<'_> {
         }
     }
 
-    /// Where the next character begins: what a cut leaves of a character is no symbol of the text.
+    /// Where the next character begins: a character that is cut is not a symbol of the text.
     fn next_character(&self, place: usize) -> usize {
         let is_within = |&&byte: &&u8| byte & 0xc0 == 0x80;
         place + self.text[place..].iter().take(3).take_while(is_within).count()
     }
 
-    /// Appends the symbols of windows, from one to the next where they have the same symbol; says whether all of
-    /// them have.
+    /// Appends the symbols of windows, going from one to the next where they have the same symbol; returns whether
+    /// all of them agree.
     fn extend_by_windows(
         &mut self,
         starts: &[usize],
@@ -275,8 +277,8 @@ impl Prefix<'_> {
     }
 
     /// Appends the symbols of a row up to where another row, which starts within it, has the same symbol; returns
-    /// the rest of the other row, from that symbol on. `None`, with all of the row appended, where they never
-    /// agree.
+    /// the rest of the other row, from that symbol on. If they never agree, appends the whole row and returns
+    /// `None`.
     fn stitch<'r>(&mut self, row: &[u32], start: usize, mut other: &'r [u32]) -> Option<&'r [u32]> {
         let mut at = start;
         for &symbol in row {
@@ -294,15 +296,15 @@ impl Prefix<'_> {
         None
     }
 
-    /// If the last two symbols are the same and the text repeats their bytes, appends the symbol as often, but
-    /// not in the last `size` bytes of the repeat: the text after it may change the merges there. Returns the work.
+    /// If the last two symbols are equal and the text repeats their bytes, appends the symbol as often, except in
+    /// the last `size` bytes of the repetition: the text after it may change the merges there. Returns the work.
     fn repeat(&mut self, size: usize, ticker: &mut Ticker<'_>) -> Result<usize> {
         let &[.., one, symbol] = &self.kept[..] else { return Ok(0) };
         if one != symbol || self.end == self.text.len() {
             return Ok(0);
         }
         let length = self.table.length(symbol);
-        // Not all of it at once, so that a cancellation is noticed.
+        // In parts, so that a cancellation is noticed.
         let ahead = self.text.len().min(self.end + REPEAT);
         let seen = end_of_repeat(&self.text[..ahead], self.end, length);
         let times = (seen - self.end).saturating_sub(size) / length;

@@ -1,7 +1,7 @@
-//! Merging where some merges are passed over at random, and where pieces are split again as they were proposed.
+//! Merging with dropout: some merges are skipped at random. Also records how pieces can be split again.
 //!
-//! Comes in: a row in `scratch.symbols`, and what is passed over. Goes out: the same as from the heap, and every
-//! pair that could have been merged on the way. Random numbers must be drawn exactly where the reference draws
+//! In: a row in `scratch.symbols`, and the rule by which merges are skipped. Out: the same as from the heap, and
+//! every pair that could have been merged on the way. Random numbers must be drawn exactly when the reference draws
 //! them, or a seed would give other ids.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,15 +14,15 @@ use crate::model::bpe::scratch::BpeScratch;
 use crate::model::random::Random;
 use crate::watch::Ticker;
 
-/// Which merges are passed over.
+/// Which merges are skipped.
 #[derive(Debug)]
 pub(super) enum MergeDropout<'a> {
-    /// None.
+    /// No merge.
     Off,
-    /// Each with this probability whenever its turn comes; it comes back after the next merge that is not passed
-    /// over. The rule of the tokenizers library.
+    /// Each merge with this probability whenever its turn comes; it is tried again after the next merge that is not
+    /// skipped. The rule of the tokenizers library.
     Delay(f64, &'a mut Random),
-    /// Each with this probability, and then for good. The rule of SentencePiece.
+    /// Each merge with this probability, for good. The rule of SentencePiece.
     Drop(f64, &'a mut Random),
 }
 
@@ -32,7 +32,7 @@ struct DropoutPolicy<'a, F> {
     delayed: Vec<Reverse<Entry>>,
 }
 
-/// Rank and place, and the product: merges of equal rank may have different ones, and each is drawn for by itself.
+/// Rank and place, and the product: merges of equal rank may have different products, and each is drawn separately.
 type Entry = (u64, u32);
 
 impl<F: FnMut(u32, u32, u32)> Policy for DropoutPolicy<'_, F> {
@@ -70,8 +70,8 @@ impl<F: FnMut(u32, u32, u32)> Policy for DropoutPolicy<'_, F> {
     }
 }
 
-/// Merges `scratch.symbols`, as [`heap::merge`] does. Every merge that becomes possible is told to `propose` as
-/// (product, left, right), in the order of SentencePiece.
+/// Merges `scratch.symbols`, as [`heap::merge`] does. Calls `propose` with (product, left, right) for every merge
+/// that becomes possible, in the order of SentencePiece.
 pub(super) fn merge_with_dropout(
     table: &PairTable,
     scratch: &mut BpeScratch,

@@ -1,7 +1,7 @@
 //! Merging a row of symbols by lowest rank, leftmost first: a scan for short rows, a heap for long ones.
 //!
-//! Comes in: a row in `scratch.symbols`, and a table of pairs. Goes out: the symbols that merging leaves, as ids.
-//! The length of a row must never change what it merges to.
+//! In: a row in `scratch.symbols`, and a table of pairs. Out: the symbols that merging leaves, as ids. The result
+//! must never depend on whether the row is scanned or merged by a heap.
 use tokenmill_kernels::try_alloc;
 
 use crate::error::Result;
@@ -12,14 +12,14 @@ use crate::model::bpe::scratch::BpeScratch;
 use crate::model::output::Output;
 use crate::watch::Ticker;
 
-/// Rows up to this many symbols are scanned.
+/// Rows of up to this many symbols are scanned.
 ///
-/// Random letters under GPT-2's merges, ns a byte, scan and heap: 16 symbols 28 and 40, 64 symbols 36 and 40, 96
-/// symbols 42 and 41, 256 symbols 75 and 44.
+/// Random letters under GPT-2's merges, in ns per byte by scan and by heap: 28 and 40 for 16 symbols, 36 and 40 for
+/// 64, 42 and 41 for 96, 75 and 44 for 256.
 const SCAN_LIMIT: usize = 80;
 
-/// Merges `scratch.symbols` and appends what is left to the ids. The ends come from `scratch.bounds`. `TIES` says
-/// that merges with different products may have equal ranks.
+/// Merges `scratch.symbols` and appends the remaining symbols to the ids. The ends come from `scratch.bounds`.
+/// `TIES` says that merges with different products may have equal ranks.
 pub(super) fn merge<const TIES: bool, T: PackedPairs>(
     table: &T,
     scratch: &mut BpeScratch,
@@ -48,7 +48,7 @@ pub(super) fn merge<const TIES: bool, T: PackedPairs>(
     Ok(())
 }
 
-/// Appends the symbols that a heap left to the ids.
+/// Appends the remaining symbols of a heap to the ids.
 pub(super) fn write_linked(scratch: &BpeScratch, output: Output<'_>) -> Result<()> {
     let places = heap::places(scratch);
     let before = output.ids.len();
@@ -62,14 +62,13 @@ pub(super) fn write_linked(scratch: &BpeScratch, output: Output<'_>) -> Result<(
     Ok(())
 }
 
-/// Appends where the part of each symbol ends, from the first symbols that they start with. The capacity is
-/// reserved.
+/// Appends the end of each symbol's part; `starts` has the first original symbol of each. The capacity is reserved.
 fn write_ends(starts: impl Iterator<Item = u32>, bounds: &[u32], ends: &mut Vec<u32>) {
     ends.extend(starts.skip(1).map(|start| bounds[start as usize - 1]));
     ends.extend(bounds.last());
 }
 
-/// Merges `symbols`. Each merge is told to `on_merge` as the place of its left part and the packed pair; an error
+/// Merges `symbols`. Calls `on_merge` for each merge with the place of its left part and the packed pair; an error
 /// ends the merging. `pairs` is a buffer. `TIES` says that merges with different products may have equal ranks.
 ///
 /// A merge at a place changes only the pairs at this place and the one before, so nothing else is looked up again.
@@ -84,8 +83,8 @@ pub(super) fn merge_by_scan<const TIES: bool, T: PackedPairs>(
     pairs.clear();
     pairs.extend(symbols.windows(2).map(|pair| table.get_packed(pair[0], pair[1])));
     loop {
-        // Strictly smaller, so that the leftmost of equal ranks stays. Where a rank has one product, comparing all
-        // of the packed pair compares ranks.
+        // Strictly smaller, so that the leftmost of equal ranks is kept. If each rank has one product, comparing
+        // the whole packed pairs compares the ranks.
         let precedes = |pair: u64, other: u64| if TIES { pair >> 32 < other >> 32 } else { pair < other };
         let mut lowest = NO_PAIR;
         let mut at = 0;
@@ -157,7 +156,7 @@ mod tests {
             prop_assert_eq!(&ids, &want);
             heap::compact(&mut scratch);
             prop_assert_eq!(&scratch.symbols, &want);
-            // Symbols as wide as what they merged from: ends are sums of widths.
+            // Symbols as wide as the symbols that they are merged from: ends are sums of widths.
             let bounds: Vec<u32> = (1..=to_u32(symbols.len())).collect();
             let mut scratch = BpeScratch { symbols, bounds, ..BpeScratch::default() };
             let (mut ids, mut ends) = (Vec::new(), Vec::new());

@@ -1,10 +1,10 @@
 //! Merging by the table of all pairs: the plain rule, for every vocabulary.
 //!
-//! Comes in: one pretoken. Goes out: its ids; for callers who ask, with merges passed over at random. It must give
-//! what the naive rule gives, so that `canonical` is only a faster way.
+//! In: one pretoken. Out: its ids; for callers that ask, with dropout. The ids must be those of the naive rule, so
+//! that `canonical` is only a faster way to them.
 //!
-//! `symbols` says what a pretoken consists of, or `sentencepiece` for the model of that library; `pairs` says what
-//! merges; `merge` and `dropout` merge it; `steps` is for people.
+//! `symbols` splits a pretoken into symbols, `sentencepiece` does so for the models of that library; `pairs` makes
+//! the table of merges; `merge` and `dropout` merge the symbols; `steps` explains the merges.
 mod dropout;
 mod merge;
 pub(super) mod pairs;
@@ -28,28 +28,29 @@ use merge::{merge, write_linked};
 use sentencepiece::Pieces;
 use symbols::{Chars, Fallback, SymbolWriter};
 
-/// What a pretoken consists of, and what merges.
+/// The symbols and the merges of a vocabulary.
 #[derive(Debug)]
 pub(super) struct General {
     symbols: Symbols,
     fallback: Fallback,
-    /// All pairs that merge. If there are canonical merges, only dropout and explanations need the others, and the
-    /// table is made when that happens.
+    /// All pairs that merge. If there are canonical merges, only dropout and explanations need this table, and it
+    /// is made when one of them first does.
     pairs: MadeOnce<PairTable>,
 }
 
 /// The symbols that merging starts from.
 #[derive(Debug)]
 enum Symbols {
-    /// By byte: its id, [`NO_ID`] where it has none.
+    /// The id of each byte; [`NO_ID`] if it has none.
     Bytes(Box<[TokenId; 256]>),
     Chars(Box<Chars>),
-    /// They merge by score.
+    /// Pieces, which merge by score.
     Pieces(Box<Pieces>),
 }
 
 impl General {
-    /// The symbols of a valid description. The table of pairs is not made yet, unless they merge by score.
+    /// Compiles the symbols of a valid description. The table of pairs is not made yet, unless the merges go by
+    /// score.
     ///
     /// # Errors
     /// A format error at `merges` for scores of symbols that are not characters.
@@ -125,7 +126,7 @@ impl General {
         merge::<false, _>(pairs, scratch, output, ticker)
     }
 
-    /// As [`Self::encode`], with each merge passed over with a probability.
+    /// As [`Self::encode`], but each merge is skipped with a probability.
     ///
     /// # Errors
     /// As [`Self::encode`].

@@ -1,8 +1,8 @@
 //! The table of all pairs of tokens that merge, and the merges of an id-ordered vocabulary as a list.
 //!
-//! Comes in: a list of merges, or a vocabulary in which ids are ranks. Goes out: a table from pairs to their rank
-//! and product. A pair must never be left out because merging does not use it: dropout may. A list that gives other
-//! ids than the vocabulary must never be made.
+//! In: a list of merges, or a vocabulary in which ids are ranks. Out: a table from pairs to their rank and product.
+//! A pair must not be left out because normal merging never uses it: dropout may. A list must give exactly the ids
+//! that the vocabulary gives.
 use tokenmill_kernels::{Automaton, Entry, NO_KEY, PairTable, State};
 
 use super::merge::merge;
@@ -16,7 +16,7 @@ use crate::model::output::Output;
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched};
 
-/// Bytes of a token up to which every split is looked up. That is quadratic in the length.
+/// For tokens of up to this many bytes every split is looked up, which is quadratic in the length.
 const LOOKED_UP: usize = 256;
 
 /// All pairs that merge, for a model whose merges do not go by score.
@@ -32,8 +32,8 @@ pub(super) fn all(
     }
 }
 
-/// The merges of a list; their ranks are their places in it. Merges that make a special token are left out: text
-/// never becomes one.
+/// The merges of a list, ranked by their places in it. Merges that make a special token are left out: text never
+/// becomes one.
 fn listed(merges: &[Merge], is_special: &dyn Fn(TokenId) -> bool) -> Result<PairTable> {
     let ranked = merges.iter().enumerate().filter(|(_, merge)| !is_special(merge.result));
     let entries: Vec<_> =
@@ -45,8 +45,8 @@ fn listed(merges: &[Merge], is_special: &dyn Fn(TokenId) -> bool) -> Result<Pair
     })
 }
 
-/// Every way to split a token in two tokens, at the rank of its id. With a prefix the right one is written with
-/// it.
+/// Every way to split a token into two tokens, at the rank of its id. If there is a prefix for continuing tokens,
+/// the right token is written with it.
 pub(super) fn by_id(
     vocabulary: &Vocabulary,
     prefix: Option<&str>,
@@ -56,7 +56,7 @@ pub(super) fn by_id(
     table(&splits_by_id(vocabulary, prefix, is_special, LOOKED_UP, ticker)?)
 }
 
-/// The entries of [`by_id`]. The splits of tokens above `looked_up` bytes are found in one pass.
+/// The entries of [`by_id`]. Tokens of more than `looked_up` bytes are split in one pass.
 fn splits_by_id(
     vocabulary: &Vocabulary,
     prefix: Option<&str>,
@@ -97,14 +97,14 @@ fn splits_by_id(
     Ok(entries)
 }
 
-/// Finds all ways to split a token in two tokens, in one pass over its bytes.
+/// Finds all ways to split a token into two tokens, in one pass over its bytes.
 struct SplitFinder<'a> {
     tokens: &'a TokenList,
     lefts: Automaton,
     /// Tokens that may be the right part, without the prefix.
     rights: Automaton,
     prefix: usize,
-    /// By place in the token: the index of the token that is all before it, if there is one.
+    /// By place in the token: the index of the token that is everything before it, if there is one.
     left_at: Vec<u32>,
 }
 
@@ -122,7 +122,7 @@ impl<'a> SplitFinder<'a> {
         }
     }
 
-    /// Calls `found` with the two ids of every split, the leftmost first.
+    /// Calls `found` with the two ids of every split, leftmost first.
     fn for_each(&mut self, token: &[u8], mut found: impl FnMut(TokenId, TokenId)) {
         let length = |index: u32| self.tokens.bytes(index as usize).len();
         self.left_at.clear();
@@ -130,7 +130,7 @@ impl<'a> SplitFinder<'a> {
         let mut state = Some(State::START);
         for &byte in token {
             state = state.and_then(|at| self.lefts.child(at, byte));
-            // The longest token that ends here may be all before this place.
+            // The longest token that ends here may be everything before this place.
             let left = state.map_or(NO_KEY, |at| self.lefts.longest(at));
             let is_left = left != NO_KEY && length(left) == self.left_at.len();
             self.left_at.push(if is_left { left } else { NO_KEY });
@@ -147,7 +147,7 @@ impl<'a> SplitFinder<'a> {
     }
 }
 
-/// A table of entries in which no pair is twice, because no token is.
+/// A table of entries in which no pair occurs twice, because no token does.
 pub(super) fn table(entries: &[Entry]) -> Result<PairTable> {
     PairTable::new(entries).map_err(|_| {
         Error::format(Defect::Duplicate, "two tokens have the same bytes").at("vocab").at("model")
@@ -170,12 +170,12 @@ impl PackedPairs for Below<'_> {
 
 /// The list of merges.
 ///
-/// It means the same as the ids if each token, merged by the ids below its own, ends as exactly two tokens; that
-/// is checked on the way. Nothing is merged across the ends of a span that becomes one token, so the merges inside
+/// It means the same as the ids if each token, merged with only the ids below its own, ends as exactly two tokens;
+/// that is checked here. Nothing merges across the ends of a span that becomes one token, so the merges inside it
 /// are the same in every text (`docs/merging.md`).
 ///
 /// # Errors
-/// The id of the first token that merging does not build: a list cannot say what the ids say.
+/// The id of the first token that merging does not build: no list means the same then.
 pub fn listed_merges(vocabulary: &Vocabulary) -> std::result::Result<Vec<Merge>, TokenId> {
     // Nothing cancels.
     let ticker = &mut Ticker::new(&Unwatched);

@@ -1,12 +1,11 @@
 //! The model of SentencePiece: any two neighbours whose joined text is a piece may merge, the piece with the
 //! highest score first.
 //!
-//! Comes in: text. Goes out: ids. A piece that is unused must never be one of them: it is split again as
-//! SentencePiece splits it.
+//! In: text. Out: ids. An unused piece must never be one of them: it is split again as SentencePiece splits it.
 //!
-//! Symbols have numbers of their own: that of a piece is its index in the vocabulary, and after these come
-//! characters that are no piece but occur in one. So a pair of symbols says what its text is, and all pairs that
-//! may ever merge are known beforehand.
+//! Symbols have their own numbers: a piece has its index in the vocabulary, and the characters that are no piece
+//! but occur in one come after these. So a pair of symbols determines its text, and all pairs that may ever merge
+//! are known in advance.
 use tokenmill_kernels::{PairTable, try_alloc};
 
 use crate::description::{Lengths, PieceKind};
@@ -34,11 +33,11 @@ pub(super) struct Pieces {
     /// User-defined pieces: found in the text before anything merges, and kept whole.
     user_defined: LiteralMatcher,
     user_defined_symbols: Vec<u32>,
-    /// The id of each symbol, [`NO_ID`] for one that no text may become.
+    /// The id of each symbol; [`NO_ID`] for one that no text may become.
     ids: Vec<TokenId>,
     /// The bytes of each symbol.
     lengths: Vec<u32>,
-    /// Are there pieces that are split again?
+    /// Are there unused pieces, which are split again?
     has_unused: bool,
 }
 
@@ -83,8 +82,8 @@ impl Pieces {
         pieces.add_characters(longer.iter().map(|&index| text(index)), |char| {
             vocabulary.find_index(char.as_bytes()).is_some_and(is_user_defined)
         });
-        // Equal scores have equal ranks, so that the leftmost of them comes first. Zeros differ by their sign, as
-        // in SentencePiece, which compares the bits.
+        // Equal scores have equal ranks, so that the leftmost comes first. Positive and negative zero differ, as in
+        // SentencePiece, which compares bits.
         let mut by_score: Vec<f32> = longer.iter().map(|&index| scores[index]).collect();
         by_score.sort_by(|a, b| b.total_cmp(a));
         by_score.dedup_by(|a, b| a.total_cmp(b).is_eq());
@@ -114,7 +113,7 @@ impl Pieces {
         is_user_defined: impl Fn(&str) -> bool,
     ) {
         for char in pieces.flat_map(str::chars) {
-            // A user-defined character is never a part of anything.
+            // A user-defined character is never part of a merge.
             if self.chars.get(char).is_none() && !is_user_defined(char.encode_utf8(&mut [0; 4])) {
                 self.chars.insert(char, to_u32(self.ids.len()));
                 self.ids.push(NO_ID);
@@ -159,7 +158,7 @@ impl Pieces {
             stack.clear();
             stack.push(symbol);
             while let Some(part) = stack.pop() {
-                // The last part ends where the symbol does.
+                // The last part ends where the symbol ends.
                 let end = if stack.is_empty() { bound as usize } else { at + self.length(part) };
                 if let Some(&id) = self.ids.get(part as usize).filter(|&&id| id != NO_ID) {
                     output.push(id, to_u32(end))?;
@@ -217,7 +216,7 @@ impl Pieces {
     }
 }
 
-/// Writes the tokens for unknown text that starts at `at`; says whether that was the unknown token.
+/// Writes the tokens for unknown text that starts at `at`; returns whether that was the unknown token.
 fn write_unknown(
     output: &mut Output<'_>,
     text: &str,
@@ -234,7 +233,7 @@ fn write_unknown(
     let Some(unk) = fallback.unk else { return Err(unknown_symbol(text, at)) };
     let end = to_u32(at + text.len());
     if was_unknown && fallback.fuse {
-        // The last id ends later.
+        // The text is joined to that of the last id.
         if let Some(last) = output.ends.as_mut().and_then(|ends| ends.last_mut()) {
             *last = end;
         }

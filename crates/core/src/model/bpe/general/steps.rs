@@ -1,7 +1,7 @@
-//! How a pretoken was merged, one merge after the other, for people who want to see it.
+//! The steps in which a pretoken is merged, for explanations.
 //!
-//! Comes in: a pretoken, and the table of all pairs. Goes out: its first symbols and every merge. The steps must
-//! be those of the naive rule, whichever way the pretoken was encoded.
+//! In: a pretoken, and the table of all pairs. Out: its first symbols and every merge. The steps must be those of
+//! the naive rule, however the pretoken was encoded.
 use tokenmill_kernels::PairTable;
 
 use crate::error::Result;
@@ -12,7 +12,7 @@ use crate::watch::Ticker;
 use super::General;
 use super::merge::merge_by_scan;
 
-/// Pretokens of more symbols are not explained: the time is quadratic, and so many steps are not read.
+/// Pretokens of more symbols are not explained: it takes quadratic time, and nobody reads that many steps.
 pub const MAX_EXPLAINED_SYMBOLS: usize = 1000;
 
 /// How a pretoken became its tokens.
@@ -20,7 +20,7 @@ pub const MAX_EXPLAINED_SYMBOLS: usize = 1000;
 pub enum MergeSteps {
     /// By merging.
     Merged {
-        /// The symbols it was broken into, in written form.
+        /// The symbols before any merge, in written form.
         symbols: Vec<String>,
         /// The merges, in order.
         merges: Vec<MergeStep>,
@@ -34,15 +34,15 @@ pub enum MergeSteps {
 /// One merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeStep {
-    /// The place of the left part in the row of symbols before this merge, counted from 0.
+    /// The index of the left part in the row of symbols before this merge.
     pub at: usize,
     /// The left part in written form.
     pub left: String,
     /// The right part.
     pub right: String,
-    /// What they became.
+    /// The result of the merge in written form.
     pub result: String,
-    /// Lower ranks come first.
+    /// The rank of the merge, lower first.
     pub rank: u32,
 }
 
@@ -66,7 +66,7 @@ pub(in crate::model::bpe) fn merge_steps(
     if count > MAX_EXPLAINED_SYMBOLS {
         return Ok(MergeSteps::TooLong(count));
     }
-    // The symbols of pieces are no ids; they are written as they are in the text.
+    // The symbols of pieces are not ids; they are shown as they are in the text.
     let are_ids = general.symbols_are_ids();
     let mut start = 0;
     let write = |(&symbol, &bound): (&u32, &u32)| {

@@ -1,7 +1,7 @@
-//! The symbols that merging starts from, where they are ids.
+//! The symbols that merging starts from, for models whose symbols are ids.
 //!
-//! Comes in: a pretoken. Goes out: a row of symbols, and where the part of the pretoken that each stands for ends.
-//! Text that is no symbol becomes tokens for its bytes, the unknown token, or an error; it must never be skipped.
+//! In: a pretoken. Out: a row of symbols, and where the part of the pretoken that each stands for ends. Text that
+//! is no symbol becomes byte tokens, the unknown token, or an error; it must never be skipped.
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
@@ -16,13 +16,13 @@ use crate::vocabulary::Vocabulary;
 
 /// Writes the row of symbols. The caller has reserved its capacity.
 ///
-/// Where a symbol ends is the sum of the widths before, as in the reference: it writes the tokens of bytes before
-/// an unknown character that still waits for its neighbour.
+/// The end of a symbol is the sum of the widths before it, as in the reference, which may write byte tokens before
+/// an earlier unknown character that still waits for its neighbour.
 pub(super) struct SymbolWriter<'a> {
     symbols: &'a mut Vec<u32>,
     bounds: &'a mut Vec<u32>,
     at: u32,
-    /// The width of an unknown symbol that was met and not yet written.
+    /// The width of an unknown symbol that is not written yet.
     pending: Option<u32>,
 }
 
@@ -59,8 +59,8 @@ impl<'a> SymbolWriter<'a> {
         }
     }
 
-    /// Writes `before`, `char` and `after`, which are no symbol together; only `char`, of `width` bytes, is in the
-    /// pretoken. False if no token can stand for it.
+    /// Writes `before`, `char` and `after`, which together are no symbol; only `char`, of `width` bytes, is in the
+    /// pretoken. Returns false if no token can stand for it.
     fn write_unknown(&mut self, [before, char, after]: [&str; 3], width: usize, fallback: &Fallback) -> bool {
         let parts = [(before, 0), (char, width), (after, 0)];
         if parts.iter().all(|(part, _)| fallback.tokens_of(part.as_bytes()).is_some()) {
@@ -87,7 +87,7 @@ impl<'a> SymbolWriter<'a> {
     }
 }
 
-/// The symbol of each byte, `NO_ID` where there is none.
+/// The symbol of each byte; `NO_ID` if there is none.
 pub(super) fn byte_symbols(
     vocabulary: &Vocabulary,
     is_special: &dyn Fn(TokenId) -> bool,
@@ -103,8 +103,8 @@ pub(super) fn byte_symbols(
     table
 }
 
-/// Splits a pretoken into bytes of which some are no symbols. In the reference such a byte is the character that
-/// it is written as, so it is that character's bytes that are looked for as `<0xNN>`.
+/// Splits a pretoken into bytes, some of which are no symbols. In the reference a byte is its character in the byte
+/// alphabet, so for a missing one the bytes of that character are looked up as `<0xNN>`.
 #[cold]
 pub(super) fn split_bytes(
     pretoken: &[u8],
@@ -129,12 +129,12 @@ pub(super) fn split_bytes(
     Ok(())
 }
 
-/// Symbols that are characters, marked by their place in the pretoken.
+/// Symbols that are characters, in the forms that depend on their position in the pretoken.
 #[derive(Debug)]
 pub(super) struct Chars {
     prefix: String,
     suffix: String,
-    /// The symbols of characters: plain, after the first (1), at the end (2), both (3).
+    /// The symbols of characters by form: plain (0), after the first (1), at the end (2), both (3).
     forms: [CharTable; 4],
     /// Which forms differ: 1 with a prefix, 2 with a suffix. The tables of others are empty.
     differ: usize,
@@ -155,7 +155,7 @@ impl Chars {
         let differ = usize::from(!prefix.is_empty()) + 2 * usize::from(!suffix.is_empty());
         let mut forms: [CharTable; 4] = std::array::from_fn(|_| CharTable::default());
         for (id, bytes) in vocabulary.tokens().iter() {
-            // An end-of-word symbol of one character is no character of the text.
+            // An end-of-word symbol of one character is not a character of the text.
             let Ok(token) = std::str::from_utf8(bytes) else { continue };
             if Some(id) == end || vocabulary.is_special(id) {
                 continue;
@@ -203,10 +203,10 @@ impl Chars {
     }
 }
 
-/// The table.
+/// A table from characters to numbers.
 #[derive(Debug, Clone)]
 pub(super) struct CharTable {
-    /// Most text is ASCII; [`NO_ID`] where a character has no number.
+    /// For ASCII, which most text is; [`NO_ID`] if a character has no number.
     ascii: [u32; 128],
     others: HashMap<char, u32, FixedState>,
 }
@@ -239,7 +239,7 @@ impl CharTable {
     }
 }
 
-/// The character that is all of `text`.
+/// The only character of `text`; `None` if it has another number of characters.
 pub(super) fn only_char(text: &str) -> Option<char> {
     let mut chars = text.chars();
     chars.next().filter(|_| chars.next().is_none())
@@ -252,13 +252,13 @@ pub(super) struct Fallback {
     pub(super) unk: Option<TokenId>,
     /// Do adjacent unknown symbols become one token?
     pub(super) fuse: bool,
-    /// The tokens `<0xNN>`, [`NO_ID`] where one is missing. They come before the unknown token, if all that are
-    /// needed are there.
+    /// The tokens `<0xNN>`; [`NO_ID`] for a missing one. They are preferred to the unknown token, if all that are
+    /// needed exist.
     bytes: Option<Box<[TokenId; 256]>>,
 }
 
 impl Fallback {
-    /// The tokens `<0xNN>` are found by how they are written. Special ones are never made from text.
+    /// Finds the tokens `<0xNN>` by their written form. Special ones are never made from text.
     pub(super) fn new(
         &BpeDescription { unk, fuse_unk, byte_fallback, .. }: &BpeDescription,
         vocabulary: &Vocabulary,
@@ -278,7 +278,7 @@ impl Fallback {
         bytes.iter().all(|byte| token(byte) != NO_ID).then(|| bytes.iter().map(token))
     }
 
-    /// Can nothing be unknown?
+    /// Can every text be spelled, so that nothing is unknown?
     pub(super) fn spells_all(&self) -> bool {
         self.bytes.as_ref().is_some_and(|bytes| !bytes.contains(&NO_ID))
     }
