@@ -1,7 +1,7 @@
 //! Times encoding and its parts in one process: `encode_time VOCABULARY [split=NAME] [fresh=N] [passes=N] TEXT...`.
 //!
-//! For each text, in MB/s: the best pass of an engine that has seen nothing, of one that has seen the text, and
-//! of counting it then. Only the first 10 MB are read.
+//! For each text, in MB/s: the best pass of an engine with empty caches, of one that has encoded the text before,
+//! and of counting with the latter. Only the first 10 MB are read.
 #![allow(clippy::cast_precision_loss)]
 use std::fmt::Write as _;
 use std::path::Path;
@@ -44,7 +44,7 @@ fn main() -> Result<(), Failure> {
         let (mut engine, _) = load(Path::new(file), &options, &Unwatched)?;
         let mut line = format!("{arg:<60} load {:.0} ms", start.elapsed().as_secs_f64() * 1e3);
         let speed = |start: Instant| text.len() as f64 / 1e6 / start.elapsed().as_secs_f64();
-        // Their memory is touched once, as it is that of the caller.
+        // The vector is reused, so that its pages are only new in the first pass, as for a caller that reuses one.
         let mut ids = Vec::new();
         let mut encode = |engine: &Engine| -> Result<f64, Failure> {
             ids.clear();
@@ -54,7 +54,7 @@ fn main() -> Result<(), Failure> {
         };
         let (mut first, mut again, mut count) = (0.0f64, 0.0f64, 0.0f64);
         for _ in 0..fresh {
-            // Its workers forget everything.
+            // Drops the caches of its workers.
             engine = engine.with_cache_bytes(None);
             first = first.max(encode(&engine)?);
         }

@@ -1,8 +1,7 @@
 //! Times the model alone, without any cache: `merge_time VOCABULARY [limit=BYTES] [split=NAME] TEXT...`.
 //!
-//! For each text: how long a distinct pretoken takes that is no token as it stands; then MB/s for
-//! all pretokens in order, and for the text as one pretoken. The last number of a line is a digest
-//! of all ids.
+//! For each text: the time for a distinct pretoken that is not itself a token; then MB/s for all pretokens in
+//! order, and for the text as one pretoken. The last number of a line is a digest of all ids.
 #![allow(clippy::cast_precision_loss)]
 use std::collections::HashSet;
 use std::fmt::Write as _;

@@ -14,7 +14,7 @@ pub(crate) const FOLDER: &str = "additional_chat_templates";
 
 const ENDING: &str = ".jinja";
 
-/// The file of this name in [`FOLDER`] counts as the default template in transformers, by an accident of its keys.
+/// transformers takes the file of this name in [`FOLDER`] for the default template, by an accident of its keys.
 const TAKEN: &str = "file";
 
 /// The path of the additional template that transformers takes for the default one.
@@ -36,8 +36,8 @@ pub(crate) fn is_template(path: &str) -> bool {
     name_of(path).is_some()
 }
 
-/// The path that a template is saved under; `None` for a name that is not that of a file on every system, or
-/// that is read as another one.
+/// The path that a template is saved under; `None` for a name that is not a valid file name on every system, or
+/// that is read back as another name.
 fn path_of(name: &str) -> Option<String> {
     if name == ChatTemplates::DEFAULT {
         return Some(DEFAULT.to_owned());
@@ -49,8 +49,8 @@ fn path_of(name: &str) -> Option<String> {
         .then(|| format!("{FOLDER}/{name}{ENDING}"))
 }
 
-/// The files of templates by path; `None` if files cannot hold them all as they are. Files are read with
-/// every line end as `\n`, and some systems do not tell upper from lower case.
+/// The files of templates, by path; `None` if files cannot hold all of them unchanged: line ends are read as `
+/// `, and some systems do not distinguish upper and lower case.
 pub(crate) fn files(templates: &ChatTemplates) -> Option<Vec<(OsString, Vec<u8>)>> {
     let mut lower: Vec<String> = templates.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
     lower.sort_unstable();
@@ -62,7 +62,7 @@ pub(crate) fn files(templates: &ChatTemplates) -> Option<Vec<(OsString, Vec<u8>)
     templates.iter().map(file).collect()
 }
 
-/// The paths of the templates in a folder, sorted, and not many more than a tokenizer can have.
+/// The paths of the templates in a folder, sorted; at most a few more than a tokenizer can have.
 ///
 /// # Errors
 /// Errors of the operating system, with the path.

@@ -42,7 +42,7 @@ const PICKLE: &str = "a Python pickle, which could run code and is not opened";
 const WEIGHTS: &str = "model weights; load the tokenizer.json of the model";
 const PAGE: &str = "a web page, probably an error page from a download";
 
-/// How files of other kinds begin, and what they are. Text begins with none of these.
+/// How files of other kinds begin, and the name of the kind. No text begins with one of these.
 const BINARY: [(&[u8], &str); 16] = [
     (b"7z\xbc\xaf\x27\x1c", ARCHIVE),
     (b"Rar!\x1a\x07", ARCHIVE),
@@ -70,7 +70,7 @@ const TEXT: [(&[u8], &str); 3] = [
     (b"<html", PAGE),
 ];
 
-/// What a file is that no reader of text takes, by its first bytes.
+/// The kind of a file that no text reader accepts, by its first bytes.
 fn other_kind(bytes: &[u8]) -> Option<Cow<'static, str>> {
     let begins = |table: &[(&[u8], &'static str)], bytes: &[u8]| {
         table.iter().find(|(known, _)| bytes.starts_with(known)).map(|&(_, what)| Cow::Borrowed(what))

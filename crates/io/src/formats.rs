@@ -42,7 +42,7 @@ pub(crate) fn detect(path: &Path, bytes: &[u8]) -> Result<FileFormat> {
         Err(error) => return unreadable(path, bytes, error),
     };
     if let Some(rest) = text.trim_start().strip_prefix('{') {
-        // No object goes on like this, nor does a chat template name a tokenizer.
+        // No JSON object continues like this, and a chat template alone is no tokenizer.
         if rest.starts_with(['{', '%', '#']) {
             let reason = "the file is a Jinja template, as chat templates are, and no tokenizer; load the folder it \
                           is in, or the tokenizer.json beside it";

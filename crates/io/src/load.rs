@@ -358,7 +358,7 @@ fn of_a_pair(path: &Path, error: Error) -> Error {
     Error { kind: Kind::Format { defect: Defect::Missing, reason, limit: None }, ..error }
 }
 
-/// The reason to doubt a file: it has the name of a published one, and another sha256.
+/// The reason to doubt a file: it has the name of a published file, but another sha256.
 fn doubt_of_name(path: &Path, bytes: &[u8]) -> Option<String> {
     let name = name_of(path);
     let expected = known_files::sha256_of_name(&name)?;
@@ -392,7 +392,8 @@ fn parse_pair(
     Ok(description)
 }
 
-/// The split of a file that holds none. `doubt` is the reason to doubt a published name, for the error.
+/// The split of a file that does not contain one. `doubt` is the reason to doubt that it is the published file of
+/// its name, for the error.
 fn split_of(
     known: Option<&known_files::Known>,
     options: &LoadOptions,

@@ -1,7 +1,7 @@
 //! `tokenmill.json` next to a saved tokenizer: the files of the folder by sha256.
 //!
-//! Files that a save wrote are listed. Settings that were in the folder before, and do not belong to the
-//! saved tokenizer, are listed as ignored. So settings that someone adds or changes later can be told
+//! The files that a save wrote are listed. Settings that were in the folder before the save and do not belong to
+//! the saved tokenizer are listed as ignored. So settings that someone adds or changes later can be distinguished
 //! from both.
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::files::SavedFile;
 use crate::known_files::sha256;
 use crate::tokenizer_json::json_error;
 
-/// The files that say how a tokenizer is used. Users and other programs write them beside a saved one.
+/// The files that say how a tokenizer is used. Users and other programs may write them next to a saved tokenizer.
 pub(crate) const SETTINGS: [&str; 3] =
     ["tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"];
 
@@ -91,7 +91,7 @@ impl Manifest {
         self.files.keys().cloned().collect()
     }
 
-    /// Are these bytes of a file those of the save: written by it, or ignored?
+    /// Did the last save write or ignore a file with these bytes?
     pub(crate) fn knows(&self, name: &str, bytes: &[u8]) -> bool {
         let mut entries = self.files.get(name).into_iter().chain(self.ignored.get(name));
         entries.any(|entry| entry.sha256 == sha256(bytes))

@@ -114,7 +114,8 @@ pub fn save(engine: &Engine, path: &Path, options: SaveOptions, watch: &dyn Watc
     write(engine, path, is_folder, format, files, watch).map_err(|error| error.in_file(path))
 }
 
-/// Can a name be that of a folder? An ending with a digit is a version (`qwen2.5`); others are endings of files.
+/// May a name be that of a folder? An ending with a digit is a version (`qwen2.5`); other endings are those of
+/// files.
 fn may_name_folder(path: &Path) -> bool {
     path.extension().is_none_or(|ending| ending.to_string_lossy().chars().any(|c| c.is_ascii_digit()))
 }
@@ -154,7 +155,7 @@ fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Re
     .collect::<Vec<SavedFile>>();
     match of_templates {
         Some(of_templates) if is_folder => files.extend(of_templates),
-        // tokenizer_config.json has them.
+        // These are saved in tokenizer_config.json.
         None if is_folder && format == Format::TokenizerJson => {}
         _ if templates.is_empty() || lossy => {}
         _ => return Err(refuse_templates(engine, is_folder)),
@@ -213,7 +214,7 @@ fn write_folder(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch
     if stale.is_empty() {
         return Ok(());
     }
-    // The save has taken effect: for its manifest they are those of another tokenizer.
+    // The save has taken effect, so these belong to another tokenizer.
     writer.remove(&stale)?;
     ignored.retain(|(name, _)| !stale.contains(name));
     files.pop();
@@ -221,8 +222,8 @@ fn write_folder(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch
     writer.replace(&[(manifest::NAME.into(), manifest)])
 }
 
-/// The settings and chat templates in a folder that a save does not write: they belong to another tokenizer. What
-/// cannot be read is left out.
+/// The settings and chat templates in a folder that a save does not write: they belong to another tokenizer. Files
+/// that cannot be read are left out.
 fn other_settings(folder: &Path, files: &[SavedFile], watch: &dyn Watch) -> Vec<SavedFile> {
     let settings =
         SETTINGS.into_iter().map(OsString::from).chain(chat_files::in_folder(folder).unwrap_or_default());
@@ -235,7 +236,7 @@ fn other_settings(folder: &Path, files: &[SavedFile], watch: &dyn Watch) -> Vec<
     others.filter_map(|name| Some((name.clone(), read(&name)?))).collect()
 }
 
-/// Saves files; renews a manifest in the folder that lists them.
+/// Saves files. If the folder has a manifest that lists them, it is updated.
 fn write_files(folder: &Path, mut files: Vec<SavedFile>, engine: &Engine, watch: &dyn Watch) -> Result<()> {
     let writer = FolderWriter::new(folder, watch)?;
     let listed = Snapshot::take(folder, [], watch)?.listed()?.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What fuzzing has found (`fuzz/`), each as a case: the input made small, and what holds now.
+//! Findings of fuzzing (`fuzz/`) as cases: the input made small, and the result that is right.
 use tokenmill_core::compile::compile;
 use tokenmill_core::description::{
     AddedToken, Alphabet, BpeDescription, Description, EndOfWord, EndOfWordForm, Merges, ModelDescription,
@@ -9,7 +9,7 @@ use tokenmill_core::engine::{Engine, Special, Text, UntrustedRanges, char_offset
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::watch::Unwatched;
 
-/// A tokenizer of a model and added tokens that does nothing else to a text.
+/// A tokenizer with a model and added tokens, and no other stage.
 fn engine(model: ModelDescription, added_tokens: Vec<AddedToken>) -> Engine {
     let nothing = BpeDescription::plain(Alphabet::Bytes, TokenList::default(), Merges::ById);
     compile(Description { model, added_tokens, ..Description::of_bpe(&Split::Whole, nothing) }).unwrap()
@@ -25,7 +25,7 @@ fn encode(engine: &Engine, text: &str) -> Vec<TokenId> {
     ids
 }
 
-/// A special token among the tokens of the model itself; only byte-pair encoding left it out.
+/// A special token that is also in the model's vocabulary; only byte-pair encoding left it out.
 #[test]
 fn no_model_makes_a_special_token_of_a_text() {
     let special = || vec![AddedToken::special(1, "<s>")];
@@ -51,7 +51,7 @@ fn no_model_makes_a_special_token_of_a_text() {
     assert_eq!(encode(&engine(ModelDescription::Unigram(unigram), special()), "a<s>"), [2, 0]);
 }
 
-/// The token of a byte may be special, too: nothing is spelled with it then.
+/// The token of a byte may be special: then it spells nothing.
 #[test]
 fn unigram_spells_no_unknown_character_with_a_special_byte() {
     let described = |special: bool| {
@@ -72,8 +72,8 @@ fn unigram_spells_no_unknown_character_with_a_special_byte() {
     assert_eq!(encode(&described(true), "aé"), [1, 0]);
 }
 
-/// What a pattern of nothing inserts stood for the whole character before it, though that was spelled
-/// by one token a byte: offsets went back into it.
+/// The text that an empty pattern inserts stood for the whole character before it, although that character was
+/// spelled with one token for each byte, so that offsets went back.
 #[test]
 fn what_is_inserted_behind_a_character_of_several_tokens_does_not_go_back() {
     let bytes = TokenList::from_entries((0..=255).map(|byte| (TokenId::from(byte), vec![byte])).collect());
@@ -97,8 +97,8 @@ fn what_is_inserted_behind_a_character_of_several_tokens_does_not_go_back() {
     assert_eq!(characters, [(0, 0), (0, 1), (0, 1), (0, 1), (1, 2), (1, 2)]);
 }
 
-/// A pretoken that ends within a decomposed character: the mark behind it stood behind the whole of that character, of
-/// which the next pretoken is the other part.
+/// A pretoken that ends inside a decomposed character: the mark after it stood for a place after the whole
+/// character, although the next pretoken is the rest of that character.
 #[test]
 fn a_mark_within_a_decomposed_character_does_not_stand_behind_it() {
     let end_of_word = Some(EndOfWord { symbol: "_".to_owned(), form: EndOfWordForm::Separate });
@@ -123,7 +123,7 @@ fn a_mark_within_a_decomposed_character_does_not_stand_behind_it() {
         encoding.byte_offsets.iter().map(|span| (span.start, span.end)).collect::<Vec<_>>()
     };
     assert_eq!(spans(&description), [(0, 2), (0, 0), (0, 2), (2, 2), (2, 3), (3, 3)]);
-    // What is written anew knows as well where the next one begins.
+    // A rewritten text also records where the next one begins.
     description.pre_tokenizer.push(PreTokenizer::PrefixSpace);
     let spans = spans(&description);
     assert!(spans.is_sorted_by_key(|&(start, _)| start) && spans.contains(&(0, 0)), "{spans:?}");
@@ -158,7 +158,7 @@ fn bytes_and_unknown_tokens_stand_in_the_order_of_the_text() {
     }
 }
 
-/// A length that is as large as a byte may be, in the first bytes of something else.
+/// A length that is as large as a byte allows, in the first bytes of another kind of file.
 #[test]
 fn what_starts_like_a_sentencepiece_model_is_looked_at_without_overflow() {
     for rest in [&[0xFF, 0xFF][..], &[0x05, 0xFF, 0x00], &[0xFE, 0xFE, 0xFE]] {

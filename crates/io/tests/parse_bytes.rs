@@ -1,4 +1,4 @@
-//! Files that are in memory.
+//! Parsing files in memory.
 use tokenmill_core::description::Split;
 use tokenmill_core::error::{Defect, Error, Kind};
 use tokenmill_io::{LoadOptions, parse_bytes};

@@ -1,8 +1,8 @@
-//! Columns of strings as the Arrow C data interface hands them from one library to another.
+//! Columns of strings that another library passes in through the Arrow C data interface.
 //!
 //! In come the two structures of the interface, out go the bytes of each row, without a copy; the column is
 //! released when it is dropped. The layouts are those of "The Arrow C data interface" and "Arrow columnar format".
-//! Offsets and views are checked whenever a string is read, against all bounds that the interface tells: nothing
+//! Offsets and views are checked whenever a string is read, against every bound that the interface gives: nothing
 //! is read outside of a buffer whose length is known.
 #![allow(unsafe_code)]
 use std::ffi::{CStr, c_char, c_void};
@@ -47,7 +47,7 @@ enum Layout {
     Offsets32,
     /// The same with 64 bits.
     Offsets64,
-    /// Sixteen bytes for each: a short string itself, or where a longer one is.
+    /// Sixteen bytes for each string: a short string itself, or the location of a longer one.
     Views,
 }
 
@@ -59,7 +59,7 @@ pub struct StringColumn {
     length: usize,
     /// The index of the first row in the buffers.
     offset: usize,
-    /// Where the bytes of the last string end, for layouts of offsets: no byte is after it.
+    /// The end of the last string's bytes, for layouts with offsets: no byte is read after it.
     bytes_end: usize,
 }
 
@@ -68,14 +68,14 @@ unsafe impl Send for StringColumn {}
 // SAFETY: as above; nothing is written through a shared column.
 unsafe impl Sync for StringColumn {}
 
-/// Why there is no column of strings, or no string in a row.
+/// Why an object has no column of strings, or a row no string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnError {
-    /// The column was released before.
+    /// The column has been released already.
     Released,
-    /// The column holds something else, in the words of the interface.
+    /// The column has another type; in the notation of the interface.
     Type(String),
-    /// The column, or a string of it, breaks the rules of its layout: what is wrong.
+    /// The column, or a string in it, breaks the rules of its layout; says how.
     Broken(String),
 }
 
@@ -84,7 +84,7 @@ fn broken(reason: impl Into<String>) -> ColumnError {
 }
 
 impl Layout {
-    /// Bytes of the second buffer for each row.
+    /// The size in bytes of a row's item in the second buffer.
     fn width(self) -> usize {
         match self {
             Self::Offsets32 => 4,
@@ -93,7 +93,7 @@ impl Layout {
         }
     }
 
-    /// Items of the second buffer besides those of the rows.
+    /// Items of the second buffer in addition to one for each row.
     fn extra(self) -> usize {
         match self {
             Self::Offsets32 | Self::Offsets64 => 1,
@@ -177,12 +177,12 @@ impl StringColumn {
         within_memory(self.buffer(2), self.bytes_end)
     }
 
-    /// How many rows.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// No rows?
+    /// Are there no rows?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -327,8 +327,8 @@ fn check_numbers(
     Ok((length, offset))
 }
 
-/// Refuses a buffer that would end beyond the address space, of which 64 bits have far more than any memory. A
-/// missing buffer passes: nothing is read of it.
+/// Refuses a buffer that would extend beyond the address space. A missing buffer passes, because nothing is read
+/// from it.
 fn within_memory(start: *const c_void, bytes: usize) -> Result<(), ColumnError> {
     let most = if cfg!(target_pointer_width = "64") { isize::MAX as usize } else { usize::MAX };
     let end = start.addr().checked_add(bytes).filter(|&end| end <= most);
@@ -343,7 +343,7 @@ fn size(number: impl TryInto<usize> + Copy + std::fmt::Display, what: &str) -> R
     number.try_into().map_err(|_| broken(format!("{what} is {number}")))
 }
 
-/// Calls the release function of the library that the column is from, which may wait for other threads.
+/// Calls the release function of the library that the column comes from; it may wait for other threads.
 impl Drop for StringColumn {
     fn drop(&mut self) {
         if let Some(release) = self.array.release {

@@ -236,7 +236,7 @@ mod every_order {
 
     #[test]
     fn parts_come_in_order_whoever_puts_them_first() {
-        // Room for none, for some and for all of the parts behind the first item.
+        // Capacity for none, for some and for all of the parts after the first item.
         for capacity in [1, 3, 7] {
             loom::model(move || {
                 let mut begun = Vec::with_capacity(capacity);

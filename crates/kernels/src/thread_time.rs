@@ -23,7 +23,7 @@ pub fn thread_time() -> Option<Duration> {
 mod tests {
     use super::*;
 
-    /// Computes until this thread has used so much time.
+    /// Computes until this thread has used this much time.
     fn compute(time: Duration) {
         let end = thread_time().unwrap() + time;
         let mut sum = 0_u64;
@@ -39,7 +39,7 @@ mod tests {
         let Some(start) = thread_time() else { return };
         let used = || thread_time().unwrap().saturating_sub(start);
         std::thread::scope(|scope| scope.spawn(|| compute(WORK)).join().unwrap());
-        // To wait takes next to nothing, however long the wait is.
+        // Waiting uses hardly any processor time, however long it takes.
         assert!(used() < WORK);
         compute(WORK);
         assert!(used() >= WORK);

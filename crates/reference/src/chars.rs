@@ -7,13 +7,13 @@ pub struct Chars {
     pub tokens: Vec<String>,
     /// Written before every character but the first.
     pub prefix: String,
-    /// Written behind the last character.
+    /// Written after the last character.
     pub suffix: String,
-    /// What stands for a character that is no token.
+    /// The token for a character that is no token.
     pub unk: Option<usize>,
-    /// Unknown characters beside each other are one.
+    /// Adjacent unknown characters become one.
     pub fuse_unk: bool,
-    /// The tokens `<0xNN>` stand for a character that is none, if all are there.
+    /// A character that is no token becomes the tokens `<0xNN>` of its bytes, if all of them exist.
     pub byte_fallback: bool,
 }
 
@@ -22,8 +22,8 @@ impl Chars {
         self.tokens.iter().position(|other| other == token)
     }
 
-    /// The symbols of a pretoken, each with how many bytes of it it stands for; the character
-    /// that nothing stands for otherwise.
+    /// The symbols of a pretoken, each with the number of bytes that it stands for; the error is the place of a
+    /// character that no symbol stands for.
     ///
     /// # Errors
     /// The place of that character.

@@ -1,16 +1,16 @@
 //! Byte-pair encoding by score, as SentencePiece defines it.
 use std::collections::HashMap;
 
-/// What a piece is.
+/// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScoredPieceKind {
-    /// Text may become it.
+    /// Text may become this piece.
     Normal,
-    /// Text never does.
+    /// Text never becomes it.
     Reserved,
-    /// It is kept whole wherever it stands.
+    /// It is always kept whole.
     UserDefined,
-    /// It is split again where it comes out.
+    /// It is split again if merging produces it.
     Unused,
 }
 
@@ -19,13 +19,13 @@ pub enum ScoredPieceKind {
 pub struct ScoredPiece {
     /// Its text.
     pub text: String,
-    /// The highest merges first.
+    /// Higher scores merge first.
     pub score: f32,
-    /// What it is.
+    /// Its kind.
     pub kind: ScoredPieceKind,
 }
 
-/// A part of the text: the index of its piece, or `None` where it is none.
+/// A part of the text: the index of its piece, or `None` if it is no piece.
 pub type EncodedPiece = (Option<usize>, String);
 
 /// The parts of a text: again and again the two neighbours whose joined text is the piece with the
@@ -35,7 +35,7 @@ pub fn encode_pieces(pieces: &[ScoredPiece], text: &str) -> Vec<EncodedPiece> {
         pieces.iter().position(|piece| piece.text == text && piece.kind != ScoredPieceKind::Reserved)
     };
     let mut symbols = frozen_and_characters(pieces, text);
-    // What each unused piece was last seen to be made of, anywhere in the text.
+    // For each unused piece, the two parts of its last occurrence anywhere in the text.
     let mut splits: HashMap<String, (String, String)> = HashMap::new();
     let mut see = |symbols: &[(String, bool)], left: usize| {
         let [(left, false), (right, false)] = &symbols[left..left + 2] else { return };

@@ -24,7 +24,7 @@ pub struct Training {
     pub sizes: Vec<usize>,
     /// Pretokens in symbols, with their weights.
     pub types: Vec<(Vec<usize>, u64)>,
-    /// At most so many merges.
+    /// The most merges.
     pub num_merges: usize,
     /// The tie-break.
     pub tie: Tie,

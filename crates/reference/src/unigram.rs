@@ -1,4 +1,4 @@
-//! Unigram by the definition: every row of tokens that spells the text.
+//! Unigram by the definition: all sequences of tokens that spell the text.
 
 /// One way to spell a text: for each part its token (`None`: an unknown character) and its end.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,9 +67,9 @@ fn extend(
     }
 }
 
-/// The best segmentation as both references find it: place by place from the left, the best way to
-/// arrive there, and of equal ones that whose last part is longest. Sums that are rounded can make
-/// ways equal that parted long before, so that this is more than "one of the best of all".
+/// The best segmentation as both references find it: place by place from the left, the best path to each place, and
+/// of equal ones the path whose last part is longest. Rounded sums can make paths equal that differ much earlier,
+/// so this is more specific than "one of the best of all".
 pub fn best(text: &str, tokens: &[(String, f64)], unk_score: f64, round: fn(f64) -> f64) -> Segmentation {
     let mut ways = vec![Some(Segmentation { parts: vec![], score: 0.0 })];
     for end in 1..=text.len() {

@@ -44,7 +44,7 @@ impl Engine {
     /// special tokens the ids may still change: a template may hold the text twice.
     ///
     /// # Errors
-    /// Memory that cannot be had.
+    /// Out of memory.
     pub fn add_special_tokens(&self, ids: &mut Vec<TokenId>, start: usize, adds_special: bool) -> Result<()> {
         let slots = self.stages.post_processors.slots(false, adds_special);
         if matches!(slots, [Slot::Sequence { .. }]) {

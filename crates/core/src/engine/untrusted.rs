@@ -27,7 +27,7 @@ impl UntrustedRanges {
     /// The ranges that cover these spans, which may come in any order, overlap and be empty.
     ///
     /// # Errors
-    /// Memory that cannot be had.
+    /// Out of memory.
     pub fn new(spans: impl IntoIterator<Item = Span>) -> Result<Self> {
         let spans = spans.into_iter();
         let (least, most) = spans.size_hint();

@@ -111,7 +111,7 @@ fn what_cannot_be_cut_is_an_error() {
         |lengths: &[usize], truncation: Truncation| cut(lengths, &truncation).unwrap_err().to_string();
     let only = |strategy| truncation(3, 0, strategy, Side::Right);
     assert!(message(&[5], only(TruncationStrategy::OnlySecond)).contains("needs a pair"));
-    // What is due to a sequence has its index.
+    // An error that a sequence causes has its index.
     let first = message(&[2, 5], only(TruncationStrategy::OnlyFirst));
     assert!(first.starts_with("[0]: the first sequence has 2 ids"));
     let second = message(&[5, 2], only(TruncationStrategy::OnlySecond));

@@ -42,7 +42,7 @@ const PENDING: &str = ".tokenmill-pending";
 /// Stands for the slash in a staged name. The names of templates that are saved in files do not contain it.
 const BESIDE: char = '@';
 
-/// The name in the staging or pending folder of a file that is in a folder of its own: these have no folders.
+/// The name in the staging or pending folder of a file that is in a subfolder: these folders have no subfolders.
 fn staged_name(name: &OsStr) -> Cow<'_, OsStr> {
     match name.to_str().and_then(|name| name.strip_prefix(chat_files::FOLDER)?.strip_prefix('/')) {
         Some(rest) => OsString::from(format!("{}{BESIDE}{rest}", chat_files::FOLDER)).into(),
@@ -50,11 +50,11 @@ fn staged_name(name: &OsStr) -> Cow<'_, OsStr> {
     }
 }
 
-/// The name of a file whose name in the staging or pending folder is this.
+/// The file that this name in the staging or pending folder stands for.
 fn name_of_staged(staged: &OsStr) -> Cow<'_, OsStr> {
     let rest = staged.to_str().and_then(|name| name.strip_prefix(chat_files::FOLDER)?.strip_prefix(BESIDE));
     let name = rest.map(|rest| format!("{}/{rest}", chat_files::FOLDER));
-    // A pending folder may come from elsewhere.
+    // A pending folder may come from an untrusted source.
     match name.filter(|name| chat_files::is_template(name)) {
         Some(name) => OsString::from(name).into(),
         None => staged.into(),

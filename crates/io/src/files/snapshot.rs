@@ -154,7 +154,7 @@ impl<'w> Snapshot<'w> {
             && manifest.is_none_or(|manifest| manifest.lists(name) || self.is_later(manifest, name))
     }
 
-    /// Did these settings come, or change, after the last save? What cannot be read did.
+    /// Did these settings appear or change after the last save? If they cannot be read, yes.
     fn is_later(&self, manifest: &Manifest, name: &str) -> bool {
         let is_known = || self.bytes(name).is_ok_and(|bytes| manifest.knows(name, &bytes));
         is_setting(name) && self.has(name) && !is_known()

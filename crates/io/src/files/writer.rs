@@ -140,7 +140,7 @@ impl FolderWriter {
         }
     }
 
-    /// Removes these files, and folders within the folder that then are empty. A file may be gone already.
+    /// Removes these files, and subfolders that are empty then. A file may already be gone.
     ///
     /// # Errors
     /// Errors of the operating system, with the path.
@@ -151,14 +151,14 @@ impl FolderWriter {
                 removed => removed.map_err(|error| self.error(error, name))?,
             }
             if let Some(folder) = self.folder_within(name) {
-                // It may hold more.
+                // The folder may contain other files.
                 let _: io::Result<()> = fs::remove_dir(folder);
             }
         }
         sync_folder(&self.folder).map_err(|error| Error::from(error).in_file(itself(&self.folder)))
     }
 
-    /// The folder of a file that is not directly in this one.
+    /// The subfolder of a file that is not directly in this folder.
     fn folder_within(&self, name: &OsStr) -> Option<PathBuf> {
         let within = Path::new(name).parent().filter(|within| !within.as_os_str().is_empty())?;
         Some(self.folder.join(within))

@@ -239,7 +239,7 @@ impl Settings {
 
     /// The maximum length of an input, under its name or its older one; `None` if there is none.
     pub(super) fn max_length(&self) -> Result<Option<usize>> {
-        /// From here on a length means that there is none (transformers writes `10^30`).
+        /// Larger lengths mean that there is no maximum (transformers writes `10^30`).
         const NONE: f64 = 1e20;
         let name = if self.has("model_max_length") { "model_max_length" } else { "max_len" };
         match self.values.get(name) {

@@ -10,12 +10,12 @@ use super::chat;
 /// Hint for formats that cannot hold all of a tokenizer.
 pub(crate) const LOSSY: &str = "pass lossy=True to save without it";
 
-/// `tokenizer_config.json` for what tokenizer.json cannot hold; `None` if it holds everything. These templates are
-/// those that files of their own cannot hold.
+/// `tokenizer_config.json` with everything that tokenizer.json cannot hold; `None` if it holds everything.
+/// `templates` are those that cannot be saved as files of their own.
 ///
 /// # Errors
-/// A format error for a role whose token is not an added token: the file would make it one; for templates beside
-/// which the file would change what tokenizer.json says of padding and truncation.
+/// A format error for a role whose token is not an added token, because the file would make it one; also for
+/// templates, if writing the file for them would change the padding and truncation of tokenizer.json.
 pub(crate) fn write(description: &Description, templates: &ChatTemplates) -> Result<Option<Vec<u8>>> {
     let Description { roles, defaults, padding, truncation, added_tokens, .. } = description;
     let pad = padding.as_ref().map(|padding| padding.id);

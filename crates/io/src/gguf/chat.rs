@@ -5,14 +5,14 @@ use tokenmill_core::error::{Defect, Result};
 use super::container::{Keys, Type, Value};
 use crate::report::Report;
 
-/// The key of the default template; those of others have a dot and a name behind it.
+/// The key of the default template; the keys of other templates append a dot and the name.
 const KEY: &str = "tokenizer.chat_template";
 
 /// The key of the list of other names.
 const NAMES: &str = "tokenizer.chat_templates";
 
-/// Reads the templates: the default one, then others as they are listed. llama.cpp does not look at these
-/// keys in loading, so that a bad one is tolerated.
+/// Reads the templates: the default one, then the others in the order of the list. llama.cpp does not look at these
+/// keys when it loads a file, so a bad one is tolerated.
 ///
 /// # Errors
 /// A limit error that names the key; a defect in strict loading.

@@ -240,7 +240,7 @@ fn an_empty_token_is_called_by_its_number() {
     assert_eq!(description.model.tokens().bytes(3), b"[EMPTY_3]");
 }
 
-/// The fields of what was tolerated.
+/// The templates, and the fields of tolerated defects.
 fn chat(keys: &[(&str, Vec<u8>)]) -> (Vec<(String, String)>, Vec<String>) {
     let mut file = gpt2();
     file.0.extend(keys.iter().map(|(key, value)| (format!("tokenizer.{key}"), value.clone())));

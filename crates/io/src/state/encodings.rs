@@ -4,9 +4,10 @@
 //! magic, version u8, the first 8 bytes of the sha256 of the rest, then names and rows
 //! ```
 //!
-//! Numbers are in base 128, the lowest digit first; those that mostly grow are stored as differences. A tokenizer is
-//! far larger than an encoding, so the written forms of the ids that occur are stored, not the vocabulary. Whatever
-//! the bytes are, what is read is consistent: lists of a sequence have one length, and parts lie within.
+//! Numbers are in base 128, the lowest digit first; those that mostly grow are stored as differences. A tokenizer
+//! is far larger than an encoding, so the written forms of the ids that occur are stored, not the vocabulary. Any
+//! bytes that are accepted give consistent encodings: all lists of a sequence have one length, and parts lie within
+//! their sequence.
 #[cfg(test)]
 mod tests;
 
@@ -32,7 +33,7 @@ const PADDING_LIMIT: usize = 1 << 30;
 pub struct EncodingRow {
     /// The encoded texts: none, one, or two.
     pub sequences: Arc<[Sequence]>,
-    /// The parts that came out, then those of the windows that overflow.
+    /// The parts of the first window, then those of the overflowing windows.
     pub windows: Vec<Vec<OutputPart>>,
     /// The written form of padding.
     pub pad_token: Option<Arc<str>>,
@@ -46,8 +47,8 @@ pub struct EncodingNames {
 }
 
 impl EncodingNames {
-    /// The names of all ids of some rows: `token` names one of the vocabulary, `added` one that a post-processor adds
-    /// under a name of its own.
+    /// The names of all ids of some rows: `token` returns the name of an id of the vocabulary, `added` the own name
+    /// of an id that a post-processor adds.
     pub fn of(
         rows: &[EncodingRow],
         token: impl Fn(TokenId) -> Option<String>,
@@ -80,7 +81,7 @@ impl EncodingNames {
         find(&self.tokens, id)
     }
 
-    /// The name under which a post-processor adds an id.
+    /// The name of an id that a post-processor adds.
     pub fn added(&self, id: TokenId) -> Option<&str> {
         find(&self.added, id)
     }
@@ -148,7 +149,7 @@ impl Digits {
         self.0.push(number as u8);
     }
 
-    /// How far a number is from the one before it: small differences of both signs take one byte.
+    /// Writes the difference to the number before: small differences of both signs take one byte.
     fn step(&mut self, from: usize, to: usize) {
         let difference = (to as u64).wrapping_sub(from as u64) as i64;
         self.long((difference << 1 ^ difference >> 63).cast_unsigned());
@@ -240,7 +241,7 @@ impl<'a> Reader<'a> {
         u32::try_from(self.long()?).map_err(|_| wrong("a number is too large"))
     }
 
-    /// A number of items, each of which takes a byte at least: a wrong one allocates nothing.
+    /// A number of items. Each takes at least one byte, so a wrong number allocates nothing.
     fn length(&mut self) -> Result<usize> {
         let length = self.number()?;
         if length > self.0.len() {

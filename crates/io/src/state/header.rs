@@ -1,4 +1,4 @@
-//! What stands before a state: what it is, its version, and a hash of the rest.
+//! The header of a state: its kind, its version, and a hash of the rest.
 use sha2::{Digest, Sha256};
 use tokenmill_core::error::{Defect, Error, Result};
 
@@ -8,7 +8,7 @@ pub(super) struct Header {
     pub(super) version: u8,
     /// Bytes of the hash.
     pub(super) digest: usize,
-    /// What the state is of, for messages.
+    /// What the state describes, for messages.
     pub(super) what: &'static str,
 }
 

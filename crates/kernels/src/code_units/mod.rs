@@ -1,7 +1,7 @@
 //! Code units of one, two or four bytes, one for each character, to UTF-8 and back.
 //!
-//! In come the code units of a string or valid UTF-8; out goes the other. Nothing is written beyond what the
-//! caller has memory for, and what is no character (a surrogate, or above U+10FFFF) ends the conversion: it is
+//! In come the code units of a string or valid UTF-8; out goes the other form. Nothing is written beyond the memory
+//! that the caller gives. A unit that is no character (a surrogate, or above U+10FFFF) ends the conversion and is
 //! never replaced.
 //!
 //! ASCII is narrowed sixteen units at a time and runs of three-byte characters are written eight at a time.
@@ -24,8 +24,8 @@ use crate::try_alloc::{self, OutOfMemory};
 /// Groups that are sampled to guess the length of a long text.
 const SAMPLES: usize = 64;
 
-/// Appends code units to a text, up to the first that is no character (a surrogate, or above
-/// U+10FFFF). Returns how many were appended.
+/// Appends code units to a text, up to the first that is no character (a surrogate, or above U+10FFFF). Returns the
+/// number of units appended.
 ///
 /// # Errors
 /// If the allocation fails; some may have been appended.
@@ -49,14 +49,14 @@ fn append<U: CodeUnit>(level: Level, text: &mut String, units: &[U]) -> Result<u
     Ok(done)
 }
 
-/// Estimates the UTF-8 length of code units from samples; seldom too low.
+/// Estimates the UTF-8 length of code units from samples. The estimate is rarely too low.
 pub fn guess_length<U: CodeUnit>(units: &[U]) -> usize {
     if units.len() < SAMPLES * GROUP {
         return units.iter().map(|&unit| utf8_length(unit.into())).sum();
     }
     let sampled = units.chunks_exact(units.len() / SAMPLES).map(|part| &part[..GROUP]);
     let length: usize = sampled.clone().flatten().map(|&unit| utf8_length(unit.into())).sum();
-    // A sixteenth more, for what the samples miss.
+    // A sixteenth is added, for what the samples miss.
     let average = (length << 8) / (sampled.len() * GROUP);
     (average + average / 16) * units.len().div_ceil(1 << 8)
 }
@@ -97,8 +97,8 @@ fn measure_at(level: Level, text: &str) -> (usize, UnitWidth) {
     (characters, width)
 }
 
-/// Writes the characters of a text to the front of `units`, which are wide enough for them. Returns how many
-/// were written: all characters, unless there are fewer units.
+/// Writes the characters of a text to the front of `units`, which are wide enough for them. Returns the number
+/// written: all characters, unless there are fewer units.
 pub fn fill_code_units<U: CodeUnit>(text: &str, units: &mut [MaybeUninit<U>]) -> usize {
     fill(cpu::level(), text, units)
 }

@@ -1,11 +1,11 @@
-//! Code units to UTF-8 and back without vector instructions: the twin of the vector routines, and what runs on
-//! machines without them. The compiler makes 128-bit vectors of the ASCII loops.
+//! Code units to UTF-8 and back without vector instructions: the twin of the vector routines, also used on machines
+//! without them. The compiler turns the ASCII loops into 128-bit vectors.
 use std::mem::MaybeUninit;
 
 use super::unit::CodeUnit;
 use crate::utf8::LAST_CONTINUATION;
 
-/// Units that are encoded at a time: what they become stays in the first-level cache.
+/// Units that are encoded at a time, so that the result stays in the first-level cache.
 pub(super) const BATCH_UNITS: usize = 512;
 
 /// Units that are handled together.

@@ -2,7 +2,7 @@
 
 /// An unsigned number that holds a code unit.
 pub trait CodeUnit: Copy + Into<u32> {
-    /// The lowest bits of a code point: all of it where the unit is wide enough.
+    /// The lowest bits of a code point: the whole code point if the unit is wide enough.
     fn of(code_point: u32) -> Self;
 }
 

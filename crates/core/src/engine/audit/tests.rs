@@ -1,4 +1,4 @@
-//! Findings for engines whose weak places are known.
+//! Findings for engines whose weaknesses are known.
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -101,7 +101,7 @@ fn blanks_beside_added_tokens_are_looked_at_once() {
     }
 }
 
-/// Has enough after some looks.
+/// Cancels after some polls.
 struct Impatient(AtomicUsize);
 
 impl Watch for Impatient {

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::ids::TokenId;
 use crate::watch::{Unwatched, Watch, cancelled};
 
-/// A sink that takes pretoken by pretoken, and so never meets the cache.
+/// A sink that takes pretokens one by one, so that the cache is never used.
 struct OneByOne(Vec<TokenId>);
 
 impl PretokenSink for OneByOne {
@@ -29,7 +29,8 @@ impl PretokenSink for OneByOne {
     }
 }
 
-/// Bytes, and tokens of two to twenty letters, of which some cannot be merged from others. No pattern is no split.
+/// An engine with all bytes, and tokens of two to twenty letters, some of which cannot be merged from others. An
+/// empty pattern means no split.
 fn engine(pattern: &str, cache_bytes: usize, whole_pretokens: bool) -> Engine {
     let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
     for token in [
@@ -67,7 +68,7 @@ fn agree(engine: &Engine, text: &str) {
     let mut want = OneByOne(vec![]);
     let recognizer = engine.recognizer(special).unwrap();
     engine.encode_pretokens(text, &recognizer, &Unwatched, &mut want).unwrap();
-    // What was cached the first time is a hit the second time.
+    // Pretokens cached in the first pass are hits in the second.
     for _ in 0..2 {
         let mut ids = vec![];
         engine.encode(text, special, 1, &Unwatched, &mut ids).unwrap();
@@ -160,7 +161,7 @@ fn what_stays_the_bytes_that_it_is_takes_no_room_from_what_repeats() {
         agree(&engine, &words(300).join(" "));
         let after = engine.memory_usage();
         assert_eq!(after.caches, before.caches);
-        // Those of shorter characters are kept when they come a second time.
+        // Characters of up to three bytes are cached when they come a second time.
         let engine = self::engine(r"\S+|\s", 1 << 20, whole);
         let letter = |n: u32| char::from_u32(0x710 + n).unwrap();
         let syriac: Vec<String> =
@@ -169,7 +170,7 @@ fn what_stays_the_bytes_that_it_is_takes_no_room_from_what_repeats() {
         let before = engine.memory_usage();
         agree(&engine, &syriac.join(" "));
         assert_eq!(engine.memory_usage().misses, before.misses);
-        // Among others they are kept.
+        // Next to other bytes they are cached.
         let engine = self::engine(r"\S+|\s", 1 << 20, whole);
         let mixed: Vec<String> = words(0)[..40].iter().map(|word| format!("{word} qxyzqxyz")).collect();
         agree(&engine, &mixed.join(" "));
@@ -187,14 +188,14 @@ fn what_comes_again_while_it_waits_is_asked_for_once() {
     let text = format!("{0} {0} {0}", words[1..6].join(" "));
     engine.encode(Text::Str(&text), &Special::Parse, 1, &Unwatched, &mut ids).unwrap();
     assert_eq!(engine.memory_usage().misses, 5);
-    // Of all lengths, in any order, and enough of them that some are merged before others come.
+    // Misses of all lengths, in any order, and enough of them that some are merged before all are known.
     let all: Vec<&str> = (0..400).map(|at| words[at * 37 % 59].as_str()).collect();
     agree(&engine, &all.join(" "));
 }
 
 #[test]
 fn pretokens_that_are_not_kept_are_asked_for_each_time() {
-    // Some bytes are no tokens, so that nothing is known of cuts, and long pretokens come whole.
+    // Some bytes are not tokens, so there are no cuts, and long pretokens are encoded whole.
     let tokens = (0..250).map(|byte| (byte, vec![byte as u8])).collect();
     let plain = BpeDescription::plain(Alphabet::Bytes, TokenList::from_entries(tokens), Merges::ById);
     for pattern in [r"\S+|\s", r"(?=b)|\s"] {
@@ -237,11 +238,11 @@ fn an_error_before_a_split_fails_comes_first() {
     let text = format!("xx\u{FF}{}c", "a".repeat(5_000));
     let error = engine.count(Text::Str(&text), &Special::Text, 1, &Unwatched).unwrap_err();
     assert!(matches!(error.kind, crate::error::Kind::UnknownToken { .. }), "{error:?}");
-    // Nothing of it is left for the next text.
+    // Nothing of the failed text is left over for the next one.
     assert_eq!(engine.count(Text::Str("xx"), &Special::Text, 1, &Unwatched).unwrap(), 2);
 }
 
-/// Wishes to stop once.
+/// Cancels at one poll only.
 struct Once(AtomicUsize);
 
 impl Watch for Once {
@@ -255,7 +256,7 @@ impl Watch for Once {
 #[test]
 fn a_wish_to_stop_ends_the_call_at_once() {
     let once = Once(AtomicUsize::new(0));
-    // A pretoken of many segments, and then one of a single one.
+    // A pretoken of many segments, and one that is a single segment.
     let long = ["abcbacab".repeat(100_000), "ab".repeat(400_000)];
     let text = "abcab zzz ".repeat(1000) + &long.join(" ");
     for pattern in [r"\S+|\s", r"(?=c)|\s"] {
@@ -272,7 +273,8 @@ fn long_segments_take_no_room_from_what_repeats() {
     let engine = engine(r"\S+|\s", 1 << 20, false);
     engine.count(Text::Str("abc abc"), &Special::Text, 1, &Unwatched).unwrap();
     let before = engine.memory_usage();
-    // There is no cut within `abab..`, and the whole is not kept, as it begins with a character of three bytes.
+    // There is no cut within `abab..`, and the whole is not cached, because it begins with a character of three
+    // bytes.
     let text: Vec<String> = (4..1000).map(|n| format!("中{}", "ab".repeat(n))).collect();
     agree(&engine, &text.join(" "));
     assert_eq!(engine.memory_usage().caches, before.caches);
@@ -281,11 +283,11 @@ fn long_segments_take_no_room_from_what_repeats() {
 #[test]
 fn what_waits_does_not_grow_with_the_text() {
     let engine = engine(r"\S+|\s", 1 << 10, false);
-    // Hardly one is known, and some wait at the end of each batch.
+    // Hardly any pretoken is in the cache, and some misses wait at the end of each batch.
     let words: Vec<String> = (0..8000).map(|n| format!("{n:x}")).collect();
     agree(&engine, &words.join(""));
     agree(&engine, &words.join(" "));
-    // One miss waits, and what follows it has many ids.
+    // One miss waits, and the hits after it have many ids.
     let long: Vec<String> = (0..60).map(|n| format!("{n:x}{}", "xyz".repeat(700))).collect();
     agree(&engine, &format!("qq {}", long.join(" ")));
     let held = engine.workers.with(|worker| worker.batch.misses.memory());

@@ -11,7 +11,7 @@ use crate::description::{
 use crate::watch::Unwatched;
 
 thread_local! {
-    /// How many matchers were made on this thread.
+    /// The number of matchers made on this thread.
     pub(super) static MADE: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -39,7 +39,7 @@ fn a_set_of_literals_has_its_matchers_made_once_for_all_rows() {
     let a = u32::from(b'a');
     assert_eq!(ids, [a, 1000, a].repeat(50));
     assert_eq!(engine.count_batch(&rows, &special, false, 1, &Unwatched).unwrap(), [3; 50]);
-    // One for each pass over the text, in each of the two calls.
+    // One matcher for each pass over the text, in each of the two calls.
     assert_eq!(MADE.get(), 4);
 }
 
@@ -62,12 +62,12 @@ fn a_literal_that_holds_an_untrusted_byte_is_dropped_before_the_longest_one_is_c
     let engine = special_only(&["<a>", "<a>b", "a><", "<"]);
     let parse = |untrusted: &[(usize, usize)]| found(&engine, "<a>b<a>", untrusted, &Special::Parse, &[]);
     assert_eq!(parse(&[]), [(0, 4, 1001), (4, 7, 1000)]);
-    // A shorter one in its place.
+    // A shorter literal at the same position.
     assert_eq!(parse(&[(3, 4)]), [(0, 3, 1000), (4, 7, 1000)]);
     assert_eq!(parse(&[(2, 4)]), [(0, 1, 1003), (4, 7, 1000)]);
-    // One that begins inside it.
+    // A literal that begins inside the dropped one.
     assert_eq!(found(&engine, "<a><", &[(0, 1)], &Special::Parse, &[]), [(1, 4, 1002)]);
-    // None is completed across a border, and an empty range is no border.
+    // No literal is completed across the end of a range, and an empty range has no effect.
     assert_eq!(found(&engine, "<a>", &[(2, 3)], &Special::Parse, &[]), [(0, 1, 1003)]);
     assert_eq!(found(&engine, "<a>", &[(0, 2)], &Special::Parse, &[]), []);
     assert_eq!(found(&engine, "<a>", &[(2, 2)], &Special::Parse, &[]), [(0, 3, 1000)]);
@@ -84,10 +84,10 @@ fn tokens_that_are_not_special_are_dropped_only_if_they_are_protected() {
         assert_eq!(found(&engine, "<s>", all, &special, &[1001]), [(1, 3, 1002)]);
         assert_eq!(found(&engine, "<s>", all, &special, &[1001, 1002]), []);
     }
-    // Where it is trusted, a special token that is plain text still leaves no place for others.
+    // A trusted special token that is plain text still hides shorter tokens.
     assert_eq!(found(&engine, "<s>", &[], &Special::Text, &[]), []);
     assert_eq!(found(&engine, "<s>", &[(3, 3)], &Special::Text, &[1001]), []);
-    // An error wherever it stands.
+    // Any special token is an error, trusted or not.
     let recognizer = engine.recognizer(&Special::Raise).unwrap();
     let ranges = UntrustedRanges::new([Span::new(0, 3)]).unwrap();
     let raised = engine.find_added(Text::Str("<s>"), &recognizer, &ranges, &Unwatched).unwrap_err();
@@ -123,7 +123,7 @@ fn a_character_that_normalization_removes_or_divides_counts() {
     assert_eq!(parse("<Wx", &[(2, 3)]), [(0, 2, 1000)]);
 }
 
-/// Text, and for each of its bytes the bytes of the caller's that it stands for.
+/// A text, and for each of its bytes the bytes of the caller's text that it stands for.
 #[derive(Clone)]
 struct Mapped {
     text: String,
@@ -135,7 +135,7 @@ impl Mapped {
         Self { text: text.to_owned(), each: (at..at + text.len()).map(|byte| (byte, byte + 1)).collect() }
     }
 
-    /// As the normalizer of the test: `_` goes, `W` becomes three letters, `É` is small.
+    /// Normalizes like the normalizer of the test: `_` is removed, `W` becomes three letters, `É` becomes small.
     fn normalized(&self) -> Self {
         let mut new = Self { text: String::new(), each: Vec::new() };
         for (at, char) in self.text.char_indices() {
@@ -166,15 +166,15 @@ impl Mapped {
     }
 }
 
-/// One added token of the naive definition: how it is found, and whether it is guarded.
+/// An added token for the naive definition: its literal and conditions, and whether it is guarded.
 struct Naive {
     token: AddedToken,
     literal: String,
     is_guarded: bool,
 }
 
-/// All occurrences of all literals, without the dropped ones; of these the leftmost, the longest, the first in the
-/// list, and so on behind it. Then what each asks of its surroundings.
+/// The naive definition: takes all occurrences of all literals except the dropped ones, chooses the leftmost, of
+/// these the longest, of these the first in the list, and continues after it. Then tests the conditions of each.
 fn parts_naively(
     tokens: &[Naive],
     text: &Mapped,
@@ -228,7 +228,7 @@ fn parts_naively(
     parts
 }
 
-/// A literal that is a part of others, or overlaps with them; some are equal once they are normalized.
+/// Literals that are parts of others or overlap with them; some are equal after normalization.
 fn added_token() -> impl Strategy<Value = (String, [bool; 6])> {
     let literal = prop_oneof![
         "(<a>|<ab>|<|a>|ab|ba|aab){1,2}",
@@ -258,11 +258,11 @@ proptest! {
     ) {
         let mut tokens: Vec<(AddedToken, bool)> = Vec::new();
         for (content, [is_special, single_word, lstrip, rstrip, normalized, is_protected]) in given {
-            // What is left of the literal must not be empty.
+            // The normalized literal must not be empty.
             let is_known = tokens.iter().any(|(token, _)| token.content == content);
             if !is_known && content.chars().any(|char| char != '_') {
                 let id = 1000 + u32::try_from(tokens.len()).unwrap();
-                // White space that tokens take makes all of the text a token too often.
+                // White space that tokens include makes the whole text one token too often.
                 let (lstrip, rstrip) = (lstrip && single_word, rstrip && is_special);
                 let token =
                     AddedToken { id, content, is_special, single_word, lstrip, rstrip, normalized };
@@ -291,7 +291,7 @@ proptest! {
         let protected: Vec<TokenId> =
             tokens.iter().filter(|(_, is_protected)| *is_protected).map(|(token, _)| token.id).collect();
 
-        // The naive way.
+        // The naive definition.
         let mut marks = vec![false; text.len() + 1];
         let mut spans = Vec::new();
         for (start, length) in marked {
@@ -337,7 +337,7 @@ proptest! {
         let found: Vec<_> = found.into_iter().map(|(span, id)| (span.start, span.end, id)).collect();
         prop_assert_eq!(&found, &want);
 
-        // All ways agree.
+        // All methods agree.
         let encoding =
             engine.encode_with_offsets(Text::Str(&text), &recognizer, &ranges, &Unwatched).unwrap();
         let mut ids = Vec::new();

@@ -1,4 +1,4 @@
-//! Equal to listing every segmentation, and to what the references were seen to give.
+//! Compares with a list of all segmentations, and with recorded results of the references.
 // Scores are compared exactly, and counts are small.
 #![allow(clippy::float_cmp, clippy::cast_precision_loss)]
 
@@ -83,7 +83,7 @@ fn described(pieces: &[(&str, f64)], byte_fallback: bool) -> UnigramDescription 
     }
 }
 
-/// The pieces are ordinary but for these.
+/// The pieces are ordinary except for `kinds`.
 fn sentencepiece(pieces: &[(&str, f64)], kinds: &[(usize, PieceKind)]) -> UnigramDescription {
     let mut description = described(pieces, false);
     description.kinds = vec![PieceKind::Normal; pieces.len()];
@@ -109,7 +109,7 @@ fn unknown_characters_are_one_token() {
     let fixture = Fixture::new(&described(&pieces, false));
     assert_eq!(fixture.encode("béxb"), (vec![2, 0, 2], vec![1, 4, 5]));
     assert_eq!(fixture.encode(""), (vec![], vec![]));
-    // The unknown token's own text counts as unknown beside unknown characters.
+    // The text of the unknown token counts as unknown next to unknown characters.
     assert_eq!(fixture.encode("b<unk>éb<unk>"), (vec![2, 0, 2, 0], vec![1, 8, 9, 14]));
 }
 
@@ -122,7 +122,7 @@ fn bytes_stand_for_the_whole_run_in_tokenizers() {
     assert!(fixture.model.is_byte_complete());
     let want = vec![1, 0xc3 + 2, 0xa9 + 2, 0x7a + 2, 1];
     assert_eq!(fixture.encode("aéza"), (want, vec![1, 4, SAME_PART, SAME_PART, 5]));
-    // One byte missing: the run is unknown.
+    // If one byte token is missing, the run is unknown.
     pieces.remove(0x7a + 2);
     let fixture = Fixture::new(&described(&pieces, true));
     assert_eq!(fixture.encode("aéza"), (vec![1, 0, 1], vec![1, 4, 5]));
@@ -137,7 +137,7 @@ fn the_last_byte_stands_for_the_character_in_sentencepiece() {
     kinds.push((0, PieceKind::Unknown));
     let fixture = Fixture::new(&sentencepiece(&pieces, &kinds));
     assert_eq!(fixture.encode("aéza"), (vec![1, 0xc3 + 2, 0xa9 + 2, 0x7a + 2, 1], vec![1, 1, 3, 4, 5]));
-    // Bytes and the unknown token are no text.
+    // Text never becomes byte tokens or the unknown token by their literals.
     let (ids, _) = fixture.encode("<0x41>");
     assert_eq!(ids, b"<0x41>".map(|byte| u32::from(byte) + 2));
 }
@@ -159,7 +159,7 @@ fn only_what_is_needed_is_an_error() {
 
 #[test]
 fn what_a_user_defined_is_kept_by_bytes_on_the_best_path_and_by_characters_else() {
-    // As sentencepiece 0.2.3 gives them.
+    // As in sentencepiece 0.2.3.
     let user = [(0, PieceKind::Unknown), (2, PieceKind::UserDefined)];
     for (score, whole) in [(0.14, true), (0.16, false)] {
         let fixture = Fixture::new(&sentencepiece(&[("<unk>", 0.0), ("é", score), ("éé", 0.0)], &user));
@@ -179,10 +179,10 @@ fn what_a_user_defined_is_kept_by_bytes_on_the_best_path_and_by_characters_else(
     assert_eq!(fixture.encode("abxaa").0, [0, 2, 3, 0]);
 }
 
-/// Made-up models full of ties, and what sentencepiece 0.2.3 made of texts with them. The lines are
-/// "model" (with "bytes": and then all byte pieces), its pieces with score and type, and texts with
-/// their ids, followed by the scores of their three best ways. The last models have scores so far
-/// from 0 that sums are taken off on the way; plain sums would give other ids for these texts.
+/// Random models with many ties, and the results of sentencepiece 0.2.3 for texts with them. The lines are "model"
+/// (with "bytes" if all byte pieces follow), its pieces with score and type, and texts with their ids and the
+/// scores of their three best paths. The last models have scores so far from 0 that sums are restarted; plain sums
+/// would give other ids for these texts.
 const CASES: &str = include_str!("sentencepiece_cases.txt");
 
 #[test]
@@ -235,7 +235,7 @@ fn ids_and_best_ways_are_those_of_sentencepiece() {
 
 #[test]
 fn sums_are_made_in_the_precision_of_the_reference() {
-    // 1 + 1.5 × 2^-25 is more than 1 but for single precision.
+    // 1 + 1.5 × 2^-25 is more than 1, but not in single precision.
     let pieces = [("<unk>", 0.0), ("x", 1.0), ("y", 1.5 * 2f64.powi(-25)), ("xy", 1.0)];
     assert_eq!(Fixture::new(&described(&pieces, false)).encode("xy").0, [1, 2]);
     assert_eq!(Fixture::new(&sentencepiece(&pieces, &[(0, PieceKind::Unknown)])).encode("xy").0, [3]);
@@ -252,7 +252,7 @@ fn work_is_counted_to_the_last_byte() {
         let (text, vocabulary) = (text.as_bytes(), &fixture.vocabulary);
         let mut ticker = Ticker::new(&Unwatched);
         fixture.model.encode(text, vocabulary, &mut scratch, &mut ids, None, &mut ticker).unwrap();
-        // There and back.
+        // One pass forward and one back.
         assert_eq!(ticker.spent(), 2 * length);
         let mut ticker = Ticker::new(&Unwatched);
         let draw = (1.0, &mut random);
@@ -272,7 +272,7 @@ fn long_texts_of_one_character_keep_little_and_end_soon() {
     assert_eq!(scratch.last.capacity(), text.len() + 1);
     assert!(scratch.memory() < 4 * text.len() + 200);
     assert!(fixture.log_marginal(&text).is_finite());
-    // Paths that all score the same are the worst there is for a search.
+    // Paths with equal scores are the worst case for a search.
     let pieces = [("<unk>", -1.0), ("a", -1.0), ("aa", -2.0), ("aaa", -3.0)];
     let best = Fixture::new(&described(&pieces, false)).n_best(&text[..2000], 1024);
     assert_eq!(best.len(), 1024);
@@ -302,10 +302,10 @@ fn samples_come_as_often_as_they_are_probable() {
     }
 }
 
-/// Pieces over few characters, with scores full of ties; the last choice is what is said of them.
+/// Pieces of a few characters, with many equal scores; the last choice is the score of unknown characters.
 fn vocabularies() -> impl Strategy<Value = Vec<(String, f64)>> {
     let piece = "[abé]{1,4}";
-    // Eighths and tenths: sums that are exact, and sums that are not.
+    // Eighths have exact sums, tenths have not.
     let score = prop_oneof![
         (-24..4i32).prop_map(|n| f64::from(n) / 8.0),
         (-30..4i32).prop_map(|n| f64::from(n) / 10.0)
@@ -354,7 +354,7 @@ proptest! {
         let scores: Vec<f64> = best.iter().map(|(_, score)| *score).collect();
         let want: Vec<f64> = all.iter().take(n).map(|way| way.score).collect();
         prop_assert_eq!(&scores, &want);
-        // The same ways; where the last place is shared, any of those that share it.
+        // The same paths; of those that share the last score, any may be chosen.
         let least = *scores.last().unwrap();
         let ids = |way: &reference::Segmentation| {
             let mut ids: Vec<u32> = way.parts.iter().map(|part| part.0.map_or(0, |t| t as u32 + 1)).collect();

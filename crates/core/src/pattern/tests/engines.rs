@@ -1,4 +1,4 @@
-//! The regex engines: the same pretokens from both, errors with a place, and bounds that hold.
+//! The regex engines: both give the same pretokens, errors have a position, and limits hold.
 use proptest::prelude::*;
 
 use super::{Plan, Split, Splitter, expected, spans, splitter};

@@ -113,7 +113,7 @@ fn spans(splitter: &Splitter, text: &str) -> Result<Vec<(usize, usize)>, Error> 
     Ok(spans)
 }
 
-/// The pretokens by fancy-regex: matches, and what is between them.
+/// The pretokens by fancy-regex: matches, and the gaps between them.
 fn expected(regex: &fancy_regex::Regex, text: &str) -> Vec<(usize, usize)> {
     let mut cuts = vec![0, text.len()];
     for found in regex.find_iter(text) {

@@ -1,4 +1,4 @@
-//! The scanner by bit planes against the arms, one match after the other, at every level.
+//! The scanner by bit planes compared with the arms, match by match, at every level.
 #![allow(clippy::disallowed_methods)] // no interpreter is there that the threads could wait for
 use std::sync::{Mutex, MutexGuard};
 
@@ -12,7 +12,7 @@ use crate::pattern::planes::walk::for_each_ends;
 use crate::pattern::{Engine, ScanScratch};
 use crate::span::Span;
 
-/// Qwen 2.5 and 3 as their files have them, Mistral's, o200k without suffix, and forms near them.
+/// The patterns of Qwen 2.5 and 3 as their files contain them, Mistral's, o200k without suffix, and similar ones.
 const FAMILY: [&str; 13] = [
     TIKTOKEN_CL100K,
     TIKTOKEN_R50K,
@@ -23,13 +23,13 @@ const FAMILY: [&str; 13] = [
     r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,8}|[^\s\p{L}\p{N}]+|\s+(?!\S)|\s",
     // Case runs without contractions, single digits: tekken.
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    // Marks are letters, and so no other text.
+    // Marks are letters, so they are not other text.
     r"[^\r\n\p{L}\p{N}\p{M}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{N}\p{M}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     // Marks are both.
     r"[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    // A word takes white space alone before it.
+    // A word may start with white space only.
     r"[^\S\r\n]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+|\s*[\r\n]+|\s+$|\s+(?!\S)|\s",
-    // A word takes nothing, or a space alone, or other text alone.
+    // A word may start with no prefix; with a space only; with other text only.
     r"\p{L}+| ?\p{N}+|[^\s\p{L}\p{N}]+[\r\n]*|\s+(?!\S)|\s+",
     r"[^\s\p{L}\p{N}]?\p{L}+('s|'t)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     // Classes of another table.
@@ -37,12 +37,12 @@ const FAMILY: [&str; 13] = [
     r"[[^\r\n\p{L}\p{N}]ぁ-ゖ]?[\p{L}&&[^ぁ-ゖ]]+|\p{N}{1,3}| ?[[^\s\p{L}\p{N}]ぁ-ゖ]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 ];
 
-/// Patterns that look alike and are not of the family.
+/// Patterns that look similar but do not belong to the family.
 const OTHERS: [&str; 12] = [
     // Something is left out.
     r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{Nd}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)",
-    // Rules for white space in another order, or others.
+    // Rules for white space that are in another order, or different.
     r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s*[\r\n]+|\s+",
     r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+",
     r" ?\p{L}+| ?\p{N}+|\s+(?!\S)| ?[^\s\p{L}\p{N}]+|\s+",
@@ -50,7 +50,7 @@ const OTHERS: [&str; 12] = [
     r" ?\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     r" ?\p{L}{1,9}| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     r" ?[^\s\p{L}\p{N}]+[\r\n]*|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|\s*[\r\n]+|\s+(?!\S)|\s+",
-    // Literals of other beginnings.
+    // Literals that begin with other characters.
     r"'s|xa|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     r"'1|'s| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     // A prefix that would hide a change of case; a word that takes some other text only.
@@ -58,7 +58,7 @@ const OTHERS: [&str; 12] = [
     r"[\p{P}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
 ];
 
-/// The level is one for the whole process.
+/// The level is set for the whole process.
 fn levels() -> (MutexGuard<'static, ()>, Vec<cpu::Level>) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     (ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner), cpu::available())
@@ -317,11 +317,11 @@ fn planes_agree_on_corpora() {
     }
 }
 
-/// Prints how fast the scan alone is: `cargo test --release -p tokenmill-core scan_time -- --ignored --nocapture`.
+/// Prints the speed of the scan alone: `cargo test --release -p tokenmill-core scan_time -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures"]
 fn scan_time() {
-    /// The fastest of several scans in seconds of this thread, and how many pretokens it counts.
+    /// The time of the fastest of several scans in seconds of this thread, and the number of pretokens.
     fn fastest(mut scan: impl FnMut(&mut u32)) -> (f64, u32) {
         let clock = || thread_time().expect("this system has a clock for threads").as_secs_f64();
         let (mut best, mut count) = (f64::INFINITY, 0);

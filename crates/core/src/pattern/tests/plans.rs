@@ -1,4 +1,4 @@
-//! Patterns as published files hold them, in the dialect of those files, and how each runs.
+//! Patterns as published files contain them, in the dialect of those files, and the plan of each.
 use super::{Plan, splitter};
 use crate::pattern::from_portable;
 

@@ -70,7 +70,7 @@ impl Pattern {
         }
     }
 
-    /// Is nothing repeated that may match nothing? Engines differ in when they leave such loops.
+    /// Is nothing repeated that may match the empty text? Engines differ in when they leave such loops.
     fn is_plain(&self) -> bool {
         match self {
             Self::Chars(..) => true,

@@ -1,4 +1,4 @@
-//! Both translations: what is rewritten, what passes through, what is refused.
+//! Both translations: what is rewritten, copied and refused.
 use crate::error::{Kind, Result};
 use crate::pattern::dialect_tables::{GRAPHEME, ONIGURUMA_CLASS_WORD, ONIGURUMA_WORD, WORD};
 use crate::pattern::{from_portable, portable};
@@ -231,7 +231,7 @@ fn what_was_translated_stays_as_it_is() {
     }
 }
 
-/// Patterns of both dialects, and some of none: quantifiers stand mostly where they may.
+/// Patterns of both dialects, and some of neither: quantifiers are mostly where they are allowed.
 fn patterns() -> impl Strategy<Value = String> {
     const ATOMS: [&str; 28] = [
         "a", "s", "t", "f", "é", "}", "-", ".", ".", ".", r"\w", r"\W", r"\s", r"\S", r"\d", r"\h", r"\H",

@@ -100,7 +100,7 @@ pub(super) const RECIPES: &[Recipe] = &[
         },
         ..UNIGRAM
     },
-    // Without code beyond what it inherits: the stages are those of the file.
+    // The class has no code of its own, so the stages are those of the file.
     Recipe { name: "FNetTokenizer", has_code: false, roles: ALBERT, ..UNIGRAM },
     Recipe {
         name: "RemBertTokenizer",

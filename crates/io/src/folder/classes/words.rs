@@ -29,7 +29,7 @@ const WORD_PIECE: Recipe = Recipe {
 
 pub(super) const RECIPES: &[Recipe] = &[
     Recipe { name: "BertTokenizer", roles: BERT, ..WORD_PIECE },
-    // Without code beyond what it inherits.
+    // The class has no code of its own.
     Recipe { name: "ConvBertTokenizer", has_code: false, roles: BERT, ..WORD_PIECE },
     Recipe {
         name: "SplinterTokenizer",

@@ -1,4 +1,4 @@
-//! What is written is read; what is damaged or forged is refused, or consistent.
+//! Written encodings can be read; damaged or forged bytes are refused, or give consistent encodings.
 use proptest::prelude::*;
 
 use super::*;
@@ -118,7 +118,7 @@ fn each_defect_is_named() {
     assert_eq!(defect(&[good.as_slice(), &[0]].concat()), Defect::Inconsistent);
     assert_eq!(defect(&sealed(&[0, 0])), Defect::Truncated);
     assert_eq!(defect(&sealed(&[0, 0, 0, 0])), Defect::Range);
-    // A count beyond the end, ids that do not ascend, three texts, no window, a part of a text that is not there.
+    // A count beyond the end, ids that do not ascend, three texts, no window, a part beyond the end of its text.
     for body in [
         &[200, 1][..],
         &[2, 1, 0, 0, 0, 0, 0],

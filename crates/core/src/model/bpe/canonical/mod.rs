@@ -120,7 +120,7 @@ impl CanonicalMerges {
     /// of each.
     ///
     /// # Errors
-    /// Memory that cannot be had.
+    /// Out of memory.
     pub fn merge_batch<W: Width>(
         &self,
         rows: &[W::Input],

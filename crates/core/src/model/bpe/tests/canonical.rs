@@ -1,4 +1,4 @@
-//! CanonicalMerges merges, each way to apply them, and cuts, beside the naive rule over all pairs.
+//! Canonical merges, in each form in which they are applied, and cuts, compared with the naive rule over all pairs.
 use proptest::prelude::*;
 use proptest::sample::Index;
 use tokenmill_kernels::batch_merge::{Narrow, Wide, Widest, Width, wide_input, widest_input};
@@ -13,19 +13,19 @@ use crate::model::bpe::{Bpe, BpeScratch, heap};
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched};
 
-/// Bytes of letters, of characters, and one that nothing begins or continues.
+/// Letters, characters of several bytes, and a byte that no character begins or continues with.
 const ATOMS: [&[u8]; 10] =
     [b"a", b"b", b"c", "中".as_bytes(), "文".as_bytes(), "é".as_bytes(), b"\xb8", b"\xe4", b"\x96", b"\xff"];
 
 /// How the tokens of a vocabulary are made from random numbers.
 #[derive(Debug, Clone)]
 struct Recipe {
-    /// Two tokens that were made before, joined.
+    /// Joins two tokens that were made before.
     joined: Vec<(Index, Index)>,
-    /// Tokens that change places, so that some rank before their parts.
+    /// Swaps tokens, so that some rank before their parts.
     swapped: Vec<(Index, Index)>,
     is_listed: bool,
-    /// Which tokens are listed again, from other parts.
+    /// Lists tokens again, with other parts.
     again: Vec<(Index, Index)>,
     whole_pretokens: bool,
 }
@@ -86,7 +86,7 @@ fn compiled(recipe: &Recipe) -> Compiled {
     Compiled::new(BpeDescription { whole_pretokens: recipe.whole_pretokens, ..plain })
 }
 
-/// Texts whose lengths meet every row on the stack and what is beyond.
+/// Texts of all lengths around the limits of the rows.
 fn texts() -> impl Strategy<Value = Vec<u8>> {
     let lengths = prop_oneof![1..=20usize, 20..=40usize, 60..=70usize, 100..=300usize];
     (lengths, 1..=ATOMS.len()).prop_flat_map(|(length, kinds)| {
@@ -120,7 +120,7 @@ fn encode(compiled: &Compiled, text: &[u8]) -> (Vec<TokenId>, Vec<u32>) {
     (ids, ends)
 }
 
-/// One that merging never comes to as well: the table of all pairs, which is made later, cannot hold both.
+/// Even if merging never uses it: the table of all pairs, which is made later, cannot hold both.
 #[test]
 fn a_merge_that_is_listed_twice_is_refused() {
     let tokens: Vec<Vec<u8>> =
@@ -128,7 +128,7 @@ fn a_merge_that_is_listed_twice_is_refused() {
     let list = TokenList::from_entries((0..).zip(tokens).collect());
     let id = |length: usize| if length == 1 { u32::from(b'a') } else { to_u32(254 + length) };
     let merge = |left, right| Merge { left: id(left), right: id(right), result: id(left + right) };
-    // The token of forty by every cut.
+    // The token of forty bytes, cut in every way.
     let listed: Vec<Merge> =
         (1..39).map(|length| merge(length, 1)).chain((1..40).map(|cut| merge(cut, 40 - cut))).collect();
     let compile = |listed: Vec<Merge>| {
@@ -171,7 +171,7 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
         prop_assert_eq!(&ids, &want);
     }
     let Some(canonical) = compiled.model.canonical() else { return Ok(()) };
-    // The ids of segments are those of the whole.
+    // The joined ids of the segments are those of the whole.
     let (mut joined, mut at) = (Vec::new(), 0);
     while at < text.len() {
         let cut = canonical.cuts.next(text, at);
@@ -217,7 +217,7 @@ fn check_every_way(compiled: &Compiled, text: &[u8]) -> std::result::Result<(), 
     Ok(())
 }
 
-/// A text beside others, shorter and longer ones, and none.
+/// Merges a text in a batch with shorter, longer and empty ones.
 fn check_batch<W: Width>(
     compiled: &Compiled,
     text: &[u8],
@@ -294,7 +294,7 @@ fn shuffled() -> impl Strategy<Value = Vec<String>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Where tokens rank above what is made of them, as often as not.
+    /// Tokens often rank after tokens that are made of them.
     #[test]
     fn every_short_text_is_merged_by_the_naive_rule(tokens in shuffled()) {
         let compiled = by_id(&tokens.iter().map(String::as_str).collect::<Vec<_>>());
@@ -318,9 +318,10 @@ fn a_token_that_ranks_below_its_part_follows_it() {
         let number = |token: &&str| table.ids.iter().position(|&other| other == id(token)).unwrap();
         Some(tokens.iter().map(number).collect::<Vec<_>>())
     };
-    // After cd, in the order of their ranks, with what follows them.
+    // After cd come its followers bcd and cde in the order of their ranks, each with its own followers.
     assert_eq!(numbers(&["xbcd", "bcd", "cde", "cd", "fg"]), Some(vec![258, 257, 259, 256, 260]));
-    // What follows would take the first part of the next one, or another one, or from both sides.
+    // A follower would take the left part of its root, or another follower, or followers take a part from both
+    // sides.
     assert_eq!(numbers(&["aba", "ab"]), None);
     assert_eq!(numbers(&["abab", "ab"]), None);
     assert_eq!(numbers(&["xab", "abx", "ab"]), None);
@@ -336,11 +337,11 @@ pub(super) fn by_id(products: &[&str]) -> Compiled {
 
 #[test]
 fn a_token_that_merging_does_not_build_is_left_out() {
-    // abc would be a and bc, but ab comes first; abd is built.
+    // abc would be merged from a and bc, but ab merges first; abd is built.
     let compiled = by_id(&["ab", "bc", "abc", "bcd"]);
     let merges_of = |compiled: &Compiled| compiled.model.canonical.as_ref().unwrap().table.merges.len();
     assert_eq!(merges_of(&compiled), 4);
-    // cd ranks above bcd, which is made of it.
+    // cd ranks after bcd, which is made of it.
     let compiled = by_id(&["ab", "bcd", "abx", "cd", "abcd"]);
     assert_eq!(merges_of(&compiled), 5);
     let compiled = by_id(&["ab", "bcde"]);
@@ -362,7 +363,7 @@ fn texts_are_cut_where_no_token_goes_on() {
     };
     assert_eq!(cuts("abba"), [2, 3, 4]);
     assert_eq!(cuts("дждaж"), [2, 7, 9]);
-    // No text is ever merged to a token whose characters nothing builds.
+    // No text merges to a token whose characters are not built.
     assert_eq!(cuts("中文"), [3, 6]);
     assert_eq!(cuts("\u{e9}x\u{e9}"), [3, 5]);
     assert_eq!(cuts(""), [0usize; 0]);

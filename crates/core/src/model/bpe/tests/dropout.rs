@@ -1,4 +1,4 @@
-//! Merges passed over by chance.
+//! Merges that are skipped at random.
 use std::collections::HashMap;
 
 use super::{Compiled, token_list};
@@ -20,7 +20,7 @@ fn by_score() -> BpeDescription {
     BpeDescription { merges, ..listed() }
 }
 
-/// Are as many samples as the peer drew spread as its own were? `theirs` are its counts.
+/// Are samples distributed like as many samples of the peer? `theirs` has the peer's counts.
 fn is_spread_alike(model: BpeDescription, probability: f64, theirs: &[(&str, u32)]) {
     let compiled = Compiled::new(model);
     let total: u32 = theirs.iter().map(|(_, count)| count).sum();
@@ -31,7 +31,7 @@ fn is_spread_alike(model: BpeDescription, probability: f64, theirs: &[(&str, u32
         assert_eq!(ends.last(), Some(&6));
         *ours.entry(compiled.written(&ids)).or_default() += 1;
     }
-    // Two samples of equal size; what is rare stands in one class.
+    // Two samples of equal size; rare results are counted as one class.
     let mut rare = (0.0, 0.0);
     let (mut statistic, mut classes) = (0.0, 0);
     let mut add = |a: f64, b: f64| {
@@ -46,11 +46,11 @@ fn is_spread_alike(model: BpeDescription, probability: f64, theirs: &[(&str, u32
     if rare.0 + rare.1 > 0.0 {
         add(rare.0, rare.1);
     }
-    // Far beyond the 99.9th percentile for so many classes; a rule that differs gives thousands.
+    // Far beyond the 99.9th percentile for this many classes; a different rule gives thousands.
     assert!(statistic < 3.0 * f64::from(classes) + 20.0, "{statistic} for {classes} classes");
 }
 
-/// Counts of tokenizers 0.23.3.
+/// The counts are those of tokenizers 0.23.3.
 #[test]
 fn listed_merges_are_passed_over_as_in_tokenizers() {
     is_spread_alike(
@@ -94,7 +94,7 @@ fn listed_merges_are_passed_over_as_in_tokenizers() {
     );
 }
 
-/// Counts of sentencepiece 0.2.3.
+/// The counts are those of sentencepiece 0.2.3.
 #[test]
 fn merges_by_score_are_passed_over_as_in_sentencepiece() {
     is_spread_alike(
@@ -144,7 +144,7 @@ fn with_certainty_nothing_merges_and_with_none_everything_does() {
     for model in [listed(), by_score()] {
         let compiled = Compiled::new(BpeDescription { whole_pretokens: true, ..model });
         let mut random = Random::new(1);
-        // Whole pretokens have no rule of their own here.
+        // The rule for whole pretokens does not apply here.
         assert_eq!(compiled.sample("abc", 1.0, &mut random), (vec![0, 1, 2], vec![1, 2, 3]));
         for text in ["abc", "aabcab", &"aabcab".repeat(30)] {
             let (ids, ends) = compiled.spell(text).unwrap();

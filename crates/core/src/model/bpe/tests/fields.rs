@@ -10,7 +10,7 @@ use crate::ids::to_u32;
 
 const CHARS: [char; 4] = ['a', 'b', 'é', '#'];
 
-/// A made-up model, for us and for the twin.
+/// A random model, for the library and for the twin.
 #[derive(Debug, Clone)]
 struct Model {
     chars: Chars,
@@ -39,7 +39,7 @@ impl Model {
         })
     }
 
-    /// By the definition; the place of a character that nothing stands for.
+    /// The result by the definition; the error is the place of a character that no token stands for.
     fn twin(&self, text: &str) -> Result<(Vec<u32>, Vec<u32>), usize> {
         let whole = self.chars.tokens.iter().position(|token| token == text);
         if let (true, Some(token)) = (self.whole_pretokens, whole) {
@@ -173,7 +173,7 @@ fn special_tokens_never_come_out_of_a_text() {
 
 #[test]
 fn a_byte_that_is_no_symbol_is_spelled_as_it_is_written() {
-    // Byte 0x20 is written U+0120, which is C4 A0.
+    // Byte 0x20 is written U+0120, which is C4 A0 in UTF-8.
     let tokens = ["a", "<0xC4>", "<0xA0>", "<unk>"];
     let model = BpeDescription {
         byte_fallback: true,

@@ -1,4 +1,4 @@
-//! The model beside its twins in `tokenmill-reference`, which are slow and obvious.
+//! The model compared with its twins in `tokenmill-reference`, which are slow and obvious.
 mod canonical;
 mod dropout;
 mod fields;
@@ -15,7 +15,7 @@ use crate::model::random::Random;
 use crate::vocabulary::Vocabulary;
 use crate::watch::{Ticker, Unwatched};
 
-/// Tokens whose ids are their places.
+/// Tokens whose ids are their indices.
 fn token_list<T: AsRef<str>>(tokens: &[T]) -> TokenList {
     let entries = tokens.iter().enumerate();
     TokenList::from_entries(entries.map(|(i, t)| (to_u32(i), t.as_ref().as_bytes().to_vec())).collect())

@@ -18,7 +18,7 @@ fn compile(pieces: &[(&str, f32, PieceKind)], fuse_unk: bool, byte_fallback: boo
     Compiled::new(BpeDescription { unk, fuse_unk, byte_fallback, ..plain })
 }
 
-/// By the definition.
+/// The result by the definition.
 fn twin(
     pieces: &[(&str, f32, PieceKind)],
     fuse_unk: bool,
@@ -120,7 +120,7 @@ fn sentencepiece_gives_the_same() {
     let unused =
         [("a", -1.0, NORMAL), ("b", -2.0, NORMAL), ("ab", -3.0, PieceKind::Unused), ("abc", 0.0, NORMAL)];
     check(&unused, &[("ab", &[2, 3]), ("abc", &[5]), ("abxyab", &[2, 3, 0, 2, 3]), ("xayy<s>", &[0, 2, 0])]);
-    // A character that is a reserved piece is unknown, and still a part of longer ones.
+    // A character that is a reserved piece is unknown, but may still be part of longer pieces.
     let reserved_char =
         [("a", -1.0, NORMAL), ("b", -2.0, PieceKind::Control), ("ab", -3.0, NORMAL), ("cb", -3.0, NORMAL)];
     check(&reserved_char, &[("b", &[0]), ("ab", &[4]), ("acb", &[2, 5]), ("cbb", &[5, 0])]);
@@ -131,10 +131,10 @@ fn sentencepiece_gives_the_same() {
         ("cab", 0.0, NORMAL),
     ];
     check(&frozen, &[("abc", &[3, 2]), ("cab", &[2, 3]), ("bcab", &[4, 3])]);
-    // Zero is above minus zero: it compares the bits.
+    // Zero ranks before minus zero: SentencePiece compares the bits.
     let zeros = [("a", 0.0, NORMAL), ("aa", 0.0, NORMAL), ("aaa", 0.0, NORMAL), ("aaaa", -0.0, NORMAL)];
     check(&zeros, &[("aaaaa", &[4, 3]), ("aaaaaaa", &[4, 5])]);
-    // A character that is unused is unknown.
+    // A character that is an unused piece is unknown.
     check(&[("a", 0.0, PieceKind::Unused), ("b", 0.0, NORMAL)], &[("aab", &[0, 3])]);
 }
 

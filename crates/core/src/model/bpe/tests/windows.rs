@@ -1,4 +1,4 @@
-//! Long pretokens, window by window, beside the heap.
+//! Long pretokens merged by windows, compared with the heap.
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -9,7 +9,7 @@ use crate::model::bpe::canonical::windows::{MAX_WORK, merge_by_windows};
 use crate::model::bpe::{BpeScratch, heap};
 use crate::watch::{Ticker, Unwatched};
 
-/// The symbols of a text, and what was spent.
+/// The symbols of a text, and the work that was spent.
 fn by_windows(table: &SymbolTable, text: &[u8], max_work: usize) -> (Vec<u32>, usize) {
     let (scratch, ticker) = (&mut BpeScratch::default(), &mut Ticker::new(&Unwatched));
     merge_by_windows(table, text, max_work, scratch, ticker).unwrap();
@@ -24,7 +24,7 @@ fn by_heap(table: &SymbolTable, text: &[u8]) -> Vec<u32> {
     scratch.symbols.clone()
 }
 
-/// Tokens of few letters, up to a length, each joined from two that were there before.
+/// Tokens of a few letters, up to a length, each joined from two earlier ones.
 fn tokens(letters: usize, most: usize, longest: usize) -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(any::<(Index, Index)>(), 1..most).prop_map(move |joined| {
         let mut tokens: Vec<String> =
@@ -43,7 +43,7 @@ fn compiled(tokens: &[String]) -> Compiled {
     by_id(&tokens.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Texts of tokens, of letters, and of both again and again.
+/// Texts of tokens, of letters, and of repetitions of both.
 fn texts() -> impl Strategy<Value = Vec<(Index, usize)>> {
     let times = prop_oneof![12 => Just(1_usize), 2 => 2..60_usize, 1 => 100..400_usize];
     prop::collection::vec((any::<Index>(), times), 1..100)
@@ -98,12 +98,12 @@ fn windows_that_hardly_agree_take_linear_work() {
     };
     let (few, many) = (work(10), work(100));
     assert!(many <= few + few / 4, "{few} {many}");
-    // Windows, and what the heap tells in each: one for a byte, eight for each merge and each that was none any
-    // more.
+    // The work of the windows, and of the heap in each: one for a byte, eight for each merge and for each entry
+    // that is out of date.
     assert!(many < MAX_WORK * (2 + 3 * 8), "{many}");
 }
 
-/// Windows over this stretch agree where they are long and no more where they are short again.
+/// Windows over this part agree when they are long, and do not agree when they become short again.
 #[test]
 fn a_stretch_in_which_windows_do_not_agree_costs_nothing_elsewhere() {
     let tokens = "ac ba cba acba bb bc aacba acbacba babc aacbaaacba bcba acbaaacba cbaa acbacbaaacba \
