@@ -31,7 +31,7 @@ pub enum Origins<'a> {
         /// start at its beginning.
         first: usize,
         /// Start of the interval of the byte after these, if there is one.
-        behind: Option<u32>,
+        next_start: Option<u32>,
     },
     /// Offsets were not requested.
     Untracked,
@@ -43,11 +43,11 @@ impl Origins<'_> {
     pub fn slice(self, range: Span) -> Self {
         match self {
             Self::Same(at) => Self::Same(at + range.start),
-            Self::Mapped { base, each, first, behind } => Self::Mapped {
+            Self::Mapped { base, each, first, next_start } => Self::Mapped {
                 base,
                 each: &each[range.start..range.end],
                 first,
-                behind: each.get(range.end).map(|origin| origin.start).or(behind),
+                next_start: each.get(range.end).map(|origin| origin.start).or(next_start),
             },
             Self::Untracked => Self::Untracked,
         }
@@ -57,18 +57,18 @@ impl Origins<'_> {
     /// first byte's interval to the end of its last byte's.
     ///
     /// An empty range maps to an empty interval: at the start of the next byte's interval or, at
-    /// the end of the text, at the end of the last byte's. The latter never lies after `behind`,
+    /// the end of the text, at the end of the last byte's. The latter never lies after `next_start`,
     /// because neighbouring bytes may stand for the same source bytes.
     #[inline]
     pub fn span(self, range: Span) -> Span {
         match self {
             Self::Same(at) => Span::new(at + range.start, at + range.end),
             Self::Untracked => Span::new(0, 0),
-            Self::Mapped { base, each, behind, .. } => {
+            Self::Mapped { base, each, next_start, .. } => {
                 let start = each.get(range.start).map(|origin| origin.start);
                 if range.is_empty() {
                     let last = each.last().map(|origin| origin.end);
-                    let end = || last.into_iter().chain(behind).min().unwrap_or_default();
+                    let end = || last.into_iter().chain(next_start).min().unwrap_or_default();
                     let at = base + start.unwrap_or_else(end) as usize;
                     return Span::new(at, at);
                 }
@@ -141,7 +141,7 @@ pub struct Rewritten {
     text: String,
     each: Vec<Origin>,
     base: usize,
-    /// `first` and `after` become `first` and `behind` of [`Origins::Mapped`].
+    /// `first` and `after` become `first` and `next_start` of [`Origins::Mapped`].
     first: usize,
     after: Option<u32>,
     tracks: bool,
@@ -187,7 +187,7 @@ impl Rewritten {
             // The segment starts at the beginning of the caller's text.
             Origins::Same(0) => (0, from.text.chars().next().map_or(0, char::len_utf8), None, true),
             Origins::Same(at) => (at, 0, None, true),
-            Origins::Mapped { base, first, behind, .. } => (base, first, behind, true),
+            Origins::Mapped { base, first, next_start, .. } => (base, first, next_start, true),
             Origins::Untracked => (0, 0, None, false),
         };
         self.reserve(from.text.len());
@@ -265,7 +265,7 @@ impl Rewritten {
     /// The text written so far.
     pub fn piece(&self) -> AlignedText<'_> {
         let origins = if self.tracks {
-            Origins::Mapped { base: self.base, each: &self.each, first: self.first, behind: self.after }
+            Origins::Mapped { base: self.base, each: &self.each, first: self.first, next_start: self.after }
         } else {
             Origins::Untracked
         };

@@ -99,7 +99,7 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
 /// Reports files that were read although another program wrote them after the last save.
 fn report_changed(files: &Snapshot<'_>, report: &mut Report) -> Result<()> {
     for name in files.changed() {
-        report.reads(&name);
+        report.set_file(&name);
         let reason = format!(
             "was written after the last save, whose hash of it is in {}; it is read as it is",
             manifest::NAME
@@ -140,11 +140,11 @@ fn read_file(
 ) -> Result<Description> {
     let name = path.file_name().unwrap_or_default();
     let mut source = files.source(name)?;
-    report.reads(&name_of(path));
+    report.set_file(&name_of(path));
     let start = files::start(&mut source, gguf::MAGIC.len() as u64)?;
     if start == gguf::MAGIC {
         let description = gguf::load(source, start, options.split.as_ref(), report)?;
-        report.gave_parts(&description);
+        report.add_parts(&description);
         return Ok(description);
     }
     let bytes = files::read_rest(source, start)?;
@@ -188,14 +188,14 @@ pub fn parse_bytes(
     options: &LoadOptions,
 ) -> Result<(Description, Report)> {
     let mut report = Report::new(options.strict);
-    report.reads(name);
+    report.set_file(name);
     let path = Path::new(name);
     let find = |other: &Path| {
         let found = beside.iter().find(|(name, _)| Path::new(name) == other);
         found.map(|(_, bytes)| bytes.to_vec()).ok_or_else(|| not_beside(path, other))
     };
     let description = if bytes.starts_with(gguf::MAGIC) {
-        gguf::parse(bytes, options.split.as_ref(), &mut report).inspect(|found| report.gave_parts(found))
+        gguf::parse(bytes, options.split.as_ref(), &mut report).inspect(|found| report.add_parts(found))
     } else {
         parse(path, bytes, &find, options, &mut report)
     };
@@ -281,7 +281,7 @@ fn parse(
     report: &mut Report,
 ) -> Result<Description> {
     let whole = |description: Description, report: &mut Report| {
-        report.gave_parts(&description);
+        report.add_parts(&description);
         with_own_split(description, options, "file")
     };
     match formats::detect(path, bytes)? {
@@ -289,7 +289,7 @@ fn parse(
         FileFormat::Tekken => whole(tekken::parse(bytes, report)?, report),
         FileFormat::SentencePiece => whole(sentencepiece::parse(bytes, report)?, report),
         FileFormat::VocabTxt => {
-            report.gave("vocabulary");
+            report.add_part("vocabulary");
             with_own_split(vocab_txt::parse(bytes, report)?, options, "file")
         }
         FileFormat::Tiktoken => {
@@ -299,7 +299,7 @@ fn parse(
             if let Some(reason) = doubt {
                 report.tolerate(Defect::Inconsistent, "sha256", reason)?;
             }
-            report.gave("vocabulary");
+            report.add_part("vocabulary");
             let beside = options.additions.special_tokens.iter().filter_map(|&(_, id)| id);
             let of_library = known.filter(|_| !options.names_all_special);
             let own = of_library.into_iter().flat_map(known_files::Known::special_tokens).map(|(_, id)| id);
@@ -381,11 +381,11 @@ fn parse_pair(
     let special = options.additions.all_special_tokens();
     let special: Vec<&str> = special.iter().map(|(content, _)| content.as_str()).collect();
     let in_vocab = |error: Error| error.in_file(vocab_path);
-    report.reads(&name_of(vocab_path));
-    report.gave("vocabulary");
+    report.set_file(&name_of(vocab_path));
+    report.add_part("vocabulary");
     let written = vocab_merges::parse_vocab(vocab, report).map_err(in_vocab)?;
-    report.reads(&name_of(merges_path));
-    report.gave("merges");
+    report.set_file(&name_of(merges_path));
+    report.add_part("merges");
     let merges = vocab_merges::parse_merges(merges, &written, report).map_err(|e| e.in_file(merges_path))?;
     let mut description = vocab_merges::describe(&written, merges, &split, &special).map_err(in_vocab)?;
     add_known(&mut description, known, options, report);
@@ -405,7 +405,7 @@ fn split_of(
         return Ok(split.clone());
     }
     if let Some(known) = known {
-        report.splits_as(known.split);
+        report.set_split_name(known.split);
     }
     known.map(|known| known::split_from(known.split)).ok_or_else(|| {
         let names = known::NAMES.join(", ");

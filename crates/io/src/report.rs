@@ -71,12 +71,12 @@ impl Report {
     }
 
     /// Records the name of the split of a published file.
-    pub(crate) fn splits_as(&mut self, name: &'static str) {
+    pub(crate) fn set_split_name(&mut self, name: &'static str) {
         self.split_name = Some(name);
     }
 
     /// Sets the file that is being read.
-    pub(crate) fn reads(&mut self, file: &str) {
+    pub(crate) fn set_file(&mut self, file: &str) {
         file.clone_into(&mut self.file);
         if !self.files.iter().any(|(name, _)| name == file) {
             self.files.push((file.to_owned(), Vec::new()));
@@ -84,13 +84,13 @@ impl Report {
     }
 
     /// Records that the current file supplied `what`.
-    pub(crate) fn gave(&mut self, what: &str) {
+    pub(crate) fn add_part(&mut self, what: &str) {
         let file = self.file.clone();
-        self.gave_from(&file, what);
+        self.add_part_of(&file, what);
     }
 
     /// Records that a file supplied `what`.
-    pub(crate) fn gave_from(&mut self, file: &str, what: &str) {
+    pub(crate) fn add_part_of(&mut self, file: &str, what: &str) {
         let index = self.files.iter().position(|(name, _)| name == file).unwrap_or_else(|| {
             self.files.push((file.to_owned(), Vec::new()));
             self.files.len() - 1
@@ -102,7 +102,7 @@ impl Report {
     }
 
     /// Records that the current file supplied all that the description has.
-    pub(crate) fn gave_parts(&mut self, description: &Description) {
+    pub(crate) fn add_parts(&mut self, description: &Description) {
         let parts = [
             ("vocabulary", true),
             ("added_tokens", !description.added_tokens.is_empty()),
@@ -115,7 +115,7 @@ impl Report {
             ("roles", description.roles != Roles::default()),
         ];
         for (what, _) in parts.iter().filter(|(_, is_there)| *is_there) {
-            self.gave(what);
+            self.add_part(what);
         }
     }
 
@@ -128,7 +128,7 @@ impl Report {
     ///
     /// # Errors
     /// As [`Self::tolerate`].
-    pub(crate) fn doubt_map(&mut self, map: &[u8], field: impl FnOnce() -> String) -> Result<()> {
+    pub(crate) fn tolerate_map(&mut self, map: &[u8], field: impl FnOnce() -> String) -> Result<()> {
         match Charsmap::doubt(map) {
             Some(reason) => self.tolerate(Defect::Charsmap, field(), reason),
             None => Ok(()),
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_strict_report_refuses_what_another_lists() {
         let mut report = Report::new(false);
-        report.reads("a.json");
+        report.set_file("a.json");
         for i in 0..LISTED + 5 {
             report.tolerate(Defect::Ignored, format!("list[{i}]"), "has no effect").unwrap();
             report.tolerate(Defect::Ignored, format!("line {i}"), "has no effect").unwrap();
@@ -183,7 +183,7 @@ mod tests {
         report.tolerate(Defect::Ignored, "other", "has no effect").unwrap();
         assert_eq!(report.tolerated().len(), 2 * LISTED + 1);
         let mut report = Report::on_folder(Path::new("folder"), true);
-        report.reads("a.json");
+        report.set_file("a.json");
         let error = report.tolerate(Defect::Ignored, "x", "has no effect").unwrap_err();
         assert_eq!(error.field.to_string(), "x");
         assert_eq!(error.path.as_deref(), Some(Path::new("folder/a.json")));
@@ -192,11 +192,11 @@ mod tests {
     #[test]
     fn what_a_file_gave_is_listed_once() {
         let mut report = Report::default();
-        report.reads("a.json");
-        report.gave("model");
-        report.reads("b.json");
-        report.gave("roles");
-        report.gave_from("a.json", "model");
+        report.set_file("a.json");
+        report.add_part("model");
+        report.set_file("b.json");
+        report.add_part("roles");
+        report.add_part_of("a.json", "model");
         let files = [
             ("a.json".to_owned(), vec!["model".to_owned()]),
             ("b.json".to_owned(), vec!["roles".to_owned()]),

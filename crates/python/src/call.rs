@@ -16,7 +16,7 @@ use crate::buffer::{Surrogates, WideUnits, column_error, string_column, wide_uni
 use crate::convert::{self, Given, look};
 use crate::exceptions::{gather, out_of_memory};
 use crate::text::PyText;
-use crate::untrusted::{Length, Marks, Trust, ranges_of_characters};
+use crate::untrusted::{Length, Trust, TrustArguments, ranges_of_characters};
 use crate::watch::run;
 
 /// The arguments that all of these calls share.
@@ -60,14 +60,14 @@ pub(crate) fn with_text<'a, T: Send>(
 pub(crate) fn with_untrusted<T: Send>(
     text: &Bound<'_, PyAny>,
     options: &Options,
-    (engine, marks): (&Engine, Marks<'_, '_>),
+    (engine, trust_arguments): (&Engine, TrustArguments<'_, '_>),
     work: impl FnOnce(Text<'_>, &Recognizer<'_>, &UntrustedRanges, &dyn Watch) -> Result<T> + Send,
 ) -> PyResult<Option<T>> {
-    if marks.is_empty() {
+    if trust_arguments.is_empty() {
         return Ok(None);
     }
     let py_text = PyText::new(text, options.surrogates, ArgumentPlace::TEXT)?;
-    let Some(trust) = marks.for_text(engine, py_text.length(text)?)? else { return Ok(None) };
+    let Some(trust) = trust_arguments.for_text(engine, py_text.length(text)?)? else { return Ok(None) };
     let text_of = py_text.as_text();
     let result = run(text.py(), text_of.as_bytes().len(), |watch| {
         let untrusted = py_text.untrusted(trust.pairs(0), watch)?;
@@ -244,7 +244,7 @@ fn place_in_texts(row: usize) -> ArgumentPlace {
 }
 
 /// The result for a batch.
-pub(crate) struct OfTexts<T> {
+pub(crate) struct BatchResult<T> {
     pub(crate) result: T,
     /// For each row, whether it is null; `None` if the batch cannot have nulls.
     pub(crate) nulls: Option<Vec<bool>>,
@@ -265,7 +265,7 @@ pub(crate) fn with_texts<T: Send>(
     texts: &Bound<'_, PyAny>,
     options: &Options,
     work: impl FnOnce(&[Option<Source<'_>>], &Special, usize, &dyn Watch) -> Result<T> + Send,
-) -> PyResult<OfTexts<T>> {
+) -> PyResult<BatchResult<T>> {
     with_read_texts(texts, options, |texts, _| with_read(texts.0, texts.1, options, place_in_texts, work))
 }
 
@@ -274,7 +274,7 @@ pub(crate) fn with_texts<T: Send>(
 pub(crate) fn with_untrusted_texts<T: Send>(
     texts: &Bound<'_, PyAny>,
     options: &Options,
-    (engine, marks): (&Engine, Marks<'_, '_>),
+    (engine, trust_arguments): (&Engine, TrustArguments<'_, '_>),
     work: impl FnOnce(
         &[Option<Source<'_>>],
         UntrustedOfRow<'_>,
@@ -283,9 +283,9 @@ pub(crate) fn with_untrusted_texts<T: Send>(
         &dyn Watch,
     ) -> Result<T>
     + Send,
-) -> PyResult<OfTexts<T>> {
+) -> PyResult<BatchResult<T>> {
     with_read_texts(texts, options, |(py, texts), objects| {
-        let trust = marks.for_rows(py, engine, texts.len(), |row| texts.length(objects, row))?;
+        let trust = trust_arguments.for_rows(py, engine, texts.len(), |row| texts.length(objects, row))?;
         with_read(py, texts, options, place_in_texts, |rows, special, threads, watch| match &trust {
             None => {
                 let untrusted = |_: usize, _: Text<'_>, _: &dyn Watch| Ok(UntrustedRanges::default());
@@ -305,8 +305,8 @@ pub(crate) fn with_untrusted_texts<T: Send>(
 fn with_read_texts<'py, T>(
     texts: &Bound<'py, PyAny>,
     options: &Options,
-    work: impl FnOnce((Python<'py>, &Texts<'_>), &[Bound<'py, PyAny>]) -> PyResult<OfTexts<T>>,
-) -> PyResult<OfTexts<T>> {
+    work: impl FnOnce((Python<'py>, &Texts<'_>), &[Bound<'py, PyAny>]) -> PyResult<BatchResult<T>>,
+) -> PyResult<BatchResult<T>> {
     let py = texts.py();
     refuse_one_text(texts)?;
     if let Some(column) = string_column(texts)? {
@@ -352,7 +352,7 @@ fn with_read<T: Send>(
     options: &Options,
     places: impl Fn(usize) -> ArgumentPlace + Sync,
     work: impl FnOnce(&[Option<Source<'_>>], &Special, usize, &dyn Watch) -> Result<T> + Send,
-) -> PyResult<OfTexts<T>> {
+) -> PyResult<BatchResult<T>> {
     let Options { special, threads, .. } = options;
     let rows = texts.rows(py)?;
     // An empty row costs something too.
@@ -362,5 +362,5 @@ fn with_read<T: Send>(
     })?;
     let may_be_null = matches!(texts, Texts::Column(_));
     let nulls = may_be_null.then(|| gather(rows.iter().map(|row| Ok(row.is_none())))).transpose()?;
-    Ok(OfTexts { result, nulls })
+    Ok(BatchResult { result, nulls })
 }

@@ -35,11 +35,11 @@ impl<'py> FromPyObject<'_, 'py> for Given<'py> {
 }
 
 /// Items between two checks for signals.
-const ITEMS_PER_LOOK: usize = 1 << 16;
+const ITEMS_PER_CHECK: usize = 1 << 16;
 
-/// Checks for signals every [`ITEMS_PER_LOOK`] items.
+/// Checks for signals every [`ITEMS_PER_CHECK`] items.
 pub(crate) fn look(py: Python<'_>, item: usize) -> PyResult<()> {
-    if item % ITEMS_PER_LOOK == ITEMS_PER_LOOK - 1 { py.check_signals() } else { Ok(()) }
+    if item % ITEMS_PER_CHECK == ITEMS_PER_CHECK - 1 { py.check_signals() } else { Ok(()) }
 }
 
 /// The items of a list, a tuple or another sequence; a single text is rejected.
@@ -88,7 +88,7 @@ pub(crate) fn special(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Special> 
 }
 
 /// Ids between two checks for signals: some milliseconds of work.
-const IDS_PER_LOOK: usize = 1 << 18;
+const IDS_PER_CHECK: usize = 1 << 18;
 
 pub(crate) fn surrogates(policy: &str) -> PyResult<Surrogates> {
     match policy {
@@ -321,7 +321,7 @@ fn odd_id_at(object: &Bound<'_, PyAny>, position: usize, row: Option<usize>) -> 
 pub(crate) fn ids(object: &Bound<'_, PyAny>, row: Option<usize>) -> PyResult<Vec<TokenId>> {
     let py = object.py();
     let id = |(i, item): (usize, PyResult<Bound<'_, PyAny>>)| {
-        if i % IDS_PER_LOOK == IDS_PER_LOOK - 1 {
+        if i % IDS_PER_CHECK == IDS_PER_CHECK - 1 {
             py.check_signals()?;
         }
         id_at(&item?, i, row)

@@ -152,26 +152,26 @@ struct Caller {
 
 /// Maximum depth of nested hooks on a thread. Deeper nesting means that a function calls its own
 /// tokenizer, which would overflow the stack before Python's own limit.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Counts a running hook on this thread until it is dropped.
-struct Deeper;
+struct RunningHook;
 
-impl Deeper {
+impl RunningHook {
     fn new() -> Option<Self> {
         let depth = DEPTH.get();
-        (depth < DEEPEST).then(|| {
+        (depth < MAX_DEPTH).then(|| {
             DEPTH.set(depth + 1);
             Self
         })
     }
 }
 
-impl Drop for Deeper {
+impl Drop for RunningHook {
     fn drop(&mut self) {
         DEPTH.set(DEPTH.get() - 1);
     }
@@ -185,9 +185,9 @@ fn raised(py: Python<'_>, error: PyErr) -> Error {
 
 impl Caller {
     fn call<T>(&self, text: &str, read: impl Fn(&Self, &Bound<'_, PyAny>) -> Result<T>) -> Result<T> {
-        let _deeper = Deeper::new().ok_or_else(|| {
+        let _running = RunningHook::new().ok_or_else(|| {
             self.fault(format!(
-                "{DEEPEST} hooks run within one another; a hook cannot use the tokenizer that it serves"
+                "{MAX_DEPTH} hooks run within one another; a hook cannot use the tokenizer that it serves"
             ))
         })?;
         Python::attach(|py| {

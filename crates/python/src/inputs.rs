@@ -12,11 +12,11 @@ use crate::convert::{self, Given};
 use crate::encoding::Encoding;
 use crate::exceptions::{gather, raise};
 use crate::output::list_of;
-use crate::sequences::{How, Sample};
+use crate::sequences::{Sample, SampleEncoder};
 use crate::tokenizer::Tokenizer;
 
 /// `truncation` of the tokenizers library.
-pub(crate) struct Cut {
+pub(crate) struct TruncationArgument {
     max_length: usize,
     stride: usize,
     strategy: String,
@@ -24,7 +24,7 @@ pub(crate) struct Cut {
 }
 
 /// `padding` of the tokenizers library.
-pub(crate) struct Fill {
+pub(crate) struct PaddingArgument {
     length: Option<usize>,
     pad_to_multiple_of: Option<usize>,
     pad_id: TokenId,
@@ -34,7 +34,7 @@ pub(crate) struct Fill {
 }
 
 // Written by hand: the code that pyo3 derives initialises static names, for which threads wait on each other.
-impl<'py> FromPyObject<'_, 'py> for Cut {
+impl<'py> FromPyObject<'_, 'py> for TruncationArgument {
     type Error = PyErr;
 
     fn extract(dict: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
@@ -47,7 +47,7 @@ impl<'py> FromPyObject<'_, 'py> for Cut {
     }
 }
 
-impl<'py> FromPyObject<'_, 'py> for Fill {
+impl<'py> FromPyObject<'_, 'py> for PaddingArgument {
     type Error = PyErr;
 
     fn extract(dict: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
@@ -70,10 +70,10 @@ fn side(name: &str) -> PyResult<Side> {
     }
 }
 
-impl TryFrom<Cut> for Truncation {
+impl TryFrom<TruncationArgument> for Truncation {
     type Error = PyErr;
 
-    fn try_from(cut: Cut) -> PyResult<Self> {
+    fn try_from(cut: TruncationArgument) -> PyResult<Self> {
         let strategy = match cut.strategy.as_str() {
             "longest_first" => TruncationStrategy::LongestFirst,
             "only_first" => TruncationStrategy::OnlyFirst,
@@ -90,10 +90,10 @@ impl TryFrom<Cut> for Truncation {
     }
 }
 
-impl TryFrom<Fill> for Padding {
+impl TryFrom<PaddingArgument> for Padding {
     type Error = PyErr;
 
-    fn try_from(fill: Fill) -> PyResult<Self> {
+    fn try_from(fill: PaddingArgument) -> PyResult<Self> {
         Ok(Self {
             length: fill.length.map_or(PaddingLength::Longest, PaddingLength::Fixed),
             direction: side(&fill.direction)?,
@@ -121,15 +121,15 @@ pub(crate) fn encode_inputs<'py>(
     add_special_tokens: bool,
     is_pretokenized: bool,
     special: &Bound<'py, PyAny>,
-    truncation: Option<Cut>,
-    padding: Option<Fill>,
+    truncation: Option<TruncationArgument>,
+    padding: Option<PaddingArgument>,
     num_threads: Given<'py>,
 ) -> PyResult<Bound<'py, PyList>> {
     let py = tokenizer.py();
     let (texts, pairs) =
         (gather(texts.try_iter()?)?, pairs.map(|pairs| gather(pairs.try_iter()?)).transpose()?);
     let padding: Option<Padding> = padding.map(TryInto::try_into).transpose()?;
-    let how = How {
+    let encoder = SampleEncoder {
         engine: tokenizer.get().engine(),
         special: convert::special(Some(special))?,
         surrogates: Surrogates::Refuse,
@@ -145,7 +145,7 @@ pub(crate) fn encode_inputs<'py>(
     let naming = if is_batch { Naming::Inputs } else { Naming::One };
     let sample = |(i, text)| Sample::new(text, pair_of(i), is_pretokenized, (naming, i));
     let samples = gather(texts.iter().enumerate().map(sample))?;
-    let mut encodings = how.encode(py, &samples, naming, threads)?;
+    let mut encodings = encoder.encode(py, &samples, naming, threads)?;
     if let Some(padding) = padding {
         Encoding::pad(&mut encodings, &padding).map_err(|error| raise(py, error))?;
     }

@@ -9,7 +9,7 @@ use tokenmill_core::engine::Engine;
 use tokenmill_core::error::Error;
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::postprocess::{
-    Column, Filling, Number, OutputPart, PartsOfRow, Slot, Windows, padded_length,
+    Column, Number, OutputPart, PartsOfRow, RowPadding, Slot, Windows, padded_length,
 };
 use tokenmill_core::try_alloc;
 
@@ -228,7 +228,7 @@ impl InputRows {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = columns.py();
         let length = self.length(py, padding)?;
-        let filling = Filling {
+        let row_padding = RowPadding {
             side: padding.map(|padding| padding.direction).unwrap_or_default(),
             id: padding.map_or(0, |padding| padding.id),
             type_id: padding.map_or(0, |padding| padding.type_id),
@@ -236,7 +236,7 @@ impl InputRows {
         let made = PyDict::new(py);
         let add = |name: &str, column: Column| {
             let array = columns.call_method1("room", (name, self.rows.len(), length))?;
-            write_rows(&array, threads, &OfColumn { rows: &self, column, filling: &filling })?;
+            write_rows(&array, threads, &OfColumn { rows: &self, column, row_padding: &row_padding })?;
             made.set_item(name, array)
         };
         add("input_ids", Column::Ids)?;
@@ -256,7 +256,7 @@ impl InputRows {
             let name = "offset_mapping";
             let array = columns.call_method1("room_for_pairs", (self.rows.len(), length))?;
             let flat = array.call_method1("reshape", (self.rows.len(), 2 * length))?;
-            write_rows(&flat, threads, &Offsets { rows: &self, filling: &filling })?;
+            write_rows(&flat, threads, &Offsets { rows: &self, row_padding: &row_padding })?;
             made.set_item(name, array)?;
         }
         if returned.length {
@@ -292,18 +292,18 @@ fn has_types(engine: &Engine) -> bool {
 struct OfColumn<'a> {
     rows: &'a InputRows,
     column: Column,
-    filling: &'a Filling,
+    row_padding: &'a RowPadding,
 }
 
 impl WriteRow for OfColumn<'_> {
     fn write<T: Number>(&self, row: usize, cells: &mut [T]) {
-        self.rows.row(row).write(self.column, self.filling, cells);
+        self.rows.row(row).write(self.column, self.row_padding, cells);
     }
 }
 
 struct Offsets<'a> {
     rows: &'a InputRows,
-    filling: &'a Filling,
+    row_padding: &'a RowPadding,
 }
 
 impl WriteRow for Offsets<'_> {
@@ -315,6 +315,6 @@ impl WriteRow for Offsets<'_> {
                 [0, 1].map(|i| sequences.get(i).map_or(&[][..], |sequence| &sequence.offsets[..]))
             }
         };
-        self.rows.row(row).write_offsets(offsets, self.filling.side, cells);
+        self.rows.row(row).write_offsets(offsets, self.row_padding.side, cells);
     }
 }

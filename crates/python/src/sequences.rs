@@ -14,16 +14,16 @@ use tokenmill_core::watch::{Ticker, Watch};
 
 use crate::argument_place::{ArgumentPlace, Naming};
 use crate::buffer::{Surrogates, column_error, string_column};
-use crate::call::{OfTexts, column_text, refuse_one_text};
+use crate::call::{BatchResult, column_text, refuse_one_text};
 use crate::convert::{self, look};
 use crate::encoding::Encoding;
 use crate::exceptions::{gather, raise, wrong_type};
 use crate::text::PyText;
-use crate::untrusted::{Length, Marks, Trust};
+use crate::untrusted::{Length, Trust, TrustArguments};
 use crate::watch::run;
 
-/// The options for encoding samples.
-pub(crate) struct How<'a> {
+/// Encodes samples with these options.
+pub(crate) struct SampleEncoder<'a> {
     pub(crate) engine: &'a Arc<Engine>,
     pub(crate) special: Special,
     pub(crate) surrogates: Surrogates,
@@ -140,27 +140,27 @@ impl Read<'_> {
     }
 }
 
-impl How<'_> {
+impl SampleEncoder<'_> {
     /// Encodes one sample, of which parts may be untrusted if it is one text.
     pub(crate) fn encode_one(
         &self,
         py: Python<'_>,
         sample: &Sample<'_>,
-        marks: Marks<'_, '_>,
+        trust_arguments: TrustArguments<'_, '_>,
     ) -> PyResult<Encoding> {
         let naming = Naming::One;
         let read = sample.read(self.surrogates, (naming, 0))?;
         let trust = match (read.as_slice(), sample.0.as_slice()) {
-            _ if marks.is_empty() => None,
+            _ if trust_arguments.is_empty() => None,
             ([Read::Text(text)], [Source::Text(object)]) => {
-                marks.for_text(self.engine, text.length(object)?)?
+                trust_arguments.for_text(self.engine, text.length(object)?)?
             }
-            _ if marks.has_untrusted() => {
+            _ if trust_arguments.has_untrusted() => {
                 return Err(PyValueError::new_err(
-                    "untrusted marks one text, not a pair or words; encode each of them by itself",
+                    "untrusted trust_arguments one text, not a pair or words; encode each of them by itself",
                 ));
             }
-            _ => marks.for_text(self.engine, Length::Bytes(0))?,
+            _ => trust_arguments.for_text(self.engine, Length::Bytes(0))?,
         };
         let encodings = self.encode_rows(py, &[read], trust.as_ref(), naming, 1)?;
         let one = encodings.into_iter().next();
@@ -185,9 +185,9 @@ impl How<'_> {
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
-        marks: Marks<'_, 'py>,
+        trust_arguments: TrustArguments<'_, 'py>,
         threads: usize,
-    ) -> PyResult<OfTexts<Vec<Encoding>>> {
+    ) -> PyResult<BatchResult<Vec<Encoding>>> {
         let naming = Naming::Texts;
         let place = |row| naming.place(row, 0, 1);
         refuse_one_text(texts)?;
@@ -197,7 +197,7 @@ impl How<'_> {
                 let bytes = column.get(row).map_err(|error| column_error(&place(row).to_string(), error))?;
                 let text = bytes.map(|bytes| match std::str::from_utf8(bytes) {
                     // Untrusted ranges are counted in characters, which bytes do not have.
-                    Ok(text) if marks.has_untrusted() => {
+                    Ok(text) if trust_arguments.has_untrusted() => {
                         Read::Text(PyText::Str { text: text.into(), pairs: Vec::new() })
                     }
                     _ => Read::Text(PyText::Bytes(bytes.into())),
@@ -211,9 +211,9 @@ impl How<'_> {
                     let text = column_text(&column, row).map_err(PyValueError::new_err)?;
                     Ok(Length::Characters(text.chars().count()))
                 };
-                let trust = marks.for_rows(py, self.engine, rows.len(), length)?;
+                let trust = trust_arguments.for_rows(py, self.engine, rows.len(), length)?;
                 let result = self.encode_rows(py, &rows, trust.as_ref(), naming, threads)?;
-                Ok(OfTexts { result, nulls: Some(nulls) })
+                Ok(BatchResult { result, nulls: Some(nulls) })
             };
             let encoded = encode();
             // See `with_texts`.
@@ -230,9 +230,9 @@ impl How<'_> {
             [Read::Text(text)] => text.length(&objects[row]),
             _ => Ok(Length::Bytes(0)),
         };
-        let trust = marks.for_rows(py, self.engine, rows.len(), length)?;
+        let trust = trust_arguments.for_rows(py, self.engine, rows.len(), length)?;
         let result = self.encode_rows(py, &rows, trust.as_ref(), naming, threads)?;
-        Ok(OfTexts { result, nulls: None })
+        Ok(BatchResult { result, nulls: None })
     }
 
     /// Encodes rows, each a sample; a row without a sequence has no ids.

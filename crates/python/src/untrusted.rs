@@ -18,7 +18,7 @@ use crate::exceptions::{gather, out_of_memory, raise, wrong_type};
 
 /// The two arguments as Python gave them.
 #[derive(Clone, Copy)]
-pub(crate) struct Marks<'a, 'py> {
+pub(crate) struct TrustArguments<'a, 'py> {
     untrusted: Option<&'a Bound<'py, PyAny>>,
     protected: Option<&'a Bound<'py, PyAny>>,
 }
@@ -44,7 +44,7 @@ pub(crate) enum Length {
     Bytes(usize),
 }
 
-impl<'a, 'py> Marks<'a, 'py> {
+impl<'a, 'py> TrustArguments<'a, 'py> {
     pub(crate) fn new(
         untrusted: Option<&'a Bound<'py, PyAny>>,
         protected: Option<&'a Bound<'py, PyAny>>,

@@ -21,13 +21,13 @@ use super::sink::{IdSink, PretokenSink, SinkResult};
 use super::untrusted::UntrustedRanges;
 
 /// Keeps ids, and notes whether the model gave a protected token.
-struct Noted<'a> {
+struct NotedIds<'a> {
     ids: Vec<TokenId>,
     recognizer: &'a Recognizer<'a>,
     may_be_forged: bool,
 }
 
-impl IdSink for Noted<'_> {
+impl IdSink for NotedIds<'_> {
     fn push_ids(&mut self, ids: &[TokenId]) -> SinkResult {
         self.may_be_forged |= ids.iter().any(|&id| self.recognizer.may_forge(id));
         self.ids.push_ids(ids)
@@ -39,9 +39,9 @@ impl IdSink for Noted<'_> {
 }
 
 /// Keeps ids whose pretokens have been checked one by one.
-struct Looked(Vec<TokenId>);
+struct CheckedIds(Vec<TokenId>);
 
-impl PretokenSink for Looked {
+impl PretokenSink for CheckedIds {
     const WANTS_ENDS: bool = true;
 
     fn take(&mut self, _: &[u8], _: Origins<'_>, ids: &[TokenId], _: &[u32]) -> SinkResult {
@@ -66,13 +66,13 @@ impl Engine {
         watch: &dyn Watch,
         sink: &mut S,
     ) -> Result<()> {
-        let mut noted = Noted { ids: Vec::new(), recognizer, may_be_forged: false };
+        let mut noted = NotedIds { ids: Vec::new(), recognizer, may_be_forged: false };
         self.encode_into(text, recognizer, untrusted, next, watch, &mut ById(&mut noted))?;
         if !noted.may_be_forged {
             return Ok(sink.push_ids(&noted.ids)?);
         }
         noted.ids.clear();
-        let mut looked = Looked(noted.ids);
+        let mut looked = CheckedIds(noted.ids);
         let adapter = &mut ByPretoken(&mut looked);
         self.encode_into(text, recognizer, untrusted, Prefetcher::default(), watch, adapter)?;
         Ok(sink.push_ids(&looked.0)?)

@@ -58,9 +58,9 @@ pub(super) fn placed(error: Error, origins: Origins<'_>) -> Error {
 /// An error in a text that the model sees in the byte alphabet: the unknown symbol is shown as it is in the text,
 /// not in the byte alphabet.
 #[cold]
-pub(super) fn without_letters(mut error: Error, text: &[u8]) -> Error {
+pub(super) fn show_symbol_as_text(mut error: Error, text: &[u8]) -> Error {
     if let Kind::UnknownToken { symbol, position: Place::Byte(at) } = &mut error.kind
-        && let Some(named) = named_in_text(symbol, text, *at)
+        && let Some(named) = text_of_symbol(symbol, text, *at)
     {
         *symbol = named;
     }
@@ -69,7 +69,7 @@ pub(super) fn without_letters(mut error: Error, text: &[u8]) -> Error {
 
 /// The text of some characters of the byte alphabet; a single byte of a longer character is shown as that
 /// character.
-fn named_in_text(letters: &str, text: &[u8], at: usize) -> Option<String> {
+fn text_of_symbol(letters: &str, text: &[u8], at: usize) -> Option<String> {
     let bytes = byte_alphabet::read(letters)?;
     match (bytes.utf8_chunks().next()?.valid(), bytes.as_slice()) {
         // Only the beginning of a long pretoken is shown, which may end inside a character.
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn letters_are_named_by_what_they_stand_for() {
         let text = "a\u{b}é狐".as_bytes();
-        let named = |bytes: &[u8], at| named_in_text(&write(bytes), text, at).unwrap();
+        let named = |bytes: &[u8], at| text_of_symbol(&write(bytes), text, at).unwrap();
         assert_eq!(named(b"\x0b", 1), "\u{b}");
         // A space that a stage has prepended.
         assert_eq!(named(b" ", 0), " ");
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(named(b"\xff", 9), "0xFF");
         assert_eq!(named(" é狐".as_bytes(), 1), " é狐");
         assert_eq!(named(&"a狐".as_bytes()[..3], 0), "a");
-        assert_eq!(named_in_text("你", text, 0), None);
+        assert_eq!(text_of_symbol("你", text, 0), None);
     }
 
     #[test]

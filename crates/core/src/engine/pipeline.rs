@@ -6,7 +6,7 @@
 //! which also need ends and origins, and the cache has neither.
 use tokenmill_kernels::Prefetcher;
 
-use super::input::{Text, placed, without_letters};
+use super::input::{Text, placed, show_symbol_as_text};
 use super::lookup::PretokenEncoder;
 use super::recognizer::Recognizer;
 use super::sink::{IdSink, PretokenSink, SinkResult, Spelling};
@@ -212,7 +212,7 @@ impl Engine {
             worker.batch.set_prefetch(Prefetcher::default());
             done.map_err(|error| {
                 if self.description.writes_letters() {
-                    without_letters(error, text.as_bytes())
+                    show_symbol_as_text(error, text.as_bytes())
                 } else {
                     error
                 }
@@ -269,7 +269,7 @@ impl Run<'_, '_> {
     ) -> Result<()> {
         let Run { engine, recognizer, untrusted, worker, ticker } = self;
         ticker.spend(piece.text.len())?;
-        let is_touched = !untrusted.is_empty() && untrusted.touch(piece.span());
+        let is_touched = !untrusted.is_empty() && untrusted.overlaps(piece.span());
         let untrusted = if is_touched { untrusted } else { UntrustedRanges::none() };
         let tracks_origins = A::WANTS_ORIGINS
             || !engine.stages.spells_everything

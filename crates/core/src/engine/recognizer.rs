@@ -257,7 +257,7 @@ impl<'a> Recognizer<'a> {
             if end != SAME_PART {
                 part = Span::new(part.end, end as usize);
             }
-            self.may_forge(*id) && untrusted.touch(origins.touched(part))
+            self.may_forge(*id) && untrusted.overlaps(origins.touched(part))
         })
     }
 
@@ -288,13 +288,13 @@ impl<'a> Recognizer<'a> {
             return if text.text.is_empty() { Ok(()) } else { emit(whole, ticker) };
         }
         let accept = |index: usize| !(self.skips_special && set.tokens[index].is_special);
-        let passed_over = untrusted.passed_over(text.span().start);
-        let touches = |span: Span| untrusted.touch_from(&passed_over, text.origins.touched(span));
+        let ranges_before = untrusted.ranges_before(text.span().start);
+        let is_untrusted = |span: Span| untrusted.overlaps_from(&ranges_before, text.origins.touched(span));
         let choose = |index: usize, found: Span| {
-            if !self.is_guarded(&set.tokens[index]) || !touches(found) {
+            if !self.is_guarded(&set.tokens[index]) || !is_untrusted(found) {
                 return Choice::Take(index, found);
             }
-            self.choose_shorter(recognized, text, untrusted, &touches, (index, found))
+            self.choose_shorter(recognized, text, untrusted, &is_untrusted, (index, found))
         };
         let choose: Option<&dyn Fn(usize, Span) -> Choice> =
             if untrusted.is_empty() { None } else { Some(&choose) };
@@ -315,7 +315,7 @@ impl<'a> Recognizer<'a> {
         recognized: &RecognizedSet<'_>,
         text: AlignedText<'_>,
         untrusted: &UntrustedRanges,
-        touches: &dyn Fn(Span) -> bool,
+        is_untrusted: &dyn Fn(Span) -> bool,
         (index, found): (usize, Span),
     ) -> Choice {
         let set = &recognized.set;
@@ -326,7 +326,7 @@ impl<'a> Recognizer<'a> {
             .get_or_make(|| prefixes.longest_of(|index| !self.is_guarded(&set.tokens[index])));
         let length = |index: &usize| set.tokens[*index].literal.len();
         // Of equal literals the first one.
-        let longest = [unguarded.get(index), prefixes.longest(index, |index| touches(span(index)))]
+        let longest = [unguarded.get(index), prefixes.longest(index, |index| is_untrusted(span(index)))]
             .into_iter()
             .flatten()
             .max_by_key(|index| (length(index), std::cmp::Reverse(*index)));

@@ -66,14 +66,14 @@ impl UntrustedRanges {
     }
 
     /// Is one of the bytes of `span` untrusted?
-    pub fn touch(&self, span: Span) -> bool {
+    pub fn overlaps(&self, span: Span) -> bool {
         self.first_from(span.start).is_some_and(|range| range.start < span.end)
     }
 
-    /// As [`Self::touch`], for spans whose starts do not decrease: `from` counts the ranges that end before them,
-    /// and starts at [`Self::passed_over`].
+    /// As [`Self::overlaps`], for spans whose starts do not decrease: `from` counts the ranges that end before them,
+    /// and starts at [`Self::ranges_before`].
     #[inline]
-    pub(super) fn touch_from(&self, from: &Cell<usize>, span: Span) -> bool {
+    pub(super) fn overlaps_from(&self, from: &Cell<usize>, span: Span) -> bool {
         let mut at = from.get();
         while self.spans.get(at).is_some_and(|range| range.end <= span.start) {
             at += 1;
@@ -83,7 +83,7 @@ impl UntrustedRanges {
     }
 
     /// The number of ranges that end at or before this byte.
-    pub(super) fn passed_over(&self, byte: usize) -> Cell<usize> {
+    pub(super) fn ranges_before(&self, byte: usize) -> Cell<usize> {
         Cell::new(self.spans.partition_point(|range| range.end <= byte))
     }
 
@@ -109,15 +109,15 @@ mod tests {
             let ranges = UntrustedRanges::new(spans).unwrap();
             prop_assert!(ranges.spans.windows(2).all(|two| two[0].end < two[1].start));
             prop_assert_eq!(ranges.is_empty(), !marks.contains(&true));
-            let from = ranges.passed_over(0);
+            let from = ranges.ranges_before(0);
             for start in 0..59 {
                 let trusted = (start..60).find(|&byte| !marks[byte]);
                 prop_assert_eq!(Some(ranges.next_trusted(start)), trusted);
                 for end in start + 1..60 {
                     let span = Span::new(start, end);
-                    prop_assert_eq!(ranges.touch(span), marks[start..end].contains(&true));
-                    prop_assert_eq!(ranges.touch_from(&from, span), ranges.touch(span));
-                    prop_assert_eq!(ranges.touch_from(&ranges.passed_over(start), span), ranges.touch(span));
+                    prop_assert_eq!(ranges.overlaps(span), marks[start..end].contains(&true));
+                    prop_assert_eq!(ranges.overlaps_from(&from, span), ranges.overlaps(span));
+                    prop_assert_eq!(ranges.overlaps_from(&ranges.ranges_before(start), span), ranges.overlaps(span));
                 }
             }
         }

@@ -43,7 +43,7 @@ pub enum Column {
 
 /// The padding of a row: its side, and the values of its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Filling {
+pub struct RowPadding {
     /// The side.
     pub side: Side,
     /// The padding id.
@@ -117,8 +117,8 @@ impl PartsOfRow<'_> {
     }
 
     /// Writes the value of `column` for each id, and for padding. There are at least as many cells as ids.
-    pub fn write<T: Number>(&self, column: Column, filling: &Filling, cells: &mut [T]) {
-        let (mut places, padding) = split(cells, self.len(), filling.side);
+    pub fn write<T: Number>(&self, column: Column, row_padding: &RowPadding, cells: &mut [T]) {
+        let (mut places, padding) = split(cells, self.len(), row_padding.side);
         // The number of ids so far that are not padding.
         let mut count = 0;
         for part in self.parts {
@@ -141,11 +141,11 @@ impl PartsOfRow<'_> {
             }
         }
         padding.fill(T::of(match column {
-            Column::Ids => filling.id.into(),
-            Column::TypeIds => filling.type_id.into(),
+            Column::Ids => row_padding.id.into(),
+            Column::TypeIds => row_padding.type_id.into(),
             Column::AttentionMask => 0,
             Column::SpecialTokensMask => 1,
-            Column::PositionIds if filling.side == Side::Left => 0,
+            Column::PositionIds if row_padding.side == Side::Left => 0,
             Column::PositionIds => (count - 1).max(0),
         }));
     }
@@ -207,7 +207,7 @@ mod tests {
         ];
         let row = PartsOfRow { parts: &parts, ids: [&[], &[10, 11, 12]] };
         let mut cells = vec![-9; 6];
-        row.write(column, &Filling { side, id: 5, type_id: 6 }, &mut cells);
+        row.write(column, &RowPadding { side, id: 5, type_id: 6 }, &mut cells);
         cells
     }
 

@@ -19,7 +19,7 @@ mod truncate;
 use std::collections::HashMap;
 
 pub use byte_level::white_space_at_ends;
-pub use cells::{Column, Filling, Number, PartsOfRow, pad_mask, pad_positions, pad_values};
+pub use cells::{Column, Number, PartsOfRow, RowPadding, pad_mask, pad_positions, pad_values};
 pub use pad::{Pad, padded_length};
 pub use truncate::{Windows, windows};
 

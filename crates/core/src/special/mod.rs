@@ -94,18 +94,20 @@ impl AddedMatcher {
                 }
             }
             from = found.end;
-            let minds = self.surroundings[index];
+            let conditions = self.surroundings[index];
             let (before, after) = (&text[..found.start], &text[found.end..]);
-            if !accept(index) || (minds.single_word && (ends_with_word(before) || starts_with_word(after))) {
+            if !accept(index)
+                || (conditions.single_word && (ends_with_word(before) || starts_with_word(after)))
+            {
                 continue;
             }
             let mut literal = found;
             // White space is scanned only once, however many literals it contains: the part before `start` is
             // taken, and the white space after a literal in it ends at `start` too.
-            if minds.lstrip {
+            if conditions.lstrip {
                 literal.start = start + text.get(start..found.start).map_or(0, |free| free.trim_end().len());
             }
-            if minds.rstrip {
+            if conditions.rstrip {
                 literal.end = if found.end <= start { start } else { text.len() - after.trim_start().len() };
             }
             // The literal before took all of its white space.
@@ -197,11 +199,11 @@ mod tests {
         let mut search = matcher.search(text.as_bytes());
         while let Some((index, span)) = search.next(from, &mut Ticker::new(&Unwatched)).unwrap() {
             from = span.end;
-            let (mut literal, minds) = (span, literals[index].1);
-            if minds.lstrip {
+            let (mut literal, conditions) = (span, literals[index].1);
+            if conditions.lstrip {
                 literal.start = text[..span.start].trim_end().len().max(start);
             }
-            if minds.rstrip {
+            if conditions.rstrip {
                 literal.end = text.len() - text[span.end..].trim_start().len();
             }
             if literal.start < literal.end {
@@ -222,10 +224,10 @@ mod tests {
         #[test]
         fn white_space_is_taken_as_if_it_was_looked_at_anew(
             text in "[ab \n\u{a0}]{0,30}",
-            minds in prop::collection::vec((any::<bool>(), any::<bool>()), 6),
+            conditions in prop::collection::vec((any::<bool>(), any::<bool>()), 6),
         ) {
             let contents = ["\n", " ", "a", " b", "\n\n", "\u{a0} "];
-            let surroundings = minds
+            let surroundings = conditions
                 .into_iter()
                 .map(|(lstrip, rstrip)| Surroundings { lstrip, rstrip, ..Surroundings::default() });
             let literals: Vec<_> = contents.into_iter().zip(surroundings).collect();

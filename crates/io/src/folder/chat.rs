@@ -39,10 +39,10 @@ pub(super) fn read(
             }
             return Ok(ChatTemplates::default());
         };
-        report.reads(CONFIG);
+        report.set_file(CONFIG);
         let templates = in_config(value, report).map_err(|error| error.in_file(&files.path(CONFIG)))?;
         if !templates.is_empty() {
-            report.gave(KEY);
+            report.add_part(KEY);
         }
         return Ok(templates);
     }
@@ -72,8 +72,8 @@ fn in_files(files: &Snapshot<'_>, paths: &[String], report: &mut Report) -> Resu
             templates.set(name.unwrap_or(ChatTemplates::DEFAULT), &chat_files::with_newlines(text))
         };
         read().map_err(|error| error.in_file(&files.path(path)))?;
-        report.reads(path);
-        report.gave(KEY);
+        report.set_file(path);
+        report.add_part(KEY);
         if name.is_none() {
             report.note(format!("{path} is the default template, as transformers takes it"));
         }

@@ -21,7 +21,7 @@ impl Builder<'_> {
         let special_as_text = self.settings.flag("split_special_tokens")?.unwrap_or(false);
         for (name, counts) in [(CLEANS, clean_up_spaces), ("split_special_tokens", special_as_text)] {
             if counts {
-                report.gave(name);
+                report.add_part(name);
             }
         }
         Ok(CallDefaults { special_as_text, clean_up_spaces, limits: self.limits(description, report)? })
@@ -44,7 +44,7 @@ impl Builder<'_> {
         };
         for name in ["padding_side", "truncation_side", "model_max_length"] {
             if self.settings.has(name) {
-                report.gave(name);
+                report.add_part(name);
             }
         }
         let is_usual = limits == CallLimits::default()

@@ -89,17 +89,17 @@ fn load_configured(
         error.in_file(&folder.join(if names_it { CONFIG } else { MODEL_CONFIG }))
     })?;
     if let Some(model_config) = &model_config {
-        report.reads(MODEL_CONFIG);
+        report.set_file(MODEL_CONFIG);
         for key in ["model_type", "tokenizer_class"] {
             if model_config.contains_key(key) {
-                report.gave(key);
+                report.add_part(key);
             }
         }
     }
     let Some(recipe) = choice.recipe else {
         report.note(format!("loaded as Mistral's own library does: {}", choice.why));
         let bytes = files.read(TEKKEN)?;
-        report.reads(TEKKEN);
+        report.set_file(TEKKEN);
         let description =
             tekken::parse(&bytes, report).map_err(|error| error.in_file(&folder.join(TEKKEN)))?;
         return Ok(Loaded::Described(Box::new(description)));
@@ -129,7 +129,7 @@ fn load_configured(
             return Err(has_no_vocabulary(folder, recipe));
         }
         if let Some(name) = &choice.unknown {
-            report.reads(CONFIG);
+            report.set_file(CONFIG);
             report.tolerate(Defect::Unknown, "tokenizer_class", format!("no class is called {name}"))?;
         }
         let additions = settings.tokens.additions().map_err(|error| error.in_file(&folder.join(CONFIG)))?;
@@ -201,7 +201,7 @@ impl Builder<'_> {
     fn build(mut self, source: Source<'_>, report: &mut Report) -> Result<Description> {
         let in_config = |error: Error| error.in_file(&self.folder.join(CONFIG));
         let recipe = self.recipe;
-        report.reads(CONFIG);
+        report.set_file(CONFIG);
         report.note(format!("loaded as {}: {}", recipe.name, self.choice.why));
         if let Some(name) = &self.choice.unknown {
             report
@@ -250,7 +250,7 @@ impl Builder<'_> {
         if self.settings.flag("fix_mistral_regex").map_err(in_config)? == Some(true) {
             self.fix_split(&mut file);
         }
-        report.reads(&self.name);
+        report.set_file(&self.name);
         let of_file: &[&str] = match (self.is_older, rebuilds) {
             (true, true) => &["vocabulary"],
             (true, false) => &["vocabulary", "normalizer", "pre_tokenizer", "decoder"],
@@ -267,7 +267,7 @@ impl Builder<'_> {
             ],
         };
         for what in of_file {
-            report.gave(what);
+            report.add_part(what);
         }
         let path = self.folder.join(&self.name);
         let described = tokenizer_json::describe(file, report).map_err(|error| {
@@ -275,7 +275,7 @@ impl Builder<'_> {
             error.in_file(&path)
         });
         let mut description = described?;
-        report.reads(CONFIG);
+        report.set_file(CONFIG);
         self.finish(&mut description, frame, report).map_err(in_config)?;
         Ok(description)
     }
@@ -335,7 +335,7 @@ impl Builder<'_> {
         description.defaults = self.defaults(description, report)?;
         for (name, token) in &tokens.named {
             if token.is_some() && self.settings.has_named(name) {
-                report.gave(name);
+                report.add_part(name);
             }
         }
         Ok(())

@@ -64,7 +64,7 @@ impl Settings {
         let has_config = config.is_some();
         let mut values = config.unwrap_or_default();
         if has_config {
-            report.reads(CONFIG);
+            report.set_file(CONFIG);
         }
         for name in ["tokenizer_class", "auto_map"] {
             values.shift_remove(name);
@@ -84,12 +84,12 @@ impl Settings {
             settings.tokens.by_id =
                 read_by_id(&decoder).map_err(|error| in_config(error.at("added_tokens_decoder")))?;
             settings.has_decoder = true;
-            report.gave("added_tokens_decoder");
+            report.add_part("added_tokens_decoder");
         } else {
             if let Some(special) = read(files, SPECIAL)? {
-                report.reads(SPECIAL);
+                report.set_file(SPECIAL);
                 for (key, value) in special {
-                    report.gave(&key);
+                    report.add_part(&key);
                     merge_special(&mut values, key, value);
                 }
                 if let Some(Value::Object(_)) = values.get("extra_special_tokens")
@@ -99,8 +99,8 @@ impl Settings {
                 }
             }
             if let Some(added) = read(files, ADDED)? {
-                report.reads(ADDED);
-                report.gave("added_tokens");
+                report.set_file(ADDED);
+                report.add_part("added_tokens");
                 settings.read_added(&values, &added).map_err(|error| error.in_file(&files.path(ADDED)))?;
             }
             for (place, entry) in entries.unwrap_or_default().iter().enumerate() {
@@ -110,7 +110,7 @@ impl Settings {
         settings.read_tokens(&mut values, own).map_err(in_config)?;
         settings.values = values;
         if has_config {
-            report.reads(CONFIG);
+            report.set_file(CONFIG);
         }
         Ok(settings)
     }

@@ -52,7 +52,7 @@ pub(super) fn read(keys: &Keys<'_>, report: &mut Report) -> Result<ChatTemplates
         }
     }
     if !templates.is_empty() {
-        report.gave("chat_template");
+        report.add_part("chat_template");
     }
     Ok(templates)
 }

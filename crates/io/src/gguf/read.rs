@@ -243,7 +243,7 @@ impl<'a> Source<'a> {
         let charsmap = self.metadata.bytes("precompiled_charsmap")?;
         if !charsmap.is_empty() {
             Charsmap::parse(charsmap).map_err(|e| e.at(key("precompiled_charsmap")))?;
-            report.doubt_map(charsmap, || key("precompiled_charsmap"))?;
+            report.tolerate_map(charsmap, || key("precompiled_charsmap"))?;
         }
         let rules = self.rules(add_space_prefix, charsmap, user_defined)?;
         let remove_extra_whitespaces = rules.remove_extra_whitespaces;

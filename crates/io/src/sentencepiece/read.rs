@@ -126,7 +126,7 @@ fn check_map(map: &[u8], spec: &str, report: &mut Report) -> Result<()> {
         return Ok(());
     }
     Charsmap::parse(map).map_err(|error| error.at("precompiled_charsmap").at(spec))?;
-    report.doubt_map(map, || format!("{spec}.precompiled_charsmap"))
+    report.tolerate_map(map, || format!("{spec}.precompiled_charsmap"))
 }
 
 /// A character model is a BPE model without merges, so no piece may be the result of one.

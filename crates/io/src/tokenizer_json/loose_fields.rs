@@ -131,7 +131,7 @@ pub(super) fn of_maps(steps: &[Normalizer], normalizer: Option<&Value>, report: 
         _ => None,
     });
     for (i, map) in maps.enumerate() {
-        report.doubt_map(map, || {
+        report.tolerate_map(map, || {
             let mut fields = Vec::new();
             find_maps(normalizer, "normalizer", &mut fields);
             fields.into_iter().nth(i).unwrap_or_else(|| "normalizer".to_owned())

@@ -18,7 +18,7 @@ use crate::late;
 use crate::limits::{self, Limits};
 use crate::model_inputs::{InputRows, Returned};
 use crate::output::{self, Dtype};
-use crate::sequences::{How, Sample};
+use crate::sequences::{Sample, SampleEncoder};
 
 fn is_one_text(object: &Bound<'_, PyAny>) -> bool {
     object.cast::<PyString>().is_ok()
@@ -216,7 +216,7 @@ impl Tokenizer {
             let rows = InputRows::of_texts(py, &self.engine, given, &options, naming, frame, overflowing)?;
             return rows.into_arrays(columns, &returned, &self.engine, padding.as_ref(), threads);
         }
-        let how = How {
+        let encoder = SampleEncoder {
             engine: &self.engine,
             special: options.special,
             surrogates: options.surrogates,
@@ -227,7 +227,7 @@ impl Tokenizer {
         let pair_of = |i: usize| pairs.as_ref().map(|pairs| &pairs[i]);
         let sample = |(i, text)| Sample::new(text, pair_of(i), is_pretokenized, (naming, i));
         let samples = gather(texts.iter().enumerate().map(sample))?;
-        let mut encodings = how.encode(py, &samples, naming, threads)?;
+        let mut encodings = encoder.encode(py, &samples, naming, threads)?;
         if let Some(columns) = &columns {
             let rows = InputRows::of_encodings(py, encodings, return_overflowing_tokens)?;
             return rows.into_arrays(columns, &returned, &self.engine, padding.as_ref(), threads);
@@ -313,29 +313,30 @@ impl Tokenizer {
         };
         let padding = limits.pad(&self.engine)?;
         Dtype::new(dtype, self.engine.vocabulary().max_id())?;
-        let how = PyDict::new(py);
+        let encoder = PyDict::new(py);
         let fixed = padding.as_ref().and_then(|padding| match padding.length {
             PaddingLength::Fixed(length) => Some(length),
             PaddingLength::Longest => None,
         });
-        how.set_item("pad_id", padding.as_ref().map(|padding| padding.id))?;
-        how.set_item("pad_type_id", padding.as_ref().map_or(0, |padding| padding.type_id))?;
-        how.set_item("is_left", padding.as_ref().is_some_and(|padding| padding.direction == Side::Left))?;
-        how.set_item("length", fixed)?;
-        how.set_item("multiple_of", padding.as_ref().and_then(|padding| padding.multiple_of))?;
-        how.set_item("pad_values", pad_values)?;
-        how.set_item("own_length", own_length)?;
-        how.set_item("return_tensors", return_tensors)?;
-        how.set_item("return_token_type_ids", return_token_type_ids)?;
-        how.set_item("return_attention_mask", return_attention_mask)?;
-        how.set_item("return_special_tokens_mask", return_special_tokens_mask)?;
-        how.set_item("return_offsets_mapping", return_offsets_mapping)?;
-        how.set_item("return_length", return_length)?;
-        how.set_item("return_position_ids", return_position_ids)?;
-        how.set_item("position_offset", position_offset)?;
-        how.set_item("dtype", dtype)?;
-        how.set_item("out", out)?;
-        how.set_item("num_threads", convert::threads(&num_threads, Error::argument::<String>)?)?;
-        late::PAD_BATCH.get(py)?.getattr("padded")?.call((rows,), Some(&how))
+        encoder.set_item("pad_id", padding.as_ref().map(|padding| padding.id))?;
+        encoder.set_item("pad_type_id", padding.as_ref().map_or(0, |padding| padding.type_id))?;
+        encoder
+            .set_item("is_left", padding.as_ref().is_some_and(|padding| padding.direction == Side::Left))?;
+        encoder.set_item("length", fixed)?;
+        encoder.set_item("multiple_of", padding.as_ref().and_then(|padding| padding.multiple_of))?;
+        encoder.set_item("pad_values", pad_values)?;
+        encoder.set_item("own_length", own_length)?;
+        encoder.set_item("return_tensors", return_tensors)?;
+        encoder.set_item("return_token_type_ids", return_token_type_ids)?;
+        encoder.set_item("return_attention_mask", return_attention_mask)?;
+        encoder.set_item("return_special_tokens_mask", return_special_tokens_mask)?;
+        encoder.set_item("return_offsets_mapping", return_offsets_mapping)?;
+        encoder.set_item("return_length", return_length)?;
+        encoder.set_item("return_position_ids", return_position_ids)?;
+        encoder.set_item("position_offset", position_offset)?;
+        encoder.set_item("dtype", dtype)?;
+        encoder.set_item("out", out)?;
+        encoder.set_item("num_threads", convert::threads(&num_threads, Error::argument::<String>)?)?;
+        late::PAD_BATCH.get(py)?.getattr("padded")?.call((rows,), Some(&encoder))
     }
 }

@@ -5,15 +5,17 @@ use tokenmill_core::ids::{TokenId, row_for};
 
 use super::Tokenizer;
 use crate::argument_place::Naming;
-use crate::call::{OfTexts, Options, in_blocks, with_text, with_texts, with_untrusted, with_untrusted_texts};
+use crate::call::{
+    BatchResult, Options, in_blocks, with_text, with_texts, with_untrusted, with_untrusted_texts,
+};
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::encoded_rows::{EncodedRows, Flat};
 use crate::encoding::Encoding;
 use crate::exceptions::raise;
 use crate::late;
 use crate::output::{self, Dtype};
-use crate::sequences::{How, Sample};
-use crate::untrusted::Marks;
+use crate::sequences::{Sample, SampleEncoder};
+use crate::untrusted::TrustArguments;
 use crate::watch::run;
 
 impl Tokenizer {
@@ -22,9 +24,9 @@ impl Tokenizer {
         text: &Bound<'_, PyAny>,
         add_special_tokens: bool,
         options: &Options,
-        marks: Marks<'_, '_>,
+        trust_arguments: TrustArguments<'_, '_>,
     ) -> PyResult<Vec<TokenId>> {
-        let marked = (&*self.engine, marks);
+        let marked = (&*self.engine, trust_arguments);
         let mut ids = match with_untrusted(text, options, marked, |text, recognizer, untrusted, watch| {
             let mut ids = row_for(text.as_bytes().len())?;
             self.engine.encode_untrusted(text, recognizer, untrusted, watch, &mut ids)?;
@@ -72,11 +74,11 @@ impl Tokenizer {
         dtype: Dtype,
         add_special_tokens: bool,
         options: Options,
-        marks: Marks<'_, 'py>,
+        trust_arguments: TrustArguments<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = texts.py();
         let Options { special, surrogates, threads } = options;
-        let how = How {
+        let encoder = SampleEncoder {
             engine: &self.engine,
             special,
             surrogates,
@@ -84,7 +86,8 @@ impl Tokenizer {
             truncation: None,
             only_if_cut: false,
         };
-        let OfTexts { result: rows, nulls } = how.encode_texts(py, texts, marks, threads)?;
+        let BatchResult { result: rows, nulls } =
+            encoder.encode_texts(py, texts, trust_arguments, threads)?;
         let Flat { ids, row_offsets, offsets } = run(py, rows.len() * 64, |watch| Flat::of(&rows, watch))?;
         late::RAGGED.get(py)?.getattr("RaggedEncodings")?.call_method1(
             "_of_encodings",
@@ -145,7 +148,8 @@ impl Tokenizer {
         num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyList>> {
         let options = Options::new(special, surrogates, &num_threads)?;
-        let ids = self.encode_ids(text, add_special_tokens, &options, Marks::new(untrusted, protected))?;
+        let ids =
+            self.encode_ids(text, add_special_tokens, &options, TrustArguments::new(untrusted, protected))?;
         self.ready_ids.get().list(py, &ids)
     }
 
@@ -181,7 +185,8 @@ impl Tokenizer {
             output::check_out(out, given.then_some(dtype), max_id)?;
         }
         let options = Options::new(special, surrogates, &num_threads)?;
-        let ids = self.encode_ids(text, add_special_tokens, &options, Marks::new(untrusted, protected))?;
+        let ids =
+            self.encode_ids(text, add_special_tokens, &options, TrustArguments::new(untrusted, protected))?;
         match out {
             Some(out) => output::fill(out, &ids, max_id),
             None => output::array(py, ids, dtype),
@@ -220,16 +225,22 @@ impl Tokenizer {
     ) -> PyResult<Bound<'py, PyAny>> {
         let dtype = Dtype::new(dtype, self.engine.vocabulary().max_id())?;
         let options = Options::new(special, surrogates, &num_threads)?;
-        let marks = Marks::new(untrusted, protected);
+        let trust_arguments = TrustArguments::new(untrusted, protected);
         if offsets {
-            return self.encode_batch_with_offsets(texts, dtype, add_special_tokens, options, marks);
+            return self.encode_batch_with_offsets(
+                texts,
+                dtype,
+                add_special_tokens,
+                options,
+                trust_arguments,
+            );
         }
-        let OfTexts { result, nulls } = if marks.is_empty() {
+        let BatchResult { result, nulls } = if trust_arguments.is_empty() {
             with_texts(texts, &options, |texts, special, threads, watch| {
                 self.engine.encode_batch(texts, special, add_special_tokens, threads, watch)
             })?
         } else {
-            let marked = (&*self.engine, marks);
+            let marked = (&*self.engine, trust_arguments);
             with_untrusted_texts(texts, &options, marked, |texts, untrusted, recognizers, threads, watch| {
                 self.engine.encode_batch_untrusted(
                     texts,
@@ -274,7 +285,7 @@ impl Tokenizer {
         protected: Option<&Bound<'_, PyAny>>,
         surrogates: &str,
     ) -> PyResult<Encoding> {
-        let how = How {
+        let encoder = SampleEncoder {
             engine: &self.engine,
             special: convert::special(special)?,
             surrogates: convert::surrogates(surrogates)?,
@@ -283,7 +294,7 @@ impl Tokenizer {
             only_if_cut: false,
         };
         let sample = Sample::new(text, pair, is_pretokenized, (Naming::One, 0))?;
-        how.encode_one(py, &sample, Marks::new(untrusted, protected))
+        encoder.encode_one(py, &sample, TrustArguments::new(untrusted, protected))
     }
 
     /// The number of ids that `encode` returns; none are stored. Arguments are as for `encode`. Raises
@@ -305,7 +316,7 @@ impl Tokenizer {
         num_threads: Given<'py>,
     ) -> PyResult<usize> {
         let options = Options::new(special, surrogates, &num_threads)?;
-        let marked = (&*self.engine, Marks::new(untrusted, protected));
+        let marked = (&*self.engine, TrustArguments::new(untrusted, protected));
         let count = with_untrusted(text, &options, marked, |text, recognizer, untrusted, watch| {
             self.engine.count_untrusted(text, recognizer, untrusted, watch)
         });
@@ -336,13 +347,13 @@ impl Tokenizer {
         num_threads: Given<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = Options::new(special, surrogates, &num_threads)?;
-        let marks = Marks::new(untrusted, protected);
-        let counts = if marks.is_empty() {
+        let trust_arguments = TrustArguments::new(untrusted, protected);
+        let counts = if trust_arguments.is_empty() {
             with_texts(texts, &options, |texts, special, threads, watch| {
                 self.engine.count_batch(texts, special, add_special_tokens, threads, watch)
             })?
         } else {
-            let marked = (&*self.engine, marks);
+            let marked = (&*self.engine, trust_arguments);
             with_untrusted_texts(texts, &options, marked, |texts, untrusted, recognizers, threads, watch| {
                 self.engine.count_batch_untrusted(
                     texts,

@@ -14,7 +14,7 @@ use crate::call::Options;
 use crate::convert::NOT_GIVEN;
 use crate::output::{self, Item};
 use crate::text::PyText;
-use crate::untrusted::Marks;
+use crate::untrusted::TrustArguments;
 use crate::watch::run;
 
 #[pymethods]
@@ -48,7 +48,8 @@ impl Tokenizer {
             options.special = Special::Parse;
         }
         let py_text = PyText::new(text, options.surrogates, ArgumentPlace::TEXT)?;
-        let trust = Marks::new(untrusted, protected).for_text(&self.engine, py_text.length(text)?)?;
+        let trust =
+            TrustArguments::new(untrusted, protected).for_text(&self.engine, py_text.length(text)?)?;
         let (engine, text) = (&self.engine, py_text.as_text());
         let found = run(py, text.as_bytes().len(), |watch| {
             let find = |recognizer: &Recognizer<'_>, untrusted: &UntrustedRanges| {

@@ -95,7 +95,7 @@ impl Moment {
 
 /// How carefully a stage is measured: it runs at most `runs` times, and not again once `enough` time was spent.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Care {
+pub(super) struct Effort {
     pub(super) enough: Duration,
     pub(super) runs: usize,
 }
@@ -108,7 +108,7 @@ pub(super) struct Pass<'a> {
     engine: &'a Engine,
     text: &'a str,
     watch: &'a Limited<'a>,
-    care: Care,
+    effort: Effort,
     /// The only stage to measure; `None` for all of them.
     only: Option<usize>,
     costs: Costs,
@@ -175,10 +175,10 @@ impl<'a> Pass<'a> {
         engine: &'a Engine,
         text: &'a str,
         watch: &'a Limited<'a>,
-        care: Care,
+        effort: Effort,
         only: Option<usize>,
     ) -> Result<Costs> {
-        let mut pass = Self { engine, text, watch, care, only, costs: Default::default() };
+        let mut pass = Self { engine, text, watch, effort, only, costs: Default::default() };
         match pass.stages() {
             Err(error) if matches!(error.kind, Kind::Cancelled) && watch.is_late.load(Relaxed) => {
                 Ok(pass.costs)
@@ -358,14 +358,14 @@ impl<'a> Pass<'a> {
     ) -> Result<Cost> {
         let started = Instant::now();
         let (mut time, mut work) = (Duration::MAX, 0);
-        for _ in 0..self.care.runs {
+        for _ in 0..self.effort.runs {
             let mut ticker = Ticker::new(self.watch);
             made.clear();
             let start = Moment::now();
             run(&mut ticker, made)?;
             time = time.min(start.elapsed());
             work = ticker.spent();
-            if started.elapsed() >= self.care.enough {
+            if started.elapsed() >= self.effort.enough {
                 break;
             }
         }

@@ -18,9 +18,9 @@ use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 pub use self::guarantee::Guarantee;
-use self::measure::{Care, Costs, Limited, Pass, STAGES};
+use self::measure::{Costs, Effort, Limited, Pass, STAGES};
 pub use self::series::Measure;
-use self::series::{Series, breaks};
+use self::series::{Series, is_failure};
 use self::texts::Hostile;
 use super::Engine;
 use crate::error::{Error, Result};
@@ -83,11 +83,11 @@ const SHORTEST: usize = 256;
 const MAX_BYTES: RangeInclusive<usize> = 16 * SHORTEST..=1 << 30;
 
 /// Precise enough to compare kinds of text.
-const QUICK: Care = Care { enough: Duration::from_millis(2), runs: 3 };
+const QUICK: Effort = Effort { enough: Duration::from_millis(2), runs: 3 };
 /// Precise enough to report a time.
-const CAREFUL: Care = Care { enough: Duration::from_millis(20), runs: 9 };
+const CAREFUL: Effort = Effort { enough: Duration::from_millis(20), runs: 9 };
 /// At most this many kinds of text are measured again for each stage.
-const AGAIN: usize = 32;
+const MAX_REPEATS: usize = 32;
 
 /// One kind of text, and its costs in each stage.
 struct Tried {
@@ -126,8 +126,8 @@ impl Engine {
         let mut findings = Vec::with_capacity(STAGES);
         let promises = self.promises()?;
         for (stage, (step, (guarantee, reason))) in self.plan().into_iter().zip(promises).enumerate() {
-            self.make_sure(stage, &mut all, lengths.share, until, watch)?;
-            let tried = || all.iter().filter(|tried| tried.series[stage].says_something());
+            self.measure_worst_again(stage, &mut all, lengths.share, until, watch)?;
+            let tried = || all.iter().filter(|tried| tried.series[stage].has_result());
             let worst = |doubtful: bool| {
                 let tried = tried().filter(|tried| doubtful || !tried.series[stage].is_doubtful());
                 tried.max_by(|a, b| a.series[stage].compare(&b.series[stage]))
@@ -154,7 +154,7 @@ impl Engine {
 
     /// Measures the worst kind of text of a stage again, as long as its slope is one of time and was measured only
     /// once.
-    fn make_sure(
+    fn measure_worst_again(
         &self,
         stage: usize,
         all: &mut [Tried],
@@ -162,7 +162,7 @@ impl Engine {
         until: Instant,
         watch: &dyn Watch,
     ) -> Result<()> {
-        for _ in 0..AGAIN {
+        for _ in 0..MAX_REPEATS {
             let worst = all.iter_mut().max_by(|a, b| a.series[stage].compare(&b.series[stage]));
             let Some(worst) = worst.filter(|worst| worst.series[stage].is_doubtful()) else { break };
             if Instant::now() >= until {
@@ -215,18 +215,18 @@ impl Tried {
             let text = self.hostile.text(bytes);
             self.bytes = bytes;
             let costs = pass(&text, &limited)?;
-            let mut is_broken = false;
+            let mut has_failed = false;
             for (series, cost) in self.series.iter_mut().zip(costs) {
                 match cost {
                     Some(Ok(cost)) => series.costs.push(cost),
                     Some(Err(error)) => {
-                        is_broken |= breaks(&error);
+                        has_failed |= is_failure(&error);
                         series.error = Some(error);
                     }
                     None => {}
                 }
             }
-            if is_broken || limited.is_late() {
+            if has_failed || limited.is_late() {
                 break;
             }
         }

@@ -23,8 +23,8 @@ pub(super) struct Series {
     pub(super) costs: Vec<Cost>,
     /// The error that ended it.
     pub(super) error: Option<Error>,
-    /// Was it measured a second time, with care?
-    pub(super) is_sure: bool,
+    /// Was it measured a second time, with more runs?
+    pub(super) is_confirmed: bool,
 }
 
 impl Series {
@@ -56,7 +56,7 @@ impl Series {
 
     /// Is its slope a slope of time from a single measurement?
     pub(super) fn is_doubtful(&self) -> bool {
-        !self.is_sure && self.slope().is_some_and(|(_, measure)| measure == Measure::Time)
+        !self.is_confirmed && self.slope().is_some_and(|(_, measure)| measure == Measure::Time)
     }
 
     /// Time for each byte of the longest text.
@@ -66,12 +66,12 @@ impl Series {
     }
 
     /// Did the stage fail for one of the texts?
-    pub(super) fn is_broken(&self) -> bool {
-        self.error.as_ref().is_some_and(breaks)
+    pub(super) fn has_failed(&self) -> bool {
+        self.error.as_ref().is_some_and(is_failure)
     }
 
     /// Is there a result at all?
-    pub(super) fn says_something(&self) -> bool {
+    pub(super) fn has_result(&self) -> bool {
         !self.costs.is_empty() || self.error.is_some()
     }
 
@@ -81,14 +81,14 @@ impl Series {
         let quarters = |series: &Self| series.slope().map(|(slope, _)| (slope * 4.0).round());
         let times = |series: &Self| series.nanoseconds();
         let order = |a: Option<f64>, b: Option<f64>| a.partial_cmp(&b).unwrap_or(Ordering::Equal);
-        (self.is_broken().cmp(&other.is_broken()))
+        (self.has_failed().cmp(&other.has_failed()))
             .then_with(|| order(quarters(self), quarters(other)))
             .then_with(|| order(times(self), times(other)))
     }
 
     /// Merges the costs of another run of the same texts, of which the shorter times count.
     pub(super) fn refine(&mut self, again: Self) {
-        self.is_sure = again.slope().is_some();
+        self.is_confirmed = again.slope().is_some();
         for cost in again.costs {
             match self.costs.iter_mut().find(|before| before.bytes == cost.bytes) {
                 Some(before) => before.time = before.time.min(cost.time),
@@ -100,7 +100,7 @@ impl Series {
 }
 
 /// Does this error count as a failure of the stage? An unknown token does not: that error costs nothing.
-pub(super) fn breaks(error: &Error) -> bool {
+pub(super) fn is_failure(error: &Error) -> bool {
     !matches!(error.kind, Kind::UnknownToken { .. })
 }
 
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(noisy.slope().unwrap().1, Measure::Time);
         noisy.refine(series(|n| (n, n)));
         assert_eq!(noisy.slope(), Some((1.0, Measure::Work)));
-        assert!(noisy.is_sure);
+        assert!(noisy.is_confirmed);
         // A second run without a result changes nothing.
         let mut noisy = series(|n| (n, n * n));
         noisy.refine(Series::default());

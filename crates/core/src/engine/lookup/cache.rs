@@ -103,8 +103,8 @@ const fn memory_of(bits: u32) -> usize {
 }
 
 impl PretokenCache {
-    /// An empty cache. Where the budget has no bytes left it stays empty until [`Self::retry_budget`] succeeds; where
-    /// the memory cannot be had, or the limit is below the first table, it stays empty.
+    /// An empty cache. If the budget has no bytes left, it stays empty until [`Self::retry_budget`] succeeds; if the
+    /// memory cannot be allocated, or the limit is below the size of the first table, it stays empty.
     pub(in super::super) fn new(budget: &Arc<CacheBudget>) -> Self {
         let mut cache = Self {
             table: ShortTable::new(0),
@@ -129,12 +129,12 @@ impl PretokenCache {
         }
     }
 
-    /// Grows to `2^bits` buckets, for which the budget was taken. Without memory all stays as it is.
+    /// Grows to `2^bits` buckets, for which the budget was taken. Nothing changes if the memory cannot be allocated.
     fn grow(&mut self, bits: u32) -> Result<(), OutOfMemory> {
         let bytes = copied(&self.bytes, BYTES_PER_BUCKET << bits)?;
         let ids = copied(&self.ids, IDS_PER_BUCKET << bits)?;
         let table = self.table.grown(bits)?;
-        // Last, as it stays: a table that cannot be had leaves no doorkeeper that the budget does not know.
+        // Made last, because it stays: after a failure before this, the bytes taken for it are given back.
         if bits >= DOORKEEPER_BITS {
             self.admission.add_doorkeeper()?;
         }

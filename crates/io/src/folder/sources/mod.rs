@@ -57,7 +57,7 @@ pub(super) fn find(
     let names = GENERAL.into_iter().chain([recipe.vocabulary]);
     let Some(name) = names.into_iter().find(|name| is_there(name)) else { return Ok(None) };
     let bytes = files.read(name)?;
-    report.reads(name);
+    report.set_file(name);
     let in_file = |error: Error| error.in_file(&files.path(name));
     let source = |file| Source { file, name: name.to_owned(), has_stages: false, roles: Vec::new() };
     let source = match name {
@@ -69,9 +69,9 @@ pub(super) fn find(
                 return Err(in_file(Error::format(Defect::Missing, reason)));
             }
             let merges = files.read(MERGES)?;
-            report.reads(MERGES);
-            report.gave("merges");
-            report.reads(name);
+            report.set_file(MERGES);
+            report.add_part("merges");
+            report.set_file(name);
             let in_merges = |error: Error| error.in_file(&files.path(MERGES));
             pair(&bytes, &merges, in_merges).map(source)
         }
