@@ -137,7 +137,7 @@ TOKENIZER_JSON = rows(
         )
         for size in (1, len(WHOLE) // 2, len(WHOLE) - 1)
     ),
-    ("text behind the end", load("t.json", WHOLE + "x"), "behind the end", broken("json", None)),
+    ("text behind the end", load("t.json", WHOLE + "x"), "after the end", broken("json", None)),
     ("not JSON", load("t.json", WHOLE.replace(":", ";", 1)), "expected", broken("json", None)),
     (
         "too deep",

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use regex_syntax::hir::{Class, HirKind};
 
-/// Later lines win, so the single characters stand behind the categories they belong to.
+/// Later lines win, so the single characters come after the categories they belong to.
 const ATOMS: [(u8, &str); 17] = [
     (1, r"\p{Lu}"),
     (2, r"\p{Lt}"),

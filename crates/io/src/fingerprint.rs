@@ -2,7 +2,7 @@
 //!
 //! In: an engine. Out: three digests of the canonical description, for everything that determines
 //! ids, text and the frame around them; the fingerprint is the hash of the three. A fourth digest, of the
-//! chat templates, stands beside it: they change no id of a text. Layout, key
+//! chat templates, is not part of it: they change no id of a text. Layout, key
 //! order, the notation of merges and steps without effect must not change them.
 use tokenmill_core::description::{Decoder, Decoding, Description, Normalizer, PostProcessor};
 use tokenmill_core::engine::Engine;

@@ -103,7 +103,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
     let file: File<'_> = serde_path_to_error::deserialize(&mut deserializer).map_err(json_error)?;
     deserializer
         .end()
-        .map_err(|error| Error::format(Defect::Json, format!("more text behind the end: {error}")))?;
+        .map_err(|error| Error::format(Defect::Json, format!("more text after the end: {error}")))?;
     describe(file, report)
 }
 

@@ -1,6 +1,6 @@
 //! Columns of strings that another library passes in through the Arrow C data interface.
 //!
-//! In come the two structures of the interface, out go the bytes of each row, without a copy; the column is
+//! In: the two structures of the interface. Out: the bytes of each row, without a copy; the column is
 //! released when it is dropped. The layouts are those of "The Arrow C data interface" and "Arrow columnar format".
 //! Offsets and views are checked whenever a string is read, against every bound that the interface gives: nothing
 //! is read outside of a buffer whose length is known.
@@ -208,7 +208,7 @@ impl StringColumn {
     /// [`ColumnError::Broken`] for a row that does not exist or is not as its layout says.
     pub fn get(&self, row: usize) -> Result<Option<&[u8]>, ColumnError> {
         if row >= self.len() {
-            return Err(broken(format!("row {row} is behind the last one")));
+            return Err(broken(format!("row {row} is after the last one")));
         }
         let index = row + self.offset;
         let validity = self.buffer(0);

@@ -1,6 +1,6 @@
 //! A read-only Aho-Corasick automaton for a set of byte strings, in one flat array.
 //!
-//! In come strings, each with a number, and then the bytes of a text; out go, at each position, the numbers of the
+//! In: strings, each with a number, and then the bytes of a text. Out: for each position, the numbers of the
 //! strings that end there. A text takes at most two steps per byte, whatever the strings are.
 //!
 //! The automaton is a trie in which every node also has a suffix link to the node of its longest proper suffix in

@@ -1,7 +1,7 @@
 //! Building blocks of a trie in a double array. Each node has a base, and its child by a byte is in slot `base ^
 //! byte`, so one lookup finds the child.
 //!
-//! In come byte strings, and then the labels of one node after the other; out go the strings in sorted order, the
+//! In: byte strings, and then the labels of one node after the other. Out: the strings in sorted order, the
 //! groups into which they branch, and a base for each node. No slot is ever taken twice.
 
 /// The number of slots in a block. All children of a node are in one block.

@@ -1,6 +1,6 @@
 //! Flat tables, vector routines and memory allocation with safe interfaces.
 //!
-//! In come bytes and numbers; out go bytes and numbers. This crate knows nothing about tokenizers. Apart from the
+//! In: bytes and numbers. Out: bytes and numbers. This crate knows nothing about tokenizers. Apart from the
 //! Python binding it is the only Rust crate that may contain unsafe code, and each unsafe block says why it is
 //! sound. Every vector routine has a scalar twin with the same results.
 

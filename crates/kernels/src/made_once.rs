@@ -1,6 +1,6 @@
 //! A cell whose value is created when it is first needed, without waiting.
 //!
-//! In comes a function that creates the value; out goes a reference, which is the same for all threads. No thread
+//! In: a function that creates the value. Out: a reference, which is the same for all threads. No thread
 //! ever waits for another thread that is creating the value. In a forked process such a wait would never end,
 //! because the other thread does not exist there. And a thread that waits while it holds Python's lock would
 //! deadlock with a thread that needs this lock. The price is that several threads may create the value at the same

@@ -1,6 +1,6 @@
 //! A hash table from pairs of symbols to the symbol that they merge to, their product. An entry is one word.
 //!
-//! In come two symbols below [`NO_MERGE`]; out goes their product, or [`NO_MERGE`] if they do not merge. A lookup
+//! In: two symbols below [`NO_MERGE`]. Out: their product, or [`NO_MERGE`] if they do not merge. A lookup
 //! probes a bounded number of buckets, so crafted keys cannot make it slow.
 //!
 //! Symbols below 256 are bytes. Pairs of bytes are in an array of their own, since the merges of every text begin

@@ -1,6 +1,6 @@
 //! A read-only hash table from pairs of `u32` to pairs of `u32`, in one flat array.
 //!
-//! In come all entries at once; out go the values of the keys that are in the table. A key that occurs twice is an
+//! In: all entries at once. Out: the values of the keys that are in the table. A key that occurs twice is an
 //! error. The lookup of a key that is in the table probes a bounded number of slots. The lookup of any other key
 //! ends at the next free slot.
 use crate::hashing::GOLDEN_RATIO;

@@ -1,6 +1,6 @@
 //! Prefetching: loads memory into a cache before it is needed.
 //!
-//! In come addresses, and nothing goes out. A prefetch never changes a result and never dereferences its address,
+//! In: addresses. Out: nothing. A prefetch never changes a result and never dereferences its address,
 //! so even a dangling address is harmless. Only x86-64 is supported; on other machines nothing happens.
 
 /// Prefetches memory that is read later, a few cache lines at a time while other work is done.

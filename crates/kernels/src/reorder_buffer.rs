@@ -1,6 +1,6 @@
 //! A vector of numbers whose parts are completed by threads in any order.
 //!
-//! In come parts, each with its index; out goes the vector with the parts in the order of their indices. A part is
+//! In: parts, each with its index. Out: the vector with the parts in the order of their indices. A part is
 //! copied to the vector as soon as all parts before it are written, while other threads still work on later parts.
 //! Its buffer is then reused while it is still cached, so the result is the only new memory that the threads
 //! touch.

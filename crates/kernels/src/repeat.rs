@@ -1,4 +1,4 @@
-//! Measures how far a text repeats itself: in come a text and a distance; out goes the end of the repetition.
+//! Measures how far a text repeats itself. In: a text and a distance. Out: the end of the repetition.
 
 /// The number of bytes that are compared together.
 const VECTOR: usize = 32;

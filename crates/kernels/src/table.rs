@@ -1,6 +1,6 @@
 //! Arrays of fixed length for the buckets of hash tables, in large pages if they are large.
 //!
-//! In come a length and the item that fills the array; out goes a slice. Small arrays are allocated by the global
+//! In: a length and the item that fills the array. Out: a slice. Small arrays are allocated by the global
 //! allocator. Large arrays get a mapping of their own, which is returned to the system when they are dropped.
 use std::alloc::Layout;
 use std::fmt;

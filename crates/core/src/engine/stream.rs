@@ -30,7 +30,7 @@ pub struct DecodeStream {
 }
 
 impl DecodeStream {
-    /// A stream at its start.
+    /// A stream that has taken no ids.
     pub fn new(engine: Arc<Engine>, options: DecodeOptions) -> Self {
         let row = engine.stages.chain.as_ref().map(crate::decode::Chain::start);
         Self { engine, options, row, held: Vec::new(), taken: 0 }

@@ -1,7 +1,7 @@
 //! Runs the arms of a pattern over a text: the leftmost match wins, and at one position the first arm that
 //! matches, as in the regular expression from which the arms are made.
 //!
-//! In come arms, and then texts; out go the matches and the gaps between them, which together tile a text.
+//! In: arms, and then texts. Out: the matches and the gaps between them, which together tile a text.
 //!
 //! An arm either fails on its first few characters, or matches all but a few of the characters that it has read.
 //! The exceptions are white space and case runs, which are read a bounded number of times. A scan therefore takes

@@ -1,7 +1,7 @@
 //! Atoms: the small classes of characters from which the classes of split patterns are made.
 //!
-//! Every character has exactly one atom, and characters with the same atom are never told apart. In comes a class
-//! of a pattern; out goes the set of its atoms, one bit each, or `None` if the class contains a part of an atom
+//! Every character has exactly one atom, and characters with the same atom are never told apart. In: a class
+//! of a pattern. Out: the set of its atoms, one bit each, or `None` if the class contains a part of an atom
 //! but not all of it (it cuts through the atom). A scanner looks up the atom of a character in a table and tests
 //! one bit.
 //!

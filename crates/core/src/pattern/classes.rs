@@ -1,6 +1,6 @@
 //! A two-level table that assigns a number to every character.
 //!
-//! In come classes of characters, each with a number; out goes an immutable table.
+//! In: classes of characters, each with a number. Out: an immutable table.
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;

@@ -1,6 +1,6 @@
 //! A table of atoms for one pattern, finer than the shipped table.
 //!
-//! In come the classes that contain only a part of some shipped atom; out goes a table in which every class is a
+//! In: the classes that contain only a part of some shipped atom. Out: a table in which every class is a
 //! set of atoms, or `None` if that takes more atoms than a set has bits.
 use std::collections::HashMap;
 

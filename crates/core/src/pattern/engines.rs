@@ -1,6 +1,6 @@
 //! The regex engines, for the patterns that no scanner can run.
 //!
-//! In come patterns, and then texts; out go the matches and the gaps between them, which together tile a text. An
+//! In: patterns, and then texts. Out: the matches and the gaps between them, which together tile a text. An
 //! engine gets only patterns that mean the same to it as to fancy-regex. No text may take unbounded time or
 //! memory.
 use std::borrow::Cow;

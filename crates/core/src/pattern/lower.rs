@@ -3,7 +3,7 @@
 //! An arm is one alternative of the pattern in a form that the scanner can run ([`arms`](super::arms)). An atom is
 //! a class of characters that every arm takes or leaves as a whole ([`atoms`](super::atoms)).
 //!
-//! In come a tree and a table of atoms; out go the arms, or the obstacle that prevents lowering. Lowering looks at
+//! In: a tree and a table of atoms. Out: the arms, or the obstacle that prevents lowering. Lowering looks at
 //! the structure of the tree and never compares pattern texts, so possessive and greedy spellings and users'
 //! variants of a known pattern become the same arms. A form is refused if no arm would match exactly the same, or
 //! if a hostile text could make its arm slow.

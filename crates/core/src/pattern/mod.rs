@@ -1,6 +1,6 @@
 //! Split patterns: from a regular expression to the spans of pretokens.
 //!
-//! In comes a [`Split`]; out goes a [`Splitter`] that divides any text into pretokens. Each match is a pretoken,
+//! In: a [`Split`]. Out: a [`Splitter`] that divides any text into pretokens. Each match is a pretoken,
 //! and so is the text between two matches: no text is ever dropped. An empty match cuts the text but is not a
 //! pretoken itself (`(?=b)` cuts `abab` into `a`, `ba`, `b`).
 //!

@@ -1,6 +1,6 @@
 //! Guards against rewrites of the regex engines that change the meaning of a pattern.
 //!
-//! In comes a pattern; out goes a pattern with the same matches that the engine leaves as it is.
+//! In: a pattern. Out: a pattern with the same matches that the engine leaves as it is.
 //!
 //! fancy-regex 0.20.0 rewrites `b+a?b+` as `b+(?:ab+)?`, which matches `b`. It rewrites `b+[ab]*?b*` in the same
 //! way, to a pattern that prefers longer matches. It rewrites `(?:b+a?b*)+` as `b+(?:ab*)*`, which matches `baa`,

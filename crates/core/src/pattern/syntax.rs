@@ -1,6 +1,6 @@
 //! The parser for the subset of regular expressions that the scanner may be able to run.
 //!
-//! In comes the text of a pattern; out goes its tree, or `None` if the pattern is outside of the subset, valid or
+//! In: the text of a pattern. Out: its tree, or `None` if the pattern is outside of the subset, valid or
 //! not. Such a pattern goes to a regex engine, which reports any error. A pattern that is accepted must mean the
 //! same as in fancy-regex.
 use regex_syntax::ParserBuilder;

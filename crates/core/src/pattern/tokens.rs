@@ -1,7 +1,7 @@
 //! The tokens of a regular expression.
 //!
-//! The parser of the scanner's subset, the check for the linear engine and both translations read them. In comes
-//! the text of a pattern; out go tokens with their byte positions. No pattern is refused here: a construct that is
+//! The parser of the scanner's subset, the check for the linear engine and both translations read them. In:
+//! the text of a pattern. Out: tokens with their byte positions. No pattern is refused here: a construct that is
 //! not understood becomes [`Token::Unknown`]. The two dialects are read alike but for a `+` after an interval. All
 //! other differences are differences of meaning, which the reader of the tokens has to handle.
 

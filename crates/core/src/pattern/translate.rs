@@ -1,6 +1,6 @@
 //! Translation between the dialect of this library and that of Oniguruma, which tokenizer.json files use.
 //!
-//! In comes a pattern of one dialect; out goes a pattern of the other, or an error that names the construct which
+//! In: a pattern of one dialect. Out: a pattern of the other, or an error that names the construct which
 //! cannot be translated. The pattern is read token by token. A token is copied if it means the same in both
 //! dialects, rewritten if the other dialect can express its meaning, and refused otherwise, also if its meaning is
 //! uncertain. Translated back and forth, a pattern stays the same, so that saving does not change a file.
@@ -98,7 +98,7 @@ impl<'p> Translator<'p> {
             if let Token::Open(Group::BareFlags { on, off }) = token {
                 // Only at the start of a pattern do the two dialects agree on where bare flags end.
                 if at != 0 {
-                    return Err(self.refuse(at, "flags without a group behind the start of the pattern"));
+                    return Err(self.refuse(at, "flags without a group after the start of the pattern"));
                 }
                 let before = self.flags;
                 self.set_flags(at, on, off)?;

@@ -43,7 +43,7 @@ impl Place<'_> {
         let id = first.saturating_add(further);
         let token = (self.token_of)(id).ok_or_else(|| {
             let reason = format!(
-                "there is no id {id}, {further} behind {literal:?}, which its class puts around texts"
+                "there is no id {id}, {further} after that of {literal:?}, which its class puts around texts"
             );
             Error::format(Defect::Missing, reason).at("post_processor")
         })?;

@@ -113,7 +113,8 @@ impl<'a> Fields<'a> {
     fn take(&mut self, length: u64) -> Result<Message<'a>> {
         let rest = &self.message.bytes[self.at..];
         let Some(bytes) = usize::try_from(length).ok().and_then(|length| rest.get(..length)) else {
-            let what = format!("a field of {length} bytes ends behind the {} that are left", rest.len());
+            let what =
+                format!("a field of {length} bytes does not fit into the {} that are left", rest.len());
             return self.broken(self.at, &what);
         };
         let start = self.message.start + self.at;
@@ -268,7 +269,7 @@ mod tests {
     fn broken_messages_are_errors_that_name_the_byte() {
         assert_eq!(
             error(&[0x0a, 5, 1]),
-            "a field of 5 bytes ends behind the 1 that are left (byte 2 of the file)"
+            "a field of 5 bytes does not fit into the 1 that are left (byte 2 of the file)"
         );
         assert_eq!(error(&[0x08, 0x80]), "a number is cut off (byte 1 of the file)");
         let long = [&[0x08][..], &[0xff; 11]].concat();

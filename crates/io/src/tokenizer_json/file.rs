@@ -393,7 +393,7 @@ pub(crate) fn json_error(error: serde_path_to_error::Error<serde_json::Error>) -
 
 /// Converts an error of serde about text after the end of the document.
 pub(crate) fn trailing_text(error: &serde_json::Error) -> Error {
-    Error::format(Defect::Json, format!("more text behind the end: {error}")).at(place_of(error))
+    Error::format(Defect::Json, format!("more text after the end: {error}")).at(place_of(error))
 }
 
 fn place_of(error: &serde_json::Error) -> String {

@@ -111,7 +111,7 @@ fn write_step(step: &PreTokenizer) -> Result<Value> {
             "invert": invert,
         }),
         PreTokenizer::PrefixSpace | PreTokenizer::ByteAlphabet => {
-            return Err(cannot("a space put in front of pieces, without the byte alphabet behind it"));
+            return Err(cannot("a space before pieces that is not followed by the byte alphabet"));
         }
         PreTokenizer::Bert => json!({ "type": "BertPreTokenizer" }),
         PreTokenizer::Punctuation(behavior) => {

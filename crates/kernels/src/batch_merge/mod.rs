@@ -2,7 +2,7 @@
 //! symbols, the one with the lowest product merges first, until no pair merges. The product of a pair is the
 //! symbol to which it merges.
 //!
-//! In come inputs of up to 62 bytes and a table whose products are all above 255; out go the symbols that remain
+//! In: inputs of up to 62 bytes and a table whose products are all above 255. Out: the symbols that remain
 //! of each input. Neither the level (the instruction set, see [`Level`]) nor the number of inputs changes a
 //! result.
 //!

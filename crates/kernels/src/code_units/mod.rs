@@ -1,6 +1,6 @@
 //! Code units of one, two or four bytes, one for each character, to UTF-8 and back.
 //!
-//! In come the code units of a string or valid UTF-8; out goes the other form. Nothing is written beyond the memory
+//! In: the code units of a string or valid UTF-8. Out: the other form. Nothing is written beyond the memory
 //! that the caller gives. A unit that is no character (a surrogate, or above U+10FFFF) ends the conversion and is
 //! never replaced.
 //!

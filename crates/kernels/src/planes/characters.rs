@@ -1,7 +1,7 @@
 //! Text that is not all ASCII: finds where its characters begin, and looks up the class byte of each by its code
 //! point.
 //!
-//! In comes a window of UTF-8, of which the caller says which bytes are valid; out go masks of the bytes that
+//! In: a window of UTF-8, of which the caller says which bytes are valid. Out: masks of the bytes that
 //! begin a character, offsets and class bytes. Invalid UTF-8 gives unspecified classes, but never causes a read
 //! outside of the window or the table.
 use super::layout::{BMP, Characters, GATHER_PADDING, PLANE_BITS, WINDOW};

@@ -1,7 +1,7 @@
 //! Bit planes: eight words for 64 characters, one for each of eight classes. Bit `n` of a word says whether
 //! character `n` is in the class.
 //!
-//! In come blocks of text and the class byte of every character (bit `n` is class `n`); out go planes, and the
+//! In: blocks of text and the class byte of every character (bit `n` is class `n`). Out: planes, and the
 //! positions of the bits that are set in a word. Every vector routine has a portable twin, and the level (the
 //! instruction set, see [`Level`]) never changes a result.
 //!

@@ -1,6 +1,6 @@
 //! Batched lookups: the buckets of all keys are prefetched first, and looked up once they have had time to arrive.
 //!
-//! In come the ends of pretokens; out go their keys, and then the ids of the keys up to the first miss. A pretoken
+//! In: the ends of pretokens. Out: their keys, and then the ids of the keys up to the first miss. A pretoken
 //! costs well under a hundred instructions, so the loops have no calls, no copies of variable length and no branch
 //! that can be avoided.
 use super::table::{Bucket, INLINE, Key, SHORT, ShortTable, Words, hash, key_of, last_key};

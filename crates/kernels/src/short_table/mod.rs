@@ -1,6 +1,6 @@
 //! A hash table from short pretokens to their ids. A lookup usually reads one cache line and follows no pointer.
 //!
-//! In come keys and, once for each key, its ids; out go the ids of the keys that are in the table. A key is the
+//! In: keys and, once for each key, its ids. Out: the ids of the keys that are in the table. A key is the
 //! pretoken itself, up to 15 bytes, with its length in the sixteenth byte, so different pretokens never have the
 //! same key. An entry stores up to three ids next to its key, and a bucket of two entries is one cache line of 64
 //! bytes. An entry can be replaced, and all entries can be cleared at once, but none is removed singly. A lookup

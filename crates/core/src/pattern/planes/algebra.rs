@@ -1,6 +1,6 @@
 //! Computes the boundaries of a block of 64 characters with arithmetic on words of bits.
 //!
-//! In come the planes of a block and of the next block; out go a bit for each boundary and a bit for each doubt.
+//! In: the planes of a block and of the next block. Out: a bit for each boundary and a bit for each doubt.
 //! Every boundary satisfies the invariant of the [module](super).
 //!
 //! Bit `n` of a word is character `n`. So `x << 1`, with the last bit of the previous block shifted in, means "the

@@ -1,6 +1,6 @@
 //! Divides a text into blocks of 64 characters and computes the planes of each.
 //!
-//! In come a text and the class tables; out go blocks, in order and without gaps. In an ASCII block a character is
+//! In: a text and the class tables. Out: blocks, in order and without gaps. In an ASCII block a character is
 //! a byte, and vector routines compute the planes of several blocks at a time. In other blocks every character is
 //! decoded and looked up, and its offset is stored.
 use tokenmill_kernels::cpu::{self, Level};

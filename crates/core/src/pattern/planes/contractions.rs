@@ -1,6 +1,6 @@
 //! Settles the doubts of contractions: literals such as `'s` at the start of a match or after a word.
 //!
-//! In come the boundaries of a block; out go the same boundaries with most doubts settled by a look at a few bytes
+//! In: the boundaries of a block. Out: the same boundaries with most doubts settled by a look at a few bytes
 //! of the text. A contraction that cannot be decided within the block stays in doubt.
 use tokenmill_kernels::cpu::Level;
 use tokenmill_kernels::planes::PLANE_BITS;

@@ -1,6 +1,6 @@
 //! The scanner of a pattern: 64 characters at a time with bit planes where possible, otherwise arm by arm.
 //!
-//! In come the arms of a pattern, and then texts; out go the matches in order. They are always the same as those
+//! In: the arms of a pattern, and then texts. Out: the matches in order. They are always the same as those
 //! of the [`ArmScanner`] alone. The arm scanner is the fallback for short texts, for other patterns, and for
 //! matches on which the planes cannot decide.
 //!

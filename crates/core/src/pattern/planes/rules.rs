@@ -1,6 +1,6 @@
 //! Decides whether a pattern belongs to the family that planes can run, and which variant of the family it is.
 //!
-//! In come the arms of a pattern; out go its rules and the atoms of each plane, or `None`.
+//! In: the arms of a pattern. Out: its rules and the atoms of each plane, or `None`.
 //!
 //! A pattern of the family has the following arms in this order. Literals may be anywhere before the white space,
 //! and so may numbers, but not before a word that changes case:

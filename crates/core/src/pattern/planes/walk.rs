@@ -1,7 +1,7 @@
 //! Walks over a text once: turns the boundaries of its blocks into positions and runs the arms where there is
 //! doubt.
 //!
-//! In come a text and the tables of its pattern; out go the ends of the matches, several at a time. The walk never
+//! In: a text and the tables of its pattern. Out: the ends of the matches, several at a time. The walk never
 //! goes back, so it takes linear time.
 use tokenmill_kernels::planes::{PLANE_BITS, PLANES, Planes};
 

@@ -265,7 +265,7 @@ pub(super) const RECIPES: &[Recipe] = &[
         build: Some(|parts| {
             let unk = parts.required("unk_token")?;
             let Some((place @ 1.., 0.0)) = (parts.piece)(&unk) else {
-                let reason = format!("{unk:?} is no piece with the score 0 behind the first");
+                let reason = format!("{unk:?} is no piece with the score 0 after the first");
                 return Err(Error::format(Defect::Missing, reason).at("unk_token"));
             };
             let mut steps = vec![replace(" {2,}", " ")];

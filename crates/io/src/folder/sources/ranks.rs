@@ -29,7 +29,7 @@ pub(super) fn tiktoken(bytes: &[u8], settings: &Settings, report: &mut Report) -
     let mut names: Vec<String> = Vec::new();
     if let Some(last) = last {
         if last - first > RESERVED_LIMIT {
-            let reason = format!("{last} lies more than {RESERVED_LIMIT} behind the {first} ranks");
+            let reason = format!("{last} is more than {RESERVED_LIMIT} after the {first} ranks");
             let error = Error::limit(reason, RESERVED_LIMIT);
             return Err(error.at("added_tokens_decoder"));
         }
