@@ -192,13 +192,13 @@ FORMAT = rows(
     in_ranks(
         "a rank twice",
         ranks("YQ== 0", "Yg== 1", "Yw== 0"),
-        "rank 0 is on line 1 already",
+        "rank 0 is also on line 1",
         broken("duplicate", "line 3"),
     ),
     in_ranks(
         "a token twice, for the strict",
         ranks("YQ== 0", "Yg== 1", "YQ== 2"),
-        "token is on line 1 already",
+        "token is also on line 1",
         broken("duplicate", "line 3"),
         strict=True,
     ),
@@ -258,7 +258,7 @@ FORMAT = rows(
     (
         "a merge twice, for the strict",
         load_pair('{"a": 0, "b": 1, "ab": 2}', "a b\na b\n", strict=True),
-        "line 1 already",
+        "also on line 1",
         broken("duplicate", "line 2", path="merges.txt"),
     ),
     (

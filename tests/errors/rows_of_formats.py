@@ -204,7 +204,7 @@ TEKKEN: list[tuple[Any, ...]] = [
         at("inconsistent", "config.default_vocab_size"),
     ),
     ("a tekken size that is text", setting("default_vocab_size", "280"), "280", {"kind": "type"}),
-    ("a tekken rank out of place", entry(3, rank=4), "place", at("inconsistent", "vocab[3].rank")),
+    ("a tekken rank out of place", entry(3, rank=4), "index in the list", at("inconsistent", "vocab[3].rank")),
     ("a tekken rank that is text", entry(3, rank="3"), "3", {"kind": "type"}),
     (
         "a tekken token that is not base64",
@@ -221,7 +221,7 @@ TEKKEN: list[tuple[Any, ...]] = [
     (
         "a tekken token that is there twice",
         entry(256, token_bytes="YQ=="),
-        "before",
+        "same bytes",
         at("duplicate", "vocab[256].token_bytes"),
     ),
     (
@@ -294,7 +294,7 @@ GGUF: list[tuple[Any, ...]] = [
     (
         "a GGUF merge that is there twice",
         load("m.gguf", small_gpt2(merges=["a b", "a b"]), strict=True),
-        "already",
+        "occurs earlier, at",
         at("duplicate", key("merges[1]")),
     ),
     ("an id beyond the tokens", gguf(bos_token_id=5), "5", at("range", key("bos_token_id"))),

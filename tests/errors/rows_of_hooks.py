@@ -113,7 +113,7 @@ RESULTS = rows(
     (
         "normalized pieces go back",
         normalizing(lambda _: [("a", 1, 2), ("b", 0, 2)]),
-        "piece 1, which stands for (0, 2), goes back behind the one before it, (1, 2)",
+        "piece 1, which stands for (0, 2), goes back before the previous piece, which stands for (1, 2)",
         facts(4),
     ),
     (

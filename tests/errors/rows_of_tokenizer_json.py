@@ -244,7 +244,7 @@ TOKENIZER_JSON = rows(
             ),
             strict=True,
         ),
-        "token 1 already",
+        "also token 1",
         broken("duplicate", "model.vocab[2]", path="t.json"),
     ),
 )

@@ -375,10 +375,10 @@ def given(plain: Any, folder: Path, config: object = None, **files: bytes) -> Pa
 def test_files_take_the_place_of_the_setting(native: Any, plain: Any, tmp_path: Path) -> None:
     tok = native.load(given(plain, tmp_path / "a", "{{ 0 }}", tool_use=b"{{ 1 }}"))
     assert tok.chat_templates == {"tool_use": "{{ 1 }}"}
-    assert "counts for nothing beside additional_chat_templates/tool_use.jinja" in tok.load_report.notes[-1]
+    assert "is ignored because of additional_chat_templates/tool_use.jinja" in tok.load_report.notes[-1]
     # The same template in both places is no finding.
     tok = native.load(given(plain, tmp_path / "b", "{{ 0 }}", default=b"{{ 0 }}"))
-    assert not any("counts for nothing" in note and "template" in note for note in tok.load_report.notes)
+    assert not any("is ignored" in note and "template" in note for note in tok.load_report.notes)
 
 
 def test_a_processor_s_template_is_not_read_and_a_note_says_so(

@@ -228,7 +228,7 @@ impl Charsmap {
         if base < self.units.len() {
             return Ok(());
         }
-        Err(defect(format!("unit {at} of the trie points behind its end")))
+        Err(defect(format!("unit {at} of the trie points past its end")))
     }
 }
 

@@ -343,7 +343,7 @@ fn read_beside(path: &Path, other: &Path, files: &Snapshot<'_>) -> Result<Vec<u8
 }
 
 fn not_beside(path: &Path, other: &Path) -> Error {
-    let reason = format!("{} needs {} beside it, which is not there", name_of(path), name_of(other));
+    let reason = format!("{} needs {} next to it, which does not exist", name_of(path), name_of(other));
     Error::format(Defect::Missing, reason).at(name_of(other))
 }
 

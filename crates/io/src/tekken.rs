@@ -187,7 +187,7 @@ fn ranks(vocab: &[Entry<'_>], first: TokenId, report: &mut Report) -> Result<Tok
     for (i, entry) in vocab.iter().enumerate() {
         let fault = |field: &str, error: Error| Err(error.at(field.to_owned()).at_index(i).at("vocab"));
         if entry.rank != i as u64 {
-            let reason = format!("the rank {} is not its place in the list", entry.rank);
+            let reason = format!("the rank {} differs from the index in the list", entry.rank);
             return fault("rank", Error::format(Defect::Inconsistent, reason));
         }
         if entry.token_bytes.len() > 2 * TOKEN_LIMIT {
@@ -203,7 +203,7 @@ fn ranks(vocab: &[Entry<'_>], first: TokenId, report: &mut Report) -> Result<Tok
                 let Some(bytes) = loose_base64::decode(&entry.token_bytes) else {
                     return fault("token_bytes", Error::format(Defect::Base64, error.to_string()));
                 };
-                tolerate(report, Defect::Base64, format!("{error}; passed over, as Python does"))?;
+                tolerate(report, Defect::Base64, format!("{error}; ignored, as Python does"))?;
                 bytes
             }
         };
@@ -217,7 +217,10 @@ fn ranks(vocab: &[Entry<'_>], first: TokenId, report: &mut Report) -> Result<Tok
             tokens.push(first + i as TokenId, &bytes);
         }
         if !seen.insert(bytes) {
-            return fault("token_bytes", Error::format(Defect::Duplicate, "the token is there before"));
+            return fault(
+                "token_bytes",
+                Error::format(Defect::Duplicate, "an earlier token has the same bytes"),
+            );
         }
     }
     Ok(tokens)
@@ -245,7 +248,7 @@ fn special(named: Vec<SpecialEntry>, count: TokenId, report: &mut Report) -> Res
             return fault(Defect::Empty, "a special token is empty".to_owned());
         }
         if !seen.insert(name.clone()) {
-            return fault(Defect::Duplicate, format!("{name:?} is there twice"));
+            return fault(Defect::Duplicate, format!("{name:?} occurs twice"));
         }
         tokens.push(AddedToken::special(id, name));
     }

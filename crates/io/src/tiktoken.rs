@@ -71,7 +71,7 @@ impl Listed {
         let mut places: Vec<usize> = (0..ranks.len()).collect();
         places.sort_unstable_by_key(|&place| (ranks[place], lines[place]));
         if let Some(&[first, second]) = places.windows(2).find(|pair| ranks[pair[0]] == ranks[pair[1]]) {
-            let reason = format!("the rank {} is on line {} already", ranks[first], lines[first]);
+            let reason = format!("the rank {} is also on line {}", ranks[first], lines[first]);
             return Err(Error::format(Defect::Duplicate, reason).at(format!("line {}", lines[second])));
         }
         Ok(TokenList::from_entries(places.iter().map(|&place| (ranks[place], tokens.bytes(place))).collect()))
@@ -109,7 +109,7 @@ pub(crate) fn parse(
             (&any[..], entry.rank)
         };
         if let Some(earlier) = listed.insert(token, rank, number) {
-            let reason = format!("the token is on line {earlier} already; this one counts");
+            let reason = format!("the token is also on line {earlier}; this one counts");
             report.tolerate(Defect::Duplicate, field(), reason)?;
         }
     }

@@ -90,7 +90,7 @@ pub(crate) fn parse_vocab(vocab: &[u8], report: &mut Report) -> Result<Names> {
     let count = entries.len();
     let written = Names::new(&entries);
     if written.len() < count {
-        let reason = format!("{} keys are there twice; the last counts", count - written.len());
+        let reason = format!("{} keys occur twice; the last occurrence counts", count - written.len());
         report.tolerate(Defect::Duplicate, "", reason)?;
     }
     report_shared_ids(&written, &[], "", report)?;
@@ -168,7 +168,7 @@ pub(crate) fn parse_merges(bytes: &[u8], names: &Names, report: &mut Report) -> 
     }
     let (merges, repeated) = keep_last(merges);
     for (place, earlier) in repeated {
-        let reason = format!("the merge is on line {} already; this place counts", entries[earlier].number);
+        let reason = format!("the merge is also on line {}; this line counts", entries[earlier].number);
         report.tolerate(Defect::Duplicate, format!("line {}", entries[place].number), reason)?;
     }
     Ok(merges)

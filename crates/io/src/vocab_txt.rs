@@ -71,7 +71,7 @@ fn ids<'a>(lines: &[&'a str], report: &mut Report) -> Result<HashMap<&'a str, To
             report.tolerate(Defect::Empty, format!("line {}", i + 1), "an empty line is the token \"\"")?;
         }
         if let Some(earlier) = ids.insert(token, i) {
-            let reason = format!("{token:?} is on line {} already; this one counts", earlier + 1);
+            let reason = format!("{token:?} is also on line {}; this one counts", earlier + 1);
             report.tolerate(Defect::Duplicate, format!("line {}", i + 1), reason)?;
         }
     }
@@ -108,8 +108,7 @@ pub(crate) fn parse(bytes: &[u8], report: &mut Report) -> Result<Description> {
         max_chars: MAX_CHARS,
     };
     let lowercase = !lines.iter().any(|line| has_upper_case(line));
-    report
-        .note(format!("text is {}lower-cased, to judge by the tokens", if lowercase { "" } else { "not " }));
+    report.note(format!("text is {}lower-cased, judging by the tokens", if lowercase { "" } else { "not " }));
     let token = |name: &'static str| find(name).map(|id| (name, id));
     let roles = Roles {
         sep: find("[SEP]"),

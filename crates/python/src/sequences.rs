@@ -157,7 +157,7 @@ impl SampleEncoder<'_> {
             }
             _ if trust_arguments.has_untrusted() => {
                 return Err(PyValueError::new_err(
-                    "untrusted trust_arguments one text, not a pair or words; encode each of them by itself",
+                    "untrusted marks one text, not a pair or words; encode each of them by itself",
                 ));
             }
             _ => trust_arguments.for_text(self.engine, Length::Bytes(0))?,

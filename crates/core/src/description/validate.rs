@@ -43,7 +43,7 @@ impl Description {
         let follows =
             |i: usize| ids[i] < ids[i + 1] || (ids[i] == ids[i + 1] && tokens.bytes(i) < tokens.bytes(i + 1));
         if let Some(i) = (1..ids.len()).find(|&i| !follows(i - 1)) {
-            let reason = format!("token {} is there twice, or not in its place", ids[i]);
+            let reason = format!("token {} occurs twice, or is not in the order of ids", ids[i]);
             return Err(Error::format(Defect::Duplicate, reason).at_index(i));
         }
         if ids.last() == Some(&NO_ID) {
@@ -72,7 +72,7 @@ impl Description {
             } else if !contents.insert(token.content.as_str()) {
                 Some(Error::format(
                     Defect::Duplicate,
-                    format!("added token {:?} is there twice", token.content),
+                    format!("added token {:?} occurs twice", token.content),
                 ))
             } else if previous >= Some(token.id) {
                 let reason = format!("two added tokens have the id {}", token.id);

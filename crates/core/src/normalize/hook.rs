@@ -66,7 +66,9 @@ impl Hook {
                 return Err(wrong("ends before it starts".to_owned()));
             }
             if *start < before.0 || *end < before.1 {
-                return Err(wrong(format!("goes back behind the one before it, {before:?}")));
+                return Err(wrong(format!(
+                    "goes back before the previous piece, which stands for {before:?}"
+                )));
             }
             let beyond =
                 |characters| wrong(format!("goes beyond the text, which has {characters} characters"));

@@ -49,7 +49,7 @@ pub(super) fn read(
     let templates = in_files(files, &paths, report)?;
     let counts_for_nothing = |value| in_config(value, &mut Report::default()).ok() != Some(templates.clone());
     if of_config.is_some_and(counts_for_nothing) {
-        report.note(format!("{KEY} of {CONFIG} counts for nothing beside {}", paths.join(", ")));
+        report.note(format!("{KEY} of {CONFIG} is ignored because of {}", paths.join(", ")));
     }
     Ok(templates)
 }
@@ -114,7 +114,7 @@ fn in_config(value: &Value, report: &mut Report) -> Result<ChatTemplates> {
                     continue;
                 };
                 if templates.get(name).is_some() {
-                    let reason = format!("{name:?} is there before; the last one counts");
+                    let reason = format!("{name:?} occurs twice; the last one counts");
                     report.tolerate(Defect::Duplicate, format!("{KEY}[{i}].name"), reason)?;
                 }
                 templates.set(name, source).map_err(place)?;

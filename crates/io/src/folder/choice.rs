@@ -64,7 +64,7 @@ pub(super) fn choose(signs: &Signs<'_>) -> Result<Choice> {
             && signs.is_byte_level
         {
             return Ok(plain(format!(
-                "{named_in} names {name}, but tokenizer.json is byte-level: it is taken as it stands"
+                "{named_in} names {name}, but tokenizer.json is byte-level: it is read unchanged"
             )));
         }
         if let Some(of_type) = of_type.filter(|of_type| *of_type != base(name)) {
@@ -114,23 +114,24 @@ fn between(
             (name, format!("{named_in} names {name}"))
         };
         return match classes::find(class) {
-            Class::Unknown => {
-                Ok(Choice { unknown: Some(class.to_owned()), ..plain(format!("nobody knows {class}")) })
-            }
+            Class::Unknown => Ok(Choice {
+                unknown: Some(class.to_owned()),
+                ..plain(format!("{class} is an unknown class"))
+            }),
             _ => known(class, why, named_in),
         };
     }
     if of_type == MISTRAL && has_tekken {
         return Ok(mistral(model_type));
     }
-    Ok(plain(format!("{named_in} names {name}, but {model_type} takes tokenizer.json as it stands")))
+    Ok(plain(format!("{named_in} names {name}, but {model_type} reads tokenizer.json unchanged")))
 }
 
 fn by_name(name: &str, named_in: &str) -> Result<Choice> {
     match classes::find(name) {
         Class::Unknown => Ok(Choice {
             unknown: Some(name.to_owned()),
-            ..plain(format!("nobody knows {name}, which {named_in} names"))
+            ..plain(format!("{named_in} names {name}, an unknown class"))
         }),
         _ => known(name, format!("{named_in} names {name}"), named_in),
     }
@@ -142,7 +143,7 @@ fn known(name: &str, why: String, named_in: &str) -> Result<Choice> {
     }
     let reason = format!(
         "{name} builds its tokenizer in its own way, which this version of tokenmill does not reproduce; load \
-         tokenizer.json itself to take it as it stands"
+         tokenizer.json itself to read it unchanged"
     );
     let field = if named_in == CONFIG { "tokenizer_class" } else { "model_type" };
     Err(Error::format(Defect::Unsupported, reason).at(field))

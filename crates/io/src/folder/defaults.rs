@@ -15,7 +15,7 @@ impl Builder<'_> {
             && matches!(description.model, ModelDescription::Bpe(_))
             && self.settings.flag(FORCES)? != Some(true)
         {
-            report.tolerate(Defect::Ignored, CLEANS, "counts for nothing with byte-pair encoding")?;
+            report.tolerate(Defect::Ignored, CLEANS, "has no effect with byte-pair encoding")?;
             clean_up_spaces = false;
         }
         let special_as_text = self.settings.flag("split_special_tokens")?.unwrap_or(false);

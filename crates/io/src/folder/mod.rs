@@ -326,7 +326,7 @@ impl Builder<'_> {
                 && says != puts(&post_processor, id, is_after)
             {
                 let beside = if self.is_older { self.recipe.name } else { "a tokenizer.json" };
-                let reason = format!("is {says}, which counts for nothing beside {beside}");
+                let reason = format!("is {says}, which is ignored because of {beside}");
                 report.tolerate(Defect::Ignored, name, reason)?;
             }
         }
@@ -394,7 +394,7 @@ fn rebuild(file: &mut File<'_>, recipe: &Recipe, stages: classes::Stages) -> Res
     let found = Kind::of(&file.model).map_err(|error| error.at("model"))?;
     let model = recipe.model.unwrap_or(found);
     if found != model {
-        let reason = format!("{} makes a {model:?} model, and this is one of {found:?}", recipe.name);
+        let reason = format!("{} makes a {model:?} model, but this is one of {found:?}", recipe.name);
         return Err(Error::format(Defect::Unsupported, reason).at("type").at("model"));
     }
     let entry = &mut file.model;

@@ -39,7 +39,7 @@ pub(crate) fn write(description: &Description, templates: &ChatTemplates) -> Res
         match id {
             Some(id) => {
                 let token = added_tokens.iter().find(|token| token.id == id).ok_or_else(|| {
-                    let reason = format!("id {id} plays a part, but is not an added token; {LOSSY}");
+                    let reason = format!("id {id} has a role, but is not an added token; {LOSSY}");
                     Error::format(Defect::CannotHold, reason).at(name).at("roles")
                 })?;
                 config.insert(key, json!(token.content));

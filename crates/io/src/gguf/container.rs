@@ -128,7 +128,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Keys<'_>> {
         })?;
         let value = reader.value().map_err(|e| e.at(name))?;
         if keys.insert(name, value).is_some() {
-            return Err(Error::format(Defect::Duplicate, "the key is there twice").at(name));
+            return Err(Error::format(Defect::Duplicate, "the key occurs twice").at(name));
         }
     }
     Ok(keys)
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
         let at = self.at;
         let number = self.u32()?;
         Type::ALL.get(number as usize).copied().ok_or_else(|| {
-            Error::format(Defect::Type, format!("{number} is no type of value (byte {at} of the file)"))
+            Error::format(Defect::Type, format!("{number} is not a type of value (byte {at} of the file)"))
         })
     }
 

@@ -172,7 +172,8 @@ impl<'a> Source<'a> {
         let has_kinds = self.tokens.iter().any(|token| token.kind != PieceKind::Normal);
         let kind = |(i, token): (usize, &Token)| match token.kind {
             PieceKind::Byte if byte_tokens::byte_of(&token.text).is_none() => {
-                let reason = format!("{:?} is no byte; those are written <0x00> to <0xFF>", token.text);
+                let reason =
+                    format!("{:?} is not a byte token; these are written <0x00> to <0xFF>", token.text);
                 Err(Error::format(Defect::Type, reason).at_index(i).at(key("tokens")))
             }
             PieceKind::UserDefined => Ok(user_defined),
@@ -401,7 +402,10 @@ impl<'a> Source<'a> {
                     Err(_) if is_added(id) => drop(left_out.insert(id)),
                     Err(earlier) if is_added(earlier) => drop(left_out.insert(earlier)),
                     Err(_) => {
-                        let reason = format!("{:?} is there before, written in another way", token.text);
+                        let reason = format!(
+                            "{:?} has the same bytes as an earlier token that is written in another way",
+                            token.text
+                        );
                         return Err(Error::format(Defect::Duplicate, reason)
                             .at_index(id as usize)
                             .at(key("tokens")));
@@ -435,7 +439,7 @@ impl<'a> Source<'a> {
             };
             let merge = Merge { left: id(left)?, right: id(right)?, result: id(&format!("{left}{right}"))? };
             if let Some(earlier) = places.get(&(merge.left, merge.right)) {
-                let reason = format!("the merge is at {earlier} already, and that place counts");
+                let reason = format!("the merge occurs earlier, at {earlier}, and that occurrence counts");
                 report.tolerate(Defect::Duplicate, format!("{}[{i}]", key("merges")), reason)?;
                 continue;
             }
@@ -460,7 +464,7 @@ fn check(tokens: &[Token]) -> Result<()> {
     let mut places: HashMap<&str, usize> = HashMap::with_capacity(tokens.len());
     for (i, token) in tokens.iter().enumerate() {
         if let Some(earlier) = places.insert(&token.text, i) {
-            let reason = format!("{:?} is token {earlier} already", token.text);
+            let reason = format!("{:?} is also token {earlier}", token.text);
             return Err(Error::format(Defect::Duplicate, reason).at_index(i).at(key("tokens")));
         }
     }

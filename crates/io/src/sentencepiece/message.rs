@@ -162,7 +162,7 @@ fn piece<'a>(message: Message<'a>, found: &mut Vec<Finding>) -> Result<Piece<'a>
                 if let Some(kind) = enumerated(&KINDS, number) {
                     piece.kind = kind;
                 } else {
-                    let reason = format!("{number} is no type of piece, they go from 1 to 6: passed over");
+                    let reason = format!("{number} is not a type of piece (1 to 6); ignored");
                     found.push((Defect::Type, "type", reason));
                 }
             }
@@ -201,7 +201,7 @@ fn trainer<'a>(message: Message<'a>, trainer: &mut Trainer<'a>, found: &mut Vec<
                 if let Some(model_type) = ModelType::of(number) {
                     trainer.model_type = model_type;
                 } else {
-                    let reason = format!("{number} is no type of model, they go from 1 to 4: passed over");
+                    let reason = format!("{number} is not a type of model (1 to 4); ignored");
                     found.push((Defect::Type, "model_type", reason));
                 }
             }

@@ -164,7 +164,7 @@ fn check_pieces(pieces: &[Piece<'_>], trainer: &Trainer<'_>, report: &mut Report
         let fault = |defect, reason: String| Err(Error::format(defect, reason).at_index(i).at("pieces"));
         let shown = || String::from_utf8_lossy(piece.text);
         if let Some(earlier) = places.insert(piece.text, i) {
-            let reason = format!("{:?} is piece {earlier} already", shown());
+            let reason = format!("{:?} is also piece {earlier}", shown());
             let is_control = |i: usize| matches!(pieces[i].kind, PieceKind::Control | PieceKind::Unknown);
             let is_searched = |i: usize| !is_control(i) && pieces[i].kind != PieceKind::Byte;
             let differ = (is_control(i) && is_searched(earlier)) || (is_searched(i) && is_control(earlier));
@@ -178,13 +178,14 @@ fn check_pieces(pieces: &[Piece<'_>], trainer: &Trainer<'_>, report: &mut Report
         match piece.kind {
             PieceKind::Unknown => {
                 if let Some(earlier) = unk.replace(i) {
-                    return fault(Defect::Duplicate, format!("piece {earlier} is the unknown one already"));
+                    return fault(Defect::Duplicate, format!("piece {earlier} is an unknown piece too"));
                 }
             }
             PieceKind::Byte => {
                 let byte = std::str::from_utf8(piece.text).ok().and_then(byte_tokens::byte_of);
                 let Some(byte) = byte else {
-                    let reason = format!("{:?} is no byte; those are written <0x00> to <0xFF>", shown());
+                    let reason =
+                        format!("{:?} is not a byte piece; these are written <0x00> to <0xFF>", shown());
                     return fault(Defect::Type, reason);
                 };
                 if !trainer.byte_fallback {

@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
     fn length(&mut self) -> Result<usize> {
         let length = self.number()?;
         if length > self.0.len() {
-            return Err(wrong(format!("a length of {length} is beyond the end")));
+            return Err(wrong(format!("a length of {length} extends beyond the end")));
         }
         Ok(length)
     }

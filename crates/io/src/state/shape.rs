@@ -38,10 +38,9 @@ impl<'a> Reader<'a> {
     /// Reads a length; it must fit into the rest, so that a wrong length allocates nothing.
     pub(super) fn length(&mut self) -> Result<usize> {
         let length = u64::read(self)?;
-        usize::try_from(length)
-            .ok()
-            .filter(|&length| length <= self.0.len())
-            .ok_or_else(|| Error::format(Defect::Range, format!("a length of {length} is beyond the end")))
+        usize::try_from(length).ok().filter(|&length| length <= self.0.len()).ok_or_else(|| {
+            Error::format(Defect::Range, format!("a length of {length} extends beyond the end"))
+        })
     }
 
     pub(super) fn bytes(&mut self) -> Result<&'a [u8]> {

@@ -37,7 +37,7 @@ pub(super) fn assign(
             normalized: entry.normalized,
         };
         if let Some(&place) = places.get(entry.content.as_str()) {
-            let reason = format!("{:?} is there before; the later flags count", entry.content);
+            let reason = format!("{:?} occurs twice; the later flags count", entry.content);
             report.tolerate(Defect::Duplicate, field(), reason)?;
             let earlier = &mut added[place];
             *earlier = flags(earlier.id, earlier.is_special || entry.special);

@@ -105,7 +105,7 @@ pub(super) fn of_file(file: &File<'_>, report: &mut Report) -> Result<()> {
     null("model.byte_fallback", is_null && is_unigram())?;
     for &i in &file.without_id {
         let content = file.added_tokens.get(i).map_or("", |entry| &entry.content);
-        let reason = format!("is missing; {content:?} gets an id by its place");
+        let reason = format!("is missing; {content:?} gets an id by its index");
         report.tolerate(Defect::Missing, format!("added_tokens[{i}].id"), reason)?;
     }
     let limits = [("truncation", &file.truncation, false), ("padding", &file.padding, true)];

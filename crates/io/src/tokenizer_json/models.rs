@@ -87,7 +87,7 @@ impl Kind {
                     scores.push(score);
                     if let Some((place, earlier)) = names.insert(&token, id) {
                         let token = names.token(place);
-                        let reason = format!("{token:?} is token {earlier} already; this one counts");
+                        let reason = format!("{token:?} is also token {earlier}; this one counts");
                         report.tolerate(Defect::Duplicate, format!("model.vocab[{id}]"), reason)?;
                         repeated.push((earlier, token.to_owned()));
                     }
@@ -103,7 +103,8 @@ impl Kind {
                 let count = entries.len();
                 let names = Names::new(&entries);
                 if names.len() < count {
-                    let reason = format!("{} keys are there twice; the last counts", count - names.len());
+                    let reason =
+                        format!("{} keys occur twice; the last occurrence counts", count - names.len());
                     report.tolerate(Defect::Duplicate, "model.vocab", reason)?;
                 }
                 Ok(Vocabulary { size: names.len(), names, scores: Vec::new(), repeated: Vec::new() })
@@ -162,7 +163,7 @@ impl Source<'_> {
     pub(super) fn read(self, report: &mut Report) -> Result<ModelDescription> {
         let (model, repeated) = self.read_with_repeated().map_err(|e| e.at("model"))?;
         for (place, earlier) in repeated {
-            let reason = format!("the merge is model.merges[{earlier}] already; this place counts");
+            let reason = format!("the merge is also model.merges[{earlier}]; this place counts");
             report.tolerate(Defect::Duplicate, format!("model.merges[{place}]"), reason)?;
         }
         Ok(model)

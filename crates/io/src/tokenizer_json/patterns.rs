@@ -77,7 +77,7 @@ pub(super) fn read_metaspace(fields: &Fields<'_>) -> Result<(char, PrependScheme
         Some(name) => {
             let known = SCHEMES.iter().find(|(known, _)| *known == name).map(|(_, scheme)| *scheme);
             known.ok_or_else(|| {
-                let reason = format!("{name:?} is none of first, never, always");
+                let reason = format!("{name:?} is not one of first, never, always");
                 Error::format(Defect::Type, reason).at("prepend_scheme")
             })?
         }

@@ -79,7 +79,7 @@ pub(crate) fn describe(file: File<'_>, report: &mut Report) -> Result<Descriptio
     let in_file = file.repeated.iter().map(|key| (*key).to_owned());
     let in_model = file.model.repeated.iter().map(|key| format!("model.{key}"));
     for key in in_file.chain(in_model) {
-        report.tolerate(Defect::Duplicate, key, "the key is there twice; the last counts")?;
+        report.tolerate(Defect::Duplicate, key, "the key occurs twice; the last occurrence counts")?;
     }
     for key in &file.model.others {
         report.tolerate(Defect::Ignored, format!("model.{key}"), "no model has such a key")?;
@@ -100,7 +100,7 @@ pub(crate) fn describe(file: File<'_>, report: &mut Report) -> Result<Descriptio
         && !vocabulary.names.contains(unk)
         && !added_tokens.iter().any(|token| token.content == *unk)
     {
-        let reason = format!("{unk:?} is not in the vocabulary, so that there is no unknown token");
+        let reason = format!("{unk:?} is not in the vocabulary, so there is no unknown token");
         report.tolerate(Defect::Missing, "model.unk_token", reason)?;
     }
     let source = Source {

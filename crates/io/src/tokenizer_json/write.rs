@@ -262,8 +262,10 @@ fn write_unigram(engine: &Engine, description: &Description, model: &UnigramDesc
         let _ = writeln!(text, "[{written}, {}]{comma}", numbers::written(score));
     }
     if (lowest - penalty).to_bits() != model.unk_score.to_bits() {
-        let reason =
-            format!("a score of {} for what is unknown; it is ten below the lowest here", model.unk_score);
+        let reason = format!(
+            "a score of {} for unknown characters; here it is ten below the lowest score",
+            model.unk_score
+        );
         return Err(cannot(reason).at("unk_score"));
     }
     text.push_str("]\n}");

@@ -66,7 +66,7 @@ impl Bpe {
         ticker: &mut Ticker<'_>,
     ) -> Result<Self> {
         if let Some(dropout) = description.dropout.filter(|dropout| !(0.0..=1.0).contains(dropout)) {
-            let reason = format!("{dropout} is no probability; those go from 0 to 1");
+            let reason = format!("{dropout} is not a probability; it must be from 0 to 1");
             return Err(Error::format(Defect::Range, reason).at("dropout").at("model"));
         }
         let general = General::new(description, vocabulary)?;

@@ -224,7 +224,7 @@ fn whisper_frame(parts: &Parts<'_>) -> Result<Frame> {
     let mut before = String::from("'<|startoftranscript|>'");
     if let Some(language) = parts.settings.text("language")? {
         let place = languages::whisper(language).ok_or_else(|| {
-            let reason = format!("{language:?} is no language of Whisper");
+            let reason = format!("{language:?} is not a language of Whisper");
             Error::format(Defect::Unknown, reason).at("language")
         })?;
         before.extend([" '<|startoftranscript|>'+", &(place + 1).to_string()]);

@@ -91,8 +91,7 @@ pub(super) const RECIPES: &[Recipe] = &[
             for role in ["cls_token", "sep_token"] {
                 let literal = parts.required(role)?;
                 if (parts.piece)(&literal).is_none() {
-                    let reason =
-                        format!("{literal:?} is not among the pieces, and AlbertTokenizer needs it there");
+                    let reason = format!("{literal:?} is not among the pieces, but AlbertTokenizer needs it");
                     return Err(Error::format(Defect::Missing, reason).at(role));
                 }
             }

@@ -65,7 +65,7 @@ pub(super) fn find(
         "vocab.txt" => words(&bytes, report).map(source),
         "vocab.json" => {
             if !is_there(MERGES) {
-                let reason = format!("{name} needs {MERGES} beside it, which is not there");
+                let reason = format!("{name} needs {MERGES} next to it, which does not exist");
                 return Err(in_file(Error::format(Defect::Missing, reason)));
             }
             let merges = files.read(MERGES)?;

@@ -37,7 +37,7 @@ pub(super) fn read(
         None => Kind::Bpe,
         Some(kind @ (Kind::Bpe | Kind::Unigram)) => kind,
         Some(kind) => {
-            let reason = format!("{} makes a {} model, and this file has none", recipe.name, kind.name());
+            let reason = format!("{} makes a {} model, but this file has none", recipe.name, kind.name());
             return Err(Error::format(Defect::Unsupported, reason).at("model_type").at("trainer_spec"));
         }
     };
