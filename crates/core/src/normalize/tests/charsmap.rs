@@ -86,7 +86,7 @@ fn what_is_wrong_with_a_blob_is_said() {
     // The root points outside the trie.
     let mut blob = good.clone();
     blob[4..8].copy_from_slice(&0xffff_fe00_u32.to_le_bytes());
-    assert!(defect(&blob).contains("behind its end"));
+    assert!(defect(&blob).contains("past its end"));
     // A unit that is its own child: unit 97, which `a` leads to from unit 0 and from itself.
     let units: Vec<u8> = (0..256_u32)
         .flat_map(|at| if at == 0x61 { 0x61_u32 << 10 | 0x61 } else { 0 }.to_le_bytes())
