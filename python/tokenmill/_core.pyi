@@ -145,7 +145,7 @@ class Encoding:
 
 @final
 class EncodedRows:
-    """Encodings that are no Python objects yet. The written forms of their ids are the same ones."""
+    """Encodings that are not Python objects yet. All of them share one table of the written forms of ids."""
     def part(self, start: int, step: int, count: int, /) -> EncodedRows:
         """`count` rows from `start` on, by steps."""
     def byte_offsets(self, start: int, step: int, count: int, /) -> npt.NDArray[np.int64]:
@@ -1231,11 +1231,12 @@ class Tokenizer:
         rewrites a string that has one (of tools, documents and variables, too), and a mapping from kinds of
         segments or roles to one of these chooses.
 
-        Trained are the turns of `train_on`: `"assistant"` by default; roles, indices of messages, `"last"`,
-        and what of them: kinds (`"content"`, `"reasoning"`, `"tool_call"`), field paths
-        (`"tool_calls[0].function.arguments"`). A turn begins behind its header and ends with its end-of-turn
-        token, which `end_of_turn=False` leaves out; `{% generation %}` blocks of the template bound it. A
-        token that is trained in part is trained. `num_threads` is for encoding a list.
+        `train_on` says which turns are trained, `"assistant"` by default: roles, indices of messages,
+        `"last"`. It may also say which parts of them: kinds (`"content"`, `"reasoning"`, `"tool_call"`), field
+        paths (`"tool_calls[0].function.arguments"`). A turn begins after its header and ends with its
+        end-of-turn token, which `end_of_turn=False` leaves out. Where the template marks the turns of a role
+        with `{% generation %}` blocks, only what these write is trained. A token that is only partly in a
+        trained range is trained as a whole. `num_threads` is for encoding a list.
 
         Raises `TemplateError` as `render_chat`, where the place of a turn is not known for certain, and where
         nothing is trained unless `allow_empty` is set; `SpecialTokenError` for `literals="reject"`.
@@ -1483,8 +1484,8 @@ def load_file(
     """
 
 def not_text(start: bytes, /) -> str | None:
-    """What a file is instead of UTF-8 text, and how it becomes one, where its first bytes, ten at least, show
-    it: compressed, or UTF-16 or UTF-32 with a byte-order mark. Else None.
+    """Says why a file is not UTF-8 text and how to convert it, if its first bytes (at least ten) show that it
+    is compressed, or UTF-16 or UTF-32 with a byte-order mark. Else None.
     """
 
 def force_cpu(level: Literal["portable", "neon", "avx2", "avx512"] | None, /) -> str:

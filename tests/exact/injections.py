@@ -28,7 +28,7 @@ class Words(NamedTuple):
     end: str
     """Ends a turn."""
     plain: str
-    """An added token that is not special, or a mark of the template, where there is one."""
+    """An added token that is not special, or a marker of the template, where there is one."""
     other: str
     """A control token that the template does not write."""
 

@@ -26,7 +26,7 @@ WITH_TOOLS: list[dict[str, Any]] = [
     {"role": "tool", "content": "3 times"},
     {"role": "assistant", "content": "It is there."},
 ]
-#: Reasoning, calls and results, each in marks of its own.
+#: Reasoning, calls and results, each in markers of its own.
 TOOLS = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n"
     "{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}"

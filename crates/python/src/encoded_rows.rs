@@ -18,7 +18,7 @@ use crate::exceptions::{gather, raise};
 use crate::output;
 use crate::watch::run;
 
-/// Encodings that are no Python objects yet. The written forms of their ids are the same ones.
+/// Encodings that are not Python objects yet. All of them share one table of the written forms of ids.
 #[pyclass(frozen, module = "tokenmill._core")]
 pub(crate) struct EncodedRows(Vec<Encoding>);
 

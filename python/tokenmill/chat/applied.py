@@ -27,7 +27,7 @@ __all__ = ["OWN", "apply"]
 Span = tuple[int, int]
 
 OWN = ("return_labels", "train_on", "end_of_turn", "allow_empty", "num_threads")
-"""The arguments of ``apply`` that rendering does not have."""
+"""The arguments of ``apply`` that are not arguments of rendering."""
 
 
 def apply(
@@ -90,7 +90,7 @@ def _is_batch(messages: Any) -> bool:
 def _ranges(
     tok: Tokenizer, rows: Sequence[Prepared], ragged: Any, trained: Sequence[Trained]
 ) -> list[list[Span]]:
-    """For each conversation the ranges of tokens that are trained."""
+    """The ranges of trained tokens of each conversation."""
     lengths: TokenRanges = tok._chat_tables.setdefault("token lengths", TokenRanges())
     spans = [of_row.spans for of_row in trained]
     found = lengths.of(tok, [row.chat.text for row in rows], ragged, spans)
@@ -106,9 +106,9 @@ def _encoding(row: Prepared, ids: list[int]) -> ChatEncoding:
 
 def _labelled(row: Prepared, ids: list[int], trained: Trained, ranges: Sequence[Span]) -> ChatEncoding:
     labels, mask = [IGNORED] * len(ids), [0] * len(ids)
-    for first, behind in ranges:
-        labels[first:behind] = ids[first:behind]
-        mask[first:behind] = [1] * (behind - first)
+    for first, stop in ranges:
+        labels[first:stop] = ids[first:stop]
+        mask[first:stop] = [1] * (stop - first)
     columns = {"input_ids": ids, "attention_mask": [1] * len(ids), "labels": labels, "loss_mask": mask}
     return ChatEncoding(columns, row.chat, row, trained.turns)
 

@@ -1,4 +1,4 @@
-"""What a chat becomes: ids, and what a model trains on."""
+"""The result of encoding a conversation: ids, and labels."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class ChatEncoding(dict[str, Any]):
     turns: tuple[Turn, ...]
     """The trained turns; empty without ``return_labels``."""
     seam: str | None
-    """Of ``extend_chat``: ``"canonical"``, all ids are those of the whole text; ``"border"``, the new ones
-    are; ``"alone"``, what is new was encoded without what stands before. None for other calls."""
+    """Of ``extend_chat``. ``"canonical"``: all ids are those of the whole text. ``"border"``: the new ids
+    are. ``"alone"``: the new text was encoded without the text before it. None for other calls."""
     kept: int
     """How many ids were given to ``extend_chat``."""
 
@@ -82,14 +82,14 @@ class ChatEncoding(dict[str, Any]):
 
     @property
     def literals(self) -> tuple[FoundLiteral, ...]:
-        """Literals of control tokens, and marks of the template, in what others wrote."""
+        """Literals of control tokens, and markers of the template, in what others wrote."""
         if self._literals is None:
             self._literals = self._source.find_literals()
         return self._literals
 
     @property
     def turns_without_end(self) -> tuple[int, ...]:
-        """The indices of trained messages behind which the template writes no end-of-turn token."""
+        """The indices of trained messages after which no end-of-turn token follows."""
         return tuple([turn.message for turn in self.turns if turn.end is None])
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -42,7 +42,7 @@ def template_of(source: str, name: str) -> Compiled:
 
 
 def refuse(error: BaseException, name: str, hint: str = "") -> NoReturn:
-    """Raise what a template raised, with its name and line, and what may be the cause."""
+    """Raise what a template raised, with its name and line, and a hint at the likely cause."""
     if isinstance(error, RecursionError):
         message = "it calls itself, or its data nest, too deeply"
     else:
@@ -96,7 +96,7 @@ def _place(index: int) -> tuple[Any, dict[Any, Any], dict[str, Tracked]]:
     return root, sources, {role: made(role, runs[role]) for role in DEFAULT_ROLES}
 
 
-#: Places of the first messages, made once.
+#: What ``_place`` gives for the first messages, made once.
 _places = [_place(index) for index in range(64)]
 
 
@@ -145,9 +145,9 @@ class Run:
         self.special, self.variables = special, variables
 
     def tracked(self, limit: int, now: datetime | None) -> tuple[str, list[Any]]:
-        """The text and its runs, with a mark where what a turn's message wrote begins.
+        """The text and its runs, with a mark where each turn begins.
 
-        Data are plain where wrapped ones would not do.
+        If the template fails on wrapped data, it runs again on plain data.
         """
         state = State(limit, now)
         try:
@@ -157,8 +157,8 @@ class Run:
         except MemoryError:
             raise
         except Exception:
-            # Most likely the conversation does not suit the template. What plain data give decides, and
-            # names types as template authors know them.
+            # Most likely the conversation does not suit the template. The result with plain data decides, and
+            # its errors name the types that template authors know.
             pass
         try:
             return self._collected(self._plain(), State(limit, state.now))
@@ -215,7 +215,7 @@ class Run:
             if of_piece != turn or needs_mark:
                 turn = of_piece
                 runs += (0, piece_of(turn))
-            # What its own marks say ends with it.
+            # The piece may hold marks of its own, which must not apply to the next piece.
             needs_mark = len(own) > 2 and 0 in own
             runs += own
         _release(context)
@@ -224,10 +224,10 @@ class Run:
 
 
 def _release(context: ChatContext) -> None:
-    """Breaks the circles of a template that has done its work.
+    """Break reference cycles of a template that has finished.
 
-    A macro holds the context that holds it, and often itself: in a batch, Python's garbage collector would
-    run the more often.
+    A macro holds the context that holds it, and often itself, which in a batch would make Python's garbage
+    collector run more often.
     """
     for value in context.vars.values():
         if type(value) is Macro:

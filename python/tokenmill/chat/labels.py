@@ -1,4 +1,4 @@
-"""What of a conversation is trained.
+"""Which parts of a conversation are trained.
 
 In: a conversation that was rendered for a tokenizer, and what to train. Out: the trained turns, and their
 parts of the text. They come from what the rendering says of itself, never from a guess.
@@ -25,7 +25,7 @@ IGNORED = -100
 
 
 class Trained(NamedTuple):
-    """What of one conversation is trained."""
+    """Which parts of one conversation are trained."""
 
     turns: tuple[Turn, ...]
     spans: list[Span]
@@ -40,25 +40,27 @@ class Training(NamedTuple):
     allow_empty: bool
     prompts: tuple[Prompt, ...]
     closing: Callable[[], Closing | None]
-    """What the template writes behind turns; asked for where a turn has no end of its own."""
+    """What the template writes after turns; called only where a turn has no end of its own."""
 
     def of(self, row: Prepared, found: Sequence[AddedToken]) -> Trained:
-        """What of a conversation is trained. ``found`` are its added tokens, as ``Prepared.of`` gives them.
+        """Which parts of a conversation are trained.
 
-        Raises ``TemplateError`` where that is nothing, unless it may be.
+        ``found`` are its added tokens, as ``Prepared.of`` gives them.
+        Raises ``TemplateError`` where nothing is trained, unless ``allow_empty`` is set.
         """
         chat, selection = row.chat, self.selection
         outline = outline_of(chat)
         roles = chat.roles
         special, eos = row.plan.template.special_ids, row.plan.tok.eos_token_id
-        # A special token that touches untrusted text is none; an ordinary one may be the end-of-text token.
+        # A token that touches untrusted text ends no turn. Special ones are not matched there, but an eos
+        # that is not special may be.
         added = Added.of(found if eos in special else apart_from(found, row.untrusted), special, eos)
-        # Literals in messages that are to be tokens are still no text of the template.
+        # Literals in messages that are parsed as tokens are still not the template's own text.
         parsed = row.plan.literals == "parse" or isinstance(row.plan.literals, Mapping)
         untrusted = chat.untrusted if parsed else row.untrusted
         blocks = list(outline.generation)
         turns, spans = [], list[Span]()
-        marks = "endgeneration" in row.plan.source
+        has_blocks = "endgeneration" in row.plan.source
         for message in selection.turns(roles):
             role = roles[message]
             prompts = self.prompts if role == "assistant" else ()
@@ -67,11 +69,11 @@ class Training(NamedTuple):
                 continue
             if turn.end is None and (token := token_behind(turn, chat.text, added, untrusted)) is not None:
                 closing = self.closing()
-                if closing is not None and closing.begins_with(chat.text[token[0] : token[1]]):
+                if closing is not None and closing.closes_turns_with(chat.text[token[0] : token[1]]):
                     turn = turn.ended_by(token)
             turns.append(turn)
             own = list(turn.spans)
-            if marks and (role == "assistant" or _has_block(role, roles, outline)):
+            if has_blocks and (role == "assistant" or _has_block(role, roles, outline)):
                 own = _common(outline.spans(message), blocks)
             if not self.end_of_turn and turn.end is not None:
                 own = _common(own, [(0, turn.end[0]), (turn.end[1], len(chat.text))])
@@ -124,7 +126,7 @@ def _joined(spans: list[Span]) -> list[Span]:
 
 
 def ranges_by_offsets(offsets: Any, added: Sequence[AddedToken], spans: Sequence[Span]) -> list[Span]:
-    """The tokens that overlap a span: ranges ``(first, behind)`` of runs of them."""
+    """The tokens that overlap a span, as ranges ``(first, stop)`` of neighbours."""
     with waited_for:
         import numpy as np
 
@@ -135,14 +137,17 @@ def ranges_by_offsets(offsets: Any, added: Sequence[AddedToken], spans: Sequence
 
 
 def _of_literals(offsets: Any, added: Sequence[AddedToken]) -> Any:
-    """The offsets without white space that added tokens take, which makes no header part of an answer."""
+    """The offsets without the white space that added tokens take.
+
+    Else the white space of a header would be part of an answer.
+    """
     with waited_for:
         import numpy as np
 
     if not added:
         return offsets
     bounds = np.array(added, np.int64)[:, :2]
-    # The last token that begins no later; only tokens without any text begin where another does.
+    # The last token that begins at or before it; only a token without text begins where another does.
     index = np.searchsorted(offsets[:, 0], bounds[:, 0], side="right") - 1
     if (offsets[index] == bounds).all():
         return offsets

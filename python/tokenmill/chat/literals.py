@@ -151,7 +151,7 @@ def refuse(literal: FoundLiteral, segment: Segment) -> None:
     where = literal.field or "the conversation"
     if literal.message is not None and segment.kind not in _OF_NO_MESSAGE:
         where = f"messages[{literal.message}]" + (f".{literal.field}" if literal.field else "")
-    what = "a mark of the chat template" if literal.id is None else "a control token's literal"
+    what = "a marker of the chat template" if literal.id is None else "a control token's literal"
     raise SpecialTokenError(
         f"{where} holds {literal.literal!r}, {what}, at character {literal.start} of the rendering; pass "
         'literals="text" to take it for plain text, or a function that rewrites it',

@@ -1,4 +1,4 @@
-"""Which part of a rendering is whose turn: what labels need, at a fraction of what segments cost.
+"""Which parts of a rendering belong to which turn: all that labels need, much cheaper than segments.
 
 In: the runs that a template wrote. Out: the parts of the text that were written in each message's turn, and
 in generation blocks.
@@ -22,8 +22,8 @@ class TurnSpan(NamedTuple):
     stop: int
     """Where it ends."""
     first: int | None
-    """Where in it the first text begins that the message holds, its role apart, or that is of unknown origin;
-    None where the template wrote all of it."""
+    """Where the first text begins that is of the message itself (its role apart), of other data such as
+    tools, or of unknown origin; None if there is none."""
     last: int | None
     """Where the last such text ends."""
     is_shared: bool
@@ -33,7 +33,7 @@ class TurnSpan(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """Whose turn it is in which part of a rendering."""
+    """The parts of a rendering that belong to each turn, and to generation blocks."""
 
     turns: tuple[tuple[TurnSpan, ...], ...]
     """For each message the parts of its turn; none where the template wrote nothing in it."""
@@ -65,7 +65,7 @@ def parts_of(runs: Sequence[Any]) -> list[Part]:
 
 
 def _after(mark: Source, outer: int | None, turn: int | None) -> tuple[int | None, int | None]:
-    """Whose turn it is behind a mark: for the piece as a whole, and at this place of it."""
+    """The message whose turn follows a mark: for the whole output piece, and at this place in it."""
     kind, value = mark or (None, None)
     if kind == "piece":
         return value, value
@@ -133,7 +133,7 @@ def outline_of_runs(runs: Sequence[Any], count: int) -> Outline:
             is_shared = True
     if current is not None:
         found[current].append(TurnSpan(begin, stop, first, last, is_shared, is_hidden))
-    # A text that is to be continued is cut before a block ends.
+    # The text of ``continue_final_message`` is cut before a block ends.
     generation += [(begun, stop) for begun in reversed(opened) if begun < stop]
     return Outline(tuple([tuple(each) for each in found]), tuple(generation))
 

@@ -35,18 +35,18 @@ class TokenRanges:
     __slots__ = ("_lengths",)
 
     def __init__(self) -> None:
-        #: For each id the bytes of its token; 0 for one that was not met.
+        #: For each id the length of its token in bytes; 0 if it was not looked up yet.
         self._lengths: npt.NDArray[np.int32] | None = None
 
     def of(
         self, tok: Tokenizer, texts: Sequence[str], rows: Ragged, spans: Sequence[Sequence[Span]]
     ) -> list[list[Span] | None]:
-        """For each text the pairs ``(first, behind)`` of the tokens that overlap each of its spans.
+        """For each text the pairs ``(first, stop)`` of the tokens that overlap each of its spans.
 
         ``rows`` are the ids of the texts as ``encode_batch`` gives them; ``spans`` are ``(start, stop)`` in
         characters, not empty, in order and apart from each other. A token that straddles the end of a span
-        is in its range. None for a text whose tokens are not its bytes, as where a normalizer changed it.
-        Cost: linear.
+        is in its range. None for a text that the bytes of its tokens do not spell, as where a normalizer
+        changed it. Cost: linear.
 
         >>> import tokenmill
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
@@ -84,7 +84,7 @@ class TokenRanges:
         return ranges
 
     def _lengths_of(self, tok: Tokenizer, ids: npt.NDArray[Any]) -> npt.NDArray[np.int32] | None:
-        """The bytes of the token of each id, 0 for one without bytes; None for ids too large for a table."""
+        """The length in bytes of the token of each id; None for ids too large for a table."""
         with waited_for:
             import numpy as np
 

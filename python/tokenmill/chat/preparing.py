@@ -1,7 +1,7 @@
 """Conversations, rendered for a tokenizer, and how their text is to be encoded.
 
-In: a tokenizer with templates, and messages. Out: text, the parts of it that nobody may trust, and the added
-tokens that it has. The text of messages never becomes a control token.
+In: a tokenizer with templates, and messages. Out: the text, its untrusted ranges, and its added
+tokens. The text of messages never becomes a control token.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["AddedToken", "Plan", "Prepared", "apart_from", "encoded", "prepared"
 
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 
-#: Templates whose tables a tokenizer keeps.
+#: The most templates whose tables a tokenizer keeps.
 _MAX_TEMPLATES = 64
 
 Span = tuple[int, int]
@@ -53,15 +53,18 @@ def prepared(
     literals: Literals = "text",
     **options: Any,
 ) -> Prepared:
-    """One conversation, rendered for ``tok``. ``own`` are further arguments of the call."""
+    """One conversation, rendered for ``tok``.
+
+    ``own`` are arguments of the call that rendering does not have.
+    """
     name, source = choose(tok.chat_templates, template, options.get("tools"))
     refuse_others(options, source, own)
     policies.check(literals, roles_of(source, name, options.get("roles")))
     return Prepared.of(Plan.of(tok, name, source, literals), messages, options)[0]
 
 
-#: Arguments of transformers' `apply_chat_template`, and what does the same here. As variables of a template
-#: they would do nothing, and nobody would notice.
+#: Arguments of transformers' `apply_chat_template`, and what to use here instead. As template variables they
+#: would be ignored silently.
 _OTHERS = {
     "chat_template": "template=",
     "max_length": "fit_chat, which drops whole turns",
@@ -75,16 +78,16 @@ _OTHERS = {
 }
 
 
-#: Arguments that are for labels alone.
+#: Arguments that only labels use.
 _OF_LABELS = ("return_labels", "train_on", "end_of_turn", "allow_empty")
 _OWN = ("template", "literals", *policies.OF_RENDERING)
 
 
 def refuse_others(options: Mapping[str, Any], source: str, own: Sequence[str] = ()) -> None:
-    """Raise ``TypeError`` for what would be a variable of the template and is meant for something else.
+    """Raise ``TypeError`` for an argument that would silently become a template variable.
 
-    Those of transformers, those of labels where there are none, and what is nearly the name of an argument
-    (``own`` are those of the call) and no name in the source of the template.
+    These are arguments of transformers, those of labels where there are none, and misspelled ones that the
+    template does not use. ``own`` are arguments of the call that rendering does not have.
     """
     for name in options:
         if name in _OTHERS:
@@ -103,14 +106,14 @@ class _Template(NamedTuple):
     special: dict[str, str | list[str]]
     """The variables that hold special tokens: ``bos_token`` and the others that there are."""
     markers: frozenset[str]
-    """Marks of the template's protocol, in its literals."""
+    """Markers in the template's literals."""
     protected: frozenset[int]
-    """Added tokens in the literals of the template."""
+    """Ids of added tokens in the template's literals and special tokens."""
     special_ids: frozenset[int]
 
     @classmethod
     def of(cls, tok: Tokenizer, name: str, source: str) -> _Template:
-        """The tokenizer keeps it."""
+        """The tables of a template, which the tokenizer keeps."""
         tables = tok._chat_tables
         known: _Template | None = tables.get(source)
         if known is None:
@@ -148,12 +151,12 @@ class Plan(NamedTuple):
         return tuple(dict.fromkeys(found))
 
     def closing(self, options: Mapping[str, Any]) -> Closing | None:
-        """What the template writes behind turns."""
+        """What the template writes after turns."""
         return closing_of(self.source, _key(self.template.special), _variables(options))
 
     def holds(self, text: str) -> bool:
         """Whether a text holds a control literal: what a function in ``literals`` is called for."""
-        if any(mark in text for mark in self.template.markers):
+        if any(marker in text for marker in self.template.markers):
             return True
         guarded = self.template.protected | self.template.special_ids
         return any(token[2] in guarded for token in self.tok.find_added(text, special="parse"))
@@ -183,8 +186,8 @@ class Prepared(NamedTuple):
             untrusted = _without_parsed(chat, plan.literals)
         protected = plan.template.protected
         added = _found(tok, chat.text, untrusted=untrusted, protected=protected)
-        # Where the template joined literals from parts, or content would go on with one; those that are
-        # dropped may make room for others.
+        # A token may also be built from several literals, or completed by content. Such tokens become
+        # protected. In untrusted text they no longer match, which may let others match, so repeat.
         while built := _built(tok, added, untrusted, protected):
             protected |= built
             added = _found(tok, chat.text, untrusted=untrusted, protected=protected)
@@ -258,7 +261,7 @@ def _variables(options: Mapping[str, Any]) -> str:
 def _visible(
     tok: Tokenizer, found: Sequence[AddedToken], known: frozenset[int] = frozenset()
 ) -> frozenset[int]:
-    """The ids of tokens, without known ones, that are not white space: that is nobody's protocol."""
+    """The ids of tokens that are not known and not only white space, which is never a control token."""
     ids = {token[2] for token in found} - known
     return frozenset([number for number in ids if (tok.id_to_token(number) or "").strip()])
 
@@ -266,7 +269,7 @@ def _visible(
 def _built(
     tok: Tokenizer, added: Sequence[AddedToken], untrusted: Sequence[Span], protected: frozenset[int]
 ) -> frozenset[int]:
-    """The ids, not protected yet, of tokens that the template wrote, or that content goes on with."""
+    """Ids of tokens, not protected yet, that the template wrote at least in part."""
     if all(token[2] in protected for token in added):
         return frozenset()
     return _visible(tok, _not_within(added, untrusted), protected)
@@ -295,7 +298,7 @@ def _not_within(found: Sequence[AddedToken], spans: Sequence[Span]) -> list[Adde
 
 
 def _found(tok: Tokenizer, text: str, **options: Any) -> list[AddedToken]:
-    """The added tokens of a text where their literals stand: white space that they take is not theirs."""
+    """The added tokens of a text, without the white space beside their literals."""
     found = tok.find_added(text, special="parse", **options)
     for index, (start, stop, token) in enumerate(found):
         if text[start].isspace() or text[stop - 1].isspace():
@@ -304,7 +307,7 @@ def _found(tok: Tokenizer, text: str, **options: Any) -> list[AddedToken]:
 
 
 def _without_parsed(chat: RenderedChat, literals: Literals) -> list[Span]:
-    """The untrusted ranges but for the segments whose literals are taken for tokens."""
+    """The untrusted ranges without segments whose literals are parsed."""
     ranges: list[Span] = []
     for segment in chat.segments:
         if segment.trusted or policies.policy_of(literals, segment) == "parse":

@@ -62,7 +62,7 @@ class Closing(NamedTuple):
     before: str
     """All that it writes before the content of the first question."""
 
-    def begins_with(self, token: str) -> bool:
+    def closes_turns_with(self, token: str) -> bool:
         """Whether the template closes turns with this token, and does not begin them with it."""
         return self.last.startswith(token) or (self.each.startswith(token) and token not in self.before)
 

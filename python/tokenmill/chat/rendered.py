@@ -14,7 +14,7 @@ __all__ = ["RenderedChat", "Segment", "content_of", "outline_of", "texts_of"]
 
 
 class Segment(NamedTuple):
-    """A part of a rendering that one thing wrote."""
+    """A part of a rendering that came from one source."""
 
     start: int
     """Where it begins, in characters."""
@@ -32,7 +32,7 @@ class Segment(NamedTuple):
     ``id``, ``content``, ``reasoning``, ``tool_call``, ``tool_result``, ``tools``, ``documents``, ``variable``
     (of the call), or ``unknown``."""
     trusted: bool
-    """Whether the template's own literals, a special token, the date or a role that was checked wrote it."""
+    """Whether it came from the template's own literals, a special token, the date, or a checked role."""
 
 
 class RenderedChat:
@@ -101,7 +101,10 @@ class RenderedChat:
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """The parts of the text, in order; they tile it. Neighbours that one thing wrote are one part."""
+        """The parts of the text, in order; they cover all of it.
+
+        Neighbours from the same source are one segment.
+        """
         if self._segments is None:
             self._segments = _segments(parts_of(self._known_runs()), self.roles)
         return self._segments
@@ -131,10 +134,10 @@ class RenderedChat:
     def turns(self) -> tuple[tuple[tuple[int, int], ...], ...]:
         """For each message the pairs ``(start, stop)`` of what was written in its turn.
 
-        Mostly one, with all that the template wrote around it; none where the template left the message out,
-        or wrote it in another's turn.
-        A turn is a loop's turn of that message. What a template writes of a message outside of such a loop is
-        its turn too, with the literals of the same expression.
+        Usually one, with all that the template wrote around the message; empty where the template left it out
+        or wrote it in another message's turn.
+        Inside a loop over messages the turn is that iteration. Outside, it is what the template wrote of the
+        message, with the literals of the same expression.
         """
         return tuple([tuple([span[:2] for span in each]) for each in self._found_outline().turns])
 
@@ -163,7 +166,7 @@ class RenderedChat:
         return self._unwritten
 
     def _runs_of_segments(self) -> Runs:
-        """Runs that tell trusted text from other text, of a chat that was pickled."""
+        """For an unpickled chat: runs that only tell trusted text from other text."""
         runs: list[Any] = []
         for segment in self.segments:
             runs += (segment.stop - segment.start, LITERAL if segment.trusted else None)
@@ -202,7 +205,7 @@ def texts_of(chat: RenderedChat, message: int) -> list[str]:
 
 
 def outline_of(chat: RenderedChat) -> Outline:
-    """What labels need of a rendering, at a fraction of what ``segments`` cost.
+    """The outline of a rendering: all that labels need, much cheaper than ``segments``.
 
     The rendering does not keep it: many small tuples keep Python's garbage collector busy.
     """
@@ -238,7 +241,7 @@ def _unwritten(messages: list[dict[Any, Any]], segments: tuple[Segment, ...]) ->
 
 
 def _segments(parts: list[Part], roles: Sequence[str | None]) -> tuple[Segment, ...]:
-    """Segments, of which neighbours differ, in messages of these roles."""
+    """Segments, of which no two neighbours are alike; ``roles`` are those of the messages."""
     known: dict[tuple[int, int | None], _Description] = {}
     #: Where each segment begins, and what is said of it.
     starts: list[int] = []
@@ -280,6 +283,6 @@ def _described(source: Source, message: int | None, role: str | None) -> _Descri
 def _is_common(source: Source) -> bool:
     """Whether many renderings have this source: a literal, or a field of a message.
 
-    Others are not kept. A key such as 1 would be taken for True, too.
+    Other sources are not cached: a key 1 would also be found for True.
     """
     return source is None or type(source[0]) is str or (type(source[1]) is str and source[0][0] == "message")

@@ -6,7 +6,7 @@ container's source and a key or index, so that a field's source costs nothing bu
 origin.
 
 *Runs* say which source wrote how many characters: a flat tuple ``(length, source, length, source, ...)``.
-Runs of length 0 are marks: they name no characters but a place.
+Runs of length 0 are marks: they say something about a place, not about characters.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ GENERATION_STOP = ("generation", False)
 
 
 def piece_of(turn: int | None) -> tuple[str, int | None]:
-    """The mark at the beginning of what the template wrote in the turn of this message, or in none."""
+    """The mark before a piece of output: the message in whose turn it was written, or None."""
     return ("piece", turn) if turn is None or turn >= len(_PIECES) else _PIECES[turn]
 
 
 _PIECES = [("piece", turn) for turn in range(64)]
 
 TRUSTED = frozenset(("literal", "special", "date"))
-"""The roots whose text the caller or the template vouches for. Roles are checked, and trusted too."""
+"""The roots whose text is trusted. Roles are checked, and trusted too."""
 
 DEFAULT_ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
 """Roles that a conversation may have with any template, besides those that the template compares with."""
@@ -52,6 +52,7 @@ _IDS = frozenset(("id", "tool_call_id", "call_id"))
 _CALLS = frozenset(("tool_calls", "function_call", "tool_call"))
 _RESULTS = frozenset(("tool_responses", "tool_results"))
 TOOL_ROLES = frozenset(("tool", "function", "ipython", "tool_result", "tool_response", "observation"))
+"""Roles of messages that hold the result of a tool."""
 _KINDS_OF_ROOTS = {
     "literal": "template",
     "special": "template",
@@ -65,7 +66,7 @@ _KINDS_OF_ROOTS = {
 
 def source_of(value: Any, otherwise: Source = None) -> Source:
     """The source of a wrapped value that is no string (see ``data``)."""
-    # Asked of the type: a template's undefined value answers to no name at all.
+    # Looked up on the type, since jinja2's undefined raises for every attribute.
     source: Source = value.source if getattr(type(value), "carries_source", False) else otherwise
     return source
 

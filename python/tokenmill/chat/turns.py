@@ -1,8 +1,7 @@
-"""What of a rendering the model writes: the turns that labels are made of.
+"""What the model writes in a rendering: the turns that labels are made from.
 
-A turn of the model begins where the header ends that the template writes before it (what
-``add_generation_prompt`` writes), and ends with its end-of-turn token. All between is the model's, tags and
-braces of the template too: the model is to write them as well.
+A turn starts after its header, which is what the generation prompt writes, and ends with its end-of-turn
+token. All between belongs to the model, template tags included.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from .rendered import RenderedChat, Segment, content_of, texts_of
 
 __all__ = ["Added", "Turn", "token_behind", "turn_of"]
 
-#: Kinds of segments that are no field of a message, or name its header.
+#: Kinds of segments that make up headers, and are not what a message says.
 _HEADER_KINDS = frozenset(("template", "role"))
 
 Span = tuple[int, int]
@@ -67,16 +66,16 @@ class Turn(NamedTuple):
     """Where its end-of-turn token stands; None where the template wrote none."""
 
     def ended_by(self, token: Span) -> Turn:
-        """The turn with the token behind its last span."""
+        """The turn with this token, which follows its last span, as its end."""
         *others, (start, _) = self.spans
         return Turn(self.message, (*others, (start, token[1])), token)
 
 
 def token_behind(turn: Turn, text: str, added: Added, untrusted: Sequence[Span]) -> Span | None:
-    """The special token that stands next behind a turn; None where other text comes first.
+    """The special token right after a turn, with only white space between; None if other text comes first.
 
-    Templates that walk indices or pairs, or write what closes a turn when the next begins, write it outside
-    of the turn.
+    Templates that loop over indices or pairs, or close a turn when the next begins, write it outside of the
+    turn. White space that the template did not write is other text.
     """
     if not turn.spans:
         return None
@@ -153,7 +152,8 @@ def turn_of(
 def _refuse_hidden_header(chat: RenderedChat, message: int, begin: int, prompts: Sequence[Prompt]) -> None:
     """Refuse a turn that begins with text of unknown origin, which a header may be a part of.
 
-    None is where the header stands before it, or where it begins like a field of the message.
+    It is not refused where the header stands before that text, or where the text begins like a field of the
+    message.
     """
     index = bisect_left(chat.segments, begin + 1, key=lambda segment: segment.start) - 1
     if index < 0 or chat.segments[index].kind != "unknown":
@@ -180,13 +180,13 @@ class _Part(NamedTuple):
     stop: int
     """Where the span of the turn ends, or the text of another message begins."""
     floor: int
-    """Where the text of others ends that stands before its first field; 0 where there is none."""
+    """Where the fields of others before its first field end; 0 if there are none."""
     first: int
     """Where its first field begins; ``stop`` where it has none."""
     last: int
     """Where its last field ends; ``start`` where it has none."""
     continued: bool
-    """Whether a message of the same role goes on behind it, in the same turn."""
+    """Whether a message of the same role continues the same turn."""
 
 
 def _parts_of(chat: RenderedChat, message: int, spans: Sequence[Span]) -> list[_Part]:
@@ -212,9 +212,9 @@ def _parts_of(chat: RenderedChat, message: int, spans: Sequence[Span]) -> list[_
 
 
 def _owned(fields: Sequence[Segment], message: int) -> list[bool]:
-    """Which of the fields in a turn are the message's.
+    """Which fields of a turn belong to the message.
 
-    Those of others are not, nor what is said again right before them, such as the name of a tool before its
+    Not those of others, nor a field that is repeated right before them, such as a tool's name before its
     result.
     """
     owned = [field.kind == "unknown" or field.message == message for field in fields]
@@ -234,7 +234,10 @@ def _within(segments: Sequence[Segment], start: int, stop: int) -> Sequence[Segm
 
 
 def _spans_of_merged(chat: RenderedChat, message: int) -> tuple[Span, ...]:
-    """Where a message stands that the template joins with another one of its role: to the end of its turn."""
+    """Where a message stands whose turn the template merged with another message of its role.
+
+    It extends to the end of that turn.
+    """
     own = [s for s in chat.segments if s.message == message and s.kind not in _HEADER_KINDS]
     if not own:
         return ()
@@ -247,7 +250,7 @@ def _spans_of_merged(chat: RenderedChat, message: int) -> tuple[Span, ...]:
 
 
 def _untracked_turn(chat: RenderedChat, message: int, added: Added) -> Turn | None:
-    """The turn of a message that the template hides: from the only place where its content can be."""
+    """The turn of a message whose text has no known origin: the only place where its content stands."""
     content = content_of(chat, message).strip()
     if not content:
         return None
@@ -269,13 +272,13 @@ def _untracked_turn(chat: RenderedChat, message: int, added: Added) -> Turn | No
             "stands in more than one place; leave this message out with train_on=, or use another template",
         )
     start, stop = places[0], places[0] + len(content)
-    # Whose turn another special token stands in is not known.
+    # Any other special token may belong to the next turn, so only an eos counts.
     end = added.eos_in(stop, _next_known(chat.segments, stop))
     return Turn(message, ((start, stop if end is None else end[1]),), end)
 
 
 def _next_known(segments: Sequence[Segment], at: int) -> int:
-    """Where the text from there on that no message claims ends."""
+    """Where the text after this place ends that no message is known to have written."""
     for segment in segments:
         if segment.start >= at and (segment.kind != "template" or segment.message is not None):
             return segment.start

@@ -142,7 +142,7 @@ def _notes(encoding: ChatEncoding) -> Iterator[str]:
         became = f"token {literal.id}" if is_token else "text, as any other"
         if literal.id is None:
             became = (
-                "a mark of the template without a token of its own, which a model may take for the real one"
+                "a marker of the template without a token of its own, which a model may take for the real one"
             )
         yield f"note: {_place(literal)} holds {visible(literal.literal)}: {became}"
 

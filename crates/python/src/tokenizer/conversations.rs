@@ -87,11 +87,12 @@ impl Tokenizer {
     /// rewrites a string that has one (of tools, documents and variables, too), and a mapping from kinds of
     /// segments or roles to one of these chooses.
     ///
-    /// Trained are the turns of `train_on`: `"assistant"` by default; roles, indices of messages, `"last"`,
-    /// and what of them: kinds (`"content"`, `"reasoning"`, `"tool_call"`), field paths
-    /// (`"tool_calls[0].function.arguments"`). A turn begins behind its header and ends with its end-of-turn
-    /// token, which `end_of_turn=False` leaves out; `{% generation %}` blocks of the template bound it. A
-    /// token that is trained in part is trained. `num_threads` is for encoding a list.
+    /// `train_on` says which turns are trained, `"assistant"` by default: roles, indices of messages,
+    /// `"last"`. It may also say which parts of them: kinds (`"content"`, `"reasoning"`, `"tool_call"`), field
+    /// paths (`"tool_calls[0].function.arguments"`). A turn begins after its header and ends with its
+    /// end-of-turn token, which `end_of_turn=False` leaves out. Where the template marks the turns of a role
+    /// with `{% generation %}` blocks, only what these write is trained. A token that is only partly in a
+    /// trained range is trained as a whole. `num_threads` is for encoding a list.
     ///
     /// Raises `TemplateError` as `render_chat`, where the place of a turn is not known for certain, and where
     /// nothing is trained unless `allow_empty` is set; `SpecialTokenError` for `literals="reject"`.
