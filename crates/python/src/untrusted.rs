@@ -62,17 +62,21 @@ impl<'a, 'py> TrustArguments<'a, 'py> {
         self.untrusted.is_some()
     }
 
-    /// Reads the arguments for one text. Returns `None` without `untrusted=`: nothing is protected then.
+    /// Reads the arguments for one text. Returns `None` if nothing is untrusted: then nothing is protected either.
     pub(crate) fn for_text(self, engine: &Engine, length: Length) -> PyResult<Option<Trust>> {
         let protected = self.protected.map(|given| protected_set(given, "protected", engine)).transpose()?;
         let Some(given) = self.untrusted else { return Ok(None) };
         let mut all = Vec::new();
         read_pairs(given, length, || "untrusted".to_owned(), &mut all)?;
+        if all.is_empty() {
+            return Ok(None);
+        }
         let (ends, protected) = (vec![all.len()], vec![protected.unwrap_or_default()]);
         Ok(Some(Trust { pairs: all, ends, protected, set_of_row: None }))
     }
 
-    /// Reads the arguments for a batch of this many texts; `length` returns the length of a text.
+    /// Reads the arguments for a batch of this many texts; `length` returns the length of a text. Returns `None` as
+    /// [`Self::for_text`] does.
     pub(crate) fn for_rows(
         self,
         py: Python<'py>,
@@ -98,7 +102,7 @@ impl<'a, 'py> TrustArguments<'a, 'py> {
             }
             ends.push(pairs.len());
         }
-        Ok(Some(Trust { pairs, ends, protected, set_of_row }))
+        Ok((!pairs.is_empty()).then_some(Trust { pairs, ends, protected, set_of_row }))
     }
 }
 
