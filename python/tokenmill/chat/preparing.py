@@ -31,6 +31,9 @@ ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 #: The most templates whose tables a tokenizer keeps.
 _MAX_TEMPLATES = 64
 
+#: All white space.
+_SPACES = frozenset(filter(str.isspace, map(chr, range(0x3001))))
+
 Span = tuple[int, int]
 AddedToken = tuple[int, int, int]
 """Where an added token stands, in characters, and its id."""
@@ -301,7 +304,7 @@ def _found(tok: Tokenizer, text: str, **options: Any) -> list[AddedToken]:
     """The added tokens of a text, without the white space beside their literals."""
     found = tok.find_added(text, special="parse", **options)
     for index, (start, stop, token) in enumerate(found):
-        if text[start].isspace() or text[stop - 1].isspace():
+        if text[start] in _SPACES or text[stop - 1] in _SPACES:
             found[index] = (*policies.without_space(text, start, stop, tok.id_to_token(token) or ""), token)
     return found
 

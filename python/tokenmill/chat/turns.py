@@ -26,20 +26,17 @@ Span = tuple[int, int]
 class Added(NamedTuple):
     """The special tokens that a template wrote into a rendering, in the order of the text."""
 
-    starts: list[int]
-    stops: list[int]
-    are_eos: list[bool]
+    starts: Sequence[int]
+    stops: Sequence[int]
+    ids: Sequence[int]
+    eos: int | None
 
     @classmethod
     def of(cls, found: Iterable[tuple[int, int, int]], special: frozenset[int], eos: int | None) -> Added:
         """From what ``Tokenizer.find_added`` gives; of ids that are not ``special`` only ``eos`` counts."""
-        starts, stops, are_eos = list[int](), list[int](), list[bool]()
-        for start, stop, token in found:
-            if token in special or token == eos:
-                starts.append(start)
-                stops.append(stop)
-                are_eos.append(token == eos)
-        return cls(starts, stops, are_eos)
+        kept = [token for token in found if token[2] in special or token[2] == eos]
+        starts, stops, ids = zip(*kept, strict=True) if kept else ((), (), ())
+        return cls(starts, stops, ids, eos)
 
     def end_of_turn(self, start: int, stop: int) -> Span | None:
         """The token that ends a turn: in this part of the text the first eos, else the last token."""
@@ -51,7 +48,7 @@ class Added(NamedTuple):
     def eos_in(self, start: int, stop: int) -> Span | None:
         """The first eos in this part of the text."""
         for index in range(bisect_left(self.starts, start), bisect_left(self.starts, stop)):
-            if self.are_eos[index]:
+            if self.ids[index] == self.eos:
                 return self.starts[index], self.stops[index]
         return None
 
