@@ -309,6 +309,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "sample": lambda o: o.sample(TEXT, seed=1, dropout=0.1),
         "save": lambda o: o.save(new_path(".json")),
         "token_bytes": lambda o: o.token_bytes(40_000),
+        "token_lengths": lambda o: o.token_lengths(IDS),
         "token_to_id": lambda o: o.token_to_id("low"),
         "with_call_defaults": lambda o: o.with_call_defaults(padding_side="left"),
         "with_chat_template": lambda o: o.with_chat_template("chatml").encode(TEXT),

@@ -928,6 +928,16 @@ class Tokenizer:
         >>> tok.decode_bytes([257, 0xC3])
         b'low\xc3'
         """
+    def token_lengths(self, ids: _Ids, /) -> npt.NDArray[np.int64]:
+        """The length in bytes of the token of each id: an `int64` array.
+
+        Their sum is what a loss is divided by for bits per byte. `ids` is what `decode` takes. A special token
+        counts with the bytes of its literal. Raises `VocabularyError` for an id that does not exist.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> tok.token_lengths(tok.encode("low é"))
+        array([3, 1, 1, 1])
+        """
     def decode_batch(
         self,
         batch: Iterable[_Ids] | Ragged,

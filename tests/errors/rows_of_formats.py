@@ -204,7 +204,12 @@ TEKKEN: list[tuple[Any, ...]] = [
         at("inconsistent", "config.default_vocab_size"),
     ),
     ("a tekken size that is text", setting("default_vocab_size", "280"), "280", {"kind": "type"}),
-    ("a tekken rank out of place", entry(3, rank=4), "index in the list", at("inconsistent", "vocab[3].rank")),
+    (
+        "a tekken rank out of place",
+        entry(3, rank=4),
+        "index in the list",
+        at("inconsistent", "vocab[3].rank"),
+    ),
     ("a tekken rank that is text", entry(3, rank="3"), "3", {"kind": "type"}),
     (
         "a tekken token that is not base64",

@@ -431,6 +431,7 @@ case(
     given(lambda i: (i.characters, [3] * (i.size // 8)), lambda _, given: given[0].decode(given[1])),
 )
 case("Tokenizer.decode_bytes", given(lambda i: i.ids, lambda i, ids: i.tok.decode_bytes(ids)))
+case("Tokenizer.token_lengths", given(lambda i: i.ids, lambda i, ids: i.tok.token_lengths(ids)))
 case(
     "Tokenizer.decode_bytes: by steps",
     given(lambda i: (i.characters, [3] * (i.size // 8)), lambda _, given: given[0].decode_bytes(given[1])),

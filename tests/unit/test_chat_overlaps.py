@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import tokenmill
-from tokenmill.chat.overlaps import TokenRanges
+from tokenmill.chat.overlaps import ranges_of
 
 TEXTS = [
     "",
@@ -39,13 +39,12 @@ def by_offsets(offsets: Any, spans: list[tuple[int, int]]) -> list[tuple[int, in
 
 
 def test_ranges_are_those_of_the_offsets(tok: tokenmill.Tokenizer) -> None:
-    ranges = TokenRanges()
     chance = random.Random(3)
     compared = 0
     for _ in range(200):
         texts = chance.choices(TEXTS, k=4)
         spans = [spans_of(text, chance) for text in texts]
-        found = ranges.of(tok, texts, tok.encode_batch(texts), spans)
+        found = ranges_of(tok, texts, tok.encode_batch(texts), spans)
         want = [
             by_offsets(tok.encode_with_offsets(text).offsets, of_text)
             for text, of_text in zip(texts, spans, strict=True)
@@ -56,16 +55,16 @@ def test_ranges_are_those_of_the_offsets(tok: tokenmill.Tokenizer) -> None:
 
 
 def test_one_long_batch_and_no_batch(tok: tokenmill.Tokenizer) -> None:
-    assert TokenRanges().of(tok, [], tok.encode_batch([]), []) == []
-    assert TokenRanges().of(tok, ["", ""], tok.encode_batch(["", ""]), [[], []]) == [[], []]
+    assert ranges_of(tok, [], tok.encode_batch([]), []) == []
+    assert ranges_of(tok, ["", ""], tok.encode_batch(["", ""]), [[], []]) == [[], []]
 
 
 def test_tokens_that_are_not_the_text_have_no_ranges(tok: tokenmill.Tokenizer) -> None:
-    ranges, others = TokenRanges(), tok.encode_batch(["low", "xyz"])
-    assert ranges.of(tok, ["abc", "xy"], others, [[], []]) == [None, None]  # one is of the same length
-    assert ranges.of(tok, ["low", "xyz"], others, [[], [(1, 2)]]) == [[], [(1, 2)]]
-    assert ranges.of(tok, ["lo", "xy"], others, [[], []]) == [None, None]
-    assert ranges.of(tok, ["low", "xyz"], others, [[], [(1, 2)]]) == [[], [(1, 2)]]
+    others = tok.encode_batch(["low", "xyz"])
+    assert ranges_of(tok, ["abc", "xy"], others, [[], []]) == [None, None]  # one is of the same length
+    assert ranges_of(tok, ["low", "xyz"], others, [[], [(1, 2)]]) == [[], [(1, 2)]]
+    assert ranges_of(tok, ["lo", "xy"], others, [[], []]) == [None, None]
+    assert ranges_of(tok, ["low", "xyz"], others, [[], [(1, 2)]]) == [[], [(1, 2)]]
 
 
 def test_only_the_text_that_a_normalizer_changed_has_no_ranges(tok: tokenmill.Tokenizer) -> None:
@@ -74,15 +73,15 @@ def test_only_the_text_that_a_normalizer_changed_has_no_ranges(tok: tokenmill.To
     rows = tok.encode_batch(["low é", "é low", "", "low", "é lower 語"])
     spans: list[list[tuple[int, int]]] = [[(4, 5)], [(0, 2), (3, 6)], [], [(0, 3)], [(0, 1), (8, 9)]]
     alone = [
-        TokenRanges().of(tok, [text], tok.encode_batch([text]), [of_text])[0]
+        ranges_of(tok, [text], tok.encode_batch([text]), [of_text])[0]
         for text, of_text in zip(texts, spans, strict=True)
     ]
     alone[1] = None
-    assert TokenRanges().of(tok, texts, rows, spans) == alone
+    assert ranges_of(tok, texts, rows, spans) == alone
     assert alone[4] is not None
 
 
 def test_a_lone_surrogate_has_no_ranges(tok: tokenmill.Tokenizer) -> None:
     texts = ["low \ud800 low"]
     rows = tok.encode_batch(texts, surrogates="replace")
-    assert TokenRanges().of(tok, texts, rows, [[(0, 3)]]) == [None]
+    assert ranges_of(tok, texts, rows, [[(0, 3)]]) == [None]

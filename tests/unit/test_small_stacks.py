@@ -84,6 +84,7 @@ work = {
     "sample": lambda: tok.sample("hello", seed=1, alpha=0.5),
     "save": lambda: [tok.save(folder / "saved"), tok.save(folder / "t.json")],
     "token_bytes": lambda: tok.token_bytes(5),
+    "token_lengths": lambda: tok.token_lengths(ids),
     "token_to_id": lambda: tok.token_to_id("a"),
     "with_call_defaults": lambda: tok.with_call_defaults(padding_side="left"),
     "with_chat_template": lambda: tok.with_chat_template("chatml"),

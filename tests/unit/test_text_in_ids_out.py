@@ -280,3 +280,14 @@ def test_items_that_are_not_plain_ints(tok: Any) -> None:
 
     assert tok.decode([True, np.int64(104), np.uint8(105), Int(104)]) == "\x01hii"
     assert tok.decode([104] * 3 + [np.uint32(105)] * 3) == "hhhiii"
+
+
+def test_token_lengths_are_those_of_token_bytes(tok: Any, native: Any) -> None:
+    ids = [*range(tok.vocab_size), 5, 5]
+    lengths = tok.token_lengths(ids)
+    assert lengths.dtype == np.int64
+    assert lengths.tolist() == [len(tok.token_bytes(number)) for number in ids]
+    assert tok.token_lengths([]).tolist() == []
+    with pytest.raises(native.VocabularyError, match="does not exist") as caught:
+        tok.token_lengths([0, tok.max_id + 1])
+    assert (caught.value.id, caught.value.position) == (tok.max_id + 1, 1)

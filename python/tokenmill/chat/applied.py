@@ -14,7 +14,7 @@ from . import literals as policies
 from .encoding import ChatEncoding
 from .labels import IGNORED, Trained, Training, ranges_by_offsets
 from .literals import Literals
-from .overlaps import TokenRanges
+from .overlaps import ranges_of
 from .preparing import Plan, Prepared, encoded, refuse_others
 from .rendering import choose, roles_of
 from .selection import TrainOn, selection_of
@@ -91,9 +91,8 @@ def _ranges(
     tok: Tokenizer, rows: Sequence[Prepared], ragged: Any, trained: Sequence[Trained]
 ) -> list[list[Span]]:
     """The ranges of trained tokens of each conversation."""
-    lengths: TokenRanges = tok._chat_tables.setdefault("token lengths", TokenRanges())
     spans = [of_row.spans for of_row in trained]
-    found = lengths.of(tok, [row.chat.text for row in rows], ragged, spans)
+    found = ranges_of(tok, [row.chat.text for row in rows], ragged, spans)
     return [
         ranges_by_offsets(row.find_offsets(), row.find_added(), of_row) if ranges is None else ranges
         for row, of_row, ranges in zip(rows, spans, found, strict=True)

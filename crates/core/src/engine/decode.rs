@@ -86,6 +86,24 @@ impl Engine {
         row.finish(bytes, ticker)
     }
 
+    /// The length of the token of each id, in bytes: that of [`Vocabulary::decoded`](crate::vocabulary::Vocabulary).
+    ///
+    /// # Errors
+    /// A vocabulary error for an id that does not exist; errors of the watch; out of memory.
+    pub fn token_lengths(&self, ids: &[TokenId], watch: &dyn Watch) -> Result<Vec<i64>> {
+        let (vocabulary, mut ticker) = (&self.stages.vocabulary, Ticker::new(watch));
+        let mut lengths = try_alloc::vec(ids.len())?;
+        for (position, &id) in ids.iter().enumerate() {
+            let Some(bytes) = vocabulary.decoded(id) else {
+                let reason = "does not exist in this vocabulary, and has no length".to_owned();
+                return Err(Kind::Vocabulary { id: Some(id.into()), position: Some(position), reason }.into());
+            };
+            lengths.push(bytes.len() as i64);
+            ticker.spend(1)?;
+        }
+        Ok(lengths)
+    }
+
     /// How many bytes [`Self::decode`] gives; `None` where tokens go through steps, and only decoding
     /// can tell.
     ///

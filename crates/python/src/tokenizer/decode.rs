@@ -98,6 +98,22 @@ impl Tokenizer {
         }
     }
 
+    /// The length in bytes of the token of each id: an `int64` array.
+    ///
+    /// Their sum is what a loss is divided by for bits per byte. `ids` is what `decode` takes. A special token
+    /// counts with the bytes of its literal. Raises `VocabularyError` for an id that does not exist.
+    ///
+    /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+    /// >>> tok.token_lengths(tok.encode("low é"))
+    /// array([3, 1, 1, 1])
+    #[pyo3(signature = (ids, /))]
+    fn token_lengths<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = ids.py();
+        let ids = convert::ids(ids, None)?;
+        let lengths = run(py, ids.len() * 4, |watch| self.engine.token_lengths(&ids, watch))?;
+        output::int64_array(py, lengths)
+    }
+
     /// The text of every row of ids: a `Ragged`, or an iterable of what `decode` takes. Raises what
     /// `decode` raises; a `VocabularyError` names the row.
     ///
