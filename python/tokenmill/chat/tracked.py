@@ -92,11 +92,11 @@ class Tracked(str):
     # ---- cutting ------------------------------------------------------------------------------
 
     def strip(self, chars: str | None = None, /) -> Tracked:
-        right = str.rstrip(self, chars)
-        text = str.lstrip(right, chars)
+        text = str.strip(self, chars)
         if len(text) == len(self):
             return self
-        return made(text, cut(self.runs, len(right) - len(text), len(right)))
+        stop = len(str.rstrip(self, chars))
+        return made(text, cut(self.runs, stop - len(text), stop))
 
     def lstrip(self, chars: str | None = None, /) -> Tracked:
         text = str.lstrip(self, chars)
