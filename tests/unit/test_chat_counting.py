@@ -131,5 +131,28 @@ def test_a_call_is_dropped_with_its_result_whatever_stands_between(
     whole = tok.count_chat(chat)
     for n in range(tok.count_chat([CHAT[0], CHAT[-1]]), whole + 1):
         left = tok.fit_chat(chat, n, keep=(0, "last"))
-        assert (CHAT[2] in left) == (CHAT[3] in left) == (between in left), n
-    assert tok.fit_chat(chat, whole - 1, keep=(0, "last")) == [CHAT[0], *CHAT[5:]]
+        assert (CHAT[2] in left) == (CHAT[3] in left), n
+        assert role != "user" or (between in left) == (CHAT[3] in left)
+    dropped = [CHAT[0], *CHAT[5:]] if role == "user" else [CHAT[0], between, *CHAT[5:]]
+    assert tok.fit_chat(chat, whole - 1, keep=(0, "last")) == dropped
+    if role != "user":  # kept by default, and keeps nothing else
+        assert tok.fit_chat(chat, whole - 1) == dropped
+
+
+def test_results_stay_with_the_calls_whose_ids_they_have(tok: tokenmill.Tokenizer) -> None:
+    def call(number: int) -> dict[str, Any]:
+        return {"role": "assistant", "content": "", "tool_calls": [{**CALL, "id": str(number)}]}
+
+    def result(number: int) -> dict[str, Any]:
+        return {"role": "tool", "content": "3 times", "tool_call_id": str(number)}
+
+    user, waits, end = (
+        {"role": "user", "content": "low?"},
+        {"role": "assistant", "content": "wait"},
+        CHAT[-1],
+    )
+    for middle in ([call(1), user, waits, result(1)], [call(1), user, call(2), result(1), result(2)]):
+        chat = [user, *middle, end]
+        whole = tok.count_chat(chat)
+        assert tok.fit_chat(chat, whole) == chat
+        assert tok.fit_chat(chat, whole - 1) == [end]

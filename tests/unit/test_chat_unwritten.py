@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
+from collections import UserDict
 from typing import Any
 
 import pytest
@@ -74,3 +76,43 @@ def test_nothing_to_train_names_what_is_left_out() -> None:
     assert tok.apply_chat_template(CHAT).unwritten == ((0, "contnet"), (1, "reasoning"))
     with pytest.raises(TypeError, match="is it return_labels="):
         tok.cache_key(CHAT, return_label=True)
+
+
+@dataclasses.dataclass
+class Part:
+    type: str
+    text: str
+
+
+def test_fields_of_any_type_are_kept_as_they_were() -> None:
+    source = (
+        "{% for m in messages %}{{ m.content if m.content is string else m.content[0].text }}{% endfor %}"
+    )
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": [Part("text", "Hi")], "more": UserDict(a=1)},
+        {"role": "assistant", "content": "Yo", "tool_calls": [{"id": "1"}]},
+    ]
+    chat = render(source, messages, special_tokens={})
+    messages[1]["tool_calls"].clear()
+    messages[0]["content"].clear()
+    assert chat.text == "HiYo"
+    assert chat.unwritten == ((0, "more"), (1, "tool_calls"))
+
+
+def test_labels_of_a_hidden_text_in_parts_of_any_type(native: Any) -> None:
+    source = (
+        "{% set ns = namespace(t='') %}{% for i in range(messages | length) %}{% set m = messages[i] %}"
+        "{% set ns.t = ns.t ~ '<|im_start|>' ~ m.role ~ '\n' ~ (m.content if m.content is string else "
+        "m.content[0].text) | wordwrap(99) ~ '<|im_end|>\n' %}{% endfor %}{{ ns.t | center(3) }}"
+        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    )
+    tok = native.train(texts=["low"], num_merges=1, special_tokens=["<|im_start|>", "<|im_end|>"])
+    for part in (
+        {"type": "text", "text": "Yo man"},
+        Part("text", "Yo man"),
+        UserDict(type="text", text="Yo man"),
+    ):
+        chat = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [part]}]
+        encoding = tok.with_chat_template(source).apply_chat_template(chat, return_labels=True)
+        labels = [label for label in encoding["labels"] if label != -100]
+        assert tok.decode(labels) == "Yo man<|im_end|>"

@@ -80,42 +80,70 @@ def fit(
     return without(high)
 
 
-def _exchanges(messages: Sequence[Any]) -> list[range]:
-    """The messages that are dropped together.
+def _exchanges(messages: Sequence[Any]) -> list[list[int]]:
+    """The messages that are dropped together, by their indices; in the order of the first of each.
 
-    A user's message (or several in a row) with what follows, up to the next message of a user or the system.
-    A system message is alone, and other messages before the first user's message are together. What stands
-    between a tool call and its results stays with both.
+    A user's message (or several in a row) with what follows, up to the next message of a user. A message of
+    the system is alone, wherever it stands. What stands between a tool call and its results stays with both.
     """
-    roles = [_role(message) for message in messages]
-    starts: list[int] = []
-    behind_calls = _behind_calls(roles)
-    for index, role in enumerate(roles):
-        before = roles[index - 1] if index else None
-        begins = role == "user" or role in _SYSTEM_ROLES or before in _SYSTEM_ROLES or not starts
-        if begins and not (role == "user" and before == "user") and index not in behind_calls:
-            starts.append(index)
-    return [range(start, stop) for start, stop in zip(starts, [*starts[1:], len(messages)], strict=True)]
+    behind_calls = _behind_calls(messages)
+    exchanges: list[list[int]] = []
+    current: list[int] | None = None
+    before: str | None = None
+    for index, message in enumerate(messages):
+        role = _role(message)
+        if role in _SYSTEM_ROLES:
+            exchanges.append([index])
+            continue
+        begins = role == "user" and before != "user" and index not in behind_calls
+        if current is None or begins:
+            current = []
+            exchanges.append(current)
+        current.append(index)
+        before = role
+    return exchanges
 
 
-def _behind_calls(roles: Sequence[str | None]) -> set[int]:
-    """The tool results, and what stands between them and their call: the assistant's last message before."""
+def _behind_calls(messages: Sequence[Any]) -> set[int]:
+    """The tool results, and what stands between them and their calls.
+
+    The call is the one with the id of the result, else the last message with calls, else the assistant's
+    last one.
+    """
     found: set[int] = set()
-    call: int | None = None
-    for index, role in enumerate(roles):
-        if role == "assistant":
-            call = index
-        elif role in TOOL_ROLES and call is not None:
-            found.update(range(call + 1, index + 1))
+    ids: dict[str | None, int] = {}
+    last: int | None = None
+    last_call: int | None = None
+    for index, message in enumerate(messages):
+        role = _role(message)
+        if role in TOOL_ROLES:
+            call = ids.get(_text(message, "tool_call_id"), last if last_call is None else last_call)
+            if call is not None:
+                found.update(range(call + 1, index + 1))
+        elif role == "assistant":
+            last = index
+            calls = _field(message, "tool_calls")
+            if isinstance(calls, Sequence) and calls:
+                last_call = index
+                ids.update({_text(each, "id"): index for each in calls})
     return found
 
 
+def _field(value: Any, name: str) -> Any:
+    """What a message or a call has under this name; None where there is nothing."""
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+
+
+def _text(value: Any, name: str) -> str | None:
+    found = _field(value, name)
+    return found if isinstance(found, str) else None
+
+
 def _role(message: Any) -> str | None:
-    role = message.get("role") if isinstance(message, Mapping) else getattr(message, "role", None)
-    return role if isinstance(role, str) else None
+    return _text(message, "role")
 
 
-def _kept(messages: Sequence[Any], exchanges: Sequence[range], keep: Iterable[str | int]) -> set[int]:
+def _kept(messages: Sequence[Any], exchanges: Sequence[Sequence[int]], keep: Iterable[str | int]) -> set[int]:
     """The indices that are not dropped."""
     if isinstance(keep, str):
         raise TypeError(f"keep is a sequence of roles, indices and 'last', not one str; write ({keep!r},)")
@@ -128,7 +156,8 @@ def _kept(messages: Sequence[Any], exchanges: Sequence[range], keep: Iterable[st
                 raise IndexError(f"keep: there is no message {item}; there are {len(messages)}")
             kept.add(item % len(messages))
         elif item == "last":
-            kept |= set(exchanges[-1]) if exchanges else set()
+            last: Sequence[int] = max(exchanges, key=lambda exchange: exchange[-1])
+            kept.update(last)
         else:
             same = _SYSTEM_ROLES if item in _SYSTEM_ROLES else {item}
             kept |= {index for index, message in enumerate(messages) if _role(message) in same}

@@ -24,6 +24,7 @@ __all__ = [
     "TrackedInt",
     "TrackedList",
     "TrackedNone",
+    "copied",
     "opened",
     "plain",
     "scalar",
@@ -73,6 +74,15 @@ def plain(value: Any) -> Any:
     if callable(getattr(value, "model_dump", None)):
         return plain(value.model_dump())
     return f"<{kind.__name__}>"
+
+
+def copied(value: Any) -> Any:
+    """Plain data with lists and dicts of its own."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [copied(item) for item in value]
+    return value
 
 
 def _is_numpy_scalar(kind: type) -> bool:

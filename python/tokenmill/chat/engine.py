@@ -10,7 +10,7 @@ from jinja2.exceptions import SecurityError, UndefinedError
 from jinja2.runtime import Macro
 
 from .compiled import Compiled, compiled, line_of
-from .data import Message, plain, unwrapped, wrapped
+from .data import Message, copied, plain, unwrapped, wrapped
 from .environment import ChatContext
 from .refusals import refusal
 from .sources import (
@@ -51,7 +51,7 @@ def refuse(error: BaseException, name: str, hint: str = "") -> NoReturn:
 
 
 def chat_of(conversation: list[Any], keep_none: bool) -> tuple[list[Message], list[dict[Any, Any]]]:
-    """The messages as a template sees them, without keys whose value is None; and as plain data.
+    """The messages as a template sees them, without keys whose value is None; and a copy as plain data.
 
     Reasoning is found under each of the names that templates read, as in transformers.
     """
@@ -64,7 +64,8 @@ def chat_of(conversation: list[Any], keep_none: bool) -> tuple[list[Message], li
                 raise TypeError(
                     f"messages[{index}] is a dict with a role and a content, not {type(given).__name__}"
                 )
-        data.append(message.copy())
+        kept = message.copy()
+        data.append(kept)
         root, sources, known_roles = places[index] if index < len(places) else _place(index)
         shell = Message()
         shell.source, shell.index = root, index
@@ -80,8 +81,11 @@ def chat_of(conversation: list[Any], keep_none: bool) -> tuple[list[Message], li
                 if key == "content":
                     continue
             elif value is not None or keep_none:
+                value = plain(value)
+                if value is not None:
+                    kept[key] = copied(value)
                 key = plain(key)
-                shell[key] = wrapped(plain(value), (root, key))
+                shell[key] = wrapped(value, (root, key))
             if key in REASONING and value is not None:
                 reasoned = True
         chat.append(_with_reasoning(shell) if reasoned else shell)
@@ -216,7 +220,7 @@ class Run:
                 turn = of_piece
                 runs += (0, piece_of(turn))
             # The piece may hold marks of its own, which must not apply to the next piece.
-            needs_mark = len(own) > 2 and 0 in own
+            needs_mark = 0 in own
             runs += own
         _release(context)
         state.charge(sum(map(len, pieces)))

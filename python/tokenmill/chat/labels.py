@@ -58,7 +58,7 @@ class Training(NamedTuple):
         # Literals in messages that are parsed as tokens are still not the template's own text.
         parsed = row.plan.literals == "parse" or isinstance(row.plan.literals, Mapping)
         untrusted = chat.untrusted if parsed else row.untrusted
-        blocks = list(outline.generation)
+        blocks = _joined(outline.generation)
         turns, spans = [], list[Span]()
         has_blocks = "endgeneration" in row.plan.source
         for message in selection.turns(roles):
@@ -93,7 +93,7 @@ class Training(NamedTuple):
 
 def _has_block(role: str | None, roles: Sequence[str | None], outline: Outline) -> bool:
     """Whether a ``{% generation %}`` block stands in any turn of this role."""
-    blocks = list(outline.generation)
+    blocks = _joined(outline.generation)
     return any(other == role and _common(outline.spans(at), blocks) for at, other in enumerate(roles))
 
 
@@ -111,7 +111,7 @@ def _common(first: list[Span], second: list[Span]) -> list[Span]:
     return common
 
 
-def _joined(spans: list[Span]) -> list[Span]:
+def _joined(spans: Sequence[Span]) -> list[Span]:
     """Spans in order and apart from each other."""
     joined: list[Span] = []
     for start, stop in sorted(spans):

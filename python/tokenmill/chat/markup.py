@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from .sources import Runs
-from .tracked import Tracked, from_pieces, made, runs_of, sliced
+from .tracked import Tracked, made, runs_by_part, runs_of
 
 __all__ = ["TrackedMarkup", "escaped", "marked_safe"]
 
@@ -92,5 +92,5 @@ def escaped(value: Any) -> TrackedMarkup:
     text = escape(str.__str__(value) if isinstance(value, Tracked) else value)
     if not isinstance(value, Tracked):
         return TrackedMarkup(text)
-    pieces = [(str.__str__(escape(piece)), source) for piece, source in sliced(value, value.runs)]
-    return marked_safe(from_pieces(str.__str__(text), pieces))
+    plain = str.__str__(text)
+    return marked_safe(made(plain, runs_by_part(value, plain, escape)))

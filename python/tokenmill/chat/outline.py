@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from .sources import GENERATION_START, GENERATION_STOP, LITERAL, Source
+from .sources import BLOCK_CUT, BLOCK_MARKS, BLOCK_RESUMED, LITERAL, Source
 
 __all__ = ["Outline", "Part", "TurnSpan", "outline_of_runs", "parts_of"]
 
@@ -77,8 +77,7 @@ def _after(mark: Source, outer: int | None, turn: int | None) -> tuple[int | Non
 def outline_of_runs(runs: Sequence[Any], count: int) -> Outline:
     """The outline of a rendering of so many messages, from its runs."""
     found: list[list[TurnSpan]] = [[] for _ in range(count)]
-    generation: list[tuple[int, int]] = []
-    opened: list[int] = []
+    blocks = _Blocks()
     outer: int | None = None
     turn: int | None = None
     # The span that the loop is in: the message, where the span begins, and its other fields.
@@ -89,11 +88,8 @@ def outline_of_runs(runs: Sequence[Any], count: int) -> Outline:
     is_shared = is_hidden = False
     for length, source in zip(runs[::2], runs[1::2], strict=True):
         if not length:
-            if source is GENERATION_START:
-                opened.append(stop)
-            elif source is GENERATION_STOP:
-                if opened:
-                    generation.append((opened.pop(), stop))
+            if source is not None and source[0] in BLOCK_MARKS:
+                blocks.pass_by(source, stop)
             else:
                 outer, turn = _after(source, outer, turn)
             continue
@@ -133,9 +129,50 @@ def outline_of_runs(runs: Sequence[Any], count: int) -> Outline:
             is_shared = True
     if current is not None:
         found[current].append(TurnSpan(begin, stop, first, last, is_shared, is_hidden))
-    # The text of ``continue_final_message`` is cut before a block ends.
-    generation += [(begun, stop) for begun in reversed(opened) if begun < stop]
-    return Outline(tuple([tuple(each) for each in found]), tuple(generation))
+    return Outline(tuple([tuple(each) for each in found]), blocks.found_up_to(stop))
+
+
+class _Blocks:
+    """The generation blocks of a rendering, from their marks."""
+
+    __slots__ = ("_cut", "_found", "_opened")
+
+    def __init__(self) -> None:
+        self._found: list[tuple[int, int]] = []
+        #: Where each open block begins, outermost first.
+        self._opened: list[int] = []
+        #: The blocks that were cut last, innermost first: their identity, and the place in them.
+        self._cut: list[tuple[object, int]] = []
+
+    def pass_by(self, mark: Any, at: int) -> None:
+        """Go past a mark at this place of the text."""
+        kind, value = mark
+        if kind == BLOCK_RESUMED:
+            block, place = value
+            if self._cut and self._cut[-1][0] is block and self._cut[-1][1] <= place:
+                # What stands between two parts of a block is in the block.
+                self._cut.pop()
+                self._opened.append(self._found.pop()[0])
+                return
+            self._cut.clear()
+            self._opened.append(at)
+        elif kind == BLOCK_CUT:
+            self._close(at)
+            self._cut.append(value)
+        else:
+            self._cut.clear()
+            if value:
+                self._opened.append(at)
+            else:
+                self._close(at)
+
+    def _close(self, at: int) -> None:
+        if self._opened:
+            self._found.append((self._opened.pop(), at))
+
+    def found_up_to(self, stop: int) -> tuple[tuple[int, int], ...]:
+        """The blocks of the text, which ends there: a text that is to be continued may end within some."""
+        return (*self._found, *[(begun, stop) for begun in reversed(self._opened) if begun < stop])
 
 
 #: The roots of other data.

@@ -10,10 +10,10 @@ from .._forks import waited_for
 from ..errors import MissingExtraError
 from . import builtin
 from .continued import append_mark, end_of_continued
+from .cutting import shortened
 from .refusals import refusal
 from .rendered import RenderedChat
 from .tools import schema_of
-from .tracked import cut
 
 __all__ = ["check_not_empty", "choose", "literals_of", "render", "roles_of"]
 
@@ -109,7 +109,7 @@ def render(
     text, runs = run.tracked(engine.MAX_STEPS if max_steps is None else max_steps, now)
     if ending is not None:
         stop = end_of_continued(text, ending, name)
-        text, runs = text[:stop], list(cut(tuple(runs), 0, stop))
+        text, runs = text[:stop], shortened(runs, stop)
     return RenderedChat(text, runs, plain_messages, template.literals, name)
 
 

@@ -30,6 +30,12 @@ DOCUMENTS = ("documents", None)
 
 GENERATION_START = ("generation", True)
 GENERATION_STOP = ("generation", False)
+BLOCK_CUT = "block cut"
+"""The root of the mark where a part of a text ends within a block; its key is the block's identity and the
+place in the block."""
+BLOCK_RESUMED = "block resumed"
+"""The root of the mark where a part of a text begins within a block; its key is the same."""
+BLOCK_MARKS = frozenset(("generation", BLOCK_CUT, BLOCK_RESUMED))
 
 
 def piece_of(turn: int | None) -> tuple[str, int | None]:

@@ -9,23 +9,22 @@ unknown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from typing import Any, SupportsIndex
 
+from .cutting import cut, cutter, tiler
 from .percent import percent_pieces
 from .sources import LITERAL, Runs, Source
 
 __all__ = [
     "Runs",
     "Tracked",
-    "cut",
-    "cutter",
     "from_pieces",
     "joined",
     "literal",
     "made",
     "only_source",
     "plain_text",
+    "runs_by_part",
     "runs_of",
     "sliced",
 ]
@@ -166,9 +165,10 @@ class Tracked(str):
         if left < 0:
             left = len(self) + 1
         runs: list[Any] = []
-        at, added, part = 0, runs_of(new), cutter(self.runs)
+        at, added, part = 0, runs_of(new), tiler(self.runs)
         if not old:  # before each character, and at the end
             times = min(left, len(self) + 1)
+            runs += part(0, 0)
             for at in range(times):
                 runs += added
                 runs += part(at, min(at + 1, len(self)))
@@ -272,56 +272,12 @@ def from_pieces(text: str, pieces: list[tuple[str, Any]] | None) -> Tracked:
 # ---- runs ---------------------------------------------------------------------------------------
 
 
-def cut(runs: Runs, start: int, stop: int) -> Runs:
-    """The runs of a part of a text."""
-    if stop <= start:
-        return ()
-    if len(runs) == 2:
-        return (stop - start, runs[1]) if runs[0] else ()
-    found: list[Any] = []
-    at = 0
-    for length, source in zip(runs[::2], runs[1::2], strict=True):
-        end = at + length
-        if not length:
-            if start <= at <= stop:
-                found += (0, source)
-        elif at >= stop:
-            break
-        elif end > start:
-            found += (min(end, stop) - max(at, start), source)
-        at = end
-    return tuple(found)
-
-
-def cutter(runs: Runs) -> Callable[[int, int], Runs]:
-    """A function like ``cut`` for many parts of one text, in order: all of them take the time of one pass."""
-    if len(runs) <= 2:
-        return partial(cut, runs)
-    index = begin = 0
-
-    def part(start: int, stop: int) -> Runs:
-        nonlocal index, begin
-        if stop <= start:
-            return ()
-        while begin + runs[index] <= start:
-            begin += runs[index]
-            index += 2
-        found: list[Any] = []
-        at, place = begin, index
-        while at < stop:
-            end = at + runs[place]
-            found += (min(end, stop) - max(at, start) if end > at else 0, runs[place + 1])
-            at, place = end, place + 2
-        return tuple(found)
-
-    return part
-
-
 def reversed_runs(runs: Runs) -> Runs:
-    """The runs of a text read backwards."""
+    """The runs of a text read backwards, without marks: nothing begins or ends where it did."""
     found: list[Any] = []
     for at in range(len(runs) - 2, -1, -2):
-        found += runs[at : at + 2]
+        if runs[at]:
+            found += runs[at : at + 2]
     return tuple(found)
 
 
@@ -362,12 +318,22 @@ def sliced(text: Any, runs: Runs) -> Iterator[tuple[str, Source]]:
 def changed_by_character(before: Tracked, change: Any) -> Tracked:
     """The text with its characters changed, each (nearly) independent of its neighbours."""
     text = change(before)
-    if len(before.runs) == 2:
-        return same_source(before, text)
     if len(text) == len(before):  # these changes never shorten, so each character became one
         return made(text, before.runs)
-    pieces = [(change(piece), source) for piece, source in sliced(before, before.runs)]
-    return from_pieces(text, pieces)
+    return made(text, runs_by_part(before, text, change))
+
+
+def runs_by_part(before: Tracked, text: str, change: Callable[[str], str]) -> Runs:
+    """The runs of a text that a change made: of unknown origin where it is not what the parts become."""
+    pieces: list[str] = []
+    runs: list[Any] = []
+    at = 0
+    for length, source in zip(before.runs[::2], before.runs[1::2], strict=True):
+        if length:
+            pieces.append(_plain(change(str.__getitem__(before, slice(at, at + length)))))
+            length, at = len(pieces[-1]), at + length
+        runs += (length, source)
+    return tuple(runs) if "".join(pieces) == text else (len(text), None)
 
 
 def recased(before: Tracked, text: str) -> Tracked:
