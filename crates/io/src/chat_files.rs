@@ -49,8 +49,8 @@ fn path_of(name: &str) -> Option<String> {
         .then(|| format!("{FOLDER}/{name}{ENDING}"))
 }
 
-/// The files of templates, by path; `None` if files cannot hold all of them unchanged: line ends are read as `
-/// `, and some systems do not distinguish upper and lower case.
+/// The files of templates, by path; `None` if files cannot hold all of them unchanged: line ends are read as `\n`,
+/// and some systems do not distinguish upper and lower case.
 pub(crate) fn files(templates: &ChatTemplates) -> Option<Vec<(OsString, Vec<u8>)>> {
     let mut lower: Vec<String> = templates.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
     lower.sort_unstable();
