@@ -998,7 +998,7 @@ class Tokenizer:
     def special_tokens(self) -> dict[str, int]:
         """Ids of the special tokens by literal, ascending by id."""
     @property
-    def _chat_tables(self) -> dict[str, Any]:
+    def _chat_tables(self) -> dict[Any, Any]:
         """Where `tokenmill.chat` keeps its tables."""
     @property
     def added_tokens(self) -> dict[str, int]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 import tokenmill
-from tokenmill.chat.overlaps import ranges_of
+from tokenmill.chat.overlaps import has_whole_offsets, ranges_of
 
 TEXTS = [
     "",
@@ -85,3 +87,24 @@ def test_a_lone_surrogate_has_no_ranges(tok: tokenmill.Tokenizer) -> None:
     texts = ["low \ud800 low"]
     rows = tok.encode_batch(texts, surrogates="replace")
     assert ranges_of(tok, texts, rows, [[(0, 3)]]) == [None]
+
+
+@pytest.mark.parametrize("trims", [False, True])
+def test_labels_go_by_offsets_that_leave_out_white_space(
+    tok: tokenmill.Tokenizer, tmp_path: Path, trims: bool
+) -> None:
+    saved = tmp_path / "tokenizer.json"
+    tok.save(saved)
+    facts = json.loads(saved.read_text())
+    facts["post_processor"] = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": trims}
+    saved.write_text(json.dumps(facts))
+    trimming = tokenmill.load(saved)
+    assert has_whole_offsets(trimming) != trims
+    source = "{% for m in messages %}{{ m.role }}:{{ m.content }}low.{% endfor %}"
+    chat = [{"role": "user", "content": "low "}, {"role": "assistant", "content": " lower"}]
+    encoding = trimming.with_chat_template(source).apply_chat_template(
+        chat, return_labels=True, train_on=["user", "assistant"]
+    )
+    spans = [span for turn in encoding.turns for span in turn.spans]
+    for (start, stop), label in zip(encoding.offsets.tolist(), encoding["labels"], strict=True):
+        assert (label != -100) == any(max(start, left) < min(stop, right) for left, right in spans)

@@ -14,7 +14,7 @@ from . import literals as policies
 from .encoding import ChatEncoding
 from .labels import IGNORED, Trained, Training, ranges_by_offsets
 from .literals import Literals
-from .overlaps import ranges_of
+from .overlaps import has_whole_offsets, ranges_of
 from .preparing import Plan, Prepared, encoded, refuse_others
 from .rendering import choose, roles_of
 from .selection import TrainOn, selection_of
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["OWN", "apply"]
 
 Span = tuple[int, int]
+
+#: The key of what ``has_whole_offsets`` found, among the templates that a tokenizer keeps tables of.
+_WHOLE_OFFSETS = ("whole offsets",)
 
 OWN = ("return_labels", "train_on", "end_of_turn", "allow_empty", "num_threads")
 """The arguments of ``apply`` that are not arguments of rendering."""
@@ -92,7 +95,12 @@ def _ranges(
 ) -> list[list[Span]]:
     """The ranges of trained tokens of each conversation."""
     spans = [of_row.spans for of_row in trained]
-    found = ranges_of(tok, [row.chat.text for row in rows], ragged, spans)
+    is_whole: bool | None = tok._chat_tables.get(_WHOLE_OFFSETS)
+    if is_whole is None:
+        is_whole = tok._chat_tables.setdefault(_WHOLE_OFFSETS, has_whole_offsets(tok))
+    found: Sequence[list[Span] | None] = [None] * len(rows)
+    if is_whole:
+        found = ranges_of(tok, [row.chat.text for row in rows], ragged, spans)
     return [
         ranges_by_offsets(row.find_offsets(), row.find_added(), of_row) if ranges is None else ranges
         for row, of_row, ranges in zip(rows, spans, found, strict=True)

@@ -3,7 +3,7 @@
 In: texts, their ids, and spans of the texts. Out: ranges of tokens. Where the bytes of the tokens, one after
 the other, are those of the text, their lengths say where each token stands; to encode with offsets takes
 several times as long as to encode. Where they are not, the answer is None for that text, and offsets have to
-say it.
+say it. So have they for all texts of a tokenizer whose offsets leave out white space of tokens.
 """
 
 from __future__ import annotations
@@ -12,14 +12,24 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .._forks import waited_for
+from ..errors import TokenmillError
 
 if TYPE_CHECKING:
     from .._core import Tokenizer
     from ..ragged import Ragged
 
-__all__ = ["ranges_of"]
+__all__ = ["has_whole_offsets", "ranges_of"]
 
 Span = tuple[int, int]
+
+
+def has_whole_offsets(tok: Tokenizer) -> bool:
+    """Whether offsets of this tokenizer cover the white space of tokens."""
+    try:
+        offsets = tok.encode_with_offsets(" a").offsets
+    except TokenmillError:
+        return False
+    return bool(offsets) and offsets[0][0] == 0 and offsets[-1][1] == 2 and all(a < b for a, b in offsets)
 
 
 def ranges_of(
