@@ -101,10 +101,11 @@ def test_labels_go_by_offsets_that_leave_out_white_space(
     trimming = tokenmill.load(saved)
     assert has_whole_offsets(trimming) != trims
     source = "{% for m in messages %}{{ m.role }}:{{ m.content }}low.{% endfor %}"
-    chat = [{"role": "user", "content": "low "}, {"role": "assistant", "content": " lower"}]
+    chat = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "low "}]
     encoding = trimming.with_chat_template(source).apply_chat_template(
-        chat, return_labels=True, train_on=["user", "assistant"]
+        chat, return_labels=True, train_on="content"
     )
-    spans = [span for turn in encoding.turns for span in turn.spans]
+    at = encoding.text.index("low low")
+    assert encoding["labels"].count(-100) == len(encoding["labels"]) - (1 if trims else 2)
     for (start, stop), label in zip(encoding.offsets.tolist(), encoding["labels"], strict=True):
-        assert (label != -100) == any(max(start, left) < min(stop, right) for left, right in spans)
+        assert (label != -100) == (max(start, at) < min(stop, at + 4))
