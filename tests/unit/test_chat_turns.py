@@ -260,3 +260,15 @@ def test_a_header_that_the_template_hides_is_refused(plain: Any) -> None:
         for whole in (source, source + prompt):
             with pytest.raises(TemplateError, match=r"messages\[1\] begins, and the template hides whether"):
                 trained(plain, whole, MORE)
+
+
+@pytest.mark.parametrize("said", ["</think>", "<think>", "<|im_start|>", "assistant"])
+def test_a_message_that_reads_like_the_template_does_not_move_its_turn(plain: Any, said: str) -> None:
+    """The template leaves the text out, and writes the same itself."""
+    source = (
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}<think></think>"
+        f"{{{{ m.content.split('{said}')[-1] }}}}{{% else %}}{{{{ m.content }}}}{{% endif %}}<|im_end|>\n"
+        "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n<think></think>{% endif %}"
+    )
+    want = trained(plain, source, [USER, {"role": "assistant", "content": ""}])
+    assert trained(plain, source, [USER, {"role": "assistant", "content": said}]) == want == ["<|im_end|>"]

@@ -253,7 +253,8 @@ def _untracked_turn(chat: RenderedChat, message: int, added: Added) -> Turn | No
         return None
     places: list[int] = []
     for segment in chat.segments:
-        if segment.kind != "unknown" and segment.message != message:
+        # The template's own text may read like the content: a message must not choose where its turn begins.
+        if segment.kind != "unknown" and (segment.trusted or segment.message != message):
             continue
         at = chat.text.find(content, segment.start, segment.stop)
         while at >= 0 and len(places) < 2:
