@@ -102,7 +102,7 @@ fn offsets(engine: &Engine, text: &str, encoding: &Encoding) {
         assert!(done == text.len(), "offsets do not cover {text:?}: {spans:?}");
     }
     let characters = text.chars().count();
-    let offsets = checked("character offsets", char_offsets(text.as_bytes(), spans, &Patience::default()));
+    let offsets = checked("character offsets", char_offsets(Text::Str(text), spans, &Patience::default()));
     let offsets = offsets.unwrap_or_default();
     assert_eq!(offsets.len(), spans.len());
     assert!(offsets.iter().all(|&(start, end)| start <= end && end <= characters), "characters: {offsets:?}");
