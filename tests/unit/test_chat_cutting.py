@@ -220,3 +220,18 @@ def test_a_text_that_is_split_and_joined_has_the_same_blocks(
 def _is_inside(runs: tuple[Any, ...], at: int) -> bool:
     """Whether one block holds this character and its neighbours."""
     return any(start < at < stop - 1 for start, stop in outline_of_runs(runs, 2).generation)
+
+
+def test_parts_within_many_blocks_have_few_marks() -> None:
+    depth = 300
+    inner = [*(0, GENERATION_START) * depth, 400, LITERAL, *(0, GENERATION_STOP) * depth]
+    part = cutter((5, LITERAL, *inner, 5, LITERAL))
+    parts = [part(at, at + 1) for at in range(410)]
+    assert max(map(len, parts)) < 40
+    covered = outline_of_runs([run for each in parts for run in each], 0).generation
+    assert {at for start, stop in covered for at in range(start, stop)} == set(range(5, 405))
+
+
+def test_an_end_without_a_beginning_is_no_block() -> None:
+    runs = [0, ("block cut", (None, 3)), 2, LITERAL, 0, ("block resumed", (None, 3)), 2, LITERAL]
+    assert outline_of_runs(runs, 0).generation == ((2, 4),)

@@ -18,6 +18,9 @@ __all__ = ["cut", "cutter", "shortened", "tiler"]
 
 Part: TypeAlias = Callable[[int, int], Runs]
 
+#: Blocks within so many others are left to these: each part repeats the marks of the blocks that are open.
+_MAX_DEPTH = 8
+
 
 def cut(runs: Runs, start: int, stop: int) -> Runs:
     """The runs of a part of a text."""
@@ -41,9 +44,11 @@ def shortened(runs: list[Any], stop: int) -> list[Any]:
 class _Marks:
     """What the marks before a place of a text say."""
 
-    __slots__ = ("blocks", "turn")
+    __slots__ = ("_ignored", "blocks", "turn")
 
     def __init__(self) -> None:
+        #: The open blocks that are too deep.
+        self._ignored = 0
         #: The last mark of a turn.
         self.turn: Any = None
         #: The open blocks, outermost first: an identity, and what to add to a place to get that in the block.
@@ -52,21 +57,29 @@ class _Marks:
     def copy(self) -> _Marks:
         """The same, to go on from."""
         other = _Marks()
-        other.turn, other.blocks = self.turn, self.blocks.copy()
+        other.turn, other.blocks, other._ignored = self.turn, self.blocks.copy(), self._ignored
         return other
 
-    def pass_by(self, mark: Any, at: int, identity: object) -> None:
-        """Go past a mark at this place; a block that begins there has this identity."""
+    def pass_by(self, mark: Any, at: int, identity: object) -> bool:
+        """Go past a mark at this place; a block that begins there has this identity.
+
+        False for a mark that is to be left out, since its block is too deep.
+        """
         kind = None if mark is None else mark[0]
-        if mark is GENERATION_START:
-            self.blocks.append((identity, -at))
-        elif mark is GENERATION_STOP or kind == BLOCK_CUT:
-            del self.blocks[-1:]
-        elif kind == BLOCK_RESUMED:
+        begins, ends = _begins_block(mark), mark is GENERATION_STOP or kind == BLOCK_CUT
+        if (begins and len(self.blocks) == _MAX_DEPTH) or (ends and self._ignored):
+            self._ignored += 1 if begins else -1
+            return False
+        if kind == BLOCK_RESUMED:
             block, place = mark[1]
             self.blocks.append((block, place - at))
+        elif begins:
+            self.blocks.append((identity, -at))
+        elif ends:
+            del self.blocks[-1:]
         elif kind == "turn":
             self.turn = mark
+        return True
 
     def begin(self, at: int) -> list[Any]:
         """The marks that a part from this place on begins with."""
@@ -84,7 +97,7 @@ class _Marks:
 
 
 def _begins_block(mark: Any) -> bool:
-    return mark is GENERATION_START or mark[0] == BLOCK_RESUMED
+    return mark is GENERATION_START or (mark is not None and mark[0] == BLOCK_RESUMED)
 
 
 def cutter(runs: Runs) -> Part:
@@ -112,11 +125,10 @@ def cutter(runs: Runs) -> Part:
                 if at == stop:
                     break
                 found += (min(at + length, stop) - max(at, start), source)
-            elif at == stop and source is not None and _begins_block(source):
+            elif at == stop and _begins_block(source):
                 break
-            else:
+            elif inner.pass_by(source, at, identities.setdefault(place, object())):
                 found += (0, source)
-                inner.pass_by(source, at, identities.setdefault(place, object()))
             at, place = at + length, place + 2
         return (*found, *inner.end(min(at, stop)))
 

@@ -157,8 +157,8 @@ class _Blocks:
             self._cut.clear()
             self._opened.append(at)
         elif kind == BLOCK_CUT:
-            self._close(at)
-            self._cut.append(value)
+            if self._close(at):
+                self._cut.append(value)
         else:
             self._cut.clear()
             if value:
@@ -166,9 +166,12 @@ class _Blocks:
             else:
                 self._close(at)
 
-    def _close(self, at: int) -> None:
-        if self._opened:
-            self._found.append((self._opened.pop(), at))
+    def _close(self, at: int) -> bool:
+        """End the innermost open block there, if there is one."""
+        if not self._opened:
+            return False
+        self._found.append((self._opened.pop(), at))
+        return True
 
     def found_up_to(self, stop: int) -> tuple[tuple[int, int], ...]:
         """The blocks of the text, which ends there: a text that is to be continued may end within some."""

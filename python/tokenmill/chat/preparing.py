@@ -154,7 +154,7 @@ class Plan(NamedTuple):
         return tuple(dict.fromkeys(found))
 
     def closing(self, options: Mapping[str, Any]) -> Closing | None:
-        """What the template writes after turns."""
+        """What the template writes after a turn: see ``Closing``."""
         return closing_of(self.source, _key(self.template.special), _variables(options))
 
     def holds(self, text: str) -> bool:

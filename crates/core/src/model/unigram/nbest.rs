@@ -6,7 +6,7 @@
 //! The best path to every place is known at once; a next best one is found only when it is needed (Huang and
 //! Chiang, "Better k-best parsing", 2005). It consists of a path to the start of its last edge, and that edge. So
 //! one more path needs at most one more at each place of the path before it: the cost is the length of the text
-//! times the number of paths, times a logarithm, also if there are ties.
+//! times the number of paths, times a logarithm, even with ties.
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 

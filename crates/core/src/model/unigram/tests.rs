@@ -1,4 +1,5 @@
-//! Compares with a list of all segmentations, and with recorded results of the references.
+//! The paths of the model are compared with all segmentations of short texts, and with recorded results of the
+//! reference libraries.
 // Scores are compared exactly, and counts are small.
 #![allow(clippy::float_cmp, clippy::cast_precision_loss)]
 

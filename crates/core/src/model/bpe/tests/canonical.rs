@@ -363,7 +363,7 @@ fn texts_are_cut_where_no_token_goes_on() {
     };
     assert_eq!(cuts("abba"), [2, 3, 4]);
     assert_eq!(cuts("дждaж"), [2, 7, 9]);
-    // No text merges to a token whose characters are not built.
+    // No merge builds these characters from their bytes, so no text becomes the tokens that hold them.
     assert_eq!(cuts("中文"), [3, 6]);
     assert_eq!(cuts("\u{e9}x\u{e9}"), [3, 5]);
     assert_eq!(cuts(""), [0usize; 0]);
