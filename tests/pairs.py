@@ -143,7 +143,9 @@ def fresh() -> dict[str, Callable[[], Any]]:
     return {
         "tokenmill.Tokenizer": lambda: pickle.loads(state()),
         "tokenmill.Encoding": lambda: base().encode_with_offsets(TEXT),
+        "tokenmill.Appender": lambda: base().appender(),
         "tokenmill.DecodeStream": lambda: base().decode_stream(),
+        "tokenmill.Snapshot": lambda: base().appender().snapshot(),
         "tokenmill.LoadReport": lambda: load(folder() / "vocab.txt").load_report,
         "tokenmill.LoadFinding": lambda: load(folder() / "vocab.txt").load_report.tolerated[0],
         "tokenmill.TrainingReport": lambda: tokenmill.train(texts=[TEXT], num_merges=5).training_report,
@@ -272,12 +274,14 @@ MAPPING: dict[str, Call] = {
 METHODS: dict[str, dict[str, Call]] = {
     "tokenmill.Tokenizer": {
         "__call__": lambda o: o(TEXT),
+        "appender": lambda o: o.appender(),
         "apply_chat_template": lambda o: o.apply_chat_template(CHAT, template=TEMPLATE).offsets,
         "audit": lambda o: o.audit(seconds=0.001, max_bytes=4096),
         "cache_key": lambda o: o.cache_key(TEXT),
         "count": lambda o: o.count(TEXT),
         "count_batch": lambda o: o.count_batch([TEXT, "low"]),
         "count_chat": lambda o: o.count_chat(CHAT, template=TEMPLATE),
+        "count_till_limit": lambda o: o.count_till_limit(TEXT, 100),
         "decode": lambda o: o.decode(IDS),
         "decode_batch": lambda o: o.decode_batch([IDS, IDS]),
         "decode_bytes": lambda o: o.decode_bytes(IDS),
@@ -324,6 +328,14 @@ METHODS: dict[str, dict[str, Call]] = {
         "token_to_word": lambda o: o.token_to_word(50),
         "word_to_tokens": lambda o: o.word_to_tokens(5),
     },
+    "tokenmill.Appender": {
+        "ids": lambda o: o.ids(),
+        "push": lambda o: o.push(TEXT),
+        "restore": lambda o: o.restore(o.snapshot()),
+        "snapshot": lambda o: o.snapshot(),
+        "truncate": lambda o: o.truncate(0),
+    },
+    "tokenmill.Snapshot": {},
     "tokenmill.DecodeStream": {
         "extend": lambda o: o.extend(IDS),
         "finish": lambda o: o.finish(),
@@ -429,6 +441,9 @@ METHODS: dict[str, dict[str, Call]] = {
         "word_to_tokens": lambda o: o.word_to_tokens(1),
     },
     "functions": {
+        "algorithms": lambda o: [
+            getattr(import_module("tokenmill.algorithms"), name)(base(), TEXT) for name in ("heap", "table")
+        ],
         "align_labels": lambda o: import_module("tokenmill").align_labels([(0, 3)], [(0, 3, "X")]),
         "causal_mask": lambda o: import_module("tokenmill").causal_mask([[0, 1, 1]]),
         "get_encoding": lambda o: registry().get_encoding("mine"),
@@ -444,6 +459,7 @@ METHODS: dict[str, dict[str, Call]] = {
 }
 
 ONE_AT_A_TIME = {
+    "tokenmill.Appender",
     "tokenmill.DecodeStream",
     "tokenmill.compat.transformers._backend.Backend",
     "tokenmill.compat.transformers._encoding.Encoding",

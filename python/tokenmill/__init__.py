@@ -13,10 +13,12 @@ Errors are in ``tokenmill.errors``; the naive algorithms, to read and to compare
 from __future__ import annotations
 
 from ._core import (
+    Appender,
     DecodeStream,
     Encoding,
     LoadFinding,
     LoadReport,
+    Snapshot,
     Tokenizer,
     TrainingReport,
     __version__,
@@ -75,6 +77,7 @@ else:
         "TrainingError": "errors",
         "UnknownTokenError": "errors",
         "VocabularyError": "errors",
+        "algorithms": "algorithms",
         "align_labels": "spans",
         "causal_mask": "model_inputs",
         "chat": "chat",
@@ -107,6 +110,7 @@ else:
 
     def __dir__():
         modules = [
+            "algorithms",
             "chat",
             "compat",
             "embedding_plan",
@@ -122,6 +126,7 @@ else:
 
 
 __all__ = [
+    "Appender",
     "Audit",
     "BudgetError",
     "DecodeStream",
@@ -141,6 +146,7 @@ __all__ = [
     "Plan",
     "Ragged",
     "RaggedEncodings",
+    "Snapshot",
     "SpecialTokenError",
     "TemplateError",
     "Tokenizer",

@@ -18,12 +18,14 @@ from .ragged import Ragged, RaggedEncodings
 from .stages import Audit, Plan
 
 __all__ = [
+    "Appender",
     "DecodeStream",
     "EncodedRows",
     "Encoding",
     "LoadFinding",
     "LoadReport",
     "ReadyIds",
+    "Snapshot",
     "Tokenizer",
     "TrainingReport",
     "__version__",
@@ -154,6 +156,49 @@ class EncodedRows:
         """A new `Encoding` for each row."""
     def __len__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Appender:
+    """Counts the ids of a text that grows at its end; made by `Tokenizer.appender`.
+
+    After each `push`, `token_count` is what `count` gives for the text so far, and `ids()` what `encode` gives.
+    For one thread at a time. Cost: constant per character, on average; linear in the text so far where `plan()`
+    says so.
+    """
+    def push(self, text: _Text, /) -> None:
+        """Appends a piece of text, or of bytes where `encode` takes them.
+
+        Errors are those of `encode` for the whole text, which is then as it was before.
+        """
+    @property
+    def token_count(self) -> int:
+        """The number of ids of the text so far."""
+    def ids(self) -> list[int]:
+        """The ids of the text so far, a new list."""
+    def truncate(self, length: int, /) -> None:
+        """Cuts the text to its first `length` characters, or bytes if bytes were pushed.
+
+        Raises `BudgetError` if it is shorter.
+        """
+    def snapshot(self) -> Snapshot:
+        """The text so far, for `restore`. Cost: constant; nothing is copied."""
+    def restore(self, snapshot: Snapshot, /) -> None:
+        """Removes everything that was pushed since a snapshot was taken.
+
+        Raises `BudgetError` for a snapshot of another appender, and if the text was cut to less than it had then.
+        """
+    @property
+    def stable_length(self) -> int:
+        """A number of characters (bytes, if bytes were pushed) up to which nothing that is pushed later changes the
+        ids. Sound, but not always the largest such number; it may be 0. Special tokens do not count.
+        """
+    def __len__(self) -> int: ...
+
+@final
+class Snapshot:
+    """A text that an appender can go back to; made by `Appender.snapshot`."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
 @final
 class DecodeStream:
@@ -833,6 +878,56 @@ class Tokenizer:
         the model does not support is a `FormatError`. The same seed gives the same ids on every
         machine.
         """
+    def count_till_limit(
+        self,
+        text: _Text,
+        limit: int,
+        *,
+        add_special_tokens: bool = False,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+    ) -> int | None:
+        """The number of ids of a text, as `count` gives it; `None` if it is more than `limit`.
+
+        No more of the text is read than the limit needs, where stages look at no more than a pretoken: time
+        grows with the limit, not with the text. What is wrong with the rest, or a special token there under
+        `special="raise"`, is then not seen. Errors are those of `encode`.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
+        >>> tok.count_till_limit("lower", 3), tok.count_till_limit("lower" * 1_000_000, 3)
+        (3, None)
+        """
+    def appender(
+        self,
+        *,
+        add_special_tokens: bool = False,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+    ) -> Appender:
+        """An `Appender`: a text that grows at its end, and the number of its ids.
+
+        With `add_special_tokens` they are counted, too. `special` and `surrogates` are as in `encode`, each piece
+        is read on its own.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
+        >>> text = tok.appender()
+        >>> for word in ["low", " lower", " lowest"]:
+        ...     before = text.snapshot()
+        ...     text.push(word)
+        ...     if text.token_count > 6:
+        ...         text.restore(before)
+        >>> len(text), text.token_count, tok.decode(text.ids())
+        (9, 5, 'low lower')
+        """
+    def _encode_by(
+        self,
+        algorithm: str,
+        text: _Text,
+        *,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+    ) -> list[int]:
+        """The ids of a text by an algorithm: what `tokenmill.algorithms` calls."""
     def find_added(
         self,
         text: _Text,
@@ -885,13 +980,18 @@ class Tokenizer:
         protected: _Tokens | Sequence[_Tokens | None] | None = None,
         surrogates: _Surrogates = "replace",
         num_threads: int | None = 1,
+        limit: int | None = None,
     ) -> npt.NDArray[np.int64]:
         """The number of ids of each text, as an int64 array. For a null of an Arrow array it is 0.
         Arguments are as for `encode_batch`. Raises what `encode` raises.
 
+        With `limit`, a text of more ids has -1, and is read no further than `count_till_limit` would.
+
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> tok.count_batch(["low", "lower"])
         array([1, 3])
+        >>> tok.count_batch(["low", "lower"], limit=2)
+        array([ 1, -1])
         """
     def decode(
         self,

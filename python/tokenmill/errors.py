@@ -11,7 +11,7 @@
     ├── TrainingError                  sources or arguments that ``train`` cannot use
     ├── HookError                      a function of yours gave what a normalizer or splitter cannot give
     ├── TemplateError                  a chat template that is wrong, or cannot render what it is given
-    ├── BudgetError                    a conversation that needs more ids than it may have
+    ├── BudgetError                    a budget of ids that cannot be met, or that no algorithm can serve
     ├── ManifestError                  a manifest that does not fit the files beside it
     ├── MissingExtraError              an optional dependency is not installed
     └── InternalError                  a fault of ours; please report it
@@ -23,6 +23,7 @@ the same facts are attributes, and survive pickling.
 from __future__ import annotations
 
 __all__ = [
+    "BudgetError",
     "FormatError",
     "HookError",
     "InternalError",
@@ -135,12 +136,15 @@ class TemplateError(TokenmillError, ValueError):
 
 
 class BudgetError(TokenmillError, ValueError):
-    """A conversation that needs more ids than it may have, even without all that may be dropped."""
+    """A budget of ids that cannot be met, or a vocabulary that an algorithm for budgets cannot serve.
 
-    needed: int
-    """How many ids it has at least."""
-    limit: int
-    """How many it may have."""
+    A conversation may need more ids than it may have, even without all that may be dropped.
+    """
+
+    needed: int | None
+    """How many ids are needed at least, where a budget is too small."""
+    limit: int | None
+    """How many there may be."""
 
 
 class ManifestError(TokenmillError, ValueError):

@@ -21,6 +21,7 @@ from errors.making import (
     Row,
 )
 from errors.rows_of_batches import BATCHES
+from errors.rows_of_budgets import BUDGETS
 from errors.rows_of_chat import CHAT
 from errors.rows_of_compat import COMPAT
 from errors.rows_of_files import FILES, FORMAT, MANIFEST
@@ -50,6 +51,7 @@ TABLE: list[Row] = [
     *COMPAT,
     *CHAT,
     *BATCHES,
+    *BUDGETS,
 ]
 
 
@@ -94,7 +96,7 @@ def test_every_error_class_occurs_in_the_table() -> None:
 
 
 def test_every_kind_of_defect_occurs_in_the_table() -> None:
-    source = (ROOT / "crates/core/src/error.rs").read_text(encoding="utf-8")
+    source = (ROOT / "crates/core/src/error/defect.rs").read_text(encoding="utf-8")
     words = set(re.findall(r'Self::\w+ => "([a-z0-9-]+)"', source))
     caused = {row.facts.get("kind") for row in TABLE if row.error is errors.FormatError}
     assert len(words) > 10

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import tokenmill
+from tokenmill import algorithms
 
 SMALL = "a small text, aa"
 
@@ -159,6 +160,12 @@ class Inputs:
     @cached_property
     def encoding(self) -> tokenmill.Encoding:
         return self.tok.encode_with_offsets("a " * (self.size // 64))
+
+    @cached_property
+    def grown(self) -> tokenmill.Appender:
+        appender = self.tok.appender()
+        appender.push(" " * (self.size // 64))
+        return appender
 
     @cached_property
     def stream(self) -> tokenmill.DecodeStream:
@@ -447,6 +454,34 @@ case(
     given(lambda i: [[i.ids[0]]] * (i.size // 8), lambda i, rows: i.tok.decode_batch(rows)),
     is_slow=True,
 )
+
+
+def _by(algorithm: Callable[..., list[int]]) -> Callable[[Inputs, str], list[int]]:
+    return lambda inputs, text: algorithm(inputs.tok, text)
+
+
+case(
+    "Tokenizer.count_till_limit",
+    given(lambda i: i.spaces, lambda i, text: i.tok.count_till_limit(text, 1 << 60)),
+    needs_memory=False,
+)
+case(
+    "Appender.push",
+    given(lambda i: (i.tok.appender(), i.spaces), lambda _, given: given[0].push(given[1])),
+)
+case("Appender.ids", given(lambda i: i.grown, lambda _, appender: appender.ids()))
+case(
+    "Appender.truncate",
+    given(lambda i: i.grown, lambda _, appender: appender.truncate(len(appender) // 2)),
+    needs_memory=False,
+)
+case(
+    "Appender.restore",
+    given(lambda i: i.grown, lambda _, appender: appender.restore(appender.snapshot())),
+    needs_memory=False,
+)
+for algorithm in (algorithms.heap, algorithms.table, algorithms.backtracking):
+    case(f"Tokenizer.encode: {algorithm.__name__}", given(lambda i: i.spaces, _by(algorithm)))
 case(
     "DecodeStream.extend",
     given(lambda i: (i.tok.decode_stream(), i.ids), lambda _, given: given[0].extend(given[1])),
@@ -659,6 +694,9 @@ WITHOUT = {
     "register_hook",
     "Audit.stages",
     "Audit.to_dict",
+    "Appender.snapshot",
+    "Appender.stable_length",
+    "Appender.token_count",
     "DecodeStream.reset",
     "Encoding.char_to_token",
     "Encoding.n_sequences",
@@ -696,6 +734,7 @@ WITHOUT = {
     "Tokenizer.audit",
     "Tokenizer.cache_key",
     "Tokenizer.chat_templates",
+    "Tokenizer.appender",
     "Tokenizer.decode_stream",
     "Tokenizer.digests",
     "Tokenizer.embedding_plan",

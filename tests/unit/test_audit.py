@@ -40,7 +40,8 @@ def test_trained_tokenizers_count_linear_work_in_every_stage(native: Any, split:
     texts = ["the lower the lowest the newest of 1234 words\n" * 50]
     tok = native.train(texts=texts, num_merges=80, split=split, special_tokens=["<|end|>", "<|endoftext|>"])
     audit = tok.audit()
-    assert [(stage.name, stage.path) for stage in audit] == [(stage.name, stage.path) for stage in tok.plan()]
+    plan = [(stage.name, stage.path) for stage in tok.plan() if stage.name != "appending"]
+    assert [(stage.name, stage.path) for stage in audit] == plan
     assert {stage.name: stage.guarantee for stage in audit} == {
         "added tokens": "linear",
         "normalization": "linear",

@@ -20,6 +20,7 @@ import pytest
 FILE = Path(__file__).parent / "public_names.txt"
 MODULES = [
     "tokenmill",
+    "tokenmill.algorithms",
     "tokenmill.chat",
     "tokenmill.errors",
     "tokenmill.explain",

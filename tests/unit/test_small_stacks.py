@@ -57,6 +57,8 @@ work = {
     "count_chat": lambda: tok.count_chat(chat, template="chatml"),
     "decode": lambda: tok.decode(ids),
     "decode_batch": lambda: tok.decode_batch([ids] * 3),
+    "appender": lambda: [grown := tok.appender(), grown.push(text), grown.truncate(7), grown.ids()],
+    "count_till_limit": lambda: tok.count_till_limit(text, 1 << 30),
     "decode_bytes": lambda: tok.decode_bytes(ids),
     "decode_stream": lambda: [tok.decode_stream()],
     "embedding_plan": lambda: tok.embedding_plan(100),

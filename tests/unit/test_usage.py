@@ -71,6 +71,7 @@ STAGES = [
     "look-up of pretokens",
     "model",
     "decoding",
+    "appending",
 ]
 
 
@@ -82,6 +83,7 @@ def test_plan_has_a_part_for_each_stage(native: Any, saved: Path) -> None:
     assert plan["pre-tokenization"].path == "scanner"
     assert plan["model"].path == "BPE over bytes, side by side"
     assert plan["decoding"].path == "copied bytes"
+    assert plan["appending"].path == "pretoken by pretoken"
     assert all(stage.reason for stage in plan)
     assert native.load(saved, cache_bytes=0).plan()["look-up of pretokens"].path == "static table alone"
     with pytest.raises(KeyError, match="encoding"):

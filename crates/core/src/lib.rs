@@ -4,7 +4,7 @@
 //! Layers; each imports only what is below it, which `tests/unit/test_floors.py` checks:
 //!
 //! ```text
-//! train -> engine -> compile -> model -> vocabulary, special, pattern, hooks
+//! train, budget -> engine -> compile -> model -> vocabulary, special, pattern, hooks
 //!       -> description -> error, ids, span, watch
 //! ```
 //!
@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aligned;
+pub mod budget;
 pub mod byte_alphabet;
 pub mod charsmap;
 pub mod compile;

@@ -17,7 +17,7 @@ const NO_PARENT: u32 = u32::MAX;
 
 /// A node of the automaton. It represents the longest suffix of the bytes read so far that is a prefix of some
 /// string.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct State(u32);
 
 impl State {

@@ -201,6 +201,18 @@ impl MergeTable {
         NO_MERGE
     }
 
+    /// All entries, as the two symbols of a pair and their product, in no order.
+    pub fn entries(&self) -> impl Iterator<Item = ((u32, u32), u32)> {
+        let of_bytes =
+            (0..).zip(self.byte_pairs.iter()).map(|(pair, &product)| ((pair >> 8, pair & 255), product));
+        let slots = self.buckets.iter().flat_map(|bucket| bucket.0).filter(|&slot| slot != EMPTY_SLOT);
+        let symbol = |bits: u64| bits as u32 & NO_MERGE;
+        let of_slots = slots.map(move |slot| {
+            ((symbol(slot >> (2 * SYMBOL_BITS)), symbol(slot >> SYMBOL_BITS)), symbol(slot))
+        });
+        of_bytes.filter(|&(_, product)| product != NO_MERGE).chain(of_slots)
+    }
+
     /// The number of entries.
     pub fn len(&self) -> usize {
         self.len
@@ -270,6 +282,8 @@ mod tests {
                 map.entry(pair).or_insert(value);
             }
             prop_assert_eq!(table.len(), map.len());
+            prop_assert_eq!(table.entries().count(), map.len());
+            prop_assert_eq!(&table.entries().collect::<HashMap<_, _>>(), &map);
             for pair in map.keys().copied().chain(others) {
                 let want = map.get(&pair).copied().unwrap_or(NO_MERGE);
                 prop_assert_eq!(table.get(pair.0, pair.1), want);

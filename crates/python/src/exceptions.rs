@@ -55,6 +55,11 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
             facts.set_item("byte", byte)?;
             "TrainingError"
         }
+        Kind::Budget { needed, limit, .. } => {
+            facts.set_item("needed", needed)?;
+            facts.set_item("limit", limit)?;
+            "BudgetError"
+        }
         Kind::Manifest { expected, found } => {
             facts.set_item("field", field)?;
             facts.set_item("expected", expected)?;

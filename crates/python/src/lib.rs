@@ -3,6 +3,7 @@
 // Arguments are passed from Python by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod appender;
 mod argument_place;
 mod arrays;
 mod buffer;
@@ -38,6 +39,8 @@ mod watch;
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::appender::{Appender, Snapshot};
     #[pymodule_export]
     use super::arrays::{best_fit_windows, flat_rows, mask_rows, pad_rows, position_rows};
     #[pymodule_export]

@@ -13,6 +13,7 @@ use super::untrusted::UntrustedRanges;
 use crate::aligned::AlignedText;
 use crate::error::Result;
 use crate::ids::TokenId;
+use crate::pattern::Splitter;
 use crate::span::Span;
 use crate::special::TextPart;
 use crate::threads;
@@ -140,7 +141,7 @@ impl Engine {
     }
 
     /// Gives the ids of a text to a sink, on this thread; `next` is prefetched at the same time.
-    pub(super) fn encode_ids<S: IdSink>(
+    pub(crate) fn encode_ids<S: IdSink>(
         &self,
         text: Text<'_>,
         recognizer: &Recognizer<'_>,
@@ -157,8 +158,14 @@ impl Engine {
 
     /// May a text be cut and its parts be encoded separately? Only if nothing but a split looks at more than one
     /// pretoken.
-    pub(super) fn may_be_cut(&self) -> bool {
+    pub(crate) fn may_be_cut(&self) -> bool {
         self.splitter().is_some() && self.stages.added_in_raw.is_plain()
+    }
+
+    /// Can the ids of a text that grows at its end be told pretoken by pretoken under this policy? If not, all of
+    /// it must be encoded again.
+    pub fn grows(&self, special: &Special) -> bool {
+        self.takes_blocks(special) && self.splitter().is_some_and(Splitter::grows)
     }
 
     /// One long text on several threads: its ordinary segments are cut where the split certainly

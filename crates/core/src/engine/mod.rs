@@ -42,6 +42,7 @@ pub use paths::Draw;
 pub use plan::Step;
 pub(crate) use recognizer::AddedSet;
 pub use recognizer::Recognizer;
+pub(crate) use sink::{Counter, PretokenSink, SinkResult, Spelling};
 pub use source::{CodeUnits, Source};
 pub use stream::DecodeStream;
 pub use untrusted::{UntrustedOfRow, UntrustedRanges};
@@ -150,6 +151,11 @@ impl Engine {
     pub fn splitter(&self) -> Option<&Splitter> {
         let is_direct = self.stages.normalizers.is_empty() && self.stages.added_in_normalized.is_empty();
         self.stages.splitter.as_ref().filter(|_| is_direct)
+    }
+
+    /// The model, which spells pretokens.
+    pub(crate) fn model(&self) -> &Model {
+        &self.stages.model
     }
 
     /// The post-processors, which put tokens around the ids of a text.

@@ -125,7 +125,7 @@ impl PretokenSink for Spans<'_> {
 
 impl Engine {
     /// Passes the pretokens of a text to a sink, on this thread.
-    pub(super) fn encode_pretokens<S: PretokenSink>(
+    pub(crate) fn encode_pretokens<S: PretokenSink>(
         &self,
         text: Text<'_>,
         recognizer: &Recognizer<'_>,

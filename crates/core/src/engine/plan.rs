@@ -1,5 +1,5 @@
 //! How each stage is implemented, and why.
-use super::Engine;
+use super::{Engine, Special};
 use crate::description::{Alphabet, Merges, ModelDescription};
 use crate::model::Model;
 use crate::pattern::Plan;
@@ -20,7 +20,7 @@ fn step(stage: &'static str, path: impl Into<String>, reason: impl Into<String>)
 }
 
 impl Engine {
-    /// The stages in the order in which a text meets them.
+    /// The stages in the order in which a text meets them; then how a text that grows is encoded.
     pub fn plan(&self) -> Vec<Step> {
         let mut steps = vec![self.plan_of_added_tokens()];
         let names: Vec<&str> = self.stages.normalizers.names().collect();
@@ -43,6 +43,7 @@ impl Engine {
             None => step("decoding", "copied bytes", "each id stands for its own bytes"),
             Some(_) => step("decoding", "step by step", "the decoder changes what tokens say"),
         });
+        steps.push(self.plan_of_growing());
         steps
     }
 
@@ -73,6 +74,20 @@ impl Engine {
             }
         };
         step("pre-tokenization", splitter.plan().to_string(), reason)
+    }
+
+    fn plan_of_growing(&self) -> Step {
+        let (path, reason) = if self.grows(&Special::Text) {
+            (
+                "pretoken by pretoken",
+                "no stage looks at more than a pretoken, and a scanner can wait for text",
+            )
+        } else if self.splitter().is_some_and(|splitter| !splitter.grows()) {
+            ("the whole text again", "a regex engine splits the text")
+        } else {
+            ("the whole text again", "a stage looks at more than a pretoken")
+        };
+        step("appending", path, reason)
     }
 
     fn plan_of_model(&self) -> Step {

@@ -190,7 +190,7 @@ impl<'a> Recognizer<'a> {
     ///
     /// # Errors
     /// A special-token error with the token and its byte; cancellation.
-    pub(super) fn check(&self, text: &[u8], watch: &dyn Watch) -> Result<()> {
+    pub(crate) fn check(&self, text: &[u8], watch: &dyn Watch) -> Result<()> {
         if !self.refuses_special {
             return Ok(());
         }
@@ -304,6 +304,20 @@ impl<'a> Recognizer<'a> {
                 TextPart::Ordinary(span) => TextPart::Ordinary(span),
             };
             emit(segment, ticker)
+        })
+    }
+
+    /// Calls `each` for the tokens that are recognised in the caller's text, and for the text between them.
+    pub(crate) fn for_each_part_of(
+        &self,
+        text: &str,
+        ticker: &mut Ticker<'_>,
+        mut each: impl FnMut(TextPart<TokenId>),
+    ) -> Result<()> {
+        let (whole, trusted) = (AlignedText::original(text, 0), UntrustedRanges::none());
+        self.for_each_part(&self.in_raw, whole, trusted, ticker, |part, _| {
+            each(part);
+            Ok(())
         })
     }
 

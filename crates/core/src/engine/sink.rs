@@ -13,10 +13,10 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::Ticker;
 
 /// An error if the memory for what the sink keeps cannot be allocated.
-pub(super) type SinkResult = std::result::Result<(), OutOfMemory>;
+pub(crate) type SinkResult = std::result::Result<(), OutOfMemory>;
 
 /// Takes ids alone.
-pub(super) trait IdSink {
+pub(crate) trait IdSink {
     /// The ids of pretokens.
     fn push_ids(&mut self, ids: &[TokenId]) -> SinkResult;
 
@@ -36,7 +36,14 @@ impl IdSink for Vec<TokenId> {
 
 /// Counts ids.
 #[derive(Default)]
-pub(super) struct Counter(pub(super) usize);
+pub(crate) struct Counter(pub(super) usize);
+
+impl Counter {
+    /// How many there were.
+    pub(crate) fn count(&self) -> usize {
+        self.0
+    }
+}
 
 impl IdSink for Counter {
     #[inline]
@@ -47,15 +54,15 @@ impl IdSink for Counter {
 }
 
 /// What is needed to spell a pretoken.
-pub(super) struct Spelling<'a, 'w> {
-    pub(super) model: &'a Model,
-    pub(super) vocabulary: &'a Vocabulary,
-    pub(super) scratch: &'a mut Scratch,
-    pub(super) ticker: &'a mut Ticker<'w>,
+pub(crate) struct Spelling<'a, 'w> {
+    pub(crate) model: &'a Model,
+    pub(crate) vocabulary: &'a Vocabulary,
+    pub(crate) scratch: &'a mut Scratch,
+    pub(crate) ticker: &'a mut Ticker<'w>,
 }
 
 /// Takes pretokens with their ids.
-pub(super) trait PretokenSink {
+pub(crate) trait PretokenSink {
     /// Does [`Self::take`] need to know where in a pretoken each id ends?
     const WANTS_ENDS: bool = false;
 

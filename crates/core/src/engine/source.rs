@@ -70,7 +70,7 @@ impl Source<'_> {
     ///
     /// # Errors
     /// As [`CodeUnits::append`]; cancellation.
-    pub(super) fn read<'a>(&'a self, buffer: &'a mut String, watch: &dyn Watch) -> Result<Text<'a>> {
+    pub(crate) fn read<'a>(&'a self, buffer: &'a mut String, watch: &dyn Watch) -> Result<Text<'a>> {
         match self {
             Self::Text(text) => Ok(*text),
             Self::Units(units) => {

@@ -58,6 +58,15 @@ impl<A: Atoms> ArmScanner<A> {
         &self.atoms
     }
 
+    pub(super) fn arms(&self) -> &[Arm] {
+        &self.arms
+    }
+
+    /// The arms whose matches can start with an atom: bit n is arm n.
+    pub(super) fn arms_at(&self, atom: u8) -> u32 {
+        self.first[usize::from(atom)]
+    }
+
     /// Calls `emit` in order for every match and for every gap between two matches. The flag is true for a match.
     #[inline]
     pub(super) fn for_each_match<F>(&self, text: &str, mut emit: F) -> Result<()>

@@ -1,6 +1,7 @@
 //! Encoding: text to ids.
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use tokenmill_core::budget::OVER_LIMIT;
 use tokenmill_core::ids::{TokenId, row_for};
 
 use super::Tokenizer;
@@ -330,10 +331,14 @@ impl Tokenizer {
     /// The number of ids of each text, as an int64 array. For a null of an Arrow array it is 0.
     /// Arguments are as for `encode_batch`. Raises what `encode` raises.
     ///
+    /// With `limit`, a text of more ids has -1, and is read no further than `count_till_limit` would.
+    ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> tok.count_batch(["low", "lower"])
     /// array([1, 3])
-    #[pyo3(signature = (texts, *, add_special_tokens = false, special = None, untrusted = None, protected = None, surrogates = "replace", num_threads = NOT_GIVEN), text_signature = "($self, texts, *, add_special_tokens=False, special='text', untrusted=None, protected=None, surrogates='replace', num_threads=1)")]
+    /// >>> tok.count_batch(["low", "lower"], limit=2)
+    /// array([ 1, -1])
+    #[pyo3(signature = (texts, *, add_special_tokens = false, special = None, untrusted = None, protected = None, surrogates = "replace", num_threads = NOT_GIVEN, limit = None), text_signature = "($self, texts, *, add_special_tokens=False, special='text', untrusted=None, protected=None, surrogates='replace', num_threads=1, limit=None)")]
     #[allow(clippy::too_many_arguments)]
     fn count_batch<'py>(
         &self,
@@ -345,12 +350,22 @@ impl Tokenizer {
         protected: Option<&Bound<'py, PyAny>>,
         surrogates: &str,
         num_threads: Given<'py>,
+        limit: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = Options::new(special, surrogates, &num_threads)?;
         let trust_arguments = TrustArguments::new(untrusted, protected);
-        let counts = if trust_arguments.is_empty() {
-            with_texts(texts, &options, |texts, special, threads, watch| {
-                self.engine.count_batch(texts, special, add_special_tokens, threads, watch)
+        let limit = convert::length(limit, "limit")?;
+        let mut counts = if trust_arguments.is_empty() {
+            with_texts(texts, &options, |texts, special, threads, watch| match limit {
+                Some(limit) => self.engine.count_batch_till_limit(
+                    texts,
+                    special,
+                    add_special_tokens,
+                    limit,
+                    threads,
+                    watch,
+                ),
+                None => self.engine.count_batch(texts, special, add_special_tokens, threads, watch),
             })?
         } else {
             let marked = (&*self.engine, trust_arguments);
@@ -365,6 +380,10 @@ impl Tokenizer {
                 )
             })?
         };
+        if let Some(limit) = limit {
+            let is_over = |count: &&mut i64| usize::try_from(**count).is_ok_and(|count| count > limit);
+            counts.result.iter_mut().filter(is_over).for_each(|count| *count = OVER_LIMIT);
+        }
         output::int64_array(py, counts.result)
     }
 }

@@ -1,4 +1,5 @@
 //! `tokenmill.Tokenizer`, by purpose: construction, lookup, encoding and decoding.
+mod budget;
 mod call;
 mod chat;
 mod conversations;

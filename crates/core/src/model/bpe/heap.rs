@@ -1,8 +1,8 @@
 //! Merging a long row of symbols by a heap: the lowest rank first, the leftmost of equal ones, in n log n.
 //!
-//! In: a row in `scratch.symbols`, and a table of pairs. Out: the same row, with the remaining symbols in a linked
-//! list ([`places`], [`compact`]). The order of merges must be that of the naive rule, except that a [`Policy`] may
-//! skip some.
+//! In: a row in `scratch.symbols`, and a table of pairs. Out: the same row, in which the remaining symbols are at
+//! the places that `scratch.borders` still has ([`places`], [`compact`]). The order of merges must be that of the
+//! naive rule, except that a [`Policy`] may skip some.
 //!
 //! A merge at a place changes only the pairs at this place and the one before, so nothing else is looked up again.
 use std::cmp::Reverse;
@@ -14,9 +14,6 @@ use super::scratch::BpeScratch;
 use crate::error::Result;
 use crate::ids::to_u32;
 use crate::watch::Ticker;
-
-/// The end of the linked list.
-const END: u32 = u32::MAX;
 
 /// Symbols that are looked up between two calls of the ticker.
 const TICK_SYMBOLS: usize = 16_384;
@@ -88,15 +85,11 @@ pub(super) fn merge_with<T: PackedPairs, P: Policy>(
     policy: &mut P,
     ticker: &mut Ticker<'_>,
 ) -> Result<Vec<Reverse<P::Entry>>> {
-    let BpeScratch { symbols, pairs, next, previous, .. } = scratch;
-    let length = to_u32(symbols.len());
+    let BpeScratch { symbols, pairs, borders, .. } = scratch;
     entries.clear();
     pairs.clear();
-    next.clear();
-    previous.clear();
+    borders.fill(symbols.len())?;
     try_alloc::reserve(pairs, symbols.len())?;
-    try_alloc::reserve(next, symbols.len())?;
-    try_alloc::reserve(previous, symbols.len())?;
     // Filled in slices, so that a cancellation is noticed while the tables grow.
     let mut from = 0;
     while from < symbols.len() {
@@ -115,35 +108,31 @@ pub(super) fn merge_with<T: PackedPairs, P: Policy>(
         ticker.spend(to - from)?;
         from = to;
     }
-    next.extend((1..length).chain([END]));
-    previous.extend([END].into_iter().chain(0..length.saturating_sub(1)));
     let mut heap = BinaryHeap::from(entries);
     while let Some(Reverse(entry)) = heap.pop() {
         ticker.spend(8)?;
         if policy.delays(entry, &mut heap)? {
             continue;
         }
-        let (at, is_current) = P::place(entry, pairs);
-        let pair = pairs[at as usize];
+        let (place, is_current) = P::place(entry, pairs);
+        let at = place as usize;
+        let pair = pairs[at];
         if !is_current || pair == NO_PAIR || policy.drops() {
             continue;
         }
         // For the two pairs that the merge may make.
         try_alloc::reserve_queue(&mut heap, 2)?;
-        let removed = next[at as usize];
-        let after = next[removed as usize];
-        symbols[at as usize] = pair as u32;
-        pairs[at as usize] = NO_PAIR;
-        pairs[removed as usize] = NO_PAIR;
-        next[at as usize] = after;
-        let before = previous[at as usize];
-        if before != END {
-            let pair = look_up(table, policy, symbols[before as usize], symbols[at as usize]);
+        symbols[at] = pair as u32;
+        pairs[at] = NO_PAIR;
+        let Some(removed) = borders.after(at) else { continue };
+        pairs[removed] = NO_PAIR;
+        borders.remove(removed);
+        if let Some(before) = borders.before(at) {
+            let pair = look_up(table, policy, symbols[before], symbols[at]);
             renew::<P>(pairs, &mut heap, pair, before);
         }
-        if after != END {
-            previous[after as usize] = at;
-            let pair = look_up(table, policy, symbols[at as usize], symbols[after as usize]);
+        if let Some(after) = borders.from(removed) {
+            let pair = look_up(table, policy, symbols[at], symbols[after]);
             renew::<P>(pairs, &mut heap, pair, at);
         }
     }
@@ -161,28 +150,28 @@ fn look_up<T: PackedPairs, P: Policy>(table: &T, policy: &mut P, left: u32, righ
 
 /// Replaces the pair at a place.
 #[inline]
-fn renew<P: Policy>(pairs: &mut [u64], heap: &mut BinaryHeap<Reverse<P::Entry>>, pair: u64, place: u32) {
-    pairs[place as usize] = pair;
+fn renew<P: Policy>(pairs: &mut [u64], heap: &mut BinaryHeap<Reverse<P::Entry>>, pair: u64, place: usize) {
+    pairs[place] = pair;
     if pair != NO_PAIR {
-        heap.push(Reverse(P::entry(pair, place)));
+        heap.push(Reverse(P::entry(pair, to_u32(place))));
     }
 }
 
 /// The places of the remaining symbols.
 pub(super) fn places(scratch: &BpeScratch) -> impl Iterator<Item = u32> + Clone {
-    let first = (!scratch.symbols.is_empty()).then_some(0);
-    std::iter::successors(first, |&at| Some(scratch.next[at as usize]).filter(|&after| after != END))
+    std::iter::successors(scratch.borders.from(0), |&at| scratch.borders.after(at)).map(to_u32)
 }
 
 /// Moves the remaining symbols to the start of `scratch.symbols`, and removes all others.
 pub(super) fn compact(scratch: &mut BpeScratch) {
-    let (mut length, mut at) = (0, 0);
-    while (at as usize) < scratch.symbols.len() {
-        scratch.symbols[length] = scratch.symbols[at as usize];
+    let BpeScratch { symbols, borders, .. } = scratch;
+    let (mut length, mut next) = (0, borders.from(0));
+    while let Some(at) = next {
+        symbols[length] = symbols[at];
         length += 1;
-        at = scratch.next[at as usize];
+        next = borders.after(at);
     }
-    scratch.symbols.truncate(length);
+    symbols.truncate(length);
 }
 
 /// Stands for a pair that does not merge.

@@ -11,12 +11,13 @@
 //!
 //! The choice must never change the ids: both ways give what the naive rule gives. `docs/merging.md` has the
 //! proof.
+mod borders;
 mod canonical;
 mod general;
 mod heap;
 mod scratch;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod whole_only;
 
 use tokenmill_kernels::PairTable;
@@ -34,7 +35,7 @@ use general::steps::merge_steps;
 use whole_only::WholeOnlyFilter;
 
 pub use canonical::table::MERGE_BATCH;
-pub use canonical::{CanonicalCuts, CanonicalMerges};
+pub use canonical::{CanonicalCuts, CanonicalMerges, Matcher};
 pub use general::pairs::listed_merges;
 pub use general::steps::{MAX_EXPLAINED_SYMBOLS, MergeStep, MergeSteps};
 pub use scratch::BpeScratch;
@@ -180,9 +181,15 @@ impl Bpe {
     /// ids. `None` if it is a token by the rule for whole pretokens.
     #[inline]
     pub fn divide(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> Option<&CanonicalMerges> {
-        let may_be = || self.whole_only.as_ref().is_some_and(|filter| filter.may_hold(pretoken));
-        let is_whole = || vocabulary.find_index(pretoken).is_some_and(|index| self.is_whole_only(index));
-        self.canonical().filter(|_| !(may_be() && is_whole()))
+        self.canonical().filter(|_| self.taken_whole(pretoken, vocabulary).is_none())
+    }
+
+    /// The id of a pretoken that is a token by the rule for whole pretokens alone.
+    #[inline]
+    pub fn taken_whole(&self, pretoken: &[u8], vocabulary: &Vocabulary) -> Option<TokenId> {
+        self.whole_only.as_ref().filter(|filter| filter.may_hold(pretoken))?;
+        let index = vocabulary.find_index(pretoken).filter(|&index| self.is_whole_only(index))?;
+        Some(vocabulary.tokens().id(index))
     }
 
     /// Is it a token by the rule for whole pretokens alone?
@@ -213,6 +220,22 @@ impl Bpe {
             Some(canonical) => canonical.encode(pretoken, scratch, output, ticker),
             None => self.general.encode(pretoken, scratch, output, ticker),
         }
+    }
+
+    /// As [`Self::encode`], by the table of all pairs and a heap, whatever the vocabulary and the length.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn encode_by_heap(
+        &self,
+        pretoken: &[u8],
+        (description, vocabulary): (&BpeDescription, &Vocabulary),
+        scratch: &mut BpeScratch,
+        ids: &mut Vec<TokenId>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
+        self.pairs(description, vocabulary)?;
+        self.general.encode_scanning(0, pretoken, scratch, Output { ids, ends: None }, ticker)
     }
 
     /// As [`Self::encode`], with merges skipped at random and without the rule for whole pretokens.

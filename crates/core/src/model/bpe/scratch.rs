@@ -7,6 +7,8 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
+use super::borders::Borders;
+
 /// By symbol: the two symbols of the last merge that was proposed for it.
 pub(super) type Splits = HashMap<u32, (u32, u32), FixedState>;
 
@@ -21,9 +23,8 @@ pub struct BpeScratch {
     pub(super) starts: Vec<u32>,
     /// For each symbol, the packed pair of it and the next symbol.
     pub(super) pairs: Vec<u64>,
-    /// The linked list of the remaining symbols, in both directions.
-    pub(super) next: Vec<u32>,
-    pub(super) previous: Vec<u32>,
+    /// The places of the symbols that remain of a row that a heap merges.
+    pub(super) borders: Borders,
     pub(super) heap: Vec<Reverse<u64>>,
     /// Merged symbols that are not ids yet, and the end of each.
     pub(super) merged: Vec<u32>,
@@ -39,12 +40,11 @@ impl BpeScratch {
         4 * (self.symbols.capacity()
             + self.bounds.capacity()
             + self.starts.capacity()
-            + self.next.capacity()
-            + self.previous.capacity()
             + self.merged.capacity()
             + self.merged_ends.capacity()
             + self.stack.capacity())
             + 8 * (self.pairs.capacity() + self.heap.capacity())
             + 16 * self.splits.capacity()
+            + self.borders.memory()
     }
 }

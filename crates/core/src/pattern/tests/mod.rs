@@ -1,6 +1,7 @@
 //! The tests of the whole module; those of a single file are at its end.
 mod cuts;
 mod engines;
+mod growing;
 mod oracle;
 mod planes;
 mod plans;

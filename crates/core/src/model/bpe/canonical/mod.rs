@@ -13,12 +13,13 @@
 mod build;
 mod byte_runs;
 mod cuts;
+mod matcher;
 pub(super) mod table;
 pub(super) mod windows;
 
 use tokenmill_kernels::batch_merge::{Narrow, Width};
 use tokenmill_kernels::short_table::key_at;
-use tokenmill_kernels::{NO_MERGE, cpu};
+use tokenmill_kernels::{MadeOnce, NO_MERGE, cpu};
 
 use crate::description::{Merge, Merges};
 use crate::error::Result;
@@ -32,6 +33,8 @@ use build::{Candidates, build};
 use byte_runs::ByteRuns;
 pub use cuts::CanonicalCuts;
 use cuts::CutsBuilder;
+pub use matcher::Matcher;
+use matcher::MatcherTables;
 use table::{BYTES, Built, MERGE_BATCH, NOT_BUILT, SymbolTable};
 
 /// The canonical merges of a vocabulary.
@@ -41,6 +44,7 @@ pub struct CanonicalMerges {
     /// The places across which nothing merges.
     pub cuts: CanonicalCuts,
     byte_runs: ByteRuns,
+    matcher: MadeOnce<MatcherTables>,
 }
 
 impl CanonicalMerges {
@@ -81,7 +85,8 @@ impl CanonicalMerges {
             cuts.add(token, join);
             byte_runs.add(token, join);
         }
-        Ok(Some((Self { table, cuts: cuts.finish(), byte_runs }, is_built)))
+        let matcher = MadeOnce::new();
+        Ok(Some((Self { table, cuts: cuts.finish(), byte_runs, matcher }, is_built)))
     }
 
     /// Writes the ids of a pretoken.
@@ -146,9 +151,20 @@ impl CanonicalMerges {
         Ok(counts)
     }
 
+    /// What finds the tokens in a text. The first call makes its tables, in up to a tenth of a second.
+    ///
+    /// # Errors
+    /// Those of the watch.
+    pub fn matcher(&self, vocabulary: &Vocabulary, ticker: &mut Ticker<'_>) -> Result<Matcher<'_>> {
+        ticker.spend(1)?;
+        let tables = self.matcher.get_or_make(|| MatcherTables::new(&self.table, vocabulary));
+        Ok(Matcher { table: &self.table, tables })
+    }
+
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
-        self.table.memory() + self.cuts.memory() + self.byte_runs.memory()
+        let matcher = self.matcher.get().map_or(0, MatcherTables::memory);
+        self.table.memory() + self.cuts.memory() + self.byte_runs.memory() + matcher
     }
 }
 

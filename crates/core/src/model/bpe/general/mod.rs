@@ -24,8 +24,8 @@ use crate::watch::Ticker;
 
 use super::scratch::BpeScratch;
 use dropout::{MergeDropout, merge_with_dropout};
-use merge::{merge, write_linked};
-use sentencepiece::Pieces;
+use merge::{SCAN_LIMIT, merge, write_linked};
+use sentencepiece::{How, Pieces};
 use symbols::{Chars, Fallback, SymbolWriter};
 
 /// The symbols and the merges of a vocabulary.
@@ -115,15 +115,28 @@ impl General {
         output: Output<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
+        self.encode_scanning(SCAN_LIMIT, pretoken, scratch, output, ticker)
+    }
+
+    /// As [`Self::encode`]: rows of up to `scanned` symbols are merged by a scan, longer ones by a heap.
+    pub(super) fn encode_scanning(
+        &self,
+        scanned: usize,
+        pretoken: &[u8],
+        scratch: &mut BpeScratch,
+        output: Output<'_>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<()> {
         let Some(pairs) = self.pairs.get() else {
             return Err(Error::internal("a model has no merges"));
         };
         if let Symbols::Pieces(pieces) = &self.symbols {
             let tables = (pairs, &self.fallback);
-            return pieces.encode(tables, text(pretoken)?, scratch, MergeDropout::Off, output, ticker);
+            let how = How::Plainly { scanned };
+            return pieces.encode(tables, text(pretoken)?, scratch, how, output, ticker);
         }
         self.split(pretoken, output.ends.is_some(), scratch, ticker)?;
-        merge::<false, _>(pairs, scratch, output, ticker)
+        merge::<false, _>(pairs, scratch, output, scanned, ticker)
     }
 
     /// As [`Self::encode`], but each merge is skipped with a probability.
@@ -140,9 +153,9 @@ impl General {
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
         if let Symbols::Pieces(pieces) = &self.symbols {
-            let dropout = MergeDropout::Drop(probability, random);
+            let how = How::Dropping(probability, random);
             let tables = (pairs, &self.fallback);
-            return pieces.encode(tables, text(pretoken)?, scratch, dropout, output, ticker);
+            return pieces.encode(tables, text(pretoken)?, scratch, how, output, ticker);
         }
         self.split(pretoken, output.ends.is_some(), scratch, ticker)?;
         let dropout = MergeDropout::Delay(probability, random);

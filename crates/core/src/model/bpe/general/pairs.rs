@@ -5,7 +5,7 @@
 //! that the vocabulary gives.
 use tokenmill_kernels::{Automaton, Entry, NO_KEY, PairTable, State};
 
-use super::merge::merge;
+use super::merge::{SCAN_LIMIT, merge};
 use super::symbols::byte_symbols;
 use crate::description::{BpeDescription, Lengths, Merge, Merges, TokenList};
 use crate::error::{Defect, Error, Result};
@@ -191,7 +191,7 @@ pub fn listed_merges(vocabulary: &Vocabulary) -> std::result::Result<Vec<Merge>,
         }
         ids.clear();
         let (below, output) = (Below { pairs: &pairs, limit: id }, Output { ids: &mut ids, ends: None });
-        merge::<false, _>(&below, &mut scratch, output, ticker).map_err(|_| id)?;
+        merge::<false, _>(&below, &mut scratch, output, SCAN_LIMIT, ticker).map_err(|_| id)?;
         let &[left, right] = &ids[..] else { return Err(id) };
         merges.push(Merge { left, right, result: id });
     }

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::ids::{NO_ID, TokenId, to_u32};
 use crate::model::bpe::scratch::BpeScratch;
 use crate::model::output::Output;
+use crate::model::random::Random;
 use crate::model::unknown::unknown_symbol;
 use crate::special::{LiteralMatcher, TextPart};
 use crate::vocabulary::Vocabulary;
@@ -25,6 +26,14 @@ use super::symbols::{CharTable, Fallback, only_char};
 
 /// The symbol of a character that is in no piece. It merges with nothing.
 const UNKNOWN_CHAR: u32 = u32::MAX - 1;
+
+/// How pieces merge.
+pub(super) enum How<'a> {
+    /// All that can. Rows of up to `scanned` symbols are merged by a scan, where no piece is unused.
+    Plainly { scanned: usize },
+    /// Each merge is skipped for good with this probability.
+    Dropping(f64, &'a mut Random),
+}
 
 /// The symbols of a model that merges by score.
 #[derive(Debug)]
@@ -128,7 +137,7 @@ impl Pieces {
         (table, fallback): (&PairTable, &Fallback),
         text: &str,
         scratch: &mut BpeScratch,
-        dropout: MergeDropout<'_>,
+        how: How<'_>,
         mut output: Output<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<()> {
@@ -140,16 +149,22 @@ impl Pieces {
         symbols.clear();
         bounds.clear();
         let merged = Output { ids: &mut symbols, ends: Some(&mut bounds) };
-        if self.has_unused || !matches!(dropout, MergeDropout::Off) {
+        let dropout = match how {
+            How::Plainly { scanned } if !self.has_unused => {
+                merge::<true, _>(table, scratch, merged, scanned, ticker)?;
+                None
+            }
+            How::Plainly { .. } => Some(MergeDropout::Off),
+            How::Dropping(probability, random) => Some(MergeDropout::Drop(probability, random)),
+        };
+        if let Some(dropout) = dropout {
             let propose = |result: u32, left, right| {
                 if self.ids[result as usize] == NO_ID {
                     splits.insert(result, (left, right));
                 }
             };
             merge_with_dropout(table, scratch, dropout, propose, ticker)?;
-            write_linked(scratch, merged)?;
-        } else {
-            merge::<true, _>(table, scratch, merged, ticker)?;
+            write_linked(scratch, Output { ids: &mut symbols, ends: Some(&mut bounds) })?;
         }
         let mut at = 0;
         let mut was_unknown = false;

@@ -19,7 +19,7 @@ const ATOMS: [&[u8]; 10] =
 
 /// How the tokens of a vocabulary are made from random numbers.
 #[derive(Debug, Clone)]
-struct Recipe {
+pub(crate) struct Recipe {
     /// Joins two tokens that were made before.
     joined: Vec<(Index, Index)>,
     /// Swaps tokens, so that some rank before their parts.
@@ -30,7 +30,7 @@ struct Recipe {
     whole_pretokens: bool,
 }
 
-fn recipes(swaps: usize) -> impl Strategy<Value = Recipe> {
+pub(crate) fn recipes(swaps: usize) -> impl Strategy<Value = Recipe> {
     let two = || any::<(Index, Index)>();
     let many = |most| prop::collection::vec(two(), 0..most);
     (many(40), prop::collection::vec(two(), 0..=swaps), any::<bool>(), many(4), any::<bool>()).prop_map(
@@ -44,7 +44,7 @@ fn recipes(swaps: usize) -> impl Strategy<Value = Recipe> {
     )
 }
 
-fn compiled(recipe: &Recipe) -> Compiled {
+pub(crate) fn compiled(recipe: &Recipe) -> Compiled {
     let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
     let mut used: Vec<Vec<u8>> = ATOMS.concat().into_iter().map(|byte| vec![byte]).collect();
     let mut merges: Vec<[Vec<u8>; 2]> = Vec::new();
@@ -87,7 +87,7 @@ fn compiled(recipe: &Recipe) -> Compiled {
 }
 
 /// Texts of all lengths around the limits of the rows.
-fn texts() -> impl Strategy<Value = Vec<u8>> {
+pub(crate) fn texts() -> impl Strategy<Value = Vec<u8>> {
     let lengths = prop_oneof![1..=20usize, 20..=40usize, 60..=70usize, 100..=300usize];
     (lengths, 1..=ATOMS.len()).prop_flat_map(|(length, kinds)| {
         prop::collection::vec(0..kinds, length).prop_map(move |picks| {
@@ -99,7 +99,7 @@ fn texts() -> impl Strategy<Value = Vec<u8>> {
 }
 
 impl Compiled {
-    fn naive(&self, text: &[u8]) -> Vec<TokenId> {
+    pub(crate) fn naive(&self, text: &[u8]) -> Vec<TokenId> {
         let pairs = self.model.pairs(self.description.model.as_bpe().unwrap(), &self.vocabulary).unwrap();
         let bytes = self.model.general.bytes().unwrap();
         merge_naively(pairs, text.iter().map(|&byte| bytes[usize::from(byte)]).collect())

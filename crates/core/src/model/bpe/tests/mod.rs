@@ -1,7 +1,8 @@
 //! The model compared with its twins in `tokenmill-reference`, which are slow and obvious.
-mod canonical;
+pub(crate) mod canonical;
 mod dropout;
 mod fields;
+mod matcher;
 mod sentencepiece;
 mod windows;
 
@@ -44,10 +45,10 @@ pub(super) fn merge_naively(pairs: &PairTable, mut symbols: Vec<TokenId>) -> Vec
 }
 
 /// A compiled model and its tokens.
-struct Compiled {
-    description: Description,
-    vocabulary: Vocabulary,
-    model: Bpe,
+pub(crate) struct Compiled {
+    pub(crate) description: Description,
+    pub(crate) vocabulary: Vocabulary,
+    pub(crate) model: Bpe,
 }
 
 impl Compiled {

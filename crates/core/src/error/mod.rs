@@ -2,9 +2,12 @@
 //!
 //! Kinds have fields, not sentences; the sentence is made when the error is displayed. The Python classes of
 //! `tokenmill.errors` have the same fields.
+mod defect;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub use defect::Defect;
 use tokenmill_kernels::OutOfMemory;
 
 /// A result of this library.
@@ -77,6 +80,15 @@ pub enum Kind {
         /// What is wrong.
         reason: String,
     },
+    /// A budget of ids that cannot be met, or a vocabulary that an algorithm cannot serve.
+    Budget {
+        /// The ids that are needed at least, if the budget is too small.
+        needed: Option<usize>,
+        /// The ids that are allowed.
+        limit: Option<usize>,
+        /// What is wrong.
+        reason: String,
+    },
     /// A manifest that does not match the files next to it.
     Manifest {
         /// The content according to the manifest.
@@ -138,85 +150,6 @@ impl fmt::Display for Place {
         match self {
             Self::Byte(number) => write!(f, "byte {number}"),
             Self::Character(number) => write!(f, "character {number}"),
-        }
-    }
-}
-
-/// The kinds of defects in a file; their words are stable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Defect {
-    /// The file ends too early.
-    Truncated,
-    /// The file is empty.
-    Empty,
-    /// It is not UTF-8.
-    Encoding,
-    /// It is another kind of file.
-    WrongKind,
-    /// The file is not JSON.
-    Json,
-    /// The file is not a protobuf message.
-    Protobuf,
-    /// Something occurs twice.
-    Duplicate,
-    /// An unknown version.
-    Version,
-    /// Something is missing.
-    Missing,
-    /// A value of the wrong type.
-    Type,
-    /// A number that is out of range.
-    Range,
-    /// An impossible merge.
-    Merge,
-    /// Two parts contradict each other.
-    Inconsistent,
-    /// A line that cannot be read.
-    Line,
-    /// Not base64.
-    Base64,
-    /// A regular expression that is invalid, or whose meaning cannot be reproduced.
-    Pattern,
-    /// A character map of a SentencePiece normalizer that cannot be walked safely.
-    Charsmap,
-    /// A limit was exceeded.
-    Limit,
-    /// A setting that this version cannot reproduce.
-    Unsupported,
-    /// The format cannot hold what is to be saved.
-    CannotHold,
-    /// Information that the format lacks and the caller must give.
-    Unknown,
-    /// A setting that has no effect.
-    Ignored,
-}
-
-impl Defect {
-    /// The word for it in `FormatError.kind`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Truncated => "truncated",
-            Self::Empty => "empty",
-            Self::Encoding => "encoding",
-            Self::WrongKind => "wrong-kind",
-            Self::Json => "json",
-            Self::Protobuf => "protobuf",
-            Self::Duplicate => "duplicate",
-            Self::Version => "version",
-            Self::Missing => "missing",
-            Self::Type => "type",
-            Self::Range => "range",
-            Self::Merge => "merge",
-            Self::Inconsistent => "inconsistent",
-            Self::Line => "line",
-            Self::Base64 => "base64",
-            Self::Pattern => "pattern",
-            Self::Charsmap => "charsmap",
-            Self::Limit => "limit",
-            Self::Unsupported => "unsupported",
-            Self::CannotHold => "cannot-hold",
-            Self::Unknown => "unknown",
-            Self::Ignored => "ignored",
         }
     }
 }
@@ -305,6 +238,11 @@ impl Error {
         Kind::Training { byte: None, reason: reason.into() }.into()
     }
 
+    /// A budget of ids that cannot be met.
+    pub fn budget(needed: Option<usize>, limit: Option<usize>, reason: impl Into<String>) -> Self {
+        Kind::Budget { needed, limit, reason: reason.into() }.into()
+    }
+
     /// A wrong argument.
     pub fn argument<S: Into<String>>(reason: S) -> Self {
         Kind::Argument(reason.into()).into()
@@ -382,7 +320,9 @@ impl fmt::Display for Error {
             write!(f, "{}: ", self.field)?;
         }
         match &self.kind {
-            Kind::Format { reason, .. } | Kind::Argument(reason) => write!(f, "{reason}"),
+            Kind::Format { reason, .. } | Kind::Budget { reason, .. } | Kind::Argument(reason) => {
+                write!(f, "{reason}")
+            }
             Kind::Pattern { pattern, position, searched_from, reason } => {
                 let shown: String = pattern.chars().take(PATTERN_SHOWN).collect();
                 let more = if shown.len() < pattern.len() { "..." } else { "" };

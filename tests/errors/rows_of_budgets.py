@@ -1,0 +1,66 @@
+"""Rows: budgets of ids that cannot be met, and vocabularies that an algorithm cannot serve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tokenmill import errors
+
+from errors.making import Run, rows
+
+NOTHING: dict[str, object] = {"needed": None, "limit": None}
+
+
+def grown(change: Any) -> Run:
+    """Change a text of three characters."""
+
+    def run(native: Any, folder: Path) -> object:
+        tok = native.Tokenizer.from_tokens([b"a", b"b", b"ab"])
+        appender = tok.appender()
+        appender.push("aab")
+        return change(tok, appender)
+
+    return run
+
+
+def by(name: str, tok: Any) -> Run:
+    from tokenmill import algorithms
+
+    return lambda native, folder: getattr(algorithms, name)(tok(native), "a")
+
+
+def over_characters(native: Any) -> Any:
+    return native.train(texts=["low"], num_merges=1, alphabet="chars")
+
+
+def shortened(tok: Any, appender: Any) -> object:
+    snapshot = appender.snapshot()
+    appender.truncate(1)
+    return appender.restore(snapshot)
+
+
+BUDGETS = list(
+    rows(
+        errors.BudgetError,
+        (
+            "an algorithm over bytes, for characters",
+            by("table", over_characters),
+            "heap serves every",
+            NOTHING,
+        ),
+        (
+            "a text that is cut to more than it has",
+            grown(lambda tok, appender: appender.truncate(4)),
+            "the text has 3 characters; it cannot be cut to 4",
+            NOTHING,
+        ),
+        ("a snapshot of a text that is gone", grown(shortened), "which cannot be restored", NOTHING),
+        (
+            "a snapshot of another appender",
+            grown(lambda tok, appender: appender.restore(tok.appender().snapshot())),
+            "is of another appender",
+            NOTHING,
+        ),
+    )
+)
