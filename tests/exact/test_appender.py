@@ -19,9 +19,15 @@ NAMES = [
     "gpt2",
     "llama3.1",
     "deepseek-v3",
+    "qwen2.5",
     "llama2",
+    "mistral-7b-v0.3",
     "t5-small",
     "bert-base-uncased",
+    "bert-base-chinese",
+    "roberta-base",
+    "clip",
+    "whisper-tiny",
 ]
 
 
@@ -35,17 +41,52 @@ def unsplit(data: Path) -> Any:
     return tokenmill.load(data / "vocab" / "cl100k_base" / "cl100k_base.tiktoken", split="none")
 
 
+WORDS = [
+    "a",
+    "b",
+    " ",
+    " a",
+    " b",
+    "c d",
+    "e\u0301",
+    "\u0301",
+    "\ufb01",
+    "\u6f22",
+    "\uff0c",
+    "'s",
+    "1",
+    "A",
+    "\t",
+    "-",
+]
+WORDS += [
+    "<s>",
+    "</s>",
+    "[MASK]",
+    "<mask>",
+    " <mask>",
+    "<|endoftext|>",
+    "\u2581",
+    "\u00a0",
+    "\u200b",
+    "\u00ad",
+    "s .",
+]
+
+
 def texts(corpus: Callable[[str], str], rng: random.Random, size: int) -> Iterator[str]:
     """Parts of corpora, emoji, and floods of white space, without end."""
     whole = [corpus(name)[:400_000] for name in ("english", "cjk", "code", "multilingual")]
     while True:
-        kind = rng.randrange(6)
+        kind = rng.randrange(8)
         length = rng.randrange(1, size)
         if kind < 4:
             at = rng.randrange(len(whole[kind]) - length)
             yield whole[kind][at : at + length]
         elif kind == 4:
             yield "".join(rng.choices("🦊🏳️‍🌈👩‍👩‍👧‍👦 !aé", k=length))
+        elif kind < 7:
+            yield "".join(rng.choices(WORDS, k=length))[:length]
         else:
             yield "".join(rng.choices(["  ", "\n", "\t", " a", "\r\n", "\u3000", "1"], k=length))[:length]
 
@@ -62,7 +103,8 @@ def pieces(text: str, rng: random.Random, takes_bytes: bool) -> list[str] | list
 
 def grow(tok: Any, parts: list[Any], rng: random.Random) -> int:
     """Pushes the parts, some of which are cut off again, and compares each state; the number of states."""
-    appender, text, count = tok.appender(), type(parts[0])(), 0
+    special = rng.choice(["text", "text", "parse"])
+    appender, text, count = tok.appender(special=special), type(parts[0])(), 0
     for part in parts:
         appender.push(part)
         text += part
@@ -71,12 +113,12 @@ def grow(tok: Any, parts: list[Any], rng: random.Random) -> int:
             if isinstance(text, str) or takes_bytes(tok):
                 appender.truncate(length)
                 text = text[:length]
-        assert appender.token_count == tok.count(text)
+        assert appender.token_count == tok.count(text, special=special)
         count += 1
         if rng.random() < 0.05:
-            assert appender.ids() == tok.encode(text)
+            assert appender.ids() == tok.encode(text, special=special)
             assert len(appender) == len(text)
-    assert appender.ids() == tok.encode(text)
+    assert appender.ids() == tok.encode(text, special=special)
     return count
 
 

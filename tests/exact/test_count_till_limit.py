@@ -19,8 +19,10 @@ NAMES = [
     "llama3.1",
     "deepseek-v3",
     "llama2",
+    "qwen2.5",
     "t5-small",
     "bert-base-uncased",
+    "clip",
 ]
 
 

@@ -135,6 +135,19 @@ impl Charsmap {
         (1..=u8::MAX).any(|byte| self.step(base, byte).is_some())
     }
 
+    /// Does the map leave a space between two ASCII letters, and both of them, as they are, whatever is around
+    /// them? False also where this cannot be said at once. Cost: linear in the map.
+    pub fn keeps_words(&self) -> bool {
+        let is_key = |byte: u8| self.keys(&[byte]).next().is_some();
+        let is_letter = |unit: u32| u8::try_from(label(unit)).is_ok_and(|byte| byte.is_ascii_alphabetic());
+        let letters = (0..0x80_u8).filter(u8::is_ascii_alphabetic);
+        let joins =
+            |(at, &unit): (usize, &u32)| is_letter(unit) && self.step(at ^ offset(unit), b' ').is_some();
+        let from_space =
+            (0..0x80).any(|byte| self.goes_on(&[b' ', byte]) || self.longest(&[b' ', byte]).is_some());
+        !letters.into_iter().any(is_key) && !from_space && !self.units.iter().enumerate().any(joins)
+    }
+
     /// Length in bytes of the longest replacement.
     pub fn longest_replacement(&self) -> usize {
         self.replacements.split('\0').map(str::len).max().unwrap_or_default()

@@ -5,7 +5,8 @@
 //!
 //! Pretokens that no further text changes are encoded once and for all. Of those that may still change (mostly one)
 //! the encodings of all prefixes are kept (`prefixes`), so that a character takes constant time, however long its
-//! pretoken is. Where the stages look at more than a pretoken, the whole text is encoded again.
+//! pretoken is. Where the stages look at more than a pretoken, the text from the last place on is encoded again at
+//! which any text may be cut (`words`); where there is no such place, all of it.
 use std::sync::Arc;
 
 use tokenmill_kernels::try_alloc;
@@ -18,6 +19,7 @@ use crate::watch::{Ticker, Watch};
 
 use super::prefixes::{PrefixModel, PrefixReader};
 use super::pretokens::Pretokens;
+use super::words::Words;
 
 /// A text that grows at its end, and the number of its ids.
 #[derive(Debug, Clone)]
@@ -53,6 +55,8 @@ impl Snapshot {
 enum Way {
     /// Pretoken by pretoken.
     Pretokens(Box<Pretokens>),
+    /// Word by word.
+    Words(Box<Words>),
     /// The whole text again.
     Again,
 }
@@ -64,7 +68,13 @@ impl Appender {
     /// A special-token error for a literal in [`Special::Only`] that is no special token.
     pub fn new(engine: Arc<Engine>, special: Special) -> Result<Self> {
         engine.recognizer(&special)?;
-        let way = if engine.grows(&special) { Way::Pretokens(Box::default()) } else { Way::Again };
+        let way = if engine.grows(&special) {
+            Way::Pretokens(Box::default())
+        } else if engine.has_word_cuts() {
+            Way::Words(Box::default())
+        } else {
+            Way::Again
+        };
         Ok(Self {
             engine,
             special,
@@ -111,6 +121,10 @@ impl Appender {
         let ticker = &mut Ticker::new(watch);
         self.count = match way {
             Way::Again => engine.count(Text::Bytes(text), &self.special, 1, watch)?,
+            Way::Words(words) => {
+                words.read(text, (engine, &self.special), watch)?;
+                words.count()
+            }
             Way::Pretokens(pretokens) => {
                 let model = PrefixModel::of(engine, ticker)?;
                 let mut reader = PrefixReader { engine, model, scratch: &mut Scratch::default(), ticker };
@@ -150,6 +164,7 @@ impl Appender {
         let mut ids = Vec::new();
         match way {
             Way::Again => engine.encode(Text::Bytes(text), &self.special, 1, watch, &mut ids)?,
+            Way::Words(words) => words.append_ids(&mut ids)?,
             Way::Pretokens(pretokens) => {
                 let ticker = &mut Ticker::new(watch);
                 let model = PrefixModel::of(engine, ticker)?;
@@ -227,9 +242,13 @@ impl Appender {
     /// Makes the text as long as it was once.
     fn go_back(&mut self, length: usize, watch: &dyn Watch) -> Result<()> {
         self.text.truncate(length);
-        if let Way::Pretokens(pretokens) = &mut self.way {
-            let model = PrefixModel::of(&self.engine, &mut Ticker::new(watch))?;
-            pretokens.truncate(&self.text, model);
+        match &mut self.way {
+            Way::Again => {}
+            Way::Words(words) => words.truncate(length),
+            Way::Pretokens(pretokens) => {
+                let model = PrefixModel::of(&self.engine, &mut Ticker::new(watch))?;
+                pretokens.truncate(&self.text, model);
+            }
         }
         self.read(watch)
     }
@@ -239,14 +258,20 @@ impl Appender {
     /// # Errors
     /// Those of the watch.
     pub fn stable(&self, watch: &dyn Watch) -> Result<(usize, usize)> {
-        let Way::Pretokens(pretokens) = &self.way else { return Ok((0, 0)) };
-        pretokens.stable(&self.engine, self.text.len(), &mut Ticker::new(watch))
+        match &self.way {
+            Way::Again => Ok((0, 0)),
+            Way::Words(words) => Ok(words.stable()),
+            Way::Pretokens(pretokens) => {
+                pretokens.stable(&self.engine, self.text.len(), &mut Ticker::new(watch))
+            }
+        }
     }
 
     /// Heap bytes held.
     pub fn memory(&self) -> usize {
         let way = match &self.way {
             Way::Again => 0,
+            Way::Words(words) => words.memory(),
             Way::Pretokens(pretokens) => pretokens.memory(),
         };
         self.text.capacity() + 16 * self.cuts.capacity() + way

@@ -14,6 +14,7 @@ use crate::watch::{Ticker, Watch};
 
 use super::prefixes::{PrefixModel, PrefixReader};
 use super::pretokens::Pretokens;
+use super::words::Words;
 
 /// In place of a count that is over the limit.
 pub const OVER_LIMIT: i64 = -1;
@@ -96,6 +97,9 @@ impl Engine {
         let done = match self.splitter() {
             Some(splitter) if self.may_be_cut() && splitter.plan() == crate::pattern::Plan::Scanner => {
                 self.count_in_parts(&mut reader, special, most, watch)?
+            }
+            _ if !self.grows(special) && self.has_word_cuts() => {
+                self.count_words(&mut reader, special, most, watch)?
             }
             _ if self.grows(special) => self.count_stable(&mut reader, special, most, watch)?,
             _ => Progress::NotText,
@@ -208,6 +212,29 @@ impl Engine {
                 }
             }
             wanted = 2 * text.len();
+        }
+        Ok(Progress::NotText)
+    }
+}
+
+impl Engine {
+    /// Counts word by word.
+    fn count_words(
+        &self,
+        reader: &mut Reader<'_>,
+        special: &Special,
+        most: usize,
+        watch: &dyn Watch,
+    ) -> Result<Progress> {
+        let mut words = Words::default();
+        let mut wanted = most.saturating_mul(4).clamp(WINDOW.0, WINDOW.1);
+        while let Some((window, is_all)) = reader.window(wanted, watch)? {
+            words.read(window.as_bytes(), (self, special), watch)?;
+            let (_, stable) = words.stable();
+            if is_all || stable > most {
+                return Ok(Progress::Counted(if is_all { words.count() } else { stable }));
+            }
+            wanted = 2 * window.len();
         }
         Ok(Progress::NotText)
     }

@@ -9,6 +9,7 @@ mod prefixes;
 mod pretokens;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use appender::{Appender, Snapshot};
 pub use limit::OVER_LIMIT;

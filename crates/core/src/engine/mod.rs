@@ -27,6 +27,7 @@ mod sink;
 mod source;
 mod stream;
 mod untrusted;
+mod word_cuts;
 mod worker;
 
 use std::sync::Arc;
@@ -46,6 +47,7 @@ pub(crate) use sink::{Counter, PretokenSink, SinkResult, Spelling};
 pub use source::{CodeUnits, Source};
 pub use stream::DecodeStream;
 pub use untrusted::{UntrustedOfRow, UntrustedRanges};
+pub(crate) use word_cuts::last_word_cut;
 
 use crate::decode::Chain;
 use crate::description::{BpeDescription, Description, Merge, Merges, Pattern, PreTokenizer};
@@ -73,6 +75,8 @@ pub struct Engine {
     /// A vocabulary whose added tokens are all special, and a model made with it. It spells untrusted text where
     /// the other model gives a protected token. Made when first needed.
     unforgeable: Arc<MadeOnce<(Vocabulary, Model)>>,
+    /// See `word_cuts`.
+    word_cuts: Arc<MadeOnce<bool>>,
 }
 
 /// Heap bytes of an engine by purpose, and the counters of its caches.
@@ -129,6 +133,7 @@ impl Engine {
             static_table,
             workers,
             unforgeable: MadeOnce::new().into(),
+            word_cuts: MadeOnce::new().into(),
         }
     }
 

@@ -6,7 +6,7 @@
 //! An arm either fails on its first few characters, or matches all but a few of the characters that it has read.
 //! The exceptions are white space and case runs, which are read a bounded number of times. A scan therefore takes
 //! linear time for any text.
-use super::arms::{Arm, Case, Literals, Run, cuts};
+use super::arms::{Arm, Case, Literals, Run, cuts, within};
 use super::atoms::{self, AtomSet, Atoms, MAX_ATOMS};
 use crate::error::Result;
 use crate::span::Span;
@@ -65,6 +65,12 @@ impl<A: Atoms> ArmScanner<A> {
     /// The arms whose matches can start with an atom: bit n is arm n.
     pub(super) fn arms_at(&self, atom: u8) -> u32 {
         self.first[usize::from(atom)]
+    }
+
+    /// Is no character of this text ever in a match?
+    pub(super) fn ignores(&self, text: &str) -> bool {
+        let all = self.arms.iter().fold(0, |all, arm| all | within(&self.atoms, arm));
+        text.chars().all(|c| all >> self.atoms.of(u32::from(c)) & 1 == 0)
     }
 
     /// Calls `emit` in order for every match and for every gap between two matches. The flag is true for a match.

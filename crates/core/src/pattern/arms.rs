@@ -101,6 +101,22 @@ impl Literals {
     }
 }
 
+/// The atoms of all characters that may be in a match of an arm.
+pub(super) fn within(atoms: &impl Atoms, arm: &Arm) -> AtomSet {
+    let of_literals = |literals: &Literals| {
+        let chars = literals.texts.iter().flatten();
+        chars.fold(0, |set, choices| set | atoms.of_chars(choices))
+    };
+    let of_suffix = |suffix: &Option<Literals>| suffix.as_ref().map_or(0, of_literals);
+    match arm {
+        Arm::Literal(literals) => of_literals(literals),
+        Arm::Run(run) => run.prefix | run.body | run.tail | of_suffix(&run.suffix),
+        Arm::Case(case) => case.prefix | case.upper | case.lower | of_suffix(&case.suffix),
+        Arm::Sequence(sets) => sets.iter().fold(0, |all, set| all | set),
+        Arm::ThroughNewline | Arm::BeforeText | Arm::BeforeLineEnd | Arm::AtEnd => atoms.sets().white,
+    }
+}
+
 /// For each atom, the atoms before which a text may be cut after it.
 ///
 /// A cut between the characters `x` and `y` is safe, whatever surrounds them, if

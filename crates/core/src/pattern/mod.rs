@@ -251,6 +251,16 @@ impl Splitter {
         }
     }
 
+    /// Is no character of this text ever in a match? Known for the scanner only; else false.
+    pub fn ignores(&self, text: &str) -> bool {
+        match &self.engine {
+            Engine::Scanner(scanner) => scanner.arms.ignores(text),
+            Engine::CustomScanner(scanner) => scanner.arms.ignores(text),
+            Engine::Whole => true,
+            Engine::Linear(_) | Engine::Backtracking(_) => false,
+        }
+    }
+
     /// The first safe cut from byte `from` on: a position strictly inside `text` at which the text can be cut so
     /// that splitting both parts gives the same pretokens as splitting the whole.
     ///
