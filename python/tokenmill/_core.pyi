@@ -190,7 +190,12 @@ class Appender:
     @property
     def stable_length(self) -> int:
         """A number of characters (bytes, if bytes were pushed) up to which nothing that is pushed later changes the
-        ids. Sound, but not always the largest such number; it may be 0. Special tokens do not count.
+        ids: the first `stable_count` ones. Sound, but not always the largest such number; it may be 0.
+        """
+    @property
+    def stable_count(self) -> int:
+        """The number of ids, the first ones of the text, that nothing that is pushed later changes: those of the first
+        `stable_length` characters. Special tokens around the text do not count.
         """
     def __len__(self) -> int: ...
 

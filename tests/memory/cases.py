@@ -695,6 +695,7 @@ WITHOUT = {
     "Audit.stages",
     "Audit.to_dict",
     "Appender.snapshot",
+    "Appender.stable_count",
     "Appender.stable_length",
     "Appender.token_count",
     "DecodeStream.reset",

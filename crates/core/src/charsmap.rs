@@ -135,17 +135,47 @@ impl Charsmap {
         (1..=u8::MAX).any(|byte| self.step(base, byte).is_some())
     }
 
-    /// Does the map leave a space between two ASCII letters, and both of them, as they are, whatever is around
-    /// them? False also where this cannot be said at once. Cost: linear in the map.
-    pub fn keeps_words(&self) -> bool {
-        let is_key = |byte: u8| self.keys(&[byte]).next().is_some();
-        let is_letter = |unit: u32| u8::try_from(label(unit)).is_ok_and(|byte| byte.is_ascii_alphabetic());
-        let letters = (0..0x80_u8).filter(u8::is_ascii_alphabetic);
-        let joins =
-            |(at, &unit): (usize, &u32)| is_letter(unit) && self.step(at ^ offset(unit), b' ').is_some();
-        let from_space =
-            (0..0x80).any(|byte| self.goes_on(&[b' ', byte]) || self.longest(&[b' ', byte]).is_some());
-        !letters.into_iter().any(is_key) && !from_space && !self.units.iter().enumerate().any(joins)
+    /// Are letters mapped to letters alone, and no text that goes on behind one, but for marks that it may be composed
+    /// with? Is a space left as it is, wherever it is? False also where this cannot be said at once.
+    ///
+    /// Cost: linear in the map and in the number of letters.
+    pub fn keeps_words(&self, is_letter: fn(char) -> bool) -> bool {
+        let holds_space = |(at, &unit): (usize, &u32)| {
+            label(unit) <= 0xff && label(unit) != 0 && self.step(at ^ offset(unit), b' ').is_some()
+        };
+        if self.has_key_from(b' ') || self.units.iter().enumerate().any(holds_space) {
+            return false;
+        }
+        let mut buffer = [0; 4];
+        ('\0'..=char::MAX).filter(|&c| is_letter(c)).all(|c| {
+            let text = c.encode_utf8(&mut buffer).as_bytes();
+            let is_kept = |(length, new): (usize, &str)| {
+                length < text.len() || (!new.is_empty() && new.chars().all(is_letter))
+            };
+            self.keys(text).all(is_kept) && !self.goes_on_to(text, is_letter)
+        })
+    }
+
+    /// Is a text, followed by a letter, the beginning of a key?
+    fn goes_on_to(&self, text: &[u8], is_letter: fn(char) -> bool) -> bool {
+        let mut base = self.root;
+        for &byte in text {
+            let Some(at) = self.step(base, byte) else { return false };
+            base = at ^ offset(self.units[at]);
+        }
+        let mut begun = vec![(base, Vec::new())];
+        while let Some((base, bytes)) = begun.pop() {
+            for byte in 1..=u8::MAX {
+                let Some(at) = self.step(base, byte) else { continue };
+                let longer = [&bytes[..], &[byte]].concat();
+                match std::str::from_utf8(&longer) {
+                    Ok(next) if next.contains(is_letter) => return true,
+                    Err(_) if longer.len() < 4 => begun.push((at ^ offset(self.units[at]), longer)),
+                    _ => {}
+                }
+            }
+        }
+        false
     }
 
     /// Length in bytes of the longest replacement.

@@ -135,13 +135,21 @@ impl Appender {
     }
 
     /// A number of characters (bytes, if bytes were pushed) up to which nothing that is pushed later changes the
-    /// ids. Sound, but not always the largest such number; it may be 0. Special tokens do not count.
+    /// ids: the first `stable_count` ones. Sound, but not always the largest such number; it may be 0.
     #[getter]
     fn stable_length(&self, py: Python<'_>) -> PyResult<usize> {
         let text = self.text.text();
         let (bytes, _) = run(py, text.len(), |watch| self.text.stable(watch))?;
         let starts = text[..bytes].iter().filter(|&byte| byte & 0xc0 != 0x80);
         Ok(if self.text.characters().is_some() { starts.count() } else { bytes })
+    }
+
+    /// The number of ids, the first ones of the text, that nothing that is pushed later changes: those of the first
+    /// `stable_length` characters. Special tokens around the text do not count.
+    #[getter]
+    fn stable_count(&self, py: Python<'_>) -> PyResult<usize> {
+        let (_, ids) = run(py, self.text.text().len(), |watch| self.text.stable(watch))?;
+        Ok(ids)
     }
 
     /// The number of characters of the text so far, or of its bytes if bytes were pushed.

@@ -70,7 +70,7 @@ impl Appender {
         engine.recognizer(&special)?;
         let way = if engine.grows(&special) {
             Way::Pretokens(Box::default())
-        } else if engine.has_word_cuts() {
+        } else if engine.has_text_cuts() {
             Way::Words(Box::default())
         } else {
             Way::Again

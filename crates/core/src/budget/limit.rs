@@ -98,7 +98,7 @@ impl Engine {
             Some(splitter) if self.may_be_cut() && splitter.plan() == crate::pattern::Plan::Scanner => {
                 self.count_in_parts(&mut reader, special, most, watch)?
             }
-            _ if !self.grows(special) && self.has_word_cuts() => {
+            _ if !self.grows(special) && self.has_text_cuts() => {
                 self.count_words(&mut reader, special, most, watch)?
             }
             _ if self.grows(special) => self.count_stable(&mut reader, special, most, watch)?,

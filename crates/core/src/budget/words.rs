@@ -4,7 +4,7 @@
 //! rest. Only the rest is encoded again.
 use tokenmill_kernels::{Prefetcher, try_alloc};
 
-use crate::engine::{Engine, Special, Text, UntrustedRanges, last_word_cut};
+use crate::engine::{Engine, Special, Text, UntrustedRanges};
 use crate::error::{Error, Place, Result};
 use crate::ids::TokenId;
 use crate::watch::Watch;
@@ -20,15 +20,16 @@ pub(super) struct Words {
 }
 
 /// A place where the text may be cut.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Cut {
     at: usize,
+    /// Where the character before it begins.
+    before: usize,
+    /// The length of the text that makes it a cut.
+    seen: usize,
     /// The number of ids before it.
     ids: usize,
 }
-
-/// The characters after a cut that make it one: a space and a letter.
-const SEEN: usize = 2;
 
 impl Words {
     /// Reads the text from the last cut on.
@@ -38,13 +39,25 @@ impl Words {
         (engine, special): (&Engine, &Special),
         watch: &dyn Watch,
     ) -> Result<()> {
-        let from = self.stable().0;
-        if let Some(at) = last_word_cut(text, from + 1) {
-            encode_part(text, (from, at), (engine, special), watch, &mut self.ids)?;
-            try_alloc::push(&mut self.cuts, Cut { at, ids: self.ids.len() })?;
+        let last = self.last();
+        // Bytes that are no text are not cut, nor what is before them.
+        let valid_from = match std::str::from_utf8(&text[last.at..]) {
+            Ok(rest) => Some((rest, last.at)),
+            Err(_) => None,
+        };
+        if let Some((rest, start)) = valid_from
+            && let Some(cut) = engine.last_text_cut(rest)
+        {
+            let (at, before, seen) = (start + cut.at, start + cut.before, start + cut.seen);
+            encode_part(text, last, at, (engine, special), watch, &mut self.ids)?;
+            try_alloc::push(&mut self.cuts, Cut { at, before, seen, ids: self.ids.len() })?;
         }
         self.rest.clear();
-        encode_part(text, (self.stable().0, text.len()), (engine, special), watch, &mut self.rest)
+        encode_part(text, self.last(), text.len(), (engine, special), watch, &mut self.rest)
+    }
+
+    fn last(&self) -> Cut {
+        self.cuts.last().copied().unwrap_or_default()
     }
 
     /// The number of ids, if the text ends here.
@@ -60,7 +73,7 @@ impl Words {
 
     /// Forgets what followed a text, which must be read again.
     pub(super) fn truncate(&mut self, length: usize) {
-        while self.cuts.last().is_some_and(|cut| cut.at + SEEN > length) {
+        while self.cuts.last().is_some_and(|cut| cut.seen > length) {
             self.cuts.pop();
         }
         self.ids.truncate(self.stable().1);
@@ -69,7 +82,7 @@ impl Words {
 
     /// A number of bytes and of ids that no further text changes.
     pub(super) fn stable(&self) -> (usize, usize) {
-        self.cuts.last().map_or((0, 0), |cut| (cut.at, cut.ids))
+        (self.last().at, self.last().ids)
     }
 
     /// Heap bytes held.
@@ -79,33 +92,31 @@ impl Words {
 }
 
 /// Appends the ids of the part of a text between two cuts, or from the last one on. The part is encoded behind the
-/// letter before it, so that nothing takes it for the start of a text, and the ids of that letter are left out.
+/// character before it, so that nothing takes it for the start of a text, and the ids of that character are left out.
 fn encode_part(
     text: &[u8],
-    (from, to): (usize, usize),
+    from: Cut,
+    to: usize,
     (engine, special): (&Engine, &Special),
     watch: &dyn Watch,
     ids: &mut Vec<TokenId>,
 ) -> Result<()> {
-    let start = from.saturating_sub(1);
     let recognizer = engine.recognizer(special)?;
     let encode = |part: &[u8], ids: &mut Vec<TokenId>| {
         let (part, trusted) = (Text::Bytes(part), UntrustedRanges::none());
         let done = engine.encode_ids(part, &recognizer, trusted, Prefetcher::default(), watch, ids);
-        done.map_err(|error| {
-            error.placed(|place| if let Place::Byte(at) = place { Place::Byte(at + start) } else { place })
-        })
+        let placed = |place| if let Place::Byte(at) = place { Place::Byte(at + from.before) } else { place };
+        done.map_err(|error| error.placed(placed))
     };
     let first = ids.len();
-    encode(&text[start..to], ids)?;
-    if start < from {
-        let mut letter = Vec::new();
-        encode(&text[start..from], &mut letter)?;
-        if ids[first..].starts_with(&letter) {
-            ids.drain(first..first + letter.len());
-        } else {
+    encode(&text[from.before..to], ids)?;
+    if from.before < from.at {
+        let mut before = Vec::new();
+        encode(&text[from.before..from.at], &mut before)?;
+        if !ids[first..].starts_with(&before) {
             return Err(Error::internal("a text was cut where its ids go on"));
         }
+        ids.drain(first..first + before.len());
     }
     Ok(())
 }

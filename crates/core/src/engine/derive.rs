@@ -78,7 +78,7 @@ impl Engine {
             static_table: self.static_table.clone(),
             workers: self.workers.clone(),
             unforgeable: self.unforgeable.clone(),
-            word_cuts: self.word_cuts.clone(),
+            text_cuts: self.text_cuts.clone(),
         }
     }
 }

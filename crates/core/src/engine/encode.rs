@@ -9,6 +9,7 @@ use super::input::{Special, Text};
 use super::pipeline::{ById, Run};
 use super::recognizer::Recognizer;
 use super::sink::{Counter, IdSink};
+use super::text_cuts::{TextCut, TextCuts};
 use super::untrusted::UntrustedRanges;
 use crate::aligned::AlignedText;
 use crate::error::Result;
@@ -166,6 +167,21 @@ impl Engine {
     /// it must be encoded again.
     pub fn grows(&self, special: &Special) -> bool {
         self.takes_blocks(special) && self.splitter().is_some_and(Splitter::grows)
+    }
+
+    fn text_cuts(&self) -> &TextCuts {
+        self.text_cuts.get_or_make(|| TextCuts::new(&self.description, &self.stages.vocabulary))
+    }
+
+    /// Are there places at which any text may be cut?
+    pub(crate) fn has_text_cuts(&self) -> bool {
+        self.text_cuts().has_any()
+    }
+
+    /// The last place near the end of a text at which it may be cut. What is before it has the ids that it has alone;
+    /// the character before it and what follows have together the ids that they have as a text.
+    pub(crate) fn last_text_cut(&self, text: &str) -> Option<TextCut> {
+        self.text_cuts().last(text)
     }
 
     /// One long text on several threads: its ordinary segments are cut where the split certainly

@@ -26,8 +26,8 @@ mod recognizer;
 mod sink;
 mod source;
 mod stream;
+mod text_cuts;
 mod untrusted;
-mod word_cuts;
 mod worker;
 
 use std::sync::Arc;
@@ -47,7 +47,6 @@ pub(crate) use sink::{Counter, PretokenSink, SinkResult, Spelling};
 pub use source::{CodeUnits, Source};
 pub use stream::DecodeStream;
 pub use untrusted::{UntrustedOfRow, UntrustedRanges};
-pub(crate) use word_cuts::last_word_cut;
 
 use crate::decode::Chain;
 use crate::description::{BpeDescription, Description, Merge, Merges, Pattern, PreTokenizer};
@@ -61,6 +60,7 @@ use crate::pretokenize::PreTokenizers;
 use crate::special::LiteralMatcher;
 use crate::vocabulary::Vocabulary;
 use lookup::{DEFAULT_CACHE_BYTES, Speller, StaticTable};
+use text_cuts::TextCuts;
 use tokenmill_kernels::MadeOnce;
 use worker::Workers;
 
@@ -75,8 +75,8 @@ pub struct Engine {
     /// A vocabulary whose added tokens are all special, and a model made with it. It spells untrusted text where
     /// the other model gives a protected token. Made when first needed.
     unforgeable: Arc<MadeOnce<(Vocabulary, Model)>>,
-    /// See `word_cuts`.
-    word_cuts: Arc<MadeOnce<bool>>,
+    /// Made when a text that grows first needs it.
+    text_cuts: Arc<MadeOnce<TextCuts>>,
 }
 
 /// Heap bytes of an engine by purpose, and the counters of its caches.
@@ -133,7 +133,7 @@ impl Engine {
             static_table,
             workers,
             unforgeable: MadeOnce::new().into(),
-            word_cuts: MadeOnce::new().into(),
+            text_cuts: MadeOnce::new().into(),
         }
     }
 

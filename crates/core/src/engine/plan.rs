@@ -82,8 +82,8 @@ impl Engine {
                 "pretoken by pretoken",
                 "no stage looks at more than a pretoken, and a scanner can wait for text",
             )
-        } else if self.has_word_cuts() {
-            ("word by word", "any text may be cut before a space between two letters")
+        } else if self.has_text_cuts() {
+            ("word by word", "any text may be cut before a space between letters, or between some ideographs")
         } else if self.splitter().is_some_and(|splitter| !splitter.grows()) {
             ("the whole text again", "a regex engine splits the text")
         } else {

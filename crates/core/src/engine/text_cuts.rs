@@ -1,0 +1,388 @@
+//! Places at which any text may be cut, for tokenizers with a normalizer or with several steps of pre-tokenization.
+//!
+//! In: a description, then texts. Out: the last place of a text at which it may be cut. A place must never be given
+//! if what is on the one side of it can change the ids of the other side, whatever else is in the text.
+//!
+//! There are two kinds of places: before a space that stands between two letters, and between two ideographs. Each
+//! step is looked at: what it makes of such a place, and whether it looks across it. Steps that are not known here
+//! look across everything.
+use std::collections::HashSet;
+
+use foldhash::fast::FixedState;
+
+use crate::charsmap::Charsmap;
+use crate::description::{
+    AddedToken, Alphabet, Behavior, Description, ModelDescription, Normalizer, Pattern, PreTokenizer, Split,
+};
+use crate::pattern::Splitter;
+use crate::vocabulary::Vocabulary;
+
+/// What the space between two words is written as, before and after some steps.
+const SPACE: char = ' ';
+const MARK: char = '\u{2581}';
+
+/// How far before the end of a text a place is looked for, in bytes.
+const REACH: usize = 1 << 12;
+
+/// The characters that may stand on both sides of a place. No normalizer that is known here takes one of them for
+/// a part of what is before it, or makes a space or nothing of it: letters that need not be composed with others.
+fn is_letter(c: char) -> bool {
+    matches!(
+        u32::from(c),
+        0x41..=0x5A | 0x61..=0x7A          // Latin
+        | 0xC0..=0xD6 | 0xD8..=0xF6 | 0xF8..=0xFF
+        | 0x391..=0x3A1 | 0x3A3..=0x3C9    // Greek
+        | 0x400..=0x481                    // Cyrillic
+        | 0x5D0..=0x5EA                    // Hebrew
+        | 0x621..=0x63A | 0x641..=0x64A    // Arabic
+        | 0x904..=0x939                    // Devanagari
+        | 0xE01..=0xE30                    // Thai
+        | 0x3042..=0x3096 | 0x30A2..=0x30FA // Kana
+        | 0xAC00..=0xD7A3                  // Hangul
+    ) || is_ideograph(c)
+}
+
+/// The ideographs that no normalizer changes.
+fn is_ideograph(c: char) -> bool {
+    matches!(u32::from(c), 0x4E00..=0x9FA5)
+}
+
+/// Where texts may be cut.
+#[derive(Debug)]
+pub(super) struct TextCuts {
+    /// What a space between two letters is when the pre-tokenizer has it; `None` if a text may not be cut there.
+    mark: Option<char>,
+    /// Is the text cut before the mark by the model, or by a step other than these splits?
+    is_cut: bool,
+    /// The splits that must cut the text at the place, or leave all that is around it alone.
+    splitters: Vec<Splitter>,
+    ideographs: Ideographs,
+}
+
+/// Where a text may be cut between two ideographs.
+#[derive(Debug)]
+enum Ideographs {
+    Nowhere,
+    /// Everywhere: each is a pretoken.
+    Everywhere,
+    /// Where no token has both, one after the other, and both are tokens.
+    Apart {
+        adjacent: HashSet<[char; 2], FixedState>,
+        known: HashSet<char, FixedState>,
+    },
+}
+
+/// A place at which a text may be cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TextCut {
+    pub(crate) at: usize,
+    /// Where the character before it begins.
+    pub(crate) before: usize,
+    /// The end of the text that makes it such a place.
+    pub(crate) seen: usize,
+}
+
+impl TextCuts {
+    pub(super) fn new(description: &Description, vocabulary: &Vocabulary) -> Self {
+        let nothing =
+            Self { mark: None, is_cut: false, splitters: Vec::new(), ideographs: Ideographs::Nowhere };
+        let Some(normalized) = Normalized::new(&description.normalizer) else { return nothing };
+        let added = &description.added_tokens;
+        let (Some(pre_tokenized), Some(mark)) =
+            (PreTokenized::new(&description.pre_tokenizer, &normalized), normalized.mark)
+        else {
+            return nothing;
+        };
+        let are_plain = added.iter().all(|token| is_plain(token, SPACE) && is_plain(token, mark));
+        let is_cut =
+            pre_tokenized.cuts_words || model_cuts_words(&description.model, vocabulary, pre_tokenized.mark);
+        let holds_ideographs = added.iter().any(|token| token.content.contains(is_ideograph));
+        let ideographs =
+            match (normalized.isolates_ideographs && pre_tokenized.splits_white_space, holds_ideographs) {
+                (_, true) => Ideographs::Nowhere,
+                (true, false) => Ideographs::Everywhere,
+                (false, false) => Ideographs::of_model(&description.model, vocabulary),
+            };
+        Self {
+            mark: Some(pre_tokenized.mark).filter(|_| are_plain && (is_cut || pre_tokenized.splits_words)),
+            is_cut,
+            splitters: pre_tokenized.splitters,
+            ideographs,
+        }
+    }
+
+    /// Are there any?
+    pub(super) fn has_any(&self) -> bool {
+        self.mark.is_some() || !matches!(self.ideographs, Ideographs::Nowhere)
+    }
+
+    /// The last one of a text.
+    pub(super) fn last(&self, text: &str) -> Option<TextCut> {
+        let from = text.len().saturating_sub(REACH);
+        let start = (from..=text.len()).find(|&at| text.is_char_boundary(at))?;
+        let mut characters = text[start..].char_indices().rev();
+        // The character behind the place that is looked at, and the one behind that.
+        let (mut behind, mut after) = (None::<(usize, char)>, None::<(usize, char)>);
+        loop {
+            let (at, c) = characters.next().map(|(at, c)| (start + at, c))?;
+            if let Some((place, right)) = behind {
+                let cut =
+                    |seen: (usize, char)| TextCut { at: place, before: at, seen: seen.0 + seen.1.len_utf8() };
+                if let Some(last) = after
+                    && right == SPACE
+                    && is_letter(c)
+                    && is_letter(last.1)
+                    && self.cuts_word(c, last.1)
+                {
+                    return Some(cut(last));
+                }
+                if is_ideograph(c) && is_ideograph(right) && self.cuts_ideographs(c, right) {
+                    return Some(cut((place, right)));
+                }
+            }
+            (behind, after) = (Some((at, c)), behind);
+        }
+    }
+
+    fn cuts_word(&self, left: char, right: char) -> bool {
+        let Some(mark) = self.mark else { return false };
+        let text: String = [left, mark, right].iter().collect();
+        let mut is_cut = self.is_cut;
+        let each_agrees = self.splitters.iter().all(|splitter| {
+            let cuts = splitter.safe_cut(&text, left.len_utf8()) == Some(left.len_utf8());
+            is_cut |= cuts;
+            cuts || splitter.ignores(&text)
+        });
+        each_agrees && is_cut
+    }
+
+    fn cuts_ideographs(&self, left: char, right: char) -> bool {
+        match &self.ideographs {
+            Ideographs::Nowhere => false,
+            Ideographs::Everywhere => true,
+            Ideographs::Apart { adjacent, known } => {
+                let text: String = [left, right].iter().collect();
+                known.contains(&left)
+                    && known.contains(&right)
+                    && !adjacent.contains(&[left, right])
+                    && self.splitters.iter().all(|splitter| splitter.ignores(&text))
+            }
+        }
+    }
+}
+
+impl Ideographs {
+    /// For a text that is one pretoken between two spaces.
+    fn of_model(model: &ModelDescription, vocabulary: &Vocabulary) -> Self {
+        if !is_independent(model) {
+            return Self::Nowhere;
+        }
+        let (mut adjacent, mut known) = (HashSet::default(), HashSet::default());
+        for (_, token) in vocabulary.tokens().iter() {
+            let Ok(token) = std::str::from_utf8(token) else { continue };
+            let characters: Vec<char> = token.chars().collect();
+            if let [only] = characters[..]
+                && is_ideograph(only)
+            {
+                known.insert(only);
+            }
+            let pairs = characters.windows(2).filter(|pair| pair.iter().all(|&c| is_ideograph(c)));
+            adjacent.extend(pairs.map(|pair| [pair[0], pair[1]]));
+        }
+        if known.is_empty() { Self::Nowhere } else { Self::Apart { adjacent, known } }
+    }
+}
+
+/// Does no literal reach across a place, nor take white space there?
+fn is_plain(token: &AddedToken, mark: char) -> bool {
+    let literal = token.content.as_str();
+    let joins = literal.match_indices(mark).any(|(at, _)| literal[..at].ends_with(is_letter));
+    let takes_before = token.lstrip && literal.starts_with(is_letter);
+    let takes_behind = token.rstrip && literal.ends_with(is_letter);
+    !joins && !takes_before && !takes_behind
+}
+
+/// What normalization makes of the places.
+struct Normalized {
+    /// What the space is then; `None` if a step may look across it.
+    mark: Option<char>,
+    /// Are there spaces around each ideograph?
+    isolates_ideographs: bool,
+}
+
+impl Normalized {
+    /// `None` if a step may look across any place, or may change the letters around it.
+    fn new(steps: &[Normalizer]) -> Option<Self> {
+        let mut mark = SPACE;
+        let mut isolates_ideographs = false;
+        for step in steps {
+            match step {
+                Normalizer::Nfc(_)
+                | Normalizer::Nfd(_)
+                | Normalizer::Nfkc(_)
+                | Normalizer::Nfkd(_)
+                | Normalizer::Lowercase
+                | Normalizer::Strip { .. }
+                | Normalizer::StripAccents
+                | Normalizer::Prepend(_)
+                | Normalizer::Nmt => {}
+                Normalizer::Bert { handle_chinese_chars, .. } => isolates_ideographs |= handle_chinese_chars,
+                Normalizer::Replace { pattern: Pattern::Literal(literal), content }
+                    if only(literal) == Some(mark) =>
+                {
+                    mark = only(content)?;
+                }
+                Normalizer::Replace { pattern: Pattern::Literal(literal), .. } => {
+                    if literal.is_empty() || literal.contains(is_letter) || literal.contains(mark) {
+                        return None;
+                    }
+                }
+                // Runs of white space, as some files collapse them: a single space stays as it is.
+                Normalizer::Replace { pattern: Pattern::Regex(regex), content }
+                    if mark == SPACE && (regex == " {2,}" || regex == r"\s+" && content == " ") => {}
+                Normalizer::Precompiled(blob) if mark == SPACE && keeps_words(blob) => {}
+                Normalizer::SentencePiece(rules) if mark == SPACE && !rules.treat_whitespace_as_suffix => {
+                    let is_harmless =
+                        |literal: &String| !literal.contains([' ', MARK]) && !literal.contains(is_letter);
+                    let keeps_words = rules.charsmap.is_empty() || keeps_words(&rules.charsmap);
+                    if !keeps_words || !rules.user_defined.iter().all(is_harmless) {
+                        return None;
+                    }
+                    if rules.escape_whitespaces {
+                        mark = MARK;
+                    }
+                }
+                _ => return None,
+            }
+        }
+        Some(Self { mark: Some(mark).filter(|&mark| !is_letter(mark)), isolates_ideographs })
+    }
+}
+
+fn keeps_words(blob: &[u8]) -> bool {
+    Charsmap::parse(blob).is_ok_and(|map| map.keeps_words(is_letter))
+}
+
+/// The only character of a text.
+fn only(text: &str) -> Option<char> {
+    let mut characters = text.chars();
+    characters.next().filter(|_| characters.next().is_none())
+}
+
+/// What pre-tokenization makes of the places.
+struct PreTokenized {
+    /// What the space is then.
+    mark: char,
+    /// Is the text cut before it by a step other than the splits by patterns?
+    cuts_words: bool,
+    /// Is it cut before it by one of these, between ASCII letters?
+    splits_words: bool,
+    /// Is it cut at all white space?
+    splits_white_space: bool,
+    /// See [`TextCuts::splitters`].
+    splitters: Vec<Splitter>,
+}
+
+impl PreTokenized {
+    /// `None` if a step may look across a place.
+    fn new(steps: &[PreTokenizer], normalized: &Normalized) -> Option<Self> {
+        let mark = normalized.mark?;
+        let mut result = Self {
+            mark,
+            cuts_words: false,
+            splits_words: false,
+            splits_white_space: false,
+            splitters: Vec::new(),
+        };
+        for step in steps {
+            result.add(step)?;
+        }
+        Some(result)
+    }
+
+    fn add(&mut self, step: &PreTokenizer) -> Option<()> {
+        match step {
+            PreTokenizer::Split { pattern: Pattern::Literal(literal), behavior, invert: false }
+                if only(literal) == Some(self.mark) =>
+            {
+                if *behavior == Behavior::MergedWithPrevious {
+                    return None;
+                }
+                self.cuts_words = true;
+            }
+            // It is nowhere near a place.
+            PreTokenizer::Split { pattern: Pattern::Literal(literal), .. }
+                if !literal.is_empty() && !literal.contains(is_letter) && !literal.contains(self.mark) => {}
+            PreTokenizer::Split { pattern: Pattern::Regex(regex), behavior: Behavior::Isolated, .. } => {
+                let splitter = Splitter::compile(&Split::Pattern(regex.clone())).ok()?;
+                let text: String = ['a', self.mark, 'a'].iter().collect();
+                self.splits_words |= splitter.safe_cut(&text, 1) == Some(1);
+                self.splitters.push(splitter);
+            }
+            // What no match holds is dropped, among it the space.
+            PreTokenizer::Split {
+                pattern: Pattern::Regex(regex),
+                behavior: Behavior::Removed,
+                invert: true,
+            } => {
+                let splitter = Splitter::compile(&Split::Pattern(regex.clone())).ok()?;
+                if !splitter.ignores(self.mark.encode_utf8(&mut [0; 4])) {
+                    return None;
+                }
+                self.cuts_words = true;
+            }
+            PreTokenizer::PrefixSpace
+            | PreTokenizer::ByteAlphabet
+            | PreTokenizer::Digits { .. }
+            | PreTokenizer::Punctuation(_) => {}
+            PreTokenizer::Bert | PreTokenizer::Whitespace | PreTokenizer::WhitespaceSplit => {
+                let is_white = self.mark == SPACE;
+                self.cuts_words |= is_white;
+                self.splits_white_space |= is_white;
+                // The words of this step are not those of the mark.
+                if !is_white && !self.cuts_words && !self.splits_words {
+                    return None;
+                }
+            }
+            PreTokenizer::CharDelimiter(delimiter) => self.cuts_words |= *delimiter == self.mark,
+            PreTokenizer::Metaspace { replacement, split, .. } => {
+                if self.mark == SPACE || self.mark == *replacement {
+                    self.cuts_words |= split;
+                    self.mark = *replacement;
+                } else if !self.cuts_words && !self.splits_words {
+                    return None;
+                }
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+/// Does the model spell the parts of a text alone as it spells them together, where no token has a part of both?
+fn is_independent(model: &ModelDescription) -> bool {
+    match model {
+        ModelDescription::Bpe(bpe) => {
+            bpe.continuing_prefix.is_none()
+                && !bpe.whole_pretokens
+                && matches!(bpe.alphabet, Alphabet::Chars { end_of_word: None })
+        }
+        ModelDescription::Unigram(_) => true,
+        ModelDescription::WordPiece(_) | ModelDescription::WordLevel(_) => false,
+    }
+}
+
+/// Does the model never look across the space of a text that is one pretoken? Only if no token has another
+/// character before it, and if it is a token itself, so that it is never a part of unknown text.
+fn model_cuts_words(model: &ModelDescription, vocabulary: &Vocabulary, mark: char) -> bool {
+    let mut buffer = [0; 4];
+    let mark = mark.encode_utf8(&mut buffer).as_bytes();
+    let joins = |token: &[u8]| {
+        let places = token.windows(mark.len()).enumerate();
+        let mut places = places.filter(|&(at, part)| part == mark && !token[..at].ends_with(mark));
+        places.any(|(at, _)| at > 0)
+    };
+    is_independent(model)
+        && vocabulary.find(mark).is_some()
+        && !vocabulary.tokens().iter().any(|(_, token)| joins(token))
+}
