@@ -127,6 +127,28 @@ def test_count_says_what_it_cannot(run: Run, folder: Path, tmp_path: Path) -> No
     assert [line.split()[-1] for line in lines[1:]] == ['"fox"', '"a\\nb"', "total"]
 
 
+def test_count_with_a_limit_says_which_texts_fit(run: Run, folder: Path, tmp_path: Path) -> None:
+    short, long = tmp_path / "short", tmp_path / "long"
+    short.write_bytes(b"The fox")
+    long.write_bytes(b"The fox " * 100_000)
+    count = tokenmill.load(folder).count("The fox")
+    result = run("count", "-t", folder, "--limit", count, short)
+    assert (result.code, result.out.decode().splitlines()[1].split()[0]) == (0, str(count))
+    result = run("count", "-t", folder, "--limit", count, short, long)
+    assert result.code == 1
+    assert [line.split()[0] for line in result.out.decode().splitlines()[1:]] == [
+        str(count),
+        f">{count}",
+        f">{count}",
+    ]
+    result = run("count", "-t", folder, "--limit", count, short, long, "--json")
+    assert result.code == 1
+    assert [(row["fits"], row["count"]) for row in result.json["texts"]] == [(True, count), (False, None)]
+    assert (result.json["total"], result.json["totals"]["fits"]) == (None, False)
+    result = run("count", "-t", folder, "--limit", 0, stdin=b"The fox")
+    assert (result.code, result.out) == (1, b">0\n")
+
+
 @pytest.mark.parametrize("times", [1, 200_000])
 def test_count_says_how_many_tokens_are_unknown(run: Run, tmp_path: Path, times: int) -> None:
     path, known, strange = (tmp_path / name for name in ("t", "known", "strange"))

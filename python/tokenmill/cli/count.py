@@ -12,8 +12,12 @@ there and printf %s does not. Files that are compressed, or UTF-16 or UTF-32
 with a byte-order mark, are refused, unless --binary says that their bytes are
 meant.
 
+With --limit, a text that has more tokens is shown as >N and makes the exit code
+1; no more of it is counted than that takes.
+
   tokenmill count -t tokenizer/ docs/*.md
   tokenmill count -t tokenizer/ --text "Hello world"
+  tokenmill count -t tokenizer/ --limit 8192 prompts/*.txt
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .files import STDIN, as_json, read_inputs, write_output
 from .given import COMMAND, add_texts, hint_of_text, texts_given
 from .options import add_files, add_output, add_special, add_tokenizer, load_tokenizer
+from .parsing import whole_number
 from .streams import is_terminal
 from .terminal import quoted, table
 
@@ -45,21 +50,30 @@ class _Row(NamedTuple):
     """The counts for a text: ids, characters (None where it is not UTF-8), bytes, unknown tokens."""
 
     name: str
-    tokens: int
+    tokens: int | None
+    """None where there are more than the limit."""
     characters: int | None
     size: int
     unknown: int | None
-    """None where the vocabulary has no unknown token."""
+    """None where the vocabulary has no unknown token, or the tokens were not counted."""
+    limit: int | None = None
+
+    @property
+    def shown(self) -> str:
+        """The number of tokens, for people."""
+        return f">{self.limit}" if self.tokens is None else str(self.tokens)
 
     @property
     def bytes_per_token(self) -> float | None:
-        """None where there are no tokens."""
+        """None where there are no tokens, or more than the limit."""
         return self.size / self.tokens if self.tokens else None
 
     def facts(self) -> dict[str, Any]:
         """The figures by name."""
         ratio = self.bytes_per_token
+        fits = {} if self.limit is None else {"fits": self.tokens is not None}
         return {
+            **fits,
             "count": self.tokens,
             "characters": self.characters,
             "bytes": self.size,
@@ -73,6 +87,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files(parser, "a text")
     add_texts(parser)
     add_special(parser)
+    parser.add_argument(
+        "--limit", type=whole_number(0), metavar="N", help="exit with 1 if a text has more than N tokens"
+    )
     add_output(parser)
     add_tokenizer(parser)
 
@@ -97,16 +114,21 @@ def run(args: argparse.Namespace) -> int:
         shown = [{"file": row.name, **row.facts()} for row in rows]
         write_output(args.out, as_json({"texts": shown, "total": total.tokens, "totals": total.facts()}))
     elif len(rows) == 1 and (texts or rows[0].name == STDIN):
-        write_output(args.out, f"{total.tokens}\n".encode())
+        write_output(args.out, f"{total.shown}\n".encode())
     else:
         names = [quoted(text) for text in texts] or [row.name for row in rows]
         page = _table([*zip(names, rows, strict=True), *[("total", total)] * (len(rows) > 1)], args.out)
         write_output(args.out, page.encode("utf-8", "surrogateescape"))
-    return 0
+    return int(any(row.tokens is None for row in rows))
 
 
 def _row(tokenizer: Tokenizer, name: str, content: bytes, args: argparse.Namespace) -> _Row:
     unknown = tokenizer.unk_token_id
+    if (
+        args.limit is not None
+        and tokenizer.count_till_limit(content, args.limit, special=args.special) is None
+    ):
+        return _Row(name, None, _characters(content), len(content), None, args.limit)
     if unknown is None:
         count, found = tokenizer.count(content, special=args.special), None
     elif len(content) < _LONG:
@@ -115,7 +137,7 @@ def _row(tokenizer: Tokenizer, name: str, content: bytes, args: argparse.Namespa
     else:
         array = tokenizer.encode_to_numpy(content, special=args.special)
         count, found = len(array), int((array == unknown).sum())
-    return _Row(name, count, _characters(content), len(content), found)
+    return _Row(name, count, _characters(content), len(content), found, args.limit)
 
 
 def _characters(content: bytes) -> int | None:
@@ -132,12 +154,14 @@ def _total(rows: list[_Row]) -> _Row:
         known = [number for number in numbers if number is not None]
         return sum(known) if len(known) == len(numbers) else None
 
+    limits = [row.limit for row in rows if row.limit is not None]
     return _Row(
         "total",
-        sum(row.tokens for row in rows),
+        added([row.tokens for row in rows]),
         added([row.characters for row in rows]),
         sum(row.size for row in rows),
         added([row.unknown for row in rows]),
+        max(limits, default=None),
     )
 
 
@@ -149,7 +173,7 @@ def _table(rows: list[tuple[str, _Row]], out: str | None) -> str:
         ratio = row.bytes_per_token
         cells.append(
             [
-                str(row.tokens),
+                row.shown,
                 "-" if row.characters is None else str(row.characters),
                 str(row.size),
                 "-" if ratio is None else f"{ratio:.2f}",
