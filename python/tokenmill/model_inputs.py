@@ -56,7 +56,7 @@ class ModelInputs(dict[str, Any]):
         """The same, with every tensor moved: ``tensor.to(*arguments, **options)``. Arrays of numpy stay."""
         moved = {
             name: value.to(*arguments, **options) if hasattr(value, "to") else value
-            for name, value in self.items()
+            for name, value in dict(self).items()
         }
         return ModelInputs(moved)
 
@@ -67,7 +67,9 @@ class ModelInputs(dict[str, Any]):
     def __eq__(self, other: object, /) -> bool:
         if not isinstance(other, Mapping):
             return NotImplemented
-        return self.keys() == other.keys() and all(_are_equal(self[name], other[name]) for name in self)
+        # Copies: another thread may add a name meanwhile.
+        own, others = dict(self), dict(other)
+        return own.keys() == others.keys() and all(_are_equal(own[name], others[name]) for name in own)
 
     def __ne__(self, other: object, /) -> bool:
         return not self == other
@@ -75,7 +77,9 @@ class ModelInputs(dict[str, Any]):
     __hash__ = None
 
     def __repr__(self) -> str:
-        return f"ModelInputs({', '.join(f'{name}: {_described(value)}' for name, value in self.items())})"
+        return (
+            f"ModelInputs({', '.join(f'{name}: {_described(value)}' for name, value in dict(self).items())})"
+        )
 
 
 def _are_equal(one: Any, other: Any) -> bool:

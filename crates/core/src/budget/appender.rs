@@ -17,12 +17,12 @@ use crate::ids::TokenId;
 use crate::model::Scratch;
 use crate::watch::{Ticker, Watch};
 
-use super::prefixes::{PrefixModel, PrefixReader};
+use super::prefixes::{PairMemo, PrefixModel, PrefixReader};
 use super::pretokens::Pretokens;
 use super::words::Words;
 
 /// A text that grows at its end, and the number of its ids.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Appender {
     engine: Arc<Engine>,
     special: Special,
@@ -30,6 +30,8 @@ pub struct Appender {
     /// The number of characters, if all of the text is UTF-8.
     characters: Option<usize>,
     way: Way,
+    memo: PairMemo,
+    scratch: Box<Scratch>,
     count: usize,
     /// The length that the text was cut to, and the number of the cut: only cuts that no later one went below.
     cuts: Vec<(u64, usize)>,
@@ -81,6 +83,8 @@ impl Appender {
             text: Vec::new(),
             characters: Some(0),
             way,
+            memo: PairMemo::default(),
+            scratch: Box::default(),
             count: 0,
             cuts: Vec::new(),
             cut_count: 0,
@@ -117,7 +121,7 @@ impl Appender {
 
     /// Reads what was appended.
     fn read(&mut self, watch: &dyn Watch) -> Result<()> {
-        let Self { engine, text, way, .. } = self;
+        let Self { engine, text, way, memo, scratch, .. } = self;
         let ticker = &mut Ticker::new(watch);
         self.count = match way {
             Way::Again => engine.count(Text::Bytes(text), &self.special, 1, watch)?,
@@ -127,7 +131,7 @@ impl Appender {
             }
             Way::Pretokens(pretokens) => {
                 let model = PrefixModel::of(engine, ticker)?;
-                let mut reader = PrefixReader { engine, model, scratch: &mut Scratch::default(), ticker };
+                let mut reader = PrefixReader { engine, model, memo, scratch, ticker };
                 pretokens.read(text, &mut reader)?;
                 pretokens.count(text, &mut reader)?
             }
@@ -160,7 +164,7 @@ impl Appender {
     /// # Errors
     /// Out of memory; cancellation.
     pub fn ids(&mut self, watch: &dyn Watch) -> Result<Vec<TokenId>> {
-        let Self { engine, text, way, .. } = self;
+        let Self { engine, text, way, memo, scratch, .. } = self;
         let mut ids = Vec::new();
         match way {
             Way::Again => engine.encode(Text::Bytes(text), &self.special, 1, watch, &mut ids)?,
@@ -168,7 +172,7 @@ impl Appender {
             Way::Pretokens(pretokens) => {
                 let ticker = &mut Ticker::new(watch);
                 let model = PrefixModel::of(engine, ticker)?;
-                let mut reader = PrefixReader { engine, model, scratch: &mut Scratch::default(), ticker };
+                let mut reader = PrefixReader { engine, model, memo, scratch, ticker };
                 pretokens.append_ids(text, &mut reader, &mut ids)?;
             }
         }
@@ -274,6 +278,6 @@ impl Appender {
             Way::Words(words) => words.memory(),
             Way::Pretokens(pretokens) => pretokens.memory(),
         };
-        self.text.capacity() + 16 * self.cuts.capacity() + way
+        self.text.capacity() + 16 * self.cuts.capacity() + self.memo.memory() + self.scratch.memory() + way
     }
 }

@@ -12,7 +12,7 @@ use crate::special::TextPart;
 use crate::threads;
 use crate::watch::{Ticker, Watch};
 
-use super::prefixes::{PrefixModel, PrefixReader};
+use super::prefixes::{PairMemo, PrefixModel, PrefixReader};
 use super::pretokens::Pretokens;
 use super::words::Words;
 
@@ -195,7 +195,9 @@ impl Engine {
         let _ = special;
         let ticker = &mut Ticker::new(watch);
         let model = PrefixModel::of(self, ticker)?;
-        let mut prefixes = PrefixReader { engine: self, model, scratch: &mut Scratch::default(), ticker };
+        let memo = &mut PairMemo::default();
+        let mut prefixes =
+            PrefixReader { engine: self, model, memo, scratch: &mut Scratch::default(), ticker };
         let mut pretokens = Pretokens::default();
         let mut wanted = most.saturating_mul(4).clamp(WINDOW.0, WINDOW.1);
         while let Some((window, is_all)) = reader.window(wanted, watch)? {

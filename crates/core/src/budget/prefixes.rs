@@ -38,6 +38,44 @@ impl<'a> PrefixModel<'a> {
     }
 }
 
+/// Remembers for pairs of tokens whether they stay apart: a text asks for the same ones again and again.
+#[derive(Debug, Default, Clone)]
+pub(super) struct PairMemo {
+    /// A pair and the answer in one word, at a place that depends on the pair.
+    answers: Vec<u64>,
+}
+
+impl PairMemo {
+    const BITS: u32 = 12;
+    /// No pair: symbols have less than 32 bits each.
+    const NOTHING: u64 = u64::MAX;
+
+    fn reserve(&mut self) -> Result<()> {
+        if self.answers.is_empty() {
+            self.answers = try_alloc::filled(Self::NOTHING, 1 << Self::BITS)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn stays_apart(&mut self, matcher: &Matcher<'_>, left: u32, right: u32) -> bool {
+        let pair = u64::from(left) << 32 | u64::from(right) << 1;
+        let place = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - Self::BITS);
+        let Some(answer) = self.answers.get_mut(place as usize) else {
+            return matcher.stays_apart(left, right);
+        };
+        if *answer & !1 != pair {
+            *answer = pair | u64::from(matcher.stays_apart(left, right));
+        }
+        *answer & 1 == 1
+    }
+
+    /// Heap bytes held.
+    pub(super) fn memory(&self) -> usize {
+        8 * self.answers.capacity()
+    }
+}
+
 /// The prefixes of one pretoken.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Prefixes {
@@ -70,7 +108,7 @@ impl Prefixes {
     /// Reads the pretoken up to a place of its text.
     fn extend(
         &mut self,
-        matcher: &Matcher<'_>,
+        (matcher, memo): (&Matcher<'_>, &mut PairMemo),
         text: &[u8],
         end: usize,
         ticker: &mut Ticker<'_>,
@@ -79,20 +117,22 @@ impl Prefixes {
         let Some(bytes) = text.get(from..end).filter(|bytes| !bytes.is_empty()) else { return Ok(()) };
         ticker.spend(4 * bytes.len())?;
         try_alloc::reserve(&mut self.last, bytes.len())?;
+        memo.reserve()?;
+        let Self { state, last, .. } = self;
         for &byte in bytes {
-            self.state = matcher.step(self.state, byte);
-            let length = self.last.len() + 1;
+            *state = matcher.step(*state, byte);
+            let length = last.len() + 1;
             let following = |token: u32| {
                 let Some(before) = (length - matcher.length(token)).checked_sub(1) else {
                     return Some((token, 1));
                 };
-                let (last, count) = self.last[before];
-                matcher.stays_apart(last, token).then_some((token, count + 1))
+                let (token_before, count) = last[before];
+                memo.stays_apart(matcher, token_before, token).then_some((token, count + 1))
             };
-            let Some(last) = matcher.endings(self.state).find_map(following) else {
+            let Some(found) = matcher.endings(*state).find_map(following) else {
                 return Err(Error::internal("no token ends a prefix of a pretoken"));
             };
-            self.last.push(last);
+            last.push(found);
         }
         Ok(())
     }
@@ -102,6 +142,7 @@ impl Prefixes {
 pub(super) struct PrefixReader<'a, 'w> {
     pub(super) engine: &'a Engine,
     pub(super) model: PrefixModel<'a>,
+    pub(super) memo: &'a mut PairMemo,
     pub(super) scratch: &'a mut Scratch,
     pub(super) ticker: &'a mut Ticker<'w>,
 }
@@ -111,7 +152,7 @@ impl PrefixReader<'_, '_> {
     pub(super) fn count(&mut self, prefixes: &mut Prefixes, text: &[u8], end: usize) -> Result<usize> {
         match self.model {
             PrefixModel::Tokens(matcher) => {
-                prefixes.extend(&matcher, text, end, self.ticker)?;
+                prefixes.extend((&matcher, self.memo), text, end, self.ticker)?;
                 let pretoken = &text[prefixes.start..end];
                 if self.taken_whole(pretoken).is_some() {
                     return Ok(1);
@@ -137,7 +178,7 @@ impl PrefixReader<'_, '_> {
             self.encode(&text[prefixes.start..end])?;
             return Ok(try_alloc::extend(ids, &self.scratch.ids)?);
         };
-        prefixes.extend(&matcher, text, end, self.ticker)?;
+        prefixes.extend((&matcher, self.memo), text, end, self.ticker)?;
         let pretoken = &text[prefixes.start..end];
         if let Some(id) = self.taken_whole(pretoken) {
             return Ok(try_alloc::push(ids, id)?);
