@@ -4,13 +4,13 @@
 //! ids of its parts, joined, are certainly those of the whole.
 use tokenmill_kernels::{Prefetcher, ReorderBuffer};
 
-use super::Engine;
 use super::input::{Special, Text};
 use super::pipeline::{ById, Run};
 use super::recognizer::Recognizer;
 use super::sink::{Counter, IdSink};
 use super::text_cuts::{TextCut, TextCuts};
 use super::untrusted::UntrustedRanges;
+use super::{Engine, Stages};
 use crate::aligned::AlignedText;
 use crate::error::Result;
 use crate::ids::TokenId;
@@ -170,7 +170,8 @@ impl Engine {
     }
 
     fn text_cuts(&self) -> &TextCuts {
-        self.text_cuts.get_or_make(|| TextCuts::new(&self.description, &self.stages.vocabulary))
+        let Stages { model, vocabulary, .. } = &*self.stages;
+        self.text_cuts.get_or_make(|| TextCuts::new(&self.description, (model, vocabulary)))
     }
 
     /// Are there places at which any text may be cut?

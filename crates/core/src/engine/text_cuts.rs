@@ -14,6 +14,7 @@ use crate::charsmap::Charsmap;
 use crate::description::{
     AddedToken, Alphabet, Behavior, Description, ModelDescription, Normalizer, Pattern, PreTokenizer, Split,
 };
+use crate::model::Model;
 use crate::pattern::Splitter;
 use crate::vocabulary::Vocabulary;
 
@@ -83,7 +84,7 @@ pub(crate) struct TextCut {
 }
 
 impl TextCuts {
-    pub(super) fn new(description: &Description, vocabulary: &Vocabulary) -> Self {
+    pub(super) fn new(description: &Description, (model, vocabulary): (&Model, &Vocabulary)) -> Self {
         let nothing =
             Self { mark: None, is_cut: false, splitters: Vec::new(), ideographs: Ideographs::Nowhere };
         let Some(normalized) = Normalized::new(&description.normalizer) else { return nothing };
@@ -94,14 +95,14 @@ impl TextCuts {
             return nothing;
         };
         let are_plain = added.iter().all(|token| is_plain(token, SPACE) && is_plain(token, mark));
-        let is_cut =
-            pre_tokenized.cuts_words || model_cuts_words(&description.model, vocabulary, pre_tokenized.mark);
+        let is_cut = pre_tokenized.cuts_words
+            || model_cuts_words(&description.model, (model, vocabulary), pre_tokenized.mark);
         let holds_ideographs = added.iter().any(|token| token.content.contains(is_ideograph));
         let ideographs =
             match (normalized.isolates_ideographs && pre_tokenized.splits_white_space, holds_ideographs) {
                 (_, true) => Ideographs::Nowhere,
                 (true, false) => Ideographs::Everywhere,
-                (false, false) => Ideographs::of_model(&description.model, vocabulary),
+                (false, false) => Ideographs::of_model(&description.model, (model, vocabulary)),
             };
         Self {
             mark: Some(pre_tokenized.mark).filter(|_| are_plain && (is_cut || pre_tokenized.splits_words)),
@@ -173,8 +174,8 @@ impl TextCuts {
 
 impl Ideographs {
     /// For a text that is one pretoken between two spaces.
-    fn of_model(model: &ModelDescription, vocabulary: &Vocabulary) -> Self {
-        if !is_independent(model) {
+    fn of_model(description: &ModelDescription, (model, vocabulary): (&Model, &Vocabulary)) -> Self {
+        if !is_independent(description) {
             return Self::Nowhere;
         }
         let (mut adjacent, mut known) = (HashSet::default(), HashSet::default());
@@ -183,6 +184,9 @@ impl Ideographs {
             let characters: Vec<char> = token.chars().collect();
             if let [only] = characters[..]
                 && is_ideograph(only)
+                && model
+                    .spells_as_one(token.as_bytes(), vocabulary)
+                    .is_some_and(|id| Some(id) != description.unk())
             {
                 known.insert(only);
             }
@@ -373,8 +377,12 @@ fn is_independent(model: &ModelDescription) -> bool {
 }
 
 /// Does the model never look across the space of a text that is one pretoken? Only if no token has another
-/// character before it, and if it is a token itself, so that it is never a part of unknown text.
-fn model_cuts_words(model: &ModelDescription, vocabulary: &Vocabulary, mark: char) -> bool {
+/// character before it, and if it is spelled as a token, so that it is never a part of unknown text.
+fn model_cuts_words(
+    description: &ModelDescription,
+    (model, vocabulary): (&Model, &Vocabulary),
+    mark: char,
+) -> bool {
     let mut buffer = [0; 4];
     let mark = mark.encode_utf8(&mut buffer).as_bytes();
     let joins = |token: &[u8]| {
@@ -382,7 +390,7 @@ fn model_cuts_words(model: &ModelDescription, vocabulary: &Vocabulary, mark: cha
         let mut places = places.filter(|&(at, part)| part == mark && !token[..at].ends_with(mark));
         places.any(|(at, _)| at > 0)
     };
-    is_independent(model)
-        && vocabulary.find(mark).is_some()
+    is_independent(description)
+        && model.spells_as_one(mark, vocabulary).is_some_and(|id| Some(id) != description.unk())
         && !vocabulary.tokens().iter().any(|(_, token)| joins(token))
 }
