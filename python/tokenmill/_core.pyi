@@ -919,10 +919,10 @@ class Tokenizer:
         >>> for word in ["low", " lower", " lowest"]:
         ...     before = text.snapshot()
         ...     text.push(word)
-        ...     if text.token_count > 6:
+        ...     if text.token_count > 5:
         ...         text.restore(before)
         >>> len(text), text.token_count, tok.decode(text.ids())
-        (9, 5, 'low lower')
+        (9, 4, 'low lower')
         """
     def _encode_by(
         self,

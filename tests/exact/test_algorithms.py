@@ -156,9 +156,11 @@ def random_texts(corpus: Callable[[str], str], count: int) -> Iterator[str]:
 
 
 def check_definition(tok: Any, texts: Iterator[str], is_split: bool) -> int:
-    tokens = {tok.token_bytes(id): id for id in tok.vocab.values() if id not in tok.special_tokens.values()}
-    ranks = {pair: rank for rank, pair in enumerate(tok.merges)}
-    count = 0
+    tokens, ranks, count = {}, {}, 0
+    if not is_split:
+        special = {*tok.special_tokens.values()}
+        tokens = {tok.token_bytes(id): id for id in tok.vocab.values() if id not in special}
+        ranks = {pair: rank for rank, pair in enumerate(tok.merges)}
     for text in texts:
         want = tok.encode(text)
         if not is_split:

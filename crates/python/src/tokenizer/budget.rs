@@ -70,10 +70,10 @@ impl Tokenizer {
     /// >>> for word in ["low", " lower", " lowest"]:
     /// ...     before = text.snapshot()
     /// ...     text.push(word)
-    /// ...     if text.token_count > 6:
+    /// ...     if text.token_count > 5:
     /// ...         text.restore(before)
     /// >>> len(text), text.token_count, tok.decode(text.ids())
-    /// (9, 5, 'low lower')
+    /// (9, 4, 'low lower')
     #[pyo3(signature = (*, add_special_tokens = false, special = None, surrogates = "replace"), text_signature = "($self, *, add_special_tokens=False, special='text', surrogates='replace')")]
     fn appender(
         &self,
