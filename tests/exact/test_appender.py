@@ -12,26 +12,10 @@ import pytest
 import tokenmill
 from tokenmill.errors import BudgetError, UnknownTokenError
 
-# All families: byte-level with splits of several kinds, SentencePiece, Unigram, WordPiece.
-NAMES = [
-    "cl100k_base",
-    "o200k_base",
-    "gpt2",
-    "llama3.1",
-    "deepseek-v3",
-    "qwen2.5",
-    "llama2",
-    "mistral-7b-v0.3",
-    "t5-small",
-    "bert-base-uncased",
-    "bert-base-chinese",
-    "roberta-base",
-    "clip",
-    "whisper-tiny",
-]
+from .families import FAMILIES
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(scope="module", params=FAMILIES)
 def tok(request: pytest.FixtureRequest, data: Path) -> Any:
     return tokenmill.load(data / "vocab" / request.param)
 

@@ -12,21 +12,10 @@ import pytest
 import tokenmill
 from tokenmill.errors import SpecialTokenError, UnknownTokenError
 
-NAMES = [
-    "cl100k_base",
-    "o200k_base",
-    "gpt2",
-    "llama3.1",
-    "deepseek-v3",
-    "llama2",
-    "qwen2.5",
-    "t5-small",
-    "bert-base-uncased",
-    "clip",
-]
+from .families import FAMILIES
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(scope="module", params=FAMILIES)
 def tok(request: pytest.FixtureRequest, data: Path) -> Any:
     return tokenmill.load(data / "vocab" / request.param)
 

@@ -106,10 +106,7 @@ impl Appender {
     #[pyo3(signature = (length, /))]
     fn truncate(&mut self, length: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = length.py();
-        let Some(length) = convert::place(length, "length")? else {
-            let reason = "the text is shorter than length, which no text reaches";
-            return Err(raise(py, Error::budget(None, None, reason)));
-        };
+        let length = convert::length(Some(length), "length")?.unwrap_or_default();
         run(py, self.text.text().len(), |watch| match self.text.characters() {
             Some(_) => self.text.truncate_characters(length, watch),
             None => self.text.truncate(length, watch),

@@ -102,11 +102,11 @@ impl Engine {
                 self.count_words(&mut reader, special, most, watch)?
             }
             _ if self.grows(special) => self.count_stable(&mut reader, special, most, watch)?,
-            _ => Progress::NotText,
+            _ => Counting::NeedsAll,
         };
         match done {
-            Progress::Counted(count) => Ok(Some(count).filter(|&count| count <= most)),
-            Progress::NotText => {
+            Counting::Done(count) => Ok(Some(count).filter(|&count| count <= most)),
+            Counting::NeedsAll => {
                 let mut buffer = String::new();
                 let text = text.read(&mut buffer, watch)?;
                 Ok(Some(self.count(text, special, 1, watch)?).filter(|&count| count <= most))
@@ -121,7 +121,7 @@ impl Engine {
         special: &Special,
         most: usize,
         watch: &dyn Watch,
-    ) -> Result<Progress> {
+    ) -> Result<Counting> {
         let recognizer = self.recognizer(special)?;
         let longest = self.vocabulary().added().iter().map(|token| token.content.len()).max().unwrap_or(0);
         let mut counter = Counter::default();
@@ -145,13 +145,13 @@ impl Engine {
             self.encode_ids(part, &recognizer, trusted, Prefetcher::default(), watch, &mut counter)
                 .map_err(|error| moved(error, read))?;
             if counter.count() > most || is_all {
-                return Ok(Progress::Counted(counter.count()));
+                return Ok(Counting::Done(counter.count()));
             }
             reader.consume(cut);
             read += cut;
             wanted = size(most - counter.count());
         }
-        Ok(Progress::NotText)
+        Ok(Counting::NeedsAll)
     }
 
     /// The last place near the end of a window, which goes on, where the text may be cut. No literal that begins
@@ -191,7 +191,7 @@ impl Engine {
         special: &Special,
         most: usize,
         watch: &dyn Watch,
-    ) -> Result<Progress> {
+    ) -> Result<Counting> {
         let _ = special;
         let ticker = &mut Ticker::new(watch);
         let model = PrefixModel::of(self, ticker)?;
@@ -205,21 +205,19 @@ impl Engine {
             pretokens.read(text, &mut prefixes)?;
             let count = pretokens.count(text, &mut prefixes)?;
             if is_all {
-                return Ok(Progress::Counted(count));
+                return Ok(Counting::Done(count));
             }
             if count > most {
                 let (_, stable) = pretokens.stable(self, text.len(), &mut Ticker::new(watch))?;
                 if stable > most {
-                    return Ok(Progress::Counted(stable));
+                    return Ok(Counting::Done(stable));
                 }
             }
             wanted = 2 * text.len();
         }
-        Ok(Progress::NotText)
+        Ok(Counting::NeedsAll)
     }
-}
 
-impl Engine {
     /// Counts word by word.
     fn count_words(
         &self,
@@ -227,27 +225,27 @@ impl Engine {
         special: &Special,
         most: usize,
         watch: &dyn Watch,
-    ) -> Result<Progress> {
+    ) -> Result<Counting> {
         let mut words = Words::default();
         let mut wanted = most.saturating_mul(4).clamp(WINDOW.0, WINDOW.1);
         while let Some((window, is_all)) = reader.window(wanted, watch)? {
             words.read(window.as_bytes(), (self, special), watch)?;
             let (_, stable) = words.stable();
             if is_all || stable > most {
-                return Ok(Progress::Counted(if is_all { words.count() } else { stable }));
+                return Ok(Counting::Done(if is_all { words.count() } else { stable }));
             }
             wanted = 2 * window.len();
         }
-        Ok(Progress::NotText)
+        Ok(Counting::NeedsAll)
     }
 }
 
 /// How counting ended.
-enum Progress {
+enum Counting {
     /// With the number of ids of the text, or of a part that has too many.
-    Counted(usize),
+    Done(usize),
     /// There are bytes that are no text, or no way to stop early: the whole text must be counted at once.
-    NotText,
+    NeedsAll,
 }
 
 /// A text that is read as far as it is needed.

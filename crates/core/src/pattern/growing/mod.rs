@@ -28,9 +28,9 @@ pub struct GrowingSplit {
     spare: Vec<OpenMatch>,
     /// Where the text ends.
     end: usize,
-    /// Where the first pretoken that may change begins, and whether it begins with a gap.
+    /// Where the first pretoken begins that may still change.
     certain: usize,
-    /// Is there a gap before the first open match that ends at it?
+    /// The end of a gap that begins there: it is certain when a match follows.
     gap: Option<usize>,
 }
 

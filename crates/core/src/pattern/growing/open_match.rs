@@ -133,7 +133,7 @@ impl OpenMatch {
             self.arms.push((number, progress));
         }
         self.white.read(scanner, first);
-        self.settle_short(scanner, bytes, first.end);
+        self.settle(scanner, bytes, first.end);
     }
 
     /// Reads the next character; `bytes` ends with it.
@@ -150,11 +150,11 @@ impl OpenMatch {
                 _ => {}
             }
         }
-        self.settle_short(scanner, bytes, next.end);
+        self.settle(scanner, bytes, next.end);
     }
 
     /// Marks arms that never change again.
-    fn settle_short<A: Atoms>(&mut self, scanner: &ArmScanner<A>, bytes: &[u8], end: usize) {
+    fn settle<A: Atoms>(&mut self, scanner: &ArmScanner<A>, bytes: &[u8], end: usize) {
         for at in 0..self.arms.len() {
             let (number, progress) = self.arms[at];
             if !matches!(progress, Progress::Done(_)) {
@@ -225,7 +225,7 @@ impl RunAt {
                 *self = Self::Body { left: run.max - 1 };
                 self.read(run, start, next);
             }
-            // Nothing matches: it is settled as soon as it is asked for.
+            // Nothing matches. A suffix before the end of the first character says so.
             Self::Prefix { may_be_body: false } => *self = Self::Suffix { at: start },
             Self::Body { left } if left > 0 && next.is_in(run.body) => {
                 *self = Self::Body { left: if left == usize::MAX - 1 { left } else { left - 1 } };
