@@ -131,7 +131,8 @@ impl Appender {
             }
             Way::Pretokens(pretokens) => {
                 let model = PrefixModel::of(engine, ticker)?;
-                let mut reader = PrefixReader { engine, model, memo, scratch, ticker };
+                let mut reader =
+                    PrefixReader { engine, splitter: engine.splitter(), model, memo, scratch, ticker };
                 pretokens.read(text, &mut reader)?;
                 pretokens.count(text, &mut reader)?
             }
@@ -172,7 +173,8 @@ impl Appender {
             Way::Pretokens(pretokens) => {
                 let ticker = &mut Ticker::new(watch);
                 let model = PrefixModel::of(engine, ticker)?;
-                let mut reader = PrefixReader { engine, model, memo, scratch, ticker };
+                let mut reader =
+                    PrefixReader { engine, splitter: engine.splitter(), model, memo, scratch, ticker };
                 pretokens.append_ids(text, &mut reader, &mut ids)?;
             }
         }

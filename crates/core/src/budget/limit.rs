@@ -196,8 +196,14 @@ impl Engine {
         let ticker = &mut Ticker::new(watch);
         let model = PrefixModel::of(self, ticker)?;
         let memo = &mut PairMemo::default();
-        let mut prefixes =
-            PrefixReader { engine: self, model, memo, scratch: &mut Scratch::default(), ticker };
+        let mut prefixes = PrefixReader {
+            engine: self,
+            splitter: self.splitter(),
+            model,
+            memo,
+            scratch: &mut Scratch::default(),
+            ticker,
+        };
         let mut pretokens = Pretokens::default();
         let mut wanted = most.saturating_mul(4).clamp(WINDOW.0, WINDOW.1);
         while let Some((window, is_all)) = reader.window(wanted, watch)? {

@@ -4,7 +4,9 @@
 //! gives. Nothing here may approximate, except the two algorithms that say so in their documentation.
 pub mod algorithms;
 mod appender;
+mod cutting;
 mod limit;
+mod parts;
 mod prefixes;
 mod pretokens;
 #[cfg(test)]
@@ -12,4 +14,5 @@ mod tests;
 mod words;
 
 pub use appender::{Appender, Snapshot};
+pub use cutting::{Border, Chunk, ChunkOptions, ChunkStream, Chunks, Oversize, Side};
 pub use limit::OVER_LIMIT;

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::ids::TokenId;
 use crate::model::bpe::Matcher;
 use crate::model::{Model, Scratch};
+use crate::pattern::Splitter;
 use crate::watch::Ticker;
 
 /// What tells the encodings of prefixes.
@@ -87,6 +88,11 @@ pub(super) struct Prefixes {
 }
 
 impl Prefixes {
+    /// A pretoken that begins at a place of a text.
+    pub(super) fn starting_at(start: usize) -> Self {
+        Self { start, ..Self::default() }
+    }
+
     /// Begins a pretoken at a place of a text.
     pub(super) fn begin(&mut self, start: usize) {
         self.start = start;
@@ -141,6 +147,7 @@ impl Prefixes {
 /// Answers questions about prefixes of pretokens of a text.
 pub(super) struct PrefixReader<'a, 'w> {
     pub(super) engine: &'a Engine,
+    pub(super) splitter: Option<&'a Splitter>,
     pub(super) model: PrefixModel<'a>,
     pub(super) memo: &'a mut PairMemo,
     pub(super) scratch: &'a mut Scratch,
@@ -164,6 +171,20 @@ impl PrefixReader<'_, '_> {
                 Ok(self.scratch.ids.len())
             }
         }
+    }
+
+    /// Have the last `window` prefixes of a pretoken, which may go on behind the text, more than `limit` ids each?
+    pub(super) fn are_over(
+        &mut self,
+        prefixes: &mut Prefixes,
+        text: &[u8],
+        limit: usize,
+        window: usize,
+    ) -> Result<bool> {
+        let PrefixModel::Tokens(matcher) = self.model else { return Ok(false) };
+        prefixes.extend((&matcher, self.memo), text, text.len(), self.ticker)?;
+        let last = prefixes.last.len().checked_sub(window).map(|from| &prefixes.last[from..]);
+        Ok(last.is_some_and(|last| last.iter().all(|&(_, count)| count as usize > limit)))
     }
 
     /// Appends the ids of the pretoken `prefixes.start..end` of a text.

@@ -100,7 +100,7 @@ impl Pretokens {
 
     /// Splits the text up to where it is known.
     fn grow(&mut self, text: &[u8], reader: &mut PrefixReader<'_, '_>) -> Result<()> {
-        let Some(splitter) = reader.engine.splitter() else {
+        let Some(splitter) = reader.splitter else {
             return Err(Error::internal("a text grows without a splitter"));
         };
         let (found, certain) = (&mut self.found, self.split.certain());
@@ -214,6 +214,58 @@ impl Pretokens {
             }
             _ => Ok((end, ids)),
         }
+    }
+
+    /// Does every text that goes on from here have more than `limit` ids? Asked when the text so far has. False also
+    /// where this is not known.
+    ///
+    /// As long as a text is one pretoken, each prefix has one token more than a prefix that is shorter by no more than
+    /// the longest token. So if the last prefixes, as many as that token has bytes, all have too many, longer ones
+    /// have, too. The first open pretoken ends where it ends now, or it goes on, at least to just before the last
+    /// character. So it must be over the limit as a prefix of a pretoken that goes on; and so must be each pretoken
+    /// behind it, for the case that the one before ends there. White space may also end at its last line end, or just
+    /// before it, when it is known what follows.
+    pub(super) fn stays_over(
+        &mut self,
+        text: &[u8],
+        reader: &mut PrefixReader<'_, '_>,
+        limit: usize,
+    ) -> Result<bool> {
+        if self.ids.len() > limit {
+            return Ok(true);
+        }
+        let PrefixModel::Tokens(matcher) = reader.model else { return Ok(false) };
+        if self.invalid_from.is_some() || self.known_to < text.len() {
+            return Ok(false);
+        }
+        // A character more, which a pretoken may give back.
+        let window = matcher.longest_length() + 4;
+        let spans: Vec<Span> = self.split.open().collect();
+        let mut before = self.ids.len();
+        for (number, &span) in spans.iter().enumerate() {
+            // Behind this the limit is passed by any id.
+            if number > 0 && before >= limit {
+                return Ok(true);
+            }
+            let prefixes = prefixes_of(&mut self.open, number, span.start)?;
+            if !reader.are_over(prefixes, text, limit - before, window)? {
+                return Ok(false);
+            }
+            if number == 0 {
+                let line_end = text[span.start..].iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
+                for end in line_end.into_iter().flat_map(|at| [at, at + 1]).filter(|&end| end > 0) {
+                    let start = span.start + end;
+                    let known = before + reader.count(prefixes, text, start)?;
+                    if known < limit
+                        && !reader.are_over(&mut Prefixes::starting_at(start), text, limit - known, window)?
+                    {
+                        return Ok(false);
+                    }
+                }
+            }
+            before += reader.count(prefixes, text, span.end)?;
+        }
+        Ok(true)
     }
 
     /// Heap bytes held.

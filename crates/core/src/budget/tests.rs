@@ -17,7 +17,7 @@ const TOKENS: [&str; 24] = [
 ];
 
 /// A vocabulary with a split. Some tokens begin or end inside characters.
-fn engine(split: &str, whole_pretokens: bool, is_char: bool) -> Arc<Engine> {
+pub(super) fn engine(split: &str, whole_pretokens: bool, is_char: bool) -> Arc<Engine> {
     let bytes = (0..=255_u8).map(|byte| vec![byte]);
     let inside = [&b"\xe8\xaa"[..], b"\x9e", b"\xaa\x9e", b"a\xe8", b"\x9e\xe8", b"\x9e\xe8\xaa"];
     let tokens = TOKENS.iter().map(|token| token.as_bytes()).chain(inside).map(<[u8]>::to_vec);

@@ -2,33 +2,24 @@
 //!
 //! In: the text, whenever it has grown. Out: the ids up to the last place where any text may be cut, and those of the
 //! rest. Only the rest is encoded again.
-use tokenmill_kernels::{Prefetcher, try_alloc};
+use tokenmill_kernels::try_alloc;
 
-use crate::engine::{Engine, Special, Text, UntrustedRanges};
-use crate::error::{Error, Place, Result};
+use crate::engine::{Cut, Engine, Special, Text};
+use crate::error::Result;
 use crate::ids::TokenId;
 use crate::watch::Watch;
+
+use super::parts::PartEncoder;
 
 /// The words of a text that grows.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Words {
     /// The ids up to the last cut.
     ids: Vec<TokenId>,
-    cuts: Vec<Cut>,
+    /// Where it was cut, and the number of ids before each.
+    cuts: Vec<(Cut, usize)>,
     /// The ids of the rest.
     rest: Vec<TokenId>,
-}
-
-/// A place where the text may be cut.
-#[derive(Debug, Clone, Copy, Default)]
-struct Cut {
-    at: usize,
-    /// Where the character before it begins.
-    before: usize,
-    /// The length of the text that makes it a cut.
-    seen: usize,
-    /// The number of ids before it.
-    ids: usize,
 }
 
 impl Words {
@@ -39,24 +30,23 @@ impl Words {
         (engine, special): (&Engine, &Special),
         watch: &dyn Watch,
     ) -> Result<()> {
-        let last = self.last();
+        let (last, _) = self.last();
+        let recognizer = &engine.recognizer(special)?;
+        let encoder = PartEncoder { engine, recognizer, watch };
         // Bytes that are no text are not cut, nor what is before them.
-        let valid_from = match std::str::from_utf8(&text[last.at..]) {
-            Ok(rest) => Some((rest, last.at)),
-            Err(_) => None,
-        };
-        if let Some((rest, start)) = valid_from
-            && let Some(cut) = engine.last_text_cut(rest)
+        if let Ok(rest) = std::str::from_utf8(&text[last.at..])
+            && let Some(cut) = engine.cuts(special).last_near_end(rest)
         {
-            let (at, before, seen) = (start + cut.at, start + cut.before, start + cut.seen);
-            encode_part(text, last, at, (engine, special), watch, &mut self.ids)?;
-            try_alloc::push(&mut self.cuts, Cut { at, before, seen, ids: self.ids.len() })?;
+            let start = last.at;
+            let cut = Cut { at: start + cut.at, before: start + cut.before, seen: start + cut.seen };
+            encoder.append(Text::Bytes(text), last, cut.at, &mut self.ids)?;
+            try_alloc::push(&mut self.cuts, (cut, self.ids.len()))?;
         }
         self.rest.clear();
-        encode_part(text, self.last(), text.len(), (engine, special), watch, &mut self.rest)
+        encoder.append(Text::Bytes(text), self.last().0, text.len(), &mut self.rest)
     }
 
-    fn last(&self) -> Cut {
+    fn last(&self) -> (Cut, usize) {
         self.cuts.last().copied().unwrap_or_default()
     }
 
@@ -73,7 +63,7 @@ impl Words {
 
     /// Forgets what followed a text, which must be read again.
     pub(super) fn truncate(&mut self, length: usize) {
-        while self.cuts.last().is_some_and(|cut| cut.seen > length) {
+        while self.cuts.last().is_some_and(|(cut, _)| cut.seen > length) {
             self.cuts.pop();
         }
         self.ids.truncate(self.stable().1);
@@ -82,41 +72,12 @@ impl Words {
 
     /// A number of bytes and of ids that no further text changes.
     pub(super) fn stable(&self) -> (usize, usize) {
-        (self.last().at, self.last().ids)
+        let (cut, ids) = self.last();
+        (cut.at, ids)
     }
 
     /// Heap bytes held.
     pub(super) fn memory(&self) -> usize {
-        4 * (self.ids.capacity() + self.rest.capacity()) + size_of::<Cut>() * self.cuts.capacity()
+        4 * (self.ids.capacity() + self.rest.capacity()) + size_of::<(Cut, usize)>() * self.cuts.capacity()
     }
-}
-
-/// Appends the ids of the part of a text between two cuts, or from the last one on. The part is encoded behind the
-/// character before it, so that nothing takes it for the start of a text, and the ids of that character are left out.
-fn encode_part(
-    text: &[u8],
-    from: Cut,
-    to: usize,
-    (engine, special): (&Engine, &Special),
-    watch: &dyn Watch,
-    ids: &mut Vec<TokenId>,
-) -> Result<()> {
-    let recognizer = engine.recognizer(special)?;
-    let encode = |part: &[u8], ids: &mut Vec<TokenId>| {
-        let (part, trusted) = (Text::Bytes(part), UntrustedRanges::none());
-        let done = engine.encode_ids(part, &recognizer, trusted, Prefetcher::default(), watch, ids);
-        let placed = |place| if let Place::Byte(at) = place { Place::Byte(at + from.before) } else { place };
-        done.map_err(|error| error.placed(placed))
-    };
-    let first = ids.len();
-    encode(&text[from.before..to], ids)?;
-    if from.before < from.at {
-        let mut before = Vec::new();
-        encode(&text[from.before..from.at], &mut before)?;
-        if !ids[first..].starts_with(&before) {
-            return Err(Error::internal("a text was cut where its ids go on"));
-        }
-        ids.drain(first..first + before.len());
-    }
-    Ok(())
 }

@@ -79,6 +79,7 @@ impl Engine {
             workers: self.workers.clone(),
             unforgeable: self.unforgeable.clone(),
             text_cuts: self.text_cuts.clone(),
+            pairs: self.pairs.clone(),
         }
     }
 }

@@ -8,7 +8,6 @@ use super::input::{Special, Text};
 use super::pipeline::{ById, Run};
 use super::recognizer::Recognizer;
 use super::sink::{Counter, IdSink};
-use super::text_cuts::{TextCut, TextCuts};
 use super::untrusted::UntrustedRanges;
 use super::{Engine, Stages};
 use crate::aligned::AlignedText;
@@ -169,20 +168,24 @@ impl Engine {
         self.takes_blocks(special) && self.splitter().is_some_and(Splitter::grows)
     }
 
-    fn text_cuts(&self) -> &TextCuts {
-        let Stages { model, vocabulary, .. } = &*self.stages;
-        self.text_cuts.get_or_make(|| TextCuts::new(&self.description, (model, vocabulary)))
-    }
-
-    /// Are there places at which any text may be cut?
-    pub(crate) fn has_text_cuts(&self) -> bool {
-        self.text_cuts().has_any()
-    }
-
-    /// The last place near the end of a text at which it may be cut. What is before it has the ids that it has alone;
-    /// the character before it and what follows have together the ids that they have as a text.
-    pub(crate) fn last_text_cut(&self, text: &str) -> Option<TextCut> {
-        self.text_cuts().last(text)
+    /// The split of a text that is split and nothing else: no normalizer changes it or a part of it, and it holds no
+    /// added token. `None` if this is not so, or is not known.
+    pub(crate) fn only_split(
+        &self,
+        text: &str,
+        recognizer: &Recognizer<'_>,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Option<&Splitter>> {
+        let Stages { splitter: Some(splitter), normalizers, added_in_normalized, .. } = &*self.stages else {
+            return Ok(None);
+        };
+        if !added_in_normalized.is_empty() || !normalizers.leaves(text, ticker)? {
+            return Ok(None);
+        }
+        let mut is_ordinary = true;
+        recognizer
+            .for_each_part_of(text, ticker, |part| is_ordinary &= matches!(part, TextPart::Ordinary(_)))?;
+        Ok(Some(splitter).filter(|_| is_ordinary))
     }
 
     /// One long text on several threads: its ordinary segments are cut where the split certainly

@@ -9,6 +9,7 @@ mod arranged;
 pub mod audit;
 mod batch;
 mod blocks;
+mod cuts;
 mod decode;
 mod derive;
 mod dropout;
@@ -26,7 +27,6 @@ mod recognizer;
 mod sink;
 mod source;
 mod stream;
-mod text_cuts;
 mod untrusted;
 mod worker;
 
@@ -43,7 +43,7 @@ pub use paths::Draw;
 pub use plan::Step;
 pub(crate) use recognizer::AddedSet;
 pub use recognizer::Recognizer;
-pub(crate) use sink::{Counter, PretokenSink, SinkResult, Spelling};
+pub(crate) use sink::{Counter, IdSink, PretokenSink, SinkResult, Spelling};
 pub use source::{CodeUnits, Source};
 pub use stream::DecodeStream;
 pub use untrusted::{UntrustedOfRow, UntrustedRanges};
@@ -59,8 +59,9 @@ use crate::postprocess::PostProcessors;
 use crate::pretokenize::PreTokenizers;
 use crate::special::LiteralMatcher;
 use crate::vocabulary::Vocabulary;
+pub(crate) use cuts::{Cut, Cuts};
+use cuts::{Pairs, TextCuts};
 use lookup::{DEFAULT_CACHE_BYTES, Speller, StaticTable};
-use text_cuts::TextCuts;
 use tokenmill_kernels::MadeOnce;
 use worker::Workers;
 
@@ -75,8 +76,10 @@ pub struct Engine {
     /// A vocabulary whose added tokens are all special, and a model made with it. It spells untrusted text where
     /// the other model gives a protected token. Made when first needed.
     unforgeable: Arc<MadeOnce<(Vocabulary, Model)>>,
-    /// Made when a text that grows first needs it.
+    /// Made when a text is first cut.
     text_cuts: Arc<MadeOnce<TextCuts>>,
+    /// As `text_cuts`.
+    pairs: Arc<MadeOnce<Pairs>>,
 }
 
 /// Heap bytes of an engine by purpose, and the counters of its caches.
@@ -134,6 +137,7 @@ impl Engine {
             workers,
             unforgeable: MadeOnce::new().into(),
             text_cuts: MadeOnce::new().into(),
+            pairs: MadeOnce::new().into(),
         }
     }
 

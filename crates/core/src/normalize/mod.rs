@@ -12,6 +12,7 @@ mod byte_level;
 mod edit;
 mod forms;
 mod hook;
+mod kept;
 mod lowercase;
 mod marks;
 mod nmt;

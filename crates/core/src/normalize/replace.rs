@@ -61,6 +61,14 @@ impl Replace {
         Ok(edit.finish())
     }
 
+    /// Is a character never in a match? False also where this is not known.
+    pub(super) fn ignores(&self, c: char) -> bool {
+        match &self.sought {
+            Sought::Literal(literal) => !literal.is_empty() && !literal.contains(c),
+            Sought::Regex(splitter) => splitter.ignores(c.encode_utf8(&mut [0; 4])),
+        }
+    }
+
     fn replace(&self, edit: &mut Edit<'_, '_>, found: Span) {
         if !found.is_empty() {
             return edit.replace(found, &self.content);

@@ -99,6 +99,13 @@ impl<A: Atoms> ArmScanner<A> {
         if done < at { emit(Span::new(done, at), false) } else { Ok(()) }
     }
 
+    /// Is a text cut between these two characters, whatever surrounds them?
+    #[inline]
+    pub(super) fn cuts_between(&self, left: char, right: char) -> bool {
+        let (left, right) = (self.atoms.of(u32::from(left)), self.atoms.of(u32::from(right)));
+        self.cuts[usize::from(left)] >> right & 1 == 1
+    }
+
     /// The first position from `from` on at which a cut does not change the pretokens of the text. It is inside
     /// the text and less than [`MAX_CUT_DISTANCE`] bytes away.
     pub(super) fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {

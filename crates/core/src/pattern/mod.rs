@@ -261,6 +261,17 @@ impl Splitter {
         }
     }
 
+    /// May a text be cut between these two characters, whatever surrounds them, so that splitting both parts gives
+    /// the same pretokens as splitting the whole? Known for the scanner only; else false.
+    #[inline]
+    pub fn cuts_between(&self, left: char, right: char) -> bool {
+        match &self.engine {
+            Engine::Scanner(scanner) => scanner.arms.cuts_between(left, right),
+            Engine::CustomScanner(scanner) => scanner.arms.cuts_between(left, right),
+            _ => false,
+        }
+    }
+
     /// The first safe cut from byte `from` on: a position strictly inside `text` at which the text can be cut so
     /// that splitting both parts gives the same pretokens as splitting the whole.
     ///

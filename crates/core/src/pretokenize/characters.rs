@@ -22,11 +22,11 @@ const MARKED: u8 = 2;
 #[derive(Debug)]
 pub(super) struct Characters {
     classes: Arc<Classes>,
-    rule: Rule,
+    pub(super) rule: Rule,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Rule {
+pub(super) enum Rule {
     /// Removes white space, isolates marked characters, keeps runs of others.
     Alone,
     /// Removes white space and characters outside any run of one class.
@@ -88,6 +88,16 @@ impl Characters {
             Arc::new(Classes::new(numbered.iter().map(|(number, class)| (*number, class))))
         };
         Self { classes: Arc::clone(cell.get_or_make(make)), rule }
+    }
+
+    /// The class of a character; 0 if it is in none.
+    pub(super) fn class_of(&self, c: char) -> u8 {
+        self.classes.of(u32::from(c))
+    }
+
+    /// Is this the class of white space, or of a delimiter, which are removed?
+    pub(super) fn is_white(class: u8) -> bool {
+        class == WHITE
     }
 
     #[inline]

@@ -6,6 +6,7 @@
 //!
 //! Every step produces the pieces and offsets of tokenizers 0.23.3.
 mod behavior;
+mod between;
 mod byte_level;
 mod characters;
 mod fixed_length;

@@ -11,13 +11,13 @@ use crate::watch::Ticker;
 /// A compiled pattern, and the behavior of its matches.
 #[derive(Debug)]
 pub(super) struct Split {
-    pattern: Compiled,
-    behavior: Behavior,
-    invert: bool,
+    pub(super) pattern: Compiled,
+    pub(super) behavior: Behavior,
+    pub(super) invert: bool,
 }
 
 #[derive(Debug)]
-enum Compiled {
+pub(super) enum Compiled {
     Regex(Splitter),
     /// A single character, which is searched for faster than a string.
     Char(char),

@@ -65,6 +65,11 @@ pub(super) fn apply(
     }
 }
 
+/// Is a character as it is in this form, whatever is before it, and if what follows it is such a character, too?
+pub(super) fn stays(form: Form, tables: UnicodeTables, c: char) -> bool {
+    c.is_ascii() || Data::new(form, tables).class(c) == Class::Stays
+}
+
 /// A character of a cluster, and the bytes of the cluster that it stands for.
 #[derive(Debug, Clone, Copy)]
 struct Part {

@@ -1,6 +1,6 @@
 //! Places at which any text may be cut, for tokenizers with a normalizer or with several steps of pre-tokenization.
 //!
-//! In: a description, then texts. Out: the last place of a text at which it may be cut. A place must never be given
+//! In: a description, then texts. Out: whether a text may be cut at a place. A place must never be given
 //! if what is on the one side of it can change the ids of the other side, whatever else is in the text.
 //!
 //! There are two kinds of places: before a space that stands between two letters, and between two ideographs. Each
@@ -18,12 +18,11 @@ use crate::model::Model;
 use crate::pattern::Splitter;
 use crate::vocabulary::Vocabulary;
 
+use super::Cut;
+
 /// What the space between two words is written as, before and after some steps.
 const SPACE: char = ' ';
 const MARK: char = '\u{2581}';
-
-/// How far before the end of a text a place is looked for, in bytes.
-const REACH: usize = 1 << 12;
 
 /// The characters that may stand on both sides of a place. No normalizer that is known here takes one of them for
 /// a part of what is before it, or makes a space or nothing of it: letters that need not be composed with others.
@@ -50,7 +49,7 @@ fn is_ideograph(c: char) -> bool {
 
 /// Where texts may be cut.
 #[derive(Debug)]
-pub(super) struct TextCuts {
+pub(in crate::engine) struct TextCuts {
     /// What a space between two letters is when the pre-tokenizer has it; `None` if a text may not be cut there.
     mark: Option<char>,
     /// Is the text cut before the mark by the model, or by a step other than these splits?
@@ -71,16 +70,6 @@ enum Ideographs {
         adjacent: HashSet<[char; 2], FixedState>,
         known: HashSet<char, FixedState>,
     },
-}
-
-/// A place at which a text may be cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TextCut {
-    pub(crate) at: usize,
-    /// Where the character before it begins.
-    pub(crate) before: usize,
-    /// The end of the text that makes it such a place.
-    pub(crate) seen: usize,
 }
 
 impl TextCuts {
@@ -117,36 +106,25 @@ impl TextCuts {
         self.mark.is_some() || !matches!(self.ideographs, Ideographs::Nowhere)
     }
 
-    /// The last one of a text.
-    pub(super) fn last(&self, text: &str) -> Option<TextCut> {
-        let from = text.len().saturating_sub(REACH);
-        let start = (from..=text.len()).find(|&at| text.is_char_boundary(at))?;
-        let mut characters = text[start..].char_indices().rev();
-        // The character behind the place that is looked at, and the one behind that.
-        let (mut behind, mut after) = (None::<(usize, char)>, None::<(usize, char)>);
-        loop {
-            let (at, c) = characters.next().map(|(at, c)| (start + at, c))?;
-            if let Some((place, right)) = behind {
-                let cut =
-                    |seen: (usize, char)| TextCut { at: place, before: at, seen: seen.0 + seen.1.len_utf8() };
-                if let Some(last) = after
-                    && right == SPACE
-                    && is_letter(c)
-                    && is_letter(last.1)
-                    && self.cuts_word(c, last.1)
-                {
-                    return Some(cut(last));
-                }
-                if is_ideograph(c) && is_ideograph(right) && self.cuts_ideographs(c, right) {
-                    return Some(cut((place, right)));
-                }
-            }
-            (behind, after) = (Some((at, c)), behind);
+    /// The one at a place of a text.
+    pub(super) fn at(&self, text: &str, at: usize) -> Option<Cut> {
+        let left = text[..at].chars().next_back()?;
+        let mut behind = text[at..].chars();
+        let right = behind.next()?;
+        let cut = |end: usize| Cut { at, before: at - left.len_utf8(), seen: end };
+        if right == SPACE && is_letter(left) {
+            let last = behind.next().filter(|&last| is_letter(last))?;
+            return self.cuts_word(left, last).then(|| cut(at + 1 + last.len_utf8()));
         }
+        let are_ideographs = is_ideograph(left) && is_ideograph(right);
+        (are_ideographs && self.cuts_ideographs(left, right)).then(|| cut(at + right.len_utf8()))
     }
 
     fn cuts_word(&self, left: char, right: char) -> bool {
         let Some(mark) = self.mark else { return false };
+        if self.splitters.is_empty() {
+            return self.is_cut;
+        }
         let text: String = [left, mark, right].iter().collect();
         let mut is_cut = self.is_cut;
         let each_agrees = self.splitters.iter().all(|splitter| {
@@ -371,8 +349,10 @@ fn is_independent(model: &ModelDescription) -> bool {
                 && !bpe.whole_pretokens
                 && matches!(bpe.alphabet, Alphabet::Chars { end_of_word: None })
         }
-        ModelDescription::Unigram(_) => true,
-        ModelDescription::WordPiece(_) | ModelDescription::WordLevel(_) => false,
+        // Unigram adds up scores from the start of the pretoken on, and rounding decides between equal ones.
+        ModelDescription::Unigram(_) | ModelDescription::WordPiece(_) | ModelDescription::WordLevel(_) => {
+            false
+        }
     }
 }
 

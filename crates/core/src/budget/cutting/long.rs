@@ -1,0 +1,114 @@
+//! All prefixes of a part of a text without cuts.
+//!
+//! In: the part. Out: its longest prefix under a budget. Each character takes constant time, and no more is read than
+//! what may fit: see [`Pretokens::stays_over`].
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::ids::TokenId;
+use crate::model::Scratch;
+use crate::pattern::Splitter;
+use crate::watch::Ticker;
+
+use crate::budget::parts::PartEncoder;
+use crate::budget::prefixes::{PairMemo, PrefixModel, PrefixReader};
+use crate::budget::pretokens::Pretokens;
+
+/// Shorter parts are encoded anew for each prefix.
+pub(super) const LONG: usize = 1 << 8;
+
+/// So many bytes are read between two looks at whether more can fit.
+const STEP: usize = 1 << 6;
+
+/// Counts the ids of prefixes.
+pub(super) struct LongPrefixes<'a, 'm> {
+    engine: &'a Engine,
+    splitter: &'a Splitter,
+    text: &'a str,
+    memo: &'m mut PairMemo,
+    ticker: Ticker<'a>,
+    scratch: Box<Scratch>,
+    pretokens: Pretokens,
+}
+
+impl<'a, 'm> LongPrefixes<'a, 'm> {
+    /// `None` if the part is not encoded pretoken by pretoken, or if the tokens of a pretoken have no table.
+    pub(super) fn new(
+        encoder: &PartEncoder<'a>,
+        text: &'a str,
+        memo: &'m mut PairMemo,
+    ) -> Result<Option<Self>> {
+        let engine = encoder.engine;
+        let mut ticker = Ticker::new(encoder.watch);
+        let is_canonical = matches!(PrefixModel::of(engine, &mut ticker)?, PrefixModel::Tokens(_));
+        let splitter = engine.only_split(text, encoder.recognizer, &mut ticker)?;
+        Ok(splitter.filter(|splitter| is_canonical && splitter.grows()).map(|splitter| Self {
+            engine,
+            splitter,
+            text,
+            memo,
+            ticker,
+            scratch: Box::default(),
+            pretokens: Pretokens::default(),
+        }))
+    }
+
+    /// The length of the longest prefix, longer than `behind`, that has at most `limit` ids and ends at a border; and
+    /// how many bytes were read.
+    pub(super) fn longest(
+        &mut self,
+        limit: usize,
+        mut first_border: impl FnMut(usize) -> usize,
+        behind: usize,
+    ) -> Result<(Option<usize>, usize)> {
+        let model = PrefixModel::of(self.engine, &mut self.ticker)?;
+        let Self { text, splitter, pretokens, .. } = self;
+        let mut reader = PrefixReader {
+            engine: self.engine,
+            splitter: Some(*splitter),
+            model,
+            memo: &mut *self.memo,
+            scratch: &mut self.scratch,
+            ticker: &mut self.ticker,
+        };
+        let (mut found, mut at, mut looked) = (None, 0, 0);
+        let mut border = first_border(1);
+        while at < text.len() {
+            let next = (at + STEP..text.len()).find(|&at| text.is_char_boundary(at));
+            at = next.unwrap_or(text.len()).min(border);
+            let part = &text.as_bytes()[..at];
+            pretokens.read(part, &mut reader)?;
+            let count = pretokens.count(part, &mut reader)?;
+            if at == border {
+                if count <= limit && at > behind {
+                    found = Some(at);
+                }
+                border = first_border(at + 1);
+            }
+            if count > limit && at >= looked + STEP {
+                looked = at;
+                if pretokens.stays_over(part, &mut reader, limit)? {
+                    break;
+                }
+            }
+        }
+        Ok((found, at))
+    }
+
+    /// Appends the ids of the prefix of a length that was read.
+    pub(super) fn append_ids(&mut self, length: usize, ids: &mut Vec<TokenId>) -> Result<()> {
+        let model = PrefixModel::of(self.engine, &mut self.ticker)?;
+        let Self { text, splitter, pretokens, .. } = self;
+        let part = &text.as_bytes()[..length];
+        pretokens.truncate(part, model);
+        let mut reader = PrefixReader {
+            engine: self.engine,
+            splitter: Some(*splitter),
+            model,
+            memo: &mut *self.memo,
+            scratch: &mut self.scratch,
+            ticker: &mut self.ticker,
+        };
+        pretokens.read(part, &mut reader)?;
+        pretokens.append_ids(part, &mut reader, ids)
+    }
+}

@@ -1,0 +1,19 @@
+//! Cutting texts under a budget of ids.
+//!
+//! In: a text, a number of ids, and where it may be cut. Out: parts of the text, each with the ids that it has as a
+//! text of its own. A part must be the longest, or the earliest, that its budget allows: counts go up and down with
+//! the length (`docs/budgets.md`), so that every border counts up to where none can fit any more.
+//!
+//! `search` finds the longest prefix and the longest suffix, `long` counts all prefixes of a text without cuts,
+//! `chunks` cuts a whole text.
+mod borders;
+mod chunks;
+mod long;
+mod search;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+pub use borders::Border;
+pub use chunks::{Chunk, ChunkOptions, Chunks, Oversize, Side};
+pub use stream::ChunkStream;

@@ -1,0 +1,286 @@
+//! The longest prefix and the longest suffix of a text under a budget.
+use std::ops::Range;
+
+use crate::engine::{Cut, Cuts, Engine, Recognizer, Special, Text};
+use crate::error::Result;
+use crate::ids::TokenId;
+use crate::watch::Watch;
+
+use super::borders::Borders;
+use super::long::{LONG, LongPrefixes};
+use crate::budget::parts::PartEncoder;
+use crate::budget::prefixes::PairMemo;
+
+/// A search for a cut that reads more bytes than this remembers that there is none.
+const FAR: usize = 1 << 8;
+
+/// What was found of a prefix under a budget.
+pub(super) struct Prefix {
+    /// Its end; `None` if no part has so few ids.
+    pub(super) end: Option<usize>,
+    /// No longer part has so few, whatever follows: nothing behind this place was looked at.
+    pub(super) last: usize,
+}
+
+/// Finds parts of one text under a budget.
+pub(super) struct Search<'a> {
+    text: &'a str,
+    encoder: PartEncoder<'a>,
+    cuts: Cuts<'a>,
+    /// Bytes that 256 ids have, as far as is known.
+    rate: usize,
+    memo: PairMemo,
+    /// Places without cuts.
+    without_cuts: Range<usize>,
+    /// The ids of the last part that was found.
+    pub(super) ids: Vec<TokenId>,
+    /// A cut, and the number of ids up to there, or from there on.
+    passed: Vec<(Cut, usize)>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(
+        engine: &'a Engine,
+        recognizer: &'a Recognizer<'a>,
+        (text, special): (&'a str, &Special),
+        watch: &'a dyn Watch,
+    ) -> Self {
+        Self {
+            text,
+            encoder: PartEncoder { engine, recognizer, watch },
+            cuts: engine.cuts(special),
+            rate: 4 << 8,
+            memo: PairMemo::default(),
+            without_cuts: 0..0,
+            ids: Vec::new(),
+            passed: Vec::new(),
+        }
+    }
+
+    /// The longest part from `start` on that ends at a border behind `behind` and has at most `limit` ids; these are
+    /// then in `ids`.
+    ///
+    /// Ids up to a cut are those of every longer part. So no part fits that goes on behind a cut up to which there
+    /// are too many. Of those before it, each is counted, the longest first.
+    pub(super) fn longest_prefix(
+        &mut self,
+        start: usize,
+        limit: usize,
+        borders: &mut Borders<'_>,
+        behind: usize,
+    ) -> Result<Prefix> {
+        let Some(last) = self.pass_cuts(start, limit)? else {
+            let length = self.text.len();
+            self.note_rate(length - start);
+            return Ok(Prefix { end: Some(length).filter(|&end| end > behind), last: length });
+        };
+        let from = self.passed.last().map_or(start, |(cut, _)| cut.at);
+        let mut last = (from..=last).rev().find(|&at| self.text.is_char_boundary(at)).unwrap_or(from);
+        let mut at = last;
+        let long = last.checked_sub(from + LONG).map(|_| &self.text[from..last]);
+        if let Some(long) = long
+            && let Some(mut prefixes) = LongPrefixes::new(&self.encoder, long, &mut self.memo)?
+        {
+            let known = self.ids.len();
+            let (found, read) = prefixes.longest(
+                limit - known,
+                |at| borders.first(from + at) - from,
+                behind.saturating_sub(from),
+            )?;
+            last = from + read;
+            if let Some(length) = found {
+                prefixes.append_ids(length, &mut self.ids)?;
+                self.note_rate(from + length - start);
+                return Ok(Prefix { end: Some(from + length), last });
+            }
+            at = from;
+        }
+        while let Some(end) = borders.last(behind.max(start), at) {
+            // What is known up to the last cut in this part.
+            while self.passed.len() > 1
+                && self.passed.last().is_some_and(|(cut, _)| cut.at != end && cut.seen > end)
+            {
+                self.passed.pop();
+            }
+            let (from, known) = self.passed.last().copied().unwrap_or_default();
+            self.ids.truncate(known);
+            if end > from.at {
+                self.encoder.append(Text::Str(self.text), from, end, &mut self.ids)?;
+            }
+            if self.ids.len() <= limit {
+                self.note_rate(end - start);
+                return Ok(Prefix { end: Some(end), last });
+            }
+            at = end - 1;
+        }
+        Ok(Prefix { end: None, last })
+    }
+
+    /// Reads from `start` on up to the last cut before which there are at most `limit` ids. `None` if all of the
+    /// text has no more; else the last place where a part may end that has no more.
+    fn pass_cuts(&mut self, start: usize, limit: usize) -> Result<Option<usize>> {
+        self.ids.clear();
+        self.passed.clear();
+        self.passed.push((Cut { at: start, before: start, seen: start }, 0));
+        let length = self.text.len();
+        // Cuts are looked for before `end`, and `last` is the last place that is possible.
+        let (mut end, mut last) = (length, length);
+        let mut is_over = false;
+        loop {
+            let (from, known) = self.passed.last().copied().unwrap_or_default();
+            let left = limit - known;
+            if left == 0 && self.cuts.parts_are_texts() {
+                // What follows has at least one id.
+                return Ok(if from.at == length { None } else { Some(from.at) });
+            }
+            let mut target = from.at.saturating_add(self.bytes_of(left));
+            if is_over {
+                target = target.min(from.at + (end - from.at) / 2);
+            }
+            let target = target.max(from.at + 1);
+            let cut = if target < end {
+                self.last_cut(from.at + 1..target + 1).or_else(|| self.next_cut(target + 1..end))
+            } else {
+                None
+            };
+            match cut {
+                Some(cut) => {
+                    self.encoder.append(Text::Str(self.text), from, cut.at, &mut self.ids)?;
+                    if self.ids.len() <= limit {
+                        let cut =
+                            if self.cuts.parts_are_texts() { Cut { before: cut.at, ..cut } } else { cut };
+                        self.passed.push((cut, self.ids.len()));
+                        continue;
+                    }
+                    (end, last, is_over) = (cut.at, last.min(cut.seen - 1), true);
+                }
+                None if is_over || target < end => return Ok(Some(last)),
+                // The rest may fit.
+                None => {
+                    self.encoder.append(Text::Str(self.text), from, length, &mut self.ids)?;
+                    if self.ids.len() <= limit {
+                        return Ok(None);
+                    }
+                    is_over = true;
+                }
+            }
+            self.ids.truncate(known);
+        }
+    }
+
+    /// The first border, not before `lowest`, from which on the text up to `end` has at most `limit` ids. There is
+    /// one: the end itself.
+    ///
+    /// As in [`Self::longest_prefix`]: no suffix fits that begins before a cut from which on there are too many.
+    pub(super) fn longest_suffix(
+        &mut self,
+        end: usize,
+        limit: usize,
+        borders: &mut Borders<'_>,
+        lowest: usize,
+    ) -> Result<usize> {
+        let mut at = self.pass_cuts_backwards(end, limit, lowest)?;
+        loop {
+            let border = borders.first(at);
+            if border >= end {
+                return Ok(end);
+            }
+            // What is known from the first cut in this part on.
+            while self.passed.last().is_some_and(|(cut, _)| cut.before < border) {
+                self.passed.pop();
+            }
+            let (to, known) = self.passed.last().map_or((end, 0), |&(cut, known)| (cut.at, known));
+            let count = known + self.encoder.count(self.text, border..to)?;
+            if count <= limit {
+                return Ok(border);
+            }
+            at = border + 1;
+        }
+    }
+
+    /// Reads back from `end` up to the first cut from which on there are at most `limit` ids. The first place where
+    /// a part may begin that has no more, not before `lowest`.
+    fn pass_cuts_backwards(&mut self, end: usize, limit: usize, lowest: usize) -> Result<usize> {
+        self.passed.clear();
+        let mut ids = std::mem::take(&mut self.ids);
+        // Cuts are looked for behind `start`, and `first` is the first place that is possible.
+        let (mut start, mut first) = (lowest, lowest);
+        let (mut to, mut known) = (end, 0);
+        let mut is_over = false;
+        loop {
+            if start + 1 >= to {
+                break;
+            }
+            let left = limit - known;
+            let mut target = to.saturating_sub(self.bytes_of(left));
+            if is_over {
+                target = target.max(to - (to - start) / 2);
+            }
+            let target = target.clamp(start + 1, to);
+            let cut = self.next_cut(target..to).or_else(|| self.last_cut(start + 1..target));
+            let Some(cut) = cut.filter(|cut| cut.seen <= end) else { break };
+            ids.clear();
+            let from = if self.cuts.parts_are_texts() { Cut { before: cut.at, ..cut } } else { cut };
+            self.encoder.append(Text::Str(self.text), from, to, &mut ids)?;
+            if known + ids.len() <= limit {
+                (to, known) = (cut.at, known + ids.len());
+                self.passed.push((cut, known));
+            } else {
+                (start, first, is_over) = (cut.at, first.max(cut.before + 1), true);
+            }
+        }
+        self.ids = ids;
+        Ok(first)
+    }
+
+    /// Asks the watch.
+    pub(super) fn poll(&self) -> Result<()> {
+        self.encoder.watch.poll()
+    }
+
+    /// Appends the ids of a part of the text, as a text of its own.
+    pub(super) fn append(&mut self, part: Range<usize>) -> Result<()> {
+        let from = Cut { at: part.start, before: part.start, seen: part.start };
+        self.encoder.append(Text::Str(self.text), from, part.end, &mut self.ids)
+    }
+
+    fn note_rate(&mut self, bytes: usize) {
+        if self.ids.len() > 8 {
+            self.rate = bytes.saturating_mul(256) / self.ids.len();
+        }
+    }
+
+    /// About how many bytes a number of ids has.
+    fn bytes_of(&self, ids: usize) -> usize {
+        ids.saturating_mul(self.rate) / 256
+    }
+
+    /// The first cut in a range.
+    fn next_cut(&mut self, mut range: Range<usize>) -> Option<Cut> {
+        if self.without_cuts.contains(&range.start) {
+            range.start = self.without_cuts.end;
+        }
+        let cut = self.cuts.next(self.text, range.clone());
+        self.note_gap(range.start..cut.map_or(range.end, |cut| cut.at));
+        cut
+    }
+
+    /// The last cut in a range.
+    fn last_cut(&mut self, mut range: Range<usize>) -> Option<Cut> {
+        if self.without_cuts.start < range.end && range.end <= self.without_cuts.end {
+            range.end = self.without_cuts.start;
+        }
+        let cut = self.cuts.last(self.text, range.clone());
+        self.note_gap(cut.map_or(range.start, |cut| cut.at + 1)..range.end);
+        cut
+    }
+
+    fn note_gap(&mut self, gap: Range<usize>) {
+        let known = &self.without_cuts;
+        if gap.len() > FAR {
+            let joins = gap.start <= known.end && known.start <= gap.end;
+            let (start, end) = (gap.start.min(known.start), gap.end.max(known.end));
+            self.without_cuts = if joins { start..end } else { gap };
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What the steps leave alone, whatever is around it.
+use unicode_normalization_alignments::char::is_combining_mark;
+
+use super::outcome::Outcome;
+use super::{Normalizers, Step, bert, forms};
+use crate::aligned::{AlignedText, Rewritten};
+use crate::error::Result;
+use crate::watch::Ticker;
+
+impl Normalizers {
+    /// The one character that a character becomes, whatever is before it, and whatever follows it if that is kept,
+    /// too. `None` where this cannot be said.
+    pub(crate) fn kept(&self, c: char) -> Option<char> {
+        self.steps.iter().try_fold(c, |c, step| step.kept(c))
+    }
+
+    /// Is a text left as it is, and each part of it? False also where this is not known.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
+    pub(crate) fn leaves(&self, text: &str, ticker: &mut Ticker<'_>) -> Result<bool> {
+        let mut buffer = Rewritten::default();
+        for step in &self.steps {
+            // What these leave alone, they leave alone in parts.
+            let is_known = matches!(
+                step,
+                Step::Form(..) | Step::Lowercase | Step::StripMarks | Step::BertClean | Step::BertStripMarks
+            );
+            if !is_known || step.apply(AlignedText::original(text, 0), &mut buffer, ticker)? != Outcome::Same
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Step {
+    fn kept(&self, c: char) -> Option<char> {
+        match self {
+            Self::Form(form, tables) => forms::stays(*form, *tables, c).then_some(c),
+            Self::Lowercase => {
+                let mut lower = c.to_lowercase();
+                lower.next().filter(|_| lower.next().is_none())
+            }
+            Self::Strip { .. } => Some(c).filter(|c| !c.is_whitespace()),
+            Self::StripMarks | Self::BertStripMarks => Some(c).filter(|&c| !is_combining_mark(c)),
+            Self::Replace(replace) => replace.ignores(c).then_some(c),
+            Self::Prepend(_) => Some(c),
+            Self::BertClean => bert::is_kept(c).then_some(c),
+            Self::BertIdeographs => (!bert::is_ideograph(c)).then_some(c),
+            Self::ByteLevel | Self::Nmt | Self::Precompiled(_) | Self::SentencePiece(_) | Self::Hook(_) => {
+                None
+            }
+        }
+    }
+}
