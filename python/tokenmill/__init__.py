@@ -30,6 +30,7 @@ from ._load import load
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._train import train
+    from .chunks import Chunk, Chunks
     from .embedding_plan import EmbeddingPlan
     from .errors import (
         BudgetError,
@@ -58,6 +59,8 @@ else:
     _HOMES = {
         "Audit": "stages",
         "BudgetError": "errors",
+        "Chunk": "chunks",
+        "Chunks": "chunks",
         "EmbeddingPlan": "embedding_plan",
         "Explanation": "explain",
         "FormatError": "errors",
@@ -81,6 +84,7 @@ else:
         "align_labels": "spans",
         "causal_mask": "model_inputs",
         "chat": "chat",
+        "chunks": "chunks",
         "collator": "model_inputs",
         "embedding_plan": "embedding_plan",
         "errors": "errors",
@@ -112,6 +116,7 @@ else:
         modules = [
             "algorithms",
             "chat",
+            "chunks",
             "compat",
             "embedding_plan",
             "errors",
@@ -129,6 +134,8 @@ __all__ = [
     "Appender",
     "Audit",
     "BudgetError",
+    "Chunk",
+    "Chunks",
     "DecodeStream",
     "EmbeddingPlan",
     "Encoding",

@@ -1,7 +1,7 @@
 """Types of the compiled part. `python -m mypy.stubtest tokenmill` holds them to the module."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from inspect import Signature
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .chat import ChatEncoding, Literals, RenderedChat, TrainOn
+from .chunks import Chunk, Chunks
 from .embedding_plan import EmbeddingPlan
 from .explain import Explanation
 from .model_inputs import ModelInputs
@@ -67,6 +68,8 @@ _Surrogates = Literal["replace", "error"]
 _Truncation = Literal["longest_first", "only_first", "only_second"] | bool | None
 _Padding = Literal["longest", "max_length"] | bool | None
 _Side = Literal["left", "right"]
+_Border = Literal["character", "grapheme", "word", "sentence", "line"]
+_Oversize = Literal["split", "error", "keep"]
 _Ids = Sequence[int] | npt.NDArray[Any]
 _SpecialTokens = Sequence[str] | Mapping[str, int] | None
 _Normalizer = Callable[[str], str | Iterable[tuple[str, int, int]]]
@@ -923,6 +926,102 @@ class Tokenizer:
         ...         text.restore(before)
         >>> len(text), text.token_count, tok.decode(text.ids())
         (9, 4, 'low lower')
+        """
+    def truncate(
+        self,
+        text: str,
+        n: int,
+        *,
+        side: Literal["right", "left"] = "right",
+        at: _Border = "character",
+        add_special_tokens: bool = False,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+    ) -> Chunk:
+        r"""The longest prefix of a text that ends at a border and has at most `n` ids as a text of its own: a `Chunk`.
+
+        With `side="left"` the longest suffix that begins at a border. It may be empty. `at` is a border:
+        `"character"`, `"grapheme"`, `"word"`, `"sentence"` (these three by UAX 29) or `"line"` (behind `\n`, `\r\n`
+        and `\r`). With `add_special_tokens` the tokens around the text count.
+
+        Raises what `encode` raises, and `BudgetError` if the special tokens alone are more than `n`.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
+        >>> tok.truncate("low lower lowest", 3).text, tok.truncate("low lower lowest", 5, at="word").text
+        ('low lo', 'low lower ')
+        >>> tok.truncate("low lower lowest", 3, side="left").text
+        'est'
+        """
+    def chunk(
+        self,
+        text: str,
+        n: int,
+        *,
+        overlap: int = 0,
+        at: _Border = "character",
+        oversize: _Oversize = "split",
+        add_special_tokens: bool = False,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+    ) -> Chunks:
+        """A text in chunks of at most `n` ids each: `Chunks`.
+
+        Each is the longest prefix of what is left that ends at a border (`at`, as in `truncate`) and has at most `n`
+        ids when it is encoded by itself; joined they are the text. With `overlap`, a chunk begins at the earliest
+        border from which on the one before it has at most so many ids. What has more than `n` ids between two
+        borders is cut at finer ones (`oversize="split"`: line, sentence, word, grapheme, character), is a
+        `BudgetError` (`"error"`), or a chunk of its own (`"keep"`).
+
+        With `add_special_tokens` the tokens around each chunk count. Raises what `encode` raises, and `BudgetError`
+        for an `overlap` that is not less than `n`, and for a character of more than `n` ids.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
+        >>> [chunk.text for chunk in tok.chunk("low lower lowest", 4, at="word")]
+        ['low ', 'lower', ' low', 'est']
+        >>> tok.chunk("low lower lowest", 4).counts
+        array([4, 4])
+        """
+    def chunk_batch(
+        self,
+        texts: Iterable[str],
+        n: int,
+        *,
+        overlap: int = 0,
+        at: _Border = "character",
+        oversize: _Oversize = "split",
+        add_special_tokens: bool = False,
+        special: _Special = "text",
+        surrogates: _Surrogates = "replace",
+        num_threads: int | None = 1,
+    ) -> list[Chunks]:
+        """Each of many texts in chunks, as `chunk` has them: a list of `Chunks`.
+
+        Threads share the texts. Errors name the text by its index.
+
+        >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
+        >>> [len(chunks) for chunks in tok.chunk_batch(["low lower", "lowest", ""], 2)]
+        [2, 2, 0]
+        """
+    def chunk_file(
+        self,
+        path: str | os.PathLike[str],
+        n: int,
+        *,
+        overlap: int = 0,
+        at: _Border = "character",
+        oversize: _Oversize = "split",
+        add_special_tokens: bool = False,
+        special: _Special = "text",
+        block_size: int = 1048576,
+    ) -> Iterator[Chunk]:
+        """The text of a file in chunks, as `chunk` has them: an iterator of `Chunk`, in the order of the text.
+
+        The file is UTF-8, of any size: it is read in parts of `block_size` bytes, and what is kept of it is the part
+        between two borders, and a chunk. `start` and `end` of a chunk count from the beginning of the file. A byte
+        order mark is a character of the text.
+
+        Raises what `chunk` raises, when it comes to the place; `OSError` for what cannot be read, and `ValueError`
+        for what is not UTF-8.
         """
     def _encode_by(
         self,

@@ -8,6 +8,7 @@ mod argument_place;
 mod arrays;
 mod buffer;
 mod call;
+mod chunk_stream;
 mod constructors;
 mod convert;
 mod cpu;

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import tokenmill
 
-from . import chat, count, decode, demo, encode, info, inspect, train, vocab
+from . import chat, chunk, count, decode, demo, encode, info, inspect, train, vocab
 from .files import STDIN
 from .given import in_quotes
 from .parsing import Help, Parser, check_words
@@ -28,6 +28,7 @@ _COMMANDS = {
     "encode": (encode, "text into ids"),
     "decode": (decode, "ids into text"),
     "count": (count, "how many tokens a text has"),
+    "chunk": (chunk, "texts in parts of at most so many tokens each"),
     "chat": (chat, "conversations by a chat template: ids, and what of them is trained"),
     "inspect": (inspect, "each token of a text: id, bytes, offsets"),
     "info": (info, "sizes, special tokens, roles, split and fingerprint of a tokenizer"),

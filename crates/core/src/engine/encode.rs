@@ -2,7 +2,7 @@
 //!
 //! In: a text and a number of threads. Out: ids into a sink. On several threads a long text is cut only where the
 //! ids of its parts, joined, are certainly those of the whole.
-use tokenmill_kernels::{Prefetcher, ReorderBuffer};
+use tokenmill_kernels::{MadeOnce, Prefetcher, ReorderBuffer};
 
 use super::input::{Special, Text};
 use super::pipeline::{ById, Run};
@@ -11,6 +11,7 @@ use super::sink::{Counter, IdSink};
 use super::untrusted::UntrustedRanges;
 use super::{Engine, Stages};
 use crate::aligned::AlignedText;
+use crate::description::Split;
 use crate::error::Result;
 use crate::ids::TokenId;
 use crate::pattern::Splitter;
@@ -176,9 +177,14 @@ impl Engine {
         recognizer: &Recognizer<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<Option<&Splitter>> {
-        let Stages { splitter: Some(splitter), normalizers, added_in_normalized, .. } = &*self.stages else {
-            return Ok(None);
+        static WHOLE: MadeOnce<Option<Splitter>> = MadeOnce::new();
+        let Stages { splitter, pre_tokenizers, normalizers, added_in_normalized, .. } = &*self.stages;
+        let whole = || {
+            let whole = WHOLE.get_or_make(|| Splitter::compile(&Split::Whole).ok());
+            whole.as_ref().filter(|_| pre_tokenizers.is_one_pretoken(text))
         };
+        let splitter = splitter.as_ref().or_else(|| pre_tokenizers.only_split(text)).or_else(whole);
+        let Some(splitter) = splitter else { return Ok(None) };
         if !added_in_normalized.is_empty() || !normalizers.leaves(text, ticker)? {
             return Ok(None);
         }

@@ -45,13 +45,12 @@ impl Step {
             }
             Self::Strip { .. } => Some(c).filter(|c| !c.is_whitespace()),
             Self::StripMarks | Self::BertStripMarks => Some(c).filter(|&c| !is_combining_mark(c)),
-            Self::Replace(replace) => replace.ignores(c).then_some(c),
+            Self::Replace(replace) => replace.of_one(c),
             Self::Prepend(_) => Some(c),
             Self::BertClean => bert::is_kept(c).then_some(c),
             Self::BertIdeographs => (!bert::is_ideograph(c)).then_some(c),
-            Self::ByteLevel | Self::Nmt | Self::Precompiled(_) | Self::SentencePiece(_) | Self::Hook(_) => {
-                None
-            }
+            Self::SentencePiece(rules) => rules.kept(c),
+            Self::ByteLevel | Self::Nmt | Self::Precompiled(_) | Self::Hook(_) => None,
         }
     }
 }

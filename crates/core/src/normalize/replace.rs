@@ -61,12 +61,17 @@ impl Replace {
         Ok(edit.finish())
     }
 
-    /// Is a character never in a match? False also where this is not known.
-    pub(super) fn ignores(&self, c: char) -> bool {
-        match &self.sought {
+    /// What a character becomes, if it is one character whatever is beside it.
+    pub(super) fn of_one(&self, c: char) -> Option<char> {
+        let is_ignored = match &self.sought {
+            Sought::Literal(literal) if literal.chars().eq([c]) => {
+                let mut content = self.content.chars();
+                return content.next().filter(|_| content.next().is_none());
+            }
             Sought::Literal(literal) => !literal.is_empty() && !literal.contains(c),
             Sought::Regex(splitter) => splitter.ignores(c.encode_utf8(&mut [0; 4])),
-        }
+        };
+        is_ignored.then_some(c)
     }
 
     fn replace(&self, edit: &mut Edit<'_, '_>, found: Span) {

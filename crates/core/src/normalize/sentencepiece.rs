@@ -67,6 +67,16 @@ impl SentencePiece {
         })
     }
 
+    /// What a character becomes, if it is one character whatever is beside it.
+    pub(super) fn kept(&self, c: char) -> Option<char> {
+        match c {
+            _ if self.map.is_some() || self.user_defined.is_some() => None,
+            ' ' if self.remove_extra_whitespaces => None,
+            ' ' if self.escape_whitespaces => Some('\u{2581}'),
+            _ => Some(c),
+        }
+    }
+
     pub(super) fn apply(
         &self,
         from: AlignedText<'_>,

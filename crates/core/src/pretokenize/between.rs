@@ -3,6 +3,7 @@ use super::characters::Rule;
 use super::split::{Compiled, Split};
 use super::{Characters, PreTokenizers, Step};
 use crate::description::Behavior;
+use crate::pattern::{GrowingSplit, Splitter};
 
 /// What a step makes of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +19,68 @@ impl PreTokenizers {
     /// Is a text cut between these two characters, whatever surrounds them, and are the pretokens on either side
     /// those of that side alone? The first characters of a text may be changed, as they are if it begins there.
     pub(crate) fn cuts_between(&self, left: char, right: char) -> bool {
-        let mut steps = self.steps.iter().map(|step| step.between(left, right));
-        steps.find(|between| *between != Between::Nothing) == Some(Between::Cut)
+        self.between(left, right) == Between::Cut
+    }
+
+    /// Is a text one pretoken, as is each of its beginnings? Known only where it has no white space and nothing but
+    /// splits by scanners change it.
+    pub(crate) fn is_one_pretoken(&self, text: &str) -> bool {
+        let is_one = |splitter: &Splitter| {
+            let (mut split, mut is_one) = (GrowingSplit::default(), true);
+            for end in text.char_indices().map(|(at, c)| at + c.len_utf8()) {
+                splitter.grow(&mut split, &text.as_bytes()[..end], |_, _| is_one = false);
+                is_one &= split.open().count() == 1;
+                if !is_one {
+                    break;
+                }
+            }
+            is_one
+        };
+        !text.contains(char::is_whitespace)
+            && self.steps.iter().all(|step| match step {
+                Step::Split(Split {
+                    pattern: Compiled::Regex(splitter),
+                    behavior: Behavior::Isolated,
+                    ..
+                }) => splitter.grows() && is_one(splitter),
+                _ => false,
+            })
+    }
+
+    /// The only split that finds a match in a text, if nothing but splits at patterns change it.
+    pub(crate) fn only_split(&self, text: &str) -> Option<&Splitter> {
+        let mut found = None;
+        for step in &self.steps {
+            let Step::Split(Split {
+                pattern: Compiled::Regex(splitter), behavior: Behavior::Isolated, ..
+            }) = step
+            else {
+                return None;
+            };
+            if !splitter.ignores(text) && found.replace(splitter).is_some() {
+                return None;
+            }
+        }
+        found
+    }
+
+    /// Is a text never cut between these two characters, whatever surrounds them?
+    pub(crate) fn joins(&self, left: char, right: char) -> bool {
+        self.between(left, right) == Between::Nothing
+    }
+
+    fn between(&self, left: char, right: char) -> Between {
+        let mut steps = self.steps.iter().enumerate().map(|(number, step)| {
+            let between = step.between(left, right);
+            // The steps that follow see other characters.
+            let is_last = number + 1 == self.steps.len();
+            if between == Between::Nothing && !is_last && step.changes(left, right) {
+                Between::Unknown
+            } else {
+                between
+            }
+        });
+        steps.find(|between| *between != Between::Nothing).unwrap_or(Between::Nothing)
     }
 }
 
@@ -28,17 +89,19 @@ impl Step {
         match self {
             Self::Split(split) => split.between(left, right),
             Self::Characters(characters) => characters.between(left, right),
-            Self::PrefixSpace => Between::Nothing,
-            // The steps that follow see other characters.
-            Self::ByteAlphabet if left.is_ascii_graphic() && right.is_ascii_graphic() => Between::Nothing,
-            Self::Metaspace(step) if ![left, right].iter().any(|&c| c == ' ' || c == step.replacement) => {
-                Between::Nothing
-            }
-            Self::ByteAlphabet
-            | Self::Metaspace(_)
-            | Self::Scripts(_)
-            | Self::FixedLength(_)
-            | Self::Hook(_) => Between::Unknown,
+            // A piece begins at each mark.
+            Self::Metaspace(step) if step.split && step.marks(right) => Between::Cut,
+            Self::Metaspace(_) | Self::PrefixSpace | Self::ByteAlphabet => Between::Nothing,
+            Self::Scripts(_) | Self::FixedLength(_) | Self::Hook(_) => Between::Unknown,
+        }
+    }
+
+    /// Does the step make other characters of these?
+    fn changes(&self, left: char, right: char) -> bool {
+        match self {
+            Self::ByteAlphabet => !left.is_ascii_graphic() || !right.is_ascii_graphic(),
+            Self::Metaspace(step) => step.marks(left) || step.marks(right),
+            _ => false,
         }
     }
 }

@@ -16,6 +16,11 @@ pub(super) struct Metaspace {
 }
 
 impl Metaspace {
+    /// Does it write this character as a mark?
+    pub(super) fn marks(self, c: char) -> bool {
+        c == ' ' || c == self.replacement
+    }
+
     /// Does the step depend on the position in the caller's text?
     pub(super) fn needs_origins(self) -> bool {
         self.prepend == PrependScheme::First

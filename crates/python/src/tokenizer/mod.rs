@@ -3,6 +3,7 @@ mod budget;
 mod call;
 mod chat;
 mod conversations;
+mod cutting;
 mod decode;
 mod encode;
 mod explain;

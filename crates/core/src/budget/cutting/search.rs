@@ -14,6 +14,9 @@ use crate::budget::prefixes::PairMemo;
 /// A search for a cut that reads more bytes than this remembers that there is none.
 const FAR: usize = 1 << 8;
 
+/// A place is looked for by halves until it is as near as this.
+const NEAR: usize = 8;
+
 /// What was found of a prefix under a budget.
 pub(super) struct Prefix {
     /// Its end; `None` if no part has so few ids.
@@ -94,6 +97,10 @@ impl<'a> Search<'a> {
                 return Ok(Prefix { end: Some(from + length), last });
             }
             at = from;
+        } else if long.is_some()
+            && let Some(end) = self.end_of_run(limit, last)?
+        {
+            (last, at) = (end, end);
         }
         while let Some(end) = borders.last(behind.max(start), at) {
             // What is known up to the last cut in this part.
@@ -114,6 +121,57 @@ impl<'a> Search<'a> {
             at = end - 1;
         }
         Ok(Prefix { end: None, last })
+    }
+
+    /// The last place where a part may end that has no more than `limit` ids, in a text without cuts behind the last
+    /// one that was passed. `None` if only counting all tells.
+    ///
+    /// In one pretoken, each prefix has at least as many ids as one that is shorter by no more than the longest token.
+    /// So the search ends behind so many prefixes in a row that have too many.
+    fn end_of_run(&mut self, limit: usize, last: usize) -> Result<Option<usize>> {
+        let (from, known) = self.passed.last().copied().unwrap_or_default();
+        let mut ids = std::mem::take(&mut self.ids);
+        let text = self.text;
+        let ceil = |at: usize| (at..last).find(|&at| text.is_char_boundary(at)).unwrap_or(last);
+        // The longest one that fits so far, and one that does not.
+        let (mut fits, mut too_long) = (from.at, None);
+        let (mut over, mut run, mut looked, mut left) = (0, 0, 0, limit - known);
+        let found = loop {
+            let place = ceil(match too_long {
+                None => fits + self.bytes_of(left).max(1),
+                Some(end) if over == 0 && end > fits + NEAR => fits + (end - fits) / 2,
+                Some(end) => end + 1,
+            });
+            if looked < place {
+                // Some more than is needed now.
+                let mut ahead = [ceil(place + LONG), place].into_iter();
+                let Some(found) = ahead.find_map(|to| Some((to, self.cuts.run_length(&text[from.at..to])?)))
+                else {
+                    break None;
+                };
+                (looked, run) = found;
+            }
+            ids.truncate(known);
+            self.encoder.append(Text::Str(text), from, place, &mut ids)?;
+            match limit.checked_sub(ids.len()) {
+                Some(_) if place == last => break Some(last),
+                Some(more) => (fits, left, over) = (place, more, 0),
+                None => {
+                    let is_behind = too_long.is_some_and(|end| place > end);
+                    over = if is_behind { over + 1 } else { 0 };
+                    if place == last || over >= run {
+                        break Some(place);
+                    }
+                    too_long = Some(place);
+                }
+            }
+            if too_long.is_some_and(|end| end < fits) {
+                too_long = None;
+            }
+        };
+        ids.truncate(known);
+        self.ids = ids;
+        Ok(found)
     }
 
     /// Reads from `start` on up to the last cut before which there are at most `limit` ids. `None` if all of the

@@ -13,6 +13,8 @@ use std::ops::Range;
 
 use super::input::Special;
 use super::{Engine, Stages};
+use crate::description::Alphabet;
+use crate::model::Model;
 use crate::pattern::{Plan, Splitter};
 pub(super) use pairs::Pairs;
 pub(super) use text_cuts::TextCuts;
@@ -89,6 +91,22 @@ impl Cuts<'_> {
     /// The last one near the end of a text.
     pub(crate) fn last_near_end(&self, text: &str) -> Option<Cut> {
         self.last(text, text.len().saturating_sub(REACH)..text.len())
+    }
+
+    /// Is a text one pretoken, character by character as it is normalized, whatever follows it? Then so many prefixes
+    /// in a row, each a character longer, tell: if all have more than a number of ids, longer ones have, too.
+    pub(crate) fn run_length(&self, text: &str) -> Option<usize> {
+        let Kind::Stages(engine, _) = self.kind else { return None };
+        let pairs = self.pairs?;
+        let has_prefixes = match &engine.stages.model {
+            Model::Unigram(_) => true,
+            Model::Bpe(_) => engine.description.model.as_bpe().is_some_and(|bpe| {
+                bpe.continuing_prefix.is_none()
+                    && !matches!(bpe.alphabet, Alphabet::Chars { end_of_word: Some(_) })
+            }),
+            _ => false,
+        };
+        (has_prefixes && pairs.is_run(text, &engine.stages)).then(|| 2 * pairs.longest() + 2)
     }
 
     /// Do both sides of a cut have ids as texts of their own? If not, what is behind it has those that it has

@@ -3,8 +3,10 @@ use std::collections::HashSet;
 
 use foldhash::fast::FixedState;
 
+use super::text_cuts;
 use crate::description::Description;
 use crate::engine::Stages;
+use crate::pattern::Plan;
 
 /// What is known of pairs of characters before a text is seen.
 #[derive(Debug)]
@@ -15,8 +17,12 @@ pub(in crate::engine) struct Pairs {
     takes_white_space: bool,
     /// Characters that follow one another in the literal of an added token, in lower case.
     in_literals: HashSet<[char; 2], FixedState>,
-    /// What the normalizers make of ASCII characters; 0 for those that are not kept.
-    ascii: [u8; 128],
+    /// What the normalizers make of ASCII characters; `None` for those that are not kept.
+    ascii: [Option<char>; 128],
+    /// Characters that a map of characters never joins with one another.
+    never_joined: fn(char) -> bool,
+    /// The characters of the longest token, or of the longest literal.
+    longest: usize,
 }
 
 impl Pairs {
@@ -30,17 +36,51 @@ impl Pairs {
                 in_literals.extend(characters.windows(2).map(|pair| [lower(pair[0]), lower(pair[1])]));
             }
         }
-        let mut ascii = [0; 128];
-        for (code, kept) in (0..).zip(&mut ascii) {
-            let image = stages.normalizers.kept(char::from(code));
-            *kept = image.and_then(|c| u8::try_from(c).ok()).filter(u8::is_ascii).unwrap_or_default();
-        }
-        let has_cuts = ascii.iter().any(|&kept| kept != 0) && !added.iter().any(|token| token.single_word);
+        let ascii = std::array::from_fn(|code| stages.normalizers.kept(char::from(code as u8)));
+        let has_cuts = ascii.iter().any(Option::is_some) && !added.iter().any(|token| token.single_word);
         Self {
             has_cuts: has_cuts && cuts_anything(stages),
             takes_white_space: added.iter().any(|token| token.lstrip || token.rstrip),
             in_literals,
             ascii,
+            never_joined: text_cuts::never_joined(&description.normalizer),
+            longest: longest(stages),
+        }
+    }
+
+    /// The characters of the longest token, or of the longest literal of an added token.
+    pub(super) fn longest(&self) -> usize {
+        self.longest
+    }
+
+    /// Is a text one pretoken, character by character as it is normalized, whatever follows it? No stage cuts it, and
+    /// none changes a character because of another one.
+    pub(super) fn is_run(&self, text: &str, stages: &Stages) -> bool {
+        let image = |c: char| {
+            let kept = self.kept(c, stages);
+            kept.or_else(|| Some(c).filter(|&c| (self.never_joined)(c)))
+        };
+        if stages.splitter.as_ref().is_some_and(|splitter| splitter.plan() != Plan::Whole) {
+            return false;
+        }
+        if self.takes_white_space && text.contains(char::is_whitespace) {
+            return false;
+        }
+        let mut characters = text.chars().map(image);
+        let Some(Some(mut last)) = characters.next() else { return false };
+        characters.all(|c| {
+            let Some(c) = c else { return false };
+            let joins = stages.splitter.is_some() || stages.pre_tokenizers.joins(last, c);
+            last = c;
+            joins
+        })
+    }
+
+    /// The one character that the normalizers make of a character, if nothing beside it matters.
+    fn kept(&self, c: char, stages: &Stages) -> Option<char> {
+        match self.ascii.get(c as usize) {
+            Some(&image) => image,
+            None => stages.normalizers.kept(c),
         }
     }
 
@@ -67,11 +107,7 @@ impl Pairs {
         {
             return false;
         }
-        let kept = |c: char| match self.ascii.get(c as usize) {
-            Some(0) => None,
-            Some(&image) => Some(char::from(image)),
-            None => stages.normalizers.kept(c),
-        };
+        let kept = |c: char| self.kept(c, stages);
         let (Some(left), Some(right)) = (kept(left), kept(right)) else { return false };
         let is_cut = match &stages.splitter {
             Some(splitter) => splitter.cuts_between(left, right),
@@ -79,6 +115,15 @@ impl Pairs {
         };
         is_cut && next().is_none_or(|next| kept(next).is_some())
     }
+}
+
+/// The characters of the longest token or literal; bytes, where a token is no text.
+fn longest(stages: &Stages) -> usize {
+    let tokens = stages.vocabulary.tokens();
+    let tokens =
+        tokens.iter().map(|(_, token)| std::str::from_utf8(token).map_or(token.len(), |t| t.chars().count()));
+    let literals = stages.vocabulary.added().iter().map(|token| token.content.chars().count());
+    tokens.chain(literals).max().unwrap_or_default()
 }
 
 /// Is there a place between ASCII characters that the pre-tokenizers cut?

@@ -26,7 +26,7 @@ const MARK: char = '\u{2581}';
 
 /// The characters that may stand on both sides of a place. No normalizer that is known here takes one of them for
 /// a part of what is before it, or makes a space or nothing of it: letters that need not be composed with others.
-fn is_letter(c: char) -> bool {
+pub(super) fn is_letter(c: char) -> bool {
     matches!(
         u32::from(c),
         0x41..=0x5A | 0x61..=0x7A          // Latin
@@ -52,6 +52,8 @@ fn is_ideograph(c: char) -> bool {
 pub(in crate::engine) struct TextCuts {
     /// What a space between two letters is when the pre-tokenizer has it; `None` if a text may not be cut there.
     mark: Option<char>,
+    /// The ASCII digits and marks that may stand beside it as letters may: a bit for each.
+    edges: u128,
     /// Is the text cut before the mark by the model, or by a step other than these splits?
     is_cut: bool,
     /// The splits that must cut the text at the place, or leave all that is around it alone.
@@ -74,8 +76,13 @@ enum Ideographs {
 
 impl TextCuts {
     pub(super) fn new(description: &Description, (model, vocabulary): (&Model, &Vocabulary)) -> Self {
-        let nothing =
-            Self { mark: None, is_cut: false, splitters: Vec::new(), ideographs: Ideographs::Nowhere };
+        let nothing = Self {
+            mark: None,
+            edges: 0,
+            is_cut: false,
+            splitters: Vec::new(),
+            ideographs: Ideographs::Nowhere,
+        };
         let Some(normalized) = Normalized::new(&description.normalizer) else { return nothing };
         let added = &description.added_tokens;
         let (Some(pre_tokenized), Some(mark)) =
@@ -94,6 +101,7 @@ impl TextCuts {
                 (false, false) => Ideographs::of_model(&description.model, (model, vocabulary)),
             };
         Self {
+            edges: edges(description),
             mark: Some(pre_tokenized.mark).filter(|_| are_plain && (is_cut || pre_tokenized.splits_words)),
             is_cut,
             splitters: pre_tokenized.splitters,
@@ -112,12 +120,17 @@ impl TextCuts {
         let mut behind = text[at..].chars();
         let right = behind.next()?;
         let cut = |end: usize| Cut { at, before: at - left.len_utf8(), seen: end };
-        if right == SPACE && is_letter(left) {
-            let last = behind.next().filter(|&last| is_letter(last))?;
+        if right == SPACE && self.is_edge(left) {
+            let last = behind.next().filter(|&last| self.is_edge(last))?;
             return self.cuts_word(left, last).then(|| cut(at + 1 + last.len_utf8()));
         }
         let are_ideographs = is_ideograph(left) && is_ideograph(right);
         (are_ideographs && self.cuts_ideographs(left, right)).then(|| cut(at + right.len_utf8()))
+    }
+
+    /// May a character stand beside a space at which a text is cut?
+    fn is_edge(&self, c: char) -> bool {
+        is_letter(c) || (c.is_ascii_graphic() && self.edges >> u32::from(c) & 1 == 1)
     }
 
     fn cuts_word(&self, left: char, right: char) -> bool {
@@ -148,6 +161,40 @@ impl TextCuts {
             }
         }
     }
+}
+
+/// See [`TextCuts::edges`]: those that are in no literal, and that no map of characters joins with others.
+fn edges(description: &Description) -> u128 {
+    let is_one = |c: char| is_letter(c) || c.is_ascii_graphic();
+    let mut literals: Vec<&str> =
+        description.added_tokens.iter().map(|token| token.content.as_str()).collect();
+    for step in &description.normalizer {
+        let map = match step {
+            Normalizer::Precompiled(blob) => blob,
+            Normalizer::SentencePiece(rules) => {
+                literals.extend(rules.user_defined.iter().map(String::as_str));
+                &rules.charsmap
+            }
+            Normalizer::Replace { pattern: Pattern::Literal(literal), .. } => {
+                literals.push(literal);
+                continue;
+            }
+            _ => continue,
+        };
+        if !map.is_empty() && !Charsmap::parse(map).is_ok_and(|map| map.keeps_words(is_one)) {
+            return 0;
+        }
+    }
+    for step in &description.pre_tokenizer {
+        match step {
+            PreTokenizer::Split { pattern: Pattern::Literal(literal), .. } => literals.push(literal),
+            PreTokenizer::CharDelimiter(_) => return 0,
+            _ => {}
+        }
+    }
+    let characters =
+        ('!'..='~').filter(|&c| !is_letter(c) && !literals.iter().any(|literal| literal.contains(c)));
+    characters.fold(0, |edges, c| edges | 1 << u32::from(c))
 }
 
 impl Ideographs {
@@ -239,6 +286,29 @@ impl Normalized {
         }
         Some(Self { mark: Some(mark).filter(|&mark| !is_letter(mark)), isolates_ideographs })
     }
+}
+
+/// Characters of which the normalizer makes one such character each, whatever other ones are beside it.
+pub(super) fn never_joined(steps: &[Normalizer]) -> fn(char) -> bool {
+    let are_kept = |is_one: fn(char) -> bool| {
+        let kept_by_map = |blob: &[u8]| Charsmap::parse(blob).is_ok_and(|map| map.keeps_words(is_one));
+        steps.iter().all(|step| match step {
+            Normalizer::Precompiled(blob) => kept_by_map(blob),
+            Normalizer::SentencePiece(rules) => {
+                let holds_one = |literal: &String| literal.contains(is_one);
+                (rules.charsmap.is_empty() || kept_by_map(&rules.charsmap))
+                    && !rules.user_defined.iter().any(holds_one)
+            }
+            Normalizer::Prepend(_) | Normalizer::Nfkc(_) | Normalizer::Nfc(_) => true,
+            Normalizer::Replace { pattern: Pattern::Literal(literal), .. } => {
+                !literal.is_empty() && !literal.contains(is_one)
+            }
+            Normalizer::Replace { pattern: Pattern::Regex(regex), .. } => regex == " {2,}" || regex == r"\s+",
+            _ => false,
+        })
+    };
+    let candidates: [fn(char) -> bool; 2] = [|c| is_letter(c) || c.is_ascii_graphic(), is_letter];
+    candidates.into_iter().find(|&is_one| are_kept(is_one)).unwrap_or(|_| false)
 }
 
 fn keeps_words(blob: &[u8]) -> bool {
