@@ -82,8 +82,10 @@ def load_tokenizer(args: argparse.Namespace) -> Tokenizer:
             offline=args.offline,
         )
     except FileNotFoundError as error:
-        name = args.tokenizer if error.filename is None else error.filename
-        raise UsageError(f"{name}: {_in_options(str(error.strerror))}", hint=_hint(args)) from error
+        name, said = error.filename or args.tokenizer, _in_options(str(error.strerror))
+        if hub.kind_of(args.tokenizer) == "repository" and name != args.tokenizer:
+            name, said = args.tokenizer, f"{said}: {name}"
+        raise UsageError(f"{name}: {said}", hint=_hint(args)) from error
     except ConnectionError as error:
         hint = "--offline takes what was downloaded before" if error.strerror else None
         raise UsageError(explain(error)[0], hint=hint) from error
