@@ -154,6 +154,15 @@ def add_special(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_special_tokens(parser: argparse.ArgumentParser, verb: str) -> None:
+    """``--add-special-tokens``; ``verb`` is what the command does with these."""
+    parser.add_argument(
+        "--add-special-tokens",
+        action="store_true",
+        help=f"{verb} the special tokens that the tokenizer puts around a text",
+    )
+
+
 def add_output(parser: argparse.ArgumentParser, *, json: str = "one JSON object, for programs") -> None:
     """``--out`` and ``--json``; the latter is described by ``json``."""
     parser.add_argument(
