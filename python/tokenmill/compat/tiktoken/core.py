@@ -303,9 +303,10 @@ class Encoding:
             return "raise", self._literals
         if allowed == "all":
             allowed = self._literals
-        refused = frozenset(self._literals - allowed if disallowed == "all" else disallowed)
         if not isinstance(allowed, AbstractSet):
-            raise TypeError(f"allowed_special is a set, not {type(allowed).__name__}")
+            hint = f"; for one literal write {{{allowed!r}}}" if isinstance(allowed, str) else ""
+            raise TypeError(f'allowed_special is "all" or a set, not {type(allowed).__name__}{hint}')
+        refused = frozenset(self._literals - allowed if disallowed == "all" else disallowed)
         recognised = self._literals & allowed
         return (recognised or "text"), refused
 
@@ -342,7 +343,12 @@ class Encoding:
 
     def _encode_to_numpy(self, text: str, special: _Special) -> npt.NDArray[np.uint32]:
         if not self._second_names:
-            return self._tokenizer.encode_to_numpy(text, special=special, surrogates="error")
+            try:
+                return self._tokenizer.encode_to_numpy(text, special=special, surrogates="error")
+            except UnicodeEncodeError as error:
+                # The reason names an argument that this method has not.
+                error.reason = "surrogates not allowed; encode reads them as U+FFFD"
+                raise
         with waited_for:
             import numpy
 
