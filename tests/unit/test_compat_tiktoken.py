@@ -230,7 +230,7 @@ def test_what_tiktoken_refuses_is_refused_in_words_of_its_own_arguments() -> Non
     enc = encoding(special_tokens={"<s>": 256})
     for disallowed in ["all", ()]:
         with pytest.raises(TypeError, match=r"""is "all" or a set, not str; for one literal write {'<s>'}"""):
-            enc.encode("ab", allowed_special="<s>", disallowed_special=disallowed)  # type: ignore[arg-type]
+            enc.encode("ab", allowed_special="<s>", disallowed_special=disallowed)
     with pytest.raises(UnicodeEncodeError, match="surrogates not allowed; encode reads them") as raised:
         enc.encode_to_numpy("a\ud83d")
     assert "surrogates=" not in str(raised.value)

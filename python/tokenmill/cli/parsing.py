@@ -110,7 +110,7 @@ def _check_option(parser: Parser, word: str, before: str = "") -> None:
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """``; did you mean ...?``, or nothing where no name is near; names that begin with the word come first."""
+    """``; did you mean ...?``: names that begin with the word, else one that is near, or nothing."""
     names = {name.lstrip("-"): name for name in known}
     word = word.lstrip("-").lower()
     longer = [name for name in names if name.startswith(word)] if len(word) >= _BEGINNING else []

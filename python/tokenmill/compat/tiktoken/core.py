@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 from ..._forks import waited_for
 from ...errors import SpecialTokenError, VocabularyError
 from . import _unstable
-from ._arguments import check_threads, disallowed, missing, refuse, to_bytes, to_texts
+from ._arguments import check_threads, disallowed, missing, no_set, refuse, to_bytes, to_texts
 from ._kept import kept
 from ._making import distinct_ids, make_tokenizer
 from ._merging import merge_piece
@@ -304,8 +304,7 @@ class Encoding:
         if allowed == "all":
             allowed = self._literals
         if not isinstance(allowed, AbstractSet):
-            hint = f"; for one literal write {{{allowed!r}}}" if isinstance(allowed, str) else ""
-            raise TypeError(f'allowed_special is "all" or a set, not {type(allowed).__name__}{hint}')
+            raise no_set(allowed)
         refused = frozenset(self._literals - allowed if disallowed == "all" else disallowed)
         recognised = self._literals & allowed
         return (recognised or "text"), refused
