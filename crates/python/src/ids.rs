@@ -82,9 +82,13 @@ pub(crate) fn ids(object: &Bound<'_, PyAny>, row: Option<usize>) -> PyResult<Vec
     gather(items(object, &name, "a sequence of integers")?.enumerate().map(id))
 }
 
-/// Refuses a dict and its like, of which only the keys would be read.
+/// Refuses a dict with names, of which only these would be read; one with ids as keys is a sequence of ids.
 fn refuse_mapping(object: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyResult<()> {
     if object.cast::<PyMapping>().is_err() {
+        return Ok(());
+    }
+    let has_names = object.try_iter()?.next().transpose()?.is_some_and(|key| key.cast::<PyString>().is_ok());
+    if !has_names {
         return Ok(());
     }
     let reason = wrong_type(name, expected, object);
