@@ -252,6 +252,12 @@ def test_special_tokens_without_a_role_are_special_in_transformers_too(native: A
         ids = theirs.encode("<|user|>low", add_special_tokens=False)
         mask = theirs.get_special_tokens_mask(ids, already_has_special_tokens=True)
         assert mask == [1] + [0] * (len(ids) - 1)
+        # One that the list does not name is in it after a save.
+        theirs.add_special_tokens({"extra_special_tokens": ["<|user|>"]})
+        theirs.save_pretrained(tmp_path / "some")
+        assert auto(tmp_path / "some").all_special_tokens == [*roles.values(), "<|user|>"]
+        native.load(tmp_path / "some").save(tmp_path / "all")
+        assert auto(tmp_path / "all").all_special_tokens == [*roles.values(), "<|sys|>", "<|user|>"]
         # A single file has no list, and needs none.
         tok.save(tmp_path / "alone.json", lossy=bool(roles))
 
