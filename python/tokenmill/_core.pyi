@@ -1112,7 +1112,8 @@ class Tokenizer:
         not exist: `"error"` (a `VocabularyError` with id and position), `"skip"`, or `"replace"`
         (U+FFFD). The words of `errors` are those of `bytes.decode`; an id that does not exist is no
         byte to ignore, so `undefined` has words of its own. If the file has a decoder, its steps turn
-        the tokens into text. Cost: linear.
+        the tokens into text; one for byte fallback (Llama 2, Mistral) writes U+FFFD for invalid UTF-8 itself,
+        whatever `errors` says. Cost: linear.
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
         >>> tok.decode([257, 101, 114])
@@ -1194,10 +1195,10 @@ class Tokenizer:
         """The merges in rank order, as pairs of bytes; a new list at every access."""
     @property
     def vocab_size(self) -> int:
-        """Number of ids that exist; `len(tok)` is the same."""
+        """Number of ids that exist; `len(tok)` is the same. Ids may have gaps: an embedding needs `max_id + 1` rows."""
     @property
     def max_id(self) -> int:
-        """The largest id. If ids have gaps it is more than `vocab_size - 1`."""
+        """The largest id. If ids have gaps it is more than `vocab_size - 1`; an embedding needs `max_id + 1` rows."""
     @property
     def special_tokens(self) -> dict[str, int]:
         """Ids of the special tokens by literal, ascending by id."""
@@ -1667,7 +1668,7 @@ class Tokenizer:
 
         A folder (a name without an ending, or with one that holds a digit, as in `qwen2.5`) gets a
         tokenizer.json and a manifest, with tokenizer_config.json and files of chat templates where there are
-        roles, settings and templates; else the name decides: `*.json` is
+        special tokens, roles, settings and templates; else the name decides: `*.json` is
         tokenizer.json, `*.tiktoken` ranks, `vocab.json` the pair vocab.json and merges.txt;
         `format` overrides the name. What a format cannot hold is a `FormatError`, unless
         `lossy=True`.

@@ -149,6 +149,21 @@ def test_count_with_a_limit_says_which_texts_fit(run: Run, folder: Path, tmp_pat
     assert (result.code, result.out) == (1, b">0\n")
 
 
+def test_count_takes_the_tokens_around_a_text_with_it(run: Run, tmp_path: Path) -> None:
+    tokenmill.train(
+        texts=["ab"], num_merges=0, bos_token="<s>", eos_token="</s>", add_bos_token=True, add_eos_token=True
+    ).save(tmp_path / "around")
+    words = ("count", "-t", tmp_path / "around")
+    around = (*words, "--add-special-tokens")
+    assert [run(*given, stdin=b"abc").out for given in (words, around)] == [b"3\n", b"5\n"]
+    # A vocabulary with an unknown token is counted in another way.
+    tokenmill.load(tmp_path / "around", unk_token="<unk>").save(tmp_path / "unk")
+    assert run("count", "-t", tmp_path / "unk", "--add-special-tokens", stdin=b"abc").out == b"5\n"
+    for limit, code in ((4, 1), (5, 0)):
+        assert run(*around, "--limit", limit, stdin=b"abc").code == code
+    assert run(*words, "--limit", 3, stdin=b"abc").code == 0
+
+
 @pytest.mark.parametrize("times", [1, 200_000])
 def test_count_says_how_many_tokens_are_unknown(run: Run, tmp_path: Path, times: int) -> None:
     path, known, strange = (tmp_path / name for name in ("t", "known", "strange"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import UserDict
 from typing import Any
 
 from errors.making import Exports, Run, array, column, forcing, load, rows, train, with_tok
@@ -117,7 +118,22 @@ CALLS = rows(
     (
         "a table of ids",
         with_tok(lambda tok, _: tok.decode(array([[1, 1], [2, 2]]))),
-        "ids[0] must be an integer, not ndarray",
+        "ids[0] must be an integer, not ndarray; rows of ids are for decode_batch",
+    ),
+    (
+        "rows of ids as ids",
+        with_tok(lambda tok, _: tok.decode([[1, 2]])),
+        "ids[0] must be an integer, not list; rows of ids are for decode_batch",
+    ),
+    (
+        "inputs of a model as ids",
+        with_tok(lambda tok, _: tok.decode({"input_ids": [1, 2]})),
+        'ids must be a sequence of integers, not dict; pass one of its values, such as that of "input_ids"',
+    ),
+    (
+        "inputs of a model as a batch of ids",
+        with_tok(lambda tok, _: tok.decode_batch(UserDict({"input_ids": [[1, 2]]}))),
+        "batch must be an iterable of rows of ids, not UserDict; pass one of its values",
     ),
     (
         "one row of ids as a batch",

@@ -88,7 +88,7 @@ TEXTS = [
         (
             "an unknown literal is asked for, in a batch",
             with_tok(lambda tok, _: tok.encode_batch(["low"], special={"<x>"})),
-            'special token "<x>": is not a special token',
+            'special token "<x>": this tokenizer has no such special token',
             {"token": "<x>", "position": None},
         ),
         (
@@ -100,7 +100,7 @@ TEXTS = [
         (
             "what is protected is no token",
             with_tok(lambda tok, _: tok.encode("low", protected=["<s>", "low"])),
-            'special token "low": is not an added token',
+            'special token "low": only added tokens of this tokenizer can be protected',
             {"token": "low", "position": None},
         ),
         (
@@ -246,7 +246,7 @@ IDS = rows(
     (
         "an id that is protected is no added token",
         with_tok(lambda tok, _: tok.count("low", untrusted=[], protected=[0, 5])),
-        "id 5: is not an added token",
+        "id 5: only added tokens of this tokenizer can be protected",
         {"id": 5, "position": None},
     ),
     (
@@ -284,6 +284,12 @@ IDS = rows(
         with_tok(lambda tok, _: tok.decode_batch([[1], array([2, -1])])),
         "batch[1]: id -1 at position 1",
         {"id": -1, "position": 1},
+    ),
+    (
+        "labels as ids",
+        with_tok(lambda tok, _: tok.decode([1, -100])),
+        "labels hold -100 where nothing is trained: leave these positions out",
+        {"id": -100, "position": 1},
     ),
     (
         "a negative number as an id",

@@ -238,6 +238,64 @@ def test_transformers_saves_into_our_folder_and_its_changes_are_read(native: Any
     assert native.load(folder, strict=True) == changed
 
 
+TEXTS = ["low lower lowest new newer newest"] * 3
+
+
+def test_special_tokens_without_a_role_are_special_in_transformers_too(native: Any, tmp_path: Path) -> None:
+    for roles in ({}, {"eos_token": "</s>"}):
+        tok = native.train(texts=TEXTS, num_merges=9, special_tokens=["<|sys|>", "<|user|>"], **roles)
+        folder = tmp_path / f"t{len(roles)}"
+        tok.save(folder)
+        assert native.load(folder, strict=True) == tok
+        theirs = auto(folder)
+        assert theirs.all_special_tokens == [*roles.values(), "<|sys|>", "<|user|>"]
+        ids = theirs.encode("<|user|>low", add_special_tokens=False)
+        mask = theirs.get_special_tokens_mask(ids, already_has_special_tokens=True)
+        assert mask == [1] + [0] * (len(ids) - 1)
+        # One that the list does not name is in it after a save.
+        theirs.add_special_tokens({"extra_special_tokens": ["<|user|>"]})
+        theirs.save_pretrained(tmp_path / "some")
+        assert auto(tmp_path / "some").all_special_tokens == [*roles.values(), "<|user|>"]
+        native.load(tmp_path / "some").save(tmp_path / "all")
+        assert auto(tmp_path / "all").all_special_tokens == [*roles.values(), "<|sys|>", "<|user|>"]
+        # A single file has no list, and needs none.
+        tok.save(tmp_path / "alone.json", lossy=bool(roles))
+
+
+@pytest.mark.parametrize("key", ["extra_special_tokens", "additional_special_tokens"])
+def test_the_special_tokens_that_transformers_adds_are_kept(key: str, native: Any, tmp_path: Path) -> None:
+    tok = native.train(texts=TEXTS, num_merges=9, eos_token="</s>")
+    tok.save(tmp_path / "a")
+    theirs = auto(tmp_path / "a")
+    theirs.add_special_tokens({key: ["<|user|>"]})
+    theirs.save_pretrained(tmp_path / "b")
+    config = tmp_path / "b" / "tokenizer_config.json"
+    fields = json.loads(config.read_text())
+    config.write_text(json.dumps({**fields, key: fields.pop("extra_special_tokens")}))
+
+    loaded = native.load(tmp_path / "b")
+    assert key in loaded.load_report.files["tokenizer_config.json"]
+    loaded.save(tmp_path / "c")
+    again = auto(tmp_path / "c")
+    assert again.all_special_tokens == ["</s>", "<|user|>"]
+    ids = again.encode("low<|user|>", add_special_tokens=False)
+    mask = again.get_special_tokens_mask(ids, already_has_special_tokens=True)
+    assert (mask[-1], sum(mask)) == (1, 1)
+    assert native.load(tmp_path / "c") == loaded
+
+
+def test_the_list_of_special_tokens_changes_nothing_else(native: Any, tmp_path: Path) -> None:
+    """Beside a tokenizer_config.json, padding that is known by its form alone would be none."""
+    tok = native.train(texts=TEXTS, num_merges=9, special_tokens=["[PAD]", "<|sys|>"])
+    tok.save(tmp_path / "t")
+    assert not (tmp_path / "t" / "tokenizer_config.json").exists()
+    assert native.load(tmp_path / "t").pad_token == tok.pad_token == "[PAD]"
+    named = tok.with_special_tokens(pad_token="[PAD]")
+    named.save(tmp_path / "t")
+    assert auto(tmp_path / "t").all_special_tokens == ["[PAD]", "<|sys|>"]
+    assert native.load(tmp_path / "t") == named
+
+
 def test_ranks_take_the_tokens_that_their_folder_names(native: Any, tmp_path: Path, data: Path) -> None:
     ranks = data / "vocab" / "cl100k_base" / "cl100k_base.tiktoken"
     folder = tmp_path / "t"

@@ -197,7 +197,8 @@ def test_a_hub_that_is_down_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(ConnectionError, match="cannot be reached") as raised:
+    says = r"owner/mill: no file or folder here, so taken for .* \(owner/name\): the hub cannot be reached"
+    with pytest.raises(ConnectionError, match=says) as raised:
         tokenmill.load(ID)
     assert not type(raised.value).__module__.startswith(("httpx", "huggingface_hub", "requests"))
     assert "Errno" not in str(raised.value)
@@ -222,6 +223,23 @@ def test_what_the_hub_refuses_is_said(
         tokenmill.load(ID, revision="nope")
     assert type(raised.value) is error
     assert raised.value.filename == ID
+
+
+def test_a_misspelt_folder_is_said_to_be_missing_here_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tokenmill.cli import main
+
+    with pytest.raises(FileNotFoundError) as raised:
+        tokenmill.load("runs/tok", offline=True, cache_dir=tmp_path)
+    said = (
+        "no file or folder here, so taken for a repository of the hub (owner/name): "
+        "runs/tok is not in the cache, and offline nothing is downloaded"
+    )
+    assert raised.value.strerror == said
+    assert raised.value.filename == str(tmp_path / "models--runs--tok")
+    assert main(["count", "-t", "runs/tok", "--offline", "--text", "low"]) == 2
+    assert capsys.readouterr().err.startswith(f"tokenmill: error: runs/tok: {said}: ")
 
 
 def test_a_repository_without_a_tokenizer_is_an_error(server: Server) -> None:

@@ -302,7 +302,7 @@ def test_templates_that_came_or_changed_later_are_read_and_reported(
     changed = native.load(folder)
     assert changed.chat_templates["default"] == "{{ 'changed' }}"
     assert [(one.file, one.field) for one in changed.load_report.tolerated] == [(DEFAULT, "sha256")]
-    with pytest.raises(native.FormatError, match="was written after the last save"):
+    with pytest.raises(native.FormatError, match="was changed after tokenmill saved it"):
         native.load(folder, strict=True)
     (folder / DEFAULT).unlink()
     assert native.load(folder).chat_templates == {"a": "{{ 1 }}"}

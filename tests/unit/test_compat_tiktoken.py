@@ -226,6 +226,16 @@ def test_a_disallowed_literal_is_named_with_its_place(native: Any) -> None:
     assert (raised.value.token, raised.value.position) == ("<s><s>", 2)
 
 
+def test_what_tiktoken_refuses_is_refused_in_words_of_its_own_arguments() -> None:
+    enc = encoding(special_tokens={"<s>": 256})
+    for disallowed in ["all", ()]:
+        with pytest.raises(TypeError, match=r"""is "all" or a set, not str; for one literal write {'<s>'}"""):
+            enc.encode("ab", allowed_special="<s>", disallowed_special=disallowed)
+    with pytest.raises(UnicodeEncodeError, match="surrogates not allowed; encode reads them") as raised:
+        enc.encode_to_numpy("a\ud83d")
+    assert "surrogates=" not in str(raised.value)
+
+
 def test_a_literal_that_only_joined_surrogates_spell_is_none() -> None:
     enc = encoding(special_tokens={"\U0001f98a": 256})
     assert enc.encode("\ud83e\udd8a") == list("\U0001f98a".encode())

@@ -168,7 +168,7 @@ def test_settings_that_were_changed_after_a_save_are_read_and_reported(native: A
     assert (tok.bos_token_id, tok.eos_token_id) == (1, 0)
     [finding] = tok.load_report.tolerated
     assert (finding.file, finding.field) == ("tokenizer_config.json", "sha256")
-    with pytest.raises(native.FormatError, match="after the last save") as raised:
+    with pytest.raises(native.FormatError, match="was changed after tokenmill saved it") as raised:
         native.load(tmp_path, strict=True)
     error = raised.value
     assert error.path == str(tmp_path / finding.file)

@@ -96,12 +96,13 @@ pub fn load(path: &Path, options: &LoadOptions, watch: &dyn Watch) -> Result<(En
     Ok((engine, std::mem::take(report)))
 }
 
-/// Reports files that were read although another program wrote them after the last save.
+/// Reports files that were read although they were changed after the last save.
 fn report_changed(files: &Snapshot<'_>, report: &mut Report) -> Result<()> {
     for name in files.changed() {
         report.set_file(&name);
         let reason = format!(
-            "was written after the last save, whose hash of it is in {}; it is read as it is",
+            "the file was changed after tokenmill saved it ({} has the hash of what was saved); the change is read, \
+             unless strict=True",
             manifest::NAME
         );
         report.tolerate(Defect::Inconsistent, "sha256", reason)?;

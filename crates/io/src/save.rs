@@ -132,7 +132,7 @@ fn contents(engine: &Engine, is_folder: bool, format: Format, lossy: bool) -> Re
     let mut files = match format {
         Format::TokenizerJson => {
             let mut files = vec![(TOKENIZER_JSON, tokenizer_json::write(engine)?)];
-            let config = match folder::write(engine.description(), in_config) {
+            let config = match folder::write(engine.description(), in_config, is_folder) {
                 Err(_) if lossy => None,
                 config => config?,
             };

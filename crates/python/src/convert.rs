@@ -1,23 +1,19 @@
 //! Converts arguments from Python, with our own error messages.
 use std::convert::Infallible;
 
-use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyIterator, PyList, PyMapping, PyMemoryView, PyString,
-};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyIterator, PyMapping, PyString};
 use tokenmill_core::description::{Additions, Role, Split};
 use tokenmill_core::engine::{DecodeOptions, Special, Undefined};
 use tokenmill_core::error::{Error, Kind};
 use tokenmill_core::ids::TokenId;
 use tokenmill_core::pattern::known;
-use tokenmill_core::try_alloc;
 use tokenmill_io::Format;
 use tokenmill_kernels::MadeOnce;
 
-use crate::buffer::{Surrogates, ids_in_list, numbers};
-use crate::exceptions::{gather, out_of_memory, raise, wrong_type};
+use crate::buffer::Surrogates;
+use crate::exceptions::{gather, raise, wrong_type};
 
 /// An argument, or `None` for its default. Errors are raised here, in our own words, not by the
 /// argument conversion of pyo3.
@@ -86,9 +82,6 @@ pub(crate) fn special(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Special> 
         .map(|item| string(&item?, || "each literal of special".to_owned()));
     Ok(Special::Only(gather(literals)?))
 }
-
-/// Ids between two checks for signals: some milliseconds of work.
-const IDS_PER_CHECK: usize = 1 << 18;
 
 pub(crate) fn surrogates(policy: &str) -> PyResult<Surrogates> {
     match policy {
@@ -273,6 +266,9 @@ pub(crate) fn additions(arguments: &Bound<'_, PyDict>) -> PyResult<Additions> {
     })
 }
 
+/// What labels hold in place of an id that is not trained.
+const NOT_TRAINED: i128 = -100;
+
 /// One id; a number that is not an id is a vocabulary error.
 pub(crate) fn token_id(object: &Bound<'_, PyAny>, name: impl FnOnce() -> String) -> PyResult<TokenId> {
     let number = number(object, name)?;
@@ -285,8 +281,12 @@ pub(crate) fn pair_id(object: &Bound<'_, PyAny>, pair: usize, side: usize) -> Py
     TokenId::try_from(number).map_err(|_| no_id(object.py(), number, Some(pair), None))
 }
 
-fn no_id(py: Python<'_>, id: i128, position: Option<usize>, row: Option<usize>) -> PyErr {
-    let reason = "is not an id: ids are between 0 and 2^32 - 2".to_owned();
+/// The error of a number that is no id; `row` is its row in a batch.
+pub(crate) fn no_id(py: Python<'_>, id: i128, position: Option<usize>, row: Option<usize>) -> PyErr {
+    let mut reason = "is not an id: ids are between 0 and 2^32 - 2".to_owned();
+    if id == NOT_TRAINED && position.is_some() {
+        reason.push_str("; labels hold -100 where nothing is trained: leave these positions out");
+    }
     let error = Error::from(Kind::Vocabulary { id: Some(id), position, reason });
     raise(
         py,
@@ -295,117 +295,6 @@ fn no_id(py: Python<'_>, id: i128, position: Option<usize>, row: Option<usize>) 
             None => error,
         },
     )
-}
-
-/// The name of the `ids` argument, or of a row of a batch.
-fn name_of_ids(row: Option<usize>) -> String {
-    row.map_or("ids".to_owned(), |row| format!("batch[{row}]"))
-}
-
-#[inline]
-fn id_at(object: &Bound<'_, PyAny>, position: usize, row: Option<usize>) -> PyResult<TokenId> {
-    if let Ok(id) = object.extract::<TokenId>() {
-        return Ok(id);
-    }
-    odd_id_at(object, position, row)
-}
-
-/// The error for an item that is not a plain id.
-#[cold]
-fn odd_id_at(object: &Bound<'_, PyAny>, position: usize, row: Option<usize>) -> PyResult<TokenId> {
-    let number = number(object, || format!("{}[{position}]", name_of_ids(row)))?;
-    TokenId::try_from(number).map_err(|_| no_id(object.py(), number, Some(position), row))
-}
-
-/// A sequence of ids: a list, an array or any iterable of integers; `row` is its index in a batch.
-pub(crate) fn ids(object: &Bound<'_, PyAny>, row: Option<usize>) -> PyResult<Vec<TokenId>> {
-    let py = object.py();
-    let id = |(i, item): (usize, PyResult<Bound<'_, PyAny>>)| {
-        if i % IDS_PER_CHECK == IDS_PER_CHECK - 1 {
-            py.check_signals()?;
-        }
-        id_at(&item?, i, row)
-    };
-    if let Ok(list) = object.cast::<PyList>() {
-        return ids_in_list(list, |i, item| odd_id_at(item, i, row));
-    }
-    let is_text = object.cast::<PyString>().is_ok()
-        || object.cast::<PyBytes>().is_ok()
-        || object.cast::<PyByteArray>().is_ok()
-        || (object.cast::<PyMemoryView>().is_ok() && PyBuffer::<u8>::get(object).is_ok());
-    if is_text {
-        let name = name_of_ids(row);
-        return Err(PyTypeError::new_err(format!(
-            "{name} must be a sequence of integers, not text or bytes"
-        )));
-    }
-    if let Ok(buffer) = PyUntypedBuffer::get(object)
-        && let Some(ids) = ids_in_buffer(py, &buffer, row)
-    {
-        return ids;
-    }
-    let name = name_of_ids(row);
-    // A tensor of torch with one id also counts as a number, but has a length.
-    if object.len().is_err()
-        && let Ok(id) = object.extract::<TokenId>()
-    {
-        let reason = format!("{name} must be a sequence of integers, not one; for one id write [{id}]");
-        return Err(PyTypeError::new_err(reason));
-    }
-    if object.hasattr("ids")? && !object.hasattr("__iter__")? {
-        return Err(wrong_type(&name, "a sequence of integers, such as the .ids of what was given", object));
-    }
-    gather(items(object, &name, "a sequence of integers")?.enumerate().map(id))
-}
-
-/// Rows of ids, concatenated.
-pub(crate) struct Rows {
-    ids: Vec<TokenId>,
-    /// The end of each row.
-    ends: Vec<usize>,
-}
-
-impl Rows {
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &[TokenId]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.ids[start..end])
-    }
-}
-
-/// The rows of a batch of ids.
-pub(crate) fn rows_of_ids(batch: &Bound<'_, PyAny>) -> PyResult<Rows> {
-    match rows_of_ragged(batch) {
-        Ok(Some(rows)) => return Ok(rows),
-        Ok(None) => {}
-        // The loop below reports an invalid id, with its row.
-        Err(error) if error.is_instance_of::<PyValueError>(batch.py()) => {}
-        Err(error) => return Err(error),
-    }
-    let mut rows = Rows { ids: Vec::new(), ends: Vec::new() };
-    for (i, row) in items(batch, "batch", "an iterable of rows of ids")?.enumerate() {
-        let row = ids(&row?, Some(i))?;
-        try_alloc::extend(&mut rows.ids, &row).map_err(out_of_memory)?;
-        try_alloc::push(&mut rows.ends, rows.ids.len()).map_err(out_of_memory)?;
-    }
-    Ok(rows)
-}
-
-/// The rows of a `Ragged`, whose arrays are read directly; `None` for another object.
-fn rows_of_ragged(batch: &Bound<'_, PyAny>) -> PyResult<Option<Rows>> {
-    let py = batch.py();
-    if batch.cast::<PyList>().is_ok() {
-        return Ok(None);
-    }
-    // If the module was never imported, no object of it exists.
-    let modules = py.import("sys")?.getattr("modules")?;
-    let module = modules.call_method1("get", ("tokenmill.ragged",))?;
-    if module.is_none() || !batch.is_instance(&module.getattr("Ragged")?)? {
-        return Ok(None);
-    }
-    let ids = ids(&batch.getattr("ids")?, None)?;
-    let row_offsets = numbers(py, &PyBuffer::<i64>::get(&batch.getattr("row_offsets")?)?)?;
-    let ends = row_offsets.iter().skip(1).map(|&end| Ok(usize::try_from(end)?));
-    Ok(Some(Rows { ids, ends: gather(ends)? }))
 }
 
 /// Iterates over texts. A dict is refused, as only its keys would be taken.
@@ -437,61 +326,4 @@ pub(crate) fn items<'py>(
             error
         }
     })
-}
-
-/// The ids in a one-dimensional array; `None` for one that must be read item by item.
-fn ids_in_buffer(
-    py: Python<'_>,
-    buffer: &PyUntypedBuffer,
-    row: Option<usize>,
-) -> Option<PyResult<Vec<TokenId>>> {
-    // The types below do not distinguish byte orders.
-    let foreign = if cfg!(target_endian = "little") { [b'>', b'!'] } else { [b'<', b'<'] };
-    if buffer.dimensions() != 1
-        || buffer.format().to_bytes().first().is_some_and(|first| foreign.contains(first))
-    {
-        return None;
-    }
-    // A bytes object is text, but an array of bytes is not.
-    let is_array = || buffer.obj(py).is_some_and(|object| object.hasattr("dtype").unwrap_or(false));
-    ids_of_type::<u32>(py, buffer, row)
-        .or_else(|| ids_of_type::<i64>(py, buffer, row))
-        .or_else(|| ids_of_type::<i32>(py, buffer, row))
-        .or_else(|| ids_of_type::<u16>(py, buffer, row))
-        .or_else(|| ids_of_type::<u64>(py, buffer, row))
-        .or_else(|| ids_of_type::<i16>(py, buffer, row))
-        .or_else(|| is_array().then(|| ids_of_type::<u8>(py, buffer, row)).flatten())
-        .or_else(|| is_array().then(|| ids_of_type::<i8>(py, buffer, row)).flatten())
-}
-
-fn ids_of_type<T>(
-    py: Python<'_>,
-    buffer: &PyUntypedBuffer,
-    row: Option<usize>,
-) -> Option<PyResult<Vec<TokenId>>>
-where
-    T: Element + Copy + Default + Into<i128>,
-    TokenId: TryFrom<T>,
-{
-    let buffer = buffer.as_typed::<T>().ok()?;
-    Some(numbers(py, buffer).and_then(|values| {
-        let id = |value| TokenId::try_from(value).ok();
-        // A loop without an exit is vectorised; for `u32` it vanishes.
-        let all_fit = values.iter().fold(true, |all_fit, &value| all_fit & id(value).is_some());
-        let unfit = if all_fit { None } else { values.iter().position(|&value| id(value).is_none()) };
-        match unfit {
-            Some(at) => Err(no_id(py, values[at].into(), Some(at), row)),
-            None => converted(values, |value| id(value).unwrap_or_default()),
-        }
-    }))
-}
-
-/// Converts numbers to ids, in place if they have the same width.
-fn converted<T: Copy>(values: Vec<T>, id: impl Fn(T) -> TokenId) -> PyResult<Vec<TokenId>> {
-    if size_of::<T>() == size_of::<TokenId>() && align_of::<T>() == align_of::<TokenId>() {
-        return Ok(values.into_iter().map(id).collect());
-    }
-    let mut ids = try_alloc::vec(values.len()).map_err(out_of_memory)?;
-    ids.extend(values.into_iter().map(id));
-    Ok(ids)
 }

@@ -16,6 +16,7 @@ mod encoded_rows;
 mod encoding;
 mod exceptions;
 mod hooks;
+mod ids;
 mod inputs;
 mod late;
 mod limits;

@@ -9,7 +9,7 @@ use tokenmill_core::vocabulary::Vocabulary;
 
 use crate::buffer::{list_of_ids, lists_of_ids, numbers, objects};
 use crate::exceptions::out_of_memory;
-use crate::{convert, output};
+use crate::{ids, output};
 
 /// Size of an `int` below 2^30 in bytes, as rounded up by Python's allocator.
 const INT: usize = 32;
@@ -56,7 +56,7 @@ impl ReadyIds {
         // The ids are read in place: a copy would take a fifth of the time of making the lists.
         match output::flat_ids(ids)? {
             Some(array) => lists_of_ids(py, rows(array.as_slice()?, &bounds), &self.0),
-            None => lists_of_ids(py, rows(&convert::ids(ids, None)?, &bounds), &self.0),
+            None => lists_of_ids(py, rows(&ids::ids(ids, None)?, &bounds), &self.0),
         }
     }
 }

@@ -8,9 +8,9 @@ use tokenmill_core::error::Result;
 use tokenmill_core::watch::{Unwatched, Watch};
 
 use crate::buffer::objects;
-use crate::convert;
 use crate::output;
 use crate::watch::{run, run_long};
+use crate::{convert, ids};
 
 /// Bytes held back that a `repr` shows.
 const SHOWN: usize = 16;
@@ -69,7 +69,7 @@ impl DecodeStream {
     #[pyo3(signature = (ids, /))]
     fn extend<'py>(&mut self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let py = ids.py();
-        let ids = convert::ids(ids, None)?;
+        let ids = ids::ids(ids, None)?;
         self.take(py, ids.len() * 4, |stream, bytes, watch| stream.extend(&ids, bytes, watch))
     }
 

@@ -299,7 +299,7 @@ fn check_rows(name: &str, given: usize, rows: usize) -> PyResult<()> {
     Err(PyValueError::new_err(format!("{name} has {given} rows for {rows} texts; pass one for each text")))
 }
 
-const NOT_ADDED: &str = "is not an added token of this tokenizer, and only those can be protected";
+const NOT_ADDED: &str = "only added tokens of this tokenizer can be protected";
 
 /// A collection of added tokens, by literal or id; for a dict such as `special_tokens`, its keys.
 fn protected_set(given: &Bound<'_, PyAny>, name: &str, engine: &Engine) -> PyResult<Vec<TokenId>> {

@@ -30,7 +30,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .files import STDIN, as_json, read_inputs, write_output
 from .given import COMMAND, add_texts, hint_of_text, texts_given
-from .options import add_files, add_output, add_special, add_tokenizer, load_tokenizer
+from .options import (
+    add_files,
+    add_output,
+    add_special,
+    add_special_tokens,
+    add_tokenizer,
+    load_tokenizer,
+)
 from .parsing import whole_number
 from .streams import is_terminal
 from .terminal import quoted, table
@@ -86,6 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``count`` takes."""
     add_files(parser, "a text")
     add_texts(parser)
+    add_special_tokens(parser, "count")
     add_special(parser)
     parser.add_argument(
         "--limit", type=whole_number(0), metavar="N", help="exit with 1 if a text has more than N tokens"
@@ -124,18 +132,18 @@ def run(args: argparse.Namespace) -> int:
 
 def _row(tokenizer: Tokenizer, name: str, content: bytes, args: argparse.Namespace) -> _Row:
     unknown = tokenizer.unk_token_id
-    if (
-        args.limit is not None
-        and tokenizer.count_till_limit(content, args.limit, special=args.special) is None
+    special, around = args.special, args.add_special_tokens
+    if args.limit is not None and (
+        tokenizer.count_till_limit(content, args.limit, add_special_tokens=around, special=special) is None
     ):
         return _Row(name, None, _characters(content), len(content), None, args.limit)
     if unknown is None:
-        count, found = tokenizer.count(content, special=args.special), None
+        count, found = tokenizer.count(content, add_special_tokens=around, special=special), None
     elif len(content) < _LONG:
-        ids = tokenizer.encode(content, special=args.special)
+        ids = tokenizer.encode(content, add_special_tokens=around, special=special)
         count, found = len(ids), ids.count(unknown)
     else:
-        array = tokenizer.encode_to_numpy(content, special=args.special)
+        array = tokenizer.encode_to_numpy(content, add_special_tokens=around, special=special)
         count, found = len(array), int((array == unknown).sum())
     return _Row(name, count, _characters(content), len(content), found, args.limit)
 

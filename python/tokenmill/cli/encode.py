@@ -35,7 +35,14 @@ from .bos_eos import BosEos, add_bos_eos, read_bos_eos
 from .documents import Batch, documents
 from .files import STDIN, as_json, expand, write_summary, write_whole
 from .given import add_texts, hint_of_text, texts_given
-from .options import add_files, add_output, add_special, add_tokenizer, load_tokenizer
+from .options import (
+    add_files,
+    add_output,
+    add_special,
+    add_special_tokens,
+    add_tokenizer,
+    load_tokenizer,
+)
 from .parsing import whole_number
 from .streams import check_stdout, is_terminal, say
 from .usage import UsageError, explain
@@ -64,11 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--documents", choices=("file", "lines"), default="file", help="what a document is (default: file)"
     )
     add_bos_eos(parser)
-    parser.add_argument(
-        "--add-special-tokens",
-        action="store_true",
-        help="add the special tokens that the tokenizer puts around a text",
-    )
+    add_special_tokens(parser, "add")
     add_special(parser)
     parser.add_argument(
         "--format",

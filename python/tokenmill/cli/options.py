@@ -82,8 +82,10 @@ def load_tokenizer(args: argparse.Namespace) -> Tokenizer:
             offline=args.offline,
         )
     except FileNotFoundError as error:
-        name = args.tokenizer if error.filename is None else error.filename
-        raise UsageError(f"{name}: {_in_options(str(error.strerror))}", hint=_hint(args)) from error
+        name, said = error.filename or args.tokenizer, _in_options(str(error.strerror))
+        if hub.kind_of(args.tokenizer) == "repository" and name != args.tokenizer:
+            name, said = args.tokenizer, f"{said}: {name}"
+        raise UsageError(f"{name}: {said}", hint=_hint(args)) from error
     except ConnectionError as error:
         hint = "--offline takes what was downloaded before" if error.strerror else None
         raise UsageError(explain(error)[0], hint=hint) from error
@@ -149,6 +151,15 @@ def add_special(parser: argparse.ArgumentParser) -> None:
         choices=("text", "parse", "raise"),
         default="text",
         help="a special token's literal in the text is plain text, the token, or an error (default: text)",
+    )
+
+
+def add_special_tokens(parser: argparse.ArgumentParser, verb: str) -> None:
+    """``--add-special-tokens``; ``verb`` is what the command does with these."""
+    parser.add_argument(
+        "--add-special-tokens",
+        action="store_true",
+        help=f"{verb} the special tokens that the tokenizer puts around a text",
     )
 
 

@@ -17,6 +17,12 @@ __all__ = ["Help", "Parser", "check_words", "closest", "whole_number"]
 _NUMBER = re.compile(r"([0-9]{1,15}|[0-9]{1,3}(?:[,_][0-9]{3}){1,4})([kKmM]?)")
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 _NEGATIVE = re.compile(r"-[0-9.]+")
+_SHORT = {"-o": "--out"}
+"""Short options of other programs."""
+_BEGINNING = 3
+"""The fewest characters that are taken for the beginning of a name."""
+_MOST_MEANT = 2
+"""The most names with one beginning that a guess lists."""
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -90,8 +96,11 @@ def _check_option(parser: Parser, word: str, before: str = "") -> None:
     short = known.get(word[:2])
     if short is not None and short.nargs != 0 and f"-{name}" not in known:  # -tPATH
         return
-    meant = closest(name.replace("_", "-"), [option for option in known if option.startswith("--")])
     hint = f"{parser.prog} --help"
+    options = [option for option in known if option.startswith("--")]
+    if name in _SHORT and _SHORT[name] in options:
+        raise UsageError(f"{parser.prog} has no option {name}; did you mean {_SHORT[name]}?", hint=hint)
+    meant = closest(name.replace("_", "-"), options)
     taker = known.get(before)
     if not meant and taker is not None and taker.nargs != 0:
         hint = f"if it belongs to {before}: {before}={word}"
@@ -101,10 +110,12 @@ def _check_option(parser: Parser, word: str, before: str = "") -> None:
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """``; did you mean ...?``, or nothing where no name is near."""
+    """``; did you mean ...?``: names that begin with the word, else one that is near, or nothing."""
     names = {name.lstrip("-"): name for name in known}
-    near = difflib.get_close_matches(word.lstrip("-").lower(), names, n=1)
-    return f"; did you mean {names[near[0]]}?" if near else ""
+    word = word.lstrip("-").lower()
+    longer = [name for name in names if name.startswith(word)] if len(word) >= _BEGINNING else []
+    near = longer if 0 < len(longer) <= _MOST_MEANT else difflib.get_close_matches(word, names, n=1)
+    return f"; did you mean {' or '.join(names[name] for name in near)}?" if near else ""
 
 
 def whole_number(lowest: int) -> Callable[[str], int]:

@@ -1,8 +1,8 @@
 """Learn a byte-pair encoding from text files and save it.
 
 FILE is a path, a glob in quotes, or - for standard input; each file is one
-document. --out names a folder (it gets a tokenizer.json), always with a slash
-at its end, or a file whose name says the format:
+document. --out names a folder, which gets a tokenizer.json, or a file whose
+name says the format (a slash at the end is always a folder):
 
   FOLDER/, NAME.json       everything, but for a separate end-of-word symbol:
                            --end-of-word-form suffix can be saved

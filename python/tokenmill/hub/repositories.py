@@ -80,7 +80,7 @@ def fetch_repository(
     if not any(path.is_file() for pattern in _VOCABULARIES for path in folder.glob(pattern)):
         if offline:
             said = f"the tokenizer of {repository} is not in the cache, and offline nothing is downloaded"
-            raise FileNotFoundError(errno.ENOENT, said, str(folder))
+            raise FileNotFoundError(errno.ENOENT, _not_here(repository) + said, str(folder))
         reason = f"the repository holds no tokenizer: none of {', '.join(_VOCABULARIES)}"
         raise FormatError(
             f"{repository}: {reason}", path=repository, field="", kind="missing", reason=reason, limit=None
@@ -118,7 +118,7 @@ def _snapshot(
         if offline or isinstance(error.__cause__, errors.OfflineModeIsEnabled):
             said = f"{shown} is not in the cache, and offline nothing is downloaded"
             at = place / f"models--{repository.replace('/', '--')}"
-            raise FileNotFoundError(errno.ENOENT, said, str(at)) from error
+            raise FileNotFoundError(errno.ENOENT, _not_here(repository) + said, str(at)) from error
         raise _unreachable(repository, error.__cause__ or error) from error
     except errors.GatedRepoError as error:
         said = "its owner wants terms to be accepted on the hub, and a login (hf auth login)"
@@ -142,7 +142,15 @@ def _snapshot(
 def _unreachable(repository: str, error: BaseException) -> ConnectionError:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     said = re.sub(r"\[Errno -?\d+\] ", "", lines[0])
-    return DownloadError(errno.ECONNABORTED, f"the hub cannot be reached: {said}", repository)
+    said = f"{_not_here(repository)}the hub cannot be reached: {said}"
+    return DownloadError(errno.ECONNABORTED, said, repository)
+
+
+def _not_here(repository: str) -> str:
+    """Why the hub is asked at all: the name may be a misspelt path."""
+    if os.path.lexists(repository):
+        return ""
+    return "no file or folder here, so taken for a repository of the hub (owner/name): "
 
 
 # ---- hashes -----------------------------------------------------------------------------------

@@ -168,7 +168,7 @@ impl<'a> Recognizer<'a> {
         if let Special::Only(allowed) = special {
             let known: HashSet<&str> = first.special_contents().chain(second.special_contents()).collect();
             if let Some(unknown) = allowed.iter().find(|content| !known.contains(content.as_str())) {
-                return Err(Error::special(unknown.clone(), "is not a special token of this tokenizer"));
+                return Err(Error::special(unknown.clone(), "this tokenizer has no such special token"));
             }
             in_raw = Cow::Owned(first.allowed(allowed)?);
             in_normalized = Cow::Owned(second.allowed(allowed)?);

@@ -18,6 +18,10 @@ const SPECIAL: &str = SETTINGS[1];
 const ADDED: &str = SETTINGS[2];
 pub(super) const MODEL_CONFIG: &str = "config.json";
 
+/// The key of special tokens without a role, and its older name.
+pub(super) const EXTRA: &str = "extra_special_tokens";
+const FORMERLY_EXTRA: &str = "additional_special_tokens";
+
 /// The files that mark a tokenizer.json as a folder of transformers.
 pub(super) const CONFIGS: [&str; 4] = [CONFIG, MODEL_CONFIG, SPECIAL, ADDED];
 
@@ -76,6 +80,11 @@ impl Settings {
             return Err(in_config(Error::format(Defect::Unsupported, reason).at("init_inputs")));
         }
         note_paths(&values, report).map_err(in_config)?;
+        for key in [EXTRA, FORMERLY_EXTRA] {
+            if values.contains_key(key) {
+                report.add_part(key);
+            }
+        }
         rename_extra(&mut values);
         let mut own = Map::new();
         take_own(&mut values, &mut own);
@@ -92,8 +101,8 @@ impl Settings {
                     report.add_part(&key);
                     merge_special(&mut values, key, value);
                 }
-                if let Some(Value::Object(_)) = values.get("extra_special_tokens")
-                    && let Some(Value::Object(extra)) = values.shift_remove("extra_special_tokens")
+                if let Some(Value::Object(_)) = values.get(EXTRA)
+                    && let Some(Value::Object(extra)) = values.shift_remove(EXTRA)
                 {
                     own.extend(extra);
                 }
@@ -124,7 +133,7 @@ impl Settings {
         };
         let mut special: Vec<String> =
             ROLES.iter().filter_map(|role| values.get(*role).and_then(literal)).collect();
-        if let Some(extra) = values.get("extra_special_tokens").and_then(Value::as_array) {
+        if let Some(extra) = values.get(EXTRA).and_then(Value::as_array) {
             special.extend(extra.iter().filter_map(literal));
         }
         for (content, id) in added {
@@ -161,7 +170,7 @@ impl Settings {
             named.push((key, token));
         }
         self.tokens.named = named;
-        self.names_extra = values.contains_key("extra_special_tokens");
+        self.names_extra = values.contains_key(EXTRA);
         let list = |values: &mut Map<String, Value>, key: &str| -> Result<Option<Vec<Token>>> {
             let list = match values.shift_remove(key) {
                 None | Some(Value::Null) => return Ok(None),
@@ -171,8 +180,8 @@ impl Settings {
             let read = |(i, value)| Token::read(value).map_err(|error| error.at_index(i).at(key));
             list.iter().enumerate().map(read).filter_map(Result::transpose).collect::<Result<_>>().map(Some)
         };
-        self.tokens.extra = list(values, "extra_special_tokens")?.unwrap_or_default();
-        self.formerly_extra = list(values, "additional_special_tokens")?;
+        self.tokens.extra = list(values, EXTRA)?.unwrap_or_default();
+        self.formerly_extra = list(values, FORMERLY_EXTRA)?;
         Ok(())
     }
 
@@ -274,11 +283,9 @@ fn rename_extra(values: &mut Map<String, Value>) {
         Value::Object(fields) => fields.is_empty(),
         _ => false,
     };
-    if values.contains_key("additional_special_tokens")
-        && values.get("extra_special_tokens").is_none_or(is_nothing)
-    {
-        let tokens = values.shift_remove("additional_special_tokens").unwrap_or_default();
-        values.insert("extra_special_tokens".to_owned(), tokens);
+    if values.contains_key(FORMERLY_EXTRA) && values.get(EXTRA).is_none_or(is_nothing) {
+        let tokens = values.shift_remove(FORMERLY_EXTRA).unwrap_or_default();
+        values.insert(EXTRA.to_owned(), tokens);
     }
 }
 
@@ -293,8 +300,8 @@ fn take_own(values: &mut Map<String, Value>, own: &mut Map<String, Value>) {
             own.insert(key, value);
         }
     }
-    if let Some(Value::Object(_)) = values.get("extra_special_tokens")
-        && let Some(Value::Object(extra)) = values.shift_remove("extra_special_tokens")
+    if let Some(Value::Object(_)) = values.get(EXTRA)
+        && let Some(Value::Object(extra)) = values.shift_remove(EXTRA)
     {
         own.extend(extra);
     }
@@ -310,8 +317,8 @@ fn merge_special(values: &mut Map<String, Value>, key: String, value: Value) {
         other => other,
     };
     let value = match value {
-        Value::Object(_) if key != "extra_special_tokens" => as_special(value),
-        Value::Array(list) if key == "extra_special_tokens" => {
+        Value::Object(_) if key != EXTRA => as_special(value),
+        Value::Array(list) if key == EXTRA => {
             let mut merged = match values.shift_remove(&key) {
                 Some(Value::Array(merged)) => merged,
                 _ => Vec::new(),

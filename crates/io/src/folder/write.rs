@@ -6,6 +6,7 @@ use tokenmill_core::description::{
 use tokenmill_core::error::{Defect, Error, Result};
 
 use super::chat;
+use super::settings::EXTRA;
 
 /// Hint for formats that cannot hold all of a tokenizer.
 pub(crate) const LOSSY: &str = "pass lossy=True to save without it";
@@ -13,18 +14,32 @@ pub(crate) const LOSSY: &str = "pass lossy=True to save without it";
 /// `tokenizer_config.json` with everything that tokenizer.json cannot hold; `None` if it holds everything.
 /// `templates` are those that cannot be saved as files of their own.
 ///
+/// With `lists_special`, special tokens without a role are listed under [`EXTRA`], so that they are special in
+/// transformers too. For the list alone the file is written only if it changes nothing else.
+///
 /// # Errors
 /// A format error for a role whose token is not an added token, because the file would make it one; also for
 /// templates, if writing the file for them would change the padding and truncation of tokenizer.json.
-pub(crate) fn write(description: &Description, templates: &ChatTemplates) -> Result<Option<Vec<u8>>> {
+pub(crate) fn write(
+    description: &Description,
+    templates: &ChatTemplates,
+    lists_special: bool,
+) -> Result<Option<Vec<u8>>> {
     let Description { roles, defaults, padding, truncation, added_tokens, .. } = description;
     let pad = padding.as_ref().map(|padding| padding.id);
     let of_file = Roles { pad: roles.pad.filter(|&id| Some(id) == pad), ..Roles::default() };
+    let has_role = |id| roles.named().iter().any(|(_, role)| *role == Some(id));
+    let extra: Vec<&str> = added_tokens
+        .iter()
+        .filter(|token| lists_special && token.is_special && !has_role(token.id))
+        .map(|token| token.content.as_str())
+        .collect();
     if *roles == of_file && *defaults == CallDefaults::default() {
-        if templates.is_empty() {
+        let changes_file = padding.is_some() || truncation.is_some() || description.pad() != roles.pad;
+        if templates.is_empty() && (extra.is_empty() || changes_file) {
             return Ok(None);
         }
-        if padding.is_some() || truncation.is_some() || description.pad() != roles.pad {
+        if changes_file {
             let reason = format!(
                 "chat templates with these names, or with their line ends, need a tokenizer_config.json, beside which \
                  padding and truncation of the tokenizer.json mean something else; {LOSSY}"
@@ -49,6 +64,9 @@ pub(crate) fn write(description: &Description, templates: &ChatTemplates) -> Res
             }
             None => {}
         }
+    }
+    if !extra.is_empty() {
+        config.insert(EXTRA.to_owned(), json!(extra));
     }
     if defaults.clean_up_spaces {
         config.insert("clean_up_tokenization_spaces".to_owned(), json!(true));

@@ -10,6 +10,7 @@ use super::Tokenizer;
 use crate::buffer::{ascii_string, objects};
 use crate::convert::{self, Given, NOT_GIVEN};
 use crate::exceptions::gather;
+use crate::ids;
 use crate::output;
 use crate::stream::DecodeStream;
 use crate::watch::run;
@@ -23,7 +24,7 @@ struct Ids {
 impl Ids {
     fn new(ids: &Bound<'_, PyAny>, skip_special_tokens: bool, undefined: &str) -> PyResult<Self> {
         let options = convert::decode_options(skip_special_tokens, undefined)?;
-        Ok(Self { ids: convert::ids(ids, None)?, options })
+        Ok(Self { ids: ids::ids(ids, None)?, options })
     }
 
     /// The cost of decoding, in bytes of text.
@@ -53,7 +54,8 @@ impl Tokenizer {
     /// not exist: `"error"` (a `VocabularyError` with id and position), `"skip"`, or `"replace"`
     /// (U+FFFD). The words of `errors` are those of `bytes.decode`; an id that does not exist is no
     /// byte to ignore, so `undefined` has words of its own. If the file has a decoder, its steps turn
-    /// the tokens into text. Cost: linear.
+    /// the tokens into text; one for byte fallback (Llama 2, Mistral) writes U+FFFD for invalid UTF-8 itself,
+    /// whatever `errors` says. Cost: linear.
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=2)
     /// >>> tok.decode([257, 101, 114])
@@ -109,7 +111,7 @@ impl Tokenizer {
     #[pyo3(signature = (ids, /))]
     fn token_lengths<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = ids.py();
-        let ids = convert::ids(ids, None)?;
+        let ids = ids::ids(ids, None)?;
         let lengths = run(py, ids.len() * 4, |watch| self.engine.token_lengths(&ids, watch))?;
         output::int64_array(py, lengths)
     }
@@ -134,7 +136,7 @@ impl Tokenizer {
         output::check_errors(errors)?;
         let threads = convert::threads(&num_threads, Error::argument::<String>)?;
         let options = convert::decode_options(skip_special_tokens, undefined)?;
-        let rows = convert::rows_of_ids(batch)?;
+        let rows = ids::rows_of_ids(batch)?;
         let views: Vec<&[TokenId]> = gather(rows.iter().map(Ok))?;
         let size = views.iter().map(|row| row.len() * 4 + 1).sum();
         let decoded = run(py, size, |watch| self.engine.decode_batch(&views, options, threads, watch))?;

@@ -79,13 +79,13 @@ impl Tokenizer {
         Ok(list)
     }
 
-    /// Number of ids that exist; `len(tok)` is the same.
+    /// Number of ids that exist; `len(tok)` is the same. Ids may have gaps: an embedding needs `max_id + 1` rows.
     #[getter]
     pub(super) fn vocab_size(&self) -> usize {
         self.engine.vocabulary().len()
     }
 
-    /// The largest id. If ids have gaps it is more than `vocab_size - 1`.
+    /// The largest id. If ids have gaps it is more than `vocab_size - 1`; an embedding needs `max_id + 1` rows.
     #[getter]
     fn max_id(&self, py: Python<'_>) -> PyResult<TokenId> {
         let empty = || raise(py, Error::vocabulary(None, "an empty vocabulary has no largest id"));

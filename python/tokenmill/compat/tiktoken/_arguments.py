@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from ...errors import SpecialTokenError
 from ._making import ID_LIMIT
 
-__all__ = ["check_threads", "disallowed", "missing", "refuse", "to_bytes", "to_texts"]
+__all__ = ["check_threads", "disallowed", "missing", "no_set", "refuse", "to_bytes", "to_texts"]
 
 
 def to_bytes(text_or_bytes: str | bytes) -> bytes:
@@ -36,6 +36,12 @@ def missing(token: int | None) -> Exception:
     if token is None or not 0 <= token <= ID_LIMIT:
         return OverflowError(f"{token} is not an id: ids are between 0 and {ID_LIMIT - 1}")
     return KeyError(f"no token has the id {token}")
+
+
+def no_set(allowed: object) -> TypeError:
+    """The error of an ``allowed_special`` that is no set."""
+    hint = f"; for one literal write {{{allowed!r}}}" if isinstance(allowed, str) else ""
+    return TypeError(f'allowed_special is "all" or a set, not {type(allowed).__name__}{hint}')
 
 
 def refuse(text: str, literals: frozenset[str]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 from ..._forks import waited_for
 from ...errors import SpecialTokenError, VocabularyError
 from . import _unstable
-from ._arguments import check_threads, disallowed, missing, refuse, to_bytes, to_texts
+from ._arguments import check_threads, disallowed, missing, no_set, refuse, to_bytes, to_texts
 from ._kept import kept
 from ._making import distinct_ids, make_tokenizer
 from ._merging import merge_piece
@@ -303,9 +303,9 @@ class Encoding:
             return "raise", self._literals
         if allowed == "all":
             allowed = self._literals
-        refused = frozenset(self._literals - allowed if disallowed == "all" else disallowed)
         if not isinstance(allowed, AbstractSet):
-            raise TypeError(f"allowed_special is a set, not {type(allowed).__name__}")
+            raise no_set(allowed)
+        refused = frozenset(self._literals - allowed if disallowed == "all" else disallowed)
         recognised = self._literals & allowed
         return (recognised or "text"), refused
 
@@ -342,7 +342,12 @@ class Encoding:
 
     def _encode_to_numpy(self, text: str, special: _Special) -> npt.NDArray[np.uint32]:
         if not self._second_names:
-            return self._tokenizer.encode_to_numpy(text, special=special, surrogates="error")
+            try:
+                return self._tokenizer.encode_to_numpy(text, special=special, surrogates="error")
+            except UnicodeEncodeError as error:
+                # The reason names an argument that this method has not.
+                error.reason = "surrogates not allowed; encode reads them as U+FFFD"
+                raise
         with waited_for:
             import numpy
 
