@@ -40,6 +40,11 @@ def shortened(tok: Any, appender: Any) -> object:
     return appender.restore(snapshot)
 
 
+def cut(change: Any) -> Run:
+    """Cut a text with a vocabulary of three tokens."""
+    return lambda native, folder: change(native.Tokenizer.from_tokens([b"a", b"b", b"ab"]))
+
+
 BUDGETS = list(
     rows(
         errors.BudgetError,
@@ -56,6 +61,18 @@ BUDGETS = list(
             NOTHING,
         ),
         ("a snapshot of a text that is gone", grown(shortened), "which cannot be restored", NOTHING),
+        (
+            "an overlap of a whole chunk",
+            cut(lambda tok: tok.chunk("abab", 2, overlap=2)),
+            "an overlap of 2 leaves nothing of a chunk of 2 ids",
+            {"needed": None, "limit": 2},
+        ),
+        (
+            "a line over the budget",
+            cut(lambda tok: tok.chunk("aab", 1, at="line", oversize="error")),
+            'the line at character 0, "aab", needs 2 ids, over the limit of 1',
+            {"needed": 2, "limit": 1},
+        ),
         (
             "a snapshot of another appender",
             grown(lambda tok, appender: appender.restore(tok.appender().snapshot())),

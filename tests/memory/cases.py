@@ -465,6 +465,13 @@ case(
     given(lambda i: i.spaces, lambda i, text: i.tok.count_till_limit(text, 1 << 60)),
     needs_memory=False,
 )
+case("Tokenizer.chunk", given(lambda i: i.spaces, lambda i, text: i.tok.chunk(text, 1 << 10)))
+case(
+    "Tokenizer.chunk_batch",
+    given(lambda i: i.texts, lambda i, texts: i.tok.chunk_batch(texts, 1 << 10, num_threads=2)),
+)
+case("Tokenizer.chunk_file", given(lambda i: i.file, lambda i, file: list(i.tok.chunk_file(file, 1 << 10))))
+case("Tokenizer.truncate", given(lambda i: i.spaces, lambda i, text: i.tok.truncate(text, 1 << 30)))
 case(
     "Appender.push",
     given(lambda i: (i.tok.appender(), i.spaces), lambda _, given: given[0].push(given[1])),
