@@ -41,6 +41,12 @@ def test_a_key_is_written_alike(tok: tokenmill.Tokenizer) -> None:
     assert key == tok.cache_key("low")
 
 
+def test_a_signature_is_read_once(tok: tokenmill.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = [tok.cache_key("low", call=call) for call in ("encode", "call")]
+    monkeypatch.setattr("inspect.signature", lambda method: pytest.fail(f"read again: {method}"))
+    assert [tok.cache_key("low", call=call) for call in ("encode", "call")] == keys
+
+
 SAME: list[tuple[Any, dict[str, Any], Any, dict[str, Any]]] = [
     ("low", {}, "low", {"special": "text"}),
     ("low", {}, "low", {"num_threads": 4}),
