@@ -15,7 +15,7 @@ from .refusals import refusal
 from .rendered import RenderedChat
 from .tools import schema_of
 
-__all__ = ["check_not_empty", "choose", "literals_of", "render", "roles_of"]
+__all__ = ["check_not_empty", "choose", "literals_of", "render", "roles_of", "variables_of"]
 
 _JINJA2 = (3, 1, 6)
 
@@ -117,6 +117,12 @@ def literals_of(source: str, name: str) -> tuple[str, ...]:
     """The literals of a template, each once. Raises ``TemplateError`` for one that is wrong."""
     literals: tuple[str, ...] = _engine().template_of(source, name).literals
     return literals
+
+
+def variables_of(source: str, name: str) -> frozenset[str]:
+    """The names that a template reads and never sets. Raises ``TemplateError`` for one that is wrong."""
+    variables: frozenset[str] = _engine().template_of(source, name).variables
+    return variables
 
 
 def roles_of(source: str, name: str, roles: Iterable[str] | None) -> frozenset[str]:
