@@ -16,7 +16,7 @@ from .chat import literals
 from .chat.applied import OWN
 from .chat.preparing import refuse_others
 from .chat.rendering import choose, roles_of
-from .chat.selection import selection_of
+from .chat.selection import refuse_without_labels, selection_of
 from .chat.tools import schema_of
 
 __all__ = ["cache_key"]
@@ -82,6 +82,7 @@ def _template(tok: Tokenizer, options: Mapping[str, Any]) -> str:
     refuse_others(of_template, source, OWN)
     roles = roles_of(source, name, options.get("roles"))
     literals.check(options.get("literals", "text"), roles)
+    refuse_without_labels(options)
     if options.get("return_labels"):
         selection_of(options.get("train_on", "assistant"), roles)
     if "strftime_now" in source and options.get("now") is None:

@@ -231,7 +231,13 @@ def test_what_a_template_prints(tok: tokenmill.Tokenizer) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"return_tensors": "np"}, {"padding": True}, {"return_label": True}, {"literals": "drop"}],
+    [
+        {"return_tensors": "np"},
+        {"padding": True},
+        {"return_label": True},
+        {"literals": "drop"},
+        {"train_on": "last"},
+    ],
 )
 def test_what_the_call_refuses(tok: tokenmill.Tokenizer, options: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError)) as of_call:

@@ -41,7 +41,7 @@ class ChatEncoding(dict[str, Any]):
     chat: RenderedChat
     """The rendering."""
     turns: tuple[Turn, ...]
-    """The trained turns; empty without ``return_labels``."""
+    """The turns that ``train_on`` names, as the model writes them; empty without ``return_labels``."""
     seam: str | None
     """Of ``extend_chat``. ``"canonical"``: all ids are those of the whole text. ``"border"``: the new ids
     are. ``"alone"``: the new text was encoded without the text before it. None for other calls."""
@@ -110,7 +110,7 @@ class ChatEncoding(dict[str, Any]):
 
     @property
     def turns_without_end(self) -> tuple[int, ...]:
-        """The indices of trained messages after which no end-of-turn token follows."""
+        """The indices of trained messages after which no end-of-turn token follows, trained or not."""
         return tuple([turn.message for turn in self.turns if turn.end is None])
 
     def __reduce__(self) -> tuple[Any, ...]:

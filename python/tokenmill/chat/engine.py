@@ -62,8 +62,10 @@ def chat_of(conversation: list[Any], keep_none: bool) -> tuple[list[Message], li
         if type(message) is not dict:
             given, message = message, plain(message)
             if type(message) is not dict:
+                hint = ": this takes one conversation" if isinstance(given, list | tuple) else ""
                 raise TypeError(
-                    f"messages[{index}] is a dict with a role and a content, not {type(given).__name__}"
+                    f"messages[{index}] must be a dict with a role and a content, not "
+                    f"{type(given).__name__}{hint}"
                 )
         kept = message.copy()
         data.append(kept)

@@ -137,7 +137,7 @@ def roles_of(source: str, name: str, roles: Iterable[str] | None) -> frozenset[s
 def _conversation(messages: Any) -> list[Any]:
     chat = getattr(messages, "messages", messages)
     if isinstance(chat, (str, bytes, Mapping)) or not hasattr(chat, "__iter__"):
-        raise TypeError(f"messages are a list of dicts, not {type(chat).__name__}")
+        raise TypeError(f"messages must be a list of dicts, not {type(chat).__name__}")
     chat = list(chat)
     check_not_empty(chat)
     return chat
@@ -157,7 +157,7 @@ def _checked_documents(documents: Sequence[Any]) -> list[Any]:
     for index, document in enumerate(documents):
         if not isinstance(document, Mapping):
             raise TypeError(
-                f"documents[{index}] is a dict with title and text, not {type(document).__name__}"
+                f"documents[{index}] must be a dict with title and text, not {type(document).__name__}"
             )
     return list(documents)
 
