@@ -328,9 +328,10 @@ class RaggedEncodings(Ragged):
     ) -> npt.NDArray[Any] | RaggedEncodings:
         """As for ``Ragged``: row ``index`` of the ids; several rows with their offsets."""
         part = super().__getitem__(index)
-        rows = _rows_of(index, len(self)) if isinstance(part, Ragged) else None
-        if rows is None or not isinstance(part, Ragged):
+        if not isinstance(part, Ragged):
             return part
+        rows = _rows_of(index, len(self))
+        assert rows is not None
         bounds = self._row_offsets
         if isinstance(rows, range) and rows.step == 1:
             start = bounds[rows.start]

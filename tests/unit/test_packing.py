@@ -72,7 +72,7 @@ def test_rows_that_are_split_are_told(method: Any) -> None:
         windows.split_rows[0] = 1
     assert pickle.loads(pickle.dumps(windows)).split_rows.tolist() == [1, 4]
     for long in ("truncate", "drop"):
-        whole = pack(rows, 3, method="best-fit", long=long)  # type: ignore[arg-type]
+        whole = pack(rows, 3, method="best-fit", long=long)
         assert (whole.split_rows.tolist(), whole.dropped_rows.tolist()) == ([], [1, 4])
     # With concat, short rows are cut where a window ends.
     assert pack([[1, 2], [3, 4]], 3, method=method).split_rows.tolist() == ([1] if method == "concat" else [])

@@ -152,7 +152,15 @@ def test_a_long_list_has_the_ids_of_the_array(native: Any) -> None:
 
 @pytest.mark.parametrize(
     "numbers",
-    [[3, 1, 2], [0, 0, -1], [], range(3, 0, -1), np.array([2, 3]), np.array([1], np.uint64), np.int8([-4])],
+    [
+        [3, 1, 2],
+        [0, 0, -1],
+        [],
+        range(3, 0, -1),
+        np.array([2, 3]),
+        np.array([1], np.uint64),
+        np.array([-4], np.int8),
+    ],
     ids=repr,
 )
 def test_rows_are_taken_by_their_numbers(ragged: Ragged, numbers: Any) -> None:
