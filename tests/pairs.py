@@ -369,7 +369,7 @@ METHODS: dict[str, dict[str, Call]] = {
         "pad": lambda o: o.pad(0),
     },
     "tokenmill.ragged.Ragged": {
-        "__getitem__": lambda o: (o[0], o[::2]),
+        "__getitem__": lambda o: (o[0], o[::2], o[[2, 0]]),
         "pad": lambda o: o.pad(0, num_threads=2),
         "to_arrow": lambda o: o.to_arrow(),
         "to_lists": lambda o: o.to_lists(),
@@ -378,9 +378,10 @@ METHODS: dict[str, dict[str, Call]] = {
         "byte_offsets": lambda o: o.byte_offsets(0, 1, 1),
         "encodings": lambda o: o.encodings(),
         "part": lambda o: o.part(0, 1, 1),
+        "take": lambda o: o.take([0, 0]),
     },
     "tokenmill.ragged.RaggedEncodings": {
-        "__getitem__": lambda o: (o[0], o[::2]),
+        "__getitem__": lambda o: (o[0], o[::2], o[[2, 0]]),
         "pad": lambda o: o.pad(0),
         "to_arrow": lambda o: o.to_arrow(),
         "to_encodings": lambda o: [one.offsets for one in o.to_encodings()],

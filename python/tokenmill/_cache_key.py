@@ -7,18 +7,17 @@ import hashlib
 import inspect
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
 
+from ._core import Tokenizer
 from .chat import literals
 from .chat.applied import OWN
 from .chat.preparing import refuse_others
 from .chat.rendering import choose, roles_of
-from .chat.selection import selection_of
+from .chat.selection import refuse_without_labels, selection_of
 from .chat.tools import schema_of
-
-if TYPE_CHECKING:
-    from ._core import Tokenizer
 
 __all__ = ["cache_key"]
 
@@ -34,13 +33,12 @@ def cache_key(tok: Tokenizer, given: Any, *, call: str | None = None, **options:
         call = "apply_chat_template" if is_chat else "encode"
     if call not in _CALLS:
         raise ValueError(f"call={call!r} is none of {', '.join(map(repr, _CALLS))}")
-    method: Callable[..., Any] = tok.__call__ if call == "call" else getattr(tok, call)
     facts: dict[str, Any] = {"call": call, "fingerprint": tok.fingerprint}
     if call == "apply_chat_template":
         facts["chat"] = tok.digests["chat"]
         facts["template"] = _template(tok, options)
         options = {**options, "tools": _tools(options.get("tools"))}
-    facts["options"] = _options(call, method, options)
+    facts["options"] = _options(call, _parameters(call), options)
     facts["given"] = _plain(given, "what is encoded")
     line = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     return f"tmk1-{hashlib.sha256(line.encode('utf-8', 'surrogatepass')).hexdigest()}"
@@ -84,6 +82,7 @@ def _template(tok: Tokenizer, options: Mapping[str, Any]) -> str:
     refuse_others(of_template, source, OWN)
     roles = roles_of(source, name, options.get("roles"))
     literals.check(options.get("literals", "text"), roles)
+    refuse_without_labels(options)
     if options.get("return_labels"):
         selection_of(options.get("train_on", "assistant"), roles)
     if "strftime_now" in source and options.get("now") is None:
@@ -101,9 +100,16 @@ def _tools(tools: Any) -> Any:
     return [tool if isinstance(tool, Mapping) else schema_of(tool) for tool in tools]
 
 
-def _options(call: str, method: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+@cache
+def _parameters(call: str) -> Mapping[str, inspect.Parameter]:
+    """What a method of ``_CALLS`` takes. To read a signature takes longer than to make a key."""
+    return inspect.signature(Tokenizer.__call__ if call == "call" else getattr(Tokenizer, call)).parameters
+
+
+def _options(
+    call: str, parameters: Mapping[str, inspect.Parameter], options: Mapping[str, Any]
+) -> dict[str, Any]:
     """The options of a call that can change its result, with the defaults of those that are not given."""
-    parameters = inspect.signature(method).parameters
     takes_all = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
     named = {name: p for name, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
     unknown = [name for name in options if name not in named]

@@ -153,6 +153,8 @@ class EncodedRows:
     """Encodings that are not Python objects yet. All of them share one table of the written forms of ids."""
     def part(self, start: int, step: int, count: int, /) -> EncodedRows:
         """`count` rows from `start` on, by steps."""
+    def take(self, rows: list[int], /) -> EncodedRows:
+        """The rows of these numbers."""
     def byte_offsets(self, start: int, step: int, count: int, /) -> npt.NDArray[np.int64]:
         """Start and end of each id of `count` rows from `start` on, by steps, one after the other, in bytes."""
     def encodings(self) -> list[Encoding]:
@@ -790,7 +792,8 @@ class Tokenizer:
         `rows` is a list of rows (lists of ids, arrays, `Encoding`s, or mappings with `input_ids` and
         more columns), a `Ragged`, or a mapping of columns. `padding`, `max_length`,
         `pad_to_multiple_of`, `padding_side`, `pad_id`, `return_tensors`, `dtype`, `out` and
-        `num_threads` are as for a call; nothing is cut.
+        `num_threads` are as for a call. Nothing is cut: whatever `padding` is, a row longer than
+        `max_length` (up to the next multiple of `pad_to_multiple_of`) is an error.
 
         A column with a list in each row is padded beside `input_ids`: `labels` with -100, masks with 0
         (`special_tokens_mask` with 1), `token_type_ids`, `position_ids` and `document_ids` as their
@@ -1448,13 +1451,16 @@ class Tokenizer:
 
         `train_on` says which turns are trained, `"assistant"` by default: roles, indices of messages,
         `"last"`. It may also say which parts of them: kinds (`"content"`, `"reasoning"`, `"tool_call"`), field
-        paths (`"tool_calls[0].function.arguments"`). A turn begins after its header and ends with its
+        paths (`"tool_calls[0].function.arguments"`). A part is what the message says, without what the template
+        writes around it. A turn begins after its header and ends with its
         end-of-turn token, which `end_of_turn=False` leaves out. Where the template marks the turns of a role
-        with `{% generation %}` blocks, only what these write is trained. A token that is only partly in a
+        with `{% generation %}` blocks, only what these write is trained: no end-of-turn token behind them. `turns`
+        say what the model writes, also where not all of it is trained. A token that is only partly in a
         trained range is trained as a whole. `num_threads` is for encoding a list.
 
         Raises `TemplateError` as `render_chat`, where the place of a turn is not known for certain, and where
-        nothing is trained unless `allow_empty` is set; `SpecialTokenError` for `literals="reject"`.
+        nothing is trained unless `allow_empty` is set; `SpecialTokenError` for `literals="reject"`; `TypeError`
+        for `train_on` or `end_of_turn` without `return_labels`.
 
         >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=2, special_tokens=["<|im_start|>", "<|im_end|>"])
         >>> chat = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "lower"}]
@@ -1625,8 +1631,8 @@ class Tokenizer:
         without that one. Nothing else changes: both share their tables and caches.
 
         `source` is a Jinja template, or the name of one that comes with tokenmill: `"chatml"`, `"gemma"`,
-        `"llama2"`, `"llama3"`, `"mistral"`. A text without `{` is taken for a name. The template is not parsed
-        here.
+        `"llama2"`, `"llama3"`, `"mistral"`. A text without `{` is taken for a name; no file is read. The template
+        is not parsed here.
 
         Raises `ValueError` for a name that is not known, and `FormatError` for a template of more than 1 MiB, a
         name of more than 255 bytes, and more than 100 templates.

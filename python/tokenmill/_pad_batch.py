@@ -210,6 +210,7 @@ def padded(
     pad_type_id: int = 0,
     is_left: bool = False,
     length: int | None = None,
+    max_length: int | None = None,
     multiple_of: int | None = None,
     pad_values: Mapping[str, int | float] | None = None,
     own_length: Sequence[str] | None = None,
@@ -225,7 +226,10 @@ def padded(
     out: Any = None,
     num_threads: int | None = 1,
 ) -> ModelInputs:
-    """Rows as arrays; ``pad_id`` is None where nothing may be padded. The rest is as for ``pad_batch``."""
+    """Rows as arrays; ``pad_id`` is None where nothing may be padded.
+
+    Rows are padded to ``length``, None for that of the longest. The rest is as for ``pad_batch``.
+    """
     columns = _Columns(return_tensors or "np", "int64" if dtype is None else dtype, out)
     asked = {
         "token_type_ids": return_token_type_ids,
@@ -242,6 +246,7 @@ def padded(
         raise ValueError("position_offset is for return_position_ids=True")
     ids = given["input_ids"]
     filler = _Filler(columns, ids, pad_id, pad_type_id, is_left, length, multiple_of, num_threads)
+    _check_length(ids, max_length, multiple_of or 1)
     filler.values.update(pad_values or {})
     made = {"input_ids": filler.column("input_ids", ids)}
     if return_attention_mask and "attention_mask" not in given:
@@ -265,6 +270,16 @@ def padded(
 
         made["length"] = np.full(ids.rows, filler.length, np.int64)
     return columns.finish(made)
+
+
+def _check_length(ids: Column, max_length: int | None, multiple_of: int) -> None:
+    """Refuses a row that is longer than ``max_length``: nothing is cut."""
+    longest = int(ids.lengths.max(initial=0))
+    if max_length is not None and longest > max_length + -max_length % multiple_of:
+        raise ValueError(
+            f"input_ids of row {int(ids.lengths.argmax())} has {longest} values, more than "
+            f"max_length={max_length}; ids are not cut here: cut the rows first, or raise max_length"
+        )
 
 
 def _is_given(offset: int | Sequence[int] | None) -> bool:

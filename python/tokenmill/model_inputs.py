@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ._core import Tokenizer
+    from .ragged import Ragged
 
 __all__ = ["Collator", "ModelInputs", "causal_mask", "collator"]
 
@@ -239,16 +240,23 @@ class Collator:
         self._tok, self._padding, self._texts = tok, padding, texts
         self._makes_labels, self._plain = makes_labels, plain
 
-    def __call__(self, rows: Sequence[Any]) -> ModelInputs | dict[str, Any]:
-        """The batch: of texts as ``tok(...)`` makes it, of ids and mappings as ``tok.pad_batch`` does."""
-        rows = list(rows)
+    def __call__(
+        self, rows: Sequence[Any] | Ragged | Mapping[str, Sequence[Any] | Ragged]
+    ) -> ModelInputs | dict[str, Any]:
+        """The batch: of texts as ``tok(...)`` makes it, of all else as ``tok.pad_batch`` does."""
+        if isinstance(rows, str | bytes):
+            raise TypeError(f"rows must be a list of texts or of rows of ids, not {type(rows).__name__}")
+        # Of a mapping, which has columns, a list would have the names.
+        if not isinstance(rows, Mapping):
+            rows = list(rows)
         # Tensors come last: labels are made of arrays.
         tensors = self._padding["return_tensors"]
         columns = _Columns(tensors, self._padding["dtype"], None)
         padding = {**self._padding, "return_tensors": "np"}
-        if rows and all(isinstance(row, str | bytes) for row in rows):
+        if isinstance(rows, list) and rows and all(isinstance(row, str | bytes) for row in rows):
             del padding["pad_values"], padding["own_length"]
             batch = self._tok(rows, **padding, **self._texts)
+            self._check_length(batch)
         else:
             batch = self._tok.pad_batch(rows, **padding)
         if self._makes_labels and "labels" not in batch:
@@ -260,6 +268,16 @@ class Collator:
             batch["labels"] = where(batch["attention_mask"] != 0, batch["input_ids"], IGNORED)
         made = columns.finish(batch)
         return dict(made) if self._plain else made
+
+    def _check_length(self, batch: ModelInputs) -> None:
+        """Refuses texts that are longer than ``max_length``, as ``pad_batch`` refuses such rows."""
+        most, multiple = self._padding["max_length"], self._padding["pad_to_multiple_of"] or 1
+        length = batch["input_ids"].shape[1]
+        if most is not None and length > most + -most % multiple:
+            raise ValueError(
+                f"a text has {length} ids, more than max_length={most}; pass truncation=True, or raise "
+                "max_length"
+            )
 
     def __repr__(self) -> str:
         return f"Collator({self._tok!r})"
@@ -288,12 +306,14 @@ def collator(
     """A function that makes a batch of a list of rows, for ``DataLoader(collate_fn=)`` or a ``Trainer``.
 
     Rows are texts, which are encoded as ``tok(texts, ...)`` does, or what ``tok.pad_batch`` takes: lists of
-    ids, or mappings with ``input_ids`` and more columns. The arguments are those of these two;
-    ``add_special_tokens``, ``truncation`` and ``special`` are for texts. With ``make_labels`` rows without
-    ``labels`` get them: their ids, and -100 where padding is. Labels are not shifted.
+    ids, mappings with ``input_ids`` and more columns, a ``Ragged``, or one mapping with the columns of all
+    rows. The arguments are those of these two; ``add_special_tokens``, ``truncation`` and ``special`` are for
+    texts: ids are never cut. With ``make_labels`` rows without ``labels`` get them: their ids, and -100 where
+    padding is. Labels are not shifted.
 
     It can be pickled, so loaders with worker processes take it. The batch is ``ModelInputs``, with ``plain``
-    a ``dict``. Raises what the calls raise; ``MissingExtraError`` at the first batch if torch is missing.
+    a ``dict``. Raises what the calls raise, and ``ValueError`` for what is longer than ``max_length``, up to
+    the next multiple of ``pad_to_multiple_of``; ``MissingExtraError`` at the first batch if torch is missing.
 
     >>> import tokenmill
     >>> tok = tokenmill.train(texts=["low lower lowest"] * 3, vocab_size=260)

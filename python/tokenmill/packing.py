@@ -84,6 +84,21 @@ class Packed(Sequence[ModelInputs]):
         return self._dropped_tokens
 
     @property
+    def split_rows(self) -> npt.NDArray[np.int64]:
+        """The rows of which several pieces were kept; read-only.
+
+        They are longer than a window or, with ``method="concat"``, stand at the end of one.
+        """
+        with waited_for:
+            import numpy as np
+
+        pieces = self._columns["document_ids"][self._segments[:-1]]
+        rows, counts = np.unique(pieces, return_counts=True)
+        split: npt.NDArray[np.int64] = rows[counts > 1]
+        split.flags.writeable = False
+        return split
+
+    @property
     def fill(self) -> float:
         """How full the windows are: tokens divided by places for them; 1.0 where there are no windows."""
         places = len(self) * self._length
@@ -198,7 +213,9 @@ def pack(
     separator_values: Mapping[str, int | float] | None = None,
     mask_first_label: bool = False,
 ) -> Packed:
-    """Windows of at most ``length`` tokens of rows of ids: ``Packed``. No token is lost unless you say so.
+    """Windows of at most ``length`` tokens of rows of ids: ``Packed``.
+
+    No token is lost unless you say so, but a row that is longer than a window is split.
 
     ``rows`` is what ``tok.pad_batch`` takes: lists, arrays, a ``Ragged``, mappings with ``input_ids`` and
     more columns with a value for each id (``labels``, ``loss_mask``, ...), which are kept beside them.
@@ -208,14 +225,18 @@ def pack(
     - ``"concat"`` joins all rows and cuts every ``length`` tokens: all windows but the last one are full.
       ``drop="last"`` leaves that one out unless it is full.
 
-    ``long`` says what happens to a row that is longer than a window: it is split into windows, truncated to
-    the first ``length`` tokens, dropped, or an error. What is left out is counted in ``dropped_tokens``.
-    ``separator`` is put after each row, as a rule ``tok.eos_token_id``: a token of this row, a label where
-    rows have labels, and with 1 in masks; ``separator_values`` says what it has in columns of other names.
+    ``long`` says what happens to a row that is longer than a window: it is split into windows
+    (``split_rows``), truncated to the first ``length`` tokens, dropped, or an error. What is left out is
+    counted in ``dropped_tokens``. Of a conversation that is split, the second part has answers without their
+    questions: ``"drop"`` and ``"error"`` keep conversations whole.
+    ``separator`` is put after each row: a token of this row, a label where rows have labels, and with 1 in
+    masks; ``separator_values`` says what it has in columns of other names. It is for rows without an end of
+    their own, as a rule ``tok.eos_token_id``. A conversation has one: a separator would be a second token of
+    that kind, and trained.
 
     Labels are kept as they are. In a window, a model that shifts them predicts the first token of a document
     from the last one of another; with ``mask_first_label`` its label is -100 (labels are made of the ids
-    where rows have none).
+    where rows have none). If all labels of a window are -100, the mean loss of it alone is nan.
 
     The same rows give the same windows, in the order of their first documents. Raises ``ValueError`` for rows
     that are padded, or columns that do not fit. Cost: n log n.

@@ -10,10 +10,10 @@ numpy is imported when a ``Ragged`` is made, never by ``import tokenmill``.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, final, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, final, overload
 
 from ._forks import waited_for
 from .errors import MissingExtraError
@@ -113,36 +113,45 @@ class Ragged:
     @overload
     def __getitem__(self, index: int, /) -> npt.NDArray[Any]: ...
     @overload
-    def __getitem__(self, index: slice, /) -> Ragged: ...
-    def __getitem__(self, index: int | slice, /) -> npt.NDArray[Any] | Ragged:
-        """Row ``index`` as a view of ``ids``; a slice of rows as a ``Ragged``.
+    def __getitem__(self, index: slice | Sequence[int] | npt.NDArray[Any], /) -> Ragged: ...
+    def __getitem__(
+        self, index: int | slice | Sequence[int] | npt.NDArray[Any], /
+    ) -> npt.NDArray[Any] | Ragged:
+        """Row ``index`` as a view of ``ids``; a slice, or the rows of these numbers, as a ``Ragged``.
 
-        A slice of neighbours shares ``ids``; one with a step copies the rows it takes.
+        A slice of neighbours shares ``ids``; one with a step, and a list or an array of numbers, copies the
+        rows it takes. An array of ``bool`` says of each row whether it is taken.
+
+        >>> Ragged([5, 6, 7], [0, 2, 2, 3])[[2, 0]].to_lists()
+        [[7], [5, 6]]
         """
         offsets = self._row_offsets
-        if not isinstance(index, slice):
-            at = operator.index(index)
+        rows = None if isinstance(index, int) else _rows_of(index, len(self))
+        if rows is None:
+            at = operator.index(cast("int", index))
             if at < 0:
                 at += len(self)
             if not 0 <= at < len(self):
                 raise IndexError(f"row {index} of {len(self)} rows")
             return self._ids[offsets[at] : offsets[at + 1]]
-        rows = range(len(self))[index]
-        if rows.step == 1:
-            bounds = offsets[rows.start : max(rows.start, rows.stop) + 1]
+        if isinstance(rows, range) and rows.step == 1:
+            stop = max(rows.start, rows.stop)
+            bounds = offsets[rows.start : stop + 1]
             return Ragged._of(
                 self._ids[bounds[0] : bounds[-1]],
                 bounds - bounds[0],
                 self._ready_ids,
-                None if self._nulls is None else self._nulls[index],
+                None if self._nulls is None else self._nulls[rows.start : stop],
             )
         return self._take(rows)
 
-    def _take(self, rows: range) -> Ragged:
+    def _take(self, rows: Sequence[int]) -> Ragged:
+        """The rows of these numbers, none of which is negative."""
         with waited_for:
             import numpy as np
 
-        picked = [self[row] for row in rows]
+        bounds = self._row_offsets
+        picked = [self._ids[bounds[row] : bounds[row + 1]] for row in rows]
         ends = np.cumsum([0, *map(len, picked)], dtype=np.int64)
         nulls = None if self._nulls is None else self._nulls[list(rows)]
         return Ragged._of(np.concatenate([self._ids[:0], *picked]), ends, self._ready_ids, nulls)
@@ -313,15 +322,18 @@ class RaggedEncodings(Ragged):
     @overload
     def __getitem__(self, index: int, /) -> npt.NDArray[Any]: ...
     @overload
-    def __getitem__(self, index: slice, /) -> RaggedEncodings: ...
-    def __getitem__(self, index: int | slice, /) -> npt.NDArray[Any] | RaggedEncodings:
-        """As for ``Ragged``: row ``index`` of the ids; a slice of rows with their offsets."""
-        if not isinstance(index, slice):
-            return super().__getitem__(index)
+    def __getitem__(self, index: slice | Sequence[int] | npt.NDArray[Any], /) -> RaggedEncodings: ...
+    def __getitem__(
+        self, index: int | slice | Sequence[int] | npt.NDArray[Any], /
+    ) -> npt.NDArray[Any] | RaggedEncodings:
+        """As for ``Ragged``: row ``index`` of the ids; several rows with their offsets."""
         part = super().__getitem__(index)
-        rows = range(len(self))[index]
+        if not isinstance(part, Ragged):
+            return part
+        rows = _rows_of(index, len(self))
+        assert rows is not None
         bounds = self._row_offsets
-        if rows.step == 1:
+        if isinstance(rows, range) and rows.step == 1:
             start = bounds[rows.start]
             offsets = self._offsets[start : start + len(part.ids)]
         else:
@@ -330,15 +342,14 @@ class RaggedEncodings(Ragged):
 
             taken = [self._offsets[bounds[row] : bounds[row + 1]] for row in rows]
             offsets = concatenate([self._offsets[:0], *taken])
-        return RaggedEncodings._of_encodings(
-            part._ids,
-            part._row_offsets,
-            part._ready_ids,
-            part._nulls,
-            offsets,
-            self._encodings,
-            self._rows[index],
-        )
+        encodings, of = self._encodings, self._rows
+        if isinstance(index, slice):
+            of = of[index]
+        else:
+            encodings = encodings.take([of[row] for row in rows])
+            of = range(len(encodings))
+        arrays = (part._ids, part._row_offsets, part._ready_ids, part._nulls, offsets)
+        return RaggedEncodings._of_encodings(*arrays, encodings, of)
 
     def to_encodings(self) -> list[Encoding]:
         """An ``Encoding`` for each row, as ``encode_with_offsets`` gives it; that of a null has no ids."""
@@ -364,6 +375,31 @@ class RaggedEncodings(Ragged):
     def __reduce__(self) -> tuple[Any, ...]:
         arrays = (self._ids, self._row_offsets, self._nulls, self._offsets)
         return _restored_encodings, (*arrays, self._own_rows())
+
+
+def _rows_of(index: object, count: int) -> range | list[int] | None:
+    """The rows that an index chooses of so many, counted from the first one; None for an index of one row."""
+    if isinstance(index, slice):
+        return range(count)[index]
+    # A tuple would be an index in several dimensions. A tensor with one number passes for a number.
+    if not isinstance(index, list | range) and not getattr(index, "ndim", 0):
+        return None
+    with waited_for:
+        import numpy as np
+
+    rows: npt.NDArray[Any] = np.asarray(index)
+    if rows.ndim != 1:
+        raise IndexError(f"rows are chosen by numbers of one dimension, not {rows.ndim}")
+    if rows.dtype == bool:
+        if len(rows) != count:
+            raise IndexError(f"an array of bool has one value for each of {count} rows, not {len(rows)}")
+        rows = rows.nonzero()[0]
+    if rows.dtype.kind not in "iu" and len(rows):
+        raise TypeError(f"rows are chosen by integers, not {rows.dtype}")
+    outside = (rows < -count) | (rows >= count)
+    if outside.any():
+        raise IndexError(f"row {rows[outside][0]} of {count} rows")
+    return [row + count if row < 0 else row for row in rows.tolist()]
 
 
 def _restored_encodings(

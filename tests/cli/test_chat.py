@@ -181,7 +181,11 @@ def test_arrays_are_those_of_a_ragged(run: Run, model: Path, tmp_path: Path) -> 
         sum(map(len, (e["input_ids"] for e in encodings))),
         sum(sum(e["loss_mask"]) for e in encodings),
     )
-    assert result.err == f"saved {out}: 2 conversations, {ids} ids, {trained} of them trained\n"
+    saved_line, note = result.err.splitlines()
+    assert saved_line == f"saved {out}: 2 conversations, {ids} ids, {trained} of them trained"
+    assert note.startswith(
+        "note: 1 literal of control tokens in messages is text, as any other: <|im_end|> (1)"
+    )
     with np.load(out) as arrays:
         assert sorted(arrays) == ["ids", "labels", "row_offsets"]
         rows = tokenmill.Ragged(arrays["ids"], arrays["row_offsets"])
@@ -207,6 +211,7 @@ def test_json_has_what_an_encoding_has(run: Run, model: Path, tmp_path: Path) ->
     assert facts["segments"] == [segment._asdict() for segment in encoding.segments]
     assert [turn["message"] for turn in facts["turns"]] == [2]
     assert [literal["literal"] for literal in facts["literals"]] == ["<|im_end|>"]
+    assert facts["unnamed_tokens"] == facts["written_as_text"] == []
 
 
 def test_a_surrogate_alone_is_still_json(run: Run, model: Path, tmp_path: Path) -> None:
@@ -351,6 +356,10 @@ def test_a_tokenizer_without_a_template_needs_one(run: Run, folder: Path, tmp_pa
     result = run("chat", "-t", folder, path)
     assert (result.code, result.out) == (2, b"")
     assert f"{folder}: has no chat template" in result.err
+    # What comes with tokenmill is for models that were trained with it.
+    assert (
+        "--template FILE, the chat_template of its model; or one that comes with tokenmill, if" in result.err
+    )
     assert run("chat", "-t", folder, path, "--template", "chatml").code == 0
 
 

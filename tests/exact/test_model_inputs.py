@@ -188,7 +188,7 @@ def test_rows_are_padded_as_transformers_pads_them(calls: int, pair: tuple[Any, 
         rows = [{name: made[name][at] for name in names} for at in range(len(batch))]
         how: dict[str, Any] = {
             "padding": rng.choice([True, "longest", "max_length", False]),
-            "max_length": rng.choice([None, 8, 300]),
+            "max_length": rng.choice([None, None, 8, 300, 300]),
             "pad_to_multiple_of": rng.choice([None, 8]),
             "padding_side": rng.choice([None, "left", "right"]),
         }
@@ -199,9 +199,12 @@ def test_rows_are_padded_as_transformers_pads_them(calls: int, pair: tuple[Any, 
         got = result(partial(ours.pad_batch, rows, **how, **pad_id))
         if isinstance(got, ValueError):
             # There rows stay as long as they are, in an array of objects if they are ragged.
-            assert "unequal length" in str(got) or "values, more than the" in str(got), how
             lengths = {len(row["input_ids"]) for row in rows}
-            assert len(lengths) > 1 or max(lengths) > (how["max_length"] or 0), how
+            if "unequal length" in str(got):
+                assert (how["padding"], len(lengths) > 1) == (False, True), how
+            else:
+                assert "values, more than" in str(got), how
+                assert max(lengths) > how["max_length"], how
             refused += 1
             continue
         assert set(want) == set(got), how
@@ -297,3 +300,7 @@ def test_labels_are_padded_here_and_not_there(bert: tuple[Any, Any]) -> None:
     assert theirs.pad(long, padding="max_length", max_length=2)["input_ids"] == [[5, 6, 7], [8, 0]]
     with pytest.raises(ValueError, match="of row 0 has 3 values, more than the 2"):
         ours.pad_batch(long, pad_id=0, padding="max_length", max_length=2)
+    with pytest.warns(UserWarning, match="`max_length` is ignored"):
+        assert theirs.pad(long, padding=True, max_length=2)["input_ids"] == [[5, 6, 7], [8, 0, 0]]
+    with pytest.raises(ValueError, match="of row 0 has 3 values, more than max_length=2"):
+        ours.pad_batch(long, pad_id=0, padding=True, max_length=2)

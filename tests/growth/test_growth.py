@@ -242,3 +242,48 @@ def test_literals_that_are_dropped_take_as_long_as_the_text(
             f"{lengths}: {large / sizes[1]:.0f} instructions a byte, ratio {large / small:.2f}, limit {LIMIT}"
         )
         assert large / small < LIMIT
+
+
+KEYS = """
+import json
+import os
+import sys
+
+import tokenmill
+
+
+def child(work):
+    pid = os.fork()
+    if pid == 0:
+        work()
+        os._exit(0)
+    assert os.waitpid(pid, 0) == (pid, 0)
+    return pid
+
+
+tok, fresh = tokenmill.load(sys.argv[1]), tokenmill.load(sys.argv[1])
+tok.cache_key("low")
+work = [lambda: None, lambda: fresh.fingerprint, lambda: tok.cache_key("lower")]
+print(json.dumps([child(each) for each in work]))
+"""
+
+
+@pytest.mark.slow
+def test_a_second_key_does_not_read_the_vocabulary_again(data: Path, tmp_path: Path) -> None:
+    """Also in a child of the process that made the first."""
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        missing("valgrind is not installed: instructions cannot be counted")
+    vocabulary = data / "vocab" / "cl100k_base" / "cl100k_base.tiktoken"
+    command = [valgrind, "--tool=callgrind", f"--callgrind-out-file={tmp_path}/%p", sys.executable, "-c"]
+    done = subprocess.run(
+        [*command, KEYS, str(vocabulary)],
+        env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    nothing, first, second = (total(tmp_path / str(pid)) for pid in json.loads(done.stdout))
+    print(f"{first - nothing:,} instructions for the first, {second - nothing:,} for the second")
+    assert (second - nothing) * 100 < first - nothing

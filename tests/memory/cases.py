@@ -728,7 +728,10 @@ WITHOUT = {
     "LoadFinding.reason",
     "LoadReport.files",
     *(f"ModelInputs.{name}" for name in {*dir(dict), "to"} if not name.startswith("_")),
-    *(f"Packed.{name}" for name in ("count", "dropped_rows", "dropped_tokens", "fill", "index")),
+    *(
+        f"Packed.{name}"
+        for name in ("count", "dropped_rows", "dropped_tokens", "fill", "index", "split_rows")
+    ),
     "LoadReport.notes",
     "LoadReport.tolerated",
     "Plan.stages",

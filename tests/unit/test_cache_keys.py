@@ -41,6 +41,12 @@ def test_a_key_is_written_alike(tok: tokenmill.Tokenizer) -> None:
     assert key == tok.cache_key("low")
 
 
+def test_a_signature_is_read_once(tok: tokenmill.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = [tok.cache_key("low", call=call) for call in ("encode", "call")]
+    monkeypatch.setattr("inspect.signature", lambda method: pytest.fail(f"read again: {method}"))
+    assert [tok.cache_key("low", call=call) for call in ("encode", "call")] == keys
+
+
 SAME: list[tuple[Any, dict[str, Any], Any, dict[str, Any]]] = [
     ("low", {}, "low", {"special": "text"}),
     ("low", {}, "low", {"num_threads": 4}),
@@ -225,7 +231,13 @@ def test_what_a_template_prints(tok: tokenmill.Tokenizer) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"return_tensors": "np"}, {"padding": True}, {"return_label": True}, {"literals": "drop"}],
+    [
+        {"return_tensors": "np"},
+        {"padding": True},
+        {"return_label": True},
+        {"literals": "drop"},
+        {"train_on": "last"},
+    ],
 )
 def test_what_the_call_refuses(tok: tokenmill.Tokenizer, options: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError)) as of_call:

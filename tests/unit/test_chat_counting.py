@@ -156,3 +156,10 @@ def test_results_stay_with_the_calls_whose_ids_they_have(tok: tokenmill.Tokenize
         whole = tok.count_chat(chat)
         assert tok.fit_chat(chat, whole) == chat
         assert tok.fit_chat(chat, whole - 1) == [end]
+
+
+def test_several_conversations_are_not_one(tok: tokenmill.Tokenizer) -> None:
+    several: Any = [CHAT]
+    for call in (tok.count_chat, tok.render_chat, lambda chat: tok.fit_chat(chat, 100)):
+        with pytest.raises(TypeError, match=r"messages\[0\] must be a dict .*, not list: this takes one"):
+            call(several)

@@ -269,6 +269,19 @@ def test_train_on_that_names_nothing(
         labelled(tok, train_on=train_on)
 
 
+@pytest.mark.parametrize(
+    "options", [{"train_on": "last"}, {"train_on": ["assistant"]}, {"train_on": 1}, {"end_of_turn": False}]
+)
+def test_what_is_trained_is_not_said_where_there_are_no_labels(tok: Any, options: dict[str, Any]) -> None:
+    """A collator would make labels of all ids."""
+    name = next(iter(options))
+    with pytest.raises(TypeError, match=f"{name}= says which labels there are: pass return_labels=True"):
+        tok.apply_chat_template(CHAT, **options)
+    assert "labels" in tok.apply_chat_template(CHAT, return_labels=True, **options)
+    plain = tok.apply_chat_template(CHAT, train_on="assistant", end_of_turn=True, allow_empty=True)
+    assert "labels" not in plain
+
+
 # ---- literals -------------------------------------------------------------------------------------
 
 FORGED = [

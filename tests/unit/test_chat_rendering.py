@@ -442,7 +442,7 @@ def test_messages_are_a_list_of_dicts(messages: Any) -> None:
         chat("", messages)
     with pytest.raises(ValueError, match="at least one message"):
         chat("", [])
-    with pytest.raises(TypeError, match=r"documents\[0\] is a dict"):
+    with pytest.raises(TypeError, match=r"documents\[0\] must be a dict"):
         chat("", documents=["x"])
 
 

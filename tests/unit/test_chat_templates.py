@@ -129,6 +129,10 @@ def test_wrong_types_and_sizes_are_refused(native: Any, plain: Any) -> None:
     for arguments in [(b"{{ 1 }}",), (3,), ("{", 3), ("{", None)]:
         with pytest.raises(TypeError):
             plain.with_chat_template(*arguments)
+    with pytest.raises(TypeError, match=r"not the path of a file: pass path\.read_text\("):
+        plain.with_chat_template(Path("chat.jinja"))
+    with pytest.raises(ValueError, match="a file is not read here, pass its text"):
+        plain.with_chat_template("chat.jinja")
     with pytest.raises(ValueError, match="surrogates"):
         plain.with_chat_template("{\ud800")
     plain.with_chat_template("{" * 2**20, "n" * 255)

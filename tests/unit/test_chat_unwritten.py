@@ -32,6 +32,18 @@ def test_fields_without_a_place_in_the_text() -> None:
     assert render(hidden, CHAT, special_tokens={}).unwritten == ()
 
 
+@pytest.mark.parametrize(
+    "source", [SOURCE, SOURCE.replace("m.content", "m.content | upper"), "{{ messages }}"]
+)
+def test_they_are_those_that_no_segment_has(source: str) -> None:
+    """Found by runs where that can be, which is cheaper."""
+    from tokenmill.chat import rendered
+
+    for chat in (CHAT, [*CHAT, *CHAT[:1]], [{"role": "user", "content": [{"type": "text", "text": "a"}]}]):
+        made = render(source, chat, special_tokens={})
+        assert made.unwritten == rendered._unwritten(made._messages, made.segments)
+
+
 def test_messages_without_a_role() -> None:
     with pytest.raises(TemplateError, match=r"messages\[0\] has no role; it has 'from', 'value'$"):
         render(SOURCE, [{"from": "human", "value": "x"}], special_tokens={})
@@ -116,3 +128,51 @@ def test_labels_of_a_hidden_text_in_parts_of_any_type(native: Any) -> None:
         encoding = tok.with_chat_template(source).apply_chat_template(chat, return_labels=True)
         labels = [label for label in encoding["labels"] if label != -100]
         assert tok.decode(labels) == "Yo man<|im_end|>"
+
+
+# ---- tokens that the template writes and the tokenizer has not ------------------------------------------
+
+TOLD = "{{ bos_token }}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
+ASKED = [{"role": "user", "content": "<|made|> up <|end|>"}]
+
+
+def test_special_tokens_that_nobody_names(native: Any) -> None:
+    tok = native.train(texts=["low"], num_merges=0, special_tokens=["<s>"])
+    encoding = tok.apply_chat_template(ASKED, template=TOLD)
+    assert encoding.unnamed_tokens == ("bos_token",)
+    assert pickle.loads(pickle.dumps(encoding)).unnamed_tokens == ("bos_token",)
+    named = tok.with_special_tokens(bos_token="<s>").apply_chat_template(ASKED, template=TOLD)
+    assert (named.unnamed_tokens, named.text[:3]) == ((), "<s>")
+    # A variable of the call counts, and a name that the template sets is its own.
+    assert tok.apply_chat_template(ASKED, template=TOLD, bos_token="<s>").unnamed_tokens == ()
+    own = "{% set bos_token = '<s>' %}" + TOLD
+    assert tok.apply_chat_template(ASKED, template=own).unnamed_tokens == ()
+    answer = [{"role": "assistant", "content": "b"}]
+    extended = tok.extend_chat(encoding["input_ids"], ASKED, answer, template=TOLD)
+    assert (extended.unnamed_tokens, extended.written_as_text) == (
+        ("bos_token",),
+        ("<|user|>", "<|end|>", "<|assistant|>"),
+    )
+
+
+def test_control_tokens_that_are_plain_text_here(native: Any) -> None:
+    tok = native.train(texts=["low"], num_merges=0, special_tokens=["<|end|>"])
+    encoding = tok.apply_chat_template(ASKED, template=TOLD)
+    assert encoding.written_as_text == ("<|user|>",)  # not what the message says
+    assert pickle.loads(pickle.dumps(encoding)).written_as_text == ("<|user|>",)
+    whole = tok.with_special_tokens(["<|user|>"])
+    assert whole.apply_chat_template(ASKED, template=TOLD).written_as_text == ()
+    # A token may hold more than the marker.
+    wider = tok.with_special_tokens(["<|user|><"])
+    assert wider.apply_chat_template(ASKED, template=TOLD.replace("{{ m.c", "<{{ m.c")).written_as_text == ()
+    gemma = tok.apply_chat_template(ASKED, template="gemma")
+    assert gemma.written_as_text == ("<start_of_turn>", "<end_of_turn>")
+    # What is plain text by design is none: [INST], <tools>.
+    plain = "[INST] <tools> </tools> {{ messages[0].content }} [/INST]"
+    assert tok.apply_chat_template(ASKED, template=plain).written_as_text == ()
+
+
+def test_a_template_that_fails_for_want_of_a_token_says_so(native: Any) -> None:
+    tok = native.train(texts=["low"], num_merges=0)
+    with pytest.raises(TemplateError, match=r"\(the tokenizer names no bos_token, no eos_token\)"):
+        tok.apply_chat_template(ASKED, template="{{ bos_token + messages[0].content + eos_token }}")

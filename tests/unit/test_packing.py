@@ -63,6 +63,22 @@ def test_long_rows_are_cut_as_told(method: Any) -> None:
         pack(rows, 3, method=method, long="error")
 
 
+@pytest.mark.parametrize("method", ["best-fit", "concat"])
+def test_rows_that_are_split_are_told(method: Any) -> None:
+    rows = [[1, 2, 3], [4, 5, 6, 7, 8, 9, 10], [], [11], [12, 13, 14, 15]]
+    windows = pack(rows, 3, method=method)
+    assert windows.split_rows.tolist() == [1, 4]
+    with pytest.raises(ValueError, match="read-only"):
+        windows.split_rows[0] = 1
+    assert pickle.loads(pickle.dumps(windows)).split_rows.tolist() == [1, 4]
+    for long in ("truncate", "drop"):
+        whole = pack(rows, 3, method="best-fit", long=long)
+        assert (whole.split_rows.tolist(), whole.dropped_rows.tolist()) == ([], [1, 4])
+    # With concat, short rows are cut where a window ends.
+    assert pack([[1, 2], [3, 4]], 3, method=method).split_rows.tolist() == ([1] if method == "concat" else [])
+    assert pack([], 3, method=method).split_rows.tolist() == []
+
+
 def test_other_columns_stay_beside_their_ids() -> None:
     rows = [
         {"input_ids": [5, 6, 7], "labels": [-100, 6, 7], "weights": [0.5, 1.0, 2.0]},

@@ -148,3 +148,57 @@ def test_a_long_list_has_the_ids_of_the_array(native: Any) -> None:
         assert tok.encode(text) == tok.encode_to_numpy(text).tolist() == [256] * length + [120]
         assert tok.decode(tok.encode(text)) == text
         assert tok.decode(tok.encode(text + "é\U0001f600")) == text + "é\U0001f600"
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [3, 1, 2],
+        [0, 0, -1],
+        [],
+        range(3, 0, -1),
+        np.array([2, 3]),
+        np.array([1], np.uint64),
+        np.array([-4], np.int8),
+    ],
+    ids=repr,
+)
+def test_rows_are_taken_by_their_numbers(ragged: Ragged, numbers: Any) -> None:
+    taken = ragged[numbers]
+    assert type(taken) is Ragged
+    assert taken.to_lists() == [ROWS[int(number)] for number in numbers]
+    assert taken.ids.dtype == np.uint16
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        taken.ids.flags.writeable = True
+
+
+def test_rows_are_taken_by_a_mask(ragged: Ragged) -> None:
+    longer = np.diff(ragged.row_offsets) > 1
+    assert ragged[longer].to_lists() == ragged[longer.tolist()].to_lists() == [[5, 6], [8, 9, 10]]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "error", "message"),
+    [
+        ([0, 4], IndexError, "row 4 of 4 rows"),
+        (np.array([-5]), IndexError, "row -5 of 4 rows"),
+        ([[0]], IndexError, "numbers of one dimension, not 2"),
+        ([True], IndexError, "one value for each of 4 rows, not 1"),
+        ([0.0], TypeError, "rows are chosen by integers, not float64"),
+        (["0"], TypeError, "rows are chosen by integers"),
+        ([2**70], TypeError, "rows are chosen by integers"),
+        ((0, 1), TypeError, "tuple"),
+        ("0", TypeError, "str"),
+    ],
+)
+def test_what_is_no_number_of_a_row_is_refused(
+    ragged: Ragged, numbers: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        ragged[numbers]
+
+
+def test_an_epoch_in_another_order_is_a_line(ragged: Ragged) -> None:
+    order = np.random.default_rng(0).permutation(len(ragged))
+    assert sorted(ragged[order].to_lists()) == sorted(ROWS)
+    assert ragged[order][np.argsort(order)] == ragged

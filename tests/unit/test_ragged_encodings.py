@@ -51,15 +51,23 @@ def test_ids_have_the_type_that_is_asked_for(tok: Any, dtype: str) -> None:
     assert made.to_lists() == tok.encode_batch(TEXTS).to_lists()
 
 
-PARTS = [slice(None), slice(1, 3), slice(3, 1), slice(-2, None), slice(None, None, -1), slice(0, 9, 2)]
-PARTS += [slice(4, 0, -2)]
+PARTS: list[Any] = [
+    slice(None),
+    slice(1, 3),
+    slice(3, 1),
+    slice(-2, None),
+    slice(None, None, -1),
+    slice(0, 9, 2),
+]
+PARTS += [slice(4, 0, -2), [4, 0, 0, -2], [], np.array([3, 1])]
 
 
 @pytest.mark.parametrize("part", PARTS, ids=str)
-def test_slices_have_their_offsets_and_encodings(batch: RaggedEncodings, part: slice) -> None:
+def test_parts_have_their_offsets_and_encodings(batch: RaggedEncodings, part: Any) -> None:
     taken = batch[part]
     assert type(taken) is RaggedEncodings
-    expected = batch.to_encodings()[part]
+    every = batch.to_encodings()
+    expected = every[part] if isinstance(part, slice) else [every[row] for row in part]
     assert taken.to_encodings() == expected
     assert taken.to_lists() == [one.ids for one in expected]
     assert taken.offsets.tolist() == [list(span) for one in expected for span in one.offsets]
@@ -68,6 +76,9 @@ def test_slices_have_their_offsets_and_encodings(batch: RaggedEncodings, part: s
     # Slices of slices, too.
     assert taken[1:].to_encodings() == expected[1:]
     assert taken[::-1].to_encodings() == expected[::-1]
+    backwards = range(len(taken) - 1, -1, -1)
+    assert taken[backwards] == taken[::-1]
+    assert taken[::-1][backwards].to_encodings() == expected
     assert taken[::-1][::-1].byte_offsets.tolist() == byte_offsets
     again = pickle.loads(pickle.dumps(taken))
     assert type(again) is RaggedEncodings

@@ -106,6 +106,13 @@ impl EncodedRows {
         Ok(Self(gather(rows.into_iter().map(|row| Ok(row.fresh())))?))
     }
 
+    /// The rows of these numbers.
+    #[pyo3(signature = (rows, /))]
+    fn take(&self, rows: &Bound<'_, PyList>) -> PyResult<Self> {
+        let row = |row: Bound<'_, PyAny>| Ok(self.rows(row.extract()?, 1, 1)?[0].fresh());
+        Ok(Self(gather(rows.iter().map(row))?))
+    }
+
     /// Start and end of each id of `count` rows from `start` on, by steps, one after the other, in bytes.
     #[pyo3(signature = (start, step, count, /))]
     fn byte_offsets<'py>(

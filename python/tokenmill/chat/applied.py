@@ -17,7 +17,7 @@ from .literals import Literals
 from .overlaps import has_whole_offsets, ranges_of
 from .preparing import Plan, Prepared, encoded, refuse_others
 from .rendering import choose, roles_of
-from .selection import TrainOn, selection_of
+from .selection import TrainOn, refuse_without_labels, selection_of
 
 if TYPE_CHECKING:
     from .._core import Tokenizer
@@ -52,6 +52,8 @@ def apply(
     refuse_others(options, source, OWN)
     roles = roles_of(source, name, options.get("roles"))
     policies.check(literals, roles)
+    of_labels = {"return_labels": return_labels, "train_on": train_on, "end_of_turn": end_of_turn}
+    refuse_without_labels(of_labels)
     plan = Plan.of(tok, name, source, literals)
     training = None
     if return_labels:

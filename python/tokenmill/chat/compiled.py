@@ -28,6 +28,8 @@ class Compiled(NamedTuple):
     """Its literals: text outside of tags, and strings in them; each once, in order."""
     reads_roles: bool
     """Whether it looks at what a role is."""
+    variables: frozenset[str]
+    """The names that it reads and never sets."""
 
 
 @lru_cache(maxsize=64)
@@ -41,7 +43,8 @@ def compiled(source: str) -> Compiled:
     template = Template.from_code(_environment, code, _environment.make_globals(None))
     names_role = any(map(_names_role, tree.find_all((nodes.Getattr, nodes.Getitem, nodes.Name))))
     roles = _roles(tree) | DEFAULT_ROLES
-    return Compiled(template, roles, dict(_environment.globals), _literals(tree), names_role)
+    functions = dict(_environment.globals)
+    return Compiled(template, roles, functions, _literals(tree), names_role, _variables(tree))
 
 
 def line_of(error: BaseException) -> int | None:
@@ -89,6 +92,13 @@ def _names_role(node: Any) -> bool:
     else:
         name = node.name
     return isinstance(name, str) and "role" in name.lower()
+
+
+def _variables(tree: nodes.Template) -> frozenset[str]:
+    names: dict[str, set[str]] = {"load": set(), "store": set(), "param": set()}
+    for node in tree.find_all(nodes.Name):
+        names[node.ctx].add(node.name)
+    return frozenset(names["load"] - names["store"] - names["param"])
 
 
 def _literals(tree: nodes.Template) -> tuple[str, ...]:

@@ -18,6 +18,11 @@ __all__ = ["ChatEncoding"]
 class _Source(Protocol):
     """Finds the literals and the offsets of a conversation when they are asked for."""
 
+    @property
+    def unnamed_tokens(self) -> tuple[str, ...]: ...
+
+    def find_written_as_text(self) -> tuple[str, ...]: ...
+
     def find_literals(self) -> tuple[FoundLiteral, ...]: ...
 
     def find_offsets(self) -> npt.NDArray[np.int64]: ...
@@ -36,7 +41,7 @@ class ChatEncoding(dict[str, Any]):
     chat: RenderedChat
     """The rendering."""
     turns: tuple[Turn, ...]
-    """The trained turns; empty without ``return_labels``."""
+    """The turns that ``train_on`` names, as the model writes them; empty without ``return_labels``."""
     seam: str | None
     """Of ``extend_chat``. ``"canonical"``: all ids are those of the whole text. ``"border"``: the new ids
     are. ``"alone"``: the new text was encoded without the text before it. None for other calls."""
@@ -88,12 +93,28 @@ class ChatEncoding(dict[str, Any]):
         return self._literals
 
     @property
+    def unnamed_tokens(self) -> tuple[str, ...]:
+        """The special tokens that the template asks for and the tokenizer does not name: ``bos_token``, ...
+
+        Nothing is written for them. ``tok.with_special_tokens(bos_token=...)`` names one.
+        """
+        return self._source.unnamed_tokens
+
+    @property
+    def written_as_text(self) -> tuple[str, ...]:
+        """The literals, such as ``<|im_start|>``, that the template writes and that are no tokens here.
+
+        Each becomes several ids, as any other text does: most likely the template is of another model.
+        """
+        return self._source.find_written_as_text()
+
+    @property
     def turns_without_end(self) -> tuple[int, ...]:
-        """The indices of trained messages after which no end-of-turn token follows."""
+        """The indices of trained messages after which no end-of-turn token follows, trained or not."""
         return tuple([turn.message for turn in self.turns if turn.end is None])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        known = Known(self.offsets, self.literals)
+        known = Known(self.offsets, self.literals, self.unnamed_tokens, self.written_as_text)
         return (ChatEncoding, (dict(self), self.chat, known, self.turns, self.seam, self.kept))
 
     def __repr__(self) -> str:
@@ -102,10 +123,16 @@ class ChatEncoding(dict[str, Any]):
 
 
 class Known(NamedTuple):
-    """Literals and offsets that were found already, as a pickled ``ChatEncoding`` keeps them."""
+    """What was found already, as a pickled ``ChatEncoding`` keeps them."""
 
     offsets: npt.NDArray[np.int64]
     literals: tuple[FoundLiteral, ...]
+    unnamed_tokens: tuple[str, ...] = ()
+    written_as_text: tuple[str, ...] = ()
+
+    def find_written_as_text(self) -> tuple[str, ...]:
+        """The control markers that are plain text."""
+        return self.written_as_text
 
     def find_literals(self) -> tuple[FoundLiteral, ...]:
         """The literals."""

@@ -18,6 +18,7 @@ from .sources import (
     DOCUMENTS,
     REASONING,
     SPECIAL,
+    SPECIAL_VARIABLES,
     TOOLS,
     Runs,
     only_message,
@@ -61,8 +62,10 @@ def chat_of(conversation: list[Any], keep_none: bool) -> tuple[list[Message], li
         if type(message) is not dict:
             given, message = message, plain(message)
             if type(message) is not dict:
+                hint = ": this takes one conversation" if isinstance(given, list | tuple) else ""
                 raise TypeError(
-                    f"messages[{index}] is a dict with a role and a content, not {type(given).__name__}"
+                    f"messages[{index}] must be a dict with a role and a content, not "
+                    f"{type(given).__name__}{hint}"
                 )
         kept = message.copy()
         data.append(kept)
@@ -146,7 +149,7 @@ class Run:
         name: str,
     ) -> None:
         self.template, self.globals, self.chat, self.name = template.template, template.globals, chat, name
-        self.special, self.variables = special, variables
+        self.special, self.variables, self.reads = special, variables, template.variables
 
     def tracked(self, limit: int, now: datetime | None) -> tuple[str, list[Any]]:
         """The text and its runs, with a mark where each turn begins.
@@ -169,7 +172,7 @@ class Run:
         except MemoryError:
             raise
         except (TypeError, UndefinedError) as error:
-            refuse(error, self.name, self._unusual_content())
+            refuse(error, self.name, self._unusual_content() + self._unnamed_tokens())
         except Exception as error:
             refuse(error, self.name)
 
@@ -183,6 +186,12 @@ class Run:
             elif not isinstance(content, str):
                 found.append(f"messages[{message.index}].content is no str")
         return f" ({', '.join(found[:3])}{', ...' if len(found) > 3 else ''})" if found else ""
+
+    def _unnamed_tokens(self) -> str:
+        """Special tokens that the template reads and nobody gave."""
+        given = {**self.special, **self.variables}
+        missing = [name for name in SPECIAL_VARIABLES if name in self.reads - given.keys()]
+        return f" (the tokenizer names no {', no '.join(missing)})" if missing else ""
 
     def _wrapped(self) -> dict[str, Any]:
         found: dict[str, Any] = {}

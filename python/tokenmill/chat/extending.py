@@ -86,6 +86,15 @@ class _Extended(NamedTuple):
     row: Prepared
     offsets: Any
 
+    @property
+    def unnamed_tokens(self) -> tuple[str, ...]:
+        """The variables of special tokens that the template reads and nobody gave."""
+        return self.row.unnamed_tokens
+
+    def find_written_as_text(self) -> tuple[str, ...]:
+        """Control markers that the template wrote as plain text."""
+        return self.row.find_written_as_text()
+
     def find_literals(self) -> tuple[FoundLiteral, ...]:
         """Literals in untrusted text."""
         return self.row.find_literals()

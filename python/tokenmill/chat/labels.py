@@ -6,7 +6,7 @@ parts of the text. They come from what the rendering says of itself, never from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .._forks import waited_for
@@ -56,8 +56,7 @@ class Training(NamedTuple):
         # that is not special may be.
         added = Added.of(found if eos in special else apart_from(found, row.untrusted), special, eos)
         # Literals in messages that are parsed as tokens are still not the template's own text.
-        parsed = row.plan.literals == "parse" or isinstance(row.plan.literals, Mapping)
-        untrusted = chat.untrusted if parsed else row.untrusted
+        untrusted = row.untrusted if row.plan.parses_none else chat.untrusted
         blocks = _joined(outline.generation)
         turns, spans = [], list[Span]()
         has_blocks = "endgeneration" in row.plan.source

@@ -8,7 +8,8 @@ refuses the message, and a function rewrites its text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ..errors import SpecialTokenError
@@ -17,7 +18,16 @@ from .rendered import RenderedChat, Segment
 from .sources import DOCUMENTS, TOOLS, Source, kind_of
 from .tools import schema_of
 
-__all__ = ["FoundLiteral", "LiteralPolicy", "Literals", "markers_of", "policy_of", "rewritten"]
+__all__ = [
+    "FoundLiteral",
+    "LiteralPolicy",
+    "Literals",
+    "control_markers",
+    "markers_of",
+    "policy_of",
+    "rewritten",
+    "written_as_text",
+]
 
 Rewrite: TypeAlias = Callable[[str], str]
 LiteralPolicy: TypeAlias = 'Literal["text", "reject", "parse"] | Rewrite'
@@ -26,6 +36,8 @@ Literals: TypeAlias = "LiteralPolicy | Mapping[str, LiteralPolicy]"
 #: Markers of chat formats, which may be plain text to a tokenizer: ``[INST]``, ``<<SYS>>``, ``<|user|>``,
 #: ``</think>``.
 MARKER = re.compile(r"<<[^<>\s]+>>|<[^<>\s]+>|\[/?[A-Z][A-Z_]*\]")
+#: Those of them that hardly ever are meant as plain text: ``<|im_start|>``, ``<start_of_turn>``, ``</s>``.
+CONTROL = re.compile(r"<[|\uff5c][^<>\s]+[|\uff5c]>|<(?:start|begin|end)_of_\w+>|</?s>|<[be]os>")
 _WORDS = ("text", "reject", "parse")
 
 OF_RENDERING = frozenset(
@@ -110,10 +122,12 @@ def found_in(
     chat: RenderedChat,
     added: list[tuple[int, int, int]],
     markers: frozenset[str],
+    untrusted: Sequence[tuple[int, int]],
 ) -> list[tuple[FoundLiteral, Segment]]:
     """The literals in untrusted text, with the segment that each begins in.
 
     These are the added tokens ``added``, given as ``(start, stop, id)``, and all occurrences of ``markers``.
+    ``untrusted`` are the ranges of that text: ``chat.untrusted``.
     """
     text = chat.text
     places: dict[tuple[int, int], int | None] = {}
@@ -124,16 +138,42 @@ def found_in(
         while at >= 0:
             places.setdefault((at, at + len(marker)), None)
             at = text.find(marker, at + 1)
-    if not places:
-        return []
-    untrusted = [segment for segment in chat.segments if not segment.trusted]
+    touching = [place for place in sorted(places.items()) if _is_touched(untrusted, *place[0])]
+    if not touching:
+        return []  # As a rule: segments cost more than all else here.
+    segments = [segment for segment in chat.segments if not segment.trusted]
     found = []
-    for (start, stop), number in sorted(places.items()):
-        touched = next((s for s in untrusted if s.start < stop and start < s.stop), None)
+    for (start, stop), number in touching:
+        touched = next((s for s in segments if s.start < stop and start < s.stop), None)
         if touched is not None:
             literal = FoundLiteral(text[start:stop], start, stop, touched.message, touched.field, number)
             found.append((literal, touched))
     return found
+
+
+def _is_touched(ranges: Sequence[tuple[int, int]], start: int, stop: int) -> bool:
+    """Whether this part of the text has characters in one of the ranges, which are in order."""
+    at = bisect_right(ranges, start, key=lambda span: span[1])
+    return at < len(ranges) and ranges[at][0] < stop
+
+
+def control_markers(text: str) -> set[str]:
+    """The markers in a text that hardly ever are meant as plain text."""
+    return set(CONTROL.findall(text))
+
+
+def written_as_text(chat: RenderedChat, added: Collection[tuple[int, int, int]]) -> tuple[str, ...]:
+    """The control markers that the template wrote and that are none of its added tokens, each once.
+
+    ``added`` are these tokens, given as ``(start, stop, id)``.
+    """
+    written: dict[str, None] = {}
+    ranges = chat.untrusted
+    for match in CONTROL.finditer(chat.text):
+        if match[0] not in written and not _is_touched(ranges, *match.span()):
+            written[match[0]] = None
+    tokens = {chat.text[start:stop] for start, stop, _ in added}
+    return tuple([marker for marker in written if not any(marker in token for token in tokens)])
 
 
 def without_space(text: str, start: int, stop: int, literal: str) -> tuple[int, int]:

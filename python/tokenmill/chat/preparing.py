@@ -15,7 +15,8 @@ from . import literals as policies
 from .literals import FoundLiteral, Literals
 from .prompts import Closing, Prompt, closing_of, prompts_of
 from .rendered import RenderedChat, Segment
-from .rendering import choose, literals_of, render, roles_of
+from .rendering import choose, literals_of, render, roles_of, variables_of
+from .sources import SPECIAL_VARIABLES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from ..ragged import Ragged, RaggedEncodings
 
 __all__ = ["AddedToken", "Plan", "Prepared", "apart_from", "encoded", "prepared", "render_for"]
-
-ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 
 #: The most templates whose tables a tokenizer keeps.
 _MAX_TEMPLATES = 64
@@ -113,6 +112,10 @@ class _Template(NamedTuple):
     protected: frozenset[int]
     """Ids of added tokens in the template's literals and special tokens."""
     special_ids: frozenset[int]
+    added: frozenset[str]
+    """The literals of all added tokens."""
+    unnamed: tuple[str, ...]
+    """The variables of special tokens that the template reads and the tokenizer has no token for."""
 
     @classmethod
     def of(cls, tok: Tokenizer, name: str, source: str) -> _Template:
@@ -125,7 +128,10 @@ class _Template(NamedTuple):
             joined = "\0".join([*literals, *_flat(special)])
             protected = _visible(tok, tok.find_added(joined, special="parse"))
             markers = policies.markers_of(literals)
-            known = cls(special, markers, protected, frozenset(tok.special_tokens.values()))
+            read = variables_of(source, name)
+            unnamed = tuple([name for name in SPECIAL_VARIABLES if name in read - special.keys()])
+            special_ids, added = frozenset(tok.special_tokens.values()), frozenset(tok.added_tokens)
+            known = cls(special, markers, protected, special_ids, added, unnamed)
             if len(tables) < _MAX_TEMPLATES:
                 tables[source] = known
         return known
@@ -144,6 +150,11 @@ class Plan(NamedTuple):
     def of(cls, tok: Tokenizer, name: str, source: str, literals: Literals) -> Plan:
         """For a template and a policy."""
         return cls(tok, name, source, literals, _Template.of(tok, name, source))
+
+    @property
+    def parses_none(self) -> bool:
+        """Whether no literal in a message is parsed."""
+        return self.literals != "parse" and not isinstance(self.literals, Mapping)
 
     def prompts(self, options: Mapping[str, Any]) -> tuple[Prompt, ...]:
         """What ``add_generation_prompt`` writes, the likeliest first."""
@@ -172,6 +183,8 @@ class Prepared(NamedTuple):
     chat: RenderedChat
     untrusted: Sequence[Span]
     protected: frozenset[int]
+    unnamed_tokens: tuple[str, ...]
+    """The variables of special tokens that the template reads and nobody gave."""
 
     @classmethod
     def of(cls, plan: Plan, messages: Any, options: Mapping[str, Any]) -> tuple[Prepared, list[AddedToken]]:
@@ -185,7 +198,7 @@ class Prepared(NamedTuple):
             messages, options = policies.rewritten(given, options, plan.literals, plan.holds)
         chat = render(plan.source, messages, special_tokens=plan.template.special, name=plan.name, **options)
         untrusted: Sequence[Span] = chat.untrusted
-        if plan.literals == "parse" or isinstance(plan.literals, Mapping):
+        if not plan.parses_none:
             untrusted = _without_parsed(chat, plan.literals)
         protected = plan.template.protected
         added = _found(tok, chat.text, untrusted=untrusted, protected=protected)
@@ -194,7 +207,8 @@ class Prepared(NamedTuple):
         while built := _built(tok, added, untrusted, protected):
             protected |= built
             added = _found(tok, chat.text, untrusted=untrusted, protected=protected)
-        row = cls(plan, chat, untrusted, protected)
+        unnamed = tuple([name for name in plan.template.unnamed if name not in options])
+        row = cls(plan, chat, untrusted, protected, unnamed)
         for literal, segment in row.found() if _rejects(plan.literals) else ():
             if policies.policy_of(plan.literals, segment) == "reject":
                 policies.refuse(literal, segment)
@@ -208,11 +222,18 @@ class Prepared(NamedTuple):
         """Literals in untrusted text, and the segments that they begin in."""
         tok, guarded = self.plan.tok, self.protected | self.plan.template.special_ids
         added = [token for token in _found(tok, self.chat.text) if token[2] in guarded]
-        return policies.found_in(self.chat, added, self.plan.template.markers)
+        untrusted = self.untrusted if self.plan.parses_none else self.chat.untrusted
+        return policies.found_in(self.chat, added, self.plan.template.markers, untrusted)
 
     def find_literals(self) -> tuple[FoundLiteral, ...]:
         """Literals in untrusted text."""
         return tuple([literal for literal, _ in self.found()])
+
+    def find_written_as_text(self) -> tuple[str, ...]:
+        """Control markers that the template wrote as plain text."""
+        if policies.control_markers(self.chat.text) <= self.plan.template.added:
+            return ()
+        return policies.written_as_text(self.chat, self.find_added())
 
     def encode_with_offsets(self) -> RaggedEncodings:
         """The ids, and ``(start, stop)`` of each token in the text: one row."""
@@ -241,7 +262,7 @@ def encoded(rows: Sequence[Prepared], num_threads: int | None) -> Ragged:
 
 
 def _special_variables(tok: Tokenizer) -> dict[str, str | list[str]]:
-    found = {f"{role}_token": getattr(tok, f"{role}_token") for role in ROLES}
+    found = {name: getattr(tok, name) for name in SPECIAL_VARIABLES}
     return {name: token for name, token in found.items() if token is not None}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias
@@ -162,7 +162,11 @@ class RenderedChat:
         Many templates leave out fields that they do not know, and the reasoning of earlier turns.
         """
         if self._unwritten is None:
-            self._unwritten = _unwritten(self._messages, self.segments)
+            written = None if self._runs is None else _written_by_runs(self._runs)
+            if written is None:
+                self._unwritten = _unwritten(self._messages, self.segments)
+            else:
+                self._unwritten = _not_in(written, self._messages, frozenset())
         return self._unwritten
 
     def _runs_of_segments(self) -> Runs:
@@ -214,6 +218,28 @@ def outline_of(chat: RenderedChat) -> Outline:
     return outline_of_runs(chat._known_runs(), len(chat._messages))
 
 
+def _written_by_runs(runs: list[Any]) -> dict[int, list[str]] | None:
+    """The fields of each message that stand in the text, found without segments, which cost more.
+
+    None where there is text of unknown origin: which message it may be of, its turn tells.
+    """
+    sources = {id(source): source for length, source in zip(runs[::2], runs[1::2], strict=True) if length}
+    written: dict[int, list[str]] = {}
+    for source in sources.values():
+        if source is None:
+            return None
+        container, key = source
+        if type(container) is tuple and container[0] == "message" and type(key) is str and key.isidentifier():
+            written.setdefault(container[1], []).append(key)
+            continue
+        if kind_of(source, None) == "unknown":
+            return None
+        message, field = message_of(source), path_of(source)
+        if message is not None and field is not None:
+            written.setdefault(message, []).append(field)
+    return written
+
+
 def _unwritten(messages: list[dict[Any, Any]], segments: tuple[Segment, ...]) -> tuple[tuple[int, str], ...]:
     """The fields of messages that hold text and have no segment."""
     unknown = {segment.message for segment in segments if segment.kind == "unknown"}
@@ -224,15 +250,30 @@ def _unwritten(messages: list[dict[Any, Any]], segments: tuple[Segment, ...]) ->
     for segment in segments:
         if segment.field is not None and segment.message is not None:
             written.setdefault(segment.message, []).append(segment.field)
+    return _not_in(written, messages, unknown)
+
+
+def _not_in(
+    written: Mapping[int, list[str]], messages: list[dict[Any, Any]], unknown: Collection[int | None]
+) -> tuple[tuple[int, str], ...]:
+    """The fields with text that are not written, of messages that are not ``unknown``."""
     found: list[tuple[int, str]] = []
     for index, message in enumerate(messages):
         for key, value in message.items():
-            is_text = value.strip() if isinstance(value, str) else isinstance(value, list | dict) and value
-            if not is_text or key == "role" or index in unknown:
+            is_text = isinstance(value, str | list | dict) and value
+            if (
+                not is_text
+                or (isinstance(value, str) and value.isspace())
+                or key == "role"
+                or index in unknown
+            ):
+                continue
+            own = written.get(index, ())
+            if key in own:  # As a rule: the path of a field of a message is its key.
                 continue
             field = path_of((("message", index), key))
             below = (f"{field}.", f"{field}[")
-            if field and not any(path == field or path.startswith(below) for path in written.get(index, ())):
+            if field and not any(path == field or path.startswith(below) for path in own):
                 found.append((index, field))
     return tuple(found)
 

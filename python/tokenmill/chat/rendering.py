@@ -15,7 +15,7 @@ from .refusals import refusal
 from .rendered import RenderedChat
 from .tools import schema_of
 
-__all__ = ["check_not_empty", "choose", "literals_of", "render", "roles_of"]
+__all__ = ["check_not_empty", "choose", "literals_of", "render", "roles_of", "variables_of"]
 
 _JINJA2 = (3, 1, 6)
 
@@ -119,6 +119,12 @@ def literals_of(source: str, name: str) -> tuple[str, ...]:
     return literals
 
 
+def variables_of(source: str, name: str) -> frozenset[str]:
+    """The names that a template reads and never sets. Raises ``TemplateError`` for one that is wrong."""
+    variables: frozenset[str] = _engine().template_of(source, name).variables
+    return variables
+
+
 def roles_of(source: str, name: str, roles: Iterable[str] | None) -> frozenset[str]:
     """The roles that messages may have. Raises ``TemplateError`` for a template that is wrong."""
     own: frozenset[str] = _engine().template_of(source, name).roles
@@ -131,7 +137,7 @@ def roles_of(source: str, name: str, roles: Iterable[str] | None) -> frozenset[s
 def _conversation(messages: Any) -> list[Any]:
     chat = getattr(messages, "messages", messages)
     if isinstance(chat, (str, bytes, Mapping)) or not hasattr(chat, "__iter__"):
-        raise TypeError(f"messages are a list of dicts, not {type(chat).__name__}")
+        raise TypeError(f"messages must be a list of dicts, not {type(chat).__name__}")
     chat = list(chat)
     check_not_empty(chat)
     return chat
@@ -151,7 +157,7 @@ def _checked_documents(documents: Sequence[Any]) -> list[Any]:
     for index, document in enumerate(documents):
         if not isinstance(document, Mapping):
             raise TypeError(
-                f"documents[{index}] is a dict with title and text, not {type(document).__name__}"
+                f"documents[{index}] must be a dict with title and text, not {type(document).__name__}"
             )
     return list(documents)
 

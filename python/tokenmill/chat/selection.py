@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from .rendered import RenderedChat
 
-__all__ = ["Selection", "TrainOn", "selection_of"]
+__all__ = ["Selection", "TrainOn", "refuse_without_labels", "selection_of"]
 
 TrainOn: TypeAlias = "str | int | Iterable[str | int]"
 
@@ -61,6 +61,17 @@ class Selection(NamedTuple):
 
 def _is_below(path: str, field: str) -> bool:
     return path.startswith(field) and (len(path) == len(field) or path[len(field)] in ".[")
+
+
+def refuse_without_labels(options: Mapping[str, Any]) -> None:
+    """Raise ``TypeError`` for arguments that say what is trained in a call that makes no labels."""
+    if options.get("return_labels"):
+        return
+    defaults: dict[str, object] = {"train_on": "assistant", "end_of_turn": True}
+    for name, default in defaults.items():
+        given = options.get(name, default)
+        if type(given) is not type(default) or given != default:
+            raise TypeError(f"{name}= says which labels there are: pass return_labels=True with it")
 
 
 def selection_of(train_on: TrainOn, allowed: Collection[str]) -> Selection:

@@ -51,6 +51,9 @@ TRUSTED = frozenset(("literal", "special", "date"))
 DEFAULT_ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
 """Roles that a conversation may have with any template, besides those that the template compares with."""
 
+SPECIAL_VARIABLES = tuple([f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")])
+"""The variables that a tokenizer gives a template, where it names a token for them."""
+
 REASONING = ("reasoning_content", "thinking", "reasoning")
 """The keys that reasoning of a message goes by; the first is the one that most templates read."""
 

@@ -54,13 +54,18 @@ class Added(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What the model writes in the turn of one message."""
+    """What the model writes in the turn of one message, whatever of it is trained.
+
+    Labels may be fewer: with parts in ``train_on``, with ``end_of_turn=False``, and where the template marks
+    what is trained with ``{% generation %}``.
+    """
 
     message: int
+    """The index of the message."""
     spans: tuple[Span, ...]
-    """Pairs ``(start, stop)`` in characters; mostly one."""
+    """Where it stands in the text: pairs ``(start, stop)`` in characters, mostly one; the end included."""
     end: Span | None
-    """Where its end-of-turn token stands; None where the template wrote none."""
+    """Where its end-of-turn token stands, also if that is not trained; None where the template wrote none."""
 
     def ended_by(self, token: Span) -> Turn:
         """The turn with this token, which follows its last span, as its end."""

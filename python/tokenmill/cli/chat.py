@@ -33,13 +33,14 @@ from typing import TYPE_CHECKING, Any
 from tokenmill import TokenmillError
 
 from .._progress import follower
+from .chat_notes import FileNotes
 from .chat_page import page
 from .conversations import ARGUMENTS, OF_LINES, Conversation, conversations, read_json, size_of
 from .files import STDIN, as_json, write_output, write_whole
 from .options import add_files, add_output, add_tokenizer, load_tokenizer
-from .parsing import whole_number
+from .parsing import closest, whole_number
 from .streams import is_terminal, say
-from .terminal import bar_wanted, colour_wanted
+from .terminal import bar_wanted, colour_wanted, visible
 from .usage import UsageError, explain
 
 if TYPE_CHECKING:
@@ -95,6 +96,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one of the tokenizer's, one that comes with tokenmill (chatml, gemma, llama2, llama3, "
         "mistral), or a file",
     )
+    for role, where in (("bos", "begins a text"), ("eos", "ends a text or a turn")):
+        group.add_argument(
+            f"--{role}-token",
+            metavar="TOKEN",
+            help=f"the literal of the token that {where}, for a template that writes {role}_token and a "
+            "tokenizer that names none",
+        )
     group.add_argument("--tools", metavar="FILE", help="a JSON list of the tools that the model may call")
     group.add_argument(
         "--add-generation-prompt", action="store_true", help="begin an answer behind the last message"
@@ -130,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json and _is_npz(args.out):
         raise UsageError("arrays of --out NAME.npz and --json are two forms of output: choose one")
     options = _options(args)
-    tokenizer, template = _with_template(load_tokenizer(args), args)
+    tokenizer, template = _with_template(_with_roles(load_tokenizer(args), args), args)
     read = _chosen(conversations(args.files, tokenizer=args.tokenizer), args.show)
     first = list(itertools.islice(read, 2))
     has_one = len(first) == 1
@@ -253,6 +261,20 @@ def _date(given: str) -> datetime:
         raise UsageError(f"--now {given} is no date", hint="--now 2025-01-31, or 2025-01-31T12:00") from None
 
 
+def _with_roles(tokenizer: Tokenizer, args: argparse.Namespace) -> Tokenizer:
+    """The tokenizer with the tokens that ``--bos-token`` and ``--eos-token`` name."""
+    named = {role: getattr(args, role) for role in ("bos_token", "eos_token")}
+    named = {role: token for role, token in named.items() if token is not None}
+    for role, token in named.items():
+        if token not in tokenizer.added_tokens and tokenizer.token_to_id(token) is None:
+            raise UsageError(
+                f"--{role.replace('_', '-')} {visible(token)}: no token of the vocabulary"
+                f"{closest(token, tokenizer.added_tokens)}",
+                hint="`tokenmill info` lists the special tokens",
+            )
+    return tokenizer.with_special_tokens(**named) if named else tokenizer
+
+
 def _with_template(tokenizer: Tokenizer, args: argparse.Namespace) -> tuple[Tokenizer, str | None]:
     """The tokenizer, and the name of the template to use; None leaves the choice to it."""
     from tokenmill.chat.builtin import NAMES
@@ -262,7 +284,8 @@ def _with_template(tokenizer: Tokenizer, args: argparse.Namespace) -> tuple[Toke
         if not known:
             raise UsageError(
                 f"{args.tokenizer}: has no chat template",
-                hint=f"--template NAME takes one of {', '.join(NAMES)}, or a file",
+                hint="--template FILE, the chat_template of its model; or one that comes with tokenmill, if "
+                f"the model was trained with it: {', '.join(NAMES)}",
             )
         return tokenizer, None
     if given in known or given in NAMES:
@@ -376,6 +399,8 @@ def _facts(conversation: Conversation, encoding: ChatEncoding) -> dict[str, Any]
         "turns": [turn._asdict() for turn in encoding.turns],
         "literals": [literal._asdict() for literal in encoding.literals],
         "unwritten": [{"message": message, "field": field} for message, field in encoding.unwritten],
+        "unnamed_tokens": encoding.unnamed_tokens,
+        "written_as_text": encoding.written_as_text,
     }
 
 
@@ -385,21 +410,30 @@ class _Counts:
     def __init__(self, out: str | None, *, labels: bool) -> None:
         self._out, self._labels = out, labels
         self._conversations = self._ids = self._trained = 0
+        self._notes = FileNotes()
 
     def of(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """The same pairs, counting them."""
         for pair in pairs:
+            if self._is_told:
+                self._notes.add(pair[0].place, pair[1])
             self._conversations += 1
             self._ids += len(pair[1]["input_ids"])
             self._trained += sum(pair[1].get("loss_mask", ()))
             yield pair
 
+    @property
+    def _is_told(self) -> bool:
+        return self._out not in (None, STDIN)
+
     def report(self) -> None:
-        """Print the counts, if the output is a file."""
-        if self._out in (None, STDIN):
+        """Print the counts and the notes, if the output is a file."""
+        if not self._is_told:
             return
         said = f"{_counted(self._conversations)}, {self._ids:,} ids"
         say(f"saved {self._out}: {said}" + f", {self._trained:,} of them trained" * self._labels)
+        for note in self._notes.lines():
+            say(note)
 
 
 def _counted(conversations: int) -> str:

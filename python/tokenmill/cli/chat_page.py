@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from .chat_notes import notes_of
 from .terminal import columns_of, shortened, visible
 
 if TYPE_CHECKING:
     from tokenmill import Tokenizer
-    from tokenmill.chat import ChatEncoding, FoundLiteral, Segment
+    from tokenmill.chat import ChatEncoding, Segment
 
 __all__ = ["page"]
 
@@ -52,7 +53,7 @@ def page(tok: Tokenizer, encoding: ChatEncoding, title: str, *, columns: int, co
     lines += ["   ".join(legend)]
     for turn, of_turn in groupby(cells, key=lambda cell: cell.turn):
         lines += ["", *_turn(turn, list(of_turn), columns, has_labels=has_labels, colour=colour)]
-    notes = list(_notes(encoding))
+    notes = list(notes_of(encoding))
     return "\n".join([*lines, *[""] * bool(notes), *notes]) + "\n"
 
 
@@ -125,28 +126,3 @@ def _heading(segment: Segment) -> str:
 
 def _counted(number: int, what: str) -> str:
     return f"{number:,} {what}" + "s" * (number != 1)
-
-
-def _notes(encoding: ChatEncoding) -> Iterator[str]:
-    """Notes on what may be wrong with the conversation."""
-    for message in encoding.turns_without_end:
-        yield f"note: the template writes no end-of-turn token behind messages[{message}]"
-    tokens = {
-        (start, stop): number
-        for (start, stop), number in zip(encoding.offsets.tolist(), encoding["input_ids"], strict=True)
-    }
-    for message, field in encoding.unwritten:
-        yield f"note: the template leaves out messages[{message}].{visible(field)}"
-    for literal in encoding.literals:
-        is_token = literal.id is not None and tokens.get((literal.start, literal.stop)) == literal.id
-        became = f"token {literal.id}" if is_token else "text, as any other"
-        if literal.id is None:
-            became = (
-                "a marker of the template without a token of its own, which a model may take for the real one"
-            )
-        yield f"note: {_place(literal)} holds {visible(literal.literal)}: {became}"
-
-
-def _place(literal: FoundLiteral) -> str:
-    message = None if literal.message is None else f"messages[{literal.message}]"
-    return ".".join(filter(None, (message, literal.field))) or "the conversation"

@@ -249,7 +249,8 @@ impl Tokenizer {
     /// `rows` is a list of rows (lists of ids, arrays, `Encoding`s, or mappings with `input_ids` and
     /// more columns), a `Ragged`, or a mapping of columns. `padding`, `max_length`,
     /// `pad_to_multiple_of`, `padding_side`, `pad_id`, `return_tensors`, `dtype`, `out` and
-    /// `num_threads` are as for a call; nothing is cut.
+    /// `num_threads` are as for a call. Nothing is cut: whatever `padding` is, a row longer than
+    /// `max_length` (up to the next multiple of `pad_to_multiple_of`) is an error.
     ///
     /// A column with a list in each row is padded beside `input_ids`: `labels` with -100, masks with 0
     /// (`special_tokens_mask` with 1), `token_type_ids`, `position_ids` and `document_ids` as their
@@ -323,6 +324,7 @@ impl Tokenizer {
         encoder
             .set_item("is_left", padding.as_ref().is_some_and(|padding| padding.direction == Side::Left))?;
         encoder.set_item("length", fixed)?;
+        encoder.set_item("max_length", limits.max_length)?;
         encoder.set_item("multiple_of", padding.as_ref().and_then(|padding| padding.multiple_of))?;
         encoder.set_item("pad_values", pad_values)?;
         encoder.set_item("own_length", own_length)?;

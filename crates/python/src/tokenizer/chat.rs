@@ -1,10 +1,21 @@
 //! Chat templates: the tokenizer's own, and tokenizers with others.
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use super::Tokenizer;
 use crate::exceptions::{raise, wrong_type};
 use crate::late;
+
+/// The error for a template that is no text. A path is not read: a text without `{` would be a name or a path.
+fn not_a_source(source: &Bound<'_, PyAny>) -> PyResult<PyErr> {
+    if !source.hasattr("__fspath__")? {
+        return Ok(wrong_type("source", "str or None", source));
+    }
+    let reason =
+        "source is the text of a template, not the path of a file: pass path.read_text(encoding=\"utf-8\")";
+    Ok(PyTypeError::new_err(reason))
+}
 
 #[pymethods]
 impl Tokenizer {
@@ -30,8 +41,8 @@ impl Tokenizer {
     /// without that one. Nothing else changes: both share their tables and caches.
     ///
     /// `source` is a Jinja template, or the name of one that comes with tokenmill: `"chatml"`, `"gemma"`,
-    /// `"llama2"`, `"llama3"`, `"mistral"`. A text without `{` is taken for a name. The template is not parsed
-    /// here.
+    /// `"llama2"`, `"llama3"`, `"mistral"`. A text without `{` is taken for a name; no file is read. The template
+    /// is not parsed here.
     ///
     /// Raises `ValueError` for a name that is not known, and `FormatError` for a template of more than 1 MiB, a
     /// name of more than 255 bytes, and more than 100 templates.
@@ -48,7 +59,7 @@ impl Tokenizer {
             templates.remove(name);
         } else {
             let Ok(source) = source.cast::<PyString>() else {
-                return Err(wrong_type("source", "str or None", source));
+                return Err(not_a_source(source)?);
             };
             let mut source: String = source.extract()?;
             if !source.contains('{') {

@@ -89,13 +89,16 @@ impl Tokenizer {
     ///
     /// `train_on` says which turns are trained, `"assistant"` by default: roles, indices of messages,
     /// `"last"`. It may also say which parts of them: kinds (`"content"`, `"reasoning"`, `"tool_call"`), field
-    /// paths (`"tool_calls[0].function.arguments"`). A turn begins after its header and ends with its
+    /// paths (`"tool_calls[0].function.arguments"`). A part is what the message says, without what the template
+    /// writes around it. A turn begins after its header and ends with its
     /// end-of-turn token, which `end_of_turn=False` leaves out. Where the template marks the turns of a role
-    /// with `{% generation %}` blocks, only what these write is trained. A token that is only partly in a
+    /// with `{% generation %}` blocks, only what these write is trained: no end-of-turn token behind them. `turns`
+    /// say what the model writes, also where not all of it is trained. A token that is only partly in a
     /// trained range is trained as a whole. `num_threads` is for encoding a list.
     ///
     /// Raises `TemplateError` as `render_chat`, where the place of a turn is not known for certain, and where
-    /// nothing is trained unless `allow_empty` is set; `SpecialTokenError` for `literals="reject"`.
+    /// nothing is trained unless `allow_empty` is set; `SpecialTokenError` for `literals="reject"`; `TypeError`
+    /// for `train_on` or `end_of_turn` without `return_labels`.
     ///
     /// >>> tok = tokenmill.train(texts=["low"] * 2, num_merges=2, special_tokens=["<|im_start|>", "<|im_end|>"])
     /// >>> chat = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "lower"}]

@@ -26,6 +26,7 @@ use tokenmill_core::compile::compile_with_additions;
 use tokenmill_core::description::{Additions, Description};
 use tokenmill_core::engine::Engine;
 use tokenmill_io::SaveOptions;
+use tokenmill_io::fingerprint::Digests;
 use tokenmill_kernels::MadeOnce;
 
 use crate::convert;
@@ -57,6 +58,8 @@ pub(crate) struct Tokenizer {
     /// The binary form of the tokenizer's behaviour, made at the first comparison. Two threads may
     /// both make it; neither waits for the other.
     identity: MadeOnce<Vec<u8>>,
+    /// The hashes of the tokenizer's behaviour, made when they are first asked for, as `identity` is.
+    digests: MadeOnce<Digests>,
     /// Tables that `tokenmill.chat` makes for this tokenizer. They do not refer to it, so they are never part of a
     /// cycle.
     chat_tables: MadeOnce<Py<PyDict>>,
@@ -72,6 +75,7 @@ impl Tokenizer {
             hooks: PyHooks::default(),
             split_name: None,
             identity: MadeOnce::new(),
+            digests: MadeOnce::new(),
             chat_tables: MadeOnce::new(),
         })
     }
@@ -106,6 +110,7 @@ impl Tokenizer {
             load_report: None,
             split_name: self.split_name,
             identity: MadeOnce::new(),
+            digests: MadeOnce::new(),
             chat_tables: MadeOnce::new(),
         }
     }

@@ -16,8 +16,13 @@ use crate::output::Item;
 use crate::training_report::TrainingReport;
 
 impl Tokenizer {
-    fn digests_of(&self, py: Python<'_>) -> PyResult<Digests> {
-        py.detach(|| Digests::of(&self.engine)).map_err(|error| raise(py, error))
+    /// The digests, which are kept: a tokenizer never changes.
+    fn digests_of(&self, py: Python<'_>) -> PyResult<&Digests> {
+        if let Some(digests) = self.digests.get() {
+            return Ok(digests);
+        }
+        let digests = py.detach(|| Digests::of(&self.engine)).map_err(|error| raise(py, error))?;
+        Ok(self.digests.get_or_make(|| digests))
     }
 }
 

@@ -21,7 +21,9 @@ def source_of(name: str) -> str:
     """
     if name not in NAMES:
         known = ", ".join(NAMES)
-        raise ValueError(f"{name!r} is neither a chat template, which has a {{, nor one of {known}")
+        is_path = "/" in name or "\\" in name or "." in name
+        hint = "; a file is not read here, pass its text" if is_path else ""
+        raise ValueError(f"{name!r} is neither a chat template, which has a {{, nor one of {known}{hint}")
     source = pkgutil.get_data(__name__, f"{name}.jinja")
     assert source is not None  # a loader without data
     return source.decode()
