@@ -2,8 +2,8 @@
 
 Each takes a tokenizer and a text and gives ids; the stages before merging (added tokens, normalizer, split)
 are those of the tokenizer. ``heap``, ``table`` and ``backtracking`` give the ids of ``tok.encode``;
-``greedy`` and ``minimal`` are approximations. ``encode`` itself is faster than all of them: it caches
-pretokens, and merges short ones side by side and long ones by windows.
+``greedy`` and ``minimal`` are approximations. ``encode`` itself is faster than the three exact ones: it
+caches pretokens, and merges short ones side by side and long ones by windows.
 
 >>> import tokenmill
 >>> from tokenmill import algorithms
@@ -38,7 +38,7 @@ def heap(
     raise ``BudgetError``. Cost: n log n for each pretoken. The first call for a vocabulary makes its table
     of all pairs.
     """
-    return tok._encode_by("heap", text, special=special)
+    return _ids("heap", tok, text, special)
 
 
 def table(
@@ -51,7 +51,7 @@ def table(
     linear in the tokens that the text holds, overlapping ones too. The first call for a vocabulary makes
     the tables, as for the next three.
     """
-    return tok._encode_by("table", text, special=special)
+    return _ids("table", tok, text, special)
 
 
 def backtracking(
@@ -62,7 +62,7 @@ def backtracking(
     A bit for each byte marks places from which nothing led on, so that none is tried twice. ``BudgetError``
     as for ``table``. Cost: linear, and in ordinary text about one look at each token.
     """
-    return tok._encode_by("backtracking", text, special=special)
+    return _ids("backtracking", tok, text, special)
 
 
 def greedy(
@@ -72,7 +72,7 @@ def greedy(
 
     ``BudgetError`` as for ``table``. Cost: linear.
     """
-    return tok._encode_by("greedy", text, special=special)
+    return _ids("greedy", tok, text, special)
 
 
 def minimal(
@@ -82,4 +82,12 @@ def minimal(
 
     No exact encoding has fewer ids. ``BudgetError`` as for ``table``. Cost: linear, as that of ``table``.
     """
-    return tok._encode_by("minimal", text, special=special)
+    return _ids("minimal", tok, text, special)
+
+
+def _ids(
+    name: str, tok: Tokenizer, text: str | bytes, special: Literal["text", "parse", "raise"] | Set[str]
+) -> list[int]:
+    if not isinstance(tok, Tokenizer):
+        raise TypeError(f"tok must be a Tokenizer, not {type(tok).__name__}; load one with tokenmill.load")
+    return tok._encode_by(name, text, special=special)

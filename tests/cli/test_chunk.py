@@ -34,7 +34,9 @@ def test_json_has_the_chunks_of_each_file(run: Run, folder: Path, text_file: Pat
     assert rows == want * 2
 
 
-def test_a_page_and_a_file_and_standard_input(run: Run, folder: Path, text_file: Path, tmp_path: Path) -> None:
+def test_a_page_and_a_file_and_standard_input(
+    run: Run, folder: Path, text_file: Path, tmp_path: Path
+) -> None:
     tok = tokenmill.load(folder)
     first = tok.chunk(TEXT, 9)[0]
     page = run("chunk", "-t", folder, "--max-tokens", "9", text_file).out.decode()

@@ -1,4 +1,4 @@
-"""What the splitters of other libraries share: chunks that still fit when they are stripped, or put behind more."""
+"""What the splitters of other libraries share: chunks that fit when they are stripped, or put behind more."""
 
 from __future__ import annotations
 

@@ -33,9 +33,9 @@ _BETWEEN = "\n\n"
 class NodeParser(MetadataAwareTextSplitter):  # type: ignore[misc]
     """Splits documents into nodes of at most ``chunk_size`` ids, with their metadata.
 
-    ``chunk_overlap`` is in ids, too; ``at`` and ``special`` are as for ``Tokenizer.chunk``. White space around a
-    chunk is taken away; no node has more than ``chunk_size`` ids afterwards either, nor with its metadata before
-    it, as the library writes them for a model.
+    ``chunk_overlap`` is in ids, too; ``at`` and ``special`` are as for ``Tokenizer.chunk``. White space
+    around a chunk is taken away; no node has more than ``chunk_size`` ids afterwards either, nor with its
+    metadata before it, as the library writes them for a model.
 
     Raises ``BudgetError`` where the metadata leave no ids for the text.
     """
@@ -75,8 +75,8 @@ class NodeParser(MetadataAwareTextSplitter):  # type: ignore[misc]
         left = self.chunk_size - count(before)
         if left < 1:
             raise BudgetError(
-                f"the metadata have {self.chunk_size - left} ids, which leaves none of {self.chunk_size} for the "
-                "text; leave keys out with excluded_embed_metadata_keys and excluded_llm_metadata_keys",
+                f"the metadata have {self.chunk_size - left} ids, which leaves none of {self.chunk_size} for "
+                "the text; leave keys out with excluded_embed_metadata_keys and excluded_llm_metadata_keys",
                 needed=self.chunk_size - left,
                 limit=self.chunk_size,
             )

@@ -83,7 +83,7 @@ impl Engine {
                 "no stage looks at more than a pretoken, and a scanner can wait for text",
             )
         } else if self.has_text_cuts() {
-            ("word by word", "any text may be cut before a space between letters, or between some ideographs")
+            ("word by word", "any text may be cut at some places, such as a space between two letters")
         } else if self.splitter().is_some_and(|splitter| !splitter.grows()) {
             ("the whole text again", "a regex engine splits the text")
         } else {
