@@ -154,7 +154,6 @@ def fresh() -> dict[str, Callable[[], Any]]:
         "tokenmill.model_inputs.Collator": lambda: import_module("tokenmill").collator(base(), **ARRAYS),
         "tokenmill.model_inputs.ModelInputs": lambda: base()([TEXT, "low"], padding=True, **ARRAYS),
         "tokenmill.chunks.Chunks": lambda: base().chunk(TEXT, 100),
-        "tokenmill.chunks.Chunk": lambda: base().truncate(TEXT, 100),
         "tokenmill.packing.Packed": lambda: import_module("tokenmill").pack([IDS, IDS[:50]], 1000),
         "tokenmill.ragged.Ragged": lambda: base().encode_batch([TEXT, "", TEXT]),
         "tokenmill.ragged.RaggedEncodings": lambda: base().encode_batch([TEXT, "", TEXT], offsets=True),
@@ -177,6 +176,7 @@ def fresh() -> dict[str, Callable[[], Any]]:
 INTERNAL = {
     "tokenmill._forks.OwnLock": "a lock itself, tested by name",
     "tokenmill.chat.encoding.Known": "what an encoding that was pickled is made of",
+    "tokenmill.compat.langchain.TextSplitter": "a class of LangChain that calls Tokenizer.chunk",
     "tokenmill.compat.tiktoken._kept.kept": "a property itself, tested by name",
 }
 
@@ -211,8 +211,14 @@ def modules() -> Iterator[Any]:
 
     yield tokenmill
     for found in pkgutil.walk_packages(tokenmill.__path__, "tokenmill."):
-        # The command line is a process of its own, the definition plain functions.
-        if not found.name.startswith(("tokenmill.cli", "tokenmill.__main__", "tokenmill.reference")):
+        # The command line is a process of its own, the definition plain functions. LlamaIndex is not installed.
+        left_out = (
+            "tokenmill.cli",
+            "tokenmill.__main__",
+            "tokenmill.reference",
+            "tokenmill.compat.llama_index",
+        )
+        if not found.name.startswith(left_out):
             yield import_module(found.name)
 
 
@@ -361,7 +367,6 @@ METHODS: dict[str, dict[str, Call]] = {
         "index": lambda o: o.index(o[0]),
         "texts": lambda o: o.texts(),
     },
-    "tokenmill.chunks.Chunk": {},
     "tokenmill.packing.Packed": {
         "__getitem__": lambda o: (o[0], o[::2]),
         "count": lambda o: o.count(o[0]),

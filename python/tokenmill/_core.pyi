@@ -951,7 +951,7 @@ class Tokenizer:
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
         >>> tok.truncate("low lower lowest", 3).text, tok.truncate("low lower lowest", 5, at="word").text
-        ('low lo', 'low lower ')
+        ('low lowe', 'low lower ')
         >>> tok.truncate("low lower lowest", 3, side="left").text
         'est'
         """
@@ -980,7 +980,7 @@ class Tokenizer:
 
         >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
         >>> [chunk.text for chunk in tok.chunk("low lower lowest", 4, at="word")]
-        ['low ', 'lower', ' low', 'est']
+        ['low lower', ' lowest']
         >>> tok.chunk("low lower lowest", 4).counts
         array([4, 4])
         """

@@ -50,6 +50,14 @@ TEXTS = [
             for text in ("é<s>", "🦊狐<s>", "\ud83e\udd8a<s>", "\ud800<s>")
         ),
         (
+            "the end-of-word symbol as a special token",
+            lambda native, folder: native.train(
+                texts=["low"], num_merges=1, alphabet="chars", end_of_word="</w>"
+            ).with_special_tokens(["</w>"]),
+            "is the end-of-word symbol",
+            {"token": "</w>", "position": None},
+        ),
+        (
             "a special token in bytes",
             with_tok(lambda tok, _: tok.encode("é<s>".encode(), special="raise")),
             "byte 2",

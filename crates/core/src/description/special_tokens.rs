@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use crate::error::{Error, Result};
 use crate::ids::{NO_ID, TokenId};
 
-use super::{AddedToken, Description, Merge, Merges};
+use super::{AddedToken, Alphabet, Description, EndOfWordForm, Merge, Merges};
 
 /// Returns the id if the model encodes a pretoken as a single token.
 pub(super) type SpellsAsOne<'a> = dyn FnMut(&[u8]) -> Result<Option<TokenId>> + 'a;
@@ -28,11 +28,21 @@ impl Description {
         tokens: &[(String, Option<TokenId>)],
         spells_as_one: &mut SpellsAsOne<'_>,
     ) -> Result<Self> {
+        let ends_words = match self.model.as_bpe().map(|model| &model.alphabet) {
+            Some(Alphabet::Chars { end_of_word: Some(mark) }) if mark.form == EndOfWordForm::Separate => {
+                Some(mark.symbol.clone())
+            }
+            _ => None,
+        };
         let mut growing = Growing::new(self, spells_as_one);
         let mut listed = HashSet::with_capacity(tokens.len());
         for (content, id) in tokens {
             if content.is_empty() {
                 return Err(Error::special("", "a special token cannot be empty"));
+            }
+            if ends_words.as_ref() == Some(content) {
+                let reason = "is the end-of-word symbol, which the model gives for every word";
+                return Err(Error::special(content, reason));
             }
             if !listed.insert(content) {
                 return Err(Error::special(content, "is listed twice"));

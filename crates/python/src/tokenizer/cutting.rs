@@ -52,7 +52,7 @@ impl Tokenizer {
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
     /// >>> tok.truncate("low lower lowest", 3).text, tok.truncate("low lower lowest", 5, at="word").text
-    /// ('low lo', 'low lower ')
+    /// ('low lowe', 'low lower ')
     /// >>> tok.truncate("low lower lowest", 3, side="left").text
     /// 'est'
     #[pyo3(signature = (text, n, *, side = "right", at = "character", add_special_tokens = false, special = None, surrogates = "replace"), text_signature = "($self, text, n, *, side='right', at='character', add_special_tokens=False, special='text', surrogates='replace')")]
@@ -103,7 +103,7 @@ impl Tokenizer {
     ///
     /// >>> tok = tokenmill.train(texts=["low lower"] * 2, num_merges=3)
     /// >>> [chunk.text for chunk in tok.chunk("low lower lowest", 4, at="word")]
-    /// ['low ', 'lower', ' low', 'est']
+    /// ['low lower', ' lowest']
     /// >>> tok.chunk("low lower lowest", 4).counts
     /// array([4, 4])
     #[pyo3(signature = (text, n, *, overlap = None, at = "character", oversize = "split", add_special_tokens = false, special = None, surrogates = "replace"), text_signature = "($self, text, n, *, overlap=0, at='character', oversize='split', add_special_tokens=False, special='text', surrogates='replace')")]
