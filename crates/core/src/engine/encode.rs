@@ -163,6 +163,11 @@ impl Engine {
         self.splitter().is_some() && self.stages.added_in_raw.is_plain()
     }
 
+    /// Are the tokens of a text its bytes, one after the other?
+    pub(crate) fn has_byte_tokens(&self) -> bool {
+        self.description.is_byte_level() && self.stages.model.as_bpe().is_some()
+    }
+
     /// Can the ids of a text that grows at its end be told pretoken by pretoken under this policy? If not, all of
     /// it must be encoded again.
     pub fn grows(&self, special: &Special) -> bool {

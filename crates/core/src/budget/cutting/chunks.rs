@@ -254,10 +254,11 @@ impl Chunker<'_> {
     /// The end of the chunk that begins at a place; `None` if more text is needed.
     fn chunk_from(&mut self, start: usize) -> Result<Option<usize>> {
         let mut border = self.options.border;
+        self.search.read_from(start, self.most)?;
         for level in 0.. {
             self.make_borders(level);
             self.borders[level].forget(start);
-            let found = self.search.longest_prefix(start, self.most, &mut self.borders[level], start)?;
+            let found = self.search.longest_read(self.most, &mut self.borders[level], start)?;
             if !self.is_known(level, found.last) {
                 return Ok(None);
             }

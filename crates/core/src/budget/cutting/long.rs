@@ -60,16 +60,8 @@ impl<'a, 'm> LongPrefixes<'a, 'm> {
         mut first_border: impl FnMut(usize) -> usize,
         behind: usize,
     ) -> Result<(Option<usize>, usize)> {
-        let model = PrefixModel::of(self.engine, &mut self.ticker)?;
-        let Self { text, splitter, pretokens, .. } = self;
-        let mut reader = PrefixReader {
-            engine: self.engine,
-            splitter: Some(*splitter),
-            model,
-            memo: &mut *self.memo,
-            scratch: &mut self.scratch,
-            ticker: &mut self.ticker,
-        };
+        let text = self.text;
+        let (pretokens, mut reader) = self.reader()?;
         let (mut found, mut at, mut looked) = (None, 0, 0);
         let mut border = first_border(1);
         while at < text.len() {
@@ -96,19 +88,23 @@ impl<'a, 'm> LongPrefixes<'a, 'm> {
 
     /// Appends the ids of the prefix of a length that was read.
     pub(super) fn append_ids(&mut self, length: usize, ids: &mut Vec<TokenId>) -> Result<()> {
+        let part = &self.text.as_bytes()[..length];
+        let (pretokens, mut reader) = self.reader()?;
+        pretokens.truncate(part, reader.model);
+        pretokens.read(part, &mut reader)?;
+        pretokens.append_ids(part, &mut reader, ids)
+    }
+
+    fn reader(&mut self) -> Result<(&mut Pretokens, PrefixReader<'_, 'a>)> {
         let model = PrefixModel::of(self.engine, &mut self.ticker)?;
-        let Self { text, splitter, pretokens, .. } = self;
-        let part = &text.as_bytes()[..length];
-        pretokens.truncate(part, model);
-        let mut reader = PrefixReader {
+        let reader = PrefixReader {
             engine: self.engine,
-            splitter: Some(*splitter),
+            splitter: Some(self.splitter),
             model,
             memo: &mut *self.memo,
             scratch: &mut self.scratch,
             ticker: &mut self.ticker,
         };
-        pretokens.read(part, &mut reader)?;
-        pretokens.append_ids(part, &mut reader, ids)
+        Ok((&mut self.pretokens, reader))
     }
 }

@@ -1,6 +1,8 @@
 //! The longest prefix and the longest suffix of a text under a budget.
 use std::ops::Range;
 
+use tokenmill_kernels::try_alloc;
+
 use crate::engine::{Cut, Cuts, Engine, Recognizer, Special, Text};
 use crate::error::Result;
 use crate::ids::TokenId;
@@ -37,8 +39,14 @@ pub(super) struct Search<'a> {
     without_cuts: Range<usize>,
     /// The ids of the last part that was found.
     pub(super) ids: Vec<TokenId>,
+    /// What was read from the start of a part on, up to the last cut that fits.
+    read: Vec<TokenId>,
+    /// Where a longer part may end; `None` if all of the text fits.
+    last: Option<usize>,
     /// A cut, and the number of ids up to there, or from there on.
     passed: Vec<(Cut, usize)>,
+    /// Do ids stand for bytes of the text, one after the other, without gaps?
+    are_bytes: bool,
 }
 
 impl<'a> Search<'a> {
@@ -52,19 +60,19 @@ impl<'a> Search<'a> {
             text,
             encoder: PartEncoder { engine, recognizer, watch },
             cuts: engine.cuts(special),
+            are_bytes: engine.cuts(special).parts_are_texts() && engine.has_byte_tokens(),
             rate: 4 << 8,
             memo: PairMemo::default(),
             without_cuts: 0..0,
             ids: Vec::new(),
+            read: Vec::new(),
+            last: None,
             passed: Vec::new(),
         }
     }
 
     /// The longest part from `start` on that ends at a border behind `behind` and has at most `limit` ids; these are
     /// then in `ids`.
-    ///
-    /// Ids up to a cut are those of every longer part. So no part fits that goes on behind a cut up to which there
-    /// are too many. Of those before it, each is counted, the longest first.
     pub(super) fn longest_prefix(
         &mut self,
         start: usize,
@@ -72,12 +80,29 @@ impl<'a> Search<'a> {
         borders: &mut Borders<'_>,
         behind: usize,
     ) -> Result<Prefix> {
-        let Some(last) = self.pass_cuts(start, limit)? else {
+        self.read_from(start, limit)?;
+        self.longest_read(limit, borders, behind)
+    }
+
+    /// As [`Self::longest_prefix`], from where the text was read.
+    ///
+    /// Ids up to a cut are those of every longer part. So no part fits that goes on behind a cut up to which there
+    /// are too many. Of those before it, each is counted, the longest first.
+    pub(super) fn longest_read(
+        &mut self,
+        limit: usize,
+        borders: &mut Borders<'_>,
+        behind: usize,
+    ) -> Result<Prefix> {
+        self.ids.clear();
+        try_alloc::extend(&mut self.ids, &self.read)?;
+        let start = self.passed.first().map_or(0, |(cut, _)| cut.at);
+        let from = self.passed.last().map_or(start, |(cut, _)| cut.at);
+        let Some(last) = self.last else {
             let length = self.text.len();
             self.note_rate(length - start);
             return Ok(Prefix { end: Some(length).filter(|&end| end > behind), last: length });
         };
-        let from = self.passed.last().map_or(start, |(cut, _)| cut.at);
         let mut last = (from..=last).rev().find(|&at| self.text.is_char_boundary(at)).unwrap_or(from);
         let mut at = last;
         let long = last.checked_sub(from + LONG).map(|_| &self.text[from..last]);
@@ -102,15 +127,30 @@ impl<'a> Search<'a> {
         {
             (last, at) = (end, end);
         }
+        let mut number = self.passed.len();
+        let mut read_to = from;
         while let Some(end) = borders.last(behind.max(start), at) {
-            // What is known up to the last cut in this part.
-            while self.passed.len() > 1
-                && self.passed.last().is_some_and(|(cut, _)| cut.at != end && cut.seen > end)
-            {
-                self.passed.pop();
-            }
-            let (from, known) = self.passed.last().copied().unwrap_or_default();
-            self.ids.truncate(known);
+            let from = if self.are_bytes {
+                if read_to > end {
+                    let mut ids = std::mem::take(&mut self.ids);
+                    read_to = self.back_to(end, start, read_to, &mut ids);
+                    self.ids = ids;
+                }
+                Cut { at: read_to, before: read_to, seen: read_to }
+            } else {
+                // What is known up to the last cut in this part.
+                while number > 1
+                    && self.passed[number - 1].0.at != end
+                    && self.passed[number - 1].0.seen > end
+                {
+                    number -= 1;
+                }
+                let (from, known) = self.passed[number - 1];
+                self.ids.clear();
+                try_alloc::extend(&mut self.ids, &self.read[..known])?;
+                from
+            };
+            let known = self.ids.len();
             if end > from.at {
                 self.encoder.append(Text::Str(self.text), from, end, &mut self.ids)?;
             }
@@ -118,9 +158,30 @@ impl<'a> Search<'a> {
                 self.note_rate(end - start);
                 return Ok(Prefix { end: Some(end), last });
             }
+            self.ids.truncate(known);
             at = end - 1;
         }
         Ok(Prefix { end: None, last })
+    }
+
+    /// Removes ids, which end at `at` and are bytes, from behind the last cut that is not behind a place. Gives where
+    /// they end then.
+    fn back_to(&mut self, place: usize, start: usize, at: usize, ids: &mut Vec<TokenId>) -> usize {
+        let cut = self.last_cut(start + 1..place + 1).map_or(start, |cut| cut.at);
+        let mut at = at;
+        while at > cut
+            && let Some(id) = ids.pop()
+        {
+            at = at.saturating_sub(self.length_of(id));
+        }
+        // Each cut is where a token ends.
+        debug_assert_eq!(at, cut);
+        cut
+    }
+
+    /// The bytes of a token.
+    fn length_of(&self, id: TokenId) -> usize {
+        self.encoder.engine.vocabulary().decoded(id).map_or(0, <[u8]>::len)
     }
 
     /// The last place where a part may end that has no more than `limit` ids, in a text without cuts behind the last
@@ -174,12 +235,21 @@ impl<'a> Search<'a> {
         Ok(found)
     }
 
-    /// Reads from `start` on up to the last cut before which there are at most `limit` ids. `None` if all of the
-    /// text has no more; else the last place where a part may end that has no more.
-    fn pass_cuts(&mut self, start: usize, limit: usize) -> Result<Option<usize>> {
-        self.ids.clear();
+    /// Reads from `start` on up to the last cut before which there are at most `limit` ids.
+    pub(super) fn read_from(&mut self, start: usize, limit: usize) -> Result<()> {
+        let mut ids = std::mem::take(&mut self.read);
+        ids.clear();
+        self.last = self.pass_cuts(start, limit, &mut ids)?;
+        self.read = ids;
+        Ok(())
+    }
+
+    /// The ids up to the last cut that fits. `None` if all of the text fits; else the last place where a part may end
+    /// that has no more than `limit` ids.
+    fn pass_cuts(&mut self, start: usize, limit: usize, ids: &mut Vec<TokenId>) -> Result<Option<usize>> {
         self.passed.clear();
         self.passed.push((Cut { at: start, before: start, seen: start }, 0));
+        let text = Text::Str(self.text);
         let length = self.text.len();
         // Cuts are looked for before `end`, and `last` is the last place that is possible.
         let (mut end, mut last) = (length, length);
@@ -192,7 +262,10 @@ impl<'a> Search<'a> {
                 return Ok(if from.at == length { None } else { Some(from.at) });
             }
             let mut target = from.at.saturating_add(self.bytes_of(left));
-            if is_over {
+            if self.are_bytes {
+                // What is too much is taken back.
+                target += (target - from.at) / 16 + 8;
+            } else if is_over {
                 target = target.min(from.at + (end - from.at) / 2);
             }
             let target = target.max(from.at + 1);
@@ -201,28 +274,32 @@ impl<'a> Search<'a> {
             } else {
                 None
             };
-            match cut {
-                Some(cut) => {
-                    self.encoder.append(Text::Str(self.text), from, cut.at, &mut self.ids)?;
-                    if self.ids.len() <= limit {
-                        let cut =
-                            if self.cuts.parts_are_texts() { Cut { before: cut.at, ..cut } } else { cut };
-                        self.passed.push((cut, self.ids.len()));
-                        continue;
-                    }
-                    (end, last, is_over) = (cut.at, last.min(cut.seen - 1), true);
-                }
-                None if is_over || target < end => return Ok(Some(last)),
-                // The rest may fit.
-                None => {
-                    self.encoder.append(Text::Str(self.text), from, length, &mut self.ids)?;
-                    if self.ids.len() <= limit {
-                        return Ok(None);
-                    }
-                    is_over = true;
-                }
+            let to = cut.map_or(length, |cut| cut.at);
+            if cut.is_none() && (is_over || target < end) {
+                return Ok(Some(last));
             }
-            self.ids.truncate(known);
+            self.encoder.append(text, from, to, ids)?;
+            if ids.len() <= limit {
+                let Some(cut) = cut else { return Ok(None) };
+                let cut = if self.cuts.parts_are_texts() { Cut { before: cut.at, ..cut } } else { cut };
+                self.passed.push((cut, ids.len()));
+                continue;
+            }
+            if self.are_bytes {
+                let more: usize = ids.drain(limit..).map(|id| self.length_of(id)).sum();
+                let to = self.back_to(to.saturating_sub(more), from.at, to.saturating_sub(more), ids);
+                // No more fits than up to before the next cut.
+                let next = self.next_cut(to + 1..length);
+                if to > from.at {
+                    self.passed.push((Cut { at: to, before: to, seen: to }, ids.len()));
+                }
+                return Ok(Some(next.map_or(length, |next| next.seen - 1)));
+            }
+            if let Some(cut) = cut {
+                (end, last) = (cut.at, last.min(cut.seen - 1));
+            }
+            is_over = true;
+            ids.truncate(known);
         }
     }
 

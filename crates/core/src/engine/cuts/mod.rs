@@ -83,8 +83,8 @@ impl Cuts<'_> {
 
     /// The last one in a range of places of a text.
     pub(crate) fn last(&self, text: &str, range: Range<usize>) -> Option<Cut> {
-        let end = (range.start..=range.end.min(text.len())).rev().find(|&at| text.is_char_boundary(at))?;
-        let places = text[..end].char_indices().rev().map(|(at, _)| at);
+        let last = (range.start..range.end.min(text.len())).rev().find(|&at| text.is_char_boundary(at))?;
+        let places = std::iter::once(last).chain(text[..last].char_indices().rev().map(|(at, _)| at));
         places.take_while(|&at| at >= range.start.max(1)).find_map(|at| self.at(text, at))
     }
 
