@@ -270,6 +270,9 @@ impl Chunker<'_> {
                 (Oversize::Keep, _) => break,
                 _ => {
                     let end = self.borders[level].first(start + 1);
+                    if !self.is_known(level, end) {
+                        return Ok(None);
+                    }
                     return Err(self.over_budget(start..end, border)?);
                 }
             }

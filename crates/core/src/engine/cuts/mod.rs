@@ -11,8 +11,8 @@ mod text_cuts;
 
 use std::ops::Range;
 
+use super::Engine;
 use super::input::Special;
-use super::{Engine, Stages};
 use crate::description::Alphabet;
 use crate::model::Model;
 use crate::pattern::{Plan, Splitter};
@@ -59,8 +59,7 @@ impl Engine {
     }
 
     fn text_cuts(&self) -> &TextCuts {
-        let Stages { model, vocabulary, .. } = &*self.stages;
-        self.text_cuts.get_or_make(|| TextCuts::new(&self.description, (model, vocabulary)))
+        self.text_cuts.get_or_make(|| TextCuts::new(&self.description, &self.stages))
     }
 
     fn pairs(&self) -> &Pairs {
@@ -100,9 +99,9 @@ impl Cuts<'_> {
         let pairs = self.pairs?;
         let has_prefixes = match &engine.stages.model {
             Model::Unigram(_) => true,
+            // Tokens of bytes may end inside characters.
             Model::Bpe(_) => engine.description.model.as_bpe().is_some_and(|bpe| {
-                bpe.continuing_prefix.is_none()
-                    && !matches!(bpe.alphabet, Alphabet::Chars { end_of_word: Some(_) })
+                bpe.continuing_prefix.is_none() && bpe.alphabet == Alphabet::Chars { end_of_word: None }
             }),
             _ => false,
         };
@@ -127,11 +126,12 @@ impl Cuts<'_> {
                 is_cut.then_some(cut)
             }
             Kind::Stages(engine, text_cuts) => {
-                let is_cut = || {
-                    let next = || text[cut.seen..].chars().next();
-                    self.pairs.is_some_and(|pairs| pairs.cut((left, right), next, &engine.stages))
-                };
-                text_cuts.at(text, at).or_else(|| is_cut().then_some(cut))
+                let pairs = self.pairs.filter(|pairs| !pairs.ends_literal(left))?;
+                text_cuts.at(text, at).or_else(|| {
+                    let next = text[cut.seen..].chars().next();
+                    let seen = cut.seen + next.map_or(0, char::len_utf8);
+                    pairs.cut((left, right), next, &engine.stages).then_some(Cut { seen, ..cut })
+                })
             }
         }
     }

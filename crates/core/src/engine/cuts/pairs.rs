@@ -17,6 +17,8 @@ pub(in crate::engine) struct Pairs {
     takes_white_space: bool,
     /// Characters that follow one another in the literal of an added token, in lower case.
     in_literals: HashSet<[char; 2], FixedState>,
+    /// Characters with which the literal of an added token ends, in lower case.
+    literal_ends: HashSet<char, FixedState>,
     /// What the normalizers make of ASCII characters; `None` for those that are not kept.
     ascii: [Option<char>; 128],
     /// Characters that a map of characters never joins with one another.
@@ -28,13 +30,11 @@ pub(in crate::engine) struct Pairs {
 impl Pairs {
     pub(super) fn new(description: &Description, stages: &Stages) -> Self {
         let added = &description.added_tokens;
-        let mut in_literals = HashSet::default();
-        for token in added {
-            let normalized = stages.normalizers.apply_to(&token.content).unwrap_or_default();
-            for literal in [&token.content, &normalized] {
-                let characters: Vec<char> = literal.chars().collect();
-                in_literals.extend(characters.windows(2).map(|pair| [lower(pair[0]), lower(pair[1])]));
-            }
+        let (mut in_literals, mut literal_ends) = (HashSet::default(), HashSet::default());
+        for literal in literals(description, stages) {
+            let characters: Vec<char> = literal.chars().map(lower).collect();
+            in_literals.extend(characters.windows(2).map(|pair| [pair[0], pair[1]]));
+            literal_ends.extend(characters.last());
         }
         let ascii = std::array::from_fn(|code| stages.normalizers.kept(char::from(code as u8)));
         let has_cuts = ascii.iter().any(Option::is_some) && !added.iter().any(|token| token.single_word);
@@ -42,6 +42,7 @@ impl Pairs {
             has_cuts: has_cuts && cuts_anything(stages),
             takes_white_space: added.iter().any(|token| token.lstrip || token.rstrip),
             in_literals,
+            literal_ends,
             ascii,
             never_joined: text_cuts::never_joined(&description.normalizer),
             longest: longest(stages),
@@ -94,13 +95,15 @@ impl Pairs {
         self.in_literals.contains(&[lower(left), lower(right)])
     }
 
-    /// Is every text cut between these two characters, whatever is before them, if this one follows?
-    pub(super) fn cut(
-        &self,
-        (left, right): (char, char),
-        next: impl Fn() -> Option<char>,
-        stages: &Stages,
-    ) -> bool {
+    /// Does the literal of an added token end with this character? What follows it is then a text of its own, which
+    /// some stages begin in another way.
+    pub(super) fn ends_literal(&self, c: char) -> bool {
+        !self.literal_ends.is_empty() && self.literal_ends.contains(&lower(c))
+    }
+
+    /// Is every text cut between these two characters, whatever is before them, if this one follows? It must be known
+    /// what follows, where normalizers may join it with the one before.
+    pub(super) fn cut(&self, (left, right): (char, char), next: Option<char>, stages: &Stages) -> bool {
         if !self.has_cuts
             || (self.takes_white_space && (left.is_whitespace() || right.is_whitespace()))
             || self.join_in_literals(left, right)
@@ -113,8 +116,17 @@ impl Pairs {
             Some(splitter) => splitter.cuts_between(left, right),
             None => stages.pre_tokenizers.cuts_between(left, right),
         };
-        is_cut && next().is_none_or(|next| kept(next).is_some())
+        let is_settled = || stages.normalizers.is_empty() || next.is_some_and(|next| kept(next).is_some());
+        is_cut && !self.join_in_literals(left, right) && is_settled()
     }
+}
+
+/// The literals of all added tokens, as they are and as they are normalized.
+pub(super) fn literals(description: &Description, stages: &Stages) -> Vec<String> {
+    let contents = description.added_tokens.iter().map(|token| token.content.clone());
+    let normalized =
+        contents.clone().map(|content| stages.normalizers.apply_to(&content).unwrap_or_default());
+    contents.chain(normalized).collect()
 }
 
 /// The characters of the longest token or literal; bytes, where a token is no text.

@@ -14,6 +14,7 @@ use crate::charsmap::Charsmap;
 use crate::description::{
     AddedToken, Alphabet, Behavior, Description, ModelDescription, Normalizer, Pattern, PreTokenizer, Split,
 };
+use crate::engine::Stages;
 use crate::model::Model;
 use crate::pattern::Splitter;
 use crate::vocabulary::Vocabulary;
@@ -75,7 +76,8 @@ enum Ideographs {
 }
 
 impl TextCuts {
-    pub(super) fn new(description: &Description, (model, vocabulary): (&Model, &Vocabulary)) -> Self {
+    pub(super) fn new(description: &Description, stages: &Stages) -> Self {
+        let Stages { model, vocabulary, .. } = stages;
         let nothing = Self {
             mark: None,
             edges: 0,
@@ -84,7 +86,14 @@ impl TextCuts {
             ideographs: Ideographs::Nowhere,
         };
         let Some(normalized) = Normalized::new(&description.normalizer) else { return nothing };
+        // Some are looked for in the text as it comes, some in normalized text.
+        let normalized_content = |token: &AddedToken| AddedToken {
+            content: stages.normalizers.apply_to(&token.content).unwrap_or_default(),
+            ..token.clone()
+        };
         let added = &description.added_tokens;
+        let added: Vec<AddedToken> =
+            added.iter().cloned().chain(added.iter().map(normalized_content)).collect();
         let (Some(pre_tokenized), Some(mark)) =
             (PreTokenized::new(&description.pre_tokenizer, &normalized), normalized.mark)
         else {
@@ -94,14 +103,18 @@ impl TextCuts {
         let is_cut = pre_tokenized.cuts_words
             || model_cuts_words(&description.model, (model, vocabulary), pre_tokenized.mark);
         let holds_ideographs = added.iter().any(|token| token.content.contains(is_ideograph));
-        let ideographs =
-            match (normalized.isolates_ideographs && pre_tokenized.splits_white_space, holds_ideographs) {
-                (_, true) => Ideographs::Nowhere,
-                (true, false) => Ideographs::Everywhere,
-                (false, false) => Ideographs::of_model(&description.model, (model, vocabulary)),
-            };
+        let ideographs = if holds_ideographs {
+            Ideographs::Nowhere
+        } else if !normalized.isolates_ideographs {
+            Ideographs::of_model(&description.model, (model, vocabulary))
+        } else if pre_tokenized.splits_white_space && pre_tokenized.splitters.is_empty() {
+            Ideographs::Everywhere
+        } else {
+            // A split, or the model, may look across the spaces between them.
+            Ideographs::Nowhere
+        };
         Self {
-            edges: edges(description),
+            edges: edges(description, &added),
             mark: Some(pre_tokenized.mark).filter(|_| are_plain && (is_cut || pre_tokenized.splits_words)),
             is_cut,
             splitters: pre_tokenized.splitters,
@@ -164,10 +177,9 @@ impl TextCuts {
 }
 
 /// See [`TextCuts::edges`]: those that are in no literal, and that no map of characters joins with others.
-fn edges(description: &Description) -> u128 {
+fn edges(description: &Description, added: &[AddedToken]) -> u128 {
     let is_one = |c: char| is_letter(c) || c.is_ascii_graphic();
-    let mut literals: Vec<&str> =
-        description.added_tokens.iter().map(|token| token.content.as_str()).collect();
+    let mut literals: Vec<&str> = added.iter().map(|token| token.content.as_str()).collect();
     for step in &description.normalizer {
         let map = match step {
             Normalizer::Precompiled(blob) => blob,
@@ -346,7 +358,13 @@ impl PreTokenized {
             splits_white_space: false,
             splitters: Vec::new(),
         };
+        let mut is_in_letters = false;
         for step in steps {
+            // In the byte alphabet no step finds the mark, and other letters than before.
+            if is_in_letters && !matches!(step, PreTokenizer::Digits { .. } | PreTokenizer::Punctuation(_)) {
+                return None;
+            }
+            is_in_letters |= matches!(step, PreTokenizer::ByteAlphabet);
             result.add(step)?;
         }
         Some(result)
