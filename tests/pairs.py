@@ -211,7 +211,7 @@ def modules() -> Iterator[Any]:
 
     yield tokenmill
     for found in pkgutil.walk_packages(tokenmill.__path__, "tokenmill."):
-        # The command line is a process of its own, the definition plain functions. LlamaIndex is not installed.
+        # The command line is a process of its own, the definition plain functions; LlamaIndex is not there.
         left_out = (
             "tokenmill.cli",
             "tokenmill.__main__",

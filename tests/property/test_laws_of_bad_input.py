@@ -39,7 +39,9 @@ from property.strategies import (
 )
 @example(Recipe("from_tokens", {"tokens": [b"a", b"b", b"<s>"]}), ["<s>"], "a<s>")
 @example(
-    Recipe("train", {"texts": ["a"], "num_merges": 0, "alphabet": "chars", "end_of_word": "</w>"}), ["</w>"], "a"
+    Recipe("train", {"texts": ["a"], "num_merges": 0, "alphabet": "chars", "end_of_word": "</w>"}),
+    ["</w>"],
+    "a",
 )
 def test_law_9_text_never_becomes_a_special_id(
     native: Any, recipe: Recipe, more: list[str], text: str
